@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of super blocks: s_dev -> mount point, type and source, from the host's mountinfo and, for
+ * super blocks that only a job's own namespace has, from a task's /proc/PID/mountinfo.
+ */
+#ifndef JOBIO_COLLECTOR_MOUNTS_H
+#define JOBIO_COLLECTOR_MOUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct mounts;
+
+struct mount_name {
+    const char *mount; /* never NULL or empty; owned by the table */
+    const char *fstype;
+    const char *source;
+    bool private;  /* only seen in a job's namespace */
+    bool labelled; /* mounted in the host's namespace and not FUSE: may be a metric label */
+};
+
+/* proc: "/proc", or a test's folder. Reads the host's table (proc/1/mountinfo, else
+ * proc/self/mountinfo). */
+int mounts_create(struct mounts **ret, const char *proc, struct error *error);
+void mounts_destroy(struct mounts *mounts);
+
+/* A descriptor with POLLPRI when the host's table changed; then call mounts_refresh(). */
+int mounts_fd(const struct mounts *mounts);
+int mounts_refresh(struct mounts *mounts, struct error *error);
+
+/* Learn the name of a super block that a step touched: from the host's table, else from the task's.
+ * What BPF saw (fstype, id) is the last resort. A name once given to (step, dev) stays, also after
+ * an unmount, until mounts_forget(); dev numbers are used again by later mounts. */
+int mounts_learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid,
+                 const char *fstype, const char *id, struct error *error);
+/* The name, good until mounts_forget(step). dev 0 is "(no mount)", one nobody knows "(unknown)". */
+struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint32_t dev);
+void mounts_forget(struct mounts *mounts, uint32_t step);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The node's history: SQLite, one read-write connection in the whole system (this module's owner,
+ * on one thread), readers open it read-only. Schema in sql/schema.sql.
+ */
+#ifndef JOBIO_COLLECTOR_STORE_H
+#define JOBIO_COLLECTOR_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/job.h"
+
+struct store;
+
+struct store_options {
+    const char *path;    /* the database file; its folder must exist */
+    uint64_t keep_ns;    /* drop jobs that ended longer ago; 0: never */
+    uint64_t keep_bytes; /* and the oldest beyond this size; 0: never */
+};
+
+/* Open read-write, make or migrate the schema. -EMEDIUMTYPE: not a database, or a broken one (it is
+ * left alone and named in the text); -EROFS; -ENOSPC; -EPROTONOSUPPORT: made by a newer version;
+ * -EOPNOTSUPP: on a network file system, where WAL is not safe. */
+int store_open(struct store **ret, const struct store_options *options, struct error *error);
+/* Open read-only, beside a running writer or without one. */
+int store_open_reader(struct store **ret, const char *path, struct error *error);
+void store_close(struct store *store); /* NULL is fine */
+
+/* Begin and end one transaction around several of the writes below; without it each is its own.
+ * `final` commits are on disk (synchronous=FULL) when store_commit returns. On an error everything
+ * since store_begin is rolled back and the caller still owns what it wanted to write. */
+int store_begin(struct store *store, struct error *error);
+int store_commit(struct store *store, bool final, struct error *error);
+void store_rollback(struct store *store);
+
+/* Write what is known of a job (identity, times, state, completeness of its own; its mounts carry
+ * the job's peaks; its steps are not touched). Replaces what was there under the same key. */
+int store_put_job(struct store *store, const struct job_account *job, struct error *error);
+/* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
+ * node, het, step, tagged_at). A final step is added to the node's totals exactly once, however
+ * often it is written. */
+int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
+                   bool final, struct error *error);
+
+/* The job with its steps, newest restart first; NULL-terminated array, free with
+ * store_jobs_free(). all false: only the newest. A uid other than UINT32_MAX hides the jobs of
+ * others. An unknown job gives an empty array, no error. */
+int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
+               struct job_account ***ret, struct error *error);
+void store_jobs_free(struct job_account **jobs);
+
+/* The jobs that had not ended when they were last written, with steps: for a restart. */
+int store_unfinished(struct store *store, struct job_account ***ret, struct error *error);
+
+/* One line of `jobio history`. Strings are owned by the store until `each` returns. */
+struct history_row {
+    const char *cluster, *user, *account, *partition, *name;
+    uint32_t jobid, restart, uid;
+    bool ended, complete;
+    uint64_t start_ns, end_ns, elapsed_ns;
+    uint32_t steps;
+    struct io_sum reads, writes, meta;
+    uint64_t errors, wait_ns, longest_wait_ns;
+};
+
+enum history_sort { HISTORY_TIME, HISTORY_READ, HISTORY_WRITE, HISTORY_META, HISTORY_WAIT };
+
+struct history_filter {
+    uint32_t uid;      /* UINT32_MAX: all */
+    const char *user;  /* NULL: all; else the name, or a number */
+    uint64_t since_ns; /* jobs that ran at any time in [since, until); until 0: open */
+    uint64_t until_ns;
+    enum history_sort sort;
+    uint32_t limit; /* 0: no limit */
+};
+
+typedef int (*history_f)(const struct history_row *row, void *arg);
+int store_history(struct store *store, const struct history_filter *filter, history_f each,
+                  void *arg, struct error *error);
+
+/* The node's totals of all finished steps since the store was made: mounts by (mount, fstype),
+ * labelled ones by name. Fills *ret (clear it with io_mounts_clear). */
+int store_node_totals(struct store *store, struct io_mounts *ret, struct error *error);
+
+/* Small texts that outlive the process (delivery state). NULL value: remove. get: *ret is malloc'd,
+ * NULL if there is none. */
+int store_put_state(struct store *store, const char *key, const char *value, struct error *error);
+int store_get_state(struct store *store, const char *key, char **ret, struct error *error);
+
+/* One small step of retention: at most a few hundred rows and pages. *more: call again soon. */
+int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
+
+struct store_stats {
+    uint64_t jobs, steps, bytes, oldest_ns;
+};
+int store_stats(struct store *store, struct store_stats *ret, struct error *error);
+
+#endif

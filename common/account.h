@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The I/O account: what one step (or job, or command) did on one mount, by operation.
+ * Pure data; all numbers are unsigned 64 bit, times in nanoseconds, sizes in bytes.
+ */
+#ifndef JOBIO_COMMON_ACCOUNT_H
+#define JOBIO_COMMON_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/io_op.h"
+
+struct io_errno {
+    int code; /* positive errno */
+    uint64_t count;
+};
+
+/* The counters of one operation. */
+struct io_counter {
+    uint64_t requests;       /* calls, async ones included */
+    uint64_t async_requests; /* of these: io_uring and libaio, no thread waited */
+    uint64_t bytes;          /* returned, never asked for */
+    uint64_t errors;
+    uint64_t time_ns; /* inside synchronous calls */
+    uint64_t max_ns;  /* longest call, "at least" */
+    uint64_t size_log2[IO_BUCKETS];
+    uint64_t latency_log2[IO_BUCKETS];
+    struct io_errno *errnos; /* owned; ascending code; sum of counts <= errors */
+    size_t n_errnos;
+};
+
+/* Operations without a request are NULL. A zeroed struct is an empty account. */
+struct io_account {
+    struct io_counter *ops[IO_OP_COUNT]; /* owned */
+};
+
+enum io_fill { IO_FILL_READ, IO_FILL_FAULT, IO_FILL_PREFETCH, IO_FILL_WRITE, IO_FILL_COUNT };
+
+struct io_cache {
+    uint64_t hit_bytes;
+    uint64_t miss_bytes;
+    uint64_t fill_bytes[IO_FILL_COUNT];
+};
+
+/* The busiest interval. Of bytes and of requests each on its own. */
+struct io_peak {
+    uint64_t bytes_per_s;
+    uint64_t requests_per_s;
+};
+
+/* The account on one mount. Mounts are told apart by their four names, never by dev, which is
+ * only good on one node between two boots. */
+struct io_mount {
+    char *mount;  /* owned: where it is mounted, "(unknown)" if nobody could tell */
+    char *fstype; /* owned */
+    char *source; /* owned */
+    bool private; /* only the job's own mount namespace has it */
+    bool labelled; /* may keep its name as a metric label: host namespace and not FUSE */
+    uint32_t dev;  /* s_dev, (major << 20) | minor; 0 for calls that reached no file system */
+    struct io_account io;
+    struct io_peak peaks[IO_OP_COUNT];
+    struct io_cache cache;
+};
+
+/* A growing list of mounts. A zeroed struct is an empty list. */
+struct io_mounts {
+    struct io_mount *items; /* owned */
+    size_t n;
+};
+
+/* Sums over operations, as summaries, records and metrics show them. */
+struct io_sum {
+    uint64_t requests, bytes, errors, time_ns, max_ns;
+};
+
+/* "read", "copy_write", "getxattr"... as in JSON, the store and the metrics. */
+const char *io_op_name(enum io_op op);
+/* The operation of that name, or -EINVAL. */
+int io_op_parse(const char *name);
+static inline bool io_op_is_data(enum io_op op)
+{
+    return op < IO_OP_FIRST_META;
+}
+/* "read", "fault", "prefetch", "write". */
+const char *io_fill_name(enum io_fill fill);
+
+/* The bucket of a value, by the rules in io_op.h. */
+unsigned io_size_bucket(uint64_t bytes);
+unsigned io_latency_bucket(uint64_t ns);
+/* The inclusive upper bound of a bucket; UINT64_MAX for the last. */
+uint64_t io_size_bound(unsigned bucket);
+uint64_t io_latency_bound(unsigned bucket);
+/* The upper bound of the bucket that holds the q-quantile (0 <= q <= 1) of a histogram whose
+ * bounds `bound` gives; 0 when the histogram is empty. */
+uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned));
+
+/* The counter of `op`, made empty if there is none. NULL only when memory is out. */
+struct io_counter *io_account_op(struct io_account *account, enum io_op op);
+/* Add `count` errors of `code` to the split (not to `errors`). 0 or -ENOMEM. */
+int io_counter_errno(struct io_counter *counter, int code, uint64_t count);
+/* to += from: sums, the longest call by maximum. 0 or -ENOMEM. */
+int io_account_add(struct io_account *to, const struct io_account *from);
+/* ret = now - before, for two readings of one growing account; counters that went backwards give
+ * -ERANGE and leave ret untouched. max_ns is that of `now`. */
+int io_account_diff(const struct io_account *now, const struct io_account *before,
+                    struct io_account *ret);
+int io_account_copy(const struct io_account *from, struct io_account *ret);
+void io_account_clear(struct io_account *account); /* frees what it holds; NULL is fine */
+bool io_account_is_empty(const struct io_account *account);
+
+/* read + copy_read, write + copy_write, and all metadata operations (create is part of open and
+ * not added again). Errors and time likewise. */
+struct io_sum io_account_reads(const struct io_account *account);
+struct io_sum io_account_writes(const struct io_account *account);
+struct io_sum io_account_meta(const struct io_account *account);
+/* All of them; for bytes: reads plus writes. */
+struct io_sum io_account_all(const struct io_account *account);
+
+/* Find the mount of these names, or append an empty one (strings are copied). NULL: no memory. */
+struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
+                               const char *source, bool is_private);
+/* to += from, mount by mount (io_account_add; cache summed; peaks by maximum). 0 or -ENOMEM. */
+int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);
+int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret);
+void io_mounts_clear(struct io_mounts *mounts);
+
+#endif

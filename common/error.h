@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A negative errno says what kind of failure, struct error says it in words. */
+#ifndef JOBIO_COMMON_ERROR_H
+#define JOBIO_COMMON_ERROR_H
+
+#include <errno.h>
+
+struct error {
+    char text[256];
+};
+
+/* Format the text (cut at 255 bytes) and return `code`, a negative errno, so that a failing
+ * function ends with `return error_set(error, -EINVAL, "...")`. `error` may be NULL. Keeps errno. */
+int error_set(struct error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* As error_set, with ": strerror(-code)" behind the text. */
+int error_errno(struct error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Put "text: " in front of what the error already says and return `code`. */
+int error_prefix(struct error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

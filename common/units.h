@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers as people write and read them. One way everywhere. */
+#ifndef JOBIO_COMMON_UNITS_H
+#define JOBIO_COMMON_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#define UNITS_SIZE 24 /* holds any text that the format functions make */
+
+/* "0 B", "999 B", "4.0 KiB", "1.2 TiB". */
+char *units_bytes(uint64_t bytes, char buf[UNITS_SIZE]);
+/* "1.2 GiB/s". */
+char *units_rate(uint64_t bytes_per_s, char buf[UNITS_SIZE]);
+/* "0", "9999", "12.3 k", "8.4 M". */
+char *units_count(uint64_t count, char buf[UNITS_SIZE]);
+/* A time span as Slurm prints it: "00:00:07", "1-02:03:04". */
+char *units_elapsed(uint64_t ns, char buf[UNITS_SIZE]);
+/* "850 ns", "12 us", "3.4 ms", "1.2 s". */
+char *units_time(uint64_t ns, char buf[UNITS_SIZE]);
+/* part/whole in percent: "0 %", "< 0.1 %", "0.4 %", "37 %". */
+char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_SIZE]);
+
+/* "256M", "1G", "4096": binary multiples K M G T. -EINVAL or -ERANGE with text. */
+int units_parse_bytes(const char *text, uint64_t *ret, struct error *error);
+/* "10s", "500ms", "5m", "2h", "90d"; a bare number is seconds. To nanoseconds. */
+int units_parse_span(const char *text, uint64_t *ret, struct error *error);
+/* sacct's words for a time: now, today, midnight, noon, now-7days, now+2hours, HH:MM[:SS],
+ * MMDD[YY], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]], seconds since 1970 as @N. Local time. `now` in
+ * seconds; *ret in seconds. */
+int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *error);
+
+/* A copy of untrusted text that is safe on a terminal and in a file: control characters (C0, DEL,
+ * C1) and invalid UTF-8 become '?'. malloc'd, NULL: no memory. */
+char *units_sanitize(const char *text);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The account as JSON: the interface for programs (README, design of the document there). */
+#ifndef JOBIO_REPORT_JSON_H
+#define JOBIO_REPORT_JSON_H
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "common/job.h"
+
+struct json_object;
+
+enum { REPORT_STEPS = 1 << 0, REPORT_NODES = 1 << 1 };
+
+/* The document as a tree of json-c (json_object_put it); NULL: no memory. flags: REPORT_*. */
+struct json_object *report_json(const struct job_account *job, unsigned flags);
+/* The same as text on one line (malloc'd, no newline). */
+char *report_json_text(const struct job_account *job, unsigned flags);
+/* Read a document back (unknown fields are ignored). -EBADMSG with text. */
+int report_json_parse(struct json_object *document, struct job_account **ret, struct error *error);
+
+#endif

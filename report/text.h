@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The summary as people read it: at the end of slurm-%j.out, of `jobio job` and `jobio run`. */
+#ifndef JOBIO_REPORT_TEXT_H
+#define JOBIO_REPORT_TEXT_H
+
+#include "common/job.h"
+
+enum summary { SUMMARY_OFF, SUMMARY_SHORT, SUMMARY_FULL };
+
+/* "off", "short", "full"; -EINVAL for another word. */
+int summary_parse(const char *text);
+const char *summary_name(enum summary summary);
+
+/* The text, ending in a newline, malloc'd; NULL: no memory. short: at most 12 lines of 80 columns.
+ * Control characters and invalid UTF-8 of untrusted text are replaced. */
+char *report_text(const struct job_account *job, enum summary summary);
+
+#endif
