@@ -88,6 +88,11 @@ int store_node_totals(struct store *store, struct io_mounts *ret, struct error *
  * NULL if there is none. */
 int store_put_state(struct store *store, const char *key, const char *value, struct error *error);
 int store_get_state(struct store *store, const char *key, char **ret, struct error *error);
+/* All of them whose key begins with `prefix`, in the order of the keys. A non-zero return of `each`
+ * ends the pass and is returned. */
+typedef int (*store_state_f)(const char *key, const char *value, void *arg);
+int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
+                     struct error *error);
 
 /* One small step of retention: at most a few hundred rows and pages. *more: call again soon. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
