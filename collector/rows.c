@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/rows.h"
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* One line a field, for both directions. */
+enum row_type { ROW_TEXT, ROW_U32, ROW_U64, ROW_BOOL };
+
+struct row_field {
+    const char *name;
+    enum row_type type;
+    size_t offset;
+};
+
+static const struct row_field row_fields[] = {
+    {"cluster", ROW_TEXT, offsetof(struct history_row, cluster)},
+    {"jobid", ROW_U32, offsetof(struct history_row, jobid)},
+    {"restart", ROW_U32, offsetof(struct history_row, restart)},
+    {"uid", ROW_U32, offsetof(struct history_row, uid)},
+    {"user", ROW_TEXT, offsetof(struct history_row, user)},
+    {"account", ROW_TEXT, offsetof(struct history_row, account)},
+    {"partition", ROW_TEXT, offsetof(struct history_row, partition)},
+    {"name", ROW_TEXT, offsetof(struct history_row, name)},
+    {"ended", ROW_BOOL, offsetof(struct history_row, ended)},
+    {"complete", ROW_BOOL, offsetof(struct history_row, complete)},
+    {"start_ns", ROW_U64, offsetof(struct history_row, start_ns)},
+    {"end_ns", ROW_U64, offsetof(struct history_row, end_ns)},
+    {"elapsed_ns", ROW_U64, offsetof(struct history_row, elapsed_ns)},
+    {"steps", ROW_U32, offsetof(struct history_row, steps)},
+    {"errors", ROW_U64, offsetof(struct history_row, errors)},
+    {"wait_ns", ROW_U64, offsetof(struct history_row, wait_ns)},
+    {"longest_wait_ns", ROW_U64, offsetof(struct history_row, longest_wait_ns)},
+};
+
+static const struct row_field sum_fields[] = {
+    {"requests", ROW_U64, offsetof(struct io_sum, requests)},
+    {"bytes", ROW_U64, offsetof(struct io_sum, bytes)},
+    {"errors", ROW_U64, offsetof(struct io_sum, errors)},
+    {"time_ns", ROW_U64, offsetof(struct io_sum, time_ns)},
+    {"max_ns", ROW_U64, offsetof(struct io_sum, max_ns)},
+};
+
+static const struct row_sum {
+    const char *name;
+    size_t offset;
+} row_sums[] = {
+    {"read", offsetof(struct history_row, reads)},
+    {"write", offsetof(struct history_row, writes)},
+    {"meta", offsetof(struct history_row, meta)},
+};
+
+static const char *const sort_names[] = {
+    [HISTORY_TIME] = "time", [HISTORY_READ] = "read", [HISTORY_WRITE] = "write",
+    [HISTORY_META] = "meta", [HISTORY_WAIT] = "wait",
+};
+
+static struct json_object *field_json(const struct row_field *field, const void *base)
+{
+    const char *p = (const char *)base + field->offset;
+    const char *text;
+
+    switch (field->type) {
+    case ROW_TEXT:
+        text = *(const char *const *)p;
+        return text ? json_object_new_string(text) : NULL;
+    case ROW_U32:
+        return json_object_new_uint64(*(const uint32_t *)p);
+    case ROW_U64:
+        return json_object_new_uint64(*(const uint64_t *)p);
+    case ROW_BOOL:
+        return json_object_new_boolean(*(const bool *)p);
+    }
+    return NULL;
+}
+
+static int fields_json(struct json_object *object, const struct row_field *fields, size_t n,
+                       const void *base)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *value = field_json(&fields[i], base);
+
+        if (!value && fields[i].type == ROW_TEXT)
+            continue;
+        if (!value || json_object_object_add(object, fields[i].name, value) < 0) {
+            json_object_put(value);
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int sums_json(struct json_object *object, const struct history_row *row)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(row_sums); i++) {
+        const char *sum = (const char *)row + row_sums[i].offset;
+        struct json_object *value = json_object_new_object();
+
+        if (!value || fields_json(value, sum_fields, ARRAY_SIZE(sum_fields), sum) < 0 ||
+            json_object_object_add(object, row_sums[i].name, value) < 0) {
+            json_object_put(value);
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+struct json_object *history_row_json(const struct history_row *row)
+{
+    struct json_object *object = json_object_new_object();
+
+    if (!object)
+        return NULL;
+    if (fields_json(object, row_fields, ARRAY_SIZE(row_fields), row) < 0 ||
+        sums_json(object, row) < 0) {
+        json_object_put(object);
+        return NULL;
+    }
+    return object;
+}
+
+static int field_parse(const struct row_field *field, struct json_object *object, void *base,
+                       struct error *error)
+{
+    static const enum json_type wanted[] = {
+        [ROW_TEXT] = json_type_string,
+        [ROW_U32] = json_type_int,
+        [ROW_U64] = json_type_int,
+        [ROW_BOOL] = json_type_boolean,
+    };
+    char *p = (char *)base + field->offset;
+    struct json_object *value;
+
+    if (!json_object_object_get_ex(object, field->name, &value) || !value)
+        return 0;
+    if (!json_object_is_type(value, wanted[field->type]))
+        return error_set(error, -EBADMSG, "history row: \"%s\" is of the wrong type", field->name);
+    switch (field->type) {
+    case ROW_TEXT:
+        *(const char **)p = json_object_get_string(value);
+        break;
+    case ROW_U32:
+        *(uint32_t *)p = (uint32_t)json_object_get_uint64(value);
+        break;
+    case ROW_U64:
+        *(uint64_t *)p = json_object_get_uint64(value);
+        break;
+    case ROW_BOOL:
+        *(bool *)p = json_object_get_boolean(value);
+        break;
+    }
+    return 0;
+}
+
+static int fields_parse(const struct row_field *fields, size_t n, struct json_object *object,
+                        void *base, struct error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        int rc = field_parse(&fields[i], object, base, error);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int sum_parse(const struct row_sum *sum, struct json_object *document,
+                     struct history_row *row, struct error *error)
+{
+    struct json_object *value;
+
+    if (!json_object_object_get_ex(document, sum->name, &value) || !value)
+        return 0;
+    if (!json_object_is_type(value, json_type_object))
+        return error_set(error, -EBADMSG, "history row: \"%s\" is no object", sum->name);
+    return fields_parse(sum_fields, ARRAY_SIZE(sum_fields), value, (char *)row + sum->offset,
+                        error);
+}
+
+int history_row_parse(struct json_object *row_document, struct history_row *ret,
+                      struct error *error)
+{
+    struct history_row row = {0};
+    int rc;
+
+    if (!json_object_is_type(row_document, json_type_object))
+        return error_set(error, -EBADMSG, "history row: not an object");
+    rc = fields_parse(row_fields, ARRAY_SIZE(row_fields), row_document, &row, error);
+    for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(row_sums); i++)
+        rc = sum_parse(&row_sums[i], row_document, &row, error);
+    if (rc < 0)
+        return rc;
+    *ret = row;
+    return 0;
+}
+
+int history_sort_parse(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(sort_names); i++) {
+        if (strcmp(text, sort_names[i]) == 0)
+            return (int)i;
+    }
+    return -EINVAL;
+}
+
+const char *history_sort_name(enum history_sort sort)
+{
+    return sort_names[sort];
+}

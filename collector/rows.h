@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rows of `jobio history` as JSON: what jobiod answers, and what the command prints. */
+#ifndef JOBIO_COLLECTOR_ROWS_H
+#define JOBIO_COLLECTOR_ROWS_H
+
+#include "collector/store.h"
+#include "common/error.h"
+
+struct json_object;
+
+/* One row as an object (json_object_put it); NULL: no memory. Names that are not known are left
+ * out. Fields: doc/protocol.md. */
+struct json_object *history_row_json(const struct history_row *row);
+
+/* The reverse. Strings belong to `row_document`, absent ones are NULL, absent numbers 0; unknown
+ * fields are ignored. -EBADMSG with text when it is no row. */
+int history_row_parse(struct json_object *row_document, struct history_row *ret,
+                      struct error *error);
+
+/* "time", "read", "write", "meta", "wait"; the sort order or -EINVAL. */
+int history_sort_parse(const char *text);
+const char *history_sort_name(enum history_sort sort);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Proves: a row of the history keeps every field on its way through JSON. */
+#include "tests/unit/test.h"
+
+#include <json-c/json.h>
+
+#include "collector/rows.h"
+
+static const struct history_row sample = {
+    .cluster = "test",
+    .user = "alice",
+    .partition = "batch",
+    .name = "a \"quoted\" name",
+    .jobid = 123,
+    .restart = 2,
+    .uid = 1000,
+    .ended = true,
+    .start_ns = 1795168800000000001ull,
+    .end_ns = 1795168860000000002ull,
+    .elapsed_ns = 60000000001ull,
+    .steps = 3,
+    .reads = {.requests = 10, .bytes = 1ull << 62, .errors = 1, .time_ns = 5, .max_ns = 4},
+    .writes = {.requests = 20, .bytes = UINT64_MAX},
+    .meta = {.requests = 30, .errors = 3},
+    .errors = 4,
+    .wait_ns = 77,
+    .longest_wait_ns = 66,
+};
+
+static void test_round_trip(void **state)
+{
+    struct json_object *made = history_row_json(&sample);
+    struct json_object *read;
+    struct history_row row;
+
+    (void)state;
+    assert_non_null(made);
+    read = json_tokener_parse(json_object_to_json_string(made));
+    assert_int_equal(history_row_parse(read, &row, NULL), 0);
+    assert_string_equal(row.cluster, "test");
+    assert_string_equal(row.user, "alice");
+    assert_null(row.account);
+    assert_string_equal(row.name, sample.name);
+    assert_int_equal(row.jobid, 123);
+    assert_int_equal(row.restart, 2);
+    assert_int_equal(row.uid, 1000);
+    assert_true(row.ended);
+    assert_false(row.complete);
+    assert_true(row.start_ns == sample.start_ns && row.end_ns == sample.end_ns);
+    assert_true(row.elapsed_ns == sample.elapsed_ns);
+    assert_int_equal(row.steps, 3);
+    assert_memory_equal(&row.reads, &sample.reads, sizeof(row.reads));
+    assert_memory_equal(&row.writes, &sample.writes, sizeof(row.writes));
+    assert_memory_equal(&row.meta, &sample.meta, sizeof(row.meta));
+    assert_int_equal(row.errors, 4);
+    assert_int_equal(row.wait_ns, 77);
+    assert_int_equal(row.longest_wait_ns, 66);
+    json_object_put(read);
+    json_object_put(made);
+}
+
+static void test_unknown_and_missing(void **state)
+{
+    struct json_object *o = json_tokener_parse("{\"later\":[1],\"jobid\":7,\"read\":{\"bytes\":9}}");
+    struct history_row row;
+
+    (void)state;
+    assert_int_equal(history_row_parse(o, &row, NULL), 0);
+    assert_int_equal(row.jobid, 7);
+    assert_int_equal(row.reads.bytes, 9);
+    assert_null(row.user);
+    json_object_put(o);
+}
+
+static void test_wrong_types(void **state)
+{
+    static const char *const bad[] = {"[]", "7", "{\"jobid\":\"7\"}", "{\"user\":7}",
+                                      "{\"read\":[]}", "{\"meta\":{\"bytes\":true}}"};
+    struct history_row row = {.jobid = 99};
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct json_object *o = json_tokener_parse(bad[i]);
+
+        assert_int_equal(history_row_parse(o, &row, &error), -EBADMSG);
+        assert_int_equal(row.jobid, 99);
+        assert_true(strlen(error.text) > 0);
+        json_object_put(o);
+    }
+}
+
+static void test_sorts(void **state)
+{
+    (void)state;
+    for (enum history_sort s = HISTORY_TIME; s <= HISTORY_WAIT; s++)
+        assert_int_equal(history_sort_parse(history_sort_name(s)), s);
+    assert_int_equal(history_sort_parse("name"), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_unknown_and_missing),
+        cmocka_unit_test(test_wrong_types),
+        cmocka_unit_test(test_sorts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
