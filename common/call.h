@@ -13,8 +13,9 @@
 #define JOBIO_SOCKET_NAME "jobiod.sock"
 
 /* Connect, send `m`, and receive the answer into the same `m` (checked with message_check).
- * -ENOENT, -ECONNREFUSED: no jobiod there; -ETIMEDOUT; or what message_check says. An answer of
- * STATUS=error gives -EREMOTEIO with its ERROR text. SIGPIPE is never raised. */
+ * -ENOENT, -ECONNREFUSED: no jobiod there; -ETIMEDOUT; -ECONNRESET: closed without an answer; or
+ * what message_check says. An answer of STATUS=error gives -EREMOTEIO with its ERROR text. After a
+ * failure the contents of `m` are undefined. SIGPIPE is never raised. */
 int call(const char *socket_path, struct message *m, unsigned timeout_ms, struct error *error);
 
 /* The same in pieces, for answers of more than one message (MORE=1 in all but the last; the value

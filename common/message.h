@@ -28,6 +28,9 @@ void message_init(struct message *m, const char *type);
 int message_put(struct message *m, const char *key, const char *value);
 int message_put_u64(struct message *m, const char *key, uint64_t value);
 
+/* The first "KEY=VALUE" (field NULL) or the one after `field`; NULL behind the last. */
+const char *message_next(const struct message *m, const char *field);
+
 /* The value of the first field `key`, NULL if there is none. Points into m. */
 const char *message_get(const struct message *m, const char *key);
 /* The value as a decimal number; `fallback` if there is none. -EINVAL (with text) if it is no
@@ -35,9 +38,10 @@ const char *message_get(const struct message *m, const char *key);
 int message_get_u64(const struct message *m, const char *key, uint64_t max, uint64_t fallback,
                     uint64_t *ret, struct error *error);
 
-/* Check what came from a socket: m->size bytes in m->data. -EBADMSG: not NUL-terminated, a field
- * without '=' or with an empty key, VERSION not first; -EPROTONOSUPPORT: a version that we do not
- * speak. */
+/* Check what came from a socket: m->size bytes in m->data, or more than MESSAGE_MAX if the datagram
+ * was longer (recv with MSG_TRUNC). -EBADMSG: empty, too long, not NUL-terminated, a field without
+ * '=' or with an empty key, VERSION not first or no number; -EPROTONOSUPPORT: a version that we do
+ * not speak. Nothing else may be asked of a message that failed. */
 int message_check(const struct message *m, struct error *error);
 
 #endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/call.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+
+#define NS_PER_MS 1000000ull
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 * NS_PER_MS + (uint64_t)ts.tv_nsec;
+}
+
+/* Rounded up, so that a wait never ends just before the deadline; 0: it has passed. */
+static unsigned left_ms(uint64_t deadline_ns)
+{
+    uint64_t now = now_ns();
+
+    return now >= deadline_ns ? 0 : (unsigned)((deadline_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static int time_out(struct error *error, const char *doing)
+{
+    return error_set(error, -ETIMEDOUT, "jobiod did not %s in time", doing);
+}
+
+/* A connect to a full backlog waits like a send. poll() cannot wait for it; SO_SNDTIMEO can, and a
+ * time of 0 there would mean for ever. */
+static int bound_send(int fd, uint64_t deadline_ns)
+{
+    unsigned left = left_ms(deadline_ns);
+    struct timeval tv = {.tv_sec = left / 1000, .tv_usec = (left % 1000) * 1000};
+
+    if (left == 0)
+        return -ETIMEDOUT;
+    return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0 ? -errno : 0;
+}
+
+static int connect_until(int fd, const struct sockaddr_un *address, uint64_t deadline_ns,
+                         struct error *error)
+{
+    int r;
+
+    do {
+        r = bound_send(fd, deadline_ns);
+        if (r == 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
+            r = -errno;
+    } while (r == -EINTR);
+    if (r == -EAGAIN || r == -ETIMEDOUT)
+        return time_out(error, "accept a connection");
+    if (r < 0)
+        return error_errno(error, r, "connect to \"%s\"", address->sun_path);
+    return 0;
+}
+
+static int send_until(int fd, const struct message *m, uint64_t deadline_ns, struct error *error)
+{
+    int r;
+
+    do {
+        r = bound_send(fd, deadline_ns);
+        if (r == 0 && send(fd, m->data, m->size, MSG_NOSIGNAL) < 0)
+            r = -errno;
+    } while (r == -EINTR);
+    if (r == -EAGAIN || r == -ETIMEDOUT)
+        return time_out(error, "take the message");
+    if (r < 0)
+        return error_errno(error, r, "send to jobiod");
+    return 0;
+}
+
+static int open_until(const char *socket_path, const struct message *m, uint64_t deadline_ns,
+                      struct error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    _close_ int fd = -1;
+    int n, r;
+
+    n = snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
+    if (n < 0 || (size_t)n >= sizeof(address.sun_path))
+        return error_set(error, -ENAMETOOLONG, "the socket path \"%.40s...\" is too long",
+                         socket_path);
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return error_errno(error, -errno, "make a socket");
+    r = connect_until(fd, &address, deadline_ns, error);
+    if (r < 0)
+        return r;
+    r = send_until(fd, m, deadline_ns, error);
+    if (r < 0)
+        return r;
+    return TAKE_FD(fd);
+}
+
+/* One datagram, however long: m->size tells what was sent, so that message_check sees a cut one. */
+static int receive_until(int fd, struct message *m, uint64_t deadline_ns, struct error *error)
+{
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        unsigned left = left_ms(deadline_ns);
+        ssize_t n;
+
+        if (left == 0)
+            return time_out(error, "answer");
+        if (poll(&p, 1, (int)left) <= 0)
+            continue;
+        n = recv(fd, m->data, sizeof(m->data), MSG_DONTWAIT | MSG_TRUNC);
+        if (n > 0) {
+            m->size = (size_t)n;
+            return 0;
+        }
+        if (n == 0)
+            return error_set(error, -ECONNRESET, "jobiod closed the connection without an answer");
+        if (errno != EINTR && errno != EAGAIN)
+            return error_errno(error, -errno, "receive from jobiod");
+    }
+}
+
+static int check_answer(const struct message *m, struct error *error)
+{
+    const char *status, *text;
+    int r = message_check(m, error);
+
+    if (r < 0)
+        return r;
+    status = message_get(m, "STATUS");
+    if (!status)
+        return error_set(error, -EBADMSG, "the answer has no STATUS");
+    if (strcmp(status, "ok") == 0)
+        return 0;
+    text = message_get(m, "ERROR");
+    return error_set(error, -EREMOTEIO, "%s", text ? text : "jobiod refused and did not say why");
+}
+
+static int answer_until(int fd, struct message *m, uint64_t deadline_ns, struct error *error)
+{
+    int r = receive_until(fd, m, deadline_ns, error);
+
+    return r < 0 ? r : check_answer(m, error);
+}
+
+int call_open(const char *socket_path, const struct message *m, unsigned timeout_ms,
+              struct error *error)
+{
+    return open_until(socket_path, m, now_ns() + timeout_ms * NS_PER_MS, error);
+}
+
+int call_receive(int fd, struct message *m, unsigned timeout_ms, struct error *error)
+{
+    return answer_until(fd, m, now_ns() + timeout_ms * NS_PER_MS, error);
+}
+
+int call(const char *socket_path, struct message *m, unsigned timeout_ms, struct error *error)
+{
+    uint64_t deadline_ns = now_ns() + timeout_ms * NS_PER_MS;
+    _close_ int fd = open_until(socket_path, m, deadline_ns, error);
+
+    return fd < 0 ? fd : answer_until(fd, m, deadline_ns, error);
+}

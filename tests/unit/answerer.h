@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process that listens on a SEQPACKET socket and answers in one fixed way. It stands in for
+ * jobiod where a test is about what the asking side does, above all with a jobiod that misbehaves.
+ */
+#ifndef JOBIO_TESTS_UNIT_ANSWERER_H
+#define JOBIO_TESTS_UNIT_ANSWERER_H
+
+#include <sys/types.h>
+
+enum answer {
+    ANSWER_OK,      /* STATUS=ok, and for a report TEXT */
+    ANSWER_ERROR,   /* STATUS=error, ERROR=no such step */
+    ANSWER_BYTE,    /* one byte that is no message */
+    ANSWER_CUT,     /* a message without its last byte */
+    ANSWER_VERSION, /* a version of the future */
+    ANSWER_HUGE,    /* more than a message may have */
+    ANSWER_PARTS,   /* three messages, MORE=1 in the first two */
+    ANSWER_CLOSE,   /* closes without a word */
+    ANSWER_NEVER,   /* accepts, reads and is silent */
+    ANSWER_DEAF,    /* listens with a backlog of 1 and never accepts */
+};
+
+struct answerer {
+    pid_t pid; /* 0: ANSWER_DEAF needs no process */
+    int fd;    /* listening */
+    char path[108];
+    char log[128]; /* one file: every message that came, NULs as '|', a line each */
+};
+
+/* Listen on `folder`/jobiod.sock and log to `folder`/asked. Fails the test if it cannot. */
+void answerer_start(struct answerer *a, const char *folder, enum answer how);
+void answerer_stop(struct answerer *a);
+/* The log so far, malloc'd. */
+char *answerer_asked(const struct answerer *a);
+
+#endif
