@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The I/O account: what one step (or job, or command) did on one mount, by operation.
- * Pure data; all numbers are unsigned 64 bit, times in nanoseconds, sizes in bytes.
+ * Pure data; all numbers are unsigned 64 bit, times in nanoseconds, sizes in bytes. A sum that does
+ * not fit stays at UINT64_MAX. What fails leaves the numbers as they were.
  */
 #ifndef JOBIO_COMMON_ACCOUNT_H
 #define JOBIO_COMMON_ACCOUNT_H
@@ -121,7 +122,8 @@ struct io_sum io_account_all(const struct io_account *account);
 /* Find the mount of these names, or append an empty one (strings are copied). NULL: no memory. */
 struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
                                const char *source, bool is_private);
-/* to += from, mount by mount (io_account_add; cache summed; peaks by maximum). 0 or -ENOMEM. */
+/* to += from, mount by mount (io_account_add; cache summed; peaks by maximum; labelled only if both
+ * are). 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);
 int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret);
 void io_mounts_clear(struct io_mounts *mounts);

@@ -78,11 +78,13 @@ int step_parse(const char *text, uint32_t *ret);
 const char *step_state_name(enum step_state state);
 int step_state_parse(const char *text); /* the state or -EINVAL */
 
-/* Add `count` to the cause (one entry a cause; ops are united). 0 or -ENOMEM. */
+/* Add `count` to the cause (one entry a cause; ops are united). 0 or -ENOMEM. As everywhere in the
+ * account, a sum that does not fit stays at UINT64_MAX. */
 int completeness_add(struct completeness *c, const char *cause, uint64_t count, uint64_t ops);
 int completeness_merge(struct completeness *to, const struct completeness *from);
 void completeness_clear(struct completeness *c);
-/* Nothing lost, no cause, and every expected node reported. */
+/* Nothing lost, no cause, and every expected node reported; false while nodes_expected is 0, not
+ * known. */
 bool job_is_complete(const struct job_account *job);
 
 /* Fold a step into the job's sums (mounts, completeness, longest wait), without keeping it. */

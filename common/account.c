@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/account.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+static const char *const op_names[IO_OP_COUNT] = {
+    [IO_READ] = "read",
+    [IO_WRITE] = "write",
+    [IO_COPY_READ] = "copy_read",
+    [IO_COPY_WRITE] = "copy_write",
+    [IO_CLONE] = "clone",
+    [IO_MMAP_READ] = "mmap_read",
+    [IO_MMAP_WRITE] = "mmap_write",
+    [IO_OPEN] = "open",
+    [IO_CREATE] = "create",
+    [IO_STAT] = "stat",
+    [IO_READDIR] = "readdir",
+    [IO_MKDIR] = "mkdir",
+    [IO_RMDIR] = "rmdir",
+    [IO_UNLINK] = "unlink",
+    [IO_RENAME] = "rename",
+    [IO_LINK] = "link",
+    [IO_SYMLINK] = "symlink",
+    [IO_MKNOD] = "mknod",
+    [IO_TRUNCATE] = "truncate",
+    [IO_FALLOCATE] = "fallocate",
+    [IO_FSYNC] = "fsync",
+    [IO_SETATTR] = "setattr",
+    [IO_GETXATTR] = "getxattr",
+    [IO_SETXATTR] = "setxattr",
+};
+
+static const char *const fill_names[IO_FILL_COUNT] = {
+    [IO_FILL_READ] = "read",
+    [IO_FILL_FAULT] = "fault",
+    [IO_FILL_PREFETCH] = "prefetch",
+    [IO_FILL_WRITE] = "write",
+};
+
+const char *io_op_name(enum io_op op)
+{
+    return (unsigned)op < IO_OP_COUNT ? op_names[op] : "unknown";
+}
+
+int io_op_parse(const char *name)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (!strcmp(op_names[op], name))
+            return op;
+    return -EINVAL;
+}
+
+const char *io_fill_name(enum io_fill fill)
+{
+    return (unsigned)fill < IO_FILL_COUNT ? fill_names[fill] : "unknown";
+}
+
+/* The smallest n with v <= 2^n. */
+static unsigned log2_ceil(uint64_t v)
+{
+    return v <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(v - 1);
+}
+
+unsigned io_size_bucket(uint64_t bytes)
+{
+    unsigned n = log2_ceil(bytes);
+
+    return n < IO_BUCKETS ? n : IO_BUCKETS - 1;
+}
+
+unsigned io_latency_bucket(uint64_t ns)
+{
+    unsigned n = log2_ceil(ns);
+
+    n = n > 7 ? n - 7 : 0;
+    return n < IO_BUCKETS ? n : IO_BUCKETS - 1;
+}
+
+uint64_t io_size_bound(unsigned bucket)
+{
+    return bucket < IO_BUCKETS - 1 ? UINT64_C(1) << bucket : UINT64_MAX;
+}
+
+uint64_t io_latency_bound(unsigned bucket)
+{
+    return bucket < IO_BUCKETS - 1 ? UINT64_C(1) << (bucket + 7) : UINT64_MAX;
+}
+
+/* A sum that does not fit stays at the largest number, which no real counter reaches. */
+static void add(uint64_t *to, uint64_t value)
+{
+    if (__builtin_add_overflow(*to, value, to))
+        *to = UINT64_MAX;
+}
+
+static void raise_to(uint64_t *to, uint64_t value)
+{
+    if (value > *to)
+        *to = value;
+}
+
+uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned))
+{
+    uint64_t total = 0, seen = 0;
+    double rank;
+
+    for (unsigned i = 0; i < IO_BUCKETS; i++)
+        add(&total, buckets[i]);
+    if (!total)
+        return 0;
+    rank = q * (double)total;
+    for (unsigned i = 0; i < IO_BUCKETS; i++) {
+        add(&seen, buckets[i]);
+        if (seen && (double)seen >= rank)
+            return bound(i);
+    }
+    return bound(IO_BUCKETS - 1);
+}
+
+struct io_counter *io_account_op(struct io_account *account, enum io_op op)
+{
+    if (!account->ops[op])
+        account->ops[op] = calloc(1, sizeof(*account->ops[op]));
+    return account->ops[op];
+}
+
+/* The entry of `code`, made with a count of 0 if there is none. */
+static struct io_errno *errno_get(struct io_counter *counter, int code)
+{
+    struct io_errno *grown;
+    size_t at = 0;
+
+    while (at < counter->n_errnos && counter->errnos[at].code < code)
+        at++;
+    if (at < counter->n_errnos && counter->errnos[at].code == code)
+        return &counter->errnos[at];
+    grown = reallocarray(counter->errnos, counter->n_errnos + 1, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    counter->errnos = grown;
+    memmove(&grown[at + 1], &grown[at], (counter->n_errnos - at) * sizeof(*grown));
+    grown[at] = (struct io_errno){.code = code};
+    counter->n_errnos++;
+    return &grown[at];
+}
+
+int io_counter_errno(struct io_counter *counter, int code, uint64_t count)
+{
+    struct io_errno *e = errno_get(counter, code);
+
+    if (!e)
+        return -ENOMEM;
+    add(&e->count, count);
+    return 0;
+}
+
+/* Make room for all that `from` has, so that the adding itself cannot fail half-way. */
+static int account_reserve(struct io_account *to, const struct io_account *from)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct io_counter *f = from->ops[op];
+
+        if (!f)
+            continue;
+        if (!io_account_op(to, op))
+            return -ENOMEM;
+        for (size_t i = 0; i < f->n_errnos; i++)
+            if (!errno_get(to->ops[op], f->errnos[i].code))
+                return -ENOMEM;
+    }
+    return 0;
+}
+
+static void counter_add(struct io_counter *to, const struct io_counter *from)
+{
+    add(&to->requests, from->requests);
+    add(&to->async_requests, from->async_requests);
+    add(&to->bytes, from->bytes);
+    add(&to->errors, from->errors);
+    add(&to->time_ns, from->time_ns);
+    raise_to(&to->max_ns, from->max_ns);
+    for (unsigned i = 0; i < IO_BUCKETS; i++) {
+        add(&to->size_log2[i], from->size_log2[i]);
+        add(&to->latency_log2[i], from->latency_log2[i]);
+    }
+    for (size_t i = 0; i < from->n_errnos; i++)
+        (void)io_counter_errno(to, from->errnos[i].code, from->errnos[i].count);
+}
+
+static void account_add_reserved(struct io_account *to, const struct io_account *from)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (from->ops[op])
+            counter_add(to->ops[op], from->ops[op]);
+}
+
+int io_account_add(struct io_account *to, const struct io_account *from)
+{
+    int r = account_reserve(to, from);
+
+    if (r < 0)
+        return r;
+    account_add_reserved(to, from);
+    return 0;
+}
+
+static int subtract(uint64_t now, uint64_t before, uint64_t *ret)
+{
+    if (now < before)
+        return -ERANGE;
+    *ret = now - before;
+    return 0;
+}
+
+static uint64_t errno_count(const struct io_counter *counter, int code)
+{
+    for (size_t i = 0; i < counter->n_errnos; i++)
+        if (counter->errnos[i].code == code)
+            return counter->errnos[i].count;
+    return 0;
+}
+
+static int errnos_diff(const struct io_counter *now, const struct io_counter *before,
+                       struct io_counter *ret)
+{
+    for (size_t i = 0; i < before->n_errnos; i++)
+        if (errno_count(now, before->errnos[i].code) < before->errnos[i].count)
+            return -ERANGE;
+    for (size_t i = 0; i < now->n_errnos; i++) {
+        uint64_t d = now->errnos[i].count - errno_count(before, now->errnos[i].code);
+
+        if (d && io_counter_errno(ret, now->errnos[i].code, d) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int counter_diff(const struct io_counter *now, const struct io_counter *before,
+                        struct io_counter *ret)
+{
+    if (subtract(now->requests, before->requests, &ret->requests) < 0 ||
+        subtract(now->async_requests, before->async_requests, &ret->async_requests) < 0 ||
+        subtract(now->bytes, before->bytes, &ret->bytes) < 0 ||
+        subtract(now->errors, before->errors, &ret->errors) < 0 ||
+        subtract(now->time_ns, before->time_ns, &ret->time_ns) < 0)
+        return -ERANGE;
+    for (unsigned i = 0; i < IO_BUCKETS; i++)
+        if (subtract(now->size_log2[i], before->size_log2[i], &ret->size_log2[i]) < 0 ||
+            subtract(now->latency_log2[i], before->latency_log2[i], &ret->latency_log2[i]) < 0)
+            return -ERANGE;
+    return errnos_diff(now, before, ret);
+}
+
+/* Whether anything was counted; the longest call alone says nothing new. */
+static bool counter_is_empty(const struct io_counter *c)
+{
+    if (c->requests || c->async_requests || c->bytes || c->errors || c->time_ns)
+        return false;
+    for (unsigned i = 0; i < IO_BUCKETS; i++)
+        if (c->size_log2[i] || c->latency_log2[i])
+            return false;
+    for (size_t i = 0; i < c->n_errnos; i++)
+        if (c->errnos[i].count)
+            return false;
+    return true;
+}
+
+static void counter_destroy(struct io_counter *counter)
+{
+    if (counter)
+        free(counter->errnos);
+    free(counter);
+}
+
+static int op_diff(const struct io_counter *now, const struct io_counter *before,
+                   struct io_account *ret, enum io_op op)
+{
+    static const struct io_counter none;
+    struct io_counter *d;
+    int r;
+
+    if (!now)
+        return before && !counter_is_empty(before) ? -ERANGE : 0;
+    d = io_account_op(ret, op);
+    if (!d)
+        return -ENOMEM;
+    r = counter_diff(now, before ? before : &none, d);
+    if (r < 0)
+        return r;
+    d->max_ns = now->max_ns;
+    if (counter_is_empty(d)) {
+        counter_destroy(d);
+        ret->ops[op] = NULL;
+    }
+    return 0;
+}
+
+int io_account_diff(const struct io_account *now, const struct io_account *before,
+                    struct io_account *ret)
+{
+    CLEANUP(io_account_clear) struct io_account diff = {0};
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        int r = op_diff(now->ops[op], before->ops[op], &diff, op);
+
+        if (r < 0)
+            return r;
+    }
+    *ret = diff;
+    diff = (struct io_account){0};
+    return 0;
+}
+
+int io_account_copy(const struct io_account *from, struct io_account *ret)
+{
+    CLEANUP(io_account_clear) struct io_account copy = {0};
+    int r = io_account_add(&copy, from);
+
+    if (r < 0)
+        return r;
+    *ret = copy;
+    copy = (struct io_account){0};
+    return 0;
+}
+
+void io_account_clear(struct io_account *account)
+{
+    if (!account)
+        return;
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        counter_destroy(account->ops[op]);
+    *account = (struct io_account){0};
+}
+
+bool io_account_is_empty(const struct io_account *account)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (account->ops[op] && !counter_is_empty(account->ops[op]))
+            return false;
+    return true;
+}
+
+static void sum_op(struct io_sum *sum, const struct io_account *account, enum io_op op)
+{
+    const struct io_counter *c = account->ops[op];
+
+    if (!c)
+        return;
+    add(&sum->requests, c->requests);
+    add(&sum->bytes, c->bytes);
+    add(&sum->errors, c->errors);
+    add(&sum->time_ns, c->time_ns);
+    raise_to(&sum->max_ns, c->max_ns);
+}
+
+struct io_sum io_account_reads(const struct io_account *account)
+{
+    struct io_sum sum = {0};
+
+    sum_op(&sum, account, IO_READ);
+    sum_op(&sum, account, IO_COPY_READ);
+    return sum;
+}
+
+struct io_sum io_account_writes(const struct io_account *account)
+{
+    struct io_sum sum = {0};
+
+    sum_op(&sum, account, IO_WRITE);
+    sum_op(&sum, account, IO_COPY_WRITE);
+    return sum;
+}
+
+struct io_sum io_account_meta(const struct io_account *account)
+{
+    struct io_sum sum = {0};
+
+    for (int op = IO_OP_FIRST_META; op < IO_OP_COUNT; op++)
+        if (op != IO_CREATE)
+            sum_op(&sum, account, op);
+    return sum;
+}
+
+struct io_sum io_account_all(const struct io_account *account)
+{
+    struct io_sum sum = {0};
+
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (op != IO_CREATE)
+            sum_op(&sum, account, op);
+    sum.bytes = io_account_reads(account).bytes;
+    add(&sum.bytes, io_account_writes(account).bytes);
+    return sum;
+}
+
+static void mount_clear(struct io_mount *m)
+{
+    free(m->mount);
+    free(m->fstype);
+    free(m->source);
+    io_account_clear(&m->io);
+}
+
+static struct io_mount *mounts_append(struct io_mounts *mounts, struct io_mount *m)
+{
+    struct io_mount *grown;
+
+    if (!m->mount || !m->fstype || !m->source)
+        return NULL;
+    grown = reallocarray(mounts->items, mounts->n + 1, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    mounts->items = grown;
+    grown[mounts->n] = *m;
+    return &grown[mounts->n++];
+}
+
+struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
+                               const char *source, bool is_private)
+{
+    struct io_mount m = {.private = is_private}, *appended;
+
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct io_mount *have = &mounts->items[i];
+
+        if (have->private == is_private && !strcmp(have->mount, mount) &&
+            !strcmp(have->fstype, fstype) && !strcmp(have->source, source))
+            return have;
+    }
+    m.mount = strdup(mount);
+    m.fstype = strdup(fstype);
+    m.source = strdup(source);
+    appended = mounts_append(mounts, &m);
+    if (!appended)
+        mount_clear(&m);
+    return appended;
+}
+
+/* The mount of `to` that is the same as `m`, with room for all that `m` counted. */
+static struct io_mount *mount_reserve(struct io_mounts *to, const struct io_mount *m)
+{
+    size_t before = to->n;
+    struct io_mount *mine = io_mounts_get(to, m->mount, m->fstype, m->source, m->private);
+
+    if (!mine)
+        return NULL;
+    if (to->n > before) {
+        mine->dev = m->dev;
+        mine->labelled = m->labelled;
+    }
+    return account_reserve(&mine->io, &m->io) < 0 ? NULL : mine;
+}
+
+static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
+{
+    account_add_reserved(&to->io, &from->io);
+    /* A name that one node cannot vouch for is not a label. */
+    to->labelled = to->labelled && from->labelled;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        raise_to(&to->peaks[op].bytes_per_s, from->peaks[op].bytes_per_s);
+        raise_to(&to->peaks[op].requests_per_s, from->peaks[op].requests_per_s);
+    }
+    add(&to->cache.hit_bytes, from->cache.hit_bytes);
+    add(&to->cache.miss_bytes, from->cache.miss_bytes);
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        add(&to->cache.fill_bytes[fill], from->cache.fill_bytes[fill]);
+}
+
+int io_mounts_add(struct io_mounts *to, const struct io_mounts *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (!mount_reserve(to, &from->items[i]))
+            return -ENOMEM;
+    for (size_t i = 0; i < from->n; i++) {
+        const struct io_mount *m = &from->items[i];
+
+        mount_add_reserved(io_mounts_get(to, m->mount, m->fstype, m->source, m->private), m);
+    }
+    return 0;
+}
+
+int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret)
+{
+    struct io_mounts copy = {0};
+    int r = io_mounts_add(&copy, from);
+
+    if (r < 0) {
+        io_mounts_clear(&copy);
+        return r;
+    }
+    *ret = copy;
+    return 0;
+}
+
+void io_mounts_clear(struct io_mounts *mounts)
+{
+    if (!mounts)
+        return;
+    for (size_t i = 0; i < mounts->n; i++)
+        mount_clear(&mounts->items[i]);
+    free(mounts->items);
+    *mounts = (struct io_mounts){0};
+}

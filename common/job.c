@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+static const struct {
+    uint32_t step;
+    const char *name;
+} step_names[] = {
+    {STEP_BATCH, "batch"},
+    {STEP_EXTERN, "extern"},
+    {STEP_INTERACTIVE, "interactive"},
+    {STEP_FOLDED, "folded"},
+};
+
+static const char *const state_names[] = {
+    [STEP_RUNNING] = "running",
+    [STEP_ENDED] = "ended",
+    [STEP_VANISHED] = "vanished",
+};
+
+char *step_format(uint32_t step, char buf[16])
+{
+    for (size_t i = 0; i < ARRAY_SIZE(step_names); i++)
+        if (step_names[i].step == step)
+            return strcpy(buf, step_names[i].name);
+    snprintf(buf, 16, "%u", step);
+    return buf;
+}
+
+int step_parse(const char *text, uint32_t *ret)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(step_names); i++)
+        if (!strcmp(step_names[i].name, text)) {
+            *ret = step_names[i].step;
+            return 0;
+        }
+    if (!*text)
+        return -EINVAL;
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9')
+            return -EINVAL;
+        value = value * 10 + (uint64_t)(*p - '0');
+        if (value > UINT32_MAX)
+            return -EINVAL;
+    }
+    *ret = (uint32_t)value;
+    return 0;
+}
+
+const char *step_state_name(enum step_state state)
+{
+    return (unsigned)state < ARRAY_SIZE(state_names) ? state_names[state] : "unknown";
+}
+
+int step_state_parse(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(state_names); i++)
+        if (!strcmp(state_names[i], text))
+            return (int)i;
+    return -EINVAL;
+}
+
+static void add(uint64_t *to, uint64_t value)
+{
+    if (__builtin_add_overflow(*to, value, to))
+        *to = UINT64_MAX;
+}
+
+int completeness_add(struct completeness *c, const char *cause, uint64_t count, uint64_t ops)
+{
+    struct incomplete *grown;
+    char *name;
+
+    for (size_t i = 0; i < c->n; i++) {
+        struct incomplete *have = &c->items[i];
+
+        if (strcmp(have->cause, cause))
+            continue;
+        add(&have->count, count);
+        /* 0 says "all": a union with it stays so. */
+        have->ops = have->ops && ops ? have->ops | ops : 0;
+        return 0;
+    }
+    grown = reallocarray(c->items, c->n + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    c->items = grown;
+    name = strdup(cause);
+    if (!name)
+        return -ENOMEM;
+    grown[c->n++] = (struct incomplete){.cause = name, .count = count, .ops = ops};
+    return 0;
+}
+
+/* *ret = a + b, a copy of its own. */
+static int completeness_union(const struct completeness *a, const struct completeness *b,
+                              struct completeness *ret)
+{
+    const struct completeness *parts[] = {a, b};
+    CLEANUP(completeness_clear) struct completeness sum = {0};
+
+    for (size_t p = 0; p < ARRAY_SIZE(parts); p++) {
+        add(&sum.lost, parts[p]->lost);
+        for (size_t i = 0; i < parts[p]->n; i++) {
+            const struct incomplete *item = &parts[p]->items[i];
+            int r = completeness_add(&sum, item->cause, item->count, item->ops);
+
+            if (r < 0)
+                return r;
+        }
+    }
+    *ret = sum;
+    sum = (struct completeness){0};
+    return 0;
+}
+
+int completeness_merge(struct completeness *to, const struct completeness *from)
+{
+    struct completeness sum;
+    int r = completeness_union(to, from, &sum);
+
+    if (r < 0)
+        return r;
+    completeness_clear(to);
+    *to = sum;
+    return 0;
+}
+
+void completeness_clear(struct completeness *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n; i++)
+        free(c->items[i].cause);
+    free(c->items);
+    *c = (struct completeness){0};
+}
+
+bool job_is_complete(const struct job_account *job)
+{
+    return !job->completeness.lost && !job->completeness.n && job->nodes_expected &&
+           job->nodes_reported >= job->nodes_expected;
+}
+
+int job_account_add_step(struct job_account *job, const struct step_account *step)
+{
+    struct completeness sum;
+    int r = completeness_union(&job->completeness, &step->completeness, &sum);
+
+    if (r < 0)
+        return r;
+    r = io_mounts_add(&job->mounts, &step->mounts);
+    if (r < 0) {
+        completeness_clear(&sum);
+        return r;
+    }
+    completeness_clear(&job->completeness);
+    job->completeness = sum;
+    if (step->longest_wait_ns > job->longest_wait_ns)
+        job->longest_wait_ns = step->longest_wait_ns;
+    return 0;
+}
+
+void step_account_clear(struct step_account *step)
+{
+    if (!step)
+        return;
+    free(step->node);
+    completeness_clear(&step->completeness);
+    io_mounts_clear(&step->mounts);
+    *step = (struct step_account){0};
+}
+
+struct job_account *job_account_create(void)
+{
+    return calloc(1, sizeof(struct job_account));
+}
+
+static void command_free(char **command)
+{
+    for (char **word = command; word && *word; word++)
+        free(*word);
+    free(command);
+}
+
+void job_account_destroy(struct job_account *job)
+{
+    if (!job)
+        return;
+    free(job->key.cluster);
+    free(job->user);
+    free(job->account);
+    free(job->partition);
+    free(job->name);
+    completeness_clear(&job->completeness);
+    io_mounts_clear(&job->mounts);
+    for (size_t i = 0; i < job->n_steps; i++)
+        step_account_clear(&job->steps[i]);
+    free(job->steps);
+    command_free(job->command);
+    free(job);
+}

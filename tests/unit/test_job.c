@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/job.h"
+
+DEFINE_CLEANUP(struct job_account, job_account_destroy)
+
+static void test_step_names_round_trip(void **state)
+{
+    static const struct {
+        uint32_t step;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {17, "17"},
+        {4294967280u, "4294967280"},
+        {STEP_BATCH, "batch"},
+        {STEP_EXTERN, "extern"},
+        {STEP_INTERACTIVE, "interactive"},
+        {STEP_FOLDED, "folded"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char buf[16];
+        uint32_t step = 1234;
+
+        assert_string_equal(step_format(cases[i].step, buf), cases[i].text);
+        assert_int_equal(step_parse(cases[i].text, &step), 0);
+        assert_int_equal(step, cases[i].step);
+    }
+}
+
+static void test_step_parse_refuses(void **state)
+{
+    static const char *const bad[] = {"",   " 1",    "-1",         "+1",
+                                      "1x", "Batch", "4294967296", "99999999999999999999999"};
+    uint32_t step = 1234;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_int_equal(step_parse(bad[i], &step), -EINVAL);
+    assert_int_equal(step, 1234);
+}
+
+static void test_state_names(void **state)
+{
+    (void)state;
+    for (int s = STEP_RUNNING; s <= STEP_VANISHED; s++)
+        assert_int_equal(step_state_parse(step_state_name(s)), s);
+    assert_string_equal(step_state_name(STEP_VANISHED), "vanished");
+    assert_int_equal(step_state_parse("gone"), -EINVAL);
+}
+
+static void test_completeness_unites_causes(void **state)
+{
+    CLEANUP(completeness_clear) struct completeness a = {.lost = 1}, b = {.lost = UINT64_MAX};
+
+    (void)state;
+    completeness_add(&a, "map-full", 2, 1 << IO_READ);
+    completeness_add(&a, "map-full", 3, 1 << IO_WRITE);
+    completeness_add(&b, "began-untracked", 1, 0);
+    completeness_add(&b, "map-full", 1, 0);
+    assert_int_equal(a.n, 1);
+    assert_int_equal(a.items[0].count, 5);
+    assert_int_equal(a.items[0].ops, 1 << IO_READ | 1 << IO_WRITE);
+    assert_int_equal(completeness_merge(&a, &b), 0);
+    assert_int_equal(a.lost, UINT64_MAX);
+    assert_int_equal(a.n, 2);
+    assert_int_equal(a.items[0].count, 6);
+    assert_int_equal(a.items[0].ops, 0); /* all of them */
+    assert_string_equal(a.items[1].cause, "began-untracked");
+    completeness_add(&a, "map-full", 1, 1 << IO_READ);
+    assert_int_equal(a.items[0].ops, 0);
+}
+
+static void test_complete_needs_everything(void **state)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+
+    (void)state;
+    assert_false(job_is_complete(job)); /* nobody knows how many nodes there are */
+    job->nodes_expected = 2;
+    job->nodes_reported = 1;
+    assert_false(job_is_complete(job));
+    job->nodes_reported = 2;
+    assert_true(job_is_complete(job));
+    job->completeness.lost = 1;
+    assert_false(job_is_complete(job));
+    job->completeness.lost = 0;
+    completeness_add(&job->completeness, "map-full", 0, 0);
+    assert_false(job_is_complete(job));
+}
+
+static void test_add_step(void **state)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+    CLEANUP(step_account_clear) struct step_account s = {.longest_wait_ns = 7};
+
+    (void)state;
+    s.node = strdup("n1");
+    s.completeness.lost = 3;
+    completeness_add(&s.completeness, "map-full", 3, 0);
+    io_account_op(&io_mounts_get(&s.mounts, "/a", "ext4", "/dev/a", false)->io, IO_READ)->bytes = 5;
+    assert_int_equal(job_account_add_step(job, &s), 0);
+    s.longest_wait_ns = 6;
+    assert_int_equal(job_account_add_step(job, &s), 0);
+    assert_int_equal(job->mounts.n, 1);
+    assert_int_equal(job->mounts.items[0].io.ops[IO_READ]->bytes, 10);
+    assert_int_equal(job->longest_wait_ns, 7);
+    assert_int_equal(job->completeness.lost, 6);
+    assert_int_equal(job->completeness.items[0].count, 6);
+    assert_int_equal(job->n_steps, 0);
+}
+
+static void test_destroy_takes_half_built(void **state)
+{
+    struct job_account *job = job_account_create();
+
+    (void)state;
+    job_account_destroy(NULL);
+    job->command = calloc(3, sizeof(char *));
+    job->command[0] = strdup("true");
+    job->steps = calloc(1, sizeof(*job->steps));
+    job->n_steps = 1;
+    job_account_destroy(job);
+    step_account_clear(NULL);
+    completeness_clear(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_step_names_round_trip),
+        cmocka_unit_test(test_step_parse_refuses),
+        cmocka_unit_test(test_state_names),
+        cmocka_unit_test(test_completeness_unites_causes),
+        cmocka_unit_test(test_complete_needs_everything),
+        cmocka_unit_test(test_add_step),
+        cmocka_unit_test(test_destroy_takes_half_built),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
