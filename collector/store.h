@@ -20,33 +20,50 @@ struct store_options {
     uint64_t keep_bytes; /* and the oldest beyond this size; 0: never */
 };
 
-/* Open read-write, make or migrate the schema. -EMEDIUMTYPE: not a database, or a broken one (it is
- * left alone and named in the text); -EROFS; -ENOSPC; -EPROTONOSUPPORT: made by a newer version;
- * -EOPNOTSUPP: on a network file system, where WAL is not safe. */
+/* Open read-write, make or migrate the schema. Nothing that is there is ever overwritten:
+ * -EMEDIUMTYPE: not a database, another program's, or a broken one (left alone and named in the
+ * text; store_set_aside moves it away); -EROFS or -EACCES: the file or its folder cannot be
+ * written; -ENOSPC; -EPROTONOSUPPORT: made by a newer version; -EOPNOTSUPP: on a network file
+ * system, where WAL is not safe; -EISDIR, -ELOOP (a symbolic link), -ENOENT (no folder); -EBUSY:
+ * another process has it open for writing. */
 int store_open(struct store **ret, const struct store_options *options, struct error *error);
 /* Open read-only, beside a running writer or without one. */
 int store_open_reader(struct store **ret, const char *path, struct error *error);
 void store_close(struct store *store); /* NULL is fine */
+/* Rename a store that store_open called broken (with its -wal) to PATH.broken-N, never over
+ * something else. *ret (malloc'd): the new name. */
+int store_set_aside(const char *path, char **ret, struct error *error);
+/* Every following call fails with -ETIMEDOUT once it has worked longer than this, counted from
+ * here; 0: no limit. */
+void store_limit(struct store *store, unsigned ms);
 
-/* Begin and end one transaction around several of the writes below; without it each is its own.
- * `final` commits are on disk (synchronous=FULL) when store_commit returns. On an error everything
- * since store_begin is rolled back and the caller still owns what it wanted to write. */
-int store_begin(struct store *store, struct error *error);
-int store_commit(struct store *store, bool final, struct error *error);
+/* Begin and end one transaction around several of the writes below; without it each is its own,
+ * and final. A `final` transaction is on disk (synchronous=FULL) when store_commit returns, another
+ * survives a crash of the process but perhaps not of the machine. If store_commit or store_begin
+ * fails, everything since store_begin is rolled back and the caller still owns what it wanted to
+ * write. A write that fails undoes itself alone, and the transaction goes on, except after -ENOSPC,
+ * -EIO and -EMEDIUMTYPE: then store_commit fails as well. */
+int store_begin(struct store *store, bool final, struct error *error);
+int store_commit(struct store *store, struct error *error);
 void store_rollback(struct store *store);
 
-/* Write what is known of a job (identity, times, state, completeness of its own; its mounts carry
- * the job's peaks; its steps are not touched). Replaces what was there under the same key. */
+/* Write what is known of a job: identity, times, state, its own completeness (without that of its
+ * steps), and from its mounts the job's peaks; its steps are not touched. Replaces what was there
+ * under the same key. A job that starts (start_ns) after the end of a stored, ended one of the same
+ * key is another holder of the number: both are kept. So start_ns of one job must never move to
+ * after its end. */
 int store_put_job(struct store *store, const struct job_account *job, struct error *error);
 /* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
- * node, het, step, tagged_at). A final step is added to the node's totals exactly once, however
- * often it is written. */
+ * node, het, step, tagged_at). -ENOENT: its job was never put. A final step is in the node's totals
+ * exactly once, however often it is written; once final, it stays final, and writing it again with
+ * other numbers moves the totals by the difference. That is how STEP_FOLDED grows: put the sum of
+ * all folded steps that have ended (never of running ones) under one unchanged tagged_at. */
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
 
-/* The job with its steps, newest restart first; NULL-terminated array, free with
- * store_jobs_free(). all false: only the newest. A uid other than UINT32_MAX hides the jobs of
- * others. An unknown job gives an empty array, no error. */
+/* The job with its steps, the newest (restart, or holder of the number) first; NULL-terminated
+ * array, free with store_jobs_free(). cluster NULL: any. all false: only the newest. A uid other
+ * than UINT32_MAX hides the jobs of others. An unknown job gives an empty array, no error. */
 int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
                struct job_account ***ret, struct error *error);
 void store_jobs_free(struct job_account **jobs);
@@ -76,12 +93,15 @@ struct history_filter {
     uint32_t limit; /* 0: no limit */
 };
 
+/* One call a job, sums over its steps, the newest or the largest first. A non-zero return of `each`
+ * ends it and is returned. */
 typedef int (*history_f)(const struct history_row *row, void *arg);
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error);
 
 /* The node's totals of all finished steps since the store was made: mounts by (mount, fstype),
- * labelled ones by name. Fills *ret (clear it with io_mounts_clear). */
+ * labelled ones by name, the rest as "(private)" (private, not labelled). Counters only: no
+ * histograms, errnos or peaks. Fills *ret (clear it with io_mounts_clear). */
 int store_node_totals(struct store *store, struct io_mounts *ret, struct error *error);
 
 /* Small texts that outlive the process (delivery state). NULL value: remove. get: *ret is malloc'd,
@@ -94,11 +114,15 @@ typedef int (*store_state_f)(const char *key, const char *value, void *arg);
 int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
                      struct error *error);
 
-/* One small step of retention: at most a few hundred rows and pages. *more: call again soon. */
+/* One small step of retention, outside a transaction: at most a few hundred rows and pages. Only
+ * jobs that have ended go, oldest end first; by size none that ended within the last hour. The
+ * node's totals stay. *more: call again soon. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
 
 struct store_stats {
-    uint64_t jobs, steps, bytes, oldest_ns;
+    uint64_t jobs, steps;
+    uint64_t bytes;     /* the database file; its WAL comes on top (16 MiB at rest) */
+    uint64_t oldest_ns; /* end of the oldest ended job; 0: none */
 };
 int store_stats(struct store *store, struct store_stats *ret, struct error *error);
 

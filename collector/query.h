@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions of users to the store: on a thread and a read-only connection of their own, so that
+ * none delays a tag or a write. At most QUERY_MAX wait, each has a time limit.
+ */
+#ifndef JOBIO_COLLECTOR_QUERY_H
+#define JOBIO_COLLECTOR_QUERY_H
+
+#include <stddef.h>
+
+#include "collector/store.h"
+
+#define QUERY_MAX 16
+
+struct query;
+
+/* On the query's thread; the store is read-only and its calls fail with -ETIMEDOUT when the time
+ * is up (also that spent in the queue). `arg` must not be touched by anyone else before `done`. */
+typedef int (*query_run_f)(struct store *reader, void *arg, struct error *error);
+/* On the thread that calls query_dispatch, once a question, in order. Frees `arg` if that is due.
+ */
+typedef void (*query_done_f)(int result, const struct error *error, void *arg);
+
+/* path: the store's; it is opened at the first question and again after a failure, so it need not
+ * be there yet. limit_ms: time for one question, 0: the default (5 s). */
+int query_create(struct query **ret, const char *path, unsigned limit_ms, struct error *error);
+/* Interrupts what runs, calls the query_done_f of what still waits with -ECANCELED. NULL is fine.
+ */
+void query_destroy(struct query *query);
+
+/* -EBUSY: QUERY_MAX questions wait already; nothing is taken over. */
+int query_submit(struct query *query, query_run_f run, query_done_f done, void *arg);
+
+/* Readable (POLLIN) when outcomes wait; query_dispatch calls their query_done_f and returns how
+ * many. */
+int query_fd(const struct query *query);
+size_t query_dispatch(struct query *query);
+
+#endif
