@@ -31,8 +31,10 @@ int mounts_fd(const struct mounts *mounts);
 int mounts_refresh(struct mounts *mounts, struct error *error);
 
 /* Learn the name of a super block that a step touched: from the host's table, else from the task's.
- * What BPF saw (fstype, id) is the last resort. A name once given to (step, dev) stays, also after
- * an unmount, until mounts_forget(); dev numbers are used again by later mounts. */
+ * What BPF saw (fstype, id; may be NULL) is the last resort: mount "(unknown)", source id. A name
+ * once given to (step, dev) stays, also after an unmount, until mounts_forget(); dev numbers are
+ * used again by later mounts. 0; 1: nobody could name it, ask again with another task of the step,
+ * which then replaces "(unknown)"; -ENOMEM. */
 int mounts_learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid,
                  const char *fstype, const char *id, struct error *error);
 /* The name, good until mounts_forget(step). dev 0 is "(no mount)", one nobody knows "(unknown)". */

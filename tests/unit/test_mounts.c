@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of super blocks from mountinfo texts: tests/data/mountinfo/odd is what a kernel printed for
+ * mounts with awkward names, host has the lines of a cluster node. The tables lie below a folder
+ * of the test that stands for /proc. The last test asks the kernel itself.
+ */
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/mounts.h"
+#include "common/cleanup.h"
+
+#define DEV(major, minor) ((uint32_t)(major) << 20 | (minor))
+
+static char proc[] = "/tmp/jobio-mounts-XXXXXX";
+
+static void proc_path(char path[256], const char *pid, const char *file)
+{
+    snprintf(path, 256, "%s/%s%s%s", proc, pid, file ? "/" : "", file ? file : "");
+}
+
+static void proc_write(const char *pid, const char *text)
+{
+    char path[256];
+    FILE *f;
+
+    proc_path(path, pid, NULL);
+    (void)mkdir(path, 0755);
+    proc_path(path, pid, "mountinfo");
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void proc_remove(const char *pid)
+{
+    char path[256];
+
+    proc_path(path, pid, "mountinfo");
+    (void)unlink(path);
+    proc_path(path, pid, NULL);
+    (void)rmdir(path);
+}
+
+static char *data(const char *name)
+{
+    const char *srcdir = getenv("srcdir");
+    char path[512], *text = calloc(1, 65536);
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/tests/data/mountinfo/%s", srcdir ? srcdir : ".", name);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(text);
+    assert_true(fread(text, 1, 65535, f) > 0);
+    fclose(f);
+    return text;
+}
+
+static struct mounts *create(void)
+{
+    struct mounts *mounts = NULL;
+    struct error error;
+
+    assert_int_equal(mounts_create(&mounts, proc, &error), 0);
+    return mounts;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return mkdtemp(proc) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    const char *const pids[] = {"1", "self", "7", "8"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+        proc_remove(pids[i]);
+    return rmdir(proc);
+}
+
+struct expected {
+    uint32_t dev;
+    const char *mount, *fstype, *source;
+    bool labelled;
+};
+
+static void check_names(struct mounts *mounts, const struct expected *want, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct mount_name got;
+
+        assert_int_equal(mounts_learn(mounts, 1, want[i].dev, 0, "bpf", "id", NULL), 0);
+        got = mounts_find(mounts, 1, want[i].dev);
+        assert_string_equal(got.mount, want[i].mount);
+        assert_string_equal(got.fstype, want[i].fstype);
+        assert_string_equal(got.source, want[i].source);
+        assert_int_equal(got.labelled, want[i].labelled);
+        assert_false(got.private);
+    }
+}
+
+static void test_host_names(void **state)
+{
+    static const struct expected want[] = {
+        {DEV(8, 1), "/", "ext4", "/dev/sda1", true},           /* not its bind mount below /data */
+        {DEV(0, 45), "/export/all", "nfs4", "store1:/", true}, /* whole, though /home is shorter */
+        {DEV(0, 46), "/p", "nfs4", "store2:/project", true},   /* no whole mount: the shortest */
+        {DEV(1957, 517892), "/lustre", "lustre", "10.0.1.1@o2ib:10.0.1.2@o2ib:/fs1", true},
+        {DEV(0, 50), "/vol", "btrfs", "/dev/sdb", true},
+        {DEV(0, 51), "/mnt/ssh", "fuse.sshfs", "user@host:/data", false},
+        {DEV(8, 17), "/mnt/usb", "fuseblk", "/dev/sdb1", false},
+    };
+    _free_ char *host = data("host");
+    struct mounts *mounts;
+
+    (void)state;
+    proc_write("1", host);
+    mounts = create();
+    check_names(mounts, want, ARRAY_SIZE(want));
+    mounts_destroy(mounts);
+}
+
+static void test_awkward_names(void **state)
+{
+    static const struct expected want[] = {
+        {DEV(0, 39), "/scratch", "tmpfs", "tmpfs", true}, /* binds and a deleted bind of it too */
+        {DEV(0, 40), "/scratch/hash", "tmpfs", "src with space", true},
+        {DEV(0, 41), "/scratch/t\tb", "tmpfs", "tmpfs", true},
+        {DEV(0, 42), "/scratch/n\nl", "tmpfs", "none", true},
+        {DEV(0, 43), "/scratch/b\\k#h", "tmpfs", "a\\b#c", true},
+        {DEV(0, 44), "/scratch/merged", "overlay", "overlay", true},
+        {DEV(0, 46), "/scratch/e2", "tmpfs", "none", true}, /* the source is empty */
+    };
+    _free_ char *odd = data("odd");
+    struct mounts *mounts;
+
+    (void)state;
+    proc_write("1", odd);
+    mounts = create();
+    check_names(mounts, want, ARRAY_SIZE(want));
+    mounts_destroy(mounts);
+}
+
+static void test_deleted_is_the_last_choice(void **state)
+{
+    struct mounts *mounts;
+
+    (void)state;
+    proc_write("1", "1 1 0:9 /x//deleted /a rw - tmpfs t rw\n"
+                    "2 1 0:9 /y /longer rw - tmpfs t rw\n"
+                    "3 1 0:8 /x//deleted /only//deleted rw - tmpfs t rw\n"
+                    "4 1 0:7 /q /b1 rw - tmpfs first rw\n"
+                    "5 1 0:7 /q /b2 rw - tmpfs second rw\n");
+    mounts = create();
+    assert_string_equal(mounts_find(mounts, 1, 9).mount, "/longer");
+    assert_string_equal(mounts_find(mounts, 1, 8).mount, "/only");
+    assert_string_equal(mounts_find(mounts, 1, 7).source, "first");
+    mounts_destroy(mounts);
+}
+
+static void test_private_mount(void **state)
+{
+    struct mounts *mounts;
+    struct mount_name name;
+
+    (void)state;
+    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    proc_write("7", "1 1 8:1 / /host rw - ext4 /dev/sda1 rw\n"
+                    "2 1 0:77 / /image rw - squashfs /dev/loop0 ro\n");
+    mounts = create();
+    assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 0);
+    name = mounts_find(mounts, 5, DEV(0, 77));
+    assert_string_equal(name.mount, "/image");
+    assert_true(name.private);
+    assert_false(name.labelled);
+    /* A super block of the host keeps the host's name, whatever the job calls it. */
+    assert_int_equal(mounts_learn(mounts, 5, DEV(8, 1), 7, NULL, NULL, NULL), 0);
+    name = mounts_find(mounts, 5, DEV(8, 1));
+    assert_string_equal(name.mount, "/");
+    assert_false(name.private);
+    mounts_destroy(mounts);
+}
+
+static void test_unknown_mount(void **state)
+{
+    struct mounts *mounts;
+    struct mount_name early, name;
+
+    (void)state;
+    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    proc_remove("7");
+    proc_write("8", "2 1 0:77 / /image rw - squashfs /dev/loop0 ro\n");
+    mounts = create();
+    assert_string_equal(mounts_find(mounts, 5, DEV(0, 77)).mount, "(unknown)");
+    assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 1);
+    early = mounts_find(mounts, 5, DEV(0, 77));
+    assert_string_equal(early.mount, "(unknown)");
+    assert_string_equal(early.fstype, "squashfs");
+    assert_string_equal(early.source, "loop0");
+    assert_false(early.labelled);
+    /* Another task of the step still has it; what was handed out before stays readable. */
+    assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 1);
+    assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 8, "squashfs", "loop0", NULL), 0);
+    name = mounts_find(mounts, 5, DEV(0, 77));
+    assert_string_equal(name.mount, "/image");
+    assert_string_equal(early.source, "loop0");
+    name = mounts_find(mounts, 5, 0);
+    assert_string_equal(name.mount, "(no mount)");
+    assert_true(*name.fstype && *name.source);
+    mounts_destroy(mounts);
+}
+
+static void test_name_stays_until_forgotten(void **state)
+{
+    struct mounts *mounts;
+    struct error error;
+
+    (void)state;
+    proc_write("1", "1 1 0:9 / /a rw - tmpfs t rw\n");
+    mounts = create();
+    assert_int_equal(mounts_learn(mounts, 1, 9, 0, NULL, NULL, NULL), 0);
+    proc_write("1", "1 1 0:9 / /b rw - tmpfs t rw\n");
+    assert_int_equal(mounts_refresh(mounts, &error), 0);
+    assert_string_equal(mounts_find(mounts, 1, 9).mount, "/a");
+    assert_string_equal(mounts_find(mounts, 2, 9).mount, "/b");
+    assert_string_equal(mounts_find(mounts, 0, 9).mount, "/b");
+    mounts_forget(mounts, 1);
+    assert_string_equal(mounts_find(mounts, 1, 9).mount, "/b");
+    mounts_forget(mounts, 3);
+    assert_string_equal(mounts_find(mounts, 2, 9).mount, "/b");
+    mounts_destroy(mounts);
+}
+
+static void test_many_steps(void **state)
+{
+    char lines[40 * 64] = "", want[32];
+    struct mounts *mounts;
+
+    (void)state;
+    for (int i = 40; i > 0; i--)
+        sprintf(lines + strlen(lines), "%d 1 0:%d / /m%d rw - tmpfs t rw\n", i, i, i);
+    proc_write("1", lines);
+    mounts = create();
+    for (uint32_t step = 300; step > 0; step--)
+        for (uint32_t dev = 1; dev <= 40; dev++)
+            assert_int_equal(mounts_learn(mounts, step * 7919, dev, 0, NULL, NULL, NULL), 0);
+    for (uint32_t step = 1; step <= 300; step += 2)
+        mounts_forget(mounts, step * 7919);
+    for (uint32_t step = 2; step <= 300; step += 2)
+        for (uint32_t dev = 1; dev <= 40; dev++) {
+            snprintf(want, sizeof(want), "/m%u", dev);
+            assert_string_equal(mounts_find(mounts, step * 7919, dev).mount, want);
+        }
+    mounts_destroy(mounts);
+}
+
+/* Whatever the table holds: no crash, no empty word, and good lines survive bad ones. */
+static void test_garbage(void **state)
+{
+    _free_ char *odd = data("odd");
+    size_t length = strlen(odd);
+    unsigned seed = 1;
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        _free_ char *text = strdup(odd);
+        struct mounts *mounts;
+
+        assert_non_null(text);
+        for (int i = 0; i < 40; i++)
+            text[rand_r(&seed) % length] = " \n\\/-:019"[rand_r(&seed) % 9];
+        text[rand_r(&seed) % length] = '\0';
+        proc_write("1", text);
+        mounts = create();
+        for (uint32_t dev = 0; dev < 64; dev++) {
+            struct mount_name name = mounts_find(mounts, 1, dev);
+
+            assert_true(*name.mount && *name.fstype && *name.source);
+        }
+        mounts_destroy(mounts);
+    }
+    proc_write("1", "\n\n1 2\nx y z\n1 1 0:9 / /a rw - tmpfs\n"
+                    "1 1 0:9 / /good rw - tmpfs t rw\n1 1 0:9 / / rw");
+    {
+        struct mounts *mounts = create();
+
+        assert_string_equal(mounts_find(mounts, 1, 9).mount, "/good");
+        mounts_destroy(mounts);
+    }
+}
+
+static void test_table_missing(void **state)
+{
+    struct mounts *mounts = NULL;
+    struct error error = {""};
+
+    (void)state;
+    proc_remove("1");
+    assert_int_equal(mounts_create(&mounts, proc, &error), -ENOENT);
+    assert_null(mounts);
+    assert_non_null(strstr(error.text, "mountinfo"));
+    proc_write("self", "1 1 0:9 / /a rw - tmpfs t rw\n");
+    mounts = create();
+    assert_string_equal(mounts_find(mounts, 1, 9).mount, "/a");
+    mounts_destroy(mounts);
+    mounts_destroy(NULL);
+}
+
+/* The kernel's own table of this machine: the root has a name, and the descriptor is a good one. */
+static void test_this_kernel(void **state)
+{
+    struct mounts *mounts = NULL;
+    struct pollfd p = {.events = POLLPRI};
+    struct error error;
+    struct stat st;
+    FILE *f;
+    char line[4096];
+    bool found = false;
+
+    (void)state;
+    assert_int_equal(mounts_create(&mounts, "/proc", &error), 0);
+    p.fd = mounts_fd(mounts);
+    assert_int_equal(fstat(p.fd, &st), 0);
+    assert_true(poll(&p, 1, 0) >= 0);
+    f = fopen("/proc/self/mountinfo", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        unsigned major, minor;
+        char root[1024], where[1024];
+
+        assert_int_equal(sscanf(line, "%*d %*d %u:%u %1023s %1023s", &major, &minor, root, where),
+                         4);
+        if (strcmp(where, "/") != 0 || strcmp(root, "/") != 0)
+            continue;
+        assert_string_equal(mounts_find(mounts, 1, DEV(major, minor)).mount, "/");
+        found = true;
+    }
+    fclose(f);
+    mounts_destroy(mounts);
+    if (!found)
+        skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_host_names),
+        cmocka_unit_test(test_awkward_names),
+        cmocka_unit_test(test_deleted_is_the_last_choice),
+        cmocka_unit_test(test_private_mount),
+        cmocka_unit_test(test_unknown_mount),
+        cmocka_unit_test(test_name_stays_until_forgotten),
+        cmocka_unit_test(test_many_steps),
+        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_table_missing),
+        cmocka_unit_test(test_this_kernel),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
