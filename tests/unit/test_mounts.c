@@ -2,15 +2,20 @@
 /*
  * Names of super blocks from mountinfo texts: tests/data/mountinfo/odd is what a kernel printed for
  * mounts with awkward names, host has the lines of a cluster node. The tables lie below a folder
- * of the test that stands for /proc. The last test asks the kernel itself.
+ * of the test that stands for /proc. The last tests ask the kernel itself.
  */
+#define _GNU_SOURCE /* unshare */
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/mounts.h"
@@ -352,6 +357,48 @@ static void test_this_kernel(void **state)
         skip();
 }
 
+/* Mounted and unmounted while we watch: in a namespace of our own, so as root only. */
+static void test_mount_comes_and_goes(void **state)
+{
+    char dir[] = "/tmp/jobio-mount-XXXXXX", link[256], target[32];
+    struct mounts *mounts;
+    struct stat st;
+    uint32_t dev;
+    pid_t child;
+    int status;
+
+    (void)state;
+    proc_remove("1");
+    assert_non_null(mkdtemp(dir));
+    child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+            _exit(77);
+        proc_path(link, "1", NULL);
+        snprintf(target, sizeof(target), "/proc/%d", (int)getpid());
+        assert_int_equal(symlink(target, link), 0);
+        mounts = create();
+        assert_int_equal(mount("src", dir, "tmpfs", 0, NULL), 0);
+        assert_int_equal(stat(dir, &st), 0);
+        dev = DEV(major(st.st_dev), minor(st.st_dev));
+        assert_int_equal(mounts_learn(mounts, 1, dev, 0, NULL, NULL, NULL), 0);
+        assert_string_equal(mounts_find(mounts, 1, dev).mount, dir);
+        assert_int_equal(umount(dir), 0);
+        assert_int_equal(mounts_learn(mounts, 2, dev, 0, "tmpfs", "s", NULL), 1);
+        assert_string_equal(mounts_find(mounts, 1, dev).mount, dir);
+        assert_string_equal(mounts_find(mounts, 2, dev).mount, "(unknown)");
+        mounts_destroy(mounts);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    proc_path(link, "1", NULL);
+    (void)unlink(link);
+    (void)rmdir(dir);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_table_missing),
         cmocka_unit_test(test_this_kernel),
+        cmocka_unit_test(test_mount_comes_and_goes),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
