@@ -29,10 +29,10 @@ struct probe_step {
     uint32_t step; /* bpf/records.h, step_number() */
     uint64_t cgroup_id;
     int cgroup_version; /* 1 or 2 */
-    uint64_t longest_wait_ns;
-    uint64_t events;
-    struct {
-        uint64_t requests, bytes, errnos, latencies, mounts;
+    uint64_t longest_wait_ns; /* as of the last probe_read() of the step; 0 before */
+    uint64_t events;          /* the same: counted calls */
+    struct {                  /* bpf/records.h, enum lost_cause */
+        uint64_t requests, bytes, errnos, latencies, mounts, ends;
     } lost;
 };
 
