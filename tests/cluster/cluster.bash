@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A one-node Slurm with three mounts and everything of jobio, inside the guest. Nothing here stands in
+# for a real part. Sourced by the suites (setup_file calls cluster_start) and by the demo.
+#
+# cluster_start [v1]  BUILD's parts are installed from $CLUSTER_INSTALL (a `make install` tree)
+# Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
+# User of the jobs: alice; bob is another one.
+
+cluster_dir=/run/cluster
+node=guest
+
+# wait_for SECONDS COMMAND...: until COMMAND succeeds; fails, with the command's last output, when
+# it never does.
+wait_for() {
+    local end=$((SECONDS + $1)) output
+    shift
+    until output=$("$@" 2>&1); do
+        if [ $SECONDS -ge $end ]; then
+            echo "waited in vain for: $*" >&2
+            echo "$output" >&2
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+as() {
+    local user=$1
+    shift
+    (cd / && runuser -u "$user" -- "$@")
+}
+
+# unit NAME [-p PROPERTY]... COMMAND...: a service of its own, whose output goes to a file
+unit() {
+    local name=cluster-$1
+    shift
+    systemctl reset-failed "$name" 2> /dev/null || :
+    systemd-run --quiet --collect --unit="$name" -p LimitMEMLOCK=infinity \
+        -p "StandardOutput=append:$cluster_dir/$name.log" \
+        -p "StandardError=append:$cluster_dir/$name.log" "$@"
+}
+
+cluster_users() {
+    useradd -M -d /home/alice alice
+    useradd -M -d /home/bob bob
+    mkdir -p /home/alice /home/bob
+    chown alice: /home/alice
+    chown bob: /home/bob
+}
+
+# cluster_image NAME MOUNTPOINT: an ext4 file system in a file
+cluster_image() {
+    truncate -s 256M "$cluster_dir/$1.img"
+    mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 "$cluster_dir/$1.img"
+    mkdir -p "$2"
+    mount -o loop "$cluster_dir/$1.img" "$2"
+    chmod 1777 "$2"
+}
+
+cluster_nfs() {
+    cluster_image nfs /srv/nfs
+    modprobe -a nfsd nfs nfsv4
+    mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
+    echo 10 > /proc/fs/nfsd/nfsv4leasetime
+    echo 10 > /proc/fs/nfsd/nfsv4gracetime
+    exportfs -o rw,fsid=0,insecure,no_subtree_check,no_root_squash 127.0.0.1:/srv/nfs
+    rpc.mountd --no-udp -N 3
+    rpc.nfsd -N 3 -V 4.2 4
+    echo Y > /proc/fs/nfsd/v4_end_grace
+    mkdir -p /nfs
+    mount -t nfs4 -o vers=4.2,"${1-}" 127.0.0.1:/ /nfs
+}
+
+cluster_mounts() {
+    modprobe -a loop ext4
+    cluster_image scratch /scratch
+    mkdir -p /fast
+    mount -t tmpfs -o mode=1777 fast /fast
+    cluster_nfs
+}
+
+# slurmd wants an address that is not of the loopback.
+cluster_network() {
+    modprobe dummy
+    ip link add dummy0 type dummy 2> /dev/null || :
+    ip address add 10.99.0.1/24 dev dummy0
+    ip link set dummy0 up
+    hostname $node
+    printf '127.0.0.1 localhost\n10.99.0.1 %s\n' $node > /etc/hosts
+}
+
+cluster_slurm_conf() {
+    cat << END
+ClusterName=test
+SlurmctldHost=$node(10.99.0.1)
+SlurmUser=slurm
+AuthType=auth/munge
+CredType=cred/munge
+ProctrackType=proctrack/cgroup
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+PrologFlags=Contain
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+MpiDefault=none
+KillWait=5
+InactiveLimit=0
+MessageTimeout=30
+SchedulerParameters=sched_interval=1,batch_sched_delay=1,requeue_delay=1
+StateSaveLocation=/var/lib/slurm/slurmctld
+SlurmdSpoolDir=/var/lib/slurm/slurmd
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+SlurmctldLogFile=$cluster_dir/slurmctld.log
+SlurmdLogFile=$cluster_dir/slurmd.log
+JobCompType=$([ -e /etc/slurm/jobcomp.lua ] && echo jobcomp/lua || echo jobcomp/none)
+AccountingStorageType=accounting_storage/none
+PrologEpilogTimeout=30
+NodeName=$node NodeAddr=10.99.0.1 CPUs=8 RealMemory=1000
+PartitionName=main Nodes=ALL Default=YES MaxTime=10 State=UP OverSubscribe=YES
+END
+}
+
+cluster_slurm() {
+    local cgroup=${1:-v2}
+    cluster_slurm_conf > /etc/slurm/slurm.conf
+    {
+        echo "CgroupPlugin=cgroup/$cgroup"
+        [ "$cgroup" = v2 ] || printf 'CgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=yes\n'
+    } > /etc/slurm/cgroup.conf
+    : > $cluster_dir/slurmctld.log
+    chown slurm $cluster_dir/slurmctld.log
+    install -d -o slurm /var/lib/slurm/slurmctld
+    systemctl start munge
+    unit slurmctld -p User=slurm -p RuntimeDirectory=slurmctld slurmctld -D -i
+    unit slurmd -p Delegate=yes -p KillMode=process slurmd -D
+    wait_for 60 node_is idle
+}
+
+node_is() {
+    [ "$(sinfo -h -o %T)" = "$1" ]
+}
+
+# A job: `submit USER sbatch's arguments` prints the id; its script may come on stdin.
+submit() {
+    local user=$1
+    shift
+    as "$user" sbatch --parsable -D "/home/$user" "$@"
+}
+
+job_field() {
+    scontrol show job -o "$1" | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1
+}
+
+job_has_ended() {
+    case $(job_field "$1" JobState) in
+        PENDING | RUNNING | COMPLETING | CONFIGURING | SUSPENDED | REQUEUED) return 1 ;;
+        '') return 1 ;;
+    esac
+}
+
+job_is() {
+    [ "$(job_field "$1" JobState)" = "$2" ]
+}
+
+job_wait() {
+    wait_for "${2:-60}" job_has_ended "$1"
+}
+
+cluster_start() {
+    mkdir -p $cluster_dir
+    cluster_network
+    cluster_users
+    cluster_mounts
+    cluster_slurm "${1:-v2}"
+}
