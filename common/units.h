@@ -20,20 +20,25 @@ char *units_count(uint64_t count, char buf[UNITS_SIZE]);
 char *units_elapsed(uint64_t ns, char buf[UNITS_SIZE]);
 /* "850 ns", "12 us", "3.4 ms", "1.2 s". */
 char *units_time(uint64_t ns, char buf[UNITS_SIZE]);
-/* part/whole in percent: "0 %", "< 0.1 %", "0.4 %", "37 %". */
+/* part/whole in percent: "0 %", "< 0.1 %", "0.4 %", "37 %"; "-" for a part of nothing. */
 char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_SIZE]);
 
 /* "256M", "1G", "4096": binary multiples K M G T. -EINVAL or -ERANGE with text. */
 int units_parse_bytes(const char *text, uint64_t *ret, struct error *error);
 /* "10s", "500ms", "5m", "2h", "90d"; a bare number is seconds. To nanoseconds. */
 int units_parse_span(const char *text, uint64_t *ret, struct error *error);
-/* sacct's words for a time: now, today, midnight, noon, now-7days, now+2hours, HH:MM[:SS],
- * MMDD[YY], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]], seconds since 1970 as @N. Local time. `now` in
- * seconds; *ret in seconds. */
+/* sacct's words for a time: now, now-7days, now+2hours, today, tomorrow, midnight, noon, fika,
+ * teatime, HH:MM[:SS][AM|PM], and MMDD[YY], MM/DD[/YY], MM.DD[.YY] (each with -HH:MM[:SS] behind
+ * it), YYYY-MM-DD[THH:MM[:SS]]; seconds since 1970 as @N. Local time; without a date: today; without
+ * a year: this one, or the last for a month that has not come yet. `now` in seconds; *ret in
+ * seconds. -EINVAL or -ERANGE with text. */
 int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *error);
 
 /* A copy of untrusted text that is safe on a terminal and in a file: control characters (C0, DEL,
- * C1) and invalid UTF-8 become '?'. malloc'd, NULL: no memory. */
+ * C1, and those that turn the direction of a line) and invalid UTF-8 become '?'. malloc'd, NULL: no
+ * memory. */
 char *units_sanitize(const char *text);
+/* The same for a writer that escapes C0 itself, such as JSON: tabs, newlines... stay. */
+char *units_utf8(const char *text);
 
 #endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/units.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* value/unit, rounded, with one decimal below `decimals` and none above. False when the rounded
+ * number reaches `limit`: then the next unit shows it better. */
+static bool scaled(uint64_t value, uint64_t unit, unsigned decimals, unsigned limit,
+                   const char *suffix, char buf[UNITS_SIZE])
+{
+    /* In two parts: ten times the value may not fit. */
+    uint64_t whole = value / unit, rest = value % unit;
+    uint64_t tenths = whole * 10 + (uint64_t)(((unsigned __int128)rest * 10 + unit / 2) / unit);
+
+    if (unit > 1 && tenths < (uint64_t)decimals * 10) {
+        snprintf(buf, UNITS_SIZE, "%u.%u%s", (unsigned)(tenths / 10), (unsigned)(tenths % 10),
+                 suffix);
+        return true;
+    }
+    whole += rest >= unit - rest;
+    snprintf(buf, UNITS_SIZE, "%llu%s", (unsigned long long)whole, suffix);
+    return !limit || whole < limit;
+}
+
+char *units_bytes(uint64_t bytes, char buf[UNITS_SIZE])
+{
+    static const char *const suffixes[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+    size_t i = 0;
+
+    while (!scaled(bytes, UINT64_C(1) << (10 * i), 100, 1024, suffixes[i], buf))
+        i++;
+    return buf;
+}
+
+char *units_rate(uint64_t bytes_per_s, char buf[UNITS_SIZE])
+{
+    return strcat(units_bytes(bytes_per_s, buf), "/s");
+}
+
+char *units_count(uint64_t count, char buf[UNITS_SIZE])
+{
+    static const char *const suffixes[] = {" k", " M", " G", " T", " P", " E"};
+    uint64_t unit = 1000;
+
+    if (count < 10000) {
+        snprintf(buf, UNITS_SIZE, "%u", (unsigned)count);
+        return buf;
+    }
+    for (size_t i = 0; !scaled(count, unit, 100, 1000, suffixes[i], buf); i++)
+        unit *= 1000;
+    return buf;
+}
+
+char *units_elapsed(uint64_t ns, char buf[UNITS_SIZE])
+{
+    uint64_t s = ns / NS_PER_S;
+    unsigned days = (unsigned)(s / 86400), in_day = (unsigned)(s % 86400);
+    unsigned h = in_day / 3600, m = in_day / 60 % 60;
+
+    if (days)
+        snprintf(buf, UNITS_SIZE, "%u-%02u:%02u:%02u", days, h, m, in_day % 60);
+    else
+        snprintf(buf, UNITS_SIZE, "%02u:%02u:%02u", h, m, in_day % 60);
+    return buf;
+}
+
+char *units_time(uint64_t ns, char buf[UNITS_SIZE])
+{
+    static const char *const suffixes[] = {" ns", " us", " ms"};
+    uint64_t unit = 1;
+
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++, unit *= 1000)
+        if (scaled(ns, unit, 10, 1000, suffixes[i], buf))
+            return buf;
+    (void)scaled(ns, NS_PER_S, 10, 0, " s", buf);
+    return buf;
+}
+
+char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_SIZE])
+{
+    double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+
+    if (!part)
+        strcpy(buf, "0 %");
+    else if (!whole)
+        strcpy(buf, "-");
+    else if (percent < 0.1)
+        strcpy(buf, "< 0.1 %");
+    else if (percent < 9.95)
+        snprintf(buf, UNITS_SIZE, "%.1f %%", percent);
+    else if (percent < 1e15)
+        snprintf(buf, UNITS_SIZE, "%.0f %%", percent);
+    else
+        strcpy(buf, "> 1e15 %");
+    return buf;
+}
+
+/* The digits at *p, at most `max_digits` of them; *p moves behind. */
+static int digits(const char **p, size_t max_digits, uint64_t *ret)
+{
+    const char *start = *p;
+    uint64_t value = 0;
+
+    for (; isdigit((unsigned char)**p); (*p)++)
+        if ((size_t)(*p - start) >= max_digits || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(**p - '0'), &value))
+            return -ERANGE;
+    if (*p == start)
+        return -EINVAL;
+    *ret = value;
+    return 0;
+}
+
+struct suffix {
+    const char *name;
+    uint64_t factor;
+};
+
+/* A number and one of the suffixes (case ignored), to the end of the text. */
+static int parse_suffixed(const char *text, const struct suffix *suffixes, const char *what,
+                          uint64_t *ret, struct error *error)
+{
+    const char *p = text;
+    uint64_t value;
+    int r = digits(&p, SIZE_MAX, &value);
+
+    if (r == -ERANGE)
+        return error_set(error, r, "\"%.60s\" is too large", text);
+    for (const struct suffix *s = suffixes; r == 0 && s->name; s++) {
+        if (strcasecmp(p, s->name))
+            continue;
+        if (__builtin_mul_overflow(value, s->factor, &value))
+            return error_set(error, -ERANGE, "\"%.60s\" is too large", text);
+        *ret = value;
+        return 0;
+    }
+    return error_set(error, -EINVAL, "\"%.60s\" is not %s", text, what);
+}
+
+int units_parse_bytes(const char *text, uint64_t *ret, struct error *error)
+{
+    static const struct suffix suffixes[] = {{"", 1},
+                                             {"K", UINT64_C(1) << 10},
+                                             {"M", UINT64_C(1) << 20},
+                                             {"G", UINT64_C(1) << 30},
+                                             {"T", UINT64_C(1) << 40},
+                                             {NULL, 0}};
+
+    return parse_suffixed(text, suffixes, "a size (a number, with K, M, G or T behind it)", ret,
+                          error);
+}
+
+int units_parse_span(const char *text, uint64_t *ret, struct error *error)
+{
+    static const struct suffix suffixes[] = {
+        {"", NS_PER_S},         {"ms", NS_PER_S / 1000}, {"s", NS_PER_S}, {"m", 60 * NS_PER_S},
+        {"h", 3600 * NS_PER_S}, {"d", 86400 * NS_PER_S}, {NULL, 0}};
+
+    return parse_suffixed(text, suffixes, "a time span (a number, with ms, s, m, h or d behind it)",
+                          ret, error);
+}
+
+/* --- sacct's words for a time ------------------------------------------------------------------
+ */
+
+/* A struct tm holds what a text says about a moment: tm_year and tm_mon are -1 while it says
+ * nothing about them; without a month, tm_mday counts from today. */
+
+static int two_digits(const char **p, unsigned min, unsigned max, int *ret)
+{
+    const char *start = *p;
+    uint64_t value;
+
+    if (digits(p, 2, &value) < 0 || *p == start || value < min || value > max)
+        return -EINVAL;
+    *ret = (int)value;
+    return 0;
+}
+
+/* HH:MM[:SS][AM|PM] */
+static int parse_clock(const char **p, struct tm *tm)
+{
+    bool am, pm;
+
+    if (two_digits(p, 0, 23, &tm->tm_hour) < 0 || *(*p)++ != ':' ||
+        two_digits(p, 0, 59, &tm->tm_min) < 0)
+        return -EINVAL;
+    if (**p == ':') {
+        (*p)++;
+        if (two_digits(p, 0, 59, &tm->tm_sec) < 0)
+            return -EINVAL;
+    }
+    am = !strncasecmp(*p, "am", 2);
+    pm = !strncasecmp(*p, "pm", 2);
+    if (am || pm) {
+        if (tm->tm_hour < 1 || tm->tm_hour > 12)
+            return -EINVAL;
+        tm->tm_hour = tm->tm_hour % 12 + (pm ? 12 : 0);
+        *p += 2;
+    }
+    return 0;
+}
+
+/* YYYY-MM-DD */
+static int parse_iso_date(const char **p, struct tm *tm)
+{
+    uint64_t year;
+
+    if (digits(p, 4, &year) < 0 || *(*p)++ != '-' || two_digits(p, 1, 12, &tm->tm_mon) < 0 ||
+        *(*p)++ != '-' || two_digits(p, 1, 31, &tm->tm_mday) < 0)
+        return -EINVAL;
+    tm->tm_year = (int)year - 1900;
+    tm->tm_mon--;
+    return 0;
+}
+
+/* MM/DD[/YY] or MM.DD[.YY] */
+static int parse_short_date(const char **p, char separator, struct tm *tm)
+{
+    int year;
+
+    if (two_digits(p, 1, 12, &tm->tm_mon) < 0 || *(*p)++ != separator ||
+        two_digits(p, 1, 31, &tm->tm_mday) < 0)
+        return -EINVAL;
+    tm->tm_mon--;
+    if (**p != separator)
+        return 0;
+    (*p)++;
+    if (two_digits(p, 0, 99, &year) < 0)
+        return -EINVAL;
+    tm->tm_year = year + 100;
+    return 0;
+}
+
+/* MMDD[YY] */
+static int parse_packed_date(const char **p, size_t n, struct tm *tm)
+{
+    unsigned mon, day, year;
+    bool with_year = n == 6;
+
+    if ((n != 4 && n != 6) || sscanf(*p, "%2u%2u%2u", &mon, &day, &year) < (with_year ? 3 : 2) ||
+        mon < 1 || mon > 12 || day < 1 || day > 31)
+        return -EINVAL;
+    tm->tm_mon = (int)mon - 1;
+    tm->tm_mday = (int)day;
+    if (with_year)
+        tm->tm_year = (int)year + 100;
+    *p += n;
+    return 0;
+}
+
+/* Any of the dates, with the clock that may follow, or a clock alone. */
+static int parse_calendar(const char **p, struct tm *tm)
+{
+    size_t n = strspn(*p, "0123456789");
+    char next = (*p)[n];
+    int r;
+
+    if (next == ':')
+        return parse_clock(p, tm);
+    if (n == 4 && next == '-') {
+        /* "0215-10:30" is the 15th of February, "2026-02-15" is not the 26th of a 20th month. */
+        const char *after = *p + 5;
+        size_t k = strspn(after, "0123456789");
+
+        r = after[k] == ':' ? parse_packed_date(p, n, tm) : parse_iso_date(p, tm);
+    } else if (next == '/' || next == '.') {
+        r = parse_short_date(p, next, tm);
+    } else {
+        r = parse_packed_date(p, n, tm);
+    }
+    if (r < 0)
+        return r;
+    if (**p == 'T' || **p == 't' || **p == '-') {
+        (*p)++;
+        return parse_clock(p, tm);
+    }
+    return 0;
+}
+
+static int days_in_month(int year, int mon)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return days[mon] + (mon == 1 && leap);
+}
+
+/* Fill what the text left open, as sacct does: today, this year, or last year for a month that has
+ * not come yet. */
+static int time_resolve(struct tm *tm, const struct tm *today, int64_t *ret)
+{
+    bool dated = tm->tm_mon >= 0;
+    time_t t;
+
+    if (!dated) {
+        tm->tm_year = today->tm_year;
+        tm->tm_mon = today->tm_mon;
+        tm->tm_mday += today->tm_mday;
+    } else if (tm->tm_year < 0) {
+        tm->tm_year = today->tm_year - (tm->tm_mon > today->tm_mon);
+    }
+    if (tm->tm_year < 70 || (dated && tm->tm_mday > days_in_month(tm->tm_year + 1900, tm->tm_mon)))
+        return -EINVAL;
+    tm->tm_isdst = -1;
+    t = mktime(tm);
+    if (t == (time_t)-1)
+        return -ERANGE;
+    *ret = t;
+    return 0;
+}
+
+/* The part behind "now": nothing, or +-COUNT with a unit. */
+static int parse_offset(const char *p, int64_t now, int64_t *ret)
+{
+    static const struct {
+        const char *name;
+        int64_t seconds;
+    } units[] = {{"", 1},         {"seconds", 1},  {"minutes", 60},
+                 {"hours", 3600}, {"days", 86400}, {"weeks", 7 * 86400}};
+    bool minus = *p == '-';
+    uint64_t count;
+    int64_t delta, sum;
+
+    if (!*p) {
+        *ret = now;
+        return 0;
+    }
+    if (*p != '-' && *p != '+')
+        return -EINVAL;
+    p++;
+    if (digits(&p, 18, &count) < 0)
+        return -EINVAL;
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        size_t n = strlen(units[i].name);
+        /* "1day" is as good as "1days". */
+        bool singular = n && strlen(p) == n - 1 && !strncasecmp(p, units[i].name, n - 1);
+
+        if (strcasecmp(p, units[i].name) && !singular)
+            continue;
+        if (__builtin_mul_overflow((int64_t)count, units[i].seconds, &delta) ||
+            __builtin_add_overflow(now, minus ? -delta : delta, &sum))
+            return -ERANGE;
+        *ret = sum;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+/* The words for an hour of today. */
+static bool parse_word(const char *text, struct tm *tm)
+{
+    static const struct {
+        const char *name;
+        int hour, day;
+    } words[] = {{"today", 0, 0}, {"midnight", 0, 0}, {"tomorrow", 0, 1},
+                 {"noon", 12, 0}, {"fika", 15, 0},    {"teatime", 16, 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (strcasecmp(text, words[i].name))
+            continue;
+        tm->tm_hour = words[i].hour;
+        tm->tm_mday = words[i].day;
+        return true;
+    }
+    return false;
+}
+
+int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *error)
+{
+    struct tm tm = {.tm_year = -1, .tm_mon = -1}, today;
+    time_t now_t = (time_t)now;
+    const char *p = text;
+    uint64_t seconds;
+    int r;
+
+    if (!localtime_r(&now_t, &today))
+        return error_set(error, -ERANGE, "the current time is out of range");
+    if (!strncasecmp(text, "now", 3)) {
+        r = parse_offset(text + 3, now, ret);
+    } else if (*text == '@') {
+        p++;
+        r = digits(&p, 18, &seconds) < 0 || *p ? -EINVAL : 0;
+        if (r == 0)
+            *ret = (int64_t)seconds;
+    } else if (parse_word(text, &tm)) {
+        r = time_resolve(&tm, &today, ret);
+    } else {
+        r = parse_calendar(&p, &tm) < 0 || *p ? -EINVAL : time_resolve(&tm, &today, ret);
+    }
+    if (r == -ERANGE)
+        return error_set(error, r, "\"%.60s\" is out of range", text);
+    if (r < 0)
+        return error_set(error, r, "\"%.60s\" is not a time (try now-7days or 2026-11-20T10:00)",
+                         text);
+    return 0;
+}
+
+/* --- untrusted text ----------------------------------------------------------------------------
+ */
+
+/* The code point at `s` and its length in bytes; 0 for what is not UTF-8. */
+static size_t utf8_decode(const unsigned char *s, uint32_t *ret)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 : *s >> 3 == 30 ? 4 : 0;
+    uint32_t c;
+
+    if (n == 0)
+        return 0;
+    c = n == 1 ? *s : *s & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if (s[i] >> 6 != 2)
+            return 0;
+        c = c << 6 | (s[i] & 0x3fu);
+    }
+    if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    *ret = c;
+    return n;
+}
+
+/* What may move the cursor, change the terminal or turn the direction of a line. */
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static char *clean(const char *text, bool keep_c0)
+{
+    char *copy = strdup(text), *to = copy;
+    const unsigned char *s = (const unsigned char *)text;
+
+    if (!copy)
+        return NULL;
+    while (*s) {
+        uint32_t c;
+        size_t n = utf8_decode(s, &c);
+
+        if (n && (!is_control(c) || (keep_c0 && c < 0x20))) {
+            memcpy(to, s, n);
+            to += n;
+        } else {
+            *to++ = '?';
+        }
+        s += n ? n : 1;
+    }
+    *to = '\0';
+    return copy;
+}
+
+char *units_sanitize(const char *text)
+{
+    return clean(text, false);
+}
+
+char *units_utf8(const char *text)
+{
+    return clean(text, true);
+}
