@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/fake_probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/records.h"
+
+#define MAX 64
+
+struct row {
+    uint32_t step, dev;
+    struct io_account io;
+};
+
+struct probe {
+    struct probe_step steps[MAX];
+    size_t n_steps;
+    struct row rows[MAX];
+    size_t n_rows;
+    struct probe_mount sights[MAX];
+    size_t n_sights, n_known;
+    struct probe_hook hooks[2];
+    int fail;
+    bool adopted;
+};
+
+struct probe *fake_probe_create(void)
+{
+    struct probe *probe = calloc(1, sizeof(*probe));
+
+    probe->hooks[0] = (struct probe_hook){
+        .function = "vfs_read", .ops = 1 << IO_READ, .backend = PROBE_FENTRY};
+    probe->hooks[1] = (struct probe_hook){
+        .function = "vfs_write", .ops = 1 << IO_WRITE, .backend = PROBE_FENTRY};
+    return probe;
+}
+
+void fake_probe_reset(struct probe *probe)
+{
+    for (size_t i = 0; i < probe->n_rows; i++)
+        io_account_clear(&probe->rows[i].io);
+    probe->n_steps = probe->n_rows = probe->n_sights = probe->n_known = 0;
+}
+
+void fake_probe_adopt(struct probe *probe)
+{
+    probe->adopted = true;
+}
+
+static struct row *row_get(struct probe *probe, uint32_t step, uint32_t dev)
+{
+    for (size_t i = 0; i < probe->n_rows; i++)
+        if (probe->rows[i].step == step && probe->rows[i].dev == dev)
+            return &probe->rows[i];
+    probe->rows[probe->n_rows] = (struct row){.step = step, .dev = dev};
+    return &probe->rows[probe->n_rows++];
+}
+
+void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
+                      uint64_t requests, uint64_t bytes)
+{
+    struct io_counter *c = io_account_op(&row_get(probe, step, dev)->io, op);
+
+    c->requests += requests;
+    c->bytes += requests * bytes;
+    c->time_ns += requests * 1000;
+}
+
+void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
+{
+    struct probe_mount *m = &probe->sights[probe->n_sights++];
+
+    *m = (struct probe_mount){.step = step, .dev = dev};
+    snprintf(m->fstype, sizeof(m->fstype), "%s", fstype);
+}
+
+struct probe_step *fake_probe_step(struct probe *probe, uint32_t step)
+{
+    for (size_t i = 0; i < probe->n_steps; i++)
+        if (probe->steps[i].step == step)
+            return &probe->steps[i];
+    return NULL;
+}
+
+struct probe_hook *fake_probe_hook(struct probe *probe, size_t i)
+{
+    return &probe->hooks[i];
+}
+
+void fake_probe_fail(struct probe *probe, int code)
+{
+    probe->fail = code;
+}
+
+/* --- the contract ------------------------------------------------------------------------------ */
+
+int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
+{
+    (void)options, (void)error;
+    *ret = fake_probe_create();
+    return 0;
+}
+
+void probe_destroy(struct probe *probe)
+{
+    if (!probe)
+        return;
+    fake_probe_reset(probe);
+    free(probe);
+}
+
+int probe_unpin(const char *pin_dir, struct error *error)
+{
+    (void)pin_dir, (void)error;
+    return 0;
+}
+
+bool probe_is_adopted(const struct probe *probe)
+{
+    return probe->adopted;
+}
+
+int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
+              uint32_t *ret, struct error *error)
+{
+    uint32_t step = step_number(cgroup_id, cgroup_version);
+
+    (void)level;
+    if (!fake_probe_step(probe, step)) {
+        if (probe->n_steps == MAX)
+            return error_set(error, -ENOSPC, "too many steps");
+        probe->steps[probe->n_steps++] = (struct probe_step){
+            .step = step, .cgroup_id = cgroup_id, .cgroup_version = cgroup_version};
+    }
+    if (ret)
+        *ret = step;
+    return 0;
+}
+
+int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+{
+    uint32_t step = step_number(cgroup_id, cgroup_version);
+    struct probe_step *s = fake_probe_step(probe, step);
+
+    (void)error;
+    if (!s)
+        return 0;
+    *s = probe->steps[--probe->n_steps];
+    for (size_t i = 0; i < probe->n_rows;)
+        if (probe->rows[i].step == step) {
+            io_account_clear(&probe->rows[i].io);
+            probe->rows[i] = probe->rows[--probe->n_rows];
+        } else {
+            i++;
+        }
+    return 0;
+}
+
+int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
+{
+    (void)probe, (void)cgroup_id, (void)cgroup_version, (void)shards;
+    return 0;
+}
+
+int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
+{
+    (void)error;
+    *ret = malloc(sizeof(probe->steps));
+    memcpy(*ret, probe->steps, sizeof(probe->steps));
+    *n = probe->n_steps;
+    return 0;
+}
+
+int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
+               struct error *error)
+{
+    int r = 0;
+
+    if (probe->fail)
+        return error_set(error, probe->fail, "the fake probe was told to fail");
+    for (size_t i = 0; i < probe->n_rows && !r; i++)
+        if (!step || step == probe->rows[i].step)
+            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, arg);
+    return r;
+}
+
+int probe_fd(const struct probe *probe)
+{
+    (void)probe;
+    return -1;
+}
+
+int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    int r = 0;
+
+    (void)error;
+    while (probe->n_known < probe->n_sights && !r)
+        r = each(&probe->sights[probe->n_known++], arg);
+    return r;
+}
+
+int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    int r = 0;
+
+    (void)error;
+    for (size_t i = 0; i < probe->n_known && !r; i++)
+        r = each(&probe->sights[i], arg);
+    return r;
+}
+
+int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
+{
+    *ret = probe->hooks;
+    *n = 2;
+    return 0;
+}
+
+uint64_t probe_unsupported(const struct probe *probe)
+{
+    uint64_t have = 0;
+
+    for (size_t i = 0; i < 2; i++)
+        if (probe->hooks[i].backend != PROBE_NONE)
+            have |= probe->hooks[i].ops;
+    return ((1ull << IO_OP_COUNT) - 1) & ~have;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A FAKE of collector/probe.h: counters in plain memory that a test sets. It stands in for the
+ * kernel in tests of what is built on a probe; the real one is tested in the guest.
+ */
+#ifndef JOBIO_TESTS_FAKE_PROBE_H
+#define JOBIO_TESTS_FAKE_PROBE_H
+
+#include "collector/probe.h"
+
+struct probe *fake_probe_create(void);
+/* Forget everything that was counted and tagged: what a reboot does. */
+void fake_probe_reset(struct probe *probe);
+/* One process has gone, the next one adopts: tagged steps and counters stay. */
+void fake_probe_adopt(struct probe *probe);
+/* Count `requests` calls of `bytes` each. */
+void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
+                      uint64_t requests, uint64_t bytes);
+/* The next probe_sightings() hands this out. */
+void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype);
+struct probe_step *fake_probe_step(struct probe *probe, uint32_t step);
+struct probe_hook *fake_probe_hook(struct probe *probe, size_t i);
+/* From now on probe_read() fails with this; 0: works again. */
+void fake_probe_fail(struct probe *probe, int code);
+
+#endif

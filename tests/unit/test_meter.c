@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include "collector/meter.h"
+
+#define S 1000000000ull
+
+/* A growing account of one mount, read at chosen times. */
+static struct io_mounts totals;
+static struct meter *meter;
+
+static void start(uint64_t at_ns)
+{
+    io_mounts_clear(&totals);
+    assert_non_null(io_mounts_get(&totals, "/a", "ext4", "/dev/a", false));
+    meter = meter_create(10 * S, at_ns);
+    assert_non_null(meter);
+}
+
+static void reading(uint64_t at_ns, uint64_t bytes, uint64_t requests, bool tick)
+{
+    struct io_counter *c = io_account_op(&totals.items[0].io, IO_READ);
+
+    c->bytes += bytes;
+    c->requests += requests;
+    meter_begin(meter);
+    assert_int_equal(meter_add(meter, &totals), 0);
+    meter_end(meter, at_ns, tick);
+}
+
+static struct io_peak peak_after(uint64_t elapsed_ns)
+{
+    struct io_mounts copy = {0};
+    struct io_peak peak;
+
+    assert_int_equal(io_mounts_copy(&totals, &copy), 0);
+    meter_fill(meter, &copy, elapsed_ns);
+    peak = copy.items[0].peaks[IO_READ];
+    io_mounts_clear(&copy);
+    return peak;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    meter_destroy(meter);
+    io_mounts_clear(&totals);
+    return 0;
+}
+
+static void test_busiest_interval(void **state)
+{
+    (void)state;
+    start(100 * S);
+    reading(110 * S, 1000, 10, true);
+    reading(120 * S, 9000, 5, true);
+    reading(130 * S, 100, 400, true);
+    reading(140 * S, 0, 0, true);
+    assert_int_equal(peak_after(40 * S).bytes_per_s, 900);
+    /* Requests have their own busiest interval. */
+    assert_int_equal(peak_after(40 * S).requests_per_s, 40);
+}
+
+static void test_short_last_interval_is_joined(void **state)
+{
+    (void)state;
+    start(0);
+    reading(10 * S, 0, 0, true);
+    reading(20 * S, 1000, 1, true);
+    /* 1,000 bytes in 1 s would be 1,000 B/s; joined with the 10 s before: 2,000 in 11 s. */
+    reading(21 * S, 1000, 1, true);
+    assert_int_equal(peak_after(21 * S).bytes_per_s, 181);
+}
+
+static void test_short_first_interval_is_joined(void **state)
+{
+    (void)state;
+    start(0);
+    reading(1 * S, 1000, 1, true);
+    reading(11 * S, 100, 1, true);
+    reading(21 * S, 0, 0, true);
+    assert_int_equal(peak_after(21 * S).bytes_per_s, 100);
+}
+
+static void test_peak_is_never_below_the_mean(void **state)
+{
+    (void)state;
+    start(0);
+    reading(2 * S, 5000, 50, true);
+    assert_int_equal(peak_after(2 * S).bytes_per_s, 2500);
+    assert_int_equal(peak_after(2 * S).requests_per_s, 25);
+}
+
+static void test_readings_in_between_close_nothing(void **state)
+{
+    (void)state;
+    start(0);
+    for (int i = 1; i < 100; i++)
+        reading((uint64_t)i * S / 10, 100, 1, false);
+    reading(10 * S, 100, 1, true);
+    for (int i = 1; i < 100; i++)
+        reading(10 * S + (uint64_t)i * S / 10, 0, 0, false);
+    reading(20 * S, 0, 0, true);
+    assert_int_equal(peak_after(20 * S).bytes_per_s, 1000);
+}
+
+static void test_resume_goes_on(void **state)
+{
+    struct io_mounts before = {0};
+
+    (void)state;
+    start(0);
+    reading(10 * S, 20000, 10, true);
+    assert_int_equal(io_mounts_copy(&totals, &before), 0);
+    meter_fill(meter, &before, 10 * S);
+    meter_destroy(meter);
+    /* The next process: what was counted before is no burst of its first interval. */
+    meter = meter_create(10 * S, 0);
+    assert_int_equal(meter_resume(meter, &before, 10 * S), 0);
+    reading(20 * S, 1000, 1, true);
+    reading(30 * S, 1000, 1, true);
+    assert_int_equal(peak_after(30 * S).bytes_per_s, 2000);
+    io_mounts_clear(&before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_busiest_interval, finish),
+        cmocka_unit_test_teardown(test_short_last_interval_is_joined, finish),
+        cmocka_unit_test_teardown(test_short_first_interval_is_joined, finish),
+        cmocka_unit_test_teardown(test_peak_is_never_below_the_mean, finish),
+        cmocka_unit_test_teardown(test_readings_in_between_close_nothing, finish),
+        cmocka_unit_test_teardown(test_resume_goes_on, finish),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

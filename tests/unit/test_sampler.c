@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* On a fake probe (tests/unit/fake_probe.h) and the real table of mounts over a made-up /proc. */
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/mounts.h"
+#include "collector/sampler.h"
+#include "tests/unit/fake_probe.h"
+
+#define S 1000000000ull
+#define EXT4 ((8u << 20) | 1)
+#define NFS 40u
+
+static char proc[] = "/tmp/jobio-test-sampler-XXXXXX";
+static struct probe *probe;
+static struct mounts *mounts;
+static struct sampler *sampler;
+static struct error error;
+
+static const char mountinfo[] = "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+                                "21 20 0:40 / /home rw - nfs4 srv:/home rw\n";
+
+static void must(int r)
+{
+    if (r < 0)
+        fail_msg("%d: %s", r, error.text);
+}
+
+static void make_proc(void)
+{
+    char name[128];
+    FILE *f;
+
+    assert_non_null(mkdtemp(proc));
+    snprintf(name, sizeof(name), "%s/1", proc);
+    assert_int_equal(mkdir(name, 0700), 0);
+    snprintf(name, sizeof(name), "%s/1/mountinfo", proc);
+    f = fopen(name, "w");
+    assert_non_null(f);
+    fputs(mountinfo, f);
+    fclose(f);
+}
+
+static void remove_proc(void)
+{
+    char name[128];
+
+    snprintf(name, sizeof(name), "%s/1/mountinfo", proc);
+    unlink(name);
+    snprintf(name, sizeof(name), "%s/1", proc);
+    rmdir(name);
+    rmdir(proc);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    probe = fake_probe_create();
+    must(mounts_create(&mounts, proc, &error));
+    must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sampler_destroy(sampler);
+    mounts_destroy(mounts);
+    probe_destroy(probe);
+    return 0;
+}
+
+static uint32_t tag(uint64_t cgroup_id, uint64_t at_ns)
+{
+    uint32_t step;
+
+    must(probe_add(probe, cgroup_id, 3, 2, &step, &error));
+    must(sampler_add(sampler, step, at_ns, NULL, &error));
+    return step;
+}
+
+static struct step_account account(uint32_t step)
+{
+    struct step_account a = {0};
+
+    assert_int_equal(sampler_account(sampler, step, &a), 0);
+    return a;
+}
+
+static void touch(uint32_t step, uint32_t dev, const char *fstype)
+{
+    fake_probe_sight(probe, step, dev, fstype);
+    must(sampler_sightings(sampler, &error));
+}
+
+static void test_totals_peaks_and_names(void **state)
+{
+    uint32_t a = tag(100, 0), b = tag(200, 0);
+    struct step_account account_a, account_b;
+
+    (void)state;
+    touch(a, EXT4, "ext4");
+    touch(b, NFS, "nfs4");
+    fake_probe_count(probe, a, EXT4, IO_READ, 10, 4096);
+    must(sampler_read(sampler, 10 * S, &error));
+    fake_probe_count(probe, a, EXT4, IO_READ, 100, 4096);
+    fake_probe_count(probe, b, NFS, IO_WRITE, 7, 100);
+    must(sampler_finish(sampler, a, 20 * S, &error));
+    /* What comes after the last reading is not this account's. */
+    fake_probe_count(probe, a, EXT4, IO_READ, 1000, 4096);
+    must(sampler_read(sampler, 30 * S, &error));
+
+    account_a = account(a);
+    assert_int_equal(account_a.mounts.n, 1);
+    assert_string_equal(account_a.mounts.items[0].mount, "/");
+    assert_true(account_a.mounts.items[0].labelled);
+    assert_int_equal(account_a.mounts.items[0].io.ops[IO_READ]->requests, 110);
+    assert_int_equal(account_a.mounts.items[0].io.ops[IO_READ]->bytes, 110 * 4096);
+    assert_int_equal(account_a.mounts.items[0].peaks[IO_READ].requests_per_s, 10);
+    assert_int_equal(account_a.elapsed_ns, 20 * S);
+    assert_int_equal(account_a.completeness.lost, 0);
+    assert_int_equal(account_a.completeness.n, 0);
+    account_b = account(b);
+    assert_string_equal(account_b.mounts.items[0].mount, "/home");
+    assert_string_equal(account_b.mounts.items[0].source, "srv:/home");
+    assert_int_equal(account_b.mounts.items[0].io.ops[IO_WRITE]->bytes, 700);
+    assert_int_equal(account_b.elapsed_ns, 30 * S);
+    step_account_clear(&account_a);
+    step_account_clear(&account_b);
+}
+
+static void test_losses_are_said(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account got;
+
+    (void)state;
+    fake_probe_step(probe, a)->lost.requests = 3;
+    fake_probe_step(probe, a)->lost.bytes = 3000;
+    fake_probe_step(probe, a)->longest_wait_ns = 42;
+    fake_probe_hook(probe, 1)->missed = 5;
+    must(sampler_read(sampler, 10 * S, &error));
+    must(sampler_read(sampler, 20 * S, &error));
+    got = account(a);
+    assert_int_equal(got.completeness.lost, 3);
+    assert_int_equal(got.longest_wait_ns, 42);
+    assert_int_equal(got.completeness.n, 3);
+    assert_string_equal(got.completeness.items[0].cause, "recursion-missed");
+    assert_int_equal(got.completeness.items[0].count, 5);
+    assert_int_equal(got.completeness.items[0].ops, 1 << IO_WRITE);
+    assert_string_equal(got.completeness.items[1].cause, "map-full");
+    assert_string_equal(got.completeness.items[2].cause, "map-full-bytes");
+    assert_int_equal(got.completeness.items[2].count, 3000);
+    step_account_clear(&got);
+}
+
+static void test_missing_hook_is_said(void **state)
+{
+    struct step_account got;
+    uint32_t a;
+
+    (void)state;
+    fake_probe_hook(probe, 0)->backend = PROBE_NONE;
+    a = tag(100, 0);
+    got = account(a);
+    assert_int_equal(got.completeness.n, 1);
+    assert_string_equal(got.completeness.items[0].cause, "hook-not-attached");
+    assert_int_equal(got.completeness.items[0].ops, 1 << IO_READ);
+    step_account_clear(&got);
+}
+
+static void test_next_process_goes_on(void **state)
+{
+    struct step_account before, got;
+    uint32_t a = tag(100, 0);
+
+    touch(a, NFS, "nfs4");
+    fake_probe_count(probe, a, NFS, IO_WRITE, 10, 1000);
+    fake_probe_step(probe, a)->lost.requests = 2;
+    must(sampler_blame(sampler, a, "began-untracked", 1, 0) ? -1 : 0);
+    must(sampler_read(sampler, 10 * S, &error));
+    before = account(a);
+    sampler_destroy(sampler);
+    mounts_destroy(mounts);
+
+    /* The maps stay; the names and the steps are learnt anew. */
+    must(mounts_create(&mounts, proc, &error));
+    must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
+    must(sampler_add(sampler, a, 0, &before, &error));
+    assert_int_equal(sampler_add(sampler, a, 0, &before, &error), -EEXIST);
+    fake_probe_count(probe, a, NFS, IO_WRITE, 1, 1000);
+    must(sampler_read(sampler, 20 * S, &error));
+    got = account(a);
+    assert_string_equal(got.mounts.items[0].mount, "/home");
+    assert_int_equal(got.mounts.items[0].io.ops[IO_WRITE]->bytes, 11000);
+    assert_int_equal(got.mounts.items[0].peaks[IO_WRITE].bytes_per_s, 1000);
+    assert_int_equal(got.completeness.lost, 2);
+    assert_int_equal(got.completeness.n, 2);
+    step_account_clear(&before);
+    step_account_clear(&got);
+    (void)state;
+}
+
+static void test_failed_reading_keeps_the_last(void **state)
+{
+    struct step_account got;
+    uint32_t a = tag(100, 0);
+
+    (void)state;
+    touch(a, EXT4, "ext4");
+    fake_probe_count(probe, a, EXT4, IO_READ, 1, 10);
+    must(sampler_read(sampler, 10 * S, &error));
+    fake_probe_fail(probe, -EIO);
+    assert_int_equal(sampler_finish(sampler, a, 20 * S, &error), -EIO);
+    got = account(a);
+    assert_int_equal(got.mounts.items[0].io.ops[IO_READ]->bytes, 10);
+    step_account_clear(&got);
+    fake_probe_fail(probe, 0);
+    fake_probe_count(probe, a, EXT4, IO_READ, 1, 10);
+    must(sampler_finish(sampler, a, 20 * S, &error));
+    got = account(a);
+    assert_int_equal(got.mounts.items[0].io.ops[IO_READ]->bytes, 20);
+    step_account_clear(&got);
+}
+
+static void test_forget(void **state)
+{
+    struct step_account got = {0};
+    uint32_t a = tag(100, 0), b = tag(50, 0);
+
+    (void)state;
+    sampler_forget(sampler, a);
+    sampler_forget(sampler, a);
+    assert_int_equal(sampler_account(sampler, a, &got), -ENOENT);
+    assert_null(sampler_mounts(sampler, a));
+    assert_non_null(sampler_mounts(sampler, b));
+    assert_int_equal(sampler_finish(sampler, a, S, &error), -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_totals_peaks_and_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_losses_are_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_hook_is_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_next_process_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failed_reading_keeps_the_last, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
+    };
+    int r;
+
+    make_proc();
+    r = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_proc();
+    return r;
+}
