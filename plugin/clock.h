@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef JOBIO_PLUGIN_CLOCK_H
+#define JOBIO_PLUGIN_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
+static inline uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec ts = {0, 0};
+
+    (void)clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* What is left until `deadline_ns` of CLOCK_MONOTONIC, at most `most`. */
+static inline unsigned clock_left_ms(uint64_t deadline_ns, unsigned most)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t left = now < deadline_ns ? (deadline_ns - now) / NS_PER_MS : 0;
+
+    return left < most ? (unsigned)left : most;
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plugin/direct.h"
+
+#include <limits.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "bpf/records.h"
+#include "common/cleanup.h"
+#include "plugin/runtime.h"
+
+/* The address of a buffer as the kernel's attributes hold it. */
+#define ADDRESS(p) ((__u64)(uintptr_t)(p))
+
+static int open_map(const char *folder, const char *name, struct error *error)
+{
+    char path[PATH_MAX];
+    union bpf_attr attr;
+    long fd;
+
+    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+        return error_set(error, -ENAMETOOLONG, "the pin folder's path is too long");
+    memset(&attr, 0, sizeof(attr));
+    attr.pathname = ADDRESS(path);
+    fd = syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
+    if (fd < 0)
+        return error_errno(error, -errno, "open the map \"%s\"", path);
+    return (int)fd;
+}
+
+static int put_step(const char *folder, const struct cgroup *cgroup, struct error *error)
+{
+    struct step_record record;
+    __u64 key = step_key(cgroup->id, cgroup->version);
+    _close_ int fd = open_map(folder, "steps", error);
+    union bpf_attr attr;
+
+    if (fd < 0)
+        return fd;
+    memset(&record, 0, sizeof(record));
+    memset(&attr, 0, sizeof(attr));
+    attr.map_fd = (__u32)fd;
+    attr.key = ADDRESS(&key);
+    attr.value = ADDRESS(&record);
+    attr.flags = BPF_NOEXIST;
+    if (syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) < 0 && errno != EEXIST)
+        return error_errno(error, -errno, "put the step into its map");
+    return 0;
+}
+
+/* Through a mapping, because an update by system call could undo another process's bit. */
+static int put_level(const char *folder, const struct cgroup *cgroup, struct error *error)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    _close_ int fd = open_map(folder, "levels", error);
+    struct levels_record *levels;
+
+    if (fd < 0)
+        return fd;
+    levels = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (levels == MAP_FAILED)
+        return error_errno(error, -errno, "map the levels");
+    __atomic_fetch_or(cgroup->version == 1 ? &levels->v1 : &levels->v2, level_bit(cgroup->level),
+                      __ATOMIC_SEQ_CST);
+    (void)munmap(levels, size);
+    return 0;
+}
+
+int direct_tag(const char *runtime, const struct cgroup *cgroup, struct error *error)
+{
+    char folder[PATH_MAX];
+    int r;
+
+    if (level_bit(cgroup->level) == 0)
+        return error_set(error, -ERANGE, "the cgroup is %u levels deep; at most %d are counted",
+                         cgroup->level, JOBIO_MAX_LEVELS - 1);
+    r = runtime_pin_folder(runtime, folder, error);
+    if (r == 0)
+        r = put_step(folder, cgroup, error);
+    if (r == 0)
+        r = put_level(folder, cgroup, error);
+    return r;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "plugin/output.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plugin/clock.h"
+
+/* Nothing but system calls: other threads of slurmstepd may have held locks at the fork. */
+static void __attribute__((noreturn)) write_all(int fd, const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, text, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            _exit(n < 0 ? errno : EIO);
+        text += n;
+        size -= (size_t)n;
+    }
+    _exit(0);
+}
+
+/* Wait in short naps: SIGCHLD is slurmstepd's business. */
+static int wait_until(pid_t pid, uint64_t deadline_ns, int *status)
+{
+    struct timespec nap = {0, 200000};
+
+    for (;;) {
+        pid_t r = waitpid(pid, status, WNOHANG);
+
+        if (r == pid)
+            return 0;
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (clock_ns(CLOCK_MONOTONIC) >= deadline_ns)
+            return -ETIMEDOUT;
+        (void)nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 10000000)
+            nap.tv_nsec *= 2;
+    }
+}
+
+int output_write(int fd, const char *text, size_t size, uint64_t deadline_ns, struct error *error)
+{
+    int status = 0, r;
+    pid_t pid;
+
+    /* _Fork() runs no atfork handlers: these take the locks of slurmstepd's log. */
+    pid = _Fork();
+    if (pid < 0)
+        return error_errno(error, -errno, "fork to write the summary");
+    if (pid == 0)
+        write_all(fd, text, size);
+    r = wait_until(pid, deadline_ns, &status);
+    if (r == -ETIMEDOUT)
+        return error_set(error, r, "the job's output did not take the summary in time");
+    if (r < 0)
+        return error_errno(error, r, "wait for the writer of the summary");
+    if (WIFSIGNALED(status))
+        return error_set(error, -EIO, "the writer of the summary died of signal %d",
+                         WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0)
+        return error_errno(error, -WEXITSTATUS(status), "write the summary to the job's output");
+    return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plugin/runtime.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "bpf/records.h"
+#include "common/cleanup.h"
+
+/* KEY=VALUE lines; a newline in a value becomes a space. */
+static size_t to_lines(const struct message *m, char *ret)
+{
+    const char *field = message_next(m, message_next(m, message_next(m, NULL)));
+    size_t n = 0;
+
+    for (; field; field = message_next(m, field)) {
+        for (const char *p = field; *p; p++)
+            ret[n++] = *p == '\n' ? ' ' : *p;
+        ret[n++] = '\n';
+    }
+    return n;
+}
+
+static int make_folder(const char *path, struct error *error)
+{
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return error_errno(error, -errno, "make \"%s\"", path);
+    return 0;
+}
+
+static int write_file(const char *path, const char *text, size_t size, struct error *error)
+{
+    _close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    ssize_t n;
+
+    if (fd < 0)
+        return error_errno(error, -errno, "make \"%s\"", path);
+    n = write(fd, text, size);
+    if (n < 0 || (size_t)n != size)
+        return error_errno(error, n < 0 ? -errno : -ENOSPC, "write \"%s\"", path);
+    return 0;
+}
+
+int runtime_save(const char *runtime, const char *folder, const char *name, const struct message *m,
+                 struct error *error)
+{
+    static char text[MESSAGE_MAX];
+    char path[PATH_MAX], making[PATH_MAX];
+    int r;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", runtime, folder);
+    r = make_folder(runtime, error);
+    if (r == 0)
+        r = make_folder(path, error);
+    if (r < 0)
+        return r;
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", runtime, folder, name);
+    (void)snprintf(making, sizeof(making), "%s/%s/.%s.%d", runtime, folder, name, (int)getpid());
+    r = write_file(making, text, to_lines(m, text), error);
+    if (r == 0 && rename(making, path) < 0)
+        r = error_errno(error, -errno, "rename to \"%s\"", path);
+    if (r < 0)
+        (void)unlink(making);
+    return r;
+}
+
+static const char *down_path(const char *runtime, char ret[PATH_MAX])
+{
+    (void)snprintf(ret, PATH_MAX, "%s/down", runtime);
+    return ret;
+}
+
+bool runtime_is_down(const char *runtime)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    time_t now = time(NULL);
+
+    if (stat(down_path(runtime, path), &st) < 0)
+        return false;
+    return st.st_mtime <= now && now - st.st_mtime < RUNTIME_DOWN_SECONDS;
+}
+
+void runtime_mark_down(const char *runtime)
+{
+    char path[PATH_MAX];
+    _close_ int fd =
+        open(down_path(runtime, path), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        (void)futimens(fd, NULL);
+}
+
+void runtime_clear_down(const char *runtime)
+{
+    char path[PATH_MAX];
+
+    (void)unlink(down_path(runtime, path));
+}
+
+int runtime_pin_folder(const char *runtime, char ret[PATH_MAX], struct error *error)
+{
+    char path[PATH_MAX], line[PATH_MAX], pin[PATH_MAX / 2] = "";
+    _fclose_ FILE *f = NULL;
+    unsigned layout = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/probe", runtime);
+    f = fopen(path, "re");
+    if (!f)
+        return error_errno(error, -errno, "open \"%s\"", path);
+    while (fgets(line, sizeof(line), f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "PIN=", 4) == 0)
+            (void)snprintf(pin, sizeof(pin), "%.*s", (int)sizeof(pin) - 1, line + 4);
+        else if (sscanf(line, "LAYOUT=%9u", &layout) == 1)
+            continue;
+    }
+    if (pin[0] != '/')
+        return error_set(error, -EINVAL, "\"%s\" names no PIN", path);
+    if (layout != JOBIO_LAYOUT)
+        return error_set(error, -EPROTONOSUPPORT, "the maps have layout %u, the plugin knows %d",
+                         layout, JOBIO_LAYOUT);
+    (void)snprintf(ret, PATH_MAX, "%s/%u", pin, layout);
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files of an instance's runtime directory (doc/protocol.md). */
+#ifndef JOBIO_PLUGIN_RUNTIME_H
+#define JOBIO_PLUGIN_RUNTIME_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "common/message.h"
+
+#define RUNTIME_DOWN_SECONDS 60
+
+/* Put the fields of `m` (without VERSION and TYPE) into <runtime>/<folder>/<name>, a line each,
+ * with rename(2). Folders are made if they are missing. */
+int runtime_save(const char *runtime, const char *folder, const char *name, const struct message *m,
+                 struct error *error);
+
+/* A hook met its deadline less than RUNTIME_DOWN_SECONDS ago, and jobiod has not answered since. */
+bool runtime_is_down(const char *runtime);
+void runtime_mark_down(const char *runtime);
+void runtime_clear_down(const char *runtime);
+
+/* Where the maps of this plugin's layout are pinned. -EPROTONOSUPPORT: another layout. */
+int runtime_pin_folder(const char *runtime, char ret[PATH_MAX], struct error *error);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* slurmd, and the prolog and the epilog that it runs as root: what only root may say of a job. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/message.h"
+#include "plugin/client.h"
+#include "plugin/settings.h"
+#include "plugin/contexts.h"
+#include "plugin/runtime.h"
+
+#define JOB_TIMEOUT_MS 200
+
+static struct message message;
+
+static void complain(const char *word, const char *reason)
+{
+    slurm_error("jobio: plugstack.conf: \"%s\" %s", word, reason);
+}
+
+static void ignore(const char *word, const char *reason)
+{
+    (void)word;
+    (void)reason;
+}
+
+void slurmd_init(int ac, char *av[])
+{
+    struct settings settings;
+
+    settings_read(&settings, ac, av, NULL, complain);
+}
+
+static void ask(const struct settings *settings, uint32_t jobid, const char *what)
+{
+    struct error error = {""};
+    int r = client_ask(settings, &message, JOB_TIMEOUT_MS, &error);
+
+    if (r == -EHOSTDOWN)
+        slurm_verbose("jobio: job %u: %s: %s", jobid, what, error.text);
+    else if (r < 0)
+        slurm_error("jobio: job %u: %s: %s", jobid, what, error.text);
+}
+
+/* False, with a line in the log, if Slurm does not say which job it is. */
+static bool job_id(spank_t spank, uint32_t *ret)
+{
+    spank_err_t r = spank_get_item(spank, S_JOB_ID, ret);
+
+    if (r != ESPANK_SUCCESS)
+        slurm_error("jobio: Slurm did not tell the job's number: error %d", (int)r);
+    return r == ESPANK_SUCCESS;
+}
+
+void slurmd_prolog(spank_t spank, int ac, char *av[])
+{
+    struct settings settings;
+    struct error error = {""};
+    uint32_t jobid;
+    char name[16];
+
+    settings_read(&settings, ac, av, settings_node_name(), ignore);
+    if (!job_id(spank, &jobid))
+        return;
+    message_init(&message, "job");
+    (void)message_put_u64(&message, "JOBID", jobid);
+    (void)message_put(&message, "ACCOUNT", getenv("SLURM_JOB_ACCOUNT"));
+    (void)message_put(&message, "PARTITION", getenv("SLURM_JOB_PARTITION"));
+    (void)message_put(&message, "USER", getenv("SLURM_JOB_USER"));
+    (void)snprintf(name, sizeof(name), "%u", jobid);
+    if (runtime_save(settings.runtime, "jobs", name, &message, &error) < 0)
+        slurm_error("jobio: job %u: %s", jobid, error.text);
+    ask(&settings, jobid, "prolog");
+}
+
+void slurmd_epilog(spank_t spank, int ac, char *av[])
+{
+    struct settings settings;
+    uint32_t jobid;
+
+    settings_read(&settings, ac, av, settings_node_name(), ignore);
+    if (!job_id(spank, &jobid))
+        return;
+    message_init(&message, "job-end");
+    (void)message_put_u64(&message, "JOBID", jobid);
+    ask(&settings, jobid, "epilog");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sbatch, salloc, srun: as the user, before there is a job. */
+#include <stdlib.h>
+
+#include "plugin/settings.h"
+#include "plugin/contexts.h"
+#include "plugin/option.h"
+
+static void complain(const char *word, const char *reason)
+{
+    slurm_error("jobio: plugstack.conf: \"%s\" %s", word, reason);
+}
+
+void submit_init(spank_t spank, int ac, char *av[])
+{
+    struct settings settings;
+
+    settings_read(&settings, ac, av, NULL, complain);
+    option_register(spank);
+}
+
+void submit_options_known(void)
+{
+    const char *text = getenv(OPTION_VARIABLE);
+    const char *word = summary_word(text);
+
+    if (!text || option_given())
+        return;
+    if (!word)
+        slurm_error("jobio: " OPTION_VARIABLE "=%s is not off, short or full: ignored", text);
+    else if (setenv(OPTION_PASSED_ON, word, 1) < 0)
+        slurm_error("jobio: set " OPTION_PASSED_ON ": no memory");
+}
