@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* strerrorname_np */
 #include "common/account.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +59,40 @@ int io_op_parse(const char *name)
 const char *io_fill_name(enum io_fill fill)
 {
     return (unsigned)fill < IO_FILL_COUNT ? fill_names[fill] : "unknown";
+}
+
+/* MAX_ERRNO of the kernel. */
+#define ERRNO_MAX 4095
+
+const char *io_errno_name(int code, char buf[16])
+{
+    const char *name = strerrorname_np(code);
+
+    if (code > 0 && name)
+        return name;
+    snprintf(buf, 16, "%d", code);
+    return buf;
+}
+
+int io_errno_parse(const char *name)
+{
+    for (int code = 1; code <= ERRNO_MAX; code++) {
+        char buf[16];
+
+        if (!strcmp(io_errno_name(code, buf), name))
+            return code;
+    }
+    return -EINVAL;
+}
+
+uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
+{
+    unsigned __int128 rate;
+
+    if (!elapsed_ns)
+        return 0;
+    rate = ((unsigned __int128)amount * 1000000000 + elapsed_ns / 2) / elapsed_ns;
+    return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
 }
 
 /* The smallest n with v <= 2^n. */

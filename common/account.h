@@ -87,6 +87,14 @@ static inline bool io_op_is_data(enum io_op op)
 /* "read", "fault", "prefetch", "write". */
 const char *io_fill_name(enum io_fill fill);
 
+/* "ENOENT"; the number as text for a code without a name. buf holds 16 bytes and may be returned. */
+const char *io_errno_name(int code, char buf[16]);
+/* The reverse: a positive errno or -EINVAL. */
+int io_errno_parse(const char *name);
+
+/* amount a second over this time, rounded; 0 when no time has passed, UINT64_MAX when it is more. */
+uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns);
+
 /* The bucket of a value, by the rules in io_op.h. */
 unsigned io_size_bucket(uint64_t bytes);
 unsigned io_latency_bucket(uint64_t ns);

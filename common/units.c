@@ -86,6 +86,19 @@ char *units_time(uint64_t ns, char buf[UNITS_SIZE])
     return buf;
 }
 
+char *units_seconds(uint64_t ns, char buf[UNITS_SIZE])
+{
+    int n = snprintf(buf, UNITS_SIZE, "%llu.%09u", (unsigned long long)(ns / NS_PER_S),
+                     (unsigned)(ns % NS_PER_S));
+
+    while (buf[n - 1] == '0')
+        n--;
+    if (buf[n - 1] == '.')
+        n--;
+    buf[n] = '\0';
+    return buf;
+}
+
 char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_SIZE])
 {
     double percent = whole ? 100.0 * (double)part / (double)whole : 0;

@@ -20,6 +20,8 @@ char *units_count(uint64_t count, char buf[UNITS_SIZE]);
 char *units_elapsed(uint64_t ns, char buf[UNITS_SIZE]);
 /* "850 ns", "12 us", "3.4 ms", "1.2 s". */
 char *units_time(uint64_t ns, char buf[UNITS_SIZE]);
+/* Seconds for machines, exact to the nanosecond: "7", "0.5", "18446744073.709551615". */
+char *units_seconds(uint64_t ns, char buf[UNITS_SIZE]);
 /* part/whole in percent: "0 %", "< 0.1 %", "0.4 %", "37 %"; "-" for a part of nothing. */
 char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_SIZE]);
 

@@ -67,6 +67,31 @@ static void test_quantile(void **state)
     assert_int_equal(io_quantile(h, 0.5, io_latency_bound), 128);
 }
 
+static void test_errno_names_round_trip(void **state)
+{
+    char buf[16];
+
+    (void)state;
+    for (int code = 1; code <= 4095; code++)
+        assert_int_equal(io_errno_parse(io_errno_name(code, buf)), code);
+    assert_string_equal(io_errno_name(ENOENT, buf), "ENOENT");
+    assert_string_equal(io_errno_name(512, buf), "512");
+    assert_int_equal(io_errno_parse("ENONSENSE"), -EINVAL);
+    assert_int_equal(io_errno_parse("0"), -EINVAL);
+    assert_int_equal(io_errno_parse(""), -EINVAL);
+}
+
+static void test_per_second(void **state)
+{
+    (void)state;
+    assert_int_equal(io_per_second(100, 0), 0);
+    assert_int_equal(io_per_second(0, 1), 0);
+    assert_int_equal(io_per_second(3, 2000000000), 2); /* 1.5 */
+    assert_int_equal(io_per_second(UINT64_MAX, 1000000000), UINT64_MAX);
+    assert_int_equal(io_per_second(UINT64_MAX, 1), UINT64_MAX);
+    assert_int_equal(io_per_second(1, UINT64_MAX), 0);
+}
+
 static struct io_counter *op_of(struct io_account *a, enum io_op op)
 {
     struct io_counter *c = io_account_op(a, op);
@@ -320,6 +345,8 @@ int main(void)
         cmocka_unit_test(test_op_names_round_trip),
         cmocka_unit_test(test_buckets_hold_their_bounds),
         cmocka_unit_test(test_quantile),
+        cmocka_unit_test(test_errno_names_round_trip),
+        cmocka_unit_test(test_per_second),
         cmocka_unit_test(test_errnos_stay_sorted),
         cmocka_unit_test(test_add_sums_and_takes_the_longest),
         cmocka_unit_test(test_sums_saturate),

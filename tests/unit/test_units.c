@@ -87,6 +87,21 @@ static void test_elapsed_and_time(void **state)
     check_numbers(spans, ARRAY_SIZE(spans), units_time);
 }
 
+static void test_seconds(void **state)
+{
+    static const struct number cases[] = {
+        {0, "0"},
+        {1, "0.000000001"},
+        {500000000, "0.5"},
+        {UINT64_C(10000000000), "10"},
+        {UINT64_C(1795168801000000020), "1795168801.00000002"},
+        {UINT64_MAX, "18446744073.709551615"},
+    };
+
+    (void)state;
+    check_numbers(cases, ARRAY_SIZE(cases), units_seconds);
+}
+
 static void test_percent(void **state)
 {
     static const struct {
@@ -365,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_count),
         cmocka_unit_test(test_elapsed_and_time),
+        cmocka_unit_test(test_seconds),
         cmocka_unit_test(test_percent),
         cmocka_unit_test(test_parse_bytes),
         cmocka_unit_test(test_parse_span),

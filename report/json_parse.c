@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The way back from a document to the account. What is missing is 0, unknown names are skipped. */
+#include "report/json.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+DEFINE_CLEANUP(struct job_account, job_account_destroy)
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* The member `key` of that type: 1, 0 if there is none (*ret is NULL then), or -EBADMSG. */
+static int get(struct json_object *from, const char *key, enum json_type type,
+               struct json_object **ret, struct error *error)
+{
+    struct json_object *child = NULL;
+
+    *ret = NULL;
+    if (!json_object_object_get_ex(from, key, &child) || !child)
+        return 0;
+    if (!json_object_is_type(child, type))
+        return error_set(error, -EBADMSG, "\"%s\" is no %s", key, json_type_to_name(type));
+    *ret = child;
+    return 1;
+}
+
+/* A whole number from 0 to max. */
+static int number(struct json_object *value, const char *what, uint64_t max, uint64_t *ret,
+                  struct error *error)
+{
+    uint64_t n;
+
+    if (!json_object_is_type(value, json_type_int))
+        return error_set(error, -EBADMSG, "\"%s\" is no whole number", what);
+    n = json_object_get_uint64(value);
+    /* json-c turns what is below 0 into 0. */
+    if (n > max || (n == 0 && json_object_get_int64(value) < 0))
+        return error_set(error, -EBADMSG, "\"%s\" is out of range", what);
+    *ret = n;
+    return 0;
+}
+
+static int get_u64(struct json_object *from, const char *key, uint64_t *ret, struct error *error)
+{
+    struct json_object *value = NULL;
+
+    if (!json_object_object_get_ex(from, key, &value) || !value)
+        return 0;
+    return number(value, key, UINT64_MAX, ret, error);
+}
+
+static int get_u32(struct json_object *from, const char *key, uint32_t *ret, struct error *error)
+{
+    struct json_object *value = NULL;
+    uint64_t n;
+    int r;
+
+    if (!json_object_object_get_ex(from, key, &value) || !value)
+        return 0;
+    r = number(value, key, UINT32_MAX, &n, error);
+    if (r == 0)
+        *ret = (uint32_t)n;
+    return r;
+}
+
+static int get_bool(struct json_object *from, const char *key, bool *ret, struct error *error)
+{
+    struct json_object *value;
+    int r = get(from, key, json_type_boolean, &value, error);
+
+    if (r > 0)
+        *ret = json_object_get_boolean(value);
+    return r < 0 ? r : 0;
+}
+
+static int copy_string(struct json_object *value, char **ret, struct error *error)
+{
+    char *copy = strdup(json_object_get_string(value));
+
+    if (!copy)
+        return error_set(error, -ENOMEM, "out of memory");
+    *ret = copy;
+    return 0;
+}
+
+static int get_string(struct json_object *from, const char *key, char **ret, struct error *error)
+{
+    struct json_object *value;
+    int r = get(from, key, json_type_string, &value, error);
+
+    return r > 0 ? copy_string(value, ret, error) : r;
+}
+
+/* "12.5" to nanoseconds; false for what is not written so (an exponent, say). */
+static bool parse_decimal(const char *text, uint64_t *ret)
+{
+    uint64_t ns = 0;
+    const char *p = text;
+    int places = -1;
+
+    for (; (*p >= '0' && *p <= '9') || (*p == '.' && places < 0); p++) {
+        if (*p == '.') {
+            places = 0;
+            continue;
+        }
+        if (places >= 9)
+            continue;
+        if (__builtin_mul_overflow(ns, 10, &ns) ||
+            __builtin_add_overflow(ns, (uint64_t)(*p - '0'), &ns))
+            return false;
+        places += places >= 0;
+    }
+    for (places = places < 0 ? 0 : places; places < 9; places++)
+        if (__builtin_mul_overflow(ns, 10, &ns))
+            return false;
+    *ret = ns;
+    return p != text && !*p;
+}
+
+/* json-c keeps the text of a number that it parsed or was given, so nothing is lost. */
+static int get_seconds(struct json_object *from, const char *key, uint64_t *ret,
+                       struct error *error)
+{
+    struct json_object *value = NULL;
+    double seconds;
+
+    if (!json_object_object_get_ex(from, key, &value) || !value)
+        return 0;
+    if (!json_object_is_type(value, json_type_int) && !json_object_is_type(value, json_type_double))
+        return error_set(error, -EBADMSG, "\"%s\" is no number", key);
+    if (parse_decimal(json_object_get_string(value), ret))
+        return 0;
+    seconds = json_object_get_double(value);
+    if (!(seconds >= 0 && seconds < (double)UINT64_MAX / (double)NS_PER_S))
+        return error_set(error, -EBADMSG, "\"%s\" is out of range", key);
+    *ret = (uint64_t)(seconds * (double)NS_PER_S);
+    return 0;
+}
+
+static int get_ops(struct json_object *from, const char *key, uint64_t *ret, struct error *error)
+{
+    struct json_object *names;
+    int r = get(from, key, json_type_array, &names, error);
+
+    for (size_t i = 0; r > 0 && i < json_object_array_length(names); i++) {
+        struct json_object *name = json_object_array_get_idx(names, i);
+        int op = json_object_is_type(name, json_type_string)
+                     ? io_op_parse(json_object_get_string(name))
+                     : -EINVAL;
+
+        if (op >= 0)
+            *ret |= UINT64_C(1) << op;
+    }
+    return r < 0 ? r : 0;
+}
+
+static int get_histogram(struct json_object *from, const char *key, uint64_t buckets[IO_BUCKETS],
+                         struct error *error)
+{
+    struct json_object *list;
+    int r = get(from, key, json_type_array, &list, error);
+
+    if (r <= 0)
+        return r;
+    if (json_object_array_length(list) > IO_BUCKETS)
+        return error_set(error, -EBADMSG, "\"%s\" has more than %d buckets", key, IO_BUCKETS);
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        r = number(json_object_array_get_idx(list, i), key, UINT64_MAX, &buckets[i], error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int get_errnos(struct json_object *from, struct io_counter *c, struct error *error)
+{
+    struct json_object *split;
+    int r = get(from, "errno", json_type_object, &split, error);
+
+    if (r <= 0)
+        return r;
+    json_object_object_foreach(split, name, value)
+    {
+        int code = io_errno_parse(name);
+        uint64_t count;
+
+        if (code < 0)
+            continue;
+        r = number(value, name, UINT64_MAX, &count, error);
+        if (r < 0)
+            return r;
+        if (io_counter_errno(c, code, count) < 0)
+            return error_set(error, -ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int parse_counter(struct json_object *from, struct io_counter *c, struct io_peak *peak,
+                         struct error *error)
+{
+    const struct {
+        const char *key;
+        uint64_t *to;
+    } numbers[] = {
+        {"requests", &c->requests},
+        {"async_requests", &c->async_requests},
+        {"bytes", &c->bytes},
+        {"errors", &c->errors},
+        {"time_ns", &c->time_ns},
+        {"max_ns", &c->max_ns},
+        {"peak_bytes_per_s", &peak->bytes_per_s},
+        {"peak_requests_per_s", &peak->requests_per_s},
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
+        r = get_u64(from, numbers[i].key, numbers[i].to, error);
+    if (r == 0)
+        r = get_errnos(from, c, error);
+    if (r == 0)
+        r = get_histogram(from, "size_log2", c->size_log2, error);
+    if (r == 0)
+        r = get_histogram(from, "latency_log2", c->latency_log2, error);
+    return r;
+}
+
+static int parse_op(const char *name, struct json_object *from, struct io_mount *m,
+                    struct error *error)
+{
+    int op = io_op_parse(name);
+    struct io_counter *c;
+    int r;
+
+    if (op < 0)
+        return 0;
+    if (!json_object_is_type(from, json_type_object))
+        return error_set(error, -EBADMSG, "\"%s\" is no object", name);
+    c = io_account_op(&m->io, op);
+    if (!c)
+        return error_set(error, -ENOMEM, "out of memory");
+    r = parse_counter(from, c, &m->peaks[op], error);
+    return r < 0 ? error_prefix(error, r, "%s", name) : 0;
+}
+
+static int get_account(struct json_object *from, struct io_mount *m, struct error *error)
+{
+    struct json_object *ops;
+    int r = get(from, "ops", json_type_object, &ops, error);
+
+    if (r <= 0)
+        return r;
+    json_object_object_foreach(ops, name, value)
+    {
+        r = parse_op(name, value, m, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int get_cache(struct json_object *from, struct io_cache *ret, struct error *error)
+{
+    struct json_object *cache, *fill;
+    int r = get(from, "cache", json_type_object, &cache, error);
+
+    if (r <= 0)
+        return r;
+    r = get_u64(cache, "hit_bytes", &ret->hit_bytes, error);
+    if (r == 0)
+        r = get_u64(cache, "miss_bytes", &ret->miss_bytes, error);
+    if (r == 0)
+        r = get(cache, "fill_bytes", json_type_object, &fill, error);
+    if (r <= 0)
+        return r;
+    r = 0;
+    for (int i = 0; r == 0 && i < IO_FILL_COUNT; i++)
+        r = get_u64(fill, io_fill_name(i), &ret->fill_bytes[i], error);
+    return r;
+}
+
+static int get_name(struct json_object *from, const char *key, char **ret, struct error *error)
+{
+    int r = get_string(from, key, ret, error);
+
+    if (r == 0 && !*ret)
+        return error_set(error, -EBADMSG, "\"%s\" is missing", key);
+    return r;
+}
+
+static int parse_mount(struct json_object *from, struct io_mount *m, uint64_t *unsupported,
+                       struct error *error)
+{
+    int r = get_name(from, "mount", &m->mount, error);
+
+    if (r == 0)
+        r = get_name(from, "fstype", &m->fstype, error);
+    if (r == 0)
+        r = get_name(from, "source", &m->source, error);
+    if (r == 0)
+        r = get_bool(from, "private", &m->private, error);
+    if (r == 0)
+        r = get_account(from, m, error);
+    if (r == 0)
+        r = get_cache(from, &m->cache, error);
+    if (r == 0)
+        r = get_ops(from, "unsupported", unsupported, error);
+    return r;
+}
+
+/* The array `key` of objects. Its length to *n; 0 without one. */
+static int get_list(struct json_object *from, const char *key, struct json_object **ret, size_t *n,
+                    struct error *error)
+{
+    int r = get(from, key, json_type_array, ret, error);
+
+    *n = r > 0 ? json_object_array_length(*ret) : 0;
+    for (size_t i = 0; i < *n; i++)
+        if (!json_object_is_type(json_object_array_get_idx(*ret, i), json_type_object))
+            return error_set(error, -EBADMSG, "%s[%zu] is no object", key, i);
+    return r < 0 ? r : 0;
+}
+
+static int get_mounts(struct json_object *from, struct io_mounts *ret, uint64_t *unsupported,
+                      struct error *error)
+{
+    struct json_object *list;
+    size_t n;
+    int r = get_list(from, "mounts", &list, &n, error);
+
+    if (r < 0 || n == 0)
+        return r;
+    ret->items = calloc(n, sizeof(*ret->items));
+    if (!ret->items)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (ret->n = 0; r == 0 && ret->n < n; ret->n++)
+        r = parse_mount(json_object_array_get_idx(list, ret->n), &ret->items[ret->n], unsupported,
+                        error);
+    return r < 0 ? error_prefix(error, r, "mounts[%zu]", ret->n - 1) : 0;
+}
+
+static int parse_cause(struct json_object *from, struct completeness *c, struct error *error)
+{
+    const uint64_t all = (UINT64_C(1) << IO_OP_COUNT) - 1;
+    _free_ char *cause = NULL;
+    uint64_t count = 0, ops = 0;
+    int r = get_name(from, "cause", &cause, error);
+
+    if (r == 0)
+        r = get_u64(from, "count", &count, error);
+    if (r == 0)
+        r = get_ops(from, "ops", &ops, error);
+    if (r < 0)
+        return r;
+    if (completeness_add(c, cause, count, ops == all ? 0 : ops) < 0)
+        return error_set(error, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int get_completeness(struct json_object *from, struct completeness *c, struct error *error)
+{
+    struct json_object *list;
+    size_t n;
+    int r = get_u64(from, "lost", &c->lost, error);
+
+    if (r == 0)
+        r = get_list(from, "incomplete", &list, &n, error);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = parse_cause(json_object_array_get_idx(list, i), c, error);
+        if (r < 0)
+            return error_prefix(error, r, "incomplete[%zu]", i);
+    }
+    return r;
+}
+
+static int get_wait(struct json_object *from, uint64_t *longest_ns, struct error *error)
+{
+    struct json_object *wait;
+    int r = get(from, "wait", json_type_object, &wait, error);
+
+    return r > 0 ? get_u64(wait, "longest_thread_ns", longest_ns, error) : r;
+}
+
+static int get_step_names(struct json_object *from, struct step_account *s, struct error *error)
+{
+    _free_ char *step = NULL, *state = NULL;
+    int r = get_name(from, "step", &step, error);
+
+    if (r == 0)
+        r = get_name(from, "state", &state, error);
+    if (r < 0)
+        return r;
+    if (step_parse(step, &s->step) < 0)
+        return error_set(error, -EBADMSG, "\"step\" is no step");
+    r = step_state_parse(state);
+    if (r < 0)
+        return error_set(error, -EBADMSG, "\"state\" is no state of a step");
+    s->state = r;
+    return 0;
+}
+
+static int parse_step(struct json_object *from, struct step_account *s, uint64_t *unsupported,
+                      struct error *error)
+{
+    int r = get_step_names(from, s, error);
+
+    s->het = HET_NONE;
+    if (r == 0)
+        r = get_u32(from, "het", &s->het, error);
+    if (r == 0)
+        r = get_string(from, "node", &s->node, error);
+    if (r == 0)
+        r = get_seconds(from, "tagged_at_s", &s->tagged_at_ns, error);
+    if (r == 0)
+        r = get_seconds(from, "elapsed_s", &s->elapsed_ns, error);
+    if (r == 0)
+        r = get_u32(from, "folded", &s->folded, error);
+    if (r == 0)
+        r = get_completeness(from, &s->completeness, error);
+    if (r == 0)
+        r = get_wait(from, &s->longest_wait_ns, error);
+    if (r == 0)
+        r = get_mounts(from, &s->mounts, unsupported, error);
+    return r;
+}
+
+static int get_steps(struct json_object *from, struct job_account *job, struct error *error)
+{
+    struct json_object *list;
+    size_t n;
+    int r = get_list(from, "steps", &list, &n, error);
+
+    if (r < 0 || n == 0)
+        return r;
+    job->steps = calloc(n, sizeof(*job->steps));
+    if (!job->steps)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (job->n_steps = 0; r == 0 && job->n_steps < n; job->n_steps++)
+        r = parse_step(json_object_array_get_idx(list, job->n_steps), &job->steps[job->n_steps],
+                       &job->unsupported, error);
+    return r < 0 ? error_prefix(error, r, "steps[%zu]", job->n_steps - 1) : 0;
+}
+
+static int get_command(struct json_object *from, struct job_account *job, struct error *error)
+{
+    struct json_object *list, *status;
+    int r = get(from, "exit_status", json_type_int, &status, error);
+    size_t n;
+
+    if (r < 0)
+        return r;
+    job->exit_status = r > 0 ? json_object_get_int(status) : 0;
+    r = get(from, "command", json_type_array, &list, error);
+    if (r <= 0)
+        return r;
+    n = json_object_array_length(list);
+    job->command = calloc(n + 1, sizeof(*job->command));
+    if (!job->command)
+        return error_set(error, -ENOMEM, "out of memory");
+    r = 0;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        struct json_object *word = json_object_array_get_idx(list, i);
+
+        if (!json_object_is_type(word, json_type_string))
+            return error_set(error, -EBADMSG, "command[%zu] is no string", i);
+        r = copy_string(word, &job->command[i], error);
+    }
+    return r;
+}
+
+static int get_state(struct json_object *from, bool *ended, struct error *error)
+{
+    _free_ char *state = NULL;
+    int r = get_string(from, "state", &state, error);
+
+    if (r < 0)
+        return r;
+    *ended = state && !strcmp(state, "ended");
+    return 0;
+}
+
+static int get_identity(struct json_object *document, struct job_account *job, struct error *error)
+{
+    const struct {
+        const char *key;
+        char **to;
+    } strings[] = {
+        {"cluster", &job->key.cluster}, {"user", &job->user}, {"account", &job->account},
+        {"partition", &job->partition}, {"name", &job->name},
+    };
+    struct json_object *from;
+    int r = get(document, "job", json_type_object, &from, error);
+
+    if (r == 0)
+        return error_set(error, -EBADMSG, "\"job\" is missing");
+    r = r < 0 ? r : 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(strings); i++)
+        r = get_string(from, strings[i].key, strings[i].to, error);
+    if (r == 0)
+        r = get_u32(from, "jobid", &job->key.jobid, error);
+    if (r == 0)
+        r = get_u32(from, "restart", &job->key.restart, error);
+    if (r == 0)
+        r = get_u32(from, "uid", &job->uid, error);
+    if (r == 0)
+        r = get_state(from, &job->ended, error);
+    if (r == 0)
+        r = get_seconds(from, "start_s", &job->start_ns, error);
+    if (r == 0)
+        r = get_seconds(from, "end_s", &job->end_ns, error);
+    return r == 0 ? get_command(from, job, error) : r;
+}
+
+static int get_nodes(struct json_object *document, struct job_account *job, struct error *error)
+{
+    struct json_object *nodes;
+    int r = get(document, "nodes", json_type_object, &nodes, error);
+
+    if (r <= 0)
+        return r;
+    r = get_u32(nodes, "expected", &job->nodes_expected, error);
+    return r == 0 ? get_u32(nodes, "reported", &job->nodes_reported, error) : r;
+}
+
+static int check_version(struct json_object *document, struct error *error)
+{
+    uint64_t version = 0;
+    int r;
+
+    if (!json_object_is_type(document, json_type_object))
+        return error_set(error, -EBADMSG, "the document is no object");
+    r = get_u64(document, "version", &version, error);
+    if (r == 0 && version != 1)
+        return error_set(error, -EBADMSG, "version %llu of the document is not known",
+                         (unsigned long long)version);
+    return r;
+}
+
+int report_json_parse(struct json_object *document, struct job_account **ret, struct error *error)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+    int r;
+
+    if (!job)
+        return error_set(error, -ENOMEM, "out of memory");
+    r = check_version(document, error);
+    if (r == 0)
+        r = get_identity(document, job, error);
+    if (r == 0)
+        r = get_completeness(document, &job->completeness, error);
+    if (r == 0)
+        r = get_nodes(document, job, error);
+    if (r == 0)
+        r = get_seconds(document, "elapsed_s", &job->elapsed_ns, error);
+    if (r == 0)
+        r = get_wait(document, &job->longest_wait_ns, error);
+    if (r == 0)
+        r = get_ops(document, "unsupported", &job->unsupported, error);
+    if (r == 0)
+        r = get_mounts(document, &job->mounts, &job->unsupported, error);
+    if (r == 0)
+        r = get_steps(document, job, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(job);
+    return 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <errno.h>
+
+#include "tests/unit/sample.h"
+
+struct io_mount *sample_mount(struct io_mounts *mounts, const char *mount, const char *fstype,
+                              const char *source)
+{
+    struct io_mount *m = io_mounts_get(mounts, mount, fstype, source, false);
+
+    assert_non_null(m);
+    m->labelled = true;
+    return m;
+}
+
+struct io_counter *sample_calls(struct io_mount *m, enum io_op op, uint64_t requests, uint64_t each,
+                                uint64_t time_ns)
+{
+    struct io_counter *c = io_account_op(&m->io, op);
+
+    assert_non_null(c);
+    c->requests += requests;
+    c->bytes += requests * each;
+    c->time_ns += time_ns;
+    if (time_ns / 10 > c->max_ns)
+        c->max_ns = time_ns / 10;
+    if (io_op_is_data(op))
+        c->size_log2[io_size_bucket(each)] += requests;
+    c->latency_log2[io_latency_bucket(time_ns / requests)] += requests;
+    return c;
+}
+
+void sample_errors(struct io_mount *m, enum io_op op, int code, uint64_t count)
+{
+    struct io_counter *c = io_account_op(&m->io, op);
+
+    c->errors += count;
+    assert_int_equal(io_counter_errno(c, code, count), 0);
+}
+
+/* Waiting: /scratch 300 s, /home 80 s, /tmp 20 s. */
+static void fill_mounts(struct io_mounts *mounts)
+{
+    struct io_mount *m = sample_mount(mounts, "/scratch", "nfs4", "srv:/scratch");
+
+    sample_calls(m, IO_READ, 100000, MIB(1), SECONDS(100));
+    sample_calls(m, IO_COPY_READ, 1000, MIB(1), SECONDS(10));
+    sample_calls(m, IO_WRITE, 2560, MIB(4), SECONDS(90));
+    sample_calls(m, IO_OPEN, 20000, 0, SECONDS(70));
+    sample_calls(m, IO_CREATE, 5000, 0, 0);
+    sample_calls(m, IO_STAT, 4000, 0, SECONDS(30));
+    sample_errors(m, IO_WRITE, EINTR, 2);
+    sample_errors(m, IO_WRITE, ENOSPC, 5);
+    m->peaks[IO_READ] = (struct io_peak){MIB(900), 900};
+    m->peaks[IO_WRITE] = (struct io_peak){MIB(200), 50};
+    m->cache = (struct io_cache){MIB(3), MIB(2), {MIB(2), KIB(4), MIB(1), 0}};
+
+    m = sample_mount(mounts, "/home", "nfs4", "srv:/home");
+    sample_calls(m, IO_READ, 1000, KIB(4), SECONDS(10));
+    sample_calls(m, IO_OPEN, 100000, 0, SECONDS(70));
+    sample_errors(m, IO_OPEN, ENOENT, 88000);
+
+    m = io_mounts_get(mounts, "/tmp", "tmpfs", "tmpfs", true);
+    sample_calls(m, IO_WRITE, 512, MIB(1), SECONDS(20))->async_requests = 12;
+}
+
+static void add_step(struct step_account *s, uint32_t step, const char *node)
+{
+    *s = (struct step_account){.het = HET_NONE,
+                               .step = step,
+                               .tagged_at_ns = SECONDS(1795168801) + 20,
+                               .elapsed_ns = SECONDS(500),
+                               .state = STEP_ENDED,
+                               .longest_wait_ns = SECONDS(5)};
+    s->node = strdup(node);
+}
+
+static struct job_account *sample(void)
+{
+    struct job_account *job = job_account_create();
+
+    assert_non_null(job);
+    job->ended = true;
+    job->start_ns = SECONDS(1795168801) + 20;
+    job->end_ns = SECONDS(1795169401) + 500000020;
+    job->elapsed_ns = SECONDS(600);
+    job->longest_wait_ns = SECONDS(300);
+    fill_mounts(&job->mounts);
+    return job;
+}
+
+struct job_account *sample_job(void)
+{
+    struct job_account *job = sample();
+    struct io_mount *m;
+
+    job->key.cluster = strdup("alpha");
+    job->key.jobid = 4711;
+    job->key.restart = 1;
+    job->uid = 1000;
+    job->user = strdup("ada");
+    job->account = strdup("physics");
+    job->partition = strdup("long");
+    job->name = strdup("sim \033[31m\n\"{}\"");
+    job->nodes_expected = job->nodes_reported = 2;
+    job->n_steps = 3;
+    job->steps = calloc(3, sizeof(*job->steps));
+    assert_non_null(job->steps);
+    add_step(&job->steps[0], STEP_BATCH, "n1");
+    add_step(&job->steps[1], 0, "n1");
+    add_step(&job->steps[2], STEP_FOLDED, "n2");
+    job->steps[0].het = 1;
+    job->steps[1].state = STEP_VANISHED;
+    job->steps[2].folded = 17;
+    m = sample_mount(&job->steps[0].mounts, "/scratch", "nfs4", "srv:/scratch");
+    sample_calls(m, IO_READ, 100000, MIB(1), SECONDS(100));
+    m = sample_mount(&job->steps[2].mounts, "/home", "nfs4", "srv:/home");
+    sample_calls(m, IO_READ, 1000, KIB(4), SECONDS(10));
+    return job;
+}
+
+struct job_account *sample_run(void)
+{
+    struct job_account *job = sample();
+
+    job->command = calloc(3, sizeof(*job->command));
+    assert_non_null(job->command);
+    job->command[0] = strdup("true");
+    job->command[1] = strdup("--x");
+    job->exit_status = 3;
+    job->nodes_expected = job->nodes_reported = 1;
+    return job;
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+    if (!a || !b)
+        assert_ptr_equal(a, b);
+    else
+        assert_string_equal(a, b);
+}
+
+static void assert_same_counter(const struct io_counter *a, const struct io_counter *b)
+{
+    if (!a || !b) {
+        assert_ptr_equal(a, b);
+        return;
+    }
+    /* All of the struct up to the errnos is numbers. */
+    assert_memory_equal(a, b, offsetof(struct io_counter, errnos));
+    assert_int_equal(a->n_errnos, b->n_errnos);
+    for (size_t i = 0; i < a->n_errnos; i++) {
+        assert_int_equal(a->errnos[i].code, b->errnos[i].code);
+        assert_int_equal(a->errnos[i].count, b->errnos[i].count);
+    }
+}
+
+static void assert_same_mounts(const struct io_mounts *a, const struct io_mounts *b)
+{
+    assert_int_equal(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct io_mount *x = &a->items[i], *y = &b->items[i];
+
+        assert_string_equal(x->mount, y->mount);
+        assert_string_equal(x->fstype, y->fstype);
+        assert_string_equal(x->source, y->source);
+        assert_int_equal(x->private, y->private);
+        for (int op = 0; op < IO_OP_COUNT; op++) {
+            assert_same_counter(x->io.ops[op], y->io.ops[op]);
+            assert_int_equal(x->peaks[op].bytes_per_s, y->peaks[op].bytes_per_s);
+            assert_int_equal(x->peaks[op].requests_per_s, y->peaks[op].requests_per_s);
+        }
+        assert_memory_equal(&x->cache, &y->cache, sizeof(x->cache));
+    }
+}
+
+static void assert_same_completeness(const struct completeness *a, const struct completeness *b)
+{
+    assert_int_equal(a->lost, b->lost);
+    assert_int_equal(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++) {
+        assert_string_equal(a->items[i].cause, b->items[i].cause);
+        assert_int_equal(a->items[i].count, b->items[i].count);
+        assert_int_equal(a->items[i].ops, b->items[i].ops);
+    }
+}
+
+static void assert_same_step(const struct step_account *a, const struct step_account *b)
+{
+    assert_int_equal(a->het, b->het);
+    assert_int_equal(a->step, b->step);
+    assert_same_text(a->node, b->node);
+    assert_int_equal(a->tagged_at_ns, b->tagged_at_ns);
+    assert_int_equal(a->elapsed_ns, b->elapsed_ns);
+    assert_int_equal(a->state, b->state);
+    assert_int_equal(a->folded, b->folded);
+    assert_int_equal(a->longest_wait_ns, b->longest_wait_ns);
+    assert_same_completeness(&a->completeness, &b->completeness);
+    assert_same_mounts(&a->mounts, &b->mounts);
+}
+
+static void assert_same_command(char **a, char **b)
+{
+    if (!a || !b) {
+        assert_ptr_equal(a, b);
+        return;
+    }
+    for (; *a && *b; a++, b++)
+        assert_string_equal(*a, *b);
+    assert_ptr_equal(*a, *b);
+}
+
+void assert_same_job(const struct job_account *a, const struct job_account *b)
+{
+    assert_same_text(a->key.cluster, b->key.cluster);
+    assert_int_equal(a->key.jobid, b->key.jobid);
+    assert_int_equal(a->key.restart, b->key.restart);
+    assert_int_equal(a->uid, b->uid);
+    assert_same_text(a->user, b->user);
+    assert_same_text(a->account, b->account);
+    assert_same_text(a->partition, b->partition);
+    assert_same_text(a->name, b->name);
+    assert_int_equal(a->ended, b->ended);
+    assert_int_equal(a->start_ns, b->start_ns);
+    assert_int_equal(a->end_ns, b->end_ns);
+    assert_int_equal(a->elapsed_ns, b->elapsed_ns);
+    assert_int_equal(a->nodes_expected, b->nodes_expected);
+    assert_int_equal(a->nodes_reported, b->nodes_reported);
+    assert_int_equal(a->longest_wait_ns, b->longest_wait_ns);
+    assert_int_equal(a->exit_status, b->exit_status);
+    assert_int_equal(a->unsupported, b->unsupported);
+    assert_same_command(a->command, b->command);
+    assert_same_completeness(&a->completeness, &b->completeness);
+    assert_same_mounts(&a->mounts, &b->mounts);
+    assert_int_equal(a->n_steps, b->n_steps);
+    for (size_t i = 0; i < a->n_steps; i++)
+        assert_same_step(&a->steps[i], &b->steps[i]);
+}

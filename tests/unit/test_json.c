@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <json-c/json.h>
+
+#include "report/json.h"
+#include "tests/unit/sample.h"
+
+static void json_free(struct json_object **o)
+{
+    json_object_put(*o);
+}
+#define _json_ CLEANUP(json_free) struct json_object
+
+static struct json_object *parsed(const char *text)
+{
+    struct json_object *o = json_tokener_parse(text);
+
+    if (!o)
+        fail_msg("json-c does not take: %s", text);
+    return o;
+}
+
+/* Through the text, as between the daemon and the command, and through the tree. */
+static void check_round_trip(const struct job_account *job)
+{
+    _free_ char *text = report_json_text(job, REPORT_STEPS);
+    _json_ *document = parsed(text), *tree = report_json(job, REPORT_STEPS);
+    _job_ *back = NULL, *again = NULL;
+    struct error error = {.text = ""};
+
+    assert_null(strchr(text, '\n'));
+    if (report_json_parse(document, &back, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_same_job(job, back);
+    assert_int_equal(report_json_parse(tree, &again, &error), 0);
+    assert_same_job(job, again);
+}
+
+static void test_round_trip_of_a_job(void **state)
+{
+    _job_ *job = sample_job();
+
+    (void)state;
+    check_round_trip(job);
+    job->ended = false;
+    job->end_ns = 0;
+    job->completeness.lost = 12;
+    completeness_add(&job->completeness, "map-full", 3, 1 << IO_READ | 1 << IO_SETXATTR);
+    completeness_add(&job->completeness, "began-untracked", 0, 0);
+    job->unsupported = 1 << IO_MMAP_READ | 1 << IO_COPY_READ;
+    check_round_trip(job);
+}
+
+static void test_round_trip_of_a_run(void **state)
+{
+    _job_ *job = sample_run();
+
+    (void)state;
+    check_round_trip(job);
+    job->exit_status = -1;
+    check_round_trip(job);
+}
+
+static void test_round_trip_of_nothing(void **state)
+{
+    _job_ *job = job_account_create();
+
+    (void)state;
+    check_round_trip(job);
+}
+
+static void test_round_trip_of_the_largest_numbers(void **state)
+{
+    _job_ *job = sample_job();
+    struct io_counter *c = job->mounts.items[0].io.ops[IO_READ];
+
+    (void)state;
+    c->requests = c->async_requests = c->bytes = c->errors = UINT64_MAX;
+    c->time_ns = UINT64_MAX - 1;
+    c->max_ns = (uint64_t)INT64_MAX + 1;
+    for (unsigned i = 0; i < IO_BUCKETS; i++)
+        c->size_log2[i] = c->latency_log2[i] = UINT64_MAX - i;
+    io_counter_errno(c, 4000, UINT64_MAX);
+    job->mounts.items[0].peaks[IO_READ] = (struct io_peak){UINT64_MAX, UINT64_MAX};
+    job->elapsed_ns = job->start_ns = job->end_ns = UINT64_MAX;
+    job->completeness.lost = job->longest_wait_ns = UINT64_MAX;
+    job->key.jobid = job->key.restart = job->uid = job->nodes_expected = UINT32_MAX;
+    check_round_trip(job);
+    /* And odd names. */
+    free(job->mounts.items[0].mount);
+    job->mounts.items[0].mount = strdup("/a b\n\t\"quoted\"\\040/\x01 gr\xc3\xbc\xc3\x9f");
+    check_round_trip(job);
+}
+
+static struct json_object *at(struct json_object *o, const char *path)
+{
+    struct json_object *ret = NULL;
+
+    if (json_pointer_get(o, path, &ret) != 0)
+        fail_msg("no %s in the document", path);
+    return ret;
+}
+
+static void check_at(struct json_object *o, const char *path, const char *text)
+{
+    assert_string_equal(json_object_to_json_string_ext(at(o, path), JSON_C_TO_STRING_PLAIN), text);
+}
+
+/* The document as programs see it: the values are those of sample.c, worked out by hand. */
+static void test_document(void **state)
+{
+    _job_ *job = sample_job();
+    _json_ *o;
+
+    (void)state;
+    completeness_add(&job->completeness, "map-full", 3, 1 << IO_READ);
+    job->unsupported = 1 << IO_MMAP_READ;
+    o = report_json(job, 0);
+    check_at(o, "/version", "1");
+    check_at(o, "/job",
+             "{\"cluster\":\"alpha\",\"jobid\":4711,\"restart\":1,\"uid\":1000,\"user\":\"ada\","
+             "\"account\":\"physics\",\"partition\":\"long\","
+             "\"name\":\"sim \\u001b[31m\\n\\\"{}\\\"\",\"state\":\"ended\","
+             "\"start_s\":1795168801.00000002,\"end_s\":1795169401.50000002}");
+    check_at(o, "/complete", "false");
+    check_at(o, "/incomplete", "[{\"cause\":\"map-full\",\"count\":3,\"ops\":[\"read\"]}]");
+    check_at(o, "/lost", "0");
+    check_at(o, "/nodes", "{\"expected\":2,\"reported\":2}");
+    check_at(o, "/elapsed_s", "600");
+    check_at(o, "/wait", "{\"longest_thread_ns\":300000000000,\"total_ns\":400000000000}");
+    check_at(o, "/mounts/0/mount", "\"\\/scratch\"");
+    check_at(o, "/mounts/0/private", "false");
+    check_at(o, "/mounts/2/private", "true");
+    check_at(o, "/mounts/0/unsupported", "[\"mmap_read\"]");
+    check_at(o, "/mounts/0/ops/write",
+             "{\"requests\":2560,\"async_requests\":0,\"bytes\":10737418240,\"errors\":7,"
+             "\"errno\":{\"EINTR\":2,\"ENOSPC\":5},\"time_ns\":90000000000,\"max_ns\":9000000000,"
+             /* 4 MiB = 2^22 B; 35.2 ms is in 2^25 < ns <= 2^26 */
+             "\"size_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,2560],"
+             "\"latency_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,2560],"
+             "\"mean_bytes_per_s\":17895697,\"peak_bytes_per_s\":209715200,"
+             "\"mean_requests_per_s\":4,\"peak_requests_per_s\":50}");
+    check_at(o, "/mounts/0/cache",
+             "{\"hit_bytes\":3145728,\"miss_bytes\":2097152,\"fill_bytes\":"
+             "{\"read\":2097152,\"fault\":4096,\"prefetch\":1048576,\"write\":0}}");
+    assert_false(json_object_object_get_ex(at(o, "/mounts/0/ops"), "fsync", NULL));
+    assert_false(json_object_object_get_ex(at(o, "/mounts/1"), "cache", NULL));
+    assert_false(json_object_object_get_ex(o, "steps", NULL));
+    assert_int_equal(json_object_object_length(at(o, "/mounts/0/ops")), 6);
+}
+
+static void test_document_of_steps(void **state)
+{
+    _job_ *job = sample_job();
+    _json_ *o = report_json(job, REPORT_NODES);
+
+    (void)state;
+    check_at(o, "/steps/0/step", "\"batch\"");
+    check_at(o, "/steps/0/het", "1");
+    check_at(o, "/steps/1/step", "\"0\"");
+    check_at(o, "/steps/1/state", "\"vanished\"");
+    check_at(o, "/steps/2/step", "\"folded\"");
+    check_at(o, "/steps/2/folded", "17");
+    check_at(o, "/steps/2/node", "\"n2\"");
+    check_at(o, "/steps/2/tagged_at_s", "1795168801.00000002");
+    check_at(o, "/steps/2/wait/total_ns", "10000000000");
+    /* Over the 500 s of the step: 4096000 / 500. */
+    check_at(o, "/steps/2/mounts/0/ops/read/mean_bytes_per_s", "8192");
+}
+
+static void test_run_has_its_command(void **state)
+{
+    _job_ *job = sample_run();
+    _json_ *o = report_json(job, 0);
+
+    (void)state;
+    check_at(o, "/job/command", "[\"true\",\"--x\"]");
+    check_at(o, "/job/exit_status", "3");
+    assert_false(json_object_object_get_ex(at(o, "/job"), "jobid", NULL));
+}
+
+static void test_bad_names_do_not_get_through(void **state)
+{
+    _job_ *job = sample_job();
+    _free_ char *text = NULL;
+
+    (void)state;
+    free(job->name);
+    job->name = strdup("\xff\x9b[0m\xc2\x9b[0m\033]0;x\007\x7f");
+    text = report_json_text(job, 0);
+    assert_non_null(strstr(text, "\"??[0m?[0m\\u001b]0;x\\u0007?\""));
+    for (const char *p = text; *p; p++)
+        assert_in_range((unsigned char)*p, 0x20, 0x7e);
+}
+
+static void test_refuses(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"[]", "the document is no object"},
+        {"{}", "version 0 of the document is not known"},
+        {"{\"version\":2,\"job\":{}}", "version 2 of the document is not known"},
+        {"{\"version\":1}", "\"job\" is missing"},
+        {"{\"version\":1,\"job\":7}", "\"job\" is no object"},
+        {"{\"version\":1,\"job\":{\"jobid\":-1}}", "\"jobid\" is out of range"},
+        {"{\"version\":1,\"job\":{\"jobid\":4294967296}}", "\"jobid\" is out of range"},
+        {"{\"version\":1,\"job\":{\"jobid\":\"7\"}}", "\"jobid\" is no whole number"},
+        {"{\"version\":1,\"job\":{\"uid\":1.5}}", "\"uid\" is no whole number"},
+        {"{\"version\":1,\"job\":{\"user\":7}}", "\"user\" is no string"},
+        {"{\"version\":1,\"job\":{\"command\":[1]}}", "command[0] is no string"},
+        {"{\"version\":1,\"job\":{},\"elapsed_s\":-1}", "\"elapsed_s\" is out of range"},
+        {"{\"version\":1,\"job\":{},\"elapsed_s\":1e99}", "\"elapsed_s\" is out of range"},
+        {"{\"version\":1,\"job\":{},\"elapsed_s\":\"1\"}", "\"elapsed_s\" is no number"},
+        {"{\"version\":1,\"job\":{},\"mounts\":[7]}", "mounts[0] is no object"},
+        {"{\"version\":1,\"job\":{},\"mounts\":[{}]}", "mounts[0]: \"mount\" is missing"},
+        {"{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\","
+         "\"ops\":{\"read\":{\"bytes\":-5}}}]}",
+         "mounts[0]: read: \"bytes\" is out of range"},
+        {"{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\","
+         "\"ops\":{\"read\":{\"size_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+         "0,0,0,0,0,0]}}}]}",
+         "mounts[0]: read: \"size_log2\" has more than 32 buckets"},
+        {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"x\",\"state\":\"ended\"}]}",
+         "steps[0]: \"step\" is no step"},
+        {"{\"version\":1,\"job\":{},\"incomplete\":[{\"count\":1}]}",
+         "incomplete[0]: \"cause\" is missing"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _json_ *o = parsed(cases[i].text);
+        struct job_account *job = NULL;
+        struct error error = {.text = ""};
+
+        assert_int_equal(report_json_parse(o, &job, &error), -EBADMSG);
+        assert_string_equal(error.text, cases[i].says);
+        assert_null(job);
+    }
+}
+
+static void test_takes_what_others_write(void **state)
+{
+    _json_ *o = parsed("{\"version\":1,\"new\":[1],\"job\":{\"jobid\":7,\"new\":{},\"user\":null},"
+                       "\"elapsed_s\":1.5e1,\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\","
+                       "\"source\":\"y\",\"ops\":{\"teleport\":{\"requests\":1},"
+                       "\"read\":{\"requests\":1,\"errno\":{\"ENEW\":1,\"EIO\":2}}}}]}");
+    _job_ *job = NULL;
+
+    (void)state;
+    assert_int_equal(report_json_parse(o, &job, NULL), 0);
+    assert_int_equal(job->key.jobid, 7);
+    assert_null(job->user);
+    assert_int_equal(job->elapsed_ns, SECONDS(15));
+    assert_int_equal(job->mounts.items[0].io.ops[IO_READ]->n_errnos, 1);
+    assert_int_equal(job->mounts.items[0].io.ops[IO_READ]->errnos[0].count, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip_of_a_job),
+        cmocka_unit_test(test_round_trip_of_a_run),
+        cmocka_unit_test(test_round_trip_of_nothing),
+        cmocka_unit_test(test_round_trip_of_the_largest_numbers),
+        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_document_of_steps),
+        cmocka_unit_test(test_run_has_its_command),
+        cmocka_unit_test(test_bad_names_do_not_get_through),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_takes_what_others_write),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
