@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * HTTP requests on the caller's sd-event loop, by libcurl's multi interface. Redirects are never
+ * followed, proxies of the environment are ignored. Nothing here blocks: names are resolved by
+ * libcurl's own threads. The process must ignore SIGPIPE.
+ */
+#ifndef JOBIO_COLLECTOR_HTTP_CLIENT_H
+#define JOBIO_COLLECTOR_HTTP_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "common/error.h"
+
+struct http_client;
+
+/* Copied. NULL: the system's CAs, no certificate, no password, no proxy. */
+struct http_client_options {
+    const char *ca_file, *cert_file, *key_file;
+    const char *userpwd; /* "user:password" */
+    const char *proxy;
+    uint64_t connect_timeout_ns, timeout_ns;
+};
+
+struct http_request {
+    const char *method; /* a literal: "PUT" */
+    const char *url;
+    void *body; /* malloc'd; the client takes it, also when it fails; may be NULL */
+    size_t size;
+    const char *const *headers; /* NULL-terminated; may be NULL */
+};
+
+#define HTTP_TEXT_MAX 200
+
+struct http_answer {
+    long code;                    /* 0: there was none, `text` says why */
+    bool misconfigured;           /* no answer, and another try will not help: a bad certificate */
+    uint64_t retry_after_s;       /* 0: not said */
+    char text[HTTP_TEXT_MAX + 1]; /* the beginning of the answer's body; untrusted */
+};
+
+/* Called once for each request that was sent, from the loop. It may send again, not destroy. */
+typedef void (*http_done_f)(const struct http_answer *answer, void *arg);
+
+/* -ENOTSUP: this libcurl resolves names synchronously. *ret untouched on failure. */
+int http_client_create(struct http_client **ret, sd_event *loop,
+                       const struct http_client_options *options, struct error *error);
+/* Ends all transfers, their `done` is not called. NULL is fine. */
+void http_client_destroy(struct http_client *client);
+
+/* Start a request. On failure `done` is not called. */
+int http_client_send(struct http_client *client, const struct http_request *request,
+                     http_done_f done, void *arg, struct error *error);
+
+/* NULL, or why a name server that does not answer could hold up the caller with this libcurl. */
+const char *http_client_weakness(void);
+
+#endif

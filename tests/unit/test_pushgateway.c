@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "collector/pushgateway.h"
+#include "common/cleanup.h"
+
+static void test_group_url(void **state)
+{
+    static const struct {
+        const char *url, *cluster, *instance, *want;
+    } table[] = {
+        {"http://gw:9091", "c1", "n1.x-y_~",
+         "http://gw:9091/metrics/job/jobio/cluster/c1/instance/n1.x-y_~"},
+        {"http://gw/pre/fix//", "c", "n",
+         "http://gw/pre/fix/metrics/job/jobio/cluster/c/instance/n"},
+        /* `printf a/b | base64`, with - and _ for + and /, without padding */
+        {"http://gw", "a/b", "n", "http://gw/metrics/job/jobio/cluster@base64/YS9i/instance/n"},
+        {"http://gw", "", "n", "http://gw/metrics/job/jobio/cluster@base64/=/instance/n"},
+        {"http://gw", "..", "n o",
+         "http://gw/metrics/job/jobio/cluster@base64/Li4/instance@base64/biBv"},
+        {"http://gw", "\xc3\xbf\xc3\xbe", "%",
+         "http://gw/metrics/job/jobio/cluster@base64/w7_Dvg/instance@base64/JQ"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        _free_ char *got = pushgateway_group_url(table[i].url, table[i].cluster, table[i].instance);
+
+        assert_non_null(got);
+        assert_string_equal(got, table[i].want);
+    }
+}
+
+static void test_check_url(void **state)
+{
+    static const char *const good[] = {"http://h:9091", "https://h", "http://[::1]:9091/prefix"};
+    static const char *const bad[] = {"",
+                                      "h:9091",
+                                      "ftp://h",
+                                      "file:///",
+                                      "http://u@h",
+                                      "http://u:secret@h",
+                                      "http://",
+                                      "http://h/?q=1",
+                                      "http://h/#f",
+                                      "http://h:99999"};
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+        assert_int_equal(pushgateway_check_url(good[i], &error), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        strcpy(error.text, "");
+        assert_int_equal(pushgateway_check_url(bad[i], &error), -EINVAL);
+        assert_true(*error.text);
+        assert_null(strstr(error.text, "secret"));
+    }
+}
+
+static void test_outcome(void **state)
+{
+    static const struct {
+        long code;
+        enum push_outcome want;
+    } table[] = {
+        {200, PUSH_OK},
+        {202, PUSH_OK},
+        {301, PUSH_MISCONFIGURED},
+        {307, PUSH_MISCONFIGURED},
+        {400, PUSH_REJECTED},
+        {401, PUSH_MISCONFIGURED},
+        {403, PUSH_MISCONFIGURED},
+        {404, PUSH_MISCONFIGURED},
+        {408, PUSH_RETRY},
+        {413, PUSH_REJECTED},
+        {422, PUSH_REJECTED},
+        {429, PUSH_RETRY},
+        {500, PUSH_RETRY},
+        {503, PUSH_RETRY},
+        {0, PUSH_RETRY},
+        {100, PUSH_RETRY},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = table[i].code}),
+                         table[i].want);
+    assert_int_equal(pushgateway_outcome(&(struct http_answer){.misconfigured = true}),
+                     PUSH_MISCONFIGURED);
+}
+
+static void check_gunzip(const char *text)
+{
+    z_stream z = {0};
+    void *packed = NULL;
+    size_t size = 0, length = strlen(text);
+    _free_ char *out = calloc(1, length + 1);
+
+    assert_int_equal(pushgateway_compress(text, &packed, &size), 0);
+    assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
+    z.next_in = packed;
+    z.avail_in = (unsigned)size;
+    z.next_out = (unsigned char *)out;
+    z.avail_out = (unsigned)length + 1;
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(z.total_out, length);
+    assert_string_equal(out, text);
+    inflateEnd(&z);
+    free(packed);
+}
+
+static void test_compress(void **state)
+{
+    _free_ char *noise = malloc(100001);
+    unsigned seed = 7;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++)
+        noise[i] = (char)(1 + rand_r(&seed) % 255);
+    noise[100000] = '\0';
+    check_gunzip("");
+    check_gunzip("a 1\n");
+    check_gunzip(noise);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_group_url),
+        cmocka_unit_test(test_check_url),
+        cmocka_unit_test(test_outcome),
+        cmocka_unit_test(test_compress),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
