@@ -86,15 +86,16 @@ void deliver_provide(struct deliver *deliver, const struct prometheus_node *node
 
 /* Delete the group at every URL and push no more until the next start. `done` is called once, when
  * each has answered or failed, with a line for each ("URL: deleted", "URL: HTTP 401"); failed: how
- * many. It may be called inside deliver_retire(); not if deliver_destroy() comes first. -EALREADY:
- * one is under way. */
+ * many. That takes at most two time-outs, because a push under way is waited for. It may be called
+ * inside deliver_retire(); it is not if deliver_destroy() comes first. -EALREADY: one is under
+ * way. */
 typedef void (*deliver_retired_f)(const char *text, size_t failed, void *arg);
 int deliver_retire(struct deliver *deliver, deliver_retired_f done, void *arg);
 
-/* For `jobio status`: {"retired":b,"given_up":N,"targets":[{"url","state":"ok|new|pushing|backoff|
- * rejected|misconfigured","last_code","last_error","last_attempt","last_success" (seconds),
- * "pushes","failures","failures_in_a_row","next_s","pending" (ended jobs without acknowledgement),
- * "lingering"}]}. The caller puts it; NULL: no memory. */
+/* For `jobio status`: {"retired":b,"given_up":N,"targets":[{"url","state":"new|ok|backoff|rejected|
+ * misconfigured","pushing":b,"last_code","last_error","last_attempt","last_success" (seconds; 0:
+ * never),"pushes","failures","failures_in_a_row","next_s","pending" (ended jobs that it has not
+ * acknowledged),"lingering" (acknowledged, still shown)}]}. The caller puts it; NULL: no memory. */
 struct json_object *deliver_status(const struct deliver *deliver);
 
 #endif
