@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/output.h"
+#include "common/call.h"
+#include "common/cleanup.h"
+
+#define SOCKET_DEFAULT JOBIO_RUNTIME_DIR "/" JOBIO_SOCKET_NAME
+
+static const struct subcommand *const subcommands[] = {
+    &cli_job, &cli_history, &cli_status, &cli_run, &cli_retire,
+};
+
+static void print_help(void)
+{
+    output_text("usage: jobio SUBCOMMAND [OPTION]...\n"
+                "What jobs and commands did in I/O: by mount, by operation, exact to the byte.\n"
+                "\n");
+    for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+        (void)printf("  %-9s %s\n", subcommands[i]->name, subcommands[i]->summary);
+    output_text("  help      more about one of them\n"
+                "\n"
+                "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else " SOCKET_DEFAULT ")\n"
+                "      --store PATH   read this store; do not ask jobiod\n"
+                "      --version      name the version\n"
+                "\n"
+                "Examples:\n"
+                "  jobio job 123\n"
+                "  jobio history -S now-1days\n"
+                "  jobio run -- tar -cf /dev/null /etc\n"
+                "  jobio help history\n"
+                "\n"
+                "Exit status: 0 done, 1 nothing found or failed, 2 usage; 'jobio run' has that of "
+                "its command.\n");
+}
+
+const struct subcommand *cli_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
+        if (strcmp(subcommands[i]->name, name) == 0)
+            return subcommands[i];
+    }
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    output_error("unknown subcommand \"%s\" (try 'jobio --help')", name);
+    return CLI_USAGE;
+}
+
+static int help_run(int argc, char **argv)
+{
+    const struct subcommand *sub;
+
+    if (argc < 2) {
+        print_help();
+        return CLI_OK;
+    }
+    sub = cli_find(argv[1]);
+    if (!sub)
+        return unknown(argv[1]);
+    output_text(sub->help);
+    return CLI_OK;
+}
+
+/* argv[0] is the word behind the global options. */
+static int dispatch(struct cli *cli, int argc, char **argv)
+{
+    const struct subcommand *sub;
+
+    if (argc < 1) {
+        output_error("no subcommand (try 'jobio --help')");
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[0], "help") == 0)
+        return help_run(argc, argv);
+    sub = cli_find(argv[0]);
+    return sub ? sub->run(cli, argc, argv) : unknown(argv[0]);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    bool version = false;
+    const struct option_spec specs[] = {{"version", 'V', OPTION_FLAG, &version}};
+    struct error error;
+    int first = options_parse(cli, specs, ARRAY_SIZE(specs), OPTIONS_IN_ORDER, argc, argv, &error);
+
+    if (first == -ECANCELED) {
+        print_help();
+        return CLI_OK;
+    }
+    if (first < 0) {
+        output_error("%s (try 'jobio --help')", error.text);
+        return CLI_USAGE;
+    }
+    if (version) {
+        output_text(PACKAGE_STRING "\n");
+        return CLI_OK;
+    }
+    return dispatch(cli, argc - first, argv + first);
+}
+
+int cli_main(int argc, char **argv)
+{
+    const char *from_environment = secure_getenv("JOBIO_SOCKET");
+    struct cli cli = {
+        .socket = from_environment && *from_environment ? from_environment : SOCKET_DEFAULT,
+    };
+
+    return output_finish(run(&cli, argc, argv));
+}

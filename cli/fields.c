@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "cli/fields.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+enum field_kind {
+    FIELD_TEXT,    /* const char *, untrusted */
+    FIELD_NUMBER,  /* uint32_t, an identity: never shortened */
+    FIELD_BYTES,   /* uint64_t */
+    FIELD_COUNT,   /* uint64_t */
+    FIELD_ELAPSED, /* uint64_t ns */
+    FIELD_TIME,    /* uint64_t ns of I/O; parsable: seconds */
+    FIELD_STAMP,   /* uint64_t ns of real time */
+    FIELD_YES,     /* bool */
+    FIELD_STATE,   /* bool ended */
+    FIELD_WAITING, /* longest_wait_ns of elapsed_ns */
+};
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset;
+    unsigned width;
+    const char *meaning;
+};
+
+#define ROW(member) offsetof(struct history_row, member)
+
+static const struct field fields[] = {
+    {"JobID", FIELD_NUMBER, ROW(jobid), 8, "the job's number"},
+    {"Restart", FIELD_NUMBER, ROW(restart), 7, "how often it was requeued"},
+    {"JobName", FIELD_TEXT, ROW(name), 8, "the job's name"},
+    {"User", FIELD_TEXT, ROW(user), 8, "the user's name"},
+    {"UID", FIELD_NUMBER, ROW(uid), 8, "the user's number"},
+    {"Account", FIELD_TEXT, ROW(account), 10, "the account it is charged to"},
+    {"Partition", FIELD_TEXT, ROW(partition), 10, "the partition"},
+    {"Cluster", FIELD_TEXT, ROW(cluster), 10, "the cluster"},
+    {"State", FIELD_STATE, ROW(ended), 7, "running or ended"},
+    {"Start", FIELD_STAMP, ROW(start_ns), 19, "when its first step began"},
+    {"End", FIELD_STAMP, ROW(end_ns), 19, "when it ended"},
+    {"Elapsed", FIELD_ELAPSED, ROW(elapsed_ns), 10, "time from start to end"},
+    {"Steps", FIELD_NUMBER, ROW(steps), 5, "accounted steps"},
+    {"Read", FIELD_BYTES, ROW(reads.bytes), 9, "bytes read"},
+    {"ReadReq", FIELD_COUNT, ROW(reads.requests), 8, "read requests"},
+    {"ReadErr", FIELD_COUNT, ROW(reads.errors), 8, "failed read requests"},
+    {"ReadTime", FIELD_TIME, ROW(reads.time_ns), 8, "time inside read requests, all threads"},
+    {"ReadMax", FIELD_TIME, ROW(reads.max_ns), 8, "the longest read request, at least"},
+    {"Write", FIELD_BYTES, ROW(writes.bytes), 9, "bytes written"},
+    {"WriteReq", FIELD_COUNT, ROW(writes.requests), 8, "write requests"},
+    {"WriteErr", FIELD_COUNT, ROW(writes.errors), 8, "failed write requests"},
+    {"WriteTime", FIELD_TIME, ROW(writes.time_ns), 9, "time inside write requests, all threads"},
+    {"WriteMax", FIELD_TIME, ROW(writes.max_ns), 8, "the longest write request, at least"},
+    {"Meta", FIELD_COUNT, ROW(meta.requests), 7, "metadata requests"},
+    {"MetaErr", FIELD_COUNT, ROW(meta.errors), 8, "failed metadata requests"},
+    {"MetaTime", FIELD_TIME, ROW(meta.time_ns), 8, "time inside metadata requests, all threads"},
+    {"MetaMax", FIELD_TIME, ROW(meta.max_ns), 8, "the longest metadata request, at least"},
+    {"Errors", FIELD_COUNT, ROW(errors), 8, "failed requests of any kind"},
+    {"Wait", FIELD_TIME, ROW(wait_ns), 8, "time inside requests, all threads"},
+    {"LongestWait", FIELD_TIME, ROW(longest_wait_ns), 11, "wait of the thread that waited longest"},
+    {"Waiting", FIELD_WAITING, 0, 7, "LongestWait in percent of Elapsed"},
+    {"Exact", FIELD_YES, ROW(complete), 5, "no: something is missing, see 'jobio job ID'"},
+};
+
+/* --- the list ----------------------------------------------------------------------------------
+ */
+
+static const struct field *field_find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        if (strlen(fields[i].name) == length && strncasecmp(fields[i].name, name, length) == 0)
+            return &fields[i];
+    }
+    return NULL;
+}
+
+static bool kind_is_left(enum field_kind kind)
+{
+    return kind == FIELD_TEXT || kind == FIELD_STATE || kind == FIELD_STAMP || kind == FIELD_YES;
+}
+
+/* What stands behind the '%'. */
+static int width_parse(const char *text, struct column *column)
+{
+    char *end;
+    unsigned long width;
+
+    if (*text == '-') {
+        column->left = true;
+        text++;
+    }
+    if (*text < '0' || *text > '9')
+        return -EINVAL;
+    width = strtoul(text, &end, 10);
+    if (*end || width < 1 || width > 1000)
+        return -EINVAL;
+    column->width = (unsigned)width;
+    return 0;
+}
+
+static int column_parse(char *word, struct column *ret, struct error *error)
+{
+    size_t length = strcspn(word, "%");
+    const struct field *field = field_find(word, length);
+
+    if (!field)
+        return error_set(error, -EINVAL,
+                         "unknown field \"%.*s\": 'jobio history --helpformat' lists all",
+                         (int)length, word);
+    *ret = (struct column){field, field->width, kind_is_left(field->kind)};
+    if (word[length] && width_parse(word + length + 1, ret) < 0)
+        return error_set(error, -EINVAL, "\"%s\": behind %% stands a width from 1 to 1000", word);
+    return 0;
+}
+
+int columns_parse(const char *list, struct columns *ret, struct error *error)
+{
+    _free_ char *copy = strdup(list);
+    struct columns columns = {.n = 0};
+    char *save = NULL;
+
+    if (!copy)
+        return error_errno(error, -ENOMEM, "parse the fields");
+    for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+        int rc;
+
+        if (columns.n == FIELDS_MAX)
+            return error_set(error, -EINVAL, "more than %d fields", FIELDS_MAX);
+        rc = column_parse(word, &columns.items[columns.n], error);
+        if (rc < 0)
+            return rc;
+        columns.n++;
+    }
+    if (columns.n == 0)
+        return error_set(error, -EINVAL, "no field is named");
+    *ret = columns;
+    return 0;
+}
+
+void fields_list(FILE *out)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        (void)fprintf(out, "%-12s %s\n", fields[i].name, fields[i].meaning);
+}
+
+/* --- one value ---------------------------------------------------------------------------------
+ */
+
+static char *text_value(const char *text, bool parsable)
+{
+    char *safe = units_sanitize(text ? text : "");
+
+    /* A name must not make columns. */
+    for (char *p = safe; parsable && p && *p; p++) {
+        if (*p == '|')
+            *p = '?';
+    }
+    return safe;
+}
+
+static char *stamp_value(uint64_t ns)
+{
+    time_t seconds = (time_t)(ns / NS_PER_S);
+    struct tm tm;
+    char buf[32];
+
+    if (ns == 0 || !localtime_r(&seconds, &tm) || !strftime(buf, sizeof(buf), "%FT%T", &tm))
+        return strdup("Unknown");
+    return strdup(buf);
+}
+
+/* Numbers for programs. */
+static char *exact_value(const struct field *field, uint64_t value, const struct history_row *row)
+{
+    char *ret = NULL;
+    int n;
+
+    switch (field->kind) {
+    case FIELD_TIME:
+        n = asprintf(&ret, "%" PRIu64 ".%09" PRIu64, value / NS_PER_S, value % NS_PER_S);
+        break;
+    case FIELD_WAITING:
+        n = asprintf(
+            &ret, "%.2f",
+            row->elapsed_ns ? 100.0 * (double)row->longest_wait_ns / (double)row->elapsed_ns : 0.0);
+        break;
+    default:
+        n = asprintf(&ret, "%" PRIu64, value);
+    }
+    return n < 0 ? NULL : ret;
+}
+
+/* Numbers for people. */
+static char *short_value(const struct field *field, uint64_t value, const struct history_row *row)
+{
+    char buf[UNITS_SIZE];
+
+    switch (field->kind) {
+    case FIELD_BYTES:
+        return strdup(units_bytes(value, buf));
+    case FIELD_COUNT:
+        return strdup(units_count(value, buf));
+    case FIELD_TIME:
+        return strdup(units_time(value, buf));
+    default:
+        return strdup(units_percent(row->longest_wait_ns, row->elapsed_ns, buf));
+    }
+}
+
+static char *field_value(const struct field *field, const struct history_row *row, bool parsable)
+{
+    const char *p = (const char *)row + field->offset;
+    char buf[UNITS_SIZE];
+    uint64_t value = 0;
+
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return text_value(*(const char *const *)p, parsable);
+    case FIELD_STATE:
+        return strdup(*(const bool *)p ? "ended" : "running");
+    case FIELD_YES:
+        return strdup(*(const bool *)p ? "yes" : "no");
+    case FIELD_NUMBER:
+        return exact_value(field, *(const uint32_t *)p, row);
+    case FIELD_STAMP:
+        return stamp_value(*(const uint64_t *)p);
+    case FIELD_ELAPSED:
+        return strdup(units_elapsed(*(const uint64_t *)p, buf));
+    case FIELD_WAITING:
+        break;
+    default:
+        value = *(const uint64_t *)p;
+    }
+    return parsable ? exact_value(field, value, row) : short_value(field, value, row);
+}
+
+/* --- the table ---------------------------------------------------------------------------------
+ */
+
+/* Columns on a terminal that the text takes: code points, as far as a table needs. */
+static unsigned text_width(const char *text)
+{
+    unsigned n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+/* Cut to `width` code points, the last a '+', as sacct does. */
+static void text_cut(char *text, unsigned width)
+{
+    unsigned n = 0;
+    char *p = text;
+
+    if (text_width(text) <= width)
+        return;
+    while (n < width - 1) {
+        p++;
+        while (((unsigned char)*p & 0xc0) == 0x80)
+            p++;
+        n++;
+    }
+    p[0] = '+';
+    p[1] = '\0';
+}
+
+static void print_cell(const struct columns *columns, size_t i, const char *text, FILE *out)
+{
+    const struct column *column = &columns->items[i];
+    unsigned used = text_width(text);
+    int pad = used < column->width ? (int)(column->width - used) : 0;
+    bool last = i + 1 == columns->n;
+
+    if (!column->left)
+        (void)fprintf(out, "%*s", pad, "");
+    (void)fputs(text, out);
+    if (column->left && !last)
+        (void)fprintf(out, "%*s", pad, "");
+    (void)fputc(last ? '\n' : ' ', out);
+}
+
+static void print_parsable(const struct columns *columns, size_t i, const char *text, FILE *out)
+{
+    (void)fputs(text, out);
+    (void)fputc(i + 1 == columns->n ? '\n' : '|', out);
+}
+
+void columns_header(const struct columns *columns, bool parsable, FILE *out)
+{
+    char dashes[1001];
+
+    for (size_t i = 0; i < columns->n; i++) {
+        char name[16];
+
+        if (parsable) {
+            print_parsable(columns, i, columns->items[i].field->name, out);
+            continue;
+        }
+        (void)snprintf(name, sizeof(name), "%s", columns->items[i].field->name);
+        text_cut(name, columns->items[i].width);
+        print_cell(columns, i, name, out);
+    }
+    for (size_t i = 0; !parsable && i < columns->n; i++) {
+        memset(dashes, '-', columns->items[i].width);
+        dashes[columns->items[i].width] = '\0';
+        print_cell(columns, i, dashes, out);
+    }
+}
+
+int columns_row(const struct columns *columns, const struct history_row *row, bool parsable,
+                FILE *out)
+{
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct column *column = &columns->items[i];
+        _free_ char *text = field_value(column->field, row, parsable);
+
+        if (!text)
+            return -ENOMEM;
+        if (parsable) {
+            print_parsable(columns, i, text, out);
+            continue;
+        }
+        if (column->field->kind == FIELD_TEXT)
+            text_cut(text, column->width);
+        print_cell(columns, i, text, out);
+    }
+    return 0;
+}

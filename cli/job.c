@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <json-c/json.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/source.h"
+#include "common/cleanup.h"
+#include "report/json.h"
+#include "report/text.h"
+
+static const char help[] =
+    "usage: jobio job ID [--all] [--full] [--json [--steps]]\n"
+    "What a job did: its I/O by mount. Of a requeued job the newest run.\n"
+    "\n"
+    "      --all          earlier runs of that number too, newest first\n"
+    "      --full         every mount and every operation\n"
+    "      --json         one JSON document; with --all an array of them\n"
+    "      --steps        in JSON: the account of each step on each node too\n"
+    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "      --store PATH   read this store; do not ask jobiod\n"
+    "\n"
+    "Examples:\n"
+    "  jobio job 123\n"
+    "  jobio job 123 --full\n"
+    "  jobio job 123 --all\n"
+    "  jobio job 123 --json | jq .mounts\n"
+    "\n"
+    "Exit status: 0 shown, 1 no such job or failed, 2 usage.\n";
+
+struct job_options {
+    bool all, full, json, steps;
+};
+
+static int print_text(struct json_object *document, enum summary summary, struct error *error)
+{
+    struct job_account *job = NULL;
+    _free_ char *text = NULL;
+    int rc = report_json_parse(document, &job, error);
+
+    if (rc < 0)
+        return rc;
+    text = report_text(job, summary);
+    job_account_destroy(job);
+    if (!text)
+        return error_errno(error, -ENOMEM, "write the summary");
+    output_text(text);
+    return 0;
+}
+
+static int print_jobs(struct json_object *jobs, const struct job_options *options,
+                      struct error *error)
+{
+    enum summary summary = options->full ? SUMMARY_FULL : SUMMARY_SHORT;
+    int rc = 0;
+
+    if (options->json) {
+        output_json(options->all ? jobs : json_object_array_get_idx(jobs, 0));
+        return 0;
+    }
+    for (size_t i = 0; rc == 0 && i < json_object_array_length(jobs); i++) {
+        if (i > 0)
+            output_text("\n");
+        rc = print_text(json_object_array_get_idx(jobs, i), summary, error);
+    }
+    return rc;
+}
+
+static int job_show(const struct cli *cli, uint32_t jobid, const struct job_options *options)
+{
+    struct json_object *jobs = NULL;
+    struct error error;
+    int rc = source_jobs(cli, jobid, options->all, options->steps, &jobs, &error);
+
+    if (rc == 0 && json_object_array_length(jobs) == 0)
+        rc = error_set(&error, -ENOENT, "no such job: %u", jobid);
+    if (rc == 0)
+        rc = print_jobs(jobs, options, &error);
+    json_object_put(jobs);
+    if (rc < 0)
+        output_error("%s", error.text);
+    return rc < 0 ? CLI_FAILED : CLI_OK;
+}
+
+static int job_run(struct cli *cli, int argc, char **argv)
+{
+    struct job_options options = {0};
+    const struct option_spec specs[] = {
+        {"all", 0, OPTION_FLAG, &options.all},
+        {"full", 0, OPTION_FLAG, &options.full},
+        {"json", 0, OPTION_FLAG, &options.json},
+        {"steps", 0, OPTION_FLAG, &options.steps},
+    };
+    int first, status;
+    uint32_t jobid;
+
+    if (!options_start(cli, &cli_job, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+        return status;
+    if (argc - first != 1) {
+        output_error("job: give one job number, as in 'jobio job 123'");
+        return CLI_USAGE;
+    }
+    if (options_number(argv[first], &jobid) < 0) {
+        output_error("job: \"%s\" is no job number: give the plain number, as in 'jobio job 123' "
+                     "(sacct -o JobIDRaw shows it for array tasks)",
+                     argv[first]);
+        return CLI_USAGE;
+    }
+    return job_show(cli, jobid, &options);
+}
+
+const struct subcommand cli_job = {"job", "the account of one job", help, job_run};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options as tables over getopt_long. */
+#ifndef JOBIO_CLI_OPTIONS_H
+#define JOBIO_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/cli.h"
+#include "common/error.h"
+
+enum option_type {
+    OPTION_FLAG, /* bool * */
+    OPTION_TEXT, /* const char **, points into argv */
+    OPTION_U32,  /* uint32_t *, from 1 */
+    OPTION_SPAN, /* uint64_t *, ns: "10s", "500ms", a bare number is seconds; never 0 */
+};
+
+struct option_spec {
+    const char *name; /* "json" for --json */
+    char letter;      /* 'u' for -u, 0: none */
+    enum option_type type;
+    void *target; /* written when the option is there */
+};
+
+enum {
+    OPTIONS_IN_ORDER = 1 << 0, /* stop at the first word that is no option */
+};
+
+/* Parse argv[1...] by the table and by the options that all subcommands have: --socket, --store,
+ * --help. Returns the index of the first word that is no option (the words are moved behind the
+ * options unless OPTIONS_IN_ORDER); -ECANCELED: --help was asked for; -EINVAL with text. */
+int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, unsigned flags,
+                  int argc, char **argv, struct error *error);
+
+/* A plain decimal number from 1 to 2^32-1; 0 or -EINVAL. */
+int options_number(const char *text, unsigned *ret);
+
+/* options_parse() for a subcommand: also prints its help or the error. True: go on with the words
+ * from *first; false: end with *status. */
+bool options_start(struct cli *cli, const struct subcommand *sub, const struct option_spec *specs,
+                   size_t n, unsigned flags, int argc, char **argv, int *first, int *status);
+
+#endif

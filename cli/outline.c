@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/outline.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#define NS_PER_S 1000000000ull
+#define INDENT 2
+
+static bool is_plain(struct json_object *value)
+{
+    return !json_object_is_type(value, json_type_object) &&
+           !json_object_is_type(value, json_type_array);
+}
+
+static bool is_plain_array(struct json_object *value)
+{
+    if (!json_object_is_type(value, json_type_array))
+        return false;
+    for (size_t i = 0; i < json_object_array_length(value); i++) {
+        if (!is_plain(json_object_array_get_idx(value, i)))
+            return false;
+    }
+    return true;
+}
+
+/* --- values in units ---------------------------------------------------------------------------
+ */
+
+static void print_bytes(uint64_t value, FILE *out)
+{
+    char buf[UNITS_SIZE];
+
+    (void)fputs(units_bytes(value, buf), out);
+}
+
+static void print_ns(uint64_t value, FILE *out)
+{
+    char buf[UNITS_SIZE];
+
+    (void)fputs(value < NS_PER_S ? units_time(value, buf) : units_elapsed(value, buf), out);
+}
+
+static void print_seconds(uint64_t value, FILE *out)
+{
+    char buf[UNITS_SIZE];
+
+    (void)fputs(units_elapsed(value * NS_PER_S, buf), out);
+}
+
+/* Seconds since 1970. */
+static void print_stamp(uint64_t value, FILE *out)
+{
+    time_t seconds = (time_t)value;
+    struct tm tm;
+    char buf[32];
+
+    if (value && localtime_r(&seconds, &tm) && strftime(buf, sizeof(buf), "%FT%T", &tm))
+        (void)fputs(buf, out);
+    else
+        (void)fputs("never", out);
+}
+
+static void print_stamp_ns(uint64_t value, FILE *out)
+{
+    print_stamp(value / NS_PER_S, out);
+}
+
+/* The first that fits: longer endings first. */
+static const struct unit {
+    const char *ending;
+    void (*print)(uint64_t value, FILE *out);
+} units[] = {
+    {"_at_ns", print_stamp_ns}, {"_at", print_stamp},        {"_at_s", print_stamp},
+    {"_bytes", print_bytes},    {"bytes", print_bytes},      {"_ns", print_ns},
+    {"_s", print_seconds},      {"_seconds", print_seconds},
+};
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+
+    return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static const struct unit *unit_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        if (ends_with(name, units[i].ending))
+            return &units[i];
+    }
+    return NULL;
+}
+
+/* --- the outline -------------------------------------------------------------------------------
+ */
+
+static void print_safe(const char *text, FILE *out)
+{
+    _free_ char *safe = units_sanitize(text);
+
+    (void)fputs(safe ? safe : "?", out);
+}
+
+static void print_name(const char *name, FILE *out)
+{
+    const struct unit *unit = unit_find(name);
+    _free_ char *safe = units_sanitize(name);
+
+    if (!safe)
+        return;
+    if (unit && unit->ending[0] == '_' && ends_with(safe, unit->ending))
+        safe[strlen(safe) - strlen(unit->ending)] = '\0';
+    for (char *p = safe; *p; p++) {
+        if (*p == '_')
+            *p = ' ';
+    }
+    (void)fprintf(out, "%s:", safe);
+}
+
+static void print_plain(const char *name, struct json_object *value, FILE *out)
+{
+    const struct unit *unit = name ? unit_find(name) : NULL;
+
+    switch (json_object_get_type(value)) {
+    case json_type_null:
+        (void)fputs("-", out);
+        return;
+    case json_type_boolean:
+        (void)fputs(json_object_get_boolean(value) ? "yes" : "no", out);
+        return;
+    case json_type_int:
+        if (unit && json_object_get_int64(value) >= 0) {
+            unit->print(json_object_get_uint64(value), out);
+            return;
+        }
+        break;
+    case json_type_double:
+        if (unit && json_object_get_double(value) >= 0) {
+            unit->print((uint64_t)json_object_get_double(value), out);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    print_safe(json_object_get_string(value), out);
+}
+
+static void print_plain_array(const char *name, struct json_object *array, FILE *out)
+{
+    size_t n = json_object_array_length(array);
+
+    if (n == 0)
+        (void)fputs(" none", out);
+    for (size_t i = 0; i < n; i++) {
+        (void)fputs(i ? ", " : " ", out);
+        print_plain(name, json_object_array_get_idx(array, i), out);
+    }
+    (void)fputc('\n', out);
+}
+
+static void print_members(struct json_object *object, int depth, bool dash, FILE *out);
+
+static void print_items(struct json_object *array, int depth, FILE *out)
+{
+    for (size_t i = 0; i < json_object_array_length(array); i++) {
+        struct json_object *item = json_object_array_get_idx(array, i);
+
+        if (json_object_is_type(item, json_type_object)) {
+            print_members(item, depth, true, out);
+            continue;
+        }
+        (void)fprintf(out, "%*s- ", depth * INDENT, "");
+        print_plain(NULL, item, out);
+        (void)fputc('\n', out);
+    }
+}
+
+static void print_member(const char *name, struct json_object *value, int depth, FILE *out)
+{
+    print_name(name, out);
+    if (is_plain(value)) {
+        (void)fputc(' ', out);
+        print_plain(name, value, out);
+        (void)fputc('\n', out);
+    } else if (is_plain_array(value)) {
+        print_plain_array(name, value, out);
+    } else {
+        (void)fputc('\n', out);
+        if (json_object_is_type(value, json_type_array))
+            print_items(value, depth + 1, out);
+        else
+            print_members(value, depth + 1, false, out);
+    }
+}
+
+/* dash: an item of a list, whose first line begins with one. */
+static void print_members(struct json_object *object, int depth, bool dash, FILE *out)
+{
+    bool first = dash;
+
+    json_object_object_foreach(object, name, value)
+    {
+        (void)fprintf(out, "%*s%s", depth * INDENT, "", first ? "- " : dash ? "  " : "");
+        first = false;
+        print_member(name, value, dash ? depth + 1 : depth, out);
+    }
+}
+
+void outline_print(struct json_object *document, FILE *out)
+{
+    if (json_object_is_type(document, json_type_object))
+        print_members(document, 0, false, out);
+    else if (json_object_is_type(document, json_type_array))
+        print_items(document, 0, out);
+    else
+        print_plain(NULL, document, out);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/source.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+
+/* jobiod answers when every gateway has answered or failed. */
+#define RETIRE_MS 120000
+
+static const char help[] =
+    "usage: jobio retire\n"
+    "Delete what this node has pushed from every Pushgateway: for a node that leaves the cluster.\n"
+    "Only root may. Stopping jobiod alone leaves the node's group there.\n"
+    "\n"
+    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "\n"
+    "Examples:\n"
+    "  jobio retire\n"
+    "\n"
+    "Exit status: 0 every gateway has deleted it, 1 failed, 2 usage.\n";
+
+/* The answer has a line a gateway; what stands in it came over the network. */
+static void print_lines(char *text)
+{
+    char *save = NULL;
+
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        _free_ char *safe = units_sanitize(line);
+
+        output_text(safe ? safe : "?");
+        output_text("\n");
+    }
+}
+
+static int retire_run(struct cli *cli, int argc, char **argv)
+{
+    _free_ char *text = NULL;
+    struct message m;
+    struct error error;
+    int first, status;
+
+    if (!options_start(cli, &cli_retire, NULL, 0, 0, argc, argv, &first, &status))
+        return status;
+    if (first < argc) {
+        output_error("retire: \"%s\" is not understood (try 'jobio retire --help')", argv[first]);
+        return CLI_USAGE;
+    }
+    message_init(&m, "retire");
+    if (source_ask(cli, &m, RETIRE_MS, &text, &error) < 0) {
+        output_error("retire: %s", error.text);
+        return CLI_FAILED;
+    }
+    print_lines(text);
+    return CLI_OK;
+}
+
+const struct subcommand cli_retire = {"retire", "delete what this node has pushed", help,
+                                      retire_run};

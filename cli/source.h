@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where answers come from: jobiod over its socket; root without a running jobiod reads the store;
+ * with --store that file is read and nobody is asked. Every answer is JSON.
+ */
+#ifndef JOBIO_CLI_SOURCE_H
+#define JOBIO_CLI_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/cli.h"
+#include "collector/store.h"
+#include "common/error.h"
+#include "common/message.h"
+
+struct json_object;
+
+/* Ask jobiod: `m` is the question (and is overwritten by the answer), timeout_ms holds for each
+ * message of the answer. *ret is the whole TEXT, malloc'd. Errors of call(); when no jobiod runs,
+ * the text says what to start (source_is_absent). */
+int source_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, char **ret,
+               struct error *error);
+/* The same for an answer that is JSON. */
+int source_ask_json(const struct cli *cli, struct message *m, unsigned timeout_ms,
+                    struct json_object **ret, struct error *error);
+/* True for the errors of source_ask that mean that no jobiod runs. */
+bool source_is_absent(int rc);
+
+/* An array of job documents, newest first; empty: no such job, or not for the caller's eyes. */
+int source_jobs(const struct cli *cli, uint32_t jobid, bool all, bool steps,
+                struct json_object **ret, struct error *error);
+
+/* An array of rows (collector/rows.h). filter->uid is not used: jobiod knows who asks. */
+int source_history(const struct cli *cli, const struct history_filter *filter,
+                   struct json_object **ret, struct error *error);
+
+#endif

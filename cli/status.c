@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/outline.h"
+#include "cli/source.h"
+#include "common/cleanup.h"
+
+#define STATUS_MS 10000
+
+static const char help[] =
+    "usage: jobio status [--json]\n"
+    "How jobiod on this node is: what it counts, its store, its deliveries.\n"
+    "\n"
+    "      --json         the JSON document\n"
+    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "\n"
+    "Examples:\n"
+    "  jobio status\n"
+    "  jobio status --json\n"
+    "\n"
+    "Exit status: 0 shown, 1 jobiod is not running or failed, 2 usage.\n";
+
+static int status_show(const struct cli *cli, bool json, struct error *error)
+{
+    struct json_object *document = NULL;
+    struct message m;
+    int rc;
+
+    message_init(&m, "status");
+    rc = source_ask_json(cli, &m, STATUS_MS, &document, error);
+    if (rc < 0)
+        return rc;
+    if (json)
+        output_json(document);
+    else
+        outline_print(document, stdout);
+    json_object_put(document);
+    return 0;
+}
+
+static int status_run(struct cli *cli, int argc, char **argv)
+{
+    bool json = false;
+    const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &json}};
+    struct error error;
+    int first, status;
+
+    if (!options_start(cli, &cli_status, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+        return status;
+    if (first < argc) {
+        output_error("status: \"%s\" is not understood (try 'jobio status --help')", argv[first]);
+        return CLI_USAGE;
+    }
+    if (status_show(cli, json, &error) < 0) {
+        output_error("%s", error.text);
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+const struct subcommand cli_status = {"status", "how jobiod on this node is", help, status_run};
