@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/watch.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/cgroup.h"
+#include "collector/mounts.h"
+#include "collector/probe.h"
+#include "collector/sampler.h"
+#include "common/cleanup.h"
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+/* Processes that end together with the command, as in a pipeline, are not called still running. */
+#define GRACE_MS 100
+
+struct watch {
+    uint64_t interval_ns, due_ns;
+    struct cgroup *cgroup;
+    struct probe *probe;
+    struct mounts *mounts;
+    struct sampler *sampler;
+    uint32_t step;
+};
+
+static uint64_t boot_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &ts);
+    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+void watch_destroy(struct watch *watch)
+{
+    if (!watch)
+        return;
+    sampler_destroy(watch->sampler);
+    mounts_destroy(watch->mounts);
+    probe_destroy(watch->probe);
+    cgroup_destroy(watch->cgroup);
+    free(watch);
+}
+DEFINE_CLEANUP(struct watch, watch_destroy)
+
+int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
+{
+    static const struct probe_options options = {.pin_dir = NULL, .max_steps = 1};
+    CLEANUP(watch_destroyp) struct watch *watch = calloc(1, sizeof(*watch));
+    int rc;
+
+    if (!watch)
+        return error_errno(error, -ENOMEM, "count the command");
+    watch->interval_ns = interval_ns;
+    rc = cgroup_create(&watch->cgroup, error);
+    if (rc == 0)
+        rc = probe_create(&watch->probe, &options, error);
+    if (rc == 0)
+        rc = mounts_create(&watch->mounts, "/proc", error);
+    if (rc == 0)
+        rc = sampler_create(&watch->sampler, watch->probe, watch->mounts, interval_ns, error);
+    if (rc < 0)
+        return rc;
+    *ret = TAKE_PTR(watch);
+    return 0;
+}
+
+int watch_begin(struct watch *watch, pid_t pid, struct error *error)
+{
+    const struct cgroup *cgroup = watch->cgroup;
+    uint64_t now;
+    int rc =
+        probe_add(watch->probe, cgroup_id(cgroup), cgroup_level(cgroup), 2, &watch->step, error);
+
+    if (rc < 0)
+        return rc;
+    now = boot_ns();
+    rc = sampler_add(watch->sampler, watch->step, now, NULL, error);
+    if (rc < 0)
+        return rc;
+    watch->due_ns = now + watch->interval_ns;
+    return cgroup_enter(cgroup, pid, error);
+}
+
+/* Rounded up, so that a reading is never early. */
+static int ms_until(uint64_t due_ns, uint64_t now)
+{
+    uint64_t ms = due_ns <= now ? 0 : (due_ns - now + NS_PER_MS - 1) / NS_PER_MS;
+
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+int watch_wait(struct watch *watch, int other_fd, struct error *error)
+{
+    struct pollfd polls[] = {
+        {.fd = other_fd, .events = POLLIN},
+        {.fd = probe_fd(watch->probe), .events = POLLIN},
+        {.fd = mounts_fd(watch->mounts), .events = POLLPRI},
+    };
+
+    for (;;) {
+        uint64_t now = boot_ns();
+        int rc = 0;
+
+        if (now >= watch->due_ns) {
+            rc = sampler_read(watch->sampler, now, error);
+            watch->due_ns = now + watch->interval_ns;
+        }
+        if (rc < 0)
+            return rc;
+        if (poll(polls, ARRAY_SIZE(polls), ms_until(watch->due_ns, boot_ns())) < 0) {
+            if (errno == EINTR)
+                continue;
+            return error_errno(error, -errno, "wait for the command");
+        }
+        if (polls[2].revents)
+            rc = mounts_refresh(watch->mounts, error);
+        if (rc == 0 && polls[1].revents)
+            rc = sampler_sightings(watch->sampler, error);
+        if (rc < 0 || polls[0].revents)
+            return rc;
+    }
+}
+
+int watch_end(struct watch *watch, struct job_account *job, struct error *error)
+{
+    struct step_account step = {.het = HET_NONE, .state = STEP_ENDED};
+    uint64_t now = boot_ns();
+    size_t survivors = cgroup_processes(watch->cgroup, GRACE_MS);
+    int rc;
+
+    /* A mount that cannot be named is told in the account. */
+    (void)sampler_sightings(watch->sampler, NULL);
+    rc = sampler_finish(watch->sampler, watch->step, now, error);
+    if (rc == 0 && survivors)
+        rc = sampler_blame(watch->sampler, watch->step, "still-running", survivors, 0);
+    if (rc == 0)
+        rc = sampler_account(watch->sampler, watch->step, &step);
+    if (rc == 0)
+        rc = job_account_add_step(job, &step);
+    if (rc == 0) {
+        job->elapsed_ns = step.elapsed_ns;
+        job->unsupported = probe_unsupported(watch->probe);
+    }
+    step_account_clear(&step);
+    return rc < 0 ? error_errno(error, rc, "read the account of the command") : 0;
+}
