@@ -1,0 +1,2 @@
+-- 1 job
+DELETE FROM peak WHERE job_id = ?1;

@@ -1,0 +1,2 @@
+-- 1 key
+DELETE FROM state WHERE key = ?1;

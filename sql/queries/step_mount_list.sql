@@ -1,0 +1,7 @@
+-- 1 step
+SELECT m.id, m.mount, m.fstype, m.source, m.private, m.labelled, s.cache_hit_bytes,
+    s.cache_miss_bytes, s.fill_read_bytes, s.fill_fault_bytes, s.fill_prefetch_bytes,
+    s.fill_write_bytes
+FROM step_mount AS s JOIN mount AS m ON m.id = s.mount_id
+WHERE s.step_id = ?1
+ORDER BY m.id;

@@ -1,0 +1,246 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- The store of one node: what each job step did on each mount, by operation.
+--
+-- Read it with `sqlite3 -readonly /var/lib/jobio/jobio.db`; the views at the end answer the usual
+-- questions. Only jobiod writes.
+--
+-- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is real
+-- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
+-- PRAGMA user_version is the version of this schema: 1.
+
+-- One job on this node. A job that Slurm requeued has a row for each restart. A number that was
+-- given out again (a new or reset cluster) has a row for each holder.
+CREATE TABLE job (
+    id INTEGER PRIMARY KEY,
+    cluster TEXT NOT NULL,
+    jobid INTEGER NOT NULL,
+    restart INTEGER NOT NULL,
+    holder INTEGER NOT NULL,          -- 0, 1, ... in the order of their start
+    uid INTEGER NOT NULL,
+    user TEXT,                        -- NULL: not known
+    account TEXT,
+    partition TEXT,
+    name TEXT,                        -- the user's own words: untrusted
+    ended INTEGER NOT NULL,           -- 1: no step of it runs here any more
+    start_ns INTEGER NOT NULL,
+    end_ns INTEGER NOT NULL,          -- 2^63 - 1 until it has ended
+    elapsed_ns INTEGER NOT NULL,
+    nodes_expected INTEGER NOT NULL,  -- of the whole job; 0: not known
+    nodes_reported INTEGER NOT NULL,
+    longest_wait_ns INTEGER NOT NULL, -- inside calls, of the thread that waited longest
+    lost INTEGER NOT NULL,            -- events seen but not accounted, without those of its steps
+    incomplete TEXT,                  -- why it is not whole: [{"cause":"..","count":N,"ops":[..]}]
+    unsupported TEXT,                 -- operations that the node could not count: ["clone",..]
+    expired INTEGER NOT NULL DEFAULT 0, -- 1: its rows are being deleted, do not trust them
+    -- Sums over its steps, kept with every write of a step, so that the history needs no other
+    -- table. read and write hold copied bytes as well, meta all other calls.
+    steps INTEGER NOT NULL DEFAULT 0,
+    steps_incomplete INTEGER NOT NULL DEFAULT 0, -- steps with a loss or a cause
+    read_requests INTEGER NOT NULL DEFAULT 0,
+    read_bytes INTEGER NOT NULL DEFAULT 0,
+    read_errors INTEGER NOT NULL DEFAULT 0,
+    read_time_ns INTEGER NOT NULL DEFAULT 0,
+    read_max_ns INTEGER NOT NULL DEFAULT 0,
+    write_requests INTEGER NOT NULL DEFAULT 0,
+    write_bytes INTEGER NOT NULL DEFAULT 0,
+    write_errors INTEGER NOT NULL DEFAULT 0,
+    write_time_ns INTEGER NOT NULL DEFAULT 0,
+    write_max_ns INTEGER NOT NULL DEFAULT 0,
+    meta_requests INTEGER NOT NULL DEFAULT 0,
+    meta_errors INTEGER NOT NULL DEFAULT 0,
+    meta_time_ns INTEGER NOT NULL DEFAULT 0,
+    meta_max_ns INTEGER NOT NULL DEFAULT 0,
+    errors INTEGER NOT NULL DEFAULT 0,           -- of all operations
+    wait_ns INTEGER NOT NULL DEFAULT 0,          -- of all threads in all synchronous calls
+    UNIQUE (cluster, jobid, restart, holder)
+);
+CREATE INDEX job_number ON job (jobid, start_ns);
+CREATE INDEX job_end ON job (end_ns);            -- history of all, retention
+CREATE INDEX job_uid_end ON job (uid, end_ns);   -- history of one user
+CREATE INDEX job_user_end ON job (user, end_ns);
+CREATE INDEX job_expired ON job (id) WHERE expired = 1;
+
+-- One step of a job on one node. Special steps: 4294967292 extern, 4294967291 batch, 4294967290
+-- interactive, 4294967279 the sum of all steps beyond the first 1,000 of the job on this node.
+CREATE TABLE step (
+    id INTEGER PRIMARY KEY,
+    job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    het INTEGER NOT NULL,             -- component of a heterogeneous job; 4294967294: none
+    step INTEGER NOT NULL,
+    node TEXT NOT NULL,
+    tagged_at_ns INTEGER NOT NULL,    -- when counting began, by the clock of the node
+    elapsed_ns INTEGER NOT NULL,
+    state TEXT NOT NULL,              -- running, ended, vanished (closed by jobiod without an end)
+    folded INTEGER NOT NULL,          -- how many steps this row sums up; 0: it is one step
+    final INTEGER NOT NULL,           -- 1: its numbers are those of the end, and in node_total
+    longest_wait_ns INTEGER NOT NULL,
+    lost INTEGER NOT NULL,
+    incomplete TEXT,
+    read_requests INTEGER NOT NULL,   -- sums over mounts and operations, as in job
+    read_bytes INTEGER NOT NULL,
+    read_errors INTEGER NOT NULL,
+    read_time_ns INTEGER NOT NULL,
+    read_max_ns INTEGER NOT NULL,
+    write_requests INTEGER NOT NULL,
+    write_bytes INTEGER NOT NULL,
+    write_errors INTEGER NOT NULL,
+    write_time_ns INTEGER NOT NULL,
+    write_max_ns INTEGER NOT NULL,
+    meta_requests INTEGER NOT NULL,
+    meta_errors INTEGER NOT NULL,
+    meta_time_ns INTEGER NOT NULL,
+    meta_max_ns INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    wait_ns INTEGER NOT NULL,
+    UNIQUE (job_id, het, step, node, tagged_at_ns)
+);
+
+-- A mounted file system, told apart by its names.
+CREATE TABLE mount (
+    id INTEGER PRIMARY KEY,
+    mount TEXT NOT NULL,              -- where it is (or was) mounted
+    fstype TEXT NOT NULL,
+    source TEXT NOT NULL,
+    private INTEGER NOT NULL,         -- 1: only seen in the mount namespace of jobs
+    labelled INTEGER NOT NULL,        -- 1: its name may be a label of a metric
+    UNIQUE (mount, fstype, source, private, labelled)
+);
+
+-- A step touched a mount. The page cache numbers belong to the pair, not to an operation.
+CREATE TABLE step_mount (
+    step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
+    mount_id INTEGER NOT NULL REFERENCES mount (id),
+    cache_hit_bytes INTEGER NOT NULL,
+    cache_miss_bytes INTEGER NOT NULL,
+    fill_read_bytes INTEGER NOT NULL,
+    fill_fault_bytes INTEGER NOT NULL,
+    fill_prefetch_bytes INTEGER NOT NULL,
+    fill_write_bytes INTEGER NOT NULL,
+    PRIMARY KEY (step_id, mount_id)
+) WITHOUT ROWID;
+CREATE INDEX step_mount_mount ON step_mount (mount_id);
+
+-- The account: what a step did on a mount, by operation (read, write, open, stat, ...).
+-- Histograms are JSON arrays of counts, zeros at the end left out. size_log2[0] counts sizes up to
+-- 1 byte, [i] those above 2^(i-1) and up to 2^i; latency_log2[0] counts calls up to 128 ns, [i]
+-- those above 2^(i+6) and up to 2^(i+7) ns. errno is a JSON object {"number of the errno": count}.
+-- Text costs about as much as a blob of varints here (most arrays are short) and json_each() of
+-- SQLite reads it.
+CREATE TABLE io (
+    step_id INTEGER NOT NULL,
+    mount_id INTEGER NOT NULL,
+    op TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    async_requests INTEGER NOT NULL,  -- of these by io_uring and libaio: no thread waited
+    bytes INTEGER NOT NULL,           -- returned, not asked for
+    errors INTEGER NOT NULL,
+    time_ns INTEGER NOT NULL,         -- inside synchronous calls
+    max_ns INTEGER NOT NULL,          -- longest call, at least
+    peak_bytes_per_s INTEGER NOT NULL,    -- in the busiest interval
+    peak_requests_per_s INTEGER NOT NULL,
+    size_log2 TEXT,                   -- NULL: empty
+    latency_log2 TEXT,
+    errno TEXT,
+    PRIMARY KEY (step_id, mount_id, op),
+    FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
+) WITHOUT ROWID;
+
+-- The busiest interval of a whole job: not the sum of those of its steps.
+CREATE TABLE peak (
+    job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    mount_id INTEGER NOT NULL REFERENCES mount (id),
+    op TEXT NOT NULL,
+    bytes_per_s INTEGER NOT NULL,
+    requests_per_s INTEGER NOT NULL,
+    PRIMARY KEY (job_id, mount_id, op)
+) WITHOUT ROWID;
+CREATE INDEX peak_mount ON peak (mount_id);
+
+-- All finished steps of this node since the store was made; retention never takes anything away.
+-- Mounts that may not be a label of a metric are summed up under "(private)".
+CREATE TABLE node_total (
+    mount TEXT NOT NULL,
+    fstype TEXT NOT NULL,
+    labelled INTEGER NOT NULL,
+    op TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    async_requests INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    time_ns INTEGER NOT NULL,
+    max_ns INTEGER NOT NULL,
+    PRIMARY KEY (mount, fstype, labelled, op)
+) WITHOUT ROWID;
+
+-- What jobiod remembers over a restart, by its own names (which sink has what).
+CREATE TABLE state (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Jobs in readable units, the newest first.
+CREATE VIEW v_job AS
+SELECT cluster, jobid, restart, user, uid, account, partition, name,
+       CASE ended WHEN 1 THEN 'ended' ELSE 'running' END AS state,
+       datetime(start_ns / 1000000000, 'unixepoch', 'localtime') AS start,
+       CASE ended WHEN 1 THEN datetime(end_ns / 1000000000, 'unixepoch', 'localtime') END AS "end",
+       elapsed_ns / 1e9 AS elapsed_s, steps,
+       lost = 0 AND incomplete IS NULL AND steps_incomplete = 0
+           AND nodes_expected > 0 AND nodes_reported >= nodes_expected AS complete,
+       read_bytes, read_requests, write_bytes, write_requests, meta_requests, errors,
+       wait_ns / 1e9 AS wait_s,
+       CASE WHEN elapsed_ns > 0
+            THEN min(100.0, round(100.0 * longest_wait_ns / elapsed_ns, 1)) END AS waiting_percent
+FROM job
+WHERE expired = 0
+ORDER BY start_ns DESC;
+
+-- Steps by name, with the job they belong to.
+CREATE VIEW v_step AS
+SELECT j.cluster, j.jobid, j.restart, j.user, s.id AS step_id,
+       CASE s.het WHEN 4294967294 THEN NULL ELSE s.het END AS het,
+       CASE s.step WHEN 4294967292 THEN 'extern' WHEN 4294967291 THEN 'batch'
+                   WHEN 4294967290 THEN 'interactive' WHEN 4294967279 THEN 'folded'
+                   ELSE CAST(s.step AS TEXT) END AS step,
+       s.node, s.state,
+       datetime(s.tagged_at_ns / 1000000000, 'unixepoch', 'localtime') AS start,
+       s.elapsed_ns / 1e9 AS elapsed_s, s.lost, s.incomplete,
+       s.read_bytes, s.read_requests, s.write_bytes, s.write_requests, s.meta_requests, s.errors,
+       s.wait_ns / 1e9 AS wait_s
+FROM step AS s JOIN job AS j ON j.id = s.job_id
+WHERE j.expired = 0;
+
+-- What each step did on each mount, by operation.
+CREATE VIEW v_step_io AS
+SELECT s.cluster, s.jobid, s.restart, s.user, s.het, s.step, s.node,
+       m.mount, m.fstype, m.source, i.op, i.requests, i.bytes, i.errors,
+       i.time_ns / 1e9 AS wait_s, i.max_ns / 1e9 AS longest_s,
+       i.peak_bytes_per_s, i.peak_requests_per_s
+FROM io AS i
+JOIN v_step AS s ON s.step_id = i.step_id
+JOIN mount AS m ON m.id = i.mount_id;
+
+-- The same summed up for the job.
+CREATE VIEW v_job_io AS
+SELECT j.cluster, j.jobid, j.restart, j.user, m.mount, m.fstype, m.source, i.op,
+       sum(i.requests) AS requests, sum(i.bytes) AS bytes, sum(i.errors) AS errors,
+       sum(i.time_ns) / 1e9 AS wait_s, max(i.max_ns) / 1e9 AS longest_s
+FROM job AS j
+JOIN step AS s ON s.job_id = j.id
+JOIN io AS i ON i.step_id = s.id
+JOIN mount AS m ON m.id = i.mount_id
+WHERE j.expired = 0
+GROUP BY j.id, m.id, i.op;
+
+-- One line a job and mount.
+CREATE VIEW v_job_mount AS
+SELECT j.cluster, j.jobid, j.restart, j.user, m.mount, m.fstype, m.source,
+       sum(CASE WHEN i.op IN ('read', 'copy_read') THEN i.bytes END) AS read_bytes,
+       sum(CASE WHEN i.op IN ('write', 'copy_write') THEN i.bytes END) AS write_bytes,
+       sum(i.requests) AS requests, sum(i.errors) AS errors, sum(i.time_ns) / 1e9 AS wait_s
+FROM job AS j
+JOIN step AS s ON s.job_id = j.id
+JOIN io AS i ON i.step_id = s.id
+JOIN mount AS m ON m.id = i.mount_id
+WHERE j.expired = 0
+GROUP BY j.id, m.id;
