@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the store share: the connection, its statements, and SQLite's errors. */
+#ifndef JOBIO_COLLECTOR_STORE_PRIVATE_H
+#define JOBIO_COLLECTOR_STORE_PRIVATE_H
+
+#include <sqlite3.h>
+
+#include "collector/store.h"
+#include "common/cleanup.h"
+#include "sql/text.h"
+
+#define STORE_APPLICATION 0x4a494f31 /* "JIO1" */
+
+struct store {
+    sqlite3 *db;
+    char *path;
+    bool read_only;
+    int lock; /* held by the one writer; -1 for readers */
+    uint64_t keep_ns, keep_bytes;
+    sqlite3_stmt *statements[SQL_QUERY_COUNT]; /* prepared at the first use */
+    bool final;                                /* the level of synchronous that is set: FULL */
+    int failed;                                /* what broke the open transaction; 0: nothing */
+    uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */
+    bool canceled;                             /* written by another thread: store_cancel */
+    uint64_t mounts_at; /* where the sweep of unused mounts is; UINT64_MAX: it rests */
+};
+
+/* A parameter of a statement. Numbers above INT64_MAX become INT64_MAX; text is not copied, so it
+ * must live until the statement has run; NULL is SQL's NULL. */
+struct sql_value {
+    enum { SQL_U64, SQL_TEXT, SQL_NONE } type;
+    uint64_t number;
+    const char *text;
+};
+#define U64(n)                         \
+    (struct sql_value)                 \
+    {                                  \
+        .type = SQL_U64, .number = (n) \
+    }
+#define TEXT(t)                       \
+    (struct sql_value)                \
+    {                                 \
+        .type = SQL_TEXT, .text = (t) \
+    }
+#define NONE             \
+    (struct sql_value)   \
+    {                    \
+        .type = SQL_NONE \
+    }
+#define VALUES(...)                          \
+    (const struct sql_value[]){__VA_ARGS__}, \
+        sizeof((const struct sql_value[]){__VA_ARGS__}) / sizeof(struct sql_value)
+
+/* The negative errno of a result code of SQLite; text: "store "PATH": WHAT: SQLite's reason". */
+int store_error(const struct store *store, struct error *error, int rc, const char *what);
+
+/* Run SQL text (several statements, no parameters) to its end; rows are ignored. */
+int store_exec(struct store *store, const char *sql, struct error *error);
+/* The one number that a PRAGMA or SELECT gives. */
+int store_number(struct store *store, const char *sql, int64_t *ret, struct error *error);
+
+/* Bind the values to ?1, ?2... of a named query. The statement stays the store's: step it with
+ * store_next until that returns 0, or let CLEANUP(store_resetp) end it. */
+int store_start(struct store *store, enum sql_query query, const struct sql_value *values, size_t n,
+                sqlite3_stmt **ret, struct error *error);
+/* 1: a row; 0: the end. */
+int store_next(struct store *store, sqlite3_stmt *statement, struct error *error);
+/* start + next until the end. */
+int store_run(struct store *store, enum sql_query query, const struct sql_value *values, size_t n,
+              struct error *error);
+
+static inline void store_resetp(sqlite3_stmt **statement)
+{
+    if (*statement)
+        (void)sqlite3_reset(*statement);
+}
+
+static inline uint64_t column_u64(sqlite3_stmt *statement, int column)
+{
+    return (uint64_t)sqlite3_column_int64(statement, column);
+}
+
+static inline const char *column_text(sqlite3_stmt *statement, int column)
+{
+    return (const char *)sqlite3_column_text(statement, column);
+}
+
+/* What one request of a shared transaction wrote can be undone alone. Release or undo each. */
+int store_savepoint(struct store *store, struct error *error);
+int store_release(struct store *store, struct error *error);
+void store_undo(struct store *store);
+
+/* From another thread: what runs, and everything after it, fails with -ECANCELED. */
+void store_cancel(struct store *store);
+
+/* Refuse a file system (statfs f_type) on which WAL is not safe: -EOPNOTSUPP. */
+int store_check_fs(const char *path, unsigned long magic, struct error *error);
+/* What is in the file, read only. -EMEDIUMTYPE: another program's; -EPROTONOSUPPORT: newer than the
+ * last of the migrations, which ends with version 0. */
+struct schema_state {
+    int64_t version;
+    int newest;
+    bool empty; /* no table yet */
+};
+int store_identify(struct store *store, const struct sql_migration *migrations,
+                   struct schema_state *ret, struct error *error);
+/* Bring the schema to the version that the last of `migrations` leads to, or 1: `schema` for an
+ * empty database, else the migrations that are missing, one transaction each, after a copy of the
+ * database to PATH.vOLD. */
+int store_migrate(struct store *store, const char *schema, const struct sql_migration *migrations,
+                  struct error *error);
+
+/* Texts of the columns. The to functions give malloc'd text, or NULL in *ret for "nothing". The
+ * parse functions take NULL for that, and -EBADMSG means that somebody else wrote the column. */
+#define HISTOGRAM_TEXT (IO_BUCKETS * 21 + 3)
+const char *store_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[HISTOGRAM_TEXT]);
+int store_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS]);
+int store_errnos_text(const struct io_counter *counter, char **ret);
+int store_errnos_parse(const char *text, struct io_counter *counter);
+int store_causes_text(const struct completeness *c, char **ret);
+int store_causes_parse(const char *text, struct completeness *c);
+int store_ops_text(uint64_t ops, char **ret);
+int store_ops_parse(const char *text, uint64_t *ret);
+
+#endif
