@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* nftw */
+#include "tests/unit/test.h"
+#include "tests/unit/store_data.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void assert_ok_at(int r, const struct error *error, const char *file, int line)
+{
+    if (r < 0)
+        print_error("%s:%d: %d: %s\n", file, line, r, error->text);
+    assert_true(r >= 0);
+}
+
+void folder_make(struct folder *folder)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(folder->path, sizeof(folder->path), "%s/jobio-store-XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(folder->path));
+    (void)snprintf(folder->store, sizeof(folder->store), "%s/jobio.db", folder->path);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void folder_remove(struct folder *folder)
+{
+    (void)nftw(folder->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+struct store *open_store(const struct folder *folder)
+{
+    struct store *store = NULL;
+    struct error error;
+
+    assert_ok(store_open(&store, &(struct store_options){.path = folder->store}, &error), error);
+    return store;
+}
+
+struct store *open_reader(const struct folder *folder)
+{
+    struct store *store = NULL;
+    struct error error;
+
+    assert_ok(store_open_reader(&store, folder->store, &error), error);
+    return store;
+}
+
+struct job_account *job_make(uint32_t jobid, uint64_t start_ns)
+{
+    struct job_account *job = job_account_create();
+
+    assert_non_null(job);
+    job->key.cluster = strdup("linux");
+    job->key.jobid = jobid;
+    job->uid = 1000;
+    job->user = strdup("alice");
+    job->account = strdup("physics");
+    job->partition = strdup("debug");
+    job->name = strdup("run 'it'; \x1b[31m");
+    job->start_ns = start_ns;
+    job->elapsed_ns = 5 * SECOND;
+    job->nodes_expected = job->nodes_reported = 1;
+    return job;
+}
+
+static struct io_counter *counter(struct io_mount *m, enum io_op op, uint64_t requests,
+                                  uint64_t bytes)
+{
+    struct io_counter *c = io_account_op(&m->io, op);
+
+    assert_non_null(c);
+    c->requests = requests;
+    c->bytes = bytes;
+    c->time_ns = requests * 1000;
+    c->max_ns = 1500;
+    c->latency_log2[io_latency_bucket(1000)] = requests;
+    if (io_op_is_data(op))
+        c->size_log2[io_size_bucket(requests ? bytes / requests : 0)] = requests;
+    return c;
+}
+
+void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale)
+{
+    struct io_mount *scratch, *private;
+    struct io_counter *opens;
+
+    *step = (struct step_account){.het = HET_NONE,
+                                  .step = number,
+                                  .node = strdup("n1"),
+                                  .tagged_at_ns = tagged_at_ns,
+                                  .elapsed_ns = 3 * SECOND,
+                                  .state = STEP_ENDED,
+                                  .longest_wait_ns = scale * 900};
+    scratch = io_mounts_get(&step->mounts, "/scratch", "nfs4", "srv:/x", false);
+    assert_non_null(scratch);
+    scratch->labelled = true;
+    (void)counter(scratch, IO_READ, scale, 4096 * scale);
+    (void)counter(scratch, IO_COPY_WRITE, 1, 512);
+    opens = counter(scratch, IO_OPEN, 3, 0);
+    opens->errors = 3;
+    assert_int_equal(io_counter_errno(opens, ENOENT, 2), 0);
+    assert_int_equal(io_counter_errno(opens, EACCES, 1), 0);
+    scratch->peaks[IO_READ] = (struct io_peak){.bytes_per_s = 70 * scale, .requests_per_s = 7};
+    scratch->cache.hit_bytes = 11;
+    scratch->cache.fill_bytes[IO_FILL_PREFETCH] = 13;
+    private = io_mounts_get(&step->mounts, "/mnt/mine", "tmpfs", "none", true);
+    assert_non_null(private);
+    (void)counter(private, IO_WRITE, 2 * scale, 100 * scale);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jobs, steps and a folder for the tests of the store. */
+#ifndef JOBIO_TESTS_STORE_DATA_H
+#define JOBIO_TESTS_STORE_DATA_H
+
+#include "collector/store.h"
+
+#define SECOND 1000000000ull
+#define NOW (1790000000ull * SECOND)
+
+/* A new folder below $TMPDIR or /tmp. */
+struct folder {
+    char path[128];
+    char store[160]; /* path/jobio.db */
+};
+void folder_make(struct folder *folder);
+void folder_remove(struct folder *folder);
+
+/* A store there, or the test fails with the text. */
+struct store *open_store(const struct folder *folder);
+struct store *open_reader(const struct folder *folder);
+
+/* A running job of uid 1000, begun at `start_ns`; job_account_destroy it. */
+struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
+/* An ended step with known numbers on two mounts; step_account_clear it. Its reads on "/scratch"
+ * are `scale` requests of 4096 x `scale` bytes in all. */
+void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale);
+
+#define assert_ok(r, error) assert_ok_at((r), &(error), __FILE__, __LINE__)
+void assert_ok_at(int r, const struct error *error, const char *file, int line);
+
+#endif

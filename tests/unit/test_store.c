@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is put is what comes back, and sums hold each step once however often it is written. */
+#include "tests/unit/test.h"
+#include "tests/unit/store_data.h"
+
+#include "collector/store_private.h"
+
+static struct folder folder;
+static struct store *store;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make(&folder);
+    store = open_store(&folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    store_close(store);
+    store = NULL;
+    folder_remove(&folder);
+    return 0;
+}
+
+static void put(const struct job_account *job, const struct step_account *step, bool final)
+{
+    struct error error;
+
+    assert_ok(store_put_job(store, job, &error), error);
+    if (step)
+        assert_ok(store_put_step(store, &job->key, step, final, &error), error);
+}
+
+static struct job_account **jobs(uint32_t jobid, bool all, uint32_t uid)
+{
+    struct job_account **found = NULL;
+    struct error error;
+
+    assert_ok(store_jobs(store, "linux", jobid, all, uid, &found, &error), error);
+    return found;
+}
+
+static const struct io_counter *op_of(const struct io_mounts *mounts, const char *name,
+                                      enum io_op op)
+{
+    for (size_t i = 0; i < mounts->n; i++)
+        if (!strcmp(mounts->items[i].mount, name))
+            return mounts->items[i].io.ops[op];
+    return NULL;
+}
+
+static void assert_same_counter(const struct io_counter *a, const struct io_counter *b)
+{
+    assert_int_equal(a != NULL, b != NULL);
+    if (!a)
+        return;
+    assert_int_equal(a->requests, b->requests);
+    assert_int_equal(a->async_requests, b->async_requests);
+    assert_int_equal(a->bytes, b->bytes);
+    assert_int_equal(a->errors, b->errors);
+    assert_int_equal(a->time_ns, b->time_ns);
+    assert_int_equal(a->max_ns, b->max_ns);
+    assert_memory_equal(a->size_log2, b->size_log2, sizeof(a->size_log2));
+    assert_memory_equal(a->latency_log2, b->latency_log2, sizeof(a->latency_log2));
+    assert_int_equal(a->n_errnos, b->n_errnos);
+    for (size_t i = 0; i < a->n_errnos; i++) {
+        assert_int_equal(a->errnos[i].code, b->errnos[i].code);
+        assert_int_equal(a->errnos[i].count, b->errnos[i].count);
+    }
+}
+
+static void assert_same_mount(const struct io_mount *a, const struct io_mount *b)
+{
+    assert_string_equal(a->mount, b->mount);
+    assert_string_equal(a->fstype, b->fstype);
+    assert_string_equal(a->source, b->source);
+    assert_int_equal(a->private, b->private);
+    assert_int_equal(a->labelled, b->labelled);
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        assert_same_counter(a->io.ops[op], b->io.ops[op]);
+    assert_memory_equal(a->peaks, b->peaks, sizeof(a->peaks));
+    assert_memory_equal(&a->cache, &b->cache, sizeof(a->cache));
+}
+
+static void test_round_trip(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found;
+    struct step_account step;
+
+    (void)state;
+    step_make(&step, STEP_BATCH, NOW, 5);
+    step.completeness.lost = 4;
+    assert_int_equal(completeness_add(&step.completeness, "map-\"full\"", 4, 1 << IO_READ), 0);
+    assert_int_equal(completeness_add(&job->completeness, "began-untracked", 1, 0), 0);
+    job->unsupported = 1ull << IO_MMAP_READ | 1ull << IO_SETXATTR;
+    job->longest_wait_ns = 12;
+    put(job, &step, true);
+    found = jobs(7, false, UINT32_MAX);
+    assert_non_null(found[0]);
+    assert_null(found[1]);
+    assert_string_equal(found[0]->key.cluster, "linux");
+    assert_string_equal(found[0]->name, job->name);
+    assert_string_equal(found[0]->user, "alice");
+    assert_string_equal(found[0]->account, "physics");
+    assert_string_equal(found[0]->partition, "debug");
+    assert_int_equal(found[0]->uid, 1000);
+    assert_false(found[0]->ended);
+    assert_int_equal(found[0]->start_ns, NOW);
+    assert_int_equal(found[0]->end_ns, 0);
+    assert_int_equal(found[0]->elapsed_ns, 5 * SECOND);
+    assert_int_equal(found[0]->unsupported, job->unsupported);
+    assert_int_equal(found[0]->longest_wait_ns, 4500); /* of the step */
+    assert_int_equal(found[0]->completeness.lost, 4);
+    assert_int_equal(found[0]->completeness.n, 2);
+    assert_int_equal(found[0]->n_steps, 1);
+    assert_int_equal(found[0]->steps[0].step, STEP_BATCH);
+    assert_int_equal(found[0]->steps[0].het, HET_NONE);
+    assert_int_equal(found[0]->steps[0].state, STEP_ENDED);
+    assert_int_equal(found[0]->steps[0].tagged_at_ns, NOW);
+    assert_string_equal(found[0]->steps[0].node, "n1");
+    assert_string_equal(found[0]->steps[0].completeness.items[0].cause, "map-\"full\"");
+    assert_int_equal(found[0]->steps[0].completeness.items[0].ops, 1 << IO_READ);
+    assert_int_equal(found[0]->steps[0].mounts.n, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_same_mount(&found[0]->steps[0].mounts.items[i], &step.mounts.items[i]);
+    store_jobs_free(found);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+/* The job's own busiest interval, not the largest of its steps. */
+static void test_peaks_of_the_job(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found;
+    struct step_account step;
+    struct io_mount *m = io_mounts_get(&job->mounts, "/scratch", "nfs4", "srv:/x", false);
+
+    (void)state;
+    m->labelled = true;
+    m->peaks[IO_READ] = (struct io_peak){.bytes_per_s = 999, .requests_per_s = 88};
+    step_make(&step, 0, NOW, 1);
+    put(job, &step, true);
+    m->peaks[IO_READ].bytes_per_s = 1001;
+    put(job, NULL, true);
+    found = jobs(7, false, UINT32_MAX);
+    assert_int_equal(found[0]->mounts.n, 2);
+    assert_int_equal(found[0]->mounts.items[0].peaks[IO_READ].bytes_per_s, 1001);
+    assert_int_equal(found[0]->mounts.items[0].peaks[IO_READ].requests_per_s, 88);
+    assert_int_equal(found[0]->steps[0].mounts.items[0].peaks[IO_READ].bytes_per_s, 70);
+    store_jobs_free(found);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+static int keep_row(const struct history_row *row, void *arg)
+{
+    *(struct history_row *)arg = *row;
+    return 0;
+}
+
+static struct history_row only_row(void)
+{
+    struct history_row row = {0};
+    struct error error;
+
+    assert_ok(
+        store_history(store, &(struct history_filter){.uid = UINT32_MAX}, keep_row, &row, &error),
+        error);
+    return row;
+}
+
+static uint64_t total_of(const char *mount, enum io_op op)
+{
+    struct io_mounts totals = {0};
+    const struct io_counter *c;
+    struct error error;
+    uint64_t requests;
+
+    assert_ok(store_node_totals(store, &totals, &error), error);
+    c = op_of(&totals, mount, op);
+    requests = c ? c->requests : 0;
+    io_mounts_clear(&totals);
+    return requests;
+}
+
+/* A step is written while it runs, at its end, and again after a crash: it counts once. */
+static void test_sums_hold_a_step_once(void **state)
+{
+    struct job_account *job = job_make(7, NOW);
+    struct step_account step, other;
+    struct history_row row;
+
+    (void)state;
+    step_make(&step, 0, NOW, 2);
+    put(job, &step, false);
+    assert_int_equal(total_of("/scratch", IO_READ), 0);
+    assert_int_equal(only_row().reads.requests, 2);
+    step_account_clear(&step);
+    step_make(&step, 0, NOW, 5);
+    for (int i = 0; i < 3; i++)
+        put(job, &step, true);
+    put(job, &step, false);
+    step_make(&other, 1, NOW + 1, 7);
+    put(job, &other, true);
+    assert_int_equal(total_of("/scratch", IO_READ), 12);
+    assert_int_equal(total_of("(private)", IO_WRITE), 24);
+    row = only_row();
+    assert_int_equal(row.steps, 2);
+    assert_int_equal(row.reads.requests, 12);
+    assert_int_equal(row.reads.bytes, 4096 * 12);
+    assert_int_equal(row.reads.max_ns, 1500);
+    assert_int_equal(row.writes.bytes, 100 * 12 + 2 * 512);
+    assert_int_equal(row.meta.requests, 6);
+    assert_int_equal(row.errors, 6);
+    assert_int_equal(row.wait_ns, (12 + 2 + 6 + 24) * 1000);
+    assert_true(row.complete);
+    step_account_clear(&step);
+    step_account_clear(&other);
+    job_account_destroy(job);
+}
+
+/* The row of folded steps grows after it was final; a mount's name may become known late. */
+static void test_final_row_that_changes(void **state)
+{
+    struct job_account *job = job_make(7, NOW);
+    struct step_account step;
+    struct history_row row;
+
+    (void)state;
+    for (unsigned n = 1; n <= 4; n++) {
+        step_make(&step, STEP_FOLDED, NOW, 10 * n);
+        step.folded = n;
+        put(job, &step, true);
+        assert_int_equal(total_of("/scratch", IO_READ), 10 * n);
+        row = only_row();
+        assert_int_equal(row.steps, n);
+        assert_int_equal(row.reads.requests, 10 * n);
+        step_account_clear(&step);
+    }
+    step_make(&step, STEP_FOLDED, NOW, 40);
+    step.folded = 4;
+    free(step.mounts.items[0].mount);
+    step.mounts.items[0].mount = strdup("/late");
+    put(job, &step, true);
+    assert_int_equal(total_of("/scratch", IO_READ), 0);
+    assert_int_equal(total_of("/late", IO_READ), 40);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+/* 1,005 steps, of which 5 are folded: the sums know all of them. */
+static void test_many_steps(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found;
+    struct step_account step;
+    struct error error;
+
+    (void)state;
+    assert_ok(store_begin(store, true, &error), error);
+    put(job, NULL, true);
+    for (uint32_t n = 0; n < 1000; n++) {
+        step_make(&step, n, NOW + n, 1);
+        put(job, &step, true);
+        step_account_clear(&step);
+    }
+    step_make(&step, STEP_FOLDED, NOW + 1000, 5);
+    step.folded = 5;
+    put(job, &step, true);
+    step_account_clear(&step);
+    assert_ok(store_commit(store, &error), error);
+    assert_int_equal(total_of("/scratch", IO_READ), 1005);
+    assert_int_equal(only_row().steps, 1005);
+    found = jobs(7, false, UINT32_MAX);
+    assert_int_equal(found[0]->n_steps, 1001);
+    assert_int_equal(op_of(&found[0]->mounts, "/scratch", IO_READ)->requests, 1005);
+    store_jobs_free(found);
+    job_account_destroy(job);
+}
+
+static void test_numbers_saturate(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found;
+    struct step_account step;
+    const struct io_counter *c;
+
+    (void)state;
+    for (uint32_t n = 0; n < 2; n++) {
+        step_make(&step, n, NOW, 1);
+        step.mounts.items[0].io.ops[IO_READ]->bytes = UINT64_MAX;
+        step.mounts.items[0].io.ops[IO_READ]->size_log2[31] = UINT64_MAX;
+        put(job, &step, true);
+        step_account_clear(&step);
+    }
+    found = jobs(7, false, UINT32_MAX);
+    c = op_of(&found[0]->steps[0].mounts, "/scratch", IO_READ);
+    assert_int_equal(c->bytes, INT64_MAX);
+    assert_int_equal(c->size_log2[31], UINT64_MAX);
+    assert_int_equal(only_row().reads.bytes, INT64_MAX);
+    store_jobs_free(found);
+    job_account_destroy(job);
+}
+
+static void test_restarts_and_holders(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found;
+    struct step_account step;
+
+    (void)state;
+    step_make(&step, STEP_BATCH, NOW, 1);
+    job->ended = true;
+    job->end_ns = NOW + 10 * SECOND;
+    put(job, &step, true);
+    put(job, &step, true); /* the same again */
+    job->key.restart = 1;
+    job->start_ns = step.tagged_at_ns = NOW + 20 * SECOND;
+    job->end_ns = NOW + 30 * SECOND;
+    put(job, &step, true);
+    job->key.restart = 0; /* a reset cluster gives the number to somebody else */
+    job->start_ns = step.tagged_at_ns = NOW + 40 * SECOND;
+    job->end_ns = NOW + 50 * SECOND;
+    job->uid = 2000;
+    put(job, &step, true);
+    found = jobs(7, true, UINT32_MAX);
+    assert_int_equal(found[0]->uid, 2000);
+    assert_int_equal(found[0]->n_steps, 1);
+    assert_int_equal(found[1]->key.restart, 1);
+    assert_int_equal(found[2]->start_ns, NOW);
+    assert_null(found[3]);
+    store_jobs_free(found);
+    found = jobs(7, false, 1000);
+    assert_int_equal(found[0]->key.restart, 1);
+    assert_null(found[1]);
+    store_jobs_free(found);
+    found = jobs(7, false, 4711);
+    assert_null(found[0]);
+    store_jobs_free(found);
+    found = jobs(8, true, UINT32_MAX);
+    assert_null(found[0]);
+    store_jobs_free(found);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+static void test_unfinished_after_a_restart(void **state)
+{
+    struct job_account *running = job_make(1, NOW), *ended = job_make(2, NOW), **found = NULL;
+    struct step_account step;
+    struct error error;
+
+    (void)state;
+    step_make(&step, 0, NOW, 3);
+    step.state = STEP_RUNNING;
+    put(running, &step, false);
+    ended->ended = true;
+    ended->end_ns = NOW + SECOND;
+    put(ended, NULL, true);
+    store_close(store);
+    store = open_store(&folder);
+    assert_ok(store_unfinished(store, &found, &error), error);
+    assert_int_equal(found[0]->key.jobid, 1);
+    assert_null(found[1]);
+    assert_int_equal(found[0]->steps[0].state, STEP_RUNNING);
+    store_jobs_free(found);
+    step_account_clear(&step);
+    job_account_destroy(running);
+    job_account_destroy(ended);
+}
+
+struct seen {
+    uint32_t jobids[8];
+    size_t n;
+};
+
+static int note_job(const struct history_row *row, void *arg)
+{
+    struct seen *seen = arg;
+
+    assert_true(seen->n < 8);
+    seen->jobids[seen->n++] = row->jobid;
+    return 0;
+}
+
+/* `want` as text: the jobs in the order that they come. */
+static void assert_history(struct history_filter filter, const char *want)
+{
+    struct seen seen = {0};
+    struct error error;
+    char got[64] = "";
+
+    assert_ok(store_history(store, &filter, note_job, &seen, &error), error);
+    for (size_t i = 0; i < seen.n; i++)
+        (void)snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%u", i ? " " : "",
+                       seen.jobids[i]);
+    assert_string_equal(got, want);
+}
+
+/* Jobs 1, 2, 3 run for 10 s one after the other, job 4 still runs; 2 and 4 are Bob's. */
+static void fill_history(void)
+{
+    const uint64_t scales[] = {30, 10, 40, 20};
+    struct step_account step;
+
+    for (uint32_t id = 1; id <= 4; id++) {
+        struct job_account *job = job_make(id, NOW + id * 10 * SECOND);
+
+        job->ended = id < 4;
+        job->end_ns = job->start_ns + 10 * SECOND - 1;
+        if (id % 2 == 0) {
+            free(job->user);
+            job->user = strdup("bob");
+            job->uid = 2000;
+        }
+        step_make(&step, 0, job->start_ns, scales[id - 1]);
+        put(job, &step, true);
+        step_account_clear(&step);
+        job_account_destroy(job);
+    }
+}
+
+static void test_history_filters(void **state)
+{
+    const uint32_t all = UINT32_MAX;
+    int r;
+    struct error error;
+    struct history_row row;
+
+    (void)state;
+    fill_history();
+    assert_history((struct history_filter){.uid = all}, "4 3 2 1");
+    assert_history((struct history_filter){.uid = all, .limit = 2}, "4 3");
+    assert_history((struct history_filter){.uid = all, .sort = HISTORY_READ}, "3 1 4 2");
+    assert_history((struct history_filter){.uid = all, .sort = HISTORY_WRITE, .limit = 1}, "3");
+    assert_history((struct history_filter){.uid = all, .sort = HISTORY_WAIT, .limit = 1}, "3");
+    assert_history((struct history_filter){.uid = all, .sort = HISTORY_META}, "4 3 2 1");
+    assert_history((struct history_filter){.uid = 1000}, "3 1");
+    assert_history((struct history_filter){.uid = all, .user = "bob"}, "4 2");
+    assert_history((struct history_filter){.uid = all, .user = "2000"}, "4 2");
+    assert_history((struct history_filter){.uid = 1000, .user = "bob"}, "");
+    assert_history((struct history_filter){.uid = 1000, .user = "2000"}, "");
+    assert_history((struct history_filter){.uid = 1000, .user = "alice"}, "3 1");
+    assert_history((struct history_filter){.uid = all, .user = "x' OR 1=1 --"}, "");
+    /* the first instant of job 2 and the last of job 3, and one beyond each */
+    assert_history((struct history_filter){.uid = all,
+                                           .since_ns = NOW + 20 * SECOND,
+                                           .until_ns = NOW + 40 * SECOND},
+                   "3 2");
+    assert_history((struct history_filter){.uid = all,
+                                           .since_ns = NOW + 20 * SECOND - 1,
+                                           .until_ns = NOW + 40 * SECOND + 1},
+                   "4 3 2 1");
+    assert_history((struct history_filter){.uid = all, .since_ns = NOW + 500 * SECOND}, "4");
+    r = store_history(store, &(struct history_filter){.uid = all}, keep_row, &row, &error);
+    assert_int_equal(r, 0);
+}
+
+static int stop_at_once(const struct history_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+    return 42;
+}
+
+static void test_history_can_be_stopped(void **state)
+{
+    struct error error;
+
+    (void)state;
+    fill_history();
+    assert_int_equal(store_history(store, &(struct history_filter){.uid = UINT32_MAX}, stop_at_once,
+                                   NULL, &error),
+                     42);
+    assert_history((struct history_filter){.uid = UINT32_MAX}, "4 3 2 1");
+}
+
+static void test_write_that_fails_undoes_itself(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found;
+    struct job_key nobody = {.cluster = (char[]){"linux"}, .jobid = 99};
+    struct step_account step;
+    struct error error;
+
+    (void)state;
+    step_make(&step, 0, NOW, 1);
+    assert_ok(store_begin(store, true, &error), error);
+    put(job, &step, true);
+    assert_int_equal(store_put_step(store, &nobody, &step, true, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "job 99"));
+    assert_ok(store_commit(store, &error), error);
+    assert_int_equal(total_of("/scratch", IO_READ), 1);
+    assert_ok(store_begin(store, false, &error), error);
+    job->key.jobid = 8;
+    put(job, &step, true);
+    store_rollback(store);
+    found = jobs(8, true, UINT32_MAX);
+    assert_null(found[0]);
+    store_jobs_free(found);
+    assert_int_equal(total_of("/scratch", IO_READ), 1);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+static void test_state(void **state)
+{
+    struct error error;
+    char *value = (char *)"untouched";
+
+    (void)state;
+    assert_ok(store_get_state(store, "push:a", &value, &error), error);
+    assert_null(value);
+    assert_ok(store_put_state(store, "push:a", "1", &error), error);
+    assert_ok(store_put_state(store, "push:a", "2", &error), error);
+    assert_ok(store_get_state(store, "push:a", &value, &error), error);
+    assert_string_equal(value, "2");
+    free(value);
+    assert_ok(store_put_state(store, "push:a", NULL, &error), error);
+    assert_ok(store_get_state(store, "push:a", &value, &error), error);
+    assert_null(value);
+}
+
+static void test_stats(void **state)
+{
+    struct store_stats stats;
+    struct error error;
+
+    (void)state;
+    fill_history();
+    assert_ok(store_stats(store, &stats, &error), error);
+    assert_int_equal(stats.jobs, 4);
+    assert_int_equal(stats.steps, 4);
+    assert_int_equal(stats.oldest_ns, NOW + 20 * SECOND - 1);
+    assert_true(stats.bytes > 4096);
+}
+
+/* A reader beside the writer sees what was committed, and cannot write. */
+static void test_reader_beside_the_writer(void **state)
+{
+    struct store *reader = open_reader(&folder);
+    struct job_account *job = job_make(7, NOW), **found = NULL;
+    struct error error;
+
+    (void)state;
+    put(job, NULL, true);
+    assert_ok(store_jobs(reader, NULL, 7, false, UINT32_MAX, &found, &error), error);
+    assert_non_null(found[0]);
+    store_jobs_free(found);
+    assert_int_equal(store_put_job(reader, job, &error), -EROFS);
+    store_close(reader);
+    job_account_destroy(job);
+}
+
+static void test_views_answer(void **state)
+{
+    int64_t number;
+    struct error error;
+
+    (void)state;
+    fill_history();
+    assert_ok(
+        store_number(store, "SELECT count(*) FROM v_job WHERE state = 'running'", &number, &error),
+        error);
+    assert_int_equal(number, 1);
+    assert_ok(
+        store_number(store, "SELECT sum(bytes) FROM v_step_io WHERE op = 'read'", &number, &error),
+        error);
+    assert_int_equal(number, 4096 * 100);
+    assert_ok(store_number(store, "SELECT bytes FROM v_job_io WHERE jobid = 3 AND op = 'read'",
+                           &number, &error),
+              error);
+    assert_int_equal(number, 4096 * 40);
+    assert_ok(store_number(store,
+                           "SELECT write_bytes FROM v_job_mount"
+                           " WHERE jobid = 3 AND mount = '/scratch'",
+                           &number, &error),
+              error);
+    assert_int_equal(number, 512);
+}
+
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(test_round_trip),
+        STORE_TEST(test_peaks_of_the_job),
+        STORE_TEST(test_sums_hold_a_step_once),
+        STORE_TEST(test_final_row_that_changes),
+        STORE_TEST(test_many_steps),
+        STORE_TEST(test_numbers_saturate),
+        STORE_TEST(test_restarts_and_holders),
+        STORE_TEST(test_unfinished_after_a_restart),
+        STORE_TEST(test_history_filters),
+        STORE_TEST(test_history_can_be_stopped),
+        STORE_TEST(test_write_that_fails_undoes_itself),
+        STORE_TEST(test_state),
+        STORE_TEST(test_stats),
+        STORE_TEST(test_reader_beside_the_writer),
+        STORE_TEST(test_views_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
