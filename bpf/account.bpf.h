@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The one handler: add a finished call to the account of its step. */
+#ifndef JOBIO_BPF_ACCOUNT_H
+#define JOBIO_BPF_ACCOUNT_H
+
+/* The sizes of these maps are set by the loader, by the arithmetic in records.h. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __type(key, struct account_key);
+    __type(value, struct account_value);
+} account SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, JOBIO_MAX_ERRNOS);
+    __type(key, struct errno_key);
+    __type(value, __u64);
+} errnos SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __type(key, struct mount_key);
+    __type(value, struct mount_record);
+} mounts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, JOBIO_MAX_STEPS);
+    __type(key, __u32);
+    __type(value, struct lost_record);
+} lost SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, JOBIO_SIGHTINGS_BYTES);
+} sightings SEC(".maps");
+
+/* The only super block of devtmpfs, 0 if there is none: its magic is that of tmpfs. */
+const volatile __u32 devtmpfs_dev = 0;
+
+/* What an element begins with; too large for the stack. */
+static const struct account_value account_empty;
+static const struct lost_record lost_empty;
+
+/* A finished call. */
+struct call {
+    struct who who;
+    enum io_op op;
+    __s64 result;  /* below 0: a negative errno */
+    __u64 time_ns;
+    __u64 *wait_ns; /* the thread's sum of time in counted calls; NULL: time_ns is not known */
+};
+
+static __always_inline void add(__u64 *counter, __u64 n)
+{
+    __sync_fetch_and_add(counter, n);
+}
+
+static __always_inline void add_u32(__u32 *counter)
+{
+    __sync_fetch_and_add(counter, 1);
+}
+
+static __always_inline void raise_to(__u64 *maximum, __u64 value)
+{
+    if (value > *maximum)
+        *maximum = value;
+}
+
+/* Never for a step that is gone: nobody would take its key away again. */
+static __noinline int account_lost(__u64 key, enum lost_cause cause, __u64 n)
+{
+    __u32 step = who_number(key);
+    struct lost_record *record = bpf_map_lookup_elem(&lost, &step);
+
+    if (!record) {
+        if (!bpf_map_lookup_elem(&steps, &key))
+            return 0;
+        bpf_map_update_elem(&lost, &step, &lost_empty, BPF_NOEXIST);
+        record = bpf_map_lookup_elem(&lost, &step);
+    }
+    if (record && cause < LOST_CAUSES)
+        add(&record->count[cause], n);
+    return 0;
+}
+
+static __always_inline bool is_pseudo(__u32 magic)
+{
+    switch (magic) {
+#define CASE(magic) case magic:
+        PSEUDO_MAGICS(CASE)
+#undef CASE
+        return true;
+    }
+    return false;
+}
+
+static __always_inline void account_announce(struct super_block *sb, __u64 step,
+                                             const struct account_key *at)
+{
+    struct mount_key key = {.step = at->step, .dev = at->dev};
+    struct mount_record record = {};
+    struct file_system_type *type;
+    long error;
+
+    if (bpf_map_lookup_elem(&mounts, &key))
+        return;
+    record.pid = bpf_get_current_pid_tgid() >> 32;
+    record.magic = sb->s_magic;
+    type = sb->s_type;
+    bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), type->name);
+    bpf_probe_read_kernel_str(record.id, sizeof(record.id), sb->s_id);
+    error = bpf_map_update_elem(&mounts, &key, &record, BPF_NOEXIST);
+    if (!error)
+        error = bpf_ringbuf_output(&sightings, &key, sizeof(key), 0);
+    if (error && !bpf_map_lookup_elem(&mounts, &key))
+        account_lost(step, LOST_MOUNTS, 1);
+}
+
+/* The first call of its kind. NULL: not to be counted, or no room (the caller counts the loss).
+ * A step that is being dropped gets no new keys, because nobody would take them away again. */
+static __always_inline struct account_value *account_make(struct super_block *sb,
+                                                          const struct call *call,
+                                                          const struct account_key *key)
+{
+    struct account_value *value;
+    __u64 step = call->who.key;
+
+    if (sb && (is_pseudo(sb->s_magic) || (key->dev && key->dev == devtmpfs_dev)))
+        return NULL;
+    if (!bpf_map_lookup_elem(&steps, &step))
+        return NULL;
+    if (sb)
+        account_announce(sb, step, key);
+    bpf_map_update_elem(&account, key, &account_empty, BPF_NOEXIST);
+    value = bpf_map_lookup_elem(&account, key);
+    if (!value) {
+        account_lost(step, LOST_REQUESTS, 1);
+        if (call->op < IO_OP_FIRST_META && call->result > 0)
+            account_lost(step, LOST_BYTES, call->result);
+    }
+    return value;
+}
+
+/* How many bits a number has: 0 for 0, 64 for the largest. */
+static __always_inline __u32 bits_of(__u64 value)
+{
+    __u32 bits = 0, low;
+
+    if (value >> 32) {
+        bits = 32;
+        value >>= 32;
+    }
+    low = value;
+    if (low >> 16) {
+        bits += 16;
+        low >>= 16;
+    }
+    if (low >> 8) {
+        bits += 8;
+        low >>= 8;
+    }
+    if (low >> 4) {
+        bits += 4;
+        low >>= 4;
+    }
+    return bits + ((0x4444444433332210ull >> (low * 4)) & 7);
+}
+
+/* Bucket i holds unit * 2^(i-1) < value <= unit * 2^i, bucket 0 all below, the last all above. */
+static __always_inline __u64 bucket_of(__u64 value, __u32 unit_bits)
+{
+    __u64 bucket = value ? bits_of((value - 1) >> unit_bits) : 0;
+
+    if (bucket >= IO_BUCKETS)
+        bucket = IO_BUCKETS - 1;
+    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    asm volatile("%0 &= 31" : "+r"(bucket));
+    return bucket;
+}
+
+/* What a system call returns in place of the codes that only the kernel knows. */
+static __always_inline __u16 errno_of(__s64 result)
+{
+    switch (-result) {
+    case 512: /* ERESTARTSYS */
+    case 513: /* ERESTARTNOINTR */
+    case 514: /* ERESTARTNOHAND */
+    case 516: /* ERESTART_RESTARTBLOCK */
+        return 4; /* EINTR */
+    }
+    return -result;
+}
+
+static __always_inline void account_errno(const struct call *call, const struct account_key *at)
+{
+    struct errno_key key = {
+        .step = at->step, .dev = at->dev, .op = at->op, .code = errno_of(call->result)};
+    __u64 *count = bpf_map_lookup_elem(&errnos, &key), none = 0;
+
+    if (!count) {
+        bpf_map_update_elem(&errnos, &key, &none, BPF_NOEXIST);
+        count = bpf_map_lookup_elem(&errnos, &key);
+    }
+    if (count)
+        add(count, 1);
+    else
+        account_lost(call->who.key, LOST_ERRNOS, 1);
+}
+
+/* The counters of a call, made if there are none. sb may be NULL: it reached no file system. */
+static __always_inline struct account_value *account_find(const struct call *call,
+                                                          struct super_block *sb,
+                                                          struct account_key *key)
+{
+    struct account_value *value;
+
+    key->step = who_number(call->who.key);
+    key->op = call->op;
+    if (sb)
+        key->dev = sb->s_dev;
+    if (call->who.shard_mask)
+        key->shard = bpf_get_smp_processor_id() & call->who.shard_mask;
+    value = bpf_map_lookup_elem(&account, key);
+    return value ? value : account_make(sb, call, key);
+}
+
+static __always_inline void account_time(const struct call *call, struct account_value *value)
+{
+    __u64 wait_ns;
+
+    if (!call->wait_ns) {
+        account_lost(call->who.key, LOST_LATENCIES, 1);
+        return;
+    }
+    wait_ns = *call->wait_ns + call->time_ns;
+    *call->wait_ns = wait_ns;
+    add(&value->time_ns, call->time_ns);
+    raise_to(&value->max_ns, call->time_ns);
+    raise_to(&value->longest_wait_ns, wait_ns);
+    add_u32(&value->latency[bucket_of(call->time_ns, 7)]);
+}
+
+static __always_inline void account_call(const struct call *call, struct super_block *sb)
+{
+    struct account_key key = {};
+    struct account_value *value = account_find(call, sb, &key);
+
+    if (!value)
+        return;
+    add(&value->requests, 1);
+    if (call->result < 0) {
+        add(&value->errors, 1);
+        account_errno(call, &key);
+    } else if (call->op < IO_OP_FIRST_META) {
+        add(&value->bytes, call->result);
+        add_u32(&value->size[bucket_of(call->result, 0)]);
+    }
+    account_time(call, value);
+}
+
+/* An open that made the file counts once more, as a request only. */
+static __always_inline void account_create(const struct call *open, struct super_block *sb)
+{
+    struct call create = {.who = open->who, .op = IO_CREATE};
+    struct account_key key = {};
+    struct account_value *value = account_find(&create, sb, &key);
+
+    if (value)
+        add(&value->requests, 1);
+}
+
+#endif

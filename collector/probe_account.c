@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "collector/probe_internal.h"
+
+#include <search.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* The counters of an operation as 64-bit totals. The kernel's buckets are u32 and wrap; `before`
+ * has the sums over the shards at the last reading, and what is added is the wrapping difference.
+ * A process that adopts the maps has no `before` but 0: it takes the first reading as it is, which
+ * is short by 2^32 for each time that a bucket had wrapped until then. */
+struct tally_op {
+    struct io_counter counter;
+    struct account_value now; /* sums over the shards, in this pass */
+    uint32_t before[2][IO_BUCKETS];
+};
+
+/* What a step did on a super block. */
+struct tally {
+    uint32_t step, dev;
+    struct tally_op *ops[IO_OP_COUNT];
+    struct io_account io;
+};
+
+static int tally_compare(const void *a, const void *b)
+{
+    const struct tally *x = a, *y = b;
+
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return x->dev == y->dev ? 0 : x->dev < y->dev ? -1 : 1;
+}
+
+static void tally_destroy(void *arg)
+{
+    struct tally *tally = arg;
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        if (tally->ops[op])
+            free(tally->ops[op]->counter.errnos);
+        free(tally->ops[op]);
+    }
+    free(tally);
+}
+
+/* A pass over the maps. */
+struct pass {
+    struct probe *probe;
+    uint32_t step; /* 0: all */
+    probe_account_f each;
+    void *arg;
+    int result;
+};
+
+static bool pass_has(const struct pass *pass, uint32_t step)
+{
+    return !pass->step || pass->step == step;
+}
+
+static struct tally *tally_get(struct probe *probe, uint32_t step, uint32_t dev)
+{
+    struct tally wanted = {.step = step, .dev = dev}, *made;
+    struct tally **found = tfind(&wanted, &probe->accounts, tally_compare);
+
+    if (found)
+        return *found;
+    made = calloc(1, sizeof(*made));
+    if (!made)
+        return NULL;
+    made->step = step;
+    made->dev = dev;
+    if (!tsearch(made, &probe->accounts, tally_compare)) {
+        free(made);
+        return NULL;
+    }
+    return made;
+}
+
+static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint32_t dev, uint16_t op)
+{
+    struct tally *tally = op < IO_OP_COUNT ? tally_get(probe, step, dev) : NULL;
+
+    if (tally && !tally->ops[op])
+        tally->ops[op] = calloc(1, sizeof(*tally->ops[op]));
+    return tally ? tally->ops[op] : NULL;
+}
+
+static int add_errno(const void *key, const void *value, void *arg)
+{
+    const struct errno_key *at = key;
+    struct pass *pass = arg;
+    struct tally_op *op;
+    uint64_t count;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    memcpy(&count, value, sizeof(count));
+    op = tally_op_get(pass->probe, at->step, at->dev, at->op);
+    return op ? io_counter_errno(&op->counter, at->code, count) : -ENOMEM;
+}
+
+static int add_value(const void *key, const void *value, void *arg)
+{
+    const struct account_key *at = key;
+    const struct account_value *from = value;
+    struct pass *pass = arg;
+    struct tally_op *op;
+    struct account_value *to;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    op = tally_op_get(pass->probe, at->step, at->dev, at->op);
+    if (!op)
+        return -ENOMEM;
+    to = &op->now;
+    to->requests += from->requests;
+    to->async_requests += from->async_requests;
+    to->bytes += from->bytes;
+    to->errors += from->errors;
+    to->time_ns += from->time_ns;
+    to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
+    if (from->longest_wait_ns > to->longest_wait_ns)
+        to->longest_wait_ns = from->longest_wait_ns;
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        to->latency[i] += from->latency[i];
+        to->size[i] += from->size[i];
+    }
+    return 0;
+}
+
+static void widen(uint64_t total[IO_BUCKETS], uint32_t before[IO_BUCKETS],
+                  const uint32_t now[IO_BUCKETS])
+{
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        total[i] += (uint32_t)(now[i] - before[i]);
+        before[i] = now[i];
+    }
+}
+
+static void tally_op_finish(struct tally_op *op)
+{
+    struct io_counter *counter = &op->counter;
+
+    counter->requests = op->now.requests;
+    counter->async_requests = op->now.async_requests;
+    counter->bytes = op->now.bytes;
+    counter->errors = op->now.errors;
+    counter->time_ns = op->now.time_ns;
+    counter->max_ns = op->now.max_ns;
+    widen(counter->latency_log2, op->before[0], op->now.latency);
+    widen(counter->size_log2, op->before[1], op->now.size);
+}
+
+static void begin_tally(const void *node, VISIT visit, void *arg)
+{
+    struct tally *tally = *(struct tally *const *)node;
+
+    if ((visit != preorder && visit != leaf) || !pass_has(arg, tally->step))
+        return;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        if (!tally->ops[op])
+            continue;
+        memset(&tally->ops[op]->now, 0, sizeof(tally->ops[op]->now));
+        tally->ops[op]->counter.n_errnos = 0;
+    }
+}
+
+static void end_tally(const void *node, VISIT visit, void *arg)
+{
+    struct tally *tally = *(struct tally *const *)node;
+    struct pass *pass = arg;
+    bool any = false;
+
+    if ((visit != postorder && visit != leaf) || pass->result || !pass_has(pass, tally->step))
+        return;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        tally->io.ops[op] = NULL;
+        if (!tally->ops[op] || !tally->ops[op]->now.requests)
+            continue;
+        tally_op_finish(tally->ops[op]);
+        tally->io.ops[op] = &tally->ops[op]->counter;
+        any = true;
+    }
+    if (any)
+        pass->result = pass->each(tally->step, tally->dev, &tally->io, pass->arg);
+}
+
+int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
+               struct error *error)
+{
+    struct pass pass = {.probe = probe, .step = step, .each = each, .arg = arg};
+    int r;
+
+    twalk_r(probe->accounts, begin_tally, &pass);
+    /* Errors before counters: an error is counted before its errno, so that the errnos never sum up
+     * to more than the errors. */
+    r = map_each(probe->skel->maps.errnos, add_errno, &pass, error);
+    if (r == 0)
+        r = map_each(probe->skel->maps.account, add_value, &pass, error);
+    if (r < 0)
+        return r;
+    twalk_r(probe->accounts, end_tally, &pass);
+    return pass.result;
+}
+
+struct sum {
+    struct probe_step *step;
+};
+
+static void sum_tally(const void *node, VISIT visit, void *arg)
+{
+    const struct tally *tally = *(struct tally *const *)node;
+    struct probe_step *step = ((struct sum *)arg)->step;
+
+    if ((visit != postorder && visit != leaf) || tally->step != step->step)
+        return;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct tally_op *at = tally->ops[op];
+
+        if (!at || !at->now.requests)
+            continue;
+        if (at->now.longest_wait_ns > step->longest_wait_ns)
+            step->longest_wait_ns = at->now.longest_wait_ns;
+        if (op != IO_CREATE) /* is part of an open */
+            step->events += at->now.requests;
+    }
+}
+
+void accounts_sum(const struct probe *probe, struct probe_step *step)
+{
+    struct sum sum = {.step = step};
+
+    twalk_r(probe->accounts, sum_tally, &sum);
+}
+
+struct victims {
+    uint32_t step;
+    struct tally *first; /* one that is to go; deleting in a walk is not allowed */
+};
+
+static void find_victim(const void *node, VISIT visit, void *arg)
+{
+    struct tally *tally = *(struct tally *const *)node;
+    struct victims *victims = arg;
+
+    if ((visit == postorder || visit == leaf) && tally->step == victims->step)
+        victims->first = tally;
+}
+
+void accounts_forget(struct probe *probe, uint32_t step)
+{
+    for (;;) {
+        struct victims victims = {.step = step};
+
+        twalk_r(probe->accounts, find_victim, &victims);
+        if (!victims.first)
+            return;
+        tdelete(victims.first, &probe->accounts, tally_compare);
+        tally_destroy(victims.first);
+    }
+}
+
+void accounts_close(struct probe *probe)
+{
+    tdestroy(probe->accounts, tally_destroy);
+    probe->accounts = NULL;
+}

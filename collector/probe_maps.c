@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/probe_internal.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+
+/* Elements a system call; a bucket that holds more asks for a larger buffer. */
+#define BATCH 1024
+
+struct batch {
+    uint32_t size;
+    char *keys, *values;
+};
+
+static void batch_clear(struct batch *batch)
+{
+    free(batch->keys);
+    free(batch->values);
+    *batch = (struct batch){0};
+}
+
+#define _batch_ CLEANUP(batch_clear)
+
+static int batch_grow(struct batch *batch, uint32_t size, size_t key, size_t value)
+{
+    batch_clear(batch);
+    batch->keys = malloc(size * key);
+    batch->values = malloc(size * value);
+    if (!batch->keys || !batch->values)
+        return -ENOMEM;
+    batch->size = size;
+    return 0;
+}
+
+/* Kernels before 5.6. Elements are only deleted by this process, so the walk never restarts. */
+static int map_each_single(const struct bpf_map *map, map_each_f each, void *arg)
+{
+    int fd = bpf_map__fd(map), r;
+    char key[bpf_map__key_size(map)], value[bpf_map__value_size(map)];
+    bool first = true;
+
+    while (bpf_map_get_next_key(fd, first ? NULL : key, key) == 0) {
+        first = false;
+        if (bpf_map_lookup_elem(fd, key, value) < 0)
+            continue;
+        r = each(key, value, arg);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+int map_each(const struct bpf_map *map, map_each_f each, void *arg, struct error *error)
+{
+    size_t key = bpf_map__key_size(map), value = (bpf_map__value_size(map) + 7) & ~7u;
+    _batch_ struct batch batch = {0};
+    int fd = bpf_map__fd(map), r;
+    uint64_t position = 0, next = 0;
+    bool first = true, last = false;
+
+    if (batch_grow(&batch, BATCH, key, value) < 0)
+        return error_errno(error, -ENOMEM, "cannot read the map %s", bpf_map__name(map));
+    while (!last) {
+        uint32_t n = batch.size;
+
+        r = bpf_map_lookup_batch(fd, first ? NULL : &position, &next, batch.keys, batch.values, &n,
+                                 NULL);
+        if (r == -ENOSPC) {
+            if (batch_grow(&batch, batch.size * 2, key, value) < 0)
+                return error_errno(error, -ENOMEM, "cannot read the map %s", bpf_map__name(map));
+            continue;
+        }
+        if (first && r == -EINVAL)
+            return map_each_single(map, each, arg);
+        if (r < 0 && r != -ENOENT)
+            return error_errno(error, r, "cannot read the map %s", bpf_map__name(map));
+        last = r == -ENOENT;
+        for (uint32_t i = 0; i < n; i++) {
+            r = each(batch.keys + i * key, batch.values + i * value, arg);
+            if (r)
+                return r;
+        }
+        position = next;
+        first = false;
+    }
+    return 0;
+}
+
+struct doomed {
+    uint32_t step;
+    size_t key_size;
+    char *keys;
+    size_t n, room;
+};
+
+static int collect_step(const void *key, const void *value, void *arg)
+{
+    struct doomed *doomed = arg;
+    char *keys;
+
+    (void)value;
+    if (memcmp(key, &doomed->step, sizeof(doomed->step)))
+        return 0;
+    if (doomed->n == doomed->room) {
+        size_t room = doomed->room ? doomed->room * 2 : 256;
+
+        keys = realloc(doomed->keys, room * doomed->key_size);
+        if (!keys)
+            return -ENOMEM;
+        doomed->keys = keys;
+        doomed->room = room;
+    }
+    memcpy(doomed->keys + doomed->n++ * doomed->key_size, key, doomed->key_size);
+    return 0;
+}
+
+int map_drop_step(const struct bpf_map *map, uint32_t step, struct error *error)
+{
+    struct doomed doomed = {.step = step, .key_size = bpf_map__key_size(map)};
+    uint32_t n;
+    int r, fd = bpf_map__fd(map);
+
+    r = map_each(map, collect_step, &doomed, error);
+    n = doomed.n;
+    if (!r && n && bpf_map_delete_batch(fd, doomed.keys, &n, NULL) < 0) {
+        for (size_t i = 0; i < doomed.n; i++)
+            (void)bpf_map_delete_elem(fd, doomed.keys + i * doomed.key_size);
+    }
+    free(doomed.keys);
+    return r;
+}
+
+/* All but the read-only data, which belongs to the programs of one process. */
+static const char *pin_name(const struct bpf_map *map)
+{
+    const char *name = bpf_map__name(map);
+
+    if (!strcmp(name, ".data.levels"))
+        return "levels";
+    return strchr(name, '.') ? NULL : name;
+}
+
+static int pin_path(char path[PATH_MAX], const char *folder, const char *name, struct error *error)
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
+        return error_set(error, -ENAMETOOLONG, "the path '%s/%s' is too long", folder, name);
+    return 0;
+}
+
+static bool fits(const struct bpf_map *map, int fd)
+{
+    struct bpf_map_info info = {0};
+    uint32_t size = sizeof(info);
+
+    return bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && info.type == bpf_map__type(map) &&
+           info.key_size == bpf_map__key_size(map) && info.value_size == bpf_map__value_size(map);
+}
+
+int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
+{
+    struct bpf_map *map;
+    char path[PATH_MAX];
+
+    bpf_object__for_each_map(map, skel->obj)
+    {
+        const char *name = pin_name(map);
+        _close_ int fd = -1;
+        int r;
+
+        if (!name)
+            continue;
+        r = pin_path(path, folder, name, error);
+        if (r < 0)
+            return r;
+        fd = bpf_obj_get(path);
+        if (fd == -EPERM || fd == -EACCES)
+            return error_errno(error, fd, "cannot open the pinned map '%s'", path);
+        if (fd < 0 || !fits(map, fd))
+            return maps_unpin(folder, error);
+        r = bpf_map__reuse_fd(map, fd);
+        if (r < 0)
+            return error_errno(error, r, "cannot take over the pinned map '%s'", path);
+    }
+    return 1;
+}
+
+int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error)
+{
+    struct bpf_map *map;
+    char path[PATH_MAX];
+    int r;
+
+    bpf_object__for_each_map(map, skel->obj)
+    {
+        const char *name = pin_name(map);
+
+        if (!name)
+            continue;
+        r = pin_path(path, folder, name, error);
+        if (r < 0)
+            return r;
+        r = bpf_obj_pin(bpf_map__fd(map), path);
+        if (r < 0)
+            return error_errno(error, r, "cannot pin '%s'", path);
+    }
+    return 0;
+}
+
+int maps_unpin(const char *folder, struct error *error)
+{
+    _closedir_ DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    if (!dir)
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", folder);
+    while ((entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        if (unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)
+            return error_errno(error, -errno, "cannot remove '%s/%s'", folder, entry->d_name);
+    }
+    if (rmdir(folder) < 0 && errno != ENOENT)
+        return error_errno(error, -errno, "cannot remove '%s'", folder);
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The probe of a build without BPF: there is never one, and it says so. */
+#include "collector/probe.h"
+
+int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
+{
+    (void)ret;
+    (void)options;
+    return error_set(error, -ENOTSUP, "jobio was built without its kernel side (--disable-bpf)");
+}
+
+void probe_destroy(struct probe *probe)
+{
+    (void)probe;
+}
+
+int probe_unpin(const char *pin_dir, struct error *error)
+{
+    (void)pin_dir;
+    (void)error;
+    return 0;
+}
+
+bool probe_is_adopted(const struct probe *probe)
+{
+    (void)probe;
+    return false;
+}
+
+int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
+              uint32_t *ret, struct error *error)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)level;
+    (void)cgroup_version;
+    (void)ret;
+    return error_set(error, -ENOTSUP, "jobio was built without its kernel side");
+}
+
+int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    (void)error;
+    return 0;
+}
+
+int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    (void)shards;
+    return -ENOTSUP;
+}
+
+int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
+{
+    (void)probe;
+    (void)error;
+    *ret = NULL;
+    *n = 0;
+    return 0;
+}
+
+int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
+               struct error *error)
+{
+    (void)probe;
+    (void)step;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+int probe_fd(const struct probe *probe)
+{
+    (void)probe;
+    return -1;
+}
+
+int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    (void)probe;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    (void)probe;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
+{
+    (void)probe;
+    *ret = NULL;
+    *n = 0;
+    return 0;
+}
+
+uint64_t probe_unsupported(const struct probe *probe)
+{
+    (void)probe;
+    return (1ull << IO_OP_COUNT) - 1;
+}

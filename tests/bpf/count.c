@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A small user of the probe, for the tests: counts one command and prints what the probe says, as
+ * JSON. The command is told its cgroup in $CGROUP and goes there itself when it is ready.
+ *
+ *   count [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-1] [-k] -- COMMAND...
+ * -g: the cgroup's folder (made if missing), -1: of the freezer hierarchy, -k: leave the step and
+ * the pins when done.
+ */
+#include "config.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/probe.h"
+#include "common/cleanup.h"
+
+struct options {
+    struct probe_options probe;
+    const char *cgroup;
+    int version;
+    bool keep;
+    char **command;
+};
+
+static struct json_object *json_buckets(const uint64_t *buckets)
+{
+    struct json_object *array = json_object_new_array();
+    int n = IO_BUCKETS;
+
+    while (n && !buckets[n - 1])
+        n--;
+    for (int i = 0; i < n; i++)
+        json_object_array_add(array, json_object_new_uint64(buckets[i]));
+    return array;
+}
+
+static struct json_object *json_counter(const struct io_counter *counter)
+{
+    struct json_object *op = json_object_new_object(), *errnos = json_object_new_object();
+
+    json_object_object_add(op, "requests", json_object_new_uint64(counter->requests));
+    json_object_object_add(op, "bytes", json_object_new_uint64(counter->bytes));
+    json_object_object_add(op, "errors", json_object_new_uint64(counter->errors));
+    for (size_t i = 0; i < counter->n_errnos; i++)
+        json_object_object_add(errnos, strerrorname_np(counter->errnos[i].code),
+                               json_object_new_uint64(counter->errnos[i].count));
+    json_object_object_add(op, "errno", errnos);
+    json_object_object_add(op, "time_ns", json_object_new_uint64(counter->time_ns));
+    json_object_object_add(op, "max_ns", json_object_new_uint64(counter->max_ns));
+    json_object_object_add(op, "size_log2", json_buckets(counter->size_log2));
+    json_object_object_add(op, "latency_log2", json_buckets(counter->latency_log2));
+    return op;
+}
+
+static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io, void *arg)
+{
+    struct json_object *mounts = arg, *ops = json_object_new_object();
+    char name[32];
+
+    (void)step;
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (io->ops[op])
+            json_object_object_add(ops, io_op_name(op), json_counter(io->ops[op]));
+    snprintf(name, sizeof(name), "%u:%u", dev >> 20, dev & 0xfffff);
+    json_object_object_add(mounts, name, ops);
+    return 0;
+}
+
+static int add_fstype(const struct probe_mount *mount, void *arg)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "%u:%u", mount->dev >> 20, mount->dev & 0xfffff);
+    json_object_object_add(arg, name, json_object_new_string(mount->fstype));
+    return 0;
+}
+
+static void add_steps(struct probe *probe, struct json_object *document, struct error *error)
+{
+    _free_ struct probe_step *steps = NULL;
+    size_t n = 0;
+
+    if (probe_steps(probe, &steps, &n, error) < 0 || n != 1)
+        return;
+    json_object_object_add(document, "events", json_object_new_uint64(steps[0].events));
+    json_object_object_add(document, "longest_wait_ns",
+                           json_object_new_uint64(steps[0].longest_wait_ns));
+    json_object_object_add(document, "lost", json_object_new_uint64(steps[0].lost.requests));
+    json_object_object_add(document, "lost_bytes", json_object_new_uint64(steps[0].lost.bytes));
+    json_object_object_add(document, "lost_latencies",
+                           json_object_new_uint64(steps[0].lost.latencies));
+    json_object_object_add(document, "lost_ends", json_object_new_uint64(steps[0].lost.ends));
+    json_object_object_add(document, "lost_errnos", json_object_new_uint64(steps[0].lost.errnos));
+    json_object_object_add(document, "lost_mounts", json_object_new_uint64(steps[0].lost.mounts));
+}
+
+static void add_hooks(struct probe *probe, struct json_object *document)
+{
+    const struct probe_hook *hooks;
+    struct json_object *missing = json_object_new_object();
+    uint64_t missed = 0;
+    size_t n;
+
+    if (probe_hooks(probe, &hooks, &n) < 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        missed += hooks[i].missed;
+        if (hooks[i].backend == PROBE_NONE)
+            json_object_object_add(missing, hooks[i].function,
+                                   json_object_new_string(hooks[i].why));
+    }
+    json_object_object_add(document, "not_attached", missing);
+    json_object_object_add(document, "missed", json_object_new_uint64(missed));
+}
+
+static int print_account(struct probe *probe, uint32_t step, struct error *error)
+{
+    struct json_object *document = json_object_new_object(), *mounts = json_object_new_object(),
+                       *fstypes = json_object_new_object();
+    int r = probe_read(probe, step, add_mount, mounts, error);
+
+    if (r == 0)
+        r = probe_sightings(probe, add_fstype, fstypes, error);
+    json_object_object_add(document, "adopted", json_object_new_boolean(probe_is_adopted(probe)));
+    json_object_object_add(document, "mounts", mounts);
+    json_object_object_add(document, "fstypes", fstypes);
+    add_steps(probe, document, error);
+    add_hooks(probe, document);
+    puts(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PRETTY));
+    json_object_put(document);
+    return r;
+}
+
+/* The depth of a cgroup below its hierarchy's root, which is the first folder with another device
+ * above it. */
+static unsigned level_of(const char *cgroup)
+{
+    char path[PATH_MAX];
+    struct stat own, above;
+    unsigned level = 0;
+
+    snprintf(path, sizeof(path), "%s", cgroup);
+    if (stat(path, &own) < 0)
+        return 0;
+    for (;; level++) {
+        char *slash = strrchr(path, '/');
+
+        if (!slash || slash == path)
+            return level;
+        *slash = '\0';
+        if (stat(path, &above) < 0 || above.st_dev != own.st_dev)
+            return level;
+    }
+}
+
+static int run(const struct options *options)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        setenv("CGROUP", options->cgroup, 1);
+        execvp(options->command[0], options->command);
+        perror(options->command[0]);
+        _exit(127);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) < 0)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int count(const struct options *options, struct error *error)
+{
+    struct probe *probe;
+    struct stat st;
+    uint32_t step;
+    int r, status = 0;
+
+    if (mkdir(options->cgroup, 0755) < 0 && errno != EEXIST)
+        return error_errno(error, -errno, "cannot make '%s'", options->cgroup);
+    if (stat(options->cgroup, &st) < 0)
+        return error_errno(error, -errno, "cannot look at '%s'", options->cgroup);
+    r = probe_create(&probe, &options->probe, error);
+    if (r < 0)
+        return r;
+    r = probe_add(probe, st.st_ino, level_of(options->cgroup), options->version, &step, error);
+    if (r == 0 && options->command)
+        status = run(options);
+    if (r == 0)
+        r = print_account(probe, step, error);
+    if (r == 0 && !options->keep)
+        r = probe_drop(probe, st.st_ino, options->version, error);
+    probe_destroy(probe);
+    if (!options->keep && options->probe.pin_dir)
+        (void)probe_unpin(options->probe.pin_dir, NULL);
+    return r < 0 ? r : status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.cgroup = "/sys/fs/cgroup/jobio-test", .version = 2};
+    struct error error = {""};
+    int option, r;
+
+    while ((option = getopt(argc, argv, "p:s:g:1k")) != -1) {
+        switch (option) {
+        case 'p':
+            options.probe.pin_dir = optarg;
+            break;
+        case 's':
+            options.probe.max_steps = atoi(optarg);
+            break;
+        case 'g':
+            options.cgroup = optarg;
+            break;
+        case '1':
+            options.version = 1;
+            break;
+        case 'k':
+            options.keep = true;
+            break;
+        default:
+            return 2;
+        }
+    }
+    if (optind < argc)
+        options.command = argv + optind;
+    r = count(&options, &error);
+    if (r < 0)
+        fprintf(stderr, "count: %s\n", error.text);
+    return r < 0 ? 1 : r;
+}
