@@ -2,7 +2,8 @@
 # A one-node Slurm with three mounts and everything of jobio, inside the guest. Nothing here stands in
 # for a real part. Sourced by the suites (setup_file calls cluster_start) and by the demo.
 #
-# cluster_start [v1]  BUILD's parts are installed from $CLUSTER_INSTALL (a `make install` tree)
+# cluster_start [v1]: everything, up to the idle node; Slurm with cgroup/v2 or cgroup/v1.
+# $CLUSTER_OUT: a folder with "install", a `make install` tree of jobio, and the program "work".
 # Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
 # User of the jobs: alice; bob is another one.
 
@@ -64,11 +65,11 @@ cluster_nfs() {
     echo 10 > /proc/fs/nfsd/nfsv4leasetime
     echo 10 > /proc/fs/nfsd/nfsv4gracetime
     exportfs -o rw,fsid=0,insecure,no_subtree_check,no_root_squash 127.0.0.1:/srv/nfs
-    rpc.mountd --no-udp -N 3
+    unit mountd rpc.mountd -F -N 3
     rpc.nfsd -N 3 -V 4.2 4
     echo Y > /proc/fs/nfsd/v4_end_grace
     mkdir -p /nfs
-    mount -t nfs4 -o vers=4.2,"${1-}" 127.0.0.1:/ /nfs
+    mount -t nfs4 -o vers=4.2 127.0.0.1:/ /nfs
 }
 
 cluster_mounts() {
@@ -169,10 +170,52 @@ job_wait() {
     wait_for "${2:-60}" job_has_ended "$1"
 }
 
+# The installed tree becomes part of this machine; then what a site would do by hand.
+cluster_install() {
+    cp -a "$CLUSTER_OUT/install/." /
+    install "$CLUSTER_OUT/work" /usr/local/bin/work
+    mkdir -p /etc/slurm/plugstack.conf.d /etc/jobio
+    echo 'optional /usr/local/lib/slurm/jobio.so' > /etc/slurm/plugstack.conf.d/jobio.conf
+    if [ -e /usr/local/share/jobio/jobcomp.lua ]; then
+        cp /usr/local/share/jobio/jobcomp.lua /etc/slurm/jobcomp.lua
+    fi
+    getent group jobio > /dev/null || groupadd --system jobio
+    cluster_config > /etc/jobio/jobio.conf
+    systemctl daemon-reload
+}
+
+cluster_config() {
+    cat << END
+cluster = test
+interval = 1s
+
+[push]
+url = http://127.0.0.1:9091
+END
+}
+
+cluster_gateway() {
+    unit pushgateway prometheus-pushgateway --web.listen-address=127.0.0.1:9091
+    wait_for 20 curl -sf http://127.0.0.1:9091/-/ready
+}
+
+cluster_jobiod() {
+    systemctl start jobiod
+}
+
 cluster_start() {
     mkdir -p $cluster_dir
+    cluster_install
     cluster_network
     cluster_users
     cluster_mounts
+    cluster_gateway
+    [ ! -e /usr/local/sbin/jobiod ] || cluster_jobiod
     cluster_slurm "${1:-v2}"
+}
+
+# What a failed test shows of the daemons.
+cluster_logs() {
+    tail -n 20 $cluster_dir/*.log
+    journalctl -b -u jobiod --no-pager -o cat | tail -n 30
 }
