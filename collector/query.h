@@ -24,8 +24,8 @@ typedef void (*query_done_f)(int result, const struct error *error, void *arg);
 /* path: the store's; it is opened at the first question and again after a failure, so it need not
  * be there yet. limit_ms: time for one question, 0: the default (5 s). */
 int query_create(struct query **ret, const char *path, unsigned limit_ms, struct error *error);
-/* Interrupts what runs, calls the query_done_f of what still waits with -ECANCELED. NULL is fine.
- */
+/* Before the writer, whose close then tidies up. Interrupts what runs and dispatches every outcome,
+ * -ECANCELED for what still waited. NULL is fine. */
 void query_destroy(struct query *query);
 
 /* -EBUSY: QUERY_MAX questions wait already; nothing is taken over. */

@@ -21,7 +21,7 @@ struct store {
     bool final;                                /* the level of synchronous that is set: FULL */
     int failed;                                /* what broke the open transaction; 0: nothing */
     uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */
-    bool canceled;                             /* written by another thread: store_cancel */
+    const bool *canceled;                      /* set by another thread; may be NULL */
     uint64_t mounts_at; /* where the sweep of unused mounts is; UINT64_MAX: it rests */
 };
 
@@ -90,8 +90,9 @@ int store_savepoint(struct store *store, struct error *error);
 int store_release(struct store *store, struct error *error);
 void store_undo(struct store *store);
 
-/* From another thread: what runs, and everything after it, fails with -ECANCELED. */
-void store_cancel(struct store *store);
+/* Calls fail with -ECANCELED once *canceled is true, which another thread may set (atomically) at
+ * any time. */
+void store_cancel_on(struct store *store, const bool *canceled);
 
 /* Refuse a file system (statfs f_type) on which WAL is not safe: -EOPNOTSUPP. */
 int store_check_fs(const char *path, unsigned long magic, struct error *error);

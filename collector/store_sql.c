@@ -26,6 +26,11 @@ static int system_errno(const struct store *store)
     }
 }
 
+static bool is_canceled(const struct store *store)
+{
+    return store->canceled && __atomic_load_n(store->canceled, __ATOMIC_RELAXED);
+}
+
 static int sql_errno(const struct store *store, int rc)
 {
     switch (rc & 0xff) {
@@ -45,7 +50,7 @@ static int sql_errno(const struct store *store, int rc)
     case SQLITE_NOMEM:
         return -ENOMEM;
     case SQLITE_INTERRUPT:
-        return store->canceled ? -ECANCELED : -ETIMEDOUT;
+        return is_canceled(store) ? -ECANCELED : -ETIMEDOUT;
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
     case SQLITE_RANGE:
@@ -72,6 +77,8 @@ int store_error(const struct store *store, struct error *error, int rc, const ch
 
     if (code == -ETIMEDOUT)
         reason = "it took too long";
+    else if (code == -ECANCELED)
+        reason = "it was canceled";
     return error_set(error, code, "store \"%s\": %.60s: %s (%d)", store->path, what, reason, rc);
 }
 
@@ -192,8 +199,7 @@ static int is_over(void *arg)
 {
     const struct store *store = arg;
 
-    return __atomic_load_n(&store->canceled, __ATOMIC_RELAXED) ||
-           (store->limit_ns && monotonic_ns() > store->limit_ns);
+    return is_canceled(store) || (store->limit_ns && monotonic_ns() > store->limit_ns);
 }
 
 /* Every 1,000 virtual machine steps: some 20 us, and the look at the clock costs 30 ns. */
@@ -208,7 +214,8 @@ void store_limit(struct store *store, unsigned ms)
     watch(store);
 }
 
-void store_cancel(struct store *store)
+void store_cancel_on(struct store *store, const bool *canceled)
 {
-    __atomic_store_n(&store->canceled, true, __ATOMIC_RELAXED);
+    store->canceled = canceled;
+    watch(store);
 }

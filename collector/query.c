@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store_private.h"
+#include "collector/worker.h"
+
+#define DEFAULT_LIMIT_MS 5000
+
+struct query {
+    struct worker *worker;
+    char *path;
+    unsigned limit_ms;
+    struct store *reader; /* the thread's; NULL: not open */
+    bool canceled;        /* atomic */
+};
+
+static int reader_open(struct query *query, struct error *error)
+{
+    int r = query->reader ? 0 : store_open_reader(&query->reader, query->path, error);
+
+    if (r == 0)
+        store_cancel_on(query->reader, &query->canceled);
+    return r;
+}
+
+static int question(struct query *query, struct worker_task *task, struct error *error)
+{
+    uint64_t spent_ms = (worker_now_ns() - task->queued_ns) / 1000000u;
+    int r;
+
+    if (__atomic_load_n(&query->canceled, __ATOMIC_RELAXED))
+        return error_errno(error, -ECANCELED, "store \"%s\"", query->path);
+    if (spent_ms >= query->limit_ms)
+        return error_set(error, -ETIMEDOUT, "store \"%s\": it took too long", query->path);
+    r = reader_open(query, error);
+    if (r < 0)
+        return r;
+    store_limit(query->reader, query->limit_ms - (unsigned)spent_ms);
+    return task->run(query->reader, task->arg, error);
+}
+
+static void query_execute(struct worker_task *tasks, size_t n, void *owner)
+{
+    struct query *query = owner;
+
+    (void)n; /* one at a time */
+    tasks->result = question(query, tasks, &tasks->error);
+    /* The file may be another one by now. */
+    if (tasks->result < 0 && tasks->result != -ETIMEDOUT) {
+        store_close(query->reader);
+        query->reader = NULL;
+    }
+}
+
+int query_create(struct query **ret, const char *path, unsigned limit_ms, struct error *error)
+{
+    struct query *query = calloc(1, sizeof(*query));
+    int r = -ENOMEM;
+
+    if (!query)
+        return error_errno(error, -ENOMEM, "query");
+    query->limit_ms = limit_ms ? limit_ms : DEFAULT_LIMIT_MS;
+    query->path = strdup(path);
+    if (query->path)
+        r = worker_create(&query->worker,
+                          &(struct worker_options){.name = "jobiod-query",
+                                                   .capacity = QUERY_MAX,
+                                                   .batch = 1,
+                                                   .execute = query_execute,
+                                                   .owner = query},
+                          error);
+    else
+        error_errno(error, r, "query");
+    if (r < 0) {
+        free(query->path);
+        free(query);
+        return r;
+    }
+    *ret = query;
+    return 0;
+}
+
+void query_destroy(struct query *query)
+{
+    if (!query)
+        return;
+    __atomic_store_n(&query->canceled, true, __ATOMIC_RELAXED);
+    worker_destroy(query->worker);
+    store_close(query->reader);
+    free(query->path);
+    free(query);
+}
+
+int query_submit(struct query *query, query_run_f run, query_done_f done, void *arg)
+{
+    int r =
+        worker_submit(query->worker, &(struct worker_task){.run = run, .done = done, .arg = arg});
+
+    return r == -EAGAIN ? -EBUSY : r;
+}
+
+int query_fd(const struct query *query)
+{
+    return worker_fd(query->worker);
+}
+
+size_t query_dispatch(struct query *query)
+{
+    return worker_dispatch(query->worker);
+}

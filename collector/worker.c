@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* pthread_setname_np */
+#include "collector/worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+struct task_list {
+    struct worker_task *head, **tail;
+};
+
+struct worker {
+    struct worker_options options;
+    pthread_t thread;
+    int fd;
+    pthread_mutex_t mutex; /* for all below */
+    pthread_cond_t wanted; /* a task, or the end */
+    pthread_cond_t made;   /* an outcome */
+    struct task_list queue, outcomes;
+    size_t waiting, undispatched; /* not yet carried out; carried out */
+    uint64_t submitted, done, failed, refused;
+    bool stop;
+};
+
+static void list_init(struct task_list *list)
+{
+    list->head = NULL;
+    list->tail = &list->head;
+}
+
+static void list_append(struct task_list *list, struct worker_task *first, struct worker_task *last)
+{
+    *list->tail = first;
+    list->tail = &last->next;
+}
+
+/* Cut the first n off. */
+static struct worker_task *list_take(struct task_list *list, size_t max, size_t *n)
+{
+    struct worker_task *head = list->head, **end = &list->head;
+
+    for (*n = 0; *n < max && *end; (*n)++)
+        end = &(*end)->next;
+    list->head = *end;
+    *end = NULL;
+    if (!list->head)
+        list->tail = &list->head;
+    return *n ? head : NULL;
+}
+
+uint64_t worker_now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct timespec after_ms(unsigned ms)
+{
+    uint64_t at = worker_now_ns() + ms * 1000000ull;
+
+    return (struct timespec){.tv_sec = (time_t)(at / 1000000000u),
+                             .tv_nsec = (long)(at % 1000000000u)};
+}
+
+/* With the mutex held: false when it is time to end. */
+static bool worker_wait(struct worker *worker)
+{
+    const struct worker_options *o = &worker->options;
+    struct timespec at = after_ms(o->idle_ms);
+
+    while (!worker->queue.head && !worker->stop) {
+        if (!o->idle) {
+            (void)pthread_cond_wait(&worker->wanted, &worker->mutex);
+        } else if (pthread_cond_timedwait(&worker->wanted, &worker->mutex, &at) == ETIMEDOUT &&
+                   !worker->queue.head && !worker->stop) {
+            (void)pthread_mutex_unlock(&worker->mutex);
+            at = after_ms(o->idle(o->owner));
+            (void)pthread_mutex_lock(&worker->mutex);
+        }
+    }
+    return worker->queue.head != NULL;
+}
+
+static void worker_finish(struct worker *worker, struct worker_task *tasks, size_t n)
+{
+    const uint64_t one = 1;
+    struct worker_task *last = tasks;
+
+    for (struct worker_task *task = tasks; task; task = task->next) {
+        last = task;
+        worker->done++;
+        worker->failed += task->result < 0;
+    }
+    worker->waiting -= n;
+    worker->undispatched += n;
+    list_append(&worker->outcomes, tasks, last);
+    (void)pthread_cond_broadcast(&worker->made);
+    /* Cannot fail but at 2^64 - 1 outcomes. */
+    (void)!write(worker->fd, &one, sizeof(one));
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *worker = arg;
+
+    (void)pthread_mutex_lock(&worker->mutex);
+    while (worker_wait(worker)) {
+        size_t n;
+        struct worker_task *tasks = list_take(&worker->queue, worker->options.batch, &n);
+
+        (void)pthread_mutex_unlock(&worker->mutex);
+        worker->options.execute(tasks, n, worker->options.owner);
+        (void)pthread_mutex_lock(&worker->mutex);
+        worker_finish(worker, tasks, n);
+    }
+    (void)pthread_mutex_unlock(&worker->mutex);
+    return NULL;
+}
+
+/* Signals are the main loop's. */
+static int thread_start(struct worker *worker)
+{
+    sigset_t all, before;
+    int r;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    r = pthread_create(&worker->thread, NULL, worker_main, worker);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r == 0)
+        (void)pthread_setname_np(worker->thread, worker->options.name);
+    return -r;
+}
+
+static void worker_free(struct worker *worker)
+{
+    if (worker->fd >= 0)
+        (void)close(worker->fd);
+    (void)pthread_cond_destroy(&worker->made);
+    (void)pthread_cond_destroy(&worker->wanted);
+    (void)pthread_mutex_destroy(&worker->mutex);
+    free(worker);
+}
+
+int worker_create(struct worker **ret, const struct worker_options *options, struct error *error)
+{
+    struct worker *worker = calloc(1, sizeof(*worker));
+    pthread_condattr_t monotonic;
+    int r = 0;
+
+    if (!worker)
+        return error_errno(error, -ENOMEM, "thread \"%s\"", options->name);
+    worker->options = *options;
+    list_init(&worker->queue);
+    list_init(&worker->outcomes);
+    (void)pthread_mutex_init(&worker->mutex, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&worker->wanted, &monotonic);
+    (void)pthread_cond_init(&worker->made, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    worker->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    r = worker->fd < 0 ? -errno : thread_start(worker);
+    if (r < 0) {
+        worker_free(worker);
+        return error_errno(error, r, "thread \"%s\"", options->name);
+    }
+    *ret = worker;
+    return 0;
+}
+
+void worker_destroy(struct worker *worker)
+{
+    if (!worker)
+        return;
+    (void)pthread_mutex_lock(&worker->mutex);
+    worker->stop = true;
+    (void)pthread_cond_signal(&worker->wanted);
+    (void)pthread_mutex_unlock(&worker->mutex);
+    (void)pthread_join(worker->thread, NULL);
+    (void)worker_dispatch(worker);
+    worker_free(worker);
+}
+
+int worker_submit(struct worker *worker, const struct worker_task *task)
+{
+    struct worker_task *copy = malloc(sizeof(*copy));
+    bool full;
+
+    if (!copy)
+        return -ENOMEM;
+    *copy = *task;
+    copy->next = NULL;
+    copy->result = 0;
+    copy->error.text[0] = '\0';
+    copy->queued_ns = worker_now_ns();
+    (void)pthread_mutex_lock(&worker->mutex);
+    full = worker->stop || worker->waiting + worker->undispatched >= worker->options.capacity;
+    if (full) {
+        worker->refused++;
+    } else {
+        list_append(&worker->queue, copy, copy);
+        worker->waiting++;
+        worker->submitted++;
+        (void)pthread_cond_signal(&worker->wanted);
+    }
+    (void)pthread_mutex_unlock(&worker->mutex);
+    if (full)
+        free(copy);
+    return full ? -EAGAIN : 0;
+}
+
+int worker_fd(const struct worker *worker)
+{
+    return worker->fd;
+}
+
+size_t worker_dispatch(struct worker *worker)
+{
+    struct worker_task *tasks;
+    uint64_t count;
+    size_t n;
+
+    (void)pthread_mutex_lock(&worker->mutex);
+    (void)!read(worker->fd, &count, sizeof(count)); /* EAGAIN: nothing new */
+    tasks = list_take(&worker->outcomes, SIZE_MAX, &n);
+    worker->undispatched -= n;
+    (void)pthread_mutex_unlock(&worker->mutex);
+    while (tasks) {
+        struct worker_task *task = tasks;
+
+        tasks = task->next;
+        if (task->done)
+            task->done(task->result, &task->error, task->arg);
+        free(task);
+    }
+    return n;
+}
+
+int worker_flush(struct worker *worker, unsigned timeout_ms)
+{
+    struct timespec at = after_ms(timeout_ms);
+    uint64_t goal;
+    int r = 0;
+
+    (void)pthread_mutex_lock(&worker->mutex);
+    goal = worker->submitted;
+    while (worker->done < goal && r == 0)
+        r = pthread_cond_timedwait(&worker->made, &worker->mutex, &at);
+    r = worker->done < goal ? -ETIMEDOUT : 0;
+    (void)pthread_mutex_unlock(&worker->mutex);
+    (void)worker_dispatch(worker);
+    return r;
+}
+
+void worker_stats(struct worker *worker, struct worker_stats *ret)
+{
+    (void)pthread_mutex_lock(&worker->mutex);
+    *ret = (struct worker_stats){.waiting = worker->waiting,
+                                 .capacity = worker->options.capacity,
+                                 .done = worker->done,
+                                 .failed = worker->failed,
+                                 .refused = worker->refused};
+    (void)pthread_mutex_unlock(&worker->mutex);
+}
