@@ -81,8 +81,7 @@ static void target_failed(struct target *target, enum target_state state, uint64
                           const char *why)
 {
     struct deliver *deliver = target->deliver;
-    bool news = target->state != state ||
-                (state == TARGET_REJECTED && strcmp(target->last_error, why) != 0);
+    bool news = target->state != state;
     uint64_t now = deliver_boot_ns(), wait;
 
     for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job))
