@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* strerrorname_np */
+#include "config.h"
+
 #include "common/account.h"
 
 #include <errno.h>

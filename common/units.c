@@ -61,6 +61,32 @@ char *units_count(uint64_t count, char buf[UNITS_SIZE])
     return buf;
 }
 
+char *units_bytes_short(uint64_t bytes, char buf[UNITS_SIZE])
+{
+    static const char *const suffixes[] = {"B", "K", "M", "G", "T", "P", "E"};
+    size_t i = 0;
+
+    if (!bytes)
+        return strcpy(buf, "0");
+    while (!scaled(bytes, UINT64_C(1) << (10 * i), 100, 1024, suffixes[i], buf))
+        i++;
+    return buf;
+}
+
+char *units_count_short(uint64_t count, char buf[UNITS_SIZE])
+{
+    static const char *const suffixes[] = {"k", "M", "G", "T", "P", "E"};
+    uint64_t unit = 1000;
+
+    if (count < 10000) {
+        snprintf(buf, UNITS_SIZE, "%u", (unsigned)count);
+        return buf;
+    }
+    for (size_t i = 0; !scaled(count, unit, 10, 1000, suffixes[i], buf); i++)
+        unit *= 1000;
+    return buf;
+}
+
 char *units_elapsed(uint64_t ns, char buf[UNITS_SIZE])
 {
     uint64_t s = ns / NS_PER_S;

@@ -14,6 +14,10 @@
 char *units_bytes(uint64_t bytes, char buf[UNITS_SIZE]);
 /* "1.2 GiB/s". */
 char *units_rate(uint64_t bytes_per_s, char buf[UNITS_SIZE]);
+/* For narrow columns, at most 5: "0", "999B", "98.6G", "310G"; powers of 1024 as everywhere. */
+char *units_bytes_short(uint64_t bytes, char buf[UNITS_SIZE]);
+/* For narrow columns, at most 4: "0", "9999", "12k", "8.4M". */
+char *units_count_short(uint64_t count, char buf[UNITS_SIZE]);
 /* "0", "9999", "12.3 k", "8.4 M". */
 char *units_count(uint64_t count, char buf[UNITS_SIZE]);
 /* A time span as Slurm prints it: "00:00:07", "1-02:03:04". */

@@ -28,7 +28,8 @@ struct io_counter *sample_calls(struct io_mount *m, enum io_op op, uint64_t requ
         c->max_ns = time_ns / 10;
     if (io_op_is_data(op))
         c->size_log2[io_size_bucket(each)] += requests;
-    c->latency_log2[io_latency_bucket(time_ns / requests)] += requests;
+    if (op != IO_CREATE) /* part of open: requests only */
+        c->latency_log2[io_latency_bucket(time_ns / requests)] += requests;
     return c;
 }
 

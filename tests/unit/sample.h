@@ -9,11 +9,11 @@
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 #define _job_ CLEANUP(job_account_destroyp) struct job_account
 
-#define KIB(n) (UINT64_C(n) << 10)
-#define MIB(n) (UINT64_C(n) << 20)
-#define GIB(n) (UINT64_C(n) << 30)
-#define TIB(n) (UINT64_C(n) << 40)
-#define SECONDS(n) (UINT64_C(n) * 1000000000)
+#define KIB(n) ((uint64_t)(n) << 10)
+#define MIB(n) ((uint64_t)(n) << 20)
+#define GIB(n) ((uint64_t)(n) << 30)
+#define TIB(n) ((uint64_t)(n) << 40)
+#define SECONDS(n) ((uint64_t)(n)*1000000000)
 
 /* A mount that is labelled and has no number yet. */
 struct io_mount *sample_mount(struct io_mounts *mounts, const char *mount, const char *fstype,

@@ -87,6 +87,23 @@ static void test_elapsed_and_time(void **state)
     check_numbers(spans, ARRAY_SIZE(spans), units_time);
 }
 
+static void test_short_columns(void **state)
+{
+    static const struct number bytes[] = {
+        {0, "0"},          {1, "1B"},          {1023, "1023B"},       {1024, "1.0K"},
+        {10189, "10.0K"},  {102348, "99.9K"},  {102349, "100K"},      {1047552, "1023K"},
+        {1048064, "1.0M"}, {1048063, "1023K"}, {UINT64_MAX, "16.0E"},
+    };
+    static const struct number counts[] = {
+        {0, "0"},         {9999, "9999"},   {10000, "10k"},    {999499, "999k"},
+        {999500, "1.0M"}, {9950000, "10M"}, {8400000, "8.4M"}, {UINT64_MAX, "18E"},
+    };
+
+    (void)state;
+    check_numbers(bytes, ARRAY_SIZE(bytes), units_bytes_short);
+    check_numbers(counts, ARRAY_SIZE(counts), units_count_short);
+}
+
 static void test_seconds(void **state)
 {
     static const struct number cases[] = {
@@ -380,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_count),
         cmocka_unit_test(test_elapsed_and_time),
+        cmocka_unit_test(test_short_columns),
         cmocka_unit_test(test_seconds),
         cmocka_unit_test(test_percent),
         cmocka_unit_test(test_parse_bytes),

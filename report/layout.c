@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "report/layout.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+
+/* The code point at `p`, which is UTF-8, and the columns that it takes. */
+static size_t character(const char *p, size_t *columns)
+{
+    unsigned char lead = (unsigned char)*p;
+    size_t n = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    uint32_t c = n == 1 ? lead : lead & (0x7fu >> n);
+
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | ((unsigned char)p[i] & 0x3fu);
+    *columns = c >= 0x1100 ? 2 : c >= 0x300 && c < 0x370 ? 0 : 1;
+    return n;
+}
+
+size_t layout_width(const char *text)
+{
+    size_t sum = 0, columns;
+
+    for (const char *p = text; *p; sum += columns)
+        p += character(p, &columns);
+    return sum;
+}
+
+/* How many bytes of `text` fit into the columns. */
+static size_t head_bytes(const char *text, size_t columns)
+{
+    const char *p = text;
+
+    while (*p) {
+        size_t c, n = character(p, &c);
+
+        if (c > columns)
+            break;
+        columns -= c;
+        p += n;
+    }
+    return (size_t)(p - text);
+}
+
+/* The same for the end of the text. */
+static const char *tail(const char *text, size_t columns)
+{
+    size_t skip = layout_width(text), c;
+
+    for (; *text && skip > columns; skip -= c)
+        text += character(text, &c);
+    return text;
+}
+
+static char *shorten(const char *text, size_t columns, size_t behind)
+{
+    _free_ char *clean = units_sanitize(text);
+    size_t head;
+    char *ret;
+
+    if (!clean || layout_width(clean) <= columns)
+        return TAKE_PTR(clean);
+    head = head_bytes(clean, columns - 1 - behind);
+    if (asprintf(&ret, "%.*s~%s", (int)head, clean, tail(clean, behind)) < 0)
+        return NULL;
+    return ret;
+}
+
+char *layout_fit(const char *text, size_t columns)
+{
+    return shorten(text, columns, columns / 2);
+}
+
+char *layout_cut(const char *text, size_t columns)
+{
+    return shorten(text, columns, 0);
+}
+
+static void spaces(FILE *out, size_t n)
+{
+    fprintf(out, "%*s", (int)n, "");
+}
+
+void layout_left(FILE *out, const char *text, size_t columns)
+{
+    size_t width = layout_width(text);
+
+    fputs(text, out);
+    spaces(out, width < columns ? columns - width : 0);
+}
+
+void layout_right(FILE *out, const char *text, size_t columns)
+{
+    size_t width = layout_width(text);
+
+    spaces(out, width < columns ? columns - width : 0);
+    fputs(text, out);
+}
+
+/* The bytes of the line that begins at `text`: up to the last space that fits. */
+static size_t line_bytes(const char *text, size_t columns)
+{
+    size_t n = head_bytes(text, columns), at = n;
+
+    if (!text[n])
+        return n;
+    while (at && text[at] != ' ')
+        at--;
+    return at ? at : n;
+}
+
+void layout_wrap(FILE *out, const char *text, size_t columns, size_t indent, size_t lines)
+{
+    size_t room = columns;
+
+    for (; *text && lines; lines--) {
+        size_t n = line_bytes(text, room);
+        bool last = lines == 1 && text[n];
+
+        if (last)
+            n = line_bytes(text, room - 4);
+        fprintf(out, "%.*s%s\n", (int)n, text, last ? " ..." : "");
+        text += n;
+        text += strspn(text, " ");
+        room = columns - indent;
+        if (*text && lines > 1)
+            spaces(out, indent);
+    }
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The full summary: who, the table, then each mount by operation, the steps, and what is missing.
+ */
+#include "config.h"
+
+#include "report/text_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "report/layout.h"
+
+#define FULL_STEPS 50
+#define FULL_COMPLETENESS 12
+
+static void field(FILE *out, const char *name, const char *value, const char **between)
+{
+    _free_ char *clean = value ? units_sanitize(value) : NULL;
+
+    if (!clean)
+        return;
+    fprintf(out, "%s%s %s", *between, name, clean);
+    *between = ", ";
+}
+
+/* Who the job is; names are untrusted. */
+static char *who_line(const struct job_account *job)
+{
+    const char *between = "";
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    field(out, "user", job->user, &between);
+    field(out, "account", job->account, &between);
+    field(out, "partition", job->partition, &between);
+    field(out, "cluster", job->key.cluster, &between);
+    if (job->key.restart)
+        fprintf(out, "%srestart %u", between, job->key.restart);
+    field(out, "name", job->name, &between);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static void write_who(FILE *out, const struct job_account *job)
+{
+    _free_ char *line = job->command ? NULL : who_line(job);
+
+    if (job->command)
+        fprintf(out, "exit status %d\n", job->exit_status);
+    else if (line && *line)
+        layout_wrap(out, line, TEXT_COLUMNS, 2, 4);
+}
+
+/* --- a mount by operation ----------------------------------------------------------------------
+ */
+
+static void cell(FILE *out, const char *text, size_t width)
+{
+    layout_right(out, text, width);
+}
+
+/* The time of many threads may be long: "17 min", "27.8 h", "5.1M h". */
+static void cell_time(FILE *out, uint64_t ns, size_t width)
+{
+    uint64_t minutes = ns / UINT64_C(60000000000);
+    char buf[UNITS_SIZE];
+
+    if (!ns)
+        strcpy(buf, "-");
+    else if (ns < UINT64_C(999500000000))
+        units_time(ns, buf);
+    else if (minutes < 100)
+        snprintf(buf, sizeof(buf), "%u min", (unsigned)minutes);
+    else if (minutes < 6000)
+        snprintf(buf, sizeof(buf), "%.1f h", (double)minutes / 60);
+    else
+        strcat(units_count_short(minutes / 60, buf), " h");
+    cell(out, buf, width);
+}
+
+/* A percentile: the upper bound of a bucket. */
+static void cell_percentile(FILE *out, const struct io_counter *c, double q, size_t width)
+{
+    uint64_t bound = io_quantile(c->latency_log2, q, io_latency_bound);
+
+    if (bound == UINT64_MAX)
+        cell(out, ">137 s", width); /* 2^37 ns, where the last bucket begins */
+    else
+        cell_time(out, bound, width);
+}
+
+static void op_line(FILE *out, const struct text_job *t, enum io_op op, const struct io_counter *c)
+{
+    char buf[UNITS_SIZE];
+
+    fputs("  ", out);
+    layout_left(out, io_op_name(op), 10);
+    cell(out, units_count(c->requests, buf), 8);
+    cell(out, c->bytes ? units_bytes(c->bytes, buf) : "-", 9);
+    cell(out, text_size(io_quantile(c->size_log2, 0.5, io_size_bound), buf), 5);
+    cell(out, c->errors ? units_count(c->errors, buf) : "-", 8);
+    cell_time(out, c->time_ns, 9);
+    cell(out, text_waiting_short(t, c->time_ns, buf), 5);
+    cell_percentile(out, c, 0.5, 8);
+    cell_percentile(out, c, 0.99, 8);
+    cell_time(out, c->max_ns, 8);
+    fputc('\n', out);
+}
+
+static void op_header(FILE *out)
+{
+    static const struct {
+        const char *name;
+        size_t width;
+    } names[] = {{"calls", 8}, {"bytes", 9}, {"size", 5}, {"errors", 8}, {"time", 9},
+                 {"wait", 5},  {"p50", 8},   {"p99", 8},  {"max", 8}};
+
+    layout_left(out, "", 12);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        cell(out, names[i].name, names[i].width);
+    fputc('\n', out);
+}
+
+/* "errors: open 88.0 k ENOENT; write 5 ENOSPC, 2 EINTR" */
+static char *errors_line(const struct io_account *io)
+{
+    const char *before_op = "  errors: ";
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct io_counter *c = io->ops[op];
+        const char *between = " ";
+
+        if (!c || !c->n_errnos)
+            continue;
+        fprintf(out, "%s%s", before_op, io_op_name(op));
+        before_op = "; ";
+        for (size_t i = 0; i < c->n_errnos; i++) {
+            char count[UNITS_SIZE], name[16];
+
+            fprintf(out, "%s%s %s", between, units_count(c->errnos[i].count, count),
+                    io_errno_name(c->errnos[i].code, name));
+            between = ", ";
+        }
+    }
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static char *async_line(const struct io_account *io)
+{
+    const char *between = "  asynchronous, so no wait: ";
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        char some[UNITS_SIZE], all[UNITS_SIZE];
+
+        if (!io->ops[op] || !io->ops[op]->async_requests)
+            continue;
+        fprintf(out, "%s%s of %s %s calls", between, units_count(io->ops[op]->async_requests, some),
+                units_count(io->ops[op]->requests, all), io_op_name(op));
+        between = ", ";
+    }
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static char *cache_line(const struct io_cache *cache)
+{
+    char hit[UNITS_SIZE], miss[UNITS_SIZE], share[UNITS_SIZE];
+    uint64_t all = cache->hit_bytes + cache->miss_bytes;
+    const char *between = "; filled by ";
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    if (all)
+        fprintf(out, "  page cache: %s served from it (%s), %s not",
+                units_bytes(cache->hit_bytes, hit),
+                units_percent(cache->hit_bytes, all < cache->hit_bytes ? UINT64_MAX : all, share),
+                units_bytes(cache->miss_bytes, miss));
+    else
+        between = "  page cache: filled by ";
+    for (int i = 0; i < IO_FILL_COUNT; i++) {
+        if (!cache->fill_bytes[i])
+            continue;
+        fprintf(out, "%s%s %s", between, io_fill_name(i), units_bytes(cache->fill_bytes[i], hit));
+        between = ", ";
+    }
+    return fclose(out) == 0 ? text : NULL;
+}
+
+/* Takes the line over. */
+static void wrap_and_free(FILE *out, char *line)
+{
+    if (line)
+        layout_wrap(out, line, TEXT_COLUMNS, 4, 8);
+    free(line);
+}
+
+/* "/scratch (nfs4, srv:/scratch)" */
+static char *mount_line(const struct io_mount *m)
+{
+    _free_ char *mount = units_sanitize(m->mount), *fstype = units_sanitize(m->fstype),
+                *source = units_sanitize(m->source);
+    char *line;
+
+    if (!mount || !fstype || !source ||
+        asprintf(&line, "%s (%s, %s)%s", mount, fstype, source,
+                 m->private ? ", in the job's own namespace" : "") < 0)
+        return NULL;
+    return line;
+}
+
+static void write_mount(FILE *out, const struct text_job *t, const struct io_mount *m)
+{
+    fputc('\n', out);
+    wrap_and_free(out, mount_line(m));
+    op_header(out);
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (m->io.ops[op] && m->io.ops[op]->requests)
+            op_line(out, t, op, m->io.ops[op]);
+    wrap_and_free(out, errors_line(&m->io));
+    wrap_and_free(out, async_line(&m->io));
+    wrap_and_free(out, cache_line(&m->cache));
+}
+
+/* --- steps -------------------------------------------------------------------------------------
+ */
+
+static const char *step_remark(const struct step_account *s, char buf[32])
+{
+    if (s->folded)
+        snprintf(buf, 32, "%u steps", s->folded);
+    else if (s->completeness.lost || s->completeness.n)
+        strcpy(buf, "incomplete");
+    else
+        strcpy(buf, s->state == STEP_ENDED ? "" : step_state_name(s->state));
+    return buf;
+}
+
+/* "batch", "17", and for a component of a heterogeneous job "+1.batch". */
+static const char *step_name(const struct step_account *s, char buf[32])
+{
+    char step[16];
+
+    step_format(s->step, step);
+    if (s->het == HET_NONE)
+        strcpy(buf, step);
+    else
+        snprintf(buf, 32, "+%u.%s", s->het, step);
+    return buf;
+}
+
+static const char *step_elapsed(const struct step_account *s, char buf[UNITS_SIZE])
+{
+    const uint64_t limit = UINT64_C(1000) * 86400 * 1000000000;
+
+    return s->elapsed_ns < limit ? units_elapsed(s->elapsed_ns, buf) : "> 1000 days";
+}
+
+static void step_line(FILE *out, const struct step_account *s)
+{
+    char name[32], remark[32], buf[UNITS_SIZE];
+    struct job_account alone = {
+        .mounts = s->mounts, .elapsed_ns = s->elapsed_ns, .longest_wait_ns = s->longest_wait_ns};
+    _free_ char *node = layout_fit(s->node ? s->node : "?", 11);
+    _free_ char *step = layout_fit(step_name(s, name), 11);
+    struct text_job t;
+
+    if (!node || !step || text_job_make(&alone, &t) < 0)
+        return;
+    fputs("  ", out);
+    layout_left(out, step, 12);
+    layout_left(out, node, 11);
+    cell(out, step_elapsed(s, buf), 13);
+    cell(out, t.total.reads.bytes ? units_bytes_short(t.total.reads.bytes, buf) : "-", 6);
+    cell(out, t.total.writes.bytes ? units_bytes_short(t.total.writes.bytes, buf) : "-", 6);
+    cell(out, t.total.meta.requests ? units_count_short(t.total.meta.requests, buf) : "-", 5);
+    cell(out, t.total.all.errors ? units_count_short(t.total.all.errors, buf) : "-", 7);
+    cell(out, text_waiting_short(&t, t.total.all.time_ns, buf), 5);
+    step_remark(s, remark);
+    fprintf(out, "%s%s\n", *remark ? "  " : "", remark);
+    text_job_clear(&t);
+}
+
+static void write_steps(FILE *out, const struct job_account *job)
+{
+    if (!job->n_steps)
+        return;
+    fputs("\n  step        node             elapsed  read write meta errors wait\n", out);
+    for (size_t i = 0; i < job->n_steps && i < FULL_STEPS; i++)
+        step_line(out, &job->steps[i]);
+    if (job->n_steps > FULL_STEPS)
+        fprintf(out, "  %zu more steps\n", job->n_steps - FULL_STEPS);
+}
+
+static void write_unsupported(FILE *out, uint64_t ops)
+{
+    const char *between = "not counted on this node: ";
+    char *text = NULL;
+    size_t size;
+    FILE *line = ops ? open_memstream(&text, &size) : NULL;
+
+    if (!line)
+        return;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        if (!(ops & UINT64_C(1) << op))
+            continue;
+        fprintf(line, "%s%s", between, io_op_name(op));
+        between = ", ";
+    }
+    if (fclose(line) == 0)
+        wrap_and_free(out, text);
+}
+
+void text_full(FILE *out, const struct text_job *t)
+{
+    text_title(out, t);
+    write_who(out, t->job);
+    text_table(out, t, SIZE_MAX);
+    for (size_t i = 0; i < t->n; i++)
+        write_mount(out, t, t->rows[i].mount);
+    if (t->n)
+        fputs("\n(sizes, p50 and p99 are counted in powers of two: at most that)\n", out);
+    write_steps(out, t->job);
+    fputc('\n', out);
+    write_unsupported(out, t->job->unsupported);
+    text_completeness(out, t->job, FULL_COMPLETENESS);
+}

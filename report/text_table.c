@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "report/text_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "report/layout.h"
+
+static void add(uint64_t *to, uint64_t value)
+{
+    if (__builtin_add_overflow(*to, value, to))
+        *to = UINT64_MAX;
+}
+
+static void sum_add(struct io_sum *to, const struct io_sum *from)
+{
+    add(&to->requests, from->requests);
+    add(&to->bytes, from->bytes);
+    add(&to->errors, from->errors);
+    add(&to->time_ns, from->time_ns);
+    if (from->max_ns > to->max_ns)
+        to->max_ns = from->max_ns;
+}
+
+/* The busiest intervals of two mounts need not be the same one: a sum has no peak. */
+static void row_add(struct text_row *to, const struct text_row *from)
+{
+    sum_add(&to->reads, &from->reads);
+    sum_add(&to->writes, &from->writes);
+    sum_add(&to->meta, &from->meta);
+    sum_add(&to->all, &from->all);
+    for (unsigned i = 0; i < IO_BUCKETS; i++)
+        add(&to->sizes[i], from->sizes[i]);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct text_row row_of(const struct io_mount *m)
+{
+    static const enum io_op sized[] = {IO_READ, IO_WRITE, IO_COPY_READ, IO_COPY_WRITE};
+    struct text_row row = {
+        .mount = m,
+        .reads = io_account_reads(&m->io),
+        .writes = io_account_writes(&m->io),
+        .meta = io_account_meta(&m->io),
+        .all = io_account_all(&m->io),
+        .read_peak = larger(m->peaks[IO_READ].bytes_per_s, m->peaks[IO_COPY_READ].bytes_per_s),
+        .write_peak = larger(m->peaks[IO_WRITE].bytes_per_s, m->peaks[IO_COPY_WRITE].bytes_per_s),
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(sized); i++)
+        for (unsigned b = 0; m->io.ops[sized[i]] && b < IO_BUCKETS; b++)
+            add(&row.sizes[b], m->io.ops[sized[i]]->size_log2[b]);
+    return row;
+}
+
+static int descending(uint64_t a, uint64_t b)
+{
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* By waiting, then bytes, then calls, then name. */
+static int compare_rows(const void *pa, const void *pb)
+{
+    const struct text_row *a = pa, *b = pb;
+    int r = descending(a->all.time_ns, b->all.time_ns);
+
+    if (r == 0)
+        r = descending(a->all.bytes, b->all.bytes);
+    if (r == 0)
+        r = descending(a->all.requests, b->all.requests);
+    return r ? r : strcmp(a->mount->mount, b->mount->mount);
+}
+
+int text_job_make(const struct job_account *job, struct text_job *ret)
+{
+    struct text_job t = {.job = job};
+
+    t.wait_ns = job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
+    t.rows = calloc(job->mounts.n + 1, sizeof(*t.rows));
+    if (!t.rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < job->mounts.n; i++) {
+        t.rows[t.n] = row_of(&job->mounts.items[i]);
+        row_add(&t.total, &t.rows[t.n]);
+        t.n += t.rows[t.n].all.requests > 0;
+    }
+    qsort(t.rows, t.n, sizeof(*t.rows), compare_rows);
+    *ret = t;
+    return 0;
+}
+
+void text_job_clear(struct text_job *t)
+{
+    free(t->rows);
+}
+
+double text_waiting(const struct text_job *t, uint64_t time_ns)
+{
+    if (!t->job->elapsed_ns || !t->total.all.time_ns)
+        return 0;
+    return 100.0 * (double)t->wait_ns / (double)t->job->elapsed_ns * (double)time_ns /
+           (double)t->total.all.time_ns;
+}
+
+char *text_waiting_short(const struct text_job *t, uint64_t time_ns, char buf[UNITS_SIZE])
+{
+    double percent = text_waiting(t, time_ns);
+
+    if (percent <= 0)
+        return strcpy(buf, "-");
+    if (percent < 1)
+        return strcpy(buf, "<1%");
+    snprintf(buf, UNITS_SIZE, "%.0f%%", percent);
+    return buf;
+}
+
+char *text_size(uint64_t bound, char buf[UNITS_SIZE])
+{
+    char *point;
+
+    if (!bound)
+        return strcpy(buf, "-");
+    if (bound == UINT64_MAX)
+        return strcpy(buf, ">1G");
+    /* Bounds are powers of two: no decimals. */
+    units_bytes_short(bound, buf);
+    point = strstr(buf, ".0");
+    if (point)
+        memmove(point, point + 2, strlen(point + 2) + 1);
+    return buf;
+}
+
+/* --- title -------------------------------------------------------------------------------------
+ */
+
+/* The command line of `jobio run` in one string; NULL: no memory. */
+static char *command_line(char **command)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    for (char **word = command; *word; word++)
+        fprintf(out, "%s%s", word == command ? "" : " ", *word);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+void text_title(FILE *out, const struct text_job *t)
+{
+    const struct job_account *job = t->job;
+    char end[96], elapsed[UNITS_SIZE], waiting[UNITS_SIZE], who[64], line[256];
+    _free_ char *command = NULL, *fitted = NULL;
+    uint32_t nodes = job->nodes_expected ? job->nodes_expected : job->nodes_reported;
+
+    units_elapsed(job->elapsed_ns, elapsed);
+    units_percent(t->wait_ns, job->elapsed_ns, waiting);
+    if (job->command) {
+        snprintf(end, sizeof(end), ", %s, %s of it waiting for I/O", elapsed, waiting);
+        command = command_line(job->command);
+        fitted = command ? layout_cut(command, TEXT_COLUMNS - strlen("I/O summary: ") - strlen(end))
+                         : NULL;
+        fprintf(out, "I/O summary: %s%s\n", fitted ? fitted : "?", end);
+        return;
+    }
+    snprintf(who, sizeof(who), "job %u%s", job->key.jobid, job->ended ? "" : " (running)");
+    snprintf(line, sizeof(line), "I/O summary: %s, %u node%s, %s, %s of it waiting for I/O", who,
+             nodes, nodes == 1 ? "" : "s", elapsed, waiting);
+    fprintf(out, "%.*s\n", TEXT_COLUMNS, line);
+}
+
+/* --- table -------------------------------------------------------------------------------------
+ */
+
+/* Widths include the space in front; with the mount's they make 80. */
+static const struct {
+    const char *name;
+    size_t width;
+} columns[] = {
+    {"read", 6},  {"mean/s", 7}, {"peak/s", 7}, {"write", 6},  {"mean/s", 7}, {"peak/s", 7},
+    {"calls", 6}, {"size", 5},   {"meta", 5},   {"errors", 7}, {"wait", 5},
+};
+
+#define MOUNT_COLUMNS 12
+
+static void cell_bytes(FILE *out, size_t *column, uint64_t bytes)
+{
+    char buf[UNITS_SIZE];
+
+    layout_right(out, bytes ? units_bytes_short(bytes, buf) : "-", columns[(*column)++].width);
+}
+
+static void cell_count(FILE *out, size_t *column, uint64_t count)
+{
+    char buf[UNITS_SIZE];
+
+    layout_right(out, count ? units_count_short(count, buf) : "-", columns[(*column)++].width);
+}
+
+static void table_row(FILE *out, const struct text_job *t, const struct text_row *row,
+                      const char *name)
+{
+    char buf[UNITS_SIZE];
+    uint64_t requests = row->reads.requests;
+    size_t c = 0;
+
+    add(&requests, row->writes.requests);
+    layout_left(out, name, MOUNT_COLUMNS);
+    cell_bytes(out, &c, row->reads.bytes);
+    cell_bytes(out, &c, io_per_second(row->reads.bytes, t->job->elapsed_ns));
+    cell_bytes(out, &c, row->read_peak);
+    cell_bytes(out, &c, row->writes.bytes);
+    cell_bytes(out, &c, io_per_second(row->writes.bytes, t->job->elapsed_ns));
+    cell_bytes(out, &c, row->write_peak);
+    cell_count(out, &c, requests);
+    layout_right(out, text_size(io_quantile(row->sizes, 0.5, io_size_bound), buf),
+                 columns[c++].width);
+    cell_count(out, &c, row->meta.requests);
+    cell_count(out, &c, row->all.errors);
+    layout_right(out, text_waiting_short(t, row->all.time_ns, buf), columns[c++].width);
+    fputc('\n', out);
+}
+
+static void table_header(FILE *out)
+{
+    layout_left(out, "mount", MOUNT_COLUMNS);
+    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+        layout_right(out, columns[i].name, columns[i].width);
+    fputc('\n', out);
+}
+
+/* A mount that only the job's own namespace has may have the name of another: it gets a star. */
+static void mount_row(FILE *out, const struct text_job *t, const struct text_row *row)
+{
+    bool own = row->mount->private;
+    _free_ char *name = layout_fit(row->mount->mount, MOUNT_COLUMNS - own), *starred = NULL;
+
+    if (own && name && asprintf(&starred, "%s*", name) < 0)
+        starred = NULL;
+    table_row(out, t, row, own && starred ? starred : name ? name : "?");
+}
+
+/* Failed opens that reached no file system: worth a line when there are many, or when they took
+ * time. The account has all of them. */
+static bool is_worth_a_row(const struct text_job *t, const struct text_row *row)
+{
+    return strcmp(row->mount->mount, "(no mount)") != 0 || row->all.errors >= 1000 ||
+           text_waiting(t, row->all.time_ns) >= 1;
+}
+
+void text_table(FILE *out, const struct text_job *t, size_t limit)
+{
+    struct text_row rest = {0};
+    size_t shown = 0, others = 0;
+    bool star = false;
+
+    if (!t->n) {
+        fputs("no I/O was counted\n", out);
+        return;
+    }
+    table_header(out);
+    for (size_t i = 0; i < t->n; i++) {
+        const struct text_row *row = &t->rows[i];
+
+        if (!is_worth_a_row(t, row))
+            continue;
+        if (shown == limit) {
+            row_add(&rest, row);
+            others++;
+            continue;
+        }
+        mount_row(out, t, row);
+        star = star || row->mount->private;
+        shown++;
+    }
+    if (others) {
+        char name[UNITS_SIZE];
+
+        snprintf(name, sizeof(name), "%u more", (unsigned)others);
+        table_row(out, t, &rest, name);
+    }
+    if (star)
+        fputs("* mounted in the job's own namespace only\n", out);
+}
+
+/* --- completeness ------------------------------------------------------------------------------
+ */
+
+/* What a cause means to the owner of the job. `%s` of the words is the count. */
+static const struct {
+    const char *cause, *words;
+    bool bytes;
+} causes[] = {
+    {"map-full", "calls found the counters full", false},
+    {"map-full-bytes", "of data found the counters full", true},
+    {"errno-unknown", "errors of unknown kind", false},
+    {"latency-lost", "calls without their time", false},
+    {"mount-unannounced", "mounts without a name", false},
+    {"recursion-missed", "calls missed by the kernel", false},
+    {"hook-not-attached", "kinds of calls not counted", false},
+};
+
+static void write_ops(FILE *out, uint64_t ops)
+{
+    const char *between = " (";
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        if (!(ops & UINT64_C(1) << op))
+            continue;
+        fprintf(out, "%s%s", between, io_op_name(op));
+        between = ", ";
+    }
+    if (ops)
+        fputc(')', out);
+}
+
+static void write_cause(FILE *out, const struct incomplete *item)
+{
+    char buf[UNITS_SIZE];
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(causes) && strcmp(causes[i].cause, item->cause))
+        i++;
+    if (i < ARRAY_SIZE(causes)) {
+        fprintf(out, "%s %s",
+                causes[i].bytes ? units_bytes(item->count, buf) : units_count(item->count, buf),
+                causes[i].words);
+    } else {
+        _free_ char *clean = units_sanitize(item->cause);
+
+        fprintf(out, "%s", clean ? clean : "?");
+        if (item->count > 1)
+            fprintf(out, " (%s)", units_count(item->count, buf));
+    }
+    write_ops(out, item->ops);
+}
+
+static char *completeness_line(const struct job_account *job)
+{
+    const struct completeness *c = &job->completeness;
+    char *text = NULL, buf[UNITS_SIZE];
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    fputs(job_is_complete(job) ? "complete: " : "NOT complete: ", out);
+    if (job->nodes_expected)
+        fprintf(out, "%u/%u nodes", job->nodes_reported, job->nodes_expected);
+    else
+        fprintf(out, "%u nodes, of how many is not known", job->nodes_reported);
+    fprintf(out, ", %s events lost", units_count(c->lost, buf));
+    for (size_t i = 0; i < c->n; i++) {
+        fputs("; ", out);
+        write_cause(out, &c->items[i]);
+    }
+    return fclose(out) == 0 ? text : NULL;
+}
+
+void text_completeness(FILE *out, const struct job_account *job, size_t lines)
+{
+    _free_ char *line = completeness_line(job);
+
+    layout_wrap(out, line ? line : "NOT complete: out of memory", TEXT_COLUMNS, 2, lines);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "report/layout.h"
+#include "report/text.h"
+#include "tests/unit/sample.h"
+
+/* The text of a file below tests/data. */
+static char *golden(const char *name)
+{
+    _fclose_ FILE *f = NULL;
+    const char *srcdir = getenv("srcdir");
+    char path[512], *text = calloc(1, 65536);
+
+    snprintf(path, sizeof(path), "%s/tests/data/%s", srcdir ? srcdir : ".", name);
+    f = fopen(path, "re");
+    if (!f)
+        fail_msg("%s: %s", path, strerror(errno));
+    assert_non_null(text);
+    assert_in_range(fread(text, 1, 65535, f), 1, 65534);
+    return text;
+}
+
+static void check_golden(const struct job_account *job, enum summary summary, const char *name)
+{
+    _free_ char *text = report_text(job, summary), *want = golden(name);
+
+    assert_string_equal(text, want);
+}
+
+/* At most so many lines of 80 columns, each ended; nothing that moves the cursor. */
+static unsigned check_shape(const char *text, unsigned max_lines)
+{
+    unsigned lines = 0;
+
+    assert_non_null(text);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        char line[1024];
+
+        assert_int_equal(text[n], '\n');
+        assert_true(n < sizeof(line));
+        memcpy(line, text, n);
+        line[n] = '\0';
+        for (size_t i = 0; i < n; i++)
+            if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+                fail_msg("a control character in: %s", line);
+        if (layout_width(line) > 80)
+            fail_msg("%zu columns: %s", layout_width(line), line);
+        text += n + 1;
+        lines++;
+    }
+    if (lines > max_lines)
+        fail_msg("%u lines, not %u", lines, max_lines);
+    return lines;
+}
+
+static unsigned check_shape_of(const struct job_account *job, enum summary summary, unsigned max)
+{
+    _free_ char *text = report_text(job, summary);
+
+    return check_shape(text, max);
+}
+
+/* The files were written by hand from the account in sample.c and are compared byte for byte. */
+static void test_golden(void **state)
+{
+    _job_ *job = sample_job(), *run = sample_run();
+
+    (void)state;
+    check_golden(job, SUMMARY_SHORT, "summary-short.txt");
+    check_golden(job, SUMMARY_FULL, "summary-full.txt");
+    job->unsupported = 1 << IO_COPY_READ | 1 << IO_MMAP_READ;
+    job->nodes_reported = 1;
+    job->completeness.lost = 15;
+    completeness_add(&job->completeness, "map-full", 15, 0);
+    completeness_add(&job->completeness, "hook-not-attached", 2, 1 << IO_READDIR | 1 << IO_FSYNC);
+    completeness_add(&job->completeness, "some\033thing", 3, 0);
+    check_golden(job, SUMMARY_SHORT, "summary-incomplete.txt");
+    check_golden(run, SUMMARY_SHORT, "summary-run.txt");
+}
+
+static void test_off_is_empty(void **state)
+{
+    _job_ *job = sample_job();
+    _free_ char *text = report_text(job, SUMMARY_OFF);
+
+    (void)state;
+    assert_string_equal(text, "");
+}
+
+static void check_text(const struct job_account *job, const char *want)
+{
+    _free_ char *text = report_text(job, SUMMARY_SHORT);
+
+    assert_string_equal(text, want);
+}
+
+static void test_nothing(void **state)
+{
+    _job_ *job = job_account_create();
+    _free_ char *full = NULL;
+
+    (void)state;
+    check_text(job, "I/O summary: job 0 (running), 0 nodes, 00:00:00, 0 % of it waiting for I/O\n"
+                    "no I/O was counted\n"
+                    "NOT complete: 0 nodes, of how many is not known, 0 events lost\n");
+    job->nodes_expected = job->nodes_reported = 1;
+    job->key.jobid = 7;
+    check_text(
+        job, "I/O of job 7: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes, 0 events lost\n");
+    full = report_text(job, SUMMARY_FULL);
+    check_shape(full, 12);
+}
+
+static void test_little_is_one_line(void **state)
+{
+    _job_ *job = job_account_create();
+    struct io_mount *m = sample_mount(&job->mounts, "/", "ext4", "/dev/vda1");
+    struct io_counter *open;
+
+    (void)state;
+    job->key.jobid = 4711;
+    job->elapsed_ns = SECONDS(10);
+    job->nodes_expected = 2;
+    job->nodes_reported = 1;
+    sample_calls(m, IO_READ, 3, KIB(4), 1000);
+    open = sample_calls(m, IO_OPEN, 31, 0, 1000);
+    check_text(job,
+               "I/O of job 4711: 12.0 KiB read, 0 B written, 34 calls; NOT complete: 1/2 nodes\n");
+    sample_errors(m, IO_OPEN, ENOENT, 2);
+    job->nodes_reported = 2;
+    job->longest_wait_ns = SECONDS(3);
+    check_text(job,
+               "I/O: 12.0 KiB read, 0 B written, 34 calls, 2 failed, 30 % waiting; complete\n");
+    open->requests = 997;
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 4);
+    open->requests = 996;
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 1);
+    m->io.ops[IO_READ]->bytes = MIB(1) - 1;
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 1);
+    m->io.ops[IO_READ]->bytes = MIB(1);
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 4);
+}
+
+/* A little that is not whole may have been much: it says what is missing. */
+static void test_little_with_losses(void **state)
+{
+    _job_ *job = job_account_create();
+
+    (void)state;
+    job->nodes_expected = job->nodes_reported = 1;
+    job->ended = true;
+    job->completeness.lost = 2;
+    check_text(job, "I/O summary: job 0, 1 node, 00:00:00, 0 % of it waiting for I/O\n"
+                    "no I/O was counted\n"
+                    "NOT complete: 1/1 nodes, 2 events lost\n");
+}
+
+static void test_order_and_rest(void **state)
+{
+    _job_ *job = job_account_create();
+    _free_ char *text = NULL;
+
+    (void)state;
+    job->nodes_expected = job->nodes_reported = 1;
+    job->ended = true;
+    job->elapsed_ns = SECONDS(100);
+    job->longest_wait_ns = SECONDS(200); /* a step that ran on: not above 100 % */
+    /* /7 waits longest, ... /1 and /0 not at all, but /0 has more bytes. */
+    for (unsigned i = 0; i < 8; i++) {
+        char name[] = {'/', (char)('0' + i), '\0'};
+
+        sample_calls(sample_mount(&job->mounts, name, "xfs", name), IO_WRITE, 10,
+                     i == 0 ? MIB(9) : MIB(1), i < 2 ? 0 : SECONDS(i));
+    }
+    job->mounts.items[0].peaks[IO_WRITE].bytes_per_s = MIB(10);
+    text = report_text(job, SUMMARY_SHORT);
+    assert_string_equal(
+        text, "I/O summary: job 0, 1 node, 00:01:40, 100 % of it waiting for I/O\n"
+              "mount         read mean/s peak/s write mean/s peak/s calls size meta errors wait\n"
+              /* waiting: i of 27 s; 10 MiB in 100 s are 102.4 KiB/s */
+              "/7               -      -      - 10.0M   102K      -    10   1M    -      -  26%\n"
+              "/6               -      -      - 10.0M   102K      -    10   1M    -      -  22%\n"
+              "/5               -      -      - 10.0M   102K      -    10   1M    -      -  19%\n"
+              "/4               -      -      - 10.0M   102K      -    10   1M    -      -  15%\n"
+              "/3               -      -      - 10.0M   102K      -    10   1M    -      -  11%\n"
+              /* 90 + 10 + 10 MiB; 2 of 27 s; what is busiest together is not known */
+              "3 more           -      -      -  110M   1.1M      -    30   1M    -      -   7%\n"
+              "complete: 1/1 nodes, 0 events lost\n");
+}
+
+/* Failed opens that reached no file system. */
+static void test_no_mount_only_when_it_matters(void **state)
+{
+    _job_ *job = sample_job();
+    struct io_mount *m = io_mounts_get(&job->mounts, "(no mount)", "none", "none", false);
+    _free_ char *few = NULL, *full = NULL, *many = NULL;
+
+    (void)state;
+    sample_calls(m, IO_OPEN, 999, 0, 1000);
+    sample_errors(m, IO_OPEN, ENOENT, 999);
+    few = report_text(job, SUMMARY_SHORT);
+    assert_null(strstr(few, "(no mount)"));
+    full = report_text(job, SUMMARY_FULL);
+    assert_non_null(strstr(full, "\n(no mount) (none, none)\n"));
+    sample_errors(m, IO_OPEN, ENOENT, 1);
+    many = report_text(job, SUMMARY_SHORT);
+    assert_non_null(strstr(many, "\n(no mount) "));
+}
+
+static void fill_up(struct io_mount *m, uint64_t value)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        struct io_counter *c = io_account_op(&m->io, op);
+
+        *c = (struct io_counter){value, value, value, value, value, value, {0}, {0}, NULL, 0};
+        for (unsigned i = 0; i < IO_BUCKETS; i++)
+            c->size_log2[i] = c->latency_log2[i] = value;
+        io_counter_errno(c, 4095, value);
+        io_counter_errno(c, ENOTRECOVERABLE, value);
+        m->peaks[op] = (struct io_peak){value, value};
+    }
+    m->cache = (struct io_cache){value, value, {value, value, value, value}};
+}
+
+/* Whatever the numbers and the names: 12 lines of 80 columns. */
+static void test_extremes_stay_in_shape(void **state)
+{
+    static const uint64_t values[] = {1,          999,
+                                      1023,       99999,
+                                      1048575,    999999999,
+                                      UINT32_MAX, 109951162777599,
+                                      INT64_MAX,  UINT64_MAX - 1,
+                                      UINT64_MAX};
+    static const char *const names[] = {
+        "/a/mount/point/with/sixty/characters/in/its/whole/name/12345",
+        "/esc\033[2J\n\ttab\x9b/with\r\b everything",
+        "/\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5"
+        "\xad\x97",
+        "/cut\xe6\xbc",
+        "",
+    };
+
+    (void)state;
+    for (size_t v = 0; v < ARRAY_SIZE(values); v++) {
+        _job_ *job = sample_job();
+
+        io_mounts_clear(&job->mounts);
+        for (unsigned i = 0; i < 40; i++) {
+            char source[16];
+
+            snprintf(source, sizeof(source), "s%u", i);
+            fill_up(io_mounts_get(&job->mounts, names[i % ARRAY_SIZE(names)], "type\033c", source,
+                                  i % 3 == 0),
+                    values[v]);
+        }
+        job->elapsed_ns = values[v];
+        job->longest_wait_ns = values[v];
+        job->ended = false;
+        job->key.jobid = job->nodes_expected = job->nodes_reported = UINT32_MAX;
+        job->unsupported = UINT64_MAX;
+        job->completeness.lost = values[v];
+        for (unsigned i = 0; i < 20; i++) {
+            char cause[32];
+
+            snprintf(cause, sizeof(cause), "cause-of-some-kind-%u\n", i);
+            completeness_add(&job->completeness, cause, values[v], i % 2 ? UINT64_MAX >> i : 0);
+        }
+        for (size_t i = 0; i < job->n_steps; i++) {
+            free(job->steps[i].node);
+            job->steps[i].node = strdup(names[i]);
+            job->steps[i].elapsed_ns = values[v];
+            assert_int_equal(io_mounts_add(&job->steps[i].mounts, &job->mounts), 0);
+        }
+        assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 12);
+        check_shape_of(job, SUMMARY_FULL, 5000);
+    }
+}
+
+static void test_long_command_is_cut(void **state)
+{
+    _job_ *run = sample_run();
+    char word[600];
+
+    (void)state;
+    memset(word, 'x', sizeof(word) - 1);
+    word[sizeof(word) - 1] = '\0';
+    memcpy(word, "a\033[2J\nb", 7);
+    free(run->command[1]);
+    run->command[1] = strdup(word);
+    check_shape_of(run, SUMMARY_SHORT, 12);
+    check_shape_of(run, SUMMARY_FULL, 100);
+}
+
+static void test_layout(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t columns;
+        const char *fit, *cut;
+    } cases[] = {
+        {"/scratch", 12, "/scratch", "/scratch"},
+        {"/lustre/scratch", 12, "/lust~cratch", "/lustre/scr~"},
+        {"\xe6\xbc\xa2\xe5\xad\x97", 4, "\xe6\xbc\xa2\xe5\xad\x97", "\xe6\xbc\xa2\xe5\xad\x97"},
+        {"\xe6\xbc\xa2\xe5\xad\x97", 3, "~", "\xe6\xbc\xa2~"},
+        {"a\nb", 3, "a?b", "a?b"},
+    };
+    char *wrapped = NULL;
+    size_t size;
+    FILE *out = open_memstream(&wrapped, &size);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _free_ char *fit = layout_fit(cases[i].text, cases[i].columns);
+        _free_ char *cut = layout_cut(cases[i].text, cases[i].columns);
+
+        assert_string_equal(fit, cases[i].fit);
+        assert_string_equal(cut, cases[i].cut);
+    }
+    assert_int_equal(layout_width("e\xcc\x81 \xc3\xa4"), 3); /* e with a combining accent */
+    layout_wrap(out, "one two three four", 10, 2, 5);
+    layout_wrap(out, "onetwothreefour five", 10, 2, 5);
+    layout_wrap(out, "one two three four", 10, 2, 2);
+    layout_wrap(out, "", 10, 2, 2);
+    fclose(out);
+    assert_string_equal(wrapped, "one two\n  three\n  four\n"
+                                 "onetwothre\n  efour\n  five\n"
+                                 "one two\n  thre ...\n");
+    free(wrapped);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    for (int s = SUMMARY_OFF; s <= SUMMARY_FULL; s++)
+        assert_int_equal(summary_parse(summary_name(s)), s);
+    assert_int_equal(summary_parse("Short"), -EINVAL);
+    assert_int_equal(summary_parse(""), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_off_is_empty),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_little_is_one_line),
+        cmocka_unit_test(test_little_with_losses),
+        cmocka_unit_test(test_order_and_rest),
+        cmocka_unit_test(test_no_mount_only_when_it_matters),
+        cmocka_unit_test(test_extremes_stay_in_shape),
+        cmocka_unit_test(test_long_command_is_cut),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
