@@ -452,6 +452,24 @@ int store_get_state(struct store *store, const char *key, char **ret, struct err
     return 0;
 }
 
+int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
+                     struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_STATE_LIST, VALUES(TEXT(prefix)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    while (r > 0 && strncmp(column_text(row, 0), prefix, strlen(prefix)) == 0) {
+        int stop = each(column_text(row, 0), column_text(row, 1), arg);
+
+        if (stop != 0)
+            return stop;
+        r = store_next(store, row, error);
+    }
+    return r < 0 ? r : 0;
+}
+
 int store_stats(struct store *store, struct store_stats *ret, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;

@@ -520,6 +520,34 @@ static void test_state(void **state)
     assert_null(value);
 }
 
+static int join_state(const char *key, const char *value, void *arg)
+{
+    char *text = arg;
+
+    sprintf(text + strlen(text), "%s=%s ", key, value);
+    return strcmp(value, "stop") == 0 ? 7 : 0;
+}
+
+static void test_states_below_a_prefix(void **state)
+{
+    struct error error;
+    char text[200] = "";
+
+    (void)state;
+    assert_ok(store_each_state(store, "p/", join_state, text, &error), error);
+    assert_string_equal(text, "");
+    assert_ok(store_put_state(store, "p/b", "2", &error), error);
+    assert_ok(store_put_state(store, "o/a", "x", &error), error);
+    assert_ok(store_put_state(store, "p/a", "1", &error), error);
+    assert_ok(store_put_state(store, "p0", "y", &error), error); /* '0' follows '/' */
+    assert_ok(store_each_state(store, "p/", join_state, text, &error), error);
+    assert_string_equal(text, "p/a=1 p/b=2 ");
+    assert_ok(store_put_state(store, "p/a", "stop", &error), error);
+    text[0] = '\0';
+    assert_int_equal(store_each_state(store, "p/", join_state, text, &error), 7);
+    assert_string_equal(text, "p/a=stop ");
+}
+
 static void test_stats(void **state)
 {
     struct store_stats stats;
@@ -595,6 +623,7 @@ int main(void)
         STORE_TEST(test_history_can_be_stopped),
         STORE_TEST(test_write_that_fails_undoes_itself),
         STORE_TEST(test_state),
+        STORE_TEST(test_states_below_a_prefix),
         STORE_TEST(test_stats),
         STORE_TEST(test_reader_beside_the_writer),
         STORE_TEST(test_views_answer),
