@@ -48,6 +48,8 @@ static const struct lost_record lost_empty;
 struct call {
     struct who who;
     enum io_op op;
+    __u32 dev;              /* of the super block that it reached; 0: none */
+    struct super_block *sb; /* the same, only good for bpf_probe_read */
     __s64 result;  /* below 0: a negative errno */
     __u64 time_ns;
     __u64 *wait_ns; /* the thread's sum of time in counted calls; NULL: time_ns is not known */
@@ -97,43 +99,46 @@ static __always_inline bool is_pseudo(__u32 magic)
     return false;
 }
 
-static __always_inline void account_announce(struct super_block *sb, __u64 step,
+static __always_inline void account_announce(const struct call *call, __u32 magic,
                                              const struct account_key *at)
 {
     struct mount_key key = {.step = at->step, .dev = at->dev};
-    struct mount_record record = {};
-    struct file_system_type *type;
+    struct mount_record record = {.magic = magic};
+    struct super_block *sb = call->sb;
+    const char *name;
     long error;
 
     if (bpf_map_lookup_elem(&mounts, &key))
         return;
     record.pid = bpf_get_current_pid_tgid() >> 32;
-    record.magic = sb->s_magic;
-    type = sb->s_type;
-    bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), type->name);
-    bpf_probe_read_kernel_str(record.id, sizeof(record.id), sb->s_id);
+    name = BPF_CORE_READ(sb, s_type, name);
+    bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), name);
+    bpf_core_read_str(record.id, sizeof(record.id), &sb->s_id);
     error = bpf_map_update_elem(&mounts, &key, &record, BPF_NOEXIST);
     if (!error)
         error = bpf_ringbuf_output(&sightings, &key, sizeof(key), 0);
     if (error && !bpf_map_lookup_elem(&mounts, &key))
-        account_lost(step, LOST_MOUNTS, 1);
+        account_lost(call->who.key, LOST_MOUNTS, 1);
 }
 
-/* The first call of its kind. NULL: not to be counted, or no room (the caller counts the loss).
- * A step that is being dropped gets no new keys, because nobody would take them away again. */
-static __always_inline struct account_value *account_make(struct super_block *sb,
-                                                          const struct call *call,
+/* The first call of its kind. NULL: not to be counted, or no room, and then the loss is. */
+static __always_inline struct account_value *account_make(const struct call *call,
                                                           const struct account_key *key)
 {
-    struct account_value *value;
     __u64 step = call->who.key;
+    struct super_block *sb = call->sb;
+    struct account_value *value;
+    __u32 magic;
 
-    if (sb && (is_pseudo(sb->s_magic) || (key->dev && key->dev == devtmpfs_dev)))
-        return NULL;
+    /* A step that is being dropped gets no new keys: nobody would take them away again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return NULL;
-    if (sb)
-        account_announce(sb, step, key);
+    if (key->dev) {
+        magic = BPF_CORE_READ(sb, s_magic);
+        if (is_pseudo(magic) || key->dev == devtmpfs_dev)
+            return NULL;
+        account_announce(call, magic, key);
+    }
     bpf_map_update_elem(&account, key, &account_empty, BPF_NOEXIST);
     value = bpf_map_lookup_elem(&account, key);
     if (!value) {
@@ -210,21 +215,19 @@ static __always_inline void account_errno(const struct call *call, const struct 
         account_lost(call->who.key, LOST_ERRNOS, 1);
 }
 
-/* The counters of a call, made if there are none. sb may be NULL: it reached no file system. */
+/* The counters of a call, made if there are none. */
 static __always_inline struct account_value *account_find(const struct call *call,
-                                                          struct super_block *sb,
                                                           struct account_key *key)
 {
     struct account_value *value;
 
     key->step = who_number(call->who.key);
+    key->dev = call->dev;
     key->op = call->op;
-    if (sb)
-        key->dev = sb->s_dev;
     if (call->who.shard_mask)
         key->shard = bpf_get_smp_processor_id() & call->who.shard_mask;
     value = bpf_map_lookup_elem(&account, key);
-    return value ? value : account_make(sb, call, key);
+    return value ? value : account_make(call, key);
 }
 
 static __always_inline void account_time(const struct call *call, struct account_value *value)
@@ -243,10 +246,10 @@ static __always_inline void account_time(const struct call *call, struct account
     add_u32(&value->latency[bucket_of(call->time_ns, 7)]);
 }
 
-static __always_inline void account_call(const struct call *call, struct super_block *sb)
+static __always_inline void account_call(const struct call *call)
 {
     struct account_key key = {};
-    struct account_value *value = account_find(call, sb, &key);
+    struct account_value *value = account_find(call, &key);
 
     if (!value)
         return;
@@ -262,11 +265,11 @@ static __always_inline void account_call(const struct call *call, struct super_b
 }
 
 /* An open that made the file counts once more, as a request only. */
-static __always_inline void account_create(const struct call *open, struct super_block *sb)
+static __always_inline void account_create(const struct call *open)
 {
-    struct call create = {.who = open->who, .op = IO_CREATE};
+    struct call create = {.who = open->who, .op = IO_CREATE, .dev = open->dev, .sb = open->sb};
     struct account_key key = {};
-    struct account_value *value = account_find(&create, sb, &key);
+    struct account_value *value = account_find(&create, &key);
 
     if (value)
         add(&value->requests, 1);

@@ -149,46 +149,76 @@ static __always_inline __s64 call_result(void *ctx, const volatile struct hook_s
     return result;
 }
 
-static __always_inline struct super_block *call_super(void *ctx,
-                                                      const volatile struct hook_slots *at)
+/* The file of a descriptor of the current task, only good for bpf_probe_read. */
+static __always_inline struct file *file_of(unsigned long descriptor)
+{
+    struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
+    struct file *file = NULL;
+
+    if (descriptor < table->max_fds)
+        bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+    return file;
+}
+
+static __always_inline void call_reach(struct call *call, struct super_block *sb)
+{
+    call->dev = sb->s_dev;
+    call->sb = sb;
+}
+
+/* Find the super block. False: the call reached none, and does not count. */
+static __always_inline bool call_find_super(struct call *call, void *ctx,
+                                            const volatile struct hook_slots *at)
 {
     __u64 object = slot(ctx, at->argument);
+    struct super_block *sb;
+    struct file *file;
 
     switch (at->object) {
     case OBJECT_OPEN:
         object = slot(ctx, at->result);
-        if (object >= -4095ull) /* IS_ERR */
-            return NULL;
-        return ((struct file *)object)->f_inode->i_sb;
+        if (object < -4095ull) /* not IS_ERR: a failed open counts without a super block */
+            call_reach(call, ((struct file *)object)->f_inode->i_sb);
+        return true;
     case OBJECT_FILE:
-        return ((struct file *)object)->f_inode->i_sb;
+        call_reach(call, ((struct file *)object)->f_inode->i_sb);
+        return true;
     case OBJECT_PATH:
-        return ((struct path *)object)->dentry->d_sb;
+        call_reach(call, ((struct path *)object)->dentry->d_sb);
+        return true;
     case OBJECT_DENTRY:
-        return ((struct dentry *)object)->d_sb;
+        call_reach(call, ((struct dentry *)object)->d_sb);
+        return true;
     case OBJECT_RENAME:
-        return ((struct renamedata *)object)->old_dentry->d_sb;
+        call_reach(call, ((struct renamedata *)object)->old_dentry->d_sb);
+        return true;
+    case OBJECT_REGS:
+        file = file_of(REGS_FIRST((struct pt_regs *)object));
+        sb = BPF_CORE_READ(file, f_inode, i_sb);
+        call->dev = BPF_CORE_READ(sb, s_dev);
+        call->sb = sb;
+        return file;
     }
-    return NULL;
+    return false;
 }
 
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct call call = {.op = op};
-    struct super_block *sb;
     struct file *file;
 
     if (!call_finish(&call, (__u64)ctx))
         return 0;
     if (op < IO_OP_FIRST_META && !call.wait_ns && !call_is_data(ctx, &hooks[hook]))
         return 0;
-    sb = call_super(ctx, &hooks[hook]);
+    if (!call_find_super(&call, ctx, &hooks[hook]))
+        return 0;
     call.result = call_result(ctx, &hooks[hook]);
-    account_call(&call, sb);
-    if (op == IO_OPEN && sb) {
+    account_call(&call);
+    if (op == IO_OPEN && call.dev) {
         file = (struct file *)slot(ctx, hooks[hook].result);
         if (file->f_mode & FMODE_CREATED)
-            account_create(&call, sb);
+            account_create(&call);
     }
     return 0;
 }

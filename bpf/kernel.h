@@ -91,12 +91,36 @@ struct cgroup_subsys_state {
     struct cgroup *cgroup;
 };
 
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+};
+
+struct files_struct {
+    struct fdtable *fdt;
+};
+
+/* The first argument of a system call. */
+struct pt_regs {
+#if defined(__TARGET_ARCH_x86)
+    unsigned long di;
+#define REGS_FIRST(regs) ((regs)->di)
+#elif defined(__TARGET_ARCH_arm64)
+    unsigned long orig_x0;
+#define REGS_FIRST(regs) ((regs)->orig_x0)
+#else
+    unsigned long none;
+#define REGS_FIRST(regs) (-1ul)
+#endif
+};
+
 struct css_set {
     struct cgroup_subsys_state *subsys[1];
 };
 
 struct task_struct {
     unsigned int flags;
+    struct files_struct *files;
     struct css_set *cgroups;
 };
 

@@ -3,7 +3,7 @@
  * A small user of the probe, for the tests: counts one command and prints what the probe says, as
  * JSON. The command is told its cgroup in $CGROUP and goes there itself when it is ready.
  *
- *   count [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-1] [-k] -- COMMAND...
+ *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-1] [-k] -- COMMAND...
  * -g: the cgroup's folder (made if missing), -1: of the freezer hierarchy, -k: leave the step and
  * the pins when done.
  */
@@ -22,7 +22,7 @@
 
 struct options {
     struct probe_options probe;
-    const char *cgroup;
+    const char *cgroup, *output;
     int version;
     bool keep;
     char **command;
@@ -119,7 +119,8 @@ static void add_hooks(struct probe *probe, struct json_object *document)
     json_object_object_add(document, "missed", json_object_new_uint64(missed));
 }
 
-static int print_account(struct probe *probe, uint32_t step, struct error *error)
+static int print_account(struct probe *probe, uint32_t step, const char *output,
+                         struct error *error)
 {
     struct json_object *document = json_object_new_object(), *mounts = json_object_new_object(),
                        *fstypes = json_object_new_object();
@@ -132,7 +133,8 @@ static int print_account(struct probe *probe, uint32_t step, struct error *error
     json_object_object_add(document, "fstypes", fstypes);
     add_steps(probe, document, error);
     add_hooks(probe, document);
-    puts(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PRETTY));
+    if (json_object_to_file_ext(output, document, JSON_C_TO_STRING_PRETTY) < 0)
+        r = error_errno(error, -errno, "cannot write '%s'", output);
     json_object_put(document);
     return r;
 }
@@ -193,7 +195,7 @@ static int count(const struct options *options, struct error *error)
     if (r == 0 && options->command)
         status = run(options);
     if (r == 0)
-        r = print_account(probe, step, error);
+        r = print_account(probe, step, options->output, error);
     if (r == 0 && !options->keep)
         r = probe_drop(probe, st.st_ino, options->version, error);
     probe_destroy(probe);
@@ -204,12 +206,15 @@ static int count(const struct options *options, struct error *error)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.cgroup = "/sys/fs/cgroup/jobio-test", .version = 2};
+    struct options options = {.cgroup = "/sys/fs/cgroup/jobio-test", .output = "/dev/stdout", .version = 2};
     struct error error = {""};
     int option, r;
 
-    while ((option = getopt(argc, argv, "p:s:g:1k")) != -1) {
+    while ((option = getopt(argc, argv, "o:p:s:g:1k")) != -1) {
         switch (option) {
+        case 'o':
+            options.output = optarg;
+            break;
         case 'p':
             options.probe.pin_dir = optarg;
             break;

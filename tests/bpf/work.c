@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Makes known calls in known numbers on each of some folders, and prints what it did, as JSON: what
+ * jobio must have counted. It counts its own calls by their results as the calls return; it goes
+ * into the cgroup $CGROUP itself, after all that is not to be counted.
+ *
+ *   work [-c FILE]... [-s FILE] FOLDER...
+ * -c: a file of an overlay's lower layer, which is opened for writing (copied up); -s: a file on a
+ * file system that is small enough to be filled up.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/account.h"
+
+#define PLACES 8
+#define NOWHERE 0 /* calls that reached no file system */
+#define THREADS 64
+#define ERRNOS 140
+
+struct tally {
+    uint64_t requests, bytes, errors, errnos[ERRNOS], sizes[IO_BUCKETS];
+};
+
+/* Shared by all processes. */
+struct truth {
+    struct tally tallies[PLACES][IO_OP_COUNT];
+    uint64_t outside;
+};
+
+struct place {
+    char folder[PATH_MAX - 64];
+    unsigned major, minor;
+};
+
+static struct truth *truth;
+static struct place places[PLACES];
+static int n_places = 1;
+static char block[65536] __attribute__((aligned(4096)));
+static void *volatile bad_address = (void *)8; /* mapped by nobody */
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void add(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+/* Note a call that returned `result`, with errno, and hand the result through. */
+static long did(int place, enum io_op op, long result)
+{
+    struct tally *tally = &truth->tallies[place][op];
+
+    add(&tally->requests, 1);
+    if (result < 0) {
+        add(&tally->errors, 1);
+        add(&tally->errnos[errno], 1);
+    } else if (io_op_is_data(op)) {
+        unsigned bucket = 0;
+
+        while (bucket < IO_BUCKETS - 1 && (uint64_t)result > 1ull << bucket)
+            bucket++;
+        add(&tally->bytes, result);
+        add(&tally->sizes[bucket], 1);
+    }
+    return result;
+}
+
+/* Calls of which it is known that they work. */
+static long did_well(int place, enum io_op op, long result, const char *what)
+{
+    if (did(place, op, result) < 0)
+        die(what);
+    return result;
+}
+
+#define WELL(place, op, call) did_well(place, op, call, #call)
+
+/* A call that must fail with this errno. */
+static void did_fail(int place, enum io_op op, long result, int code, const char *what)
+{
+    if (result >= 0 || errno != code)
+        die(what);
+    did(place, op, result);
+}
+
+#define FAILS(place, op, code, call) did_fail(place, op, call, code, #call)
+
+static int did_open(int place, const char *path, int flags)
+{
+    bool made = (flags & O_CREAT) && access(path, F_OK) < 0;
+    int fd = open(path, flags, 0644);
+
+    if (fd >= 0 && made)
+        did(place, IO_CREATE, 0);
+    return did(fd < 0 ? NOWHERE : place, IO_OPEN, fd);
+}
+
+static int must_open(int place, const char *path, int flags)
+{
+    int fd = did_open(place, path, flags);
+
+    if (fd < 0)
+        die(path);
+    return fd;
+}
+
+static const char *path_in(int place, const char *name)
+{
+    static __thread char paths[4][PATH_MAX];
+    static __thread unsigned next;
+    char *path = paths[next++ % 4];
+
+    snprintf(path, PATH_MAX, "%s/%s", places[place].folder, name);
+    return path;
+}
+
+/* The work, one function a theme. */
+
+static void work_data(int p)
+{
+    struct iovec parts[3] = {{block, 100}, {block, 200}, {block, 3000}};
+    int fd = must_open(p, path_in(p, "data"), O_RDWR | O_CREAT | O_EXCL);
+
+    for (int i = 0; i < 10; i++)
+        WELL(p, IO_WRITE, write(fd, block, 4096));
+    for (int i = 0; i < 7; i++)
+        WELL(p, IO_WRITE, pwrite(fd, block, 1000 + i, 40960 + 1000 * i));
+    for (int i = 0; i < 5; i++)
+        WELL(p, IO_WRITE, writev(fd, parts, 3));
+    for (int i = 0; i < 4; i++)
+        WELL(p, IO_WRITE, pwritev(fd, parts, 2, 100));
+    for (int i = 0; i < 3; i++)
+        WELL(p, IO_WRITE, pwritev2(fd, parts, 3, 0, RWF_DSYNC));
+    WELL(p, IO_WRITE, write(fd, block, 0));
+    WELL(p, IO_WRITE, write(fd, block, 1));
+    WELL(p, IO_WRITE, write(fd, block, 2));
+
+    for (int i = 0; i < 6; i++)
+        WELL(p, IO_READ, pread(fd, block, 4096, 4096 * i));
+    for (int i = 0; i < 8; i++)
+        WELL(p, IO_READ, preadv(fd, parts, 3, 0));
+    for (int i = 0; i < 9; i++)
+        WELL(p, IO_READ, preadv2(fd, parts, 2, 50, 0));
+    lseek(fd, 0, SEEK_SET);
+    for (int i = 0; i < 2; i++)
+        WELL(p, IO_READ, readv(fd, parts, 3));
+    /* Short reads at the end, and the empty ones behind it. */
+    while (WELL(p, IO_READ, read(fd, block, 10007)) > 0)
+        ;
+    WELL(p, IO_READ, pread(fd, block, 100, 1 << 30));
+    close(fd);
+}
+
+static void work_errors(int p)
+{
+    int fd = must_open(p, path_in(p, "data"), O_RDONLY);
+
+    FAILS(p, IO_READ, EFAULT, pread(fd, bad_address, 4096, 0));
+    FAILS(p, IO_READ, EFAULT, pread(fd, bad_address, 4096, 0));
+    FAILS(p, IO_WRITE, EBADF, write(fd, block, 10));
+    close(fd);
+    fd = must_open(p, path_in(p, "faulty"), O_WRONLY | O_CREAT);
+    FAILS(p, IO_WRITE, EFAULT, write(fd, bad_address, 4096));
+    FAILS(p, IO_READ, EBADF, read(fd, block, 10));
+    close(fd);
+    for (int i = 0; i < 13; i++)
+        FAILS(NOWHERE, IO_OPEN, ENOENT, open(path_in(p, "absent"), O_RDONLY));
+    FAILS(NOWHERE, IO_OPEN, EEXIST, open(path_in(p, "data"), O_RDWR | O_CREAT | O_EXCL, 0600));
+    FAILS(NOWHERE, IO_OPEN, EISDIR, open(places[p].folder, O_WRONLY));
+    FAILS(NOWHERE, IO_OPEN, ENOTDIR, open(path_in(p, "data/below"), O_RDONLY));
+}
+
+static void work_opens(int p)
+{
+    for (int i = 0; i < 5; i++)
+        close(must_open(p, path_in(p, "data"), O_RDONLY));
+    for (int i = 0; i < 4; i++)
+        close(must_open(p, path_in(p, i & 1 ? "new1" : "new2"), O_WRONLY | O_CREAT));
+    for (int i = 0; i < 3; i++) /* truncates inside the open */
+        close(must_open(p, path_in(p, "new1"), O_WRONLY | O_CREAT | O_TRUNC));
+    close(must_open(p, places[p].folder, O_RDONLY | O_DIRECTORY));
+    close(must_open(p, path_in(p, "new1"), O_PATH));
+}
+
+static void work_metadata(int p)
+{
+    int fd = must_open(p, path_in(p, "new1"), O_RDWR);
+    char entries[512];
+    struct stat st;
+
+    for (int i = 0; i < 11; i++)
+        WELL(p, IO_STAT, stat(path_in(p, "new1"), &st));
+    WELL(p, IO_STAT, lstat(path_in(p, "new1"), &st));
+    WELL(p, IO_STAT, fstat(fd, &st));
+    WELL(p, IO_TRUNCATE, ftruncate(fd, 12345));
+    WELL(p, IO_TRUNCATE, truncate(path_in(p, "new1"), 5));
+    WELL(p, IO_FSYNC, fsync(fd));
+    WELL(p, IO_FSYNC, fsync(fd));
+    WELL(p, IO_FSYNC, fdatasync(fd));
+    close(fd);
+
+    for (int i = 0; i < 3; i++)
+        WELL(p, IO_MKDIR, mkdir(path_in(p, i ? i == 1 ? "d1" : "d2" : "d0"), 0755));
+    WELL(p, IO_RENAME, rename(path_in(p, "new1"), path_in(p, "d0/moved")));
+    WELL(p, IO_RENAME, rename(path_in(p, "d0/moved"), path_in(p, "new2")));
+    WELL(p, IO_RENAME, rename(path_in(p, "d1"), path_in(p, "d1b")));
+    WELL(p, IO_LINK, link(path_in(p, "new2"), path_in(p, "hard")));
+    WELL(p, IO_SYMLINK, symlink("new2", path_in(p, "soft")));
+    WELL(p, IO_STAT, stat(path_in(p, "soft"), &st));
+    WELL(p, IO_STAT, lstat(path_in(p, "soft"), &st));
+    close(must_open(p, path_in(p, "soft"), O_RDONLY));
+    close(must_open(p, path_in(p, "d2/file"), O_WRONLY | O_CREAT));
+    FAILS(p, IO_RMDIR, ENOTEMPTY, rmdir(path_in(p, "d2")));
+    FAILS(p, IO_RENAME, ENOTEMPTY, rename(path_in(p, "d0"), path_in(p, "d2")));
+
+    fd = must_open(p, places[p].folder, O_RDONLY | O_DIRECTORY);
+    while (WELL(p, IO_READDIR, syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+        ;
+    close(fd);
+
+    WELL(p, IO_UNLINK, unlink(path_in(p, "hard")));
+    WELL(p, IO_UNLINK, unlink(path_in(p, "soft")));
+    WELL(p, IO_UNLINK, unlink(path_in(p, "d2/file")));
+    WELL(p, IO_RMDIR, rmdir(path_in(p, "d0")));
+    WELL(p, IO_RMDIR, rmdir(path_in(p, "d1b")));
+    WELL(p, IO_RMDIR, rmdir(path_in(p, "d2")));
+}
+
+static void work_special(int p)
+{
+    int fd = must_open(p, path_in(p, "sync"), O_RDWR | O_CREAT | O_SYNC);
+
+    for (int i = 0; i < 5; i++) /* fsyncs inside the write */
+        WELL(p, IO_WRITE, write(fd, block, 777));
+    WELL(p, IO_UNLINK, unlink(path_in(p, "sync"))); /* and goes on without a name */
+    WELL(p, IO_WRITE, write(fd, block, 333));
+    WELL(p, IO_READ, pread(fd, block, 4096, 0));
+    close(fd);
+
+    fd = must_open(p, path_in(p, "sparse"), O_RDWR | O_CREAT);
+    WELL(p, IO_WRITE, pwrite(fd, block, 1, 1 << 20));
+    WELL(p, IO_READ, pread(fd, block, 65536, 0));
+    close(fd);
+    WELL(p, IO_UNLINK, unlink(path_in(p, "sparse")));
+
+    fd = did_open(p, path_in(p, "direct"), O_RDWR | O_CREAT | O_DIRECT);
+    if (fd >= 0) {
+        for (int i = 0; i < 4; i++)
+            WELL(p, IO_WRITE, pwrite(fd, block, 8192, 8192 * i));
+        WELL(p, IO_READ, pread(fd, block, 16384, 0));
+        close(fd);
+    }
+}
+
+/* Pipes, sockets and the kernel's own file systems pass through the same functions. */
+static void work_uncounted(void)
+{
+    int pipes[2], fd = open("/proc/self/stat", O_RDONLY), null = open("/dev/null", O_RDWR);
+    struct stat st;
+
+    if (pipe(pipes) < 0 || fd < 0 || null < 0)
+        die("work_uncounted");
+    if (write(pipes[1], block, 100) != 100 || read(pipes[0], block, 100) != 100)
+        die("pipe");
+    if (read(fd, block, 100) <= 0 || fstat(fd, &st) < 0 || fstat(pipes[0], &st) < 0 ||
+        stat("/sys/kernel", &st) < 0 || write(null, block, 5) != 5 || fstat(null, &st) < 0)
+        die("work_uncounted");
+    close(pipes[0]);
+    close(pipes[1]);
+    close(fd);
+    close(null);
+}
+
+struct thread {
+    pthread_t id;
+    int place, fd, number;
+};
+
+static void *work_thread(void *arg)
+{
+    const struct thread *thread = arg;
+    char own[1000] = "";
+    struct stat st;
+
+    for (int i = 0; i < 50; i++) {
+        off_t at = (thread->number * 50 + i) * (off_t)sizeof(own);
+
+        WELL(thread->place, IO_WRITE, pwrite(thread->fd, own, sizeof(own), at));
+        WELL(thread->place, IO_READ, pread(thread->fd, own, sizeof(own), at));
+    }
+    WELL(thread->place, IO_STAT, fstat(thread->fd, &st));
+    return NULL;
+}
+
+static void work_threads(int p)
+{
+    struct thread threads[THREADS];
+    int fd = must_open(p, path_in(p, "threads"), O_RDWR | O_CREAT);
+
+    for (int i = 0; i < THREADS; i++) {
+        threads[i] = (struct thread){.place = p, .fd = fd, .number = i};
+        if (pthread_create(&threads[i].id, NULL, work_thread, &threads[i]))
+            die("pthread_create");
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i].id, NULL);
+    close(fd);
+}
+
+static void await(pid_t pid)
+{
+    int status;
+
+    if (pid < 0 || waitpid(pid, &status, 0) < 0 || status)
+        die("a child failed");
+}
+
+static void work_tree(int p, int depth)
+{
+    int fd = must_open(p, path_in(p, "tree"), O_WRONLY | O_CREAT | O_APPEND);
+
+    for (int i = 0; i < 10; i++)
+        WELL(p, IO_WRITE, write(fd, block, 512));
+    for (int i = 0; i < 3 && depth; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            work_tree(p, depth - 1);
+            _exit(0);
+        }
+        await(pid);
+    }
+    close(fd);
+}
+
+static void join_cgroup(int procs)
+{
+    if (write(procs, "0", 1) != 1)
+        die("cgroup.procs");
+}
+
+static int open_procs(const char *cgroup)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        die(path);
+    return fd;
+}
+
+static void work_nested(int p, int procs)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int fd;
+
+        join_cgroup(procs);
+        fd = must_open(p, path_in(p, "nested"), O_RDWR | O_CREAT);
+        for (int i = 0; i < 20; i++)
+            WELL(p, IO_WRITE, write(fd, block, 4321));
+        _exit(0);
+    }
+    await(pid);
+}
+
+static void work_fill(int p, const char *path)
+{
+    int fd = must_open(p, path, O_WRONLY | O_CREAT);
+
+    while (did(p, IO_WRITE, write(fd, block, 5000)) > 0)
+        ;
+    if (errno != ENOSPC)
+        die("no ENOSPC");
+    close(fd);
+}
+
+/* A process that is in no job and works on the same files. */
+static pid_t start_outsider(void)
+{
+    pid_t pid = fork();
+
+    if (pid)
+        return pid;
+    for (;;) {
+        int fd = open(path_in(1, "outside"), O_RDWR | O_CREAT, 0600);
+        struct stat st;
+
+        if (fd < 0 || pwrite(fd, block, 4096, 0) != 4096 || pread(fd, block, 4096, 0) != 4096 ||
+            fstat(fd, &st) < 0)
+            _exit(1);
+        close(fd);
+        add(&truth->outside, 1);
+        usleep(1000);
+    }
+}
+
+/* The super block below a path: that of the longest mount point that holds it, and of the last
+ * mount there. */
+static int find_place(const char *path)
+{
+    struct place *place = &places[n_places];
+    FILE *file = fopen("/proc/self/mountinfo", "r");
+    char line[4096], where[2048], real[PATH_MAX];
+    size_t best = 0;
+
+    if (!file || !realpath(path, real))
+        die(path);
+    while (fgets(line, sizeof(line), file)) {
+        unsigned major, minor;
+        size_t n;
+
+        if (sscanf(line, "%*d %*d %u:%u %*s %2047s", &major, &minor, where) != 3)
+            continue;
+        n = strcmp(where, "/") ? strlen(where) : 0;
+        if (n < best || strncmp(real, where, n) || (real[n] && real[n] != '/'))
+            continue;
+        best = n;
+        place->major = major;
+        place->minor = minor;
+    }
+    fclose(file);
+    snprintf(place->folder, sizeof(place->folder), "%s/work", path);
+    for (int i = 1; i < n_places; i++)
+        if (places[i].major == place->major && places[i].minor == place->minor)
+            return i;
+    return n_places++;
+}
+
+static void print_tally(const struct tally *tally, enum io_op op, bool *first)
+{
+    const char *comma = "";
+    int last = IO_BUCKETS - 1;
+
+    if (!tally->requests)
+        return;
+    printf("%s\n      \"%s\": {\"requests\": %ju, \"bytes\": %ju, \"errors\": %ju, \"errno\": {",
+           *first ? "" : ",", io_op_name(op), (uintmax_t)tally->requests, (uintmax_t)tally->bytes,
+           (uintmax_t)tally->errors);
+    for (int i = 0; i < ERRNOS; i++) {
+        if (!tally->errnos[i])
+            continue;
+        printf("%s\"%s\": %ju", comma, strerrorname_np(i), (uintmax_t)tally->errnos[i]);
+        comma = ", ";
+    }
+    printf("}, \"size_log2\": [");
+    while (last >= 0 && !tally->sizes[last])
+        last--;
+    for (int i = 0; i <= last; i++)
+        printf("%s%ju", i ? ", " : "", (uintmax_t)tally->sizes[i]);
+    printf("]}");
+    *first = false;
+}
+
+static void print_truth(void)
+{
+    const char *comma = "";
+
+    printf("{\n  \"outside\": %ju,\n  \"mounts\": {", (uintmax_t)truth->outside);
+    for (int p = 0; p < n_places; p++) {
+        bool first = true;
+
+        printf("%s\n    \"%u:%u\": {", comma, places[p].major, places[p].minor);
+        for (int op = 0; op < IO_OP_COUNT; op++)
+            print_tally(&truth->tallies[p][op], op, &first);
+        printf("}");
+        comma = ",";
+    }
+    printf("\n  }\n}\n");
+}
+
+int main(int argc, char **argv)
+{
+    const char *cgroup = getenv("CGROUP"), *copied[8] = {NULL}, *small = NULL;
+    int option, n_copied = 0, copied_at[8], small_at = 0, procs, nested, out;
+    char inner[PATH_MAX], above[PATH_MAX];
+    pid_t outsider;
+
+    while ((option = getopt(argc, argv, "c:s:")) != -1) {
+        if (option == 'c' && n_copied < 8)
+            copied[n_copied++] = optarg;
+        else if (option == 's')
+            small = optarg;
+        else
+            return 2;
+    }
+    truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!cgroup || truth == MAP_FAILED)
+        die("CGROUP");
+    for (int i = optind; i < argc; i++) {
+        int place = find_place(argv[i]);
+
+        if (mkdir(places[place].folder, 0755) < 0)
+            die(places[place].folder);
+    }
+    for (int i = 0; i < n_copied; i++)
+        copied_at[i] = find_place(copied[i]);
+    if (small)
+        small_at = find_place(dirname(strdupa(small)));
+    snprintf(inner, sizeof(inner), "%s/inner", cgroup);
+    snprintf(above, sizeof(above), "%s/..", cgroup);
+    if (mkdir(inner, 0755) < 0)
+        die(inner);
+    procs = open_procs(cgroup);
+    nested = open_procs(inner);
+    out = open_procs(above);
+    outsider = start_outsider();
+
+    join_cgroup(procs);
+    for (int p = 1; p <= argc - optind; p++) {
+        work_data(p);
+        work_errors(p);
+        work_opens(p);
+        work_metadata(p);
+        work_special(p);
+        work_threads(p);
+        work_tree(p, 3);
+        work_nested(p, nested);
+    }
+    for (int i = 0; i < n_copied; i++)
+        close(must_open(copied_at[i], copied[i], O_RDWR));
+    if (small)
+        work_fill(small_at, small);
+    work_uncounted();
+    join_cgroup(out);
+
+    kill(outsider, SIGKILL);
+    waitpid(outsider, NULL, 0);
+    if (!truth->outside)
+        die("the outsider did nothing");
+    print_truth();
+    rmdir(inner);
+    return 0;
+}
