@@ -25,6 +25,11 @@ wait_for() {
     done
 }
 
+# "! command" does not fail a test of bats; this does.
+not() {
+    ! "$@"
+}
+
 as() {
     local user=$1
     shift
@@ -44,7 +49,7 @@ unit() {
 cluster_users() {
     useradd -M -d /home/alice alice
     useradd -M -d /home/bob bob
-    mkdir -p /home/alice /home/bob
+    mkdir -p /home/alice /home/bob /home/root
     chown alice: /home/alice
     chown bob: /home/bob
 }
@@ -210,12 +215,63 @@ cluster_start() {
     cluster_users
     cluster_mounts
     cluster_gateway
-    [ ! -e /usr/local/sbin/jobiod ] || cluster_jobiod
+    cluster_jobiod
     cluster_slurm "${1:-v2}"
+}
+
+# unit_log: what jobiod has said since the unit's last start
+jobiod_log() {
+    journalctl -u jobiod --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID jobiod)"
 }
 
 # What a failed test shows of the daemons.
 cluster_logs() {
     tail -n 20 $cluster_dir/*.log
     journalctl -b -u jobiod --no-pager -o cat | tail -n 30
+}
+
+# What a test compares ------------------------------------------------------------------------
+
+# job_json ID: the job's document, once jobiod has its end
+job_json() {
+    jobio job "$1" --json
+}
+
+# account ID MOUNT [STEP]: one line an operation of the mount: op requests bytes errors
+account() {
+    job_json "$1" | jq -r --arg mount "$2" '
+        .mounts[] | select(.mount == $mount) | .ops | to_entries[] |
+        "\(.key) \(.value.requests) \(.value.bytes // 0) \(.value.errors // 0)"' | sort
+}
+
+# same EXPECTED ACTUAL: says what differs
+same() {
+    diff <(echo "$1") <(echo "$2") >&2
+}
+
+# record ID: the JSON behind IO1: in the job's AdminComment
+record() {
+    scontrol show job "$1" | sed -n 's/^ *AdminComment=.*IO1://p'
+}
+
+# metric NAME LABEL=VALUE...: the value of the one series at the gateway that has these labels
+metric() {
+    local name=$1 label lines
+    shift
+    lines=$(curl -sf http://127.0.0.1:9091/metrics | grep "^$name{")
+    for label; do
+        lines=$(grep -F "${label%%=*}=\"${label#*=}\"" <<< "$lines")
+    done
+    awk '{ printf "%.0f\n", $NF }' <<< "$lines"
+}
+
+metric_is() {
+    local wanted=$1 found
+    shift
+    found=$(metric "$@")
+    [ "$found" = "$wanted" ] || { echo "$* is '$found', not $wanted" >&2; return 1; }
+}
+
+sql() {
+    sqlite3 -readonly -separator ' ' /var/lib/jobio/jobio.db "$1"
 }

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Bad input, on the real daemon: a clear error each, and nothing lost that was recorded.
+. "${BATS_TEST_DIRNAME}/cluster.bash"
+
+store=/var/lib/jobio/jobio.db
+
+setup_file() {
+    cluster_start
+    id=$(submit alice --wrap 'work write:/scratch/kept:7:1000')
+    job_wait "$id"
+    echo "$id" > $cluster_dir/kept
+}
+
+setup() {
+    kept=$(< $cluster_dir/kept)
+}
+
+teardown() {
+    [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
+}
+
+# kept_is_there: jobiod lives, and what was recorded is unchanged
+kept_is_there() {
+    [ "$(systemctl is-active jobiod)" = active ]
+    [ "$(account "$kept" /scratch | grep ^write)" = "write 7 7000 0" ]
+}
+
+# tell USER: stdin as one message (\0 for NUL as printf writes it) to jobiod's socket; prints the answer
+tell() {
+    as "$1" perl -MSocket -e '
+        socket(my $s, AF_UNIX, SOCK_SEQPACKET, 0) or die; local $/;
+        connect($s, pack_sockaddr_un("/run/jobio/jobiod.sock")) or die "connect: $!\n";
+        send($s, scalar <STDIN>, 0) // die "send: $!\n";
+        my $answer = ""; recv($s, $answer, 65536, 0); $answer =~ tr/\0/\n/; print $answer'
+}
+
+@test "garbage, truncated and unknown messages get an error; jobiod lives" {
+    for message in 'garbage' 'VERSION=1' 'VERSION=1\0' 'VERSION=1\0TYPE=\0' 'VERSION=1\0TYPE=nonsense\0' \
+        'TYPE=tag\0VERSION=1\0' '\0\0\0\0' 'VERSION=1\0TYPE=tag\0' '=\0=\0' \
+        'VERSION=1\0TYPE=tag\0JOBID=-1\0RESTART=x\0' 'VERSION=99999999999999999999\0TYPE=status\0'; do
+        run tell root < <(printf "$message")
+        echo "$message: $output"
+        [[ $output == *STATUS=error* && $output == *ERROR=?* ]]
+    done
+    kept_is_there
+}
+
+@test "an oversized message does not harm" {
+    head -c 200000 /dev/zero | tr '\0' x | run tell root || :
+    head -c 65536 /dev/urandom | tell root || :
+    kept_is_there
+}
+
+@test "an unknown protocol version is named" {
+    run tell root < <(printf 'VERSION=77\0TYPE=status\0')
+    echo "$output"
+    [[ $output == *STATUS=error* && $output == *77* ]]
+    kept_is_there
+}
+
+@test "only root tags" {
+    run tell alice < <(printf 'VERSION=1\0TYPE=tag\0JOBID=4711\0UID=0\0STEP=0\0CGROUP=/\0CGROUP_ID=1\0')
+    echo "$output"
+    [[ $output == *STATUS=error* ]]
+    [ "$(sql 'SELECT count(*) FROM job WHERE jobid = 4711')" = 0 ]
+}
+
+@test "a cgroup that does not exist is refused" {
+    run tell root < <(printf '%s\0' VERSION=1 TYPE=tag JOBID=4712 RESTART=0 HET=4294967294 STEP=0 UID=0 \
+        CGROUP=/no/such CGROUP_ID=999999999 CGROUP_LEVEL=2 CGROUP_VERSION=2 TAGGED_AT=1 TAGGED_BOOT=1 \
+        NODES=1 NODE=guest NAME=x SUMMARY=short)
+    echo "$output"
+    [[ $output == *STATUS=error* && $output == */no/such* ]]
+    kept_is_there
+}
+
+@test "a job name with escape sequences stays text" {
+    id=$(submit alice -J $'ev\e[31mil\a"\\x' --wrap 'work write:/scratch/n:300:4096')
+    job_wait "$id"
+    for command in "jobio job $id" "jobio history" "jobio job $id --json"; do
+        run $command
+        echo "$output" | cat -v
+        [ "$status" = 0 ]
+        not grep -q $'[\e\a]' <<< "$output"
+    done
+    not grep -q $'\e' "/home/alice/slurm-$id.out"
+}
+
+# bad_config TEXT: jobiod must refuse it, naming file and line
+bad_config() {
+    cp /etc/jobio/jobio.conf $cluster_dir/good.conf
+    printf '%s\n' "$1" > /etc/jobio/jobio.conf
+    run jobiod_by_hand
+    cp $cluster_dir/good.conf /etc/jobio/jobio.conf
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ $output == */etc/jobio/jobio.conf:* ]]
+}
+
+# The daemon in the foreground, while the service is stopped.
+jobiod_by_hand() {
+    timeout 20 jobiod 2>&1
+}
+
+@test "a configuration with an unknown key or a bad value: file, line, reason" {
+    systemctl stop jobiod
+    bad_config 'colour = red'
+    [[ $output == *:1:*colour* ]]
+    bad_config $'cluster = x\ninterval = soon'
+    [[ $output == *:2:*interval* ]]
+    bad_config $'[nowhere]\nurl = x'
+    systemctl start jobiod
+    kept_is_there
+}
+
+# bad_store WORDS...: jobiod must not start on the store as it is, must say why, must not change it
+bad_store() {
+    local before
+    before=$(md5sum < $store)
+    run jobiod_by_hand
+    echo "$output"
+    [ "$status" != 0 ]
+    for word; do
+        [[ ${output,,} == *${word}* ]]
+    done
+    [ "$(md5sum < $store)" = "$before" ]
+}
+
+@test "a store that is no database, or of a newer jobio" {
+    systemctl stop jobiod
+    cp -a $store $cluster_dir/good.db
+    echo 'this is no database, and long enough to be looked at as one' > $store
+    bad_store "database"
+    cp -a $cluster_dir/good.db $store
+    sqlite3 $store 'PRAGMA user_version = 99' > /dev/null
+    bad_store 99
+    cp -a $cluster_dir/good.db $store
+    systemctl start jobiod
+    kept_is_there
+}
+
+@test "a store on NFS is refused" {
+    systemctl stop jobiod
+    mkdir -p /nfs/store
+    mount --bind /nfs/store /var/lib/jobio
+    run jobiod_by_hand
+    umount /var/lib/jobio
+    systemctl start jobiod
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ ${output,,} == *nfs* ]]
+    kept_is_there
+}
+
+@test "a store whose disk is full: the error is told, and nothing is lost once there is room" {
+    systemctl stop jobiod
+    cp -a /var/lib/jobio $cluster_dir/saved
+    mount -t tmpfs -o size=1m tmpfs /var/lib/jobio
+    cp -a $cluster_dir/saved/. /var/lib/jobio/
+    systemctl start jobiod
+    dd if=/dev/zero of=/var/lib/jobio/filler bs=4k 2> /dev/null || :
+    id=$(submit alice --wrap 'work write:/scratch/full:300:4096')
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    wait_for 20 eval 'jobiod_log | grep -i full'
+    rm /var/lib/jobio/filler
+    wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 300 1228800 0" ]'
+    wait_for 60 eval '[ "$(sql "SELECT requests FROM v_job_io WHERE jobid = $id
+        AND mount = \"/scratch\" AND op = \"write\"")" = 300 ]'
+    kept_is_there
+}
+
+@test "jobiod is not running: root reads the store, anyone else is told what to start" {
+    systemctl stop jobiod
+    run jobio job "$kept"
+    [ "$status" = 0 ]
+    run as alice jobio job "$kept"
+    echo "$output"
+    systemctl start jobiod
+    [ "$status" != 0 ]
+    [ ${#lines[@]} = 1 ]
+    [[ $output == *jobiod* ]]
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The main job and what every outlet must say of it: used with cgroup/v2 and with cgroup/v1.
+
+# everything MOUNT: each operation that is counted, known times
+everything() {
+    local d=$1/d
+    echo "work mkdir:$d write:$d/a:100:65536 read:$d/a:100:65536 pwritev:$d/b:10:1000" \
+        "preadv:$d/b:10:1000 stat:$d/a:7 fsync:$d/a:3 truncate:$d/b:2:500 readdir:$d rename:$d/b:2" \
+        "link:$d/a symlink:$d/s unlink:$d/s unlink:$d/a unlink:$d/a.link unlink:$d/b rmdir:$d"
+}
+
+expected_everything="create 2 0 0
+fsync 3 0 0
+link 1 0 0
+mkdir 1 0 0
+open 6 0 0
+read 110 6563600 0
+readdir 2 0 0
+rename 4 0 0
+rmdir 1 0 0
+stat 7 0 0
+symlink 1 0 0
+truncate 2 0 0
+unlink 4 0 0
+write 110 6563600 0"
+expected_meta=32 # the sum of all but read, write, create

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What must not hurt: jobiod absent, hung, killed, restarted; jobs that end badly; dead sinks.
+. "${BATS_TEST_DIRNAME}/cluster.bash"
+
+setup_file() {
+    cluster_start
+}
+
+teardown() {
+    [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
+    kill_jobiod CONT || :
+    [ "$(systemctl is-active jobiod)" = active ] || systemctl restart jobiod || :
+    rm -f /run/jobio/down
+}
+
+kill_jobiod() {
+    kill "-$1" "$(systemctl show -P MainPID jobiod)"
+}
+
+writes() {
+    account "$1" /scratch | grep ^write
+}
+
+# trickle_job NAME: a job of 200 writes of 4096 bytes that takes about 6 s; prints its id when it runs
+trickle_job() {
+    local id
+    id=$(submit alice --wrap "work trickle:/scratch/$1:200:30000")
+    wait_for 30 test -s "/scratch/$1"
+    echo "$id"
+}
+
+whole_trickle="write 200 819200 0"
+
+@test "jobiod killed in mid-job and started again: no byte is lost" {
+    id=$(trickle_job killed)
+    kill_jobiod KILL
+    wait_for 20 systemctl is-active jobiod
+    job_wait "$id"
+    [ "$(writes "$id")" = "$whole_trickle" ]
+    job_json "$id" | jq -e .complete
+}
+
+@test "jobiod upgraded (restarted) in mid-job: no byte is lost" {
+    id=$(trickle_job upgraded)
+    systemctl restart jobiod
+    job_wait "$id"
+    [ "$(writes "$id")" = "$whole_trickle" ]
+    job_json "$id" | jq -e .complete
+}
+
+@test "jobiod down while a whole job runs: the job ends well, and is found later" {
+    systemctl stop jobiod
+    id=$(submit alice --wrap 'work write:/scratch/absent:300:4096; srun work write:/scratch/absent2:20:4096')
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    systemctl start jobiod
+    wait_for 20 job_json "$id"
+    wait_for 20 eval '[ "$(writes "$id")" = "write 320 1310720 0" ]'
+}
+
+@test "jobiod stopped (SIGSTOP): jobs and steps cost two deadlines in all" {
+    kill_jobiod STOP
+    start=$SECONDS
+    id=$(submit alice --wrap 'work write:/scratch/hung:300:4096; for i in $(seq 10); do srun true; done')
+    job_wait "$id" 120
+    kill_jobiod CONT
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    tail -n 50 $cluster_dir/slurmd.log
+    missed=$(grep -c "jobio:.*deadline" $cluster_dir/slurmd.log)
+    [ "$missed" -le 2 ]
+    wait_for 20 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
+}
+
+@test "a job at its time limit has its summary and its account" {
+    id=$(submit alice -t 0:01 --wrap 'work write:/scratch/limit:300:4096; sleep 100')
+    job_wait "$id" 120
+    [ "$(job_field "$id" JobState)" = TIMEOUT ]
+    [ "$(writes "$id")" = "write 300 1228800 0" ]
+    wait_for 10 grep -q /scratch "/home/alice/slurm-$id.out"
+}
+
+@test "a cancelled job has its summary and its account" {
+    id=$(submit alice --wrap 'work write:/scratch/cancel:300:4096; sleep 100')
+    wait_for 30 test -s /scratch/cancel
+    scancel "$id"
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = CANCELLED ]
+    wait_for 10 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
+    wait_for 10 grep -q /scratch "/home/alice/slurm-$id.out"
+}
+
+@test "a requeued job: the restart count separates the accounts" {
+    id=$(submit alice --requeue << 'END'
+#!/bin/sh
+n=$((10 + ${SLURM_RESTART_COUNT:-0} * 10))
+work write:/scratch/requeue$n:$n:4096
+[ "${SLURM_RESTART_COUNT:-0}" = 1 ] || sleep 100
+END
+    )
+    wait_for 30 test -s /scratch/requeue10
+    scontrol requeue "$id"
+    wait_for 90 test -s /scratch/requeue20
+    job_wait "$id"
+    same "0 10
+1 20" "$(sql "SELECT restart, requests FROM v_job_io WHERE jobid = $id AND mount = '/scratch'
+              AND op = 'write' ORDER BY restart")"
+    [ "$(writes "$id")" = "write 20 81920 0" ]
+    jobio job "$id" --all --json | jq -e 'length == 2'
+}
+
+@test "a forged SLURM_JOB_ACCOUNT changes nothing" {
+    id=$(SLURM_JOB_ACCOUNT=forged SLURM_ACCOUNT=forged SLURM_JOB_PARTITION=forged SLURM_JOB_USER=root \
+        submit alice --wrap 'SLURM_JOB_ACCOUNT=forged srun work write:/scratch/f:1:1000')
+    job_wait "$id"
+    job_json "$id" | tee /dev/stderr | jq -e '.job | (.user == "alice") and .account != "forged"
+        and .partition == "main"' || [ "$(job_field "$id" Account)" = forged ]
+}
+
+@test "the job's output on a hung NFS server does not hold the job's end" {
+    id=$(submit alice -o /nfs/hung.out --wrap 'echo begin; work await:/fast/hung write:/scratch/h:300:4096')
+    wait_for 30 test -s /nfs/hung.out
+    rpc.nfsd 0
+    touch /fast/hung
+    start=$SECONDS
+    job_wait "$id" 60 || { rpc.nfsd 4; false; }
+    took=$((SECONDS - start))
+    rpc.nfsd -N 3 -V 4.2 4
+    echo Y > /proc/fs/nfsd/v4_end_grace
+    echo "took $took s" >&2
+    [ $took -le 15 ]
+    [ "$(writes "$id")" = "write 300 1228800 0" ]
+}
+
+@test "the gateway is down: jobs are untouched, status shows it, nothing is lost" {
+    systemctl stop cluster-pushgateway
+    id=$(submit alice --wrap 'work write:/scratch/g:10:4096')
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    wait_for 20 eval 'jobio status | tee /dev/stderr | grep -iqE "refused|connect|fail"'
+    cluster_gateway
+    wait_for 60 metric_is 40960 jobio_write_bytes_total "jobid=$id" mountpoint=/scratch
+}
+
+@test "jobio run: one command without Slurm, as root" {
+    run jobio run --json --output $cluster_dir/run.json -- sh -c 'work write:/scratch/r:50:4096; exit 7'
+    [ "$status" = 7 ]
+    jq -e '.complete and (.mounts[] | select(.mount == "/scratch").ops.write |
+        .requests == 50 and .bytes == 204800)' $cluster_dir/run.json
+}
+
+@test "jobio run: as a user, served by jobiod" {
+    run as alice jobio run -- work write:/scratch/ru:300:4096
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == */scratch* ]]
+}
+
+@test "a user sees the own jobs only, root all" {
+    id=$(submit bob --wrap 'work write:/scratch/bob:1:1000')
+    job_wait "$id"
+    run as alice jobio job "$id"
+    [ "$status" = 1 ]
+    as bob jobio job "$id"
+    jobio job "$id"
+}

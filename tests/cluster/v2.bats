@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The main job on Slurm with cgroup/v2: every outlet shows exactly what it did.
+. "${BATS_TEST_DIRNAME}/cluster.bash"
+. "${BATS_TEST_DIRNAME}/main.bash"
+
+setup_file() {
+    cluster_start
+    local id
+    id=$(submit alice -J 'main job' << END
+#!/bin/sh
+echo output of the job
+$(everything /scratch)
+$(everything /nfs)
+$(everything /fast)
+END
+    )
+    job_wait "$id"
+    echo "$id" > $cluster_dir/main
+}
+
+setup() {
+    main=$(< $cluster_dir/main)
+}
+
+teardown() {
+    [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
+}
+
+@test "the job completes, and its own output is whole" {
+    [ "$(job_field "$main" JobState)" = COMPLETED ]
+    [ "$(head -n 1 "/home/alice/slurm-$main.out")" = "output of the job" ]
+}
+
+@test "jobio job --json: exactly the requests and bytes on the three mounts" {
+    for mount in /scratch /nfs /fast; do
+        same "$expected_everything" "$(account "$main" $mount)"
+    done
+}
+
+@test "jobio job --json: complete, nothing lost, one node" {
+    job_json "$main" | tee /dev/stderr | jq -e '.version == 1 and .complete and .lost == 0
+        and .nodes == {"expected": 1, "reported": 1} and .elapsed_s > 0
+        and .wait.longest_thread_ns > 0 and .wait.total_ns >= .wait.longest_thread_ns'
+}
+
+@test "jobio job --json: bandwidths are believable" {
+    job_json "$main" | jq -e '.elapsed_s as $s | [.mounts[] | select(.mount == "/scratch").ops |
+        (.read, .write) | .peak_bytes_per_s >= .mean_bytes_per_s * 0.99
+        and (.mean_bytes_per_s - .bytes / $s | fabs) <= 1 + .bytes / $s * 0.01
+        and .max_ns > 0 and .time_ns >= .max_ns
+        and (.size_log2 | add) == .requests - .errors and (.latency_log2 | add) == .requests] | all'
+}
+
+@test "the summary is the end of the job's output" {
+    tail -n 14 "/home/alice/slurm-$main.out" | tee /dev/stderr > $cluster_dir/summary
+    for mount in /scratch /nfs /fast; do
+        grep -q "$mount" $cluster_dir/summary
+    done
+    grep -qi 'complete' $cluster_dir/summary
+    not grep -nE '.{81}' $cluster_dir/summary
+}
+
+@test "AdminComment holds the record" {
+    record "$main" | tee /dev/stderr | jq -e --argjson meta $expected_meta '
+        .v == 1 and .complete and .nodes == [1, 1] and .s > 0 and
+        ([.m[] | select(.[0] == "/scratch" or .[0] == "/nfs" or .[0] == "/fast") |
+        .[2:6] == [6563600, 6563600, 110, 110] and .[8] == $meta and .[9] == 0] == [true, true, true])'
+}
+
+@test "the job-completion log has the record of the job" {
+    jq -e --argjson id "$main" --argjson io "$(record "$main")" \
+        'select(.jobid == $id) | .io == $io and .user == "alice" and .state == "COMPLETED"' \
+        /var/log/slurm/jobio-jobcomp.jsonl
+}
+
+@test "jobio history has the job, and its sums" {
+    run as alice jobio history -P -o JobID,User,State,Exact,JobName,Meta
+    echo "$output"
+    grep -q "^$main|alice|ended|yes|main job|" <<< "$output"
+    run jobio history --json
+    jq -e --argjson id "$main" '.[] | select(.jobid == $id)' <<< "$output"
+}
+
+@test "SQLite has the same rows" {
+    for mount in /scratch /nfs /fast; do
+        same "$expected_everything" \
+            "$(sql "SELECT op, requests, bytes, errors FROM v_job_io
+                    WHERE jobid = $main AND mount = '$mount' ORDER BY op")"
+    done
+    [ "$(sql 'PRAGMA user_version')" = 1 ]
+}
+
+@test "the Pushgateway has the same numbers" {
+    for mount in /scratch /nfs /fast; do
+        labels=("jobid=$main" "mountpoint=$mount")
+        wait_for 10 metric_is 6563600 jobio_read_bytes_total "${labels[@]}"
+        metric_is 110 jobio_read_requests_total "${labels[@]}"
+        metric_is 6563600 jobio_write_bytes_total "${labels[@]}"
+        metric_is 110 jobio_write_requests_total "${labels[@]}"
+        metric_is 7 jobio_metadata_requests_total "${labels[@]}" op=stat
+        metric_is 6 jobio_metadata_requests_total "${labels[@]}" op=open
+    done
+    metric_is 1 jobio_job_info "jobid=$main" user=alice partition=main state=ended
+}
+
+@test "promtool has no finding" {
+    curl -sf http://127.0.0.1:9091/metrics | grep jobio_ > $cluster_dir/metrics
+    promtool check metrics < $cluster_dir/metrics
+}
+
+@test "jobio status knows of the push" {
+    run jobio status
+    echo "$output"
+    [ "$status" = 0 ]
+}
+
+@test "srun steps and the batch step are told apart" {
+    id=$(submit alice << END
+#!/bin/sh
+work write:/scratch/batch:10:4096
+srun work write:/scratch/step0:20:4096
+srun work write:/scratch/step1:30:4096
+END
+    )
+    job_wait "$id"
+    same "batch 10 40960
+0 20 81920
+1 30 122880" "$(sql "SELECT step, requests, bytes FROM v_step_io WHERE jobid = $id
+        AND mount = '/scratch' AND op = 'write' ORDER BY requests")"
+    jobio job "$id" --json --steps | jq -e '[.steps[] | .step as $s | .mounts[] |
+        select(.mount == "/scratch") | [$s, .ops.write.requests]] | length == 3'
+    [ "$(account "$id" /scratch | grep ^write)" = "write 60 245760 0" ]
+}
+
+@test "two jobs at a time never mix, and what is outside jobs is not counted" {
+    mkdir -p /fast/sync
+    for n in 1 2; do
+        ids[n]=$(submit alice --wrap "srun work await:/fast/sync/go trickle:/scratch/par$n:$((n * 50)):20000")
+    done
+    wait_for 30 job_is "${ids[1]}" RUNNING
+    wait_for 30 job_is "${ids[2]}" RUNNING
+    touch /fast/sync/go
+    work write:/scratch/outside:1000:4096
+    job_wait "${ids[1]}"
+    job_wait "${ids[2]}"
+    for n in 1 2; do
+        [ "$(account "${ids[n]}" /scratch | grep ^write)" = "write $((n * 50)) $((n * 50 * 4096)) 0" ]
+    done
+}
+
+@test "a mount namespace of the job's own: its private mount and the shared ones" {
+    id=$(submit root << END
+#!/bin/sh
+unshare -m sh -c 'mkdir -p /run/private && mount -t tmpfs private /run/private &&
+    work write:/run/private/a:10:1000 write:/scratch/ns:20:1000; sleep 2'
+END
+    )
+    job_wait "$id"
+    [ "$(account "$id" /scratch | grep ^write)" = "write 20 20000 0" ]
+    job_json "$id" | tee /dev/stderr | jq -e '.mounts[] | select(.mount == "/run/private") |
+        .private and .fstype == "tmpfs" and .ops.write.bytes == 10000'
+}
+
+@test "a nested cgroup still belongs to the job" {
+    id=$(submit root << 'END'
+#!/bin/sh
+own=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+mkdir -p $own/a/b
+(echo 0 > $own/a/b/cgroup.procs; cat /proc/self/cgroup; exec work write:/scratch/nested:20:1000)
+END
+    )
+    job_wait "$id"
+    grep -q '/a/b$' /root/slurm-$id.out || grep -q '/a/b$' /home/root/slurm-$id.out
+    [ "$(account "$id" /scratch | grep ^write)" = "write 20 20000 0" ]
+}
+
+@test "an array job: each task is a job of its own" {
+    id=$(submit alice --array=1-2 --wrap 'work write:/scratch/array$SLURM_ARRAY_TASK_ID:$((SLURM_ARRAY_TASK_ID * 10)):1000')
+    wait_for 60 eval '[ -z "$(squeue -h)" ]'
+    same "10
+20" "$(sql "SELECT requests FROM v_job_io WHERE jobid >= $id AND mount = '/scratch'
+            AND op = 'write' ORDER BY requests")"
+}
+
+@test "--io-summary=off, full, and JOBIO_SUMMARY; it survives --export=NONE" {
+    off=$(submit alice --io-summary=off --wrap 'work write:/scratch/o:300:65536')
+    full=$(submit alice --io-summary=full --export=NONE --wrap '/usr/local/bin/work write:/scratch/o:300:65536')
+    env=$(JOBIO_SUMMARY=off submit alice --wrap 'work write:/scratch/o:300:65536')
+    for id in $off $full $env; do
+        job_wait "$id"
+    done
+    not grep -q /scratch "/home/alice/slurm-$off.out"
+    not grep -q /scratch "/home/alice/slurm-$env.out"
+    grep -q /scratch "/home/alice/slurm-$full.out"
+    [ "$(account "$off" /scratch | grep ^write)" = "write 300 19660800 0" ]
+    record "$off" | jq -e .complete
+}
+
+@test "a small job's summary is one line" {
+    id=$(submit alice --wrap 'echo hi')
+    job_wait "$id"
+    cat "/home/alice/slurm-$id.out"
+    [ "$(grep -vxc hi "/home/alice/slurm-$id.out")" = 1 ]
+}
+
+@test "an unknown word in plugstack.conf is named, and the job runs" {
+    echo 'optional /usr/local/lib/slurm/jobio.so colour=red' > /etc/slurm/plugstack.conf.d/jobio.conf
+    run submit alice --wrap 'echo hi'
+    echo 'optional /usr/local/lib/slurm/jobio.so' > /etc/slurm/plugstack.conf.d/jobio.conf
+    [[ $output == *colour* ]]
+    id=${lines[-1]}
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    grep -q colour "/home/alice/slurm-$id.out" || grep -q colour $cluster_dir/slurmd.log
+}
