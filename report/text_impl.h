@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the short and the full summary have in common. */
+/* What the short and the full summary and the record have in common. */
 #ifndef JOBIO_REPORT_TEXT_IMPL_H
 #define JOBIO_REPORT_TEXT_IMPL_H
 
@@ -26,6 +26,9 @@ struct text_job {
     struct text_row total;
     uint64_t wait_ns; /* of the longest thread, at most the elapsed time */
 };
+
+/* to += from; peaks by maximum. */
+void text_row_add(struct text_row *to, const struct text_row *from);
 
 /* 0 or -ENOMEM. */
 int text_job_make(const struct job_account *job, struct text_job *ret);

@@ -26,20 +26,21 @@ static void sum_add(struct io_sum *to, const struct io_sum *from)
         to->max_ns = from->max_ns;
 }
 
-/* The busiest intervals of two mounts need not be the same one: a sum has no peak. */
-static void row_add(struct text_row *to, const struct text_row *from)
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void text_row_add(struct text_row *to, const struct text_row *from)
 {
     sum_add(&to->reads, &from->reads);
     sum_add(&to->writes, &from->writes);
     sum_add(&to->meta, &from->meta);
     sum_add(&to->all, &from->all);
+    to->read_peak = larger(to->read_peak, from->read_peak);
+    to->write_peak = larger(to->write_peak, from->write_peak);
     for (unsigned i = 0; i < IO_BUCKETS; i++)
         add(&to->sizes[i], from->sizes[i]);
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 static struct text_row row_of(const struct io_mount *m)
@@ -89,7 +90,7 @@ int text_job_make(const struct job_account *job, struct text_job *ret)
         return -ENOMEM;
     for (size_t i = 0; i < job->mounts.n; i++) {
         t.rows[t.n] = row_of(&job->mounts.items[i]);
-        row_add(&t.total, &t.rows[t.n]);
+        text_row_add(&t.total, &t.rows[t.n]);
         t.n += t.rows[t.n].all.requests > 0;
     }
     qsort(t.rows, t.n, sizeof(*t.rows), compare_rows);
@@ -274,7 +275,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
         if (!is_worth_a_row(t, row))
             continue;
         if (shown == limit) {
-            row_add(&rest, row);
+            text_row_add(&rest, row);
             others++;
             continue;
         }
@@ -285,6 +286,8 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
     if (others) {
         char name[UNITS_SIZE];
 
+        /* The busiest intervals of two mounts need not be the same one: no peak of the sum. */
+        rest.read_peak = rest.write_peak = 0;
         snprintf(name, sizeof(name), "%u more", (unsigned)others);
         table_row(out, t, &rest, name);
     }

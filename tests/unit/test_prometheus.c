@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "report/prometheus.h"
+#include "tests/unit/sample.h"
+
+#define WHERE "cluster=\"alpha\",instance=\"n1\""
+#define SCRATCH "mountpoint=\"/scratch\",fstype=\"nfs4\""
+
+static char *page_of(const struct job_account *const *jobs, size_t n,
+                     const struct io_mounts *totals)
+{
+    const struct prometheus_node node = {
+        .cluster = "alpha",
+        .instance = "n1",
+        .totals = totals,
+        .jobs = jobs,
+        .n_jobs = n,
+        .users = true,
+        .lost = 7,
+        .version = "0.1.0",
+    };
+    char *text = report_prometheus(&node);
+
+    assert_non_null(text);
+    return text;
+}
+
+static void assert_line(const char *text, const char *line)
+{
+    char want[1024];
+
+    snprintf(want, sizeof(want), "\n%s\n", line);
+    if (!strstr(text, want))
+        fail_msg("no line %s in:\n%s", line, text);
+}
+
+static void assert_no(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("%s in:\n%s", part, text);
+}
+
+/* Families are contiguous, with HELP and TYPE once; no two samples have the same labels; the last
+ * line ends. */
+static void check_form(const char *text)
+{
+    char *lines[4096], *copy = strdup(text);
+    size_t n = 0;
+
+    assert_int_equal(text[strlen(text) - 1], '\n');
+    for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n")) {
+        assert_in_range(n, 0, 4095);
+        lines[n++] = line;
+    }
+    for (size_t i = 0, family = 0; i < n; i++) {
+        if (!strncmp(lines[i], "# HELP ", 7)) {
+            size_t name = strcspn(lines[i] + 7, " ");
+
+            family = i;
+            assert_memory_equal(lines[i + 1], "# TYPE ", 7);
+            assert_memory_equal(lines[i + 1] + 7, lines[i] + 7, name + 1);
+            for (size_t k = 0; k < i; k++)
+                assert_true(strncmp(lines[k], lines[i], 7 + name + 1) != 0);
+        } else if (lines[i][0] != '#') {
+            size_t name = strcspn(lines[i], "{"), labels = strcspn(lines[i], "}");
+
+            assert_int_equal(strcspn(lines[family] + 7, " "), name);
+            assert_memory_equal(lines[i], lines[family] + 7, name);
+            for (size_t k = family; k < i; k++)
+                if (!strncmp(lines[k], lines[i], labels + 1))
+                    fail_msg("twice: %s", lines[i]);
+        }
+    }
+    free(copy);
+}
+
+/* What promtool finds, and its exit status. Skipped where there is no promtool. */
+static void check_promtool(const char *text)
+{
+    char path[] = "/tmp/jobio-test-prometheus-XXXXXX", command[128], found[4096];
+    int fd = mkstemp(path), status;
+    size_t n;
+    FILE *out;
+
+    assert_in_range(fd, 0, 1 << 20);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    snprintf(command, sizeof(command), "promtool check metrics <%s 2>&1", path);
+    out = popen(command, "re");
+    assert_non_null(out);
+    n = fread(found, 1, sizeof(found) - 1, out);
+    found[n] = '\0';
+    status = pclose(out);
+    (void)unlink(path);
+    if (status != 0 || n != 0)
+        fail_msg("promtool: exit status %d\n%s", status >> 8, found);
+}
+
+static void test_samples(void **state)
+{
+    _job_ *job = sample_job();
+    const struct job_account *jobs[] = {job};
+    _free_ char *text = page_of(jobs, 1, &job->mounts);
+
+    (void)state;
+    check_form(text);
+    /* By hand from sample.c: 101000 MiB, 600 s. */
+    assert_line(text, "# TYPE jobio_read_bytes_total counter");
+    assert_line(text, "jobio_read_bytes_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 105906176000");
+    assert_line(text, "jobio_read_requests_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 101000");
+    assert_line(text, "jobio_read_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 110");
+    assert_line(text, "jobio_write_errors_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 7");
+    assert_line(text, "# TYPE jobio_read_mean_bytes_per_second gauge");
+    assert_line(text,
+                "jobio_read_mean_bytes_per_second{" WHERE ",jobid=\"4711\"," SCRATCH "} 176510293");
+    assert_line(text, "jobio_write_mean_requests_per_second{" WHERE ",jobid=\"4711\"," SCRATCH
+                      "} 4.26666667");
+    assert_line(text,
+                "jobio_read_peak_bytes_per_second{" WHERE ",jobid=\"4711\"," SCRATCH "} 943718400");
+    assert_line(text,
+                "jobio_write_peak_requests_per_second{" WHERE ",jobid=\"4711\"," SCRATCH "} 50");
+    assert_line(text, "jobio_metadata_requests_total{" WHERE ",jobid=\"4711\"," SCRATCH
+                      ",op=\"create\"} 5000");
+    assert_line(text, "jobio_write_bytes_total{" WHERE ",jobid=\"4711\",mountpoint=\"(private)\","
+                      "fstype=\"tmpfs\"} 536870912");
+    assert_line(text, "jobio_job_info{" WHERE ",jobid=\"4711\",user=\"ada\",account=\"physics\","
+                      "partition=\"long\",state=\"ended\"} 1");
+    assert_line(text, "jobio_job_start_timestamp_seconds{" WHERE ",jobid=\"4711\"} "
+                      "1795168801.00000002");
+    assert_line(text, "jobio_job_end_timestamp_seconds{" WHERE ",jobid=\"4711\"} "
+                      "1795169401.50000002");
+    assert_line(text, "jobio_node_read_bytes_total{" WHERE "," SCRATCH "} 105906176000");
+    assert_line(text, "jobio_node_metadata_requests_total{" WHERE ",mountpoint=\"/home\","
+                      "fstype=\"nfs4\",op=\"open\"} 100000");
+    assert_line(text, "jobio_events_lost_total{" WHERE "} 7");
+    assert_line(text, "jobio_tracked_jobs{" WHERE "} 0");
+    assert_line(text, "jobio_build_info{" WHERE ",version=\"0.1.0\"} 1");
+    assert_no(text, "fsync");
+}
+
+static void test_running_job_has_no_end(void **state)
+{
+    _job_ *job = sample_job();
+    const struct job_account *jobs[] = {job};
+    _free_ char *text = NULL;
+
+    (void)state;
+    job->ended = false;
+    text = page_of(jobs, 1, NULL);
+    assert_no(text, "end_timestamp_seconds{");
+    assert_line(text, "jobio_tracked_jobs{" WHERE "} 1");
+    assert_non_null(strstr(text, "state=\"running\"} 1\n"));
+}
+
+static void test_users_may_be_left_out(void **state)
+{
+    _job_ *job = sample_job();
+    const struct job_account *jobs[] = {job};
+    const struct prometheus_node node = {
+        .cluster = "c", .instance = "i", .jobs = jobs, .n_jobs = 1};
+    _free_ char *text = report_prometheus(&node);
+
+    (void)state;
+    assert_no(text, "\"ada\"");
+    assert_no(text, "physics");
+    assert_non_null(strstr(text, "jobid=\"4711\",partition=\"long\",state"));
+    assert_non_null(
+        strstr(text, "jobio_build_info{cluster=\"c\",instance=\"i\",version=\"\"} 1\n"));
+}
+
+static void test_runs_of_a_requeued_job_are_one(void **state)
+{
+    _job_ *first = sample_job(), *second = sample_job();
+    const struct job_account *jobs[] = {second, first};
+    _free_ char *text = NULL;
+
+    (void)state;
+    first->key.restart = 0;
+    second->ended = false;
+    text = page_of(jobs, 2, NULL);
+    check_form(text);
+    assert_line(text, "jobio_read_bytes_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 211812352000");
+    /* Twice the bytes in twice the time. */
+    assert_line(text,
+                "jobio_read_mean_bytes_per_second{" WHERE ",jobid=\"4711\"," SCRATCH "} 176510293");
+    assert_non_null(strstr(text, "state=\"running\"} 1\n"));
+    assert_no(text, "state=\"ended\"");
+}
+
+static void test_private_mounts_sum_by_fstype(void **state)
+{
+    _job_ *job = job_account_create();
+    const struct job_account *jobs[] = {job};
+    static const struct {
+        const char *mount, *fstype;
+        bool labelled;
+    } mounts[] = {
+        {"/a", "tmpfs", false},       {"/b", "tmpfs", false},    {"/c", "fuse.sshfs", false},
+        {"/d", "fuse.forged", false}, {"/e", "fuse.gpfs", true}, {"/a", "tmpfs", true},
+    };
+    _free_ char *text = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+        struct io_mount *m = io_mounts_get(&job->mounts, mounts[i].mount, mounts[i].fstype, "s",
+                                           !mounts[i].labelled);
+
+        m->labelled = mounts[i].labelled;
+        sample_calls(m, IO_READ, 1, 1 << i, 1);
+    }
+    text = page_of(jobs, 1, NULL);
+    check_form(text);
+#define BYTES "jobio_read_bytes_total{" WHERE ",jobid=\"0\",mountpoint="
+    assert_line(text, BYTES "\"(private)\",fstype=\"tmpfs\"} 3");
+    assert_line(text, BYTES "\"(private)\",fstype=\"fuse\"} 12");
+    assert_line(text, BYTES "\"/e\",fstype=\"fuse.gpfs\"} 16");
+    assert_line(text, BYTES "\"/a\",fstype=\"tmpfs\"} 32");
+    assert_no(text, "sshfs");
+    assert_no(text, "forged");
+}
+
+/* The first 32 names of the node, then those of the jobs, then (other). */
+static void test_names_are_limited(void **state)
+{
+    _job_ *job = job_account_create();
+    const struct job_account *jobs[] = {job};
+    CLEANUP(io_mounts_clear) struct io_mounts totals = {0};
+    _free_ char *text = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < 40; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "/m%u", i);
+        if (i < 31)
+            sample_calls(sample_mount(&totals, name, "xfs", "s"), IO_READ, 1, 1, 1);
+        sample_calls(sample_mount(&job->mounts, name, "xfs", "s"), IO_READ, 1, 1, 1);
+    }
+    text = page_of(jobs, 1, &totals);
+    check_form(text);
+    assert_line(text, BYTES "\"/m0\",fstype=\"xfs\"} 1");
+    assert_line(text, BYTES "\"/m31\",fstype=\"xfs\"} 1");
+    assert_line(text, BYTES "\"(other)\",fstype=\"xfs\"} 8");
+    assert_no(text, "/m32");
+    assert_no(text, "jobio_node_read_bytes_total{" WHERE ",mountpoint=\"(other)\"");
+}
+
+static void test_values_are_escaped(void **state)
+{
+    _job_ *job = sample_job();
+    const struct job_account *jobs[] = {job};
+    _free_ char *text = NULL;
+
+    (void)state;
+    sample_calls(sample_mount(&job->mounts, "/a\\b \"c\"\nd\xff", "x", "s"), IO_READ, 1, 1, 1);
+    sample_calls(sample_mount(&job->mounts, "/a\\b \"c\"\td\xfe", "x", "s"), IO_READ, 1, 1, 1);
+    free(job->account);
+    job->account = strdup("\"} 1\nforged{a=\"");
+    text = page_of(jobs, 1, NULL);
+    check_form(text);
+    /* Both names come out the same, so they are one. */
+    assert_line(text, "jobio_read_bytes_total{" WHERE ",jobid=\"4711\",mountpoint="
+                      "\"/a\\\\b \\\"c\\\"?d?\",fstype=\"x\"} 2");
+    assert_no(text, "\nforged");
+}
+
+static void test_nanoseconds_stay(void **state)
+{
+    _job_ *job = job_account_create();
+    const struct job_account *jobs[] = {job};
+    struct io_counter *c;
+    _free_ char *text = NULL;
+
+    (void)state;
+    c = sample_calls(sample_mount(&job->mounts, "/", "x", "s"), IO_READ, 1, 1,
+                     UINT64_C(12345678901234567891));
+    c->bytes = UINT64_MAX;
+    text = page_of(jobs, 1, NULL);
+    assert_line(text, "jobio_read_seconds_total{" WHERE
+                      ",jobid=\"0\",mountpoint=\"/\",fstype=\"x\"} 12345678901.234567891");
+    assert_line(text, BYTES "\"/\",fstype=\"x\"} 18446744073709551615");
+    /* No time has passed: no bandwidth. */
+    assert_line(text, "jobio_read_mean_bytes_per_second{" WHERE
+                      ",jobid=\"0\",mountpoint=\"/\",fstype=\"x\"} 0");
+}
+
+static void test_empty_node(void **state)
+{
+    _free_ char *text = page_of(NULL, 0, NULL);
+
+    (void)state;
+    check_form(text);
+    assert_line(text, "jobio_tracked_jobs{" WHERE "} 0");
+}
+
+static void test_promtool_has_no_finding(void **state)
+{
+    _job_ *job = sample_job(), *run = sample_job();
+    const struct job_account *jobs[] = {job, run};
+    _free_ char *text = NULL, *empty = page_of(NULL, 0, NULL);
+
+    (void)state;
+    if (system("command -v promtool >/dev/null") != 0)
+        skip();
+    run->key.jobid = 1;
+    run->ended = false;
+    for (int op = IO_OP_FIRST_META; op < IO_OP_COUNT; op++)
+        sample_calls(&run->mounts.items[0], op, 3, 0, 1234567);
+    sample_calls(sample_mount(&job->mounts, "/a\\b \"c\"\nd\xff", "x", "s"), IO_READ, 1, 1, 1);
+    text = page_of(jobs, 2, &run->mounts);
+    check_promtool(text);
+    check_promtool(empty);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_running_job_has_no_end),
+        cmocka_unit_test(test_users_may_be_left_out),
+        cmocka_unit_test(test_runs_of_a_requeued_job_are_one),
+        cmocka_unit_test(test_private_mounts_sum_by_fstype),
+        cmocka_unit_test(test_names_are_limited),
+        cmocka_unit_test(test_values_are_escaped),
+        cmocka_unit_test(test_nanoseconds_stay),
+        cmocka_unit_test(test_empty_node),
+        cmocka_unit_test(test_promtool_has_no_finding),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
