@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/spank_host.h"
+
+#include "tests/unit/test.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+struct spank_host_log *spank_host_log;
+struct spank_option spank_host_option;
+
+static struct spank_handle *current;
+
+void spank_host_init(void)
+{
+    spank_host_log = mmap(NULL, sizeof(*spank_host_log), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(spank_host_log != MAP_FAILED);
+}
+
+static void __attribute__((format(printf, 2, 0)))
+log_line(const char *level, const char *format, va_list ap)
+{
+    size_t n = strlen(spank_host_log->text);
+    char *text = spank_host_log->text + n;
+    size_t room = sizeof(spank_host_log->text) - n;
+    int used = snprintf(text, room, "%s: ", level);
+
+    (void)vsnprintf(text + used, room - (size_t)used, format, ap);
+    strncat(text, "\n", room - strlen(text) - 1);
+}
+
+#define LOG_FUNCTION(name, level)      \
+    void name(const char *format, ...) \
+    {                                  \
+        va_list ap;                    \
+                                       \
+        va_start(ap, format);          \
+        log_line(level, format, ap);   \
+        va_end(ap);                    \
+    }
+
+LOG_FUNCTION(slurm_error, "error")
+LOG_FUNCTION(slurm_info, "info")
+LOG_FUNCTION(slurm_verbose, "verbose")
+
+spank_context_t spank_context(void)
+{
+    return current->context;
+}
+
+/* As 22.05: a prolog has the job's identity only, and nobody but slurmstepd has the rest. */
+static int item_is_there(const struct spank_handle *h, spank_item_t item)
+{
+    if (h->context == S_CTX_REMOTE)
+        return item != S_TASK_PID || h->task != 0;
+    return h->context == S_CTX_JOB_SCRIPT &&
+           (item == S_JOB_ID || item == S_JOB_UID || item == S_JOB_GID);
+}
+
+spank_err_t spank_get_item(spank_t h, spank_item_t item, ...)
+{
+    spank_err_t r = ESPANK_SUCCESS;
+    va_list ap;
+
+    if (!item_is_there(h, item))
+        return ESPANK_NOT_AVAIL;
+    va_start(ap, item);
+    switch (item) {
+    case S_JOB_ID:
+        *va_arg(ap, uint32_t *) = h->jobid;
+        break;
+    case S_JOB_STEPID:
+        *va_arg(ap, uint32_t *) = h->stepid;
+        break;
+    case S_JOB_UID:
+        *va_arg(ap, uid_t *) = h->uid;
+        break;
+    case S_JOB_NNODES:
+        *va_arg(ap, uint32_t *) = h->nodes;
+        break;
+    case S_SLURM_RESTART_COUNT:
+        *va_arg(ap, uint32_t *) = h->restart;
+        break;
+    case S_TASK_PID:
+        *va_arg(ap, pid_t *) = h->task;
+        break;
+    default:
+        r = ESPANK_BAD_ARG;
+        break;
+    }
+    va_end(ap);
+    return r;
+}
+
+spank_err_t spank_getenv(spank_t h, const char *name, char *buf, int size)
+{
+    size_t length = strlen(name);
+
+    if (h->context != S_CTX_REMOTE)
+        return ESPANK_NOT_REMOTE;
+    for (const char *const *e = h->env; e && *e; e++) {
+        if (strncmp(*e, name, length) == 0 && (*e)[length] == '=')
+            return snprintf(buf, (size_t)size, "%s", *e + length + 1) >= size ? ESPANK_NOSPACE
+                                                                              : ESPANK_SUCCESS;
+    }
+    return ESPANK_ENV_NOEXIST;
+}
+
+spank_err_t spank_option_register(spank_t h, struct spank_option *option)
+{
+    (void)h;
+    spank_host_option = *option;
+    return ESPANK_SUCCESS;
+}
+
+void spank_host_load(struct spank_plugin *plugin, struct spank_handle *handle, char **words)
+{
+    plugin->handle = current = handle;
+    plugin->av = words;
+    for (plugin->ac = 0; words[plugin->ac]; plugin->ac++)
+        ;
+    memset(&spank_host_option, 0, sizeof(spank_host_option));
+    plugin->library = dlopen(JOBIO_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin->library)
+        fail_msg("%s", dlerror());
+}
+
+void spank_host_unload(struct spank_plugin *plugin)
+{
+    assert_int_equal(dlclose(plugin->library), 0);
+}
+
+int spank_host_run(struct spank_plugin *plugin, const char *name)
+{
+    int (*hook)(spank_t, int, char **);
+    char symbol[64];
+
+    snprintf(symbol, sizeof(symbol), "slurm_spank_%s", name);
+    *(void **)&hook = dlsym(plugin->library, symbol);
+    return hook ? hook(plugin->handle, plugin->ac, plugin->av) : ESPANK_SUCCESS;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A host for jobio.so: the functions that slurmstepd, sbatch and slurmd give to a SPANK plugin,
+ * with answers that a test sets. It is a fake, because slurmstepd cannot run in a unit test; what
+ * real Slurm does with the plugin is for the cluster tests.
+ */
+#ifndef JOBIO_TESTS_UNIT_SPANK_HOST_H
+#define JOBIO_TESTS_UNIT_SPANK_HOST_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <slurm/spank.h>
+
+struct spank_handle {
+    spank_context_t context;
+    uint32_t jobid, stepid, restart, nodes;
+    uid_t uid;
+    pid_t task;             /* 0: spank_get_item(S_TASK_PID) fails, as for the extern step */
+    const char *const *env; /* the job's: NAME=VALUE, NULL at the end; NULL: empty */
+};
+
+/* What the plugin said, "error: ..." or "info: ..." or "verbose: ...", a line each. Lies in memory
+ * that children share, so that a test can fork its slurmstepd. */
+struct spank_host_log {
+    char text[65536];
+};
+extern struct spank_host_log *spank_host_log;
+
+/* The option that the plugin registered, NULL before. */
+extern struct spank_option spank_host_option;
+
+/* A loaded plugin. */
+struct spank_plugin {
+    void *library;
+    struct spank_handle *handle;
+    int ac;
+    char **av; /* the words of plugstack.conf */
+};
+
+void spank_host_init(void);
+/* Fails the test if the plugin cannot be loaded. */
+void spank_host_load(struct spank_plugin *plugin, struct spank_handle *handle, char **words);
+void spank_host_unload(struct spank_plugin *plugin);
+/* Run the hook "slurm_spank_<name>"; ESPANK_SUCCESS if the plugin does not have it. */
+int spank_host_run(struct spank_plugin *plugin, const char *name);
+
+#endif
