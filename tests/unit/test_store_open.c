@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What store_open does with what it finds: a clear text, and nothing lost or overwritten. */
+#define _GNU_SOURCE /* unshare */
+#include "tests/unit/test.h"
+#include "tests/unit/store_data.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/store_private.h"
+
+static struct folder folder;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make(&folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(&folder);
+    return 0;
+}
+
+static void write_file(const char *path, const void *data, size_t size)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The whole file, malloc'd. */
+static char *read_file(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "r");
+    char *data = malloc(1 << 22);
+
+    assert_non_null(f);
+    assert_non_null(data);
+    *size = fread(data, 1, 1 << 22, f);
+    (void)fclose(f);
+    return data;
+}
+
+/* store_open fails with this code, a text that holds `say` and names the file, and the file is the
+ * same afterwards, byte for byte. */
+static void assert_refused(int code, const char *say)
+{
+    struct store *store = (struct store *)1;
+    struct error error = {0};
+    size_t before_size = 0, after_size = 0;
+    struct stat st;
+    bool is_file = stat(folder.store, &st) == 0 && S_ISREG(st.st_mode);
+    char *before = is_file ? read_file(folder.store, &before_size) : NULL, *after;
+    int r = store_open(&store, &(struct store_options){.path = folder.store}, &error);
+
+    if (r != code || !strstr(error.text, say))
+        print_error("%d: %s\n", r, error.text);
+    assert_int_equal(r, code);
+    assert_non_null(strstr(error.text, say));
+    assert_non_null(strstr(error.text, folder.store));
+    assert_ptr_equal(store, (struct store *)1);
+    if (!is_file)
+        return;
+    after = read_file(folder.store, &after_size);
+    assert_int_equal(before_size, after_size);
+    assert_memory_equal(before, after, after_size);
+    free(before);
+    free(after);
+}
+
+/* A store with one job of `steps` steps in it, closed. */
+static void make_store(uint32_t steps)
+{
+    struct store *store = open_store(&folder);
+    struct job_account *job = job_make(7, NOW);
+    struct step_account step;
+    struct error error;
+
+    assert_ok(store_begin(store, true, &error), error);
+    assert_ok(store_put_job(store, job, &error), error);
+    for (uint32_t n = 0; n < steps; n++) {
+        step_make(&step, n, NOW, 1);
+        assert_ok(store_put_step(store, &job->key, &step, true, &error), error);
+        step_account_clear(&step);
+    }
+    assert_ok(store_commit(store, &error), error);
+    store_close(store);
+    job_account_destroy(job);
+}
+
+static size_t count_steps(void)
+{
+    struct store *store = open_store(&folder);
+    struct store_stats stats;
+    struct error error;
+
+    assert_ok(store_stats(store, &stats, &error), error);
+    store_close(store);
+    return stats.steps;
+}
+
+static void sql(const char *text)
+{
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(folder.store, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void test_new_store_is_set_up(void **state)
+{
+    static const struct {
+        const char *pragma;
+        int64_t value;
+    } want[] = {
+        {"PRAGMA auto_vacuum", 2},
+        {"PRAGMA application_id", STORE_APPLICATION},
+        {"PRAGMA user_version", 1},
+        {"PRAGMA synchronous", 2},
+        {"PRAGMA foreign_keys", 1},
+        {"PRAGMA trusted_schema", 0},
+        {"PRAGMA journal_size_limit", 16777216},
+        {"PRAGMA busy_timeout", 5000},
+    };
+    struct store *store = open_store(&folder);
+    struct error error;
+    struct stat st;
+    int64_t value;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+        assert_ok(store_number(store, want[i].pragma, &value, &error), error);
+        assert_int_equal(value, want[i].value);
+    }
+    assert_ok(
+        store_number(store, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &value, &error),
+        error);
+    assert_int_equal(value, 1);
+    store_close(store);
+    assert_int_equal(stat(folder.store, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+static void test_not_a_database(void **state)
+{
+    char text[8192];
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    write_file(folder.store, text, sizeof(text));
+    assert_refused(-EMEDIUMTYPE, "not a database");
+    write_file(folder.store, "hello\n", 6);
+    assert_refused(-EMEDIUMTYPE, "not a database");
+}
+
+static void test_somebody_elses_database(void **state)
+{
+    (void)state;
+    sql("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)");
+    assert_refused(-EMEDIUMTYPE, "another program");
+}
+
+static void test_truncated_store(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    make_store(300);
+    assert_int_equal(stat(folder.store, &st), 0);
+    assert_int_equal(truncate(folder.store, st.st_size / 2), 0);
+    assert_refused(-EMEDIUMTYPE, "");
+}
+
+static void test_scribbled_store(void **state)
+{
+    char junk[4096];
+    struct stat st;
+    int fd;
+
+    (void)state;
+    make_store(300);
+    assert_int_equal(stat(folder.store, &st), 0);
+    memset(junk, 0xa5, sizeof(junk));
+    fd = open(folder.store, O_WRONLY);
+    for (off_t at = 4096 * 8; at < st.st_size; at += 4096 * 8)
+        assert_int_equal(pwrite(fd, junk, sizeof(junk), at), sizeof(junk));
+    close(fd);
+    assert_refused(-EMEDIUMTYPE, "");
+}
+
+static void test_broken_store_is_set_aside(void **state)
+{
+    char *name = NULL, *data;
+    struct error error;
+    size_t size;
+
+    (void)state;
+    for (int i = 1; i <= 2; i++) {
+        write_file(folder.store, "hello\n", 6);
+        assert_ok(store_set_aside(folder.store, &name, &error), error);
+        assert_int_equal(name[strlen(name) - 1], '0' + i);
+        data = read_file(name, &size);
+        assert_int_equal(size, 6);
+        free(data);
+        free(name);
+    }
+    make_store(1);
+    assert_int_equal(count_steps(), 1);
+}
+
+static void test_newer_store(void **state)
+{
+    (void)state;
+    make_store(1);
+    sql("PRAGMA user_version = 2");
+    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 2, this one knows 1)");
+}
+
+static void test_odd_paths(void **state)
+{
+    char other[200];
+
+    (void)state;
+    assert_int_equal(mkdir(folder.store, 0700), 0);
+    assert_refused(-EISDIR, "directory");
+    assert_int_equal(rmdir(folder.store), 0);
+    (void)snprintf(other, sizeof(other), "%s/other", folder.path);
+    write_file(other, "precious", 8);
+    assert_int_equal(symlink(other, folder.store), 0);
+    assert_refused(-ELOOP, "symbolic link");
+    assert_int_equal(unlink(folder.store), 0);
+    assert_int_equal(mkfifo(folder.store, 0600), 0);
+    assert_refused(-EINVAL, "regular file");
+    assert_int_equal(unlink(folder.store), 0);
+    (void)snprintf(folder.store, sizeof(folder.store), "%s/none/jobio.db", folder.path);
+    assert_refused(-ENOENT, "folder");
+}
+
+static void test_one_writer(void **state)
+{
+    struct store *store = open_store(&folder), *second = NULL;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(store_open(&second, &(struct store_options){.path = folder.store}, &error),
+                     -EBUSY);
+    assert_non_null(strstr(error.text, "another jobiod"));
+    store_close(store);
+    store_close(open_store(&folder));
+}
+
+static void test_network_file_systems(void **state)
+{
+    static const unsigned long refused[] = {0x6969,     0xff534d42, 0x0bd00bd0,
+                                            0x00c36400, 0x47504653, 0x01021997};
+    static const unsigned long fine[] = {0xef53, 0x58465342, 0x01021994, 0x9123683e, 0x794c7630};
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        assert_int_equal(store_check_fs("/x/jobio.db", refused[i], &error), -EOPNOTSUPP);
+        assert_non_null(strstr(error.text, "/x/jobio.db"));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
+        assert_int_equal(store_check_fs("/x/jobio.db", fine[i], &error), 0);
+}
+
+/* Run `test` as nobody in a child: root may write everywhere. */
+static void as_nobody(void (*test)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (setgid(65534) < 0 || setuid(65534) < 0)
+            _exit(3);
+        test();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+#define DEMAND(condition)                                               \
+    do {                                                                \
+        if (!(condition)) {                                             \
+            print_error("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            _exit(1);                                                   \
+        }                                                               \
+    } while (0)
+
+static int open_code(struct error *error)
+{
+    struct store *store = NULL;
+    int r = store_open(&store, &(struct store_options){.path = folder.store}, error);
+
+    store_close(store);
+    return r;
+}
+
+static void check_folder_not_writable(void)
+{
+    struct error error;
+
+    DEMAND(open_code(&error) == -EACCES);
+    DEMAND(strstr(error.text, folder.store));
+}
+
+static void check_file_not_writable(void)
+{
+    struct error error;
+    int r = open_code(&error);
+
+    DEMAND(r == -EROFS);
+    DEMAND(strstr(error.text, "cannot be written"));
+}
+
+static void check_reader(void)
+{
+    struct store *reader = NULL;
+    struct job_account **found = NULL;
+    struct error error;
+    int r = store_open_reader(&reader, folder.store, &error);
+
+    if (r < 0)
+        print_error("%d: %s\n", r, error.text);
+    DEMAND(r == 0);
+    DEMAND(store_jobs(reader, NULL, 7, false, UINT32_MAX, &found, &error) == 0);
+    DEMAND(found[0] && found[0]->n_steps == 2);
+    store_jobs_free(found);
+    store_close(reader);
+}
+
+static void skip_unless_root(void)
+{
+    if (geteuid() != 0)
+        skip();
+}
+
+static void test_not_writable(void **state)
+{
+    char lock[200];
+
+    (void)state;
+    skip_unless_root();
+    (void)snprintf(lock, sizeof(lock), "%s.lock", folder.store);
+    assert_int_equal(chmod(folder.path, 0755), 0);
+    as_nobody(check_folder_not_writable);
+    make_store(1);
+    assert_int_equal(chmod(folder.path, 0777), 0);
+    assert_int_equal(chmod(folder.store, 0444), 0);
+    assert_int_equal(chmod(lock, 0666), 0);
+    as_nobody(check_file_not_writable);
+    assert_int_equal(count_steps(), 1);
+}
+
+/* Who may only read finds the store with and without its writer. */
+static void test_reader_without_rights(void **state)
+{
+    struct store *store;
+
+    (void)state;
+    skip_unless_root();
+    make_store(2);
+    assert_int_equal(chmod(folder.path, 0755), 0);
+    assert_int_equal(chmod(folder.store, 0644), 0);
+    as_nobody(check_reader);
+    store = open_store(&folder);
+    as_nobody(check_reader);
+    store_close(store);
+}
+
+static void test_reader_errors(void **state)
+{
+    struct store *reader = (struct store *)1;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(store_open_reader(&reader, folder.store, &error), -ENOENT);
+    write_file(folder.store, "", 0);
+    assert_int_equal(store_open_reader(&reader, folder.store, &error), -ENODATA);
+    write_file(folder.store, "hello\n", 6);
+    assert_int_equal(store_open_reader(&reader, folder.store, &error), -EMEDIUMTYPE);
+    assert_int_equal(unlink(folder.store), 0);
+    make_store(1);
+    sql("PRAGMA user_version = 2");
+    assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
+    sql("PRAGMA user_version = 0");
+    assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
+    assert_non_null(strstr(error.text, "older"));
+    assert_ptr_equal(reader, (struct store *)1);
+}
+
+static void test_path_is_no_uri(void **state)
+{
+    struct store *reader = NULL;
+    struct error error;
+
+    (void)state;
+    (void)snprintf(folder.store, sizeof(folder.store), "%s/a?mode=rwc#b%%20c.db", folder.path);
+    make_store(1);
+    assert_ok(store_open_reader(&reader, folder.store, &error), error);
+    store_close(reader);
+}
+
+/* A mount that lives in this process's namespace; false where that is not allowed. */
+static bool mount_here(const char *type, const char *options, unsigned long flags)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
+        return false;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("jobio-test", folder.path, type, flags, options) == 0;
+}
+
+/* A real full disk: all writes until then are there, the one that fails says so, and when there is
+ * room again the same write passes. */
+static void test_full_file_system(void **state)
+{
+    struct job_account *job = job_make(7, NOW);
+    struct store *store;
+    struct step_account step;
+    struct error error = {0};
+    uint32_t stored = 0;
+    char ballast[200];
+    int fd, r;
+
+    (void)state;
+    if (!mount_here("tmpfs", "size=2m", 0))
+        skip();
+    (void)snprintf(ballast, sizeof(ballast), "%s/ballast", folder.path);
+    store = open_store(&folder);
+    fd = open(ballast, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(posix_fallocate(fd, 0, 1 << 20), 0);
+    assert_int_equal(close(fd), 0);
+    assert_ok(store_put_job(store, job, &error), error);
+    for (;;) {
+        step_make(&step, stored, NOW, 1);
+        r = store_put_step(store, &job->key, &step, true, &error);
+        if (r < 0)
+            break;
+        step_account_clear(&step);
+        stored++;
+        assert_true(stored < 100000);
+    }
+    assert_int_equal(r, -ENOSPC);
+    assert_non_null(strstr(error.text, folder.store));
+    assert_true(stored > 10);
+    assert_int_equal(unlink(ballast), 0);
+    assert_ok(store_put_step(store, &job->key, &step, true, &error), error);
+    store_close(store);
+    assert_int_equal(count_steps(), stored + 1);
+    step_account_clear(&step);
+    job_account_destroy(job);
+    (void)umount2(folder.path, MNT_DETACH);
+}
+
+static void test_no_room_for_a_new_store(void **state)
+{
+    (void)state;
+    if (!mount_here("tmpfs", "size=64k", 0))
+        skip();
+    assert_refused(-ENOSPC, "");
+    (void)umount2(folder.path, MNT_DETACH);
+}
+
+static void test_read_only_file_system(void **state)
+{
+    struct store *store = NULL;
+    struct error error;
+
+    (void)state;
+    if (!mount_here("tmpfs", "size=4m", 0))
+        skip();
+    make_store(2);
+    assert_int_equal(mount(NULL, folder.path, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    assert_int_equal(store_open(&store, &(struct store_options){.path = folder.store}, &error),
+                     -EROFS);
+    assert_non_null(strstr(error.text, folder.store));
+    check_reader();
+    assert_int_equal(mount(NULL, folder.path, NULL, MS_REMOUNT, NULL), 0);
+    assert_int_equal(count_steps(), 2);
+    (void)umount2(folder.path, MNT_DETACH);
+}
+
+/* Made-up versions: 1 is the real schema, 2 and 3 change it. */
+static const struct sql_migration made_up[] = {
+    {2, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
+    {3, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
+    {0, NULL},
+};
+static const struct sql_migration broken[] = {
+    {2, "ALTER TABLE job ADD COLUMN two INTEGER"},
+    {3, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
+    {0, NULL},
+};
+
+static int64_t number(struct store *store, const char *text)
+{
+    struct error error;
+    int64_t value = -1;
+
+    assert_ok(store_number(store, text, &value, &error), error);
+    return value;
+}
+
+static void test_migration(void **state)
+{
+    struct store *store;
+    struct error error;
+    size_t size;
+
+    (void)state;
+    make_store(5);
+    store = open_store(&folder);
+    assert_ok(store_migrate(store, "no", made_up, &error), error);
+    assert_int_equal(number(store, "PRAGMA user_version"), 3);
+    assert_int_equal(number(store, "SELECT two FROM job"), 2);
+    assert_int_equal(number(store, "SELECT x FROM three"), 3);
+    assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
+    assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing left to do */
+    store_close(store);
+    (void)strcat(folder.store, ".v1");
+    free(read_file(folder.store, &size));
+    assert_int_equal(count_steps(), 5); /* the copy is a whole store of version 1 */
+}
+
+static void test_migration_that_fails(void **state)
+{
+    struct store *store;
+    struct error error;
+
+    (void)state;
+    make_store(5);
+    store = open_store(&folder);
+    assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
+    assert_non_null(strstr(error.text, "version 3"));
+    assert_int_equal(number(store, "PRAGMA user_version"), 2); /* the step that went well */
+    assert_int_equal(number(store, "SELECT count(*) FROM sqlite_master WHERE name = 'three'"), 0);
+    assert_ok(store_migrate(store, "no", made_up, &error), error); /* goes on from there */
+    assert_int_equal(number(store, "PRAGMA user_version"), 3);
+    store_close(store);
+}
+
+#define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OPEN_TEST(test_new_store_is_set_up),
+        OPEN_TEST(test_not_a_database),
+        OPEN_TEST(test_somebody_elses_database),
+        OPEN_TEST(test_truncated_store),
+        OPEN_TEST(test_scribbled_store),
+        OPEN_TEST(test_broken_store_is_set_aside),
+        OPEN_TEST(test_newer_store),
+        OPEN_TEST(test_odd_paths),
+        OPEN_TEST(test_one_writer),
+        OPEN_TEST(test_network_file_systems),
+        OPEN_TEST(test_not_writable),
+        OPEN_TEST(test_reader_without_rights),
+        OPEN_TEST(test_reader_errors),
+        OPEN_TEST(test_path_is_no_uri),
+        OPEN_TEST(test_full_file_system),
+        OPEN_TEST(test_no_room_for_a_new_store),
+        OPEN_TEST(test_read_only_file_system),
+        OPEN_TEST(test_migration),
+        OPEN_TEST(test_migration_that_fails),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
