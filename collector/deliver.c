@@ -11,6 +11,8 @@
 #include "collector/pushgateway.h"
 #include "common/cleanup.h"
 
+#define MISSED_MAX 3 /* answers without a job before it is given up */
+
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
@@ -148,14 +150,17 @@ void deliver_gather(struct deliver *deliver)
     deliver->hooks.collect(keys, n, deliver->hooks.arg);
 }
 
-/* Retention may have dropped a job that no gateway took for months. */
+/* Retention may have dropped a job that no gateway took for months. One answer without it proves
+ * nothing: the job may be on its way from the daemon's memory into the store. */
 static void give_up_missing(struct deliver *deliver)
 {
     struct outbox_job *next;
 
     for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = next) {
         next = outbox_next(job);
-        if (!job->asked || job->found)
+        if (job->found)
+            job->missed = 0;
+        if (!job->asked || job->found || ++job->missed < MISSED_MAX)
             continue;
         deliver->given_up++;
         deliver_say(deliver, LOG_LEVEL_WARNING,

@@ -80,7 +80,7 @@ int deliver_start(struct deliver *deliver, struct error *error);
 int deliver_job_ended(struct deliver *deliver, const struct job_key *key);
 
 /* The answer to `collect`: the node (borrowed during the call), or NULL and why not. An ended job
- * that was asked for and is not in node->jobs is given up and counted. */
+ * that was asked for and is not in node->jobs three times in a row is given up and counted. */
 void deliver_provide(struct deliver *deliver, const struct prometheus_node *node,
                      const struct error *why);
 

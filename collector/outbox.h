@@ -35,6 +35,7 @@ struct outbox_job {
     uint64_t ended_ns;          /* real time */
     bool asked;                 /* for the user: part of the question that is open */
     const void *found;          /* for the user: its answer */
+    unsigned missed;            /* for the user: answers in a row without it */
     struct outbox_slot slots[]; /* one a target */
 };
 
