@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "tests/unit/test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/deliver/fake_http.h"
+
+struct fake_connection {
+    struct fake_connection *next;
+    struct fake_http *fake;
+    sd_event_source *source;
+    int fd;
+    size_t length;
+    int waits; /* a request without an answer */
+    char data[262144];
+};
+
+static void connection_close(struct fake_connection *c)
+{
+    struct fake_connection **at = &c->fake->connections;
+
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    sd_event_source_disable_unref(c->source);
+    close(c->fd);
+    free(c);
+}
+
+static void connection_answer(struct fake_connection *c)
+{
+    const char *answer = c->fake->answer;
+
+    c->waits = 1;
+    if (!answer)
+        return;
+    c->waits = 0;
+    if (!*answer)
+        return;
+    assert_int_equal(send(c->fd, answer, strlen(answer), MSG_NOSIGNAL), strlen(answer));
+}
+
+/* A whole request: headers and as much body as they announce. */
+static int is_whole(const struct fake_connection *c)
+{
+    const char *body = memmem(c->data, c->length, "\r\n\r\n", 4);
+    const char *length = strcasestr(c->data, "\r\nContent-Length:");
+
+    if (!body)
+        return 0;
+    return c->length - (size_t)(body + 4 - c->data) >=
+           (length ? strtoul(length + 17, NULL, 10) : 0);
+}
+
+static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *arg)
+{
+    struct fake_connection *c = arg;
+    ssize_t n = recv(fd, c->data + c->length, sizeof(c->data) - 1 - c->length, 0);
+
+    (void)source;
+    (void)revents;
+    if (n <= 0) {
+        connection_close(c);
+        return 0;
+    }
+    c->length += (size_t)n;
+    c->data[c->length] = '\0';
+    if (c->fake->answer && !*c->fake->answer) {
+        c->fake->requests++;
+        connection_close(c);
+        return 0;
+    }
+    if (!is_whole(c))
+        return 0;
+    c->fake->requests++;
+    snprintf(c->fake->first_line, sizeof(c->fake->first_line), "%.*s", (int)strcspn(c->data, "\r"),
+             c->data);
+    c->length = 0;
+    connection_answer(c);
+    return 0;
+}
+
+static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *arg)
+{
+    struct fake_connection *c = calloc(1, sizeof(*c));
+    struct fake_http *fake = arg;
+
+    (void)revents;
+    assert_non_null(c);
+    c->fake = fake;
+    c->fd = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(c->fd >= 0);
+    assert_true(sd_event_add_io(sd_event_source_get_event(source), &c->source, c->fd, EPOLLIN,
+                                on_readable, c) >= 0);
+    c->next = fake->connections;
+    fake->connections = c;
+    return 0;
+}
+
+void fake_http_start(struct fake_http *fake, sd_event *loop, const char *answer)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *fake = (struct fake_http){.answer = answer};
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    snprintf(fake->url, sizeof(fake->url), "http://127.0.0.1:%d", ntohs(address.sin_port));
+    assert_true(sd_event_add_io(loop, &fake->source, fd, EPOLLIN, on_connect, fake) >= 0);
+    assert_true(sd_event_source_set_io_fd_own(fake->source, 1) >= 0);
+}
+
+void fake_http_release(struct fake_http *fake, const char *answer)
+{
+    fake->answer = answer;
+    for (struct fake_connection *c = fake->connections; c; c = c->next)
+        if (c->waits)
+            connection_answer(c);
+}
+
+void fake_http_stop(struct fake_http *fake)
+{
+    while (fake->connections)
+        connection_close(fake->connections);
+    sd_event_source_disable_unref(fake->source);
+    fake->source = NULL;
+}
