@@ -81,23 +81,37 @@ static int add_fstype(const struct probe_mount *mount, void *arg)
     return 0;
 }
 
-static void add_steps(struct probe *probe, struct json_object *document, struct error *error)
+static void add_step(const struct probe_step *step, struct json_object *document)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } fields[] = {
+        {"events", step->events},
+        {"longest_wait_ns", step->longest_wait_ns},
+        {"lost", step->lost.requests},
+        {"lost_bytes", step->lost.bytes},
+        {"lost_latencies", step->lost.latencies},
+        {"lost_ends", step->lost.ends},
+        {"lost_errnos", step->lost.errnos},
+        {"lost_mounts", step->lost.mounts},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        json_object_object_add(document, fields[i].name, json_object_new_uint64(fields[i].value));
+}
+
+static int add_steps(struct probe *probe, uint32_t step, struct json_object *document,
+                     struct error *error)
 {
     _free_ struct probe_step *steps = NULL;
     size_t n = 0;
+    int r = probe_steps(probe, &steps, &n, error);
 
-    if (probe_steps(probe, &steps, &n, error) < 0 || n != 1)
-        return;
-    json_object_object_add(document, "events", json_object_new_uint64(steps[0].events));
-    json_object_object_add(document, "longest_wait_ns",
-                           json_object_new_uint64(steps[0].longest_wait_ns));
-    json_object_object_add(document, "lost", json_object_new_uint64(steps[0].lost.requests));
-    json_object_object_add(document, "lost_bytes", json_object_new_uint64(steps[0].lost.bytes));
-    json_object_object_add(document, "lost_latencies",
-                           json_object_new_uint64(steps[0].lost.latencies));
-    json_object_object_add(document, "lost_ends", json_object_new_uint64(steps[0].lost.ends));
-    json_object_object_add(document, "lost_errnos", json_object_new_uint64(steps[0].lost.errnos));
-    json_object_object_add(document, "lost_mounts", json_object_new_uint64(steps[0].lost.mounts));
+    for (size_t i = 0; i < n; i++)
+        if (steps[i].step == step)
+            add_step(&steps[i], document);
+    return r;
 }
 
 static void add_hooks(struct probe *probe, struct json_object *document)
@@ -131,7 +145,8 @@ static int print_account(struct probe *probe, uint32_t step, const char *output,
     json_object_object_add(document, "adopted", json_object_new_boolean(probe_is_adopted(probe)));
     json_object_object_add(document, "mounts", mounts);
     json_object_object_add(document, "fstypes", fstypes);
-    add_steps(probe, document, error);
+    if (r == 0)
+        r = add_steps(probe, step, document, error);
     add_hooks(probe, document);
     if (json_object_to_file_ext(output, document, JSON_C_TO_STRING_PRETTY) < 0)
         r = error_errno(error, -errno, "cannot write '%s'", output);

@@ -53,3 +53,110 @@ counted() {
     jq -e '.outside > 0' "$T/all.truth"
     [ "$(jq -r '.fstypes | [.[]] | sort | join(" ")' "$T/all.counted")" = "ext4 overlay tmpfs tmpfs" ]
 }
+
+@test "a step below a freezer cgroup of v1 is counted exactly" {
+    mkdir -p "$T/freezer" "$T/overlay/v1"
+    mount -t cgroup -o freezer freezer "$T/freezer"
+    mkdir -p "$T/freezer/slurm/uid_0"
+    counted v1 -1 -g "$T/freezer/slurm/uid_0/step" -- "$T/overlay/v1"
+    compare "$T/v1.truth" "$T/v1.counted"
+    rmdir "$T/freezer/slurm/uid_0/step"
+    umount "$T/freezer"
+}
+
+# counter FILE OP FIELD: the sum over the mounts
+counter() {
+    jq "[.mounts[].$2.$3 // 0] | add // 0" "$1"
+}
+
+# await COMMAND...: until it succeeds, at most 20 s
+await() {
+    local i
+    for ((i = 0; i < 400; i++)); do
+        "$@" && return
+        sleep 0.05
+    done
+    echo "never came true: $*" >&2
+    return 1
+}
+
+pins=/sys/fs/bpf/jobio-test
+
+@test "killed and started again in the middle of the work, it loses no call" {
+    local group=/sys/fs/cgroup/jobio-adopt counting loop writes i
+    "$BIN/count" -k -p $pins -g $group -o "$T/first" -- \
+        "$BIN/step" join loop "$T/tmpfs/loop" > >(cat > "$T/writes") 3>&- &
+    counting=$!
+    await test -s "$T/tmpfs/loop"
+    kill -KILL $counting
+    loop=$(cat $group/cgroup.procs)
+    for i in 0.2 0.6 1 1.5 2; do # at some moment of its start, too
+        "$BIN/count" -k -p $pins -g $group -o "$T/again" 3>&- &
+        sleep $i
+        kill -KILL $! 2> /dev/null || true
+        wait $! || true
+    done
+    "$BIN/count" -k -p $pins -g $group -o "$T/running"
+    jq -e '.adopted' "$T/running"
+    [ "$(counter "$T/running" write requests)" -gt 0 ]
+    kill -TERM "$loop"
+    await test -s "$T/writes"
+    writes=$(cat "$T/writes")
+    "$BIN/count" -p $pins -g $group -o "$T/last"
+    jq -e '.adopted' "$T/last"
+    jq -c . "$T/last"
+    [ "$(counter "$T/last" write requests)" -eq "$writes" ]
+    [ "$(counter "$T/last" write bytes)" -eq $((writes * 100)) ]
+    [ "$(jq '[.mounts[].write // empty | .latency_log2[], 0] | add' "$T/last")" -eq "$writes" ]
+    [ "$(counter "$T/last" open requests)" -eq 1 ]
+    jq -e '.missed == 0 and .lost == 0 and .lost_latencies == 0' "$T/last"
+    [ ! -e $pins/1 ]
+}
+
+@test "what finds no room is counted as lost, to the byte" {
+    local n=500 requests
+    mkdir "$T/many"
+    "$BIN/count" -s 1 -o "$T/full" -- "$BIN/step" mounts "$T/many" $n join touch "$T/many" $n
+    umount "$T"/many/*
+    requests=$(jq '[.mounts[][].requests] | add' "$T/full")
+    [ "$(jq .lost "$T/full")" -gt 0 ]
+    [ $((requests + $(jq .lost "$T/full"))) -eq $((4 * n)) ]
+    [ $(($(counter "$T/full" write bytes) + $(jq .lost_bytes "$T/full"))) -eq $((10 * n)) ]
+    [ "$(jq .lost_mounts "$T/full")" -gt 0 ]
+}
+
+@test "a step that is tagged in the middle of a call counts it, without its time" {
+    local group=/sys/fs/cgroup/jobio-late blocked
+    mkdir $group
+    mkfifo "$T/fifo"
+    # The programs are there before the call, the tag comes after its begin.
+    "$BIN/count" -k -p $pins -g /sys/fs/cgroup/jobio-other -o /dev/null
+    CGROUP=$group "$BIN/step" join open "$T/fifo" 3>&- &
+    blocked=$!
+    await grep -q . $group/cgroup.procs
+    await grep -q "wait_for_partner\|fifo_open" /proc/$blocked/stack
+    "$BIN/count" -p $pins -g $group -o "$T/late" -- bash -c ": > '$T/fifo'; wait; sleep 1"
+    wait $blocked
+    jq . "$T/late"
+    [ "$(counter "$T/late" open requests)" -eq 1 ]
+    [ "$(jq .lost_latencies "$T/late")" -eq 1 ]
+    rmdir $group
+}
+
+@test "a call whose end another tracer hid is told, and the next calls count" {
+    local group=/sys/fs/cgroup/jobio-hidden
+    mkfifo "$T/fifo2"
+    cat > "$T/hide" << END
+#!/bin/bash
+"$BIN/step" join open "$T/fifo2" write "$T/tmpfs/after" 7 &
+until grep -q "wait_for_partner\|fifo_open" /proc/\$!/stack; do sleep 0.05; done
+"$BIN/count" -g /sys/fs/cgroup/jobio-other -o /dev/null # comes and goes
+: > "$T/fifo2"
+wait
+END
+    chmod +x "$T/hide"
+    "$BIN/count" -g $group -o "$T/hidden" -- "$T/hide"
+    jq . "$T/hidden"
+    [ "$(counter "$T/hidden" write requests)" -eq 7 ]
+    [ $(($(counter "$T/hidden" open requests) + $(jq .lost_ends "$T/hidden"))) -eq 2 ]
+}

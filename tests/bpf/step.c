@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process of a step that does what its arguments say, in their order:
+ *   join           go into the cgroup $CGROUP
+ *   open PATH      open(2) for reading and close(2); a FIFO blocks
+ *   write PATH N   open(2) with O_CREAT, N calls of write(2) with 100 bytes, close(2)
+ *   loop PATH      as write, until SIGTERM, about 2,000 a second; prints their number
+ *   mounts DIR N   mount N tmpfs below DIR
+ *   touch DIR N    in each of them: open(2) with O_CREAT, write(2) 10 bytes, fstat(2), close(2)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop;
+static int procs = -1;
+
+static void on_term(int signal_number)
+{
+    (void)signal_number;
+    stop = 1;
+}
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void join_cgroup(void)
+{
+    if (write(procs, "0", 1) != 1)
+        die("join");
+}
+
+static void open_file(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+
+    if (fd < 0)
+        die(path);
+    close(fd);
+}
+
+static long write_file(const char *path, long n, useconds_t pause)
+{
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    char block[100] = "";
+    long i;
+
+    if (fd < 0)
+        die(path);
+    for (i = 0; i < n && !stop; i++) {
+        if (pwrite(fd, block, sizeof(block), 0) != sizeof(block))
+            die(path);
+        if (pause)
+            usleep(pause);
+    }
+    close(fd);
+    return i;
+}
+
+static void mount_many(const char *folder, long n)
+{
+    char path[PATH_MAX];
+
+    for (long i = 0; i < n; i++) {
+        snprintf(path, sizeof(path), "%s/%ld", folder, i);
+        if (mkdir(path, 0755) < 0 || mount("tmpfs", path, "tmpfs", 0, NULL) < 0)
+            die(path);
+    }
+}
+
+static void touch_many(const char *folder, long n)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    for (long i = 0; i < n; i++) {
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/%ld/file", folder, i);
+        fd = open(path, O_WRONLY | O_CREAT, 0600);
+        if (fd < 0 || write(fd, "0123456789", 10) != 10 || fstat(fd, &st) < 0)
+            die(path);
+        close(fd);
+    }
+}
+
+static char *next(char ***argument)
+{
+    if (!**argument) {
+        fprintf(stderr, "step: an argument is missing\n");
+        exit(2);
+    }
+    return *(*argument)++;
+}
+
+int main(int argc, char **argv)
+{
+    const struct sigaction action = {.sa_handler = on_term};
+    char path[PATH_MAX], **argument = argv + 1;
+
+    (void)argc;
+    snprintf(path, sizeof(path), "%s/cgroup.procs", getenv("CGROUP") ?: "");
+    procs = open(path, O_WRONLY | O_CLOEXEC);
+    if (procs < 0)
+        die(path);
+    sigaction(SIGTERM, &action, NULL);
+    while (*argument) {
+        const char *what = next(&argument), *where = strcmp(what, "join") ? next(&argument) : "";
+
+        if (!strcmp(what, "join"))
+            join_cgroup();
+        else if (!strcmp(what, "open"))
+            open_file(where);
+        else if (!strcmp(what, "write"))
+            (void)write_file(where, atol(next(&argument)), 0);
+        else if (!strcmp(what, "loop"))
+            dprintf(STDOUT_FILENO, "%ld\n", write_file(where, LONG_MAX, 500));
+        else if (!strcmp(what, "mounts"))
+            mount_many(where, atol(next(&argument)));
+        else if (!strcmp(what, "touch"))
+            touch_many(where, atol(next(&argument)));
+        else
+            return 2;
+    }
+    return 0;
+}
