@@ -34,10 +34,11 @@ static int teardown(void **state)
     return world_teardown(state);
 }
 
-/* The loop must never stand still: a tag waits at most 200 ms for its answer. */
+/* The loop must not stand still: a tag waits for its answer. All time-outs here are 1 s or more, so
+ * that half a second tells a loop that waits from one that a busy machine holds up. */
 static void assert_never_blocked(const struct world *world)
 {
-    if (world->longest_ns >= 100 * MS)
+    if (world->longest_ns >= 500 * MS)
         fail_msg("the loop stood still for %u ms", (unsigned)(world->longest_ns / MS));
 }
 
