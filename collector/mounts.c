@@ -42,8 +42,6 @@ struct mounts {
     struct table host;
     struct known *known; /* ascending (step, dev) */
     size_t n_known;
-    char **fuse_labels; /* mount points */
-    size_t n_fuse_labels;
 };
 
 static const struct mount_name no_mount = {
@@ -333,27 +331,10 @@ void mounts_destroy(struct mounts *mounts)
     for (size_t i = 0; i < mounts->n_known; i++)
         name_destroy(mounts->known[i].name);
     free(mounts->known);
-    for (size_t i = 0; i < mounts->n_fuse_labels; i++)
-        free(mounts->fuse_labels[i]);
-    free(mounts->fuse_labels);
     table_clear(&mounts->host);
     cleanup_close(&mounts->fd);
     free(mounts->proc);
     free(mounts);
-}
-
-int mounts_label_fuse(struct mounts *mounts, const char *mount)
-{
-    char **labels = reallocarray(mounts->fuse_labels, mounts->n_fuse_labels + 1, sizeof(*labels));
-
-    if (!labels)
-        return -ENOMEM;
-    mounts->fuse_labels = labels;
-    labels[mounts->n_fuse_labels] = strdup(mount);
-    if (!labels[mounts->n_fuse_labels])
-        return -ENOMEM;
-    mounts->n_fuse_labels++;
-    return 0;
 }
 
 int mounts_fd(const struct mounts *mounts)
@@ -448,25 +429,14 @@ static int known_put(struct mounts *mounts, uint32_t step, uint32_t dev,
     return 0;
 }
 
-static bool may_be_label(const struct mounts *mounts, const struct entry *entry)
-{
-    if (!is_fuse(entry->fstype))
-        return true;
-    for (size_t i = 0; i < mounts->n_fuse_labels; i++)
-        if (strcmp(mounts->fuse_labels[i], entry->mount) == 0)
-            return true;
-    return false;
-}
-
-static struct mount_name entry_name(const struct mounts *mounts, const struct entry *entry,
-                                    bool private)
+static struct mount_name entry_name(const struct entry *entry, bool private)
 {
     return (struct mount_name){
         .mount = entry->mount,
         .fstype = entry->fstype,
         .source = entry->source,
         .private = private,
-        .labelled = !private && may_be_label(mounts, entry),
+        .labelled = !private && !is_fuse(entry->fstype),
     };
 }
 
@@ -489,7 +459,7 @@ static int learn_from_task(struct mounts *mounts, uint32_t step, uint32_t dev, u
         table_clear(&table);
         return -ENOENT;
     }
-    shown = entry_name(mounts, entry, true);
+    shown = entry_name(entry, true);
     rc = known_put(mounts, step, dev, &shown);
     table_clear(&table);
     return rc;
@@ -502,7 +472,7 @@ static int learn_from_host(struct mounts *mounts, uint32_t step, uint32_t dev)
 
     if (!entry)
         return -ENOENT;
-    shown = entry_name(mounts, entry, false);
+    shown = entry_name(entry, false);
     return known_put(mounts, step, dev, &shown);
 }
 

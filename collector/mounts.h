@@ -26,10 +26,6 @@ struct mount_name {
 int mounts_create(struct mounts **ret, const char *proc, struct error *error);
 void mounts_destroy(struct mounts *mounts);
 
-/* The FUSE file system at this mount point of the host may be a metric label all the same. Counts
- * for names learnt later. 0 or -ENOMEM. */
-int mounts_label_fuse(struct mounts *mounts, const char *mount);
-
 /* A descriptor with POLLPRI when the host's table changed; then call mounts_refresh(). */
 int mounts_fd(const struct mounts *mounts);
 int mounts_refresh(struct mounts *mounts, struct error *error);

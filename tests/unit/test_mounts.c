@@ -136,21 +136,6 @@ static void test_host_names(void **state)
     mounts_destroy(mounts);
 }
 
-static void test_listed_fuse_mount_is_a_label(void **state)
-{
-    _free_ char *host = data("host");
-    struct mounts *mounts;
-
-    (void)state;
-    proc_write("1", host);
-    mounts = create();
-    assert_int_equal(mounts_label_fuse(mounts, "/other"), 0);
-    assert_int_equal(mounts_label_fuse(mounts, "/mnt/ssh"), 0);
-    assert_true(mounts_find(mounts, 1, DEV(0, 51)).labelled);
-    assert_false(mounts_find(mounts, 1, DEV(8, 17)).labelled);
-    mounts_destroy(mounts);
-}
-
 static void test_awkward_names(void **state)
 {
     static const struct expected want[] = {
@@ -418,7 +403,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host_names),
-        cmocka_unit_test(test_listed_fuse_mount_is_a_label),
         cmocka_unit_test(test_awkward_names),
         cmocka_unit_test(test_deleted_is_the_last_choice),
         cmocka_unit_test(test_private_mount),
