@@ -34,7 +34,7 @@ static const char help[] =
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "\n"
     "Examples:\n"
-    "  jobio run -- tar -cf /dev/null /etc\n"
+    "  jobio run -- tar -czf /tmp/etc.tgz /etc\n"
     "  jobio run --full -- sh -c 'cp -r /etc /tmp/copy && rm -r /tmp/copy'\n"
     "  jobio run --json --output /tmp/io.json -- ls -lR /usr/share/doc\n"
     "\n"
@@ -259,7 +259,7 @@ static int run_open(struct run *run, struct error *error)
 static int run_command(struct run *run, const struct counting *counting)
 {
     struct error error;
-    uint64_t start_ns;
+    uint64_t start_ns, end_ns;
     int rc = run_open(run, &error);
 
     if (rc == 0)
@@ -272,11 +272,12 @@ static int run_command(struct run *run, const struct counting *counting)
         return start_status(run, rc);
     }
     run_wait(run);
+    end_ns = real_ns();
     rc = counting->end(run, &error);
     if (rc == 0) {
         run->job->ended = true;
         run->job->start_ns = start_ns;
-        run->job->end_ns = real_ns();
+        run->job->end_ns = end_ns;
         rc = report_write(run, &error);
     }
     if (rc < 0)

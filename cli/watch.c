@@ -71,17 +71,17 @@ int watch_begin(struct watch *watch, pid_t pid, struct error *error)
 {
     const struct cgroup *cgroup = watch->cgroup;
     uint64_t now;
-    int rc =
-        probe_add(watch->probe, cgroup_id(cgroup), cgroup_level(cgroup), 2, &watch->step, error);
+    int rc = probe_add(watch->probe, cgroup_id(cgroup), cgroup_level(cgroup), 2, &watch->step,
+                       error);
 
+    if (rc == 0)
+        rc = cgroup_enter(cgroup, pid, error);
     if (rc < 0)
         return rc;
+    /* Last: moving a process can take the kernel tens of milliseconds. */
     now = boot_ns();
-    rc = sampler_add(watch->sampler, watch->step, now, NULL, error);
-    if (rc < 0)
-        return rc;
     watch->due_ns = now + watch->interval_ns;
-    return cgroup_enter(cgroup, pid, error);
+    return sampler_add(watch->sampler, watch->step, now, NULL, error);
 }
 
 /* Rounded up, so that a reading is never early. */
