@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For the tests of the command. JOBIO_BUILD: the build folder.
+
+export PATH=$JOBIO_BUILD:$PATH
+export LC_ALL=C.UTF-8 TZ=UTC
+export JOBIO_SOCKET=/nonexistent/jobiod.sock
+
+# split COMMAND...: its stdout, stderr and exit status, apart, in $out, $err and $status
+split() {
+    status=0
+    "$@" > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" || status=$?
+    out=$(cat "$BATS_TEST_TMPDIR/out")
+    err=$(cat "$BATS_TEST_TMPDIR/err")
+}
+
+# expect STATUS: of the last split; shows everything when it is another
+expect() {
+    [ "$status" = "$1" ] || { echo "exit status $status, not $1"; echo "$out"; echo "$err"; return 1; }
+}
+
+# one_line: the last split wrote exactly one line on stderr, ours, and it holds the words
+one_line() {
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/err")" = 1 ] && [[ $err == "jobio: "* ]] || { echo "$err"; return 1; }
+    holds "$err" "$@"
+}
+
+# holds TEXT WORD...
+holds() {
+    local text=$1 word
+    shift
+    for word; do
+        [[ $text == *"$word"* ]] || { echo "no \"$word\" in: $text"; return 1; }
+    done
+}
+
+# no control characters but newlines
+printable() {
+    ! LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" || { cat -v "$1"; return 1; }
+}
+
+# until_true SECONDS COMMAND...: poll
+until_true() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || { echo "not within the time: $*"; return 1; }
+        sleep 0.1
+    done
+}
+
+need_root() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+# as_nobody COMMAND...: with no groups and no capabilities
+as_nobody() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
+}

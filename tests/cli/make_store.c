@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * make_store PATH: a store as jobiod writes it, through the same functions, with the jobs that the
+ * tests of the command ask for. It stands in for a jobiod that has seen these jobs.
+ *
+ *   100  alice  ended 30 days ago
+ *   123  alice  run twice; the second ended an hour ago: 1,000 MiB read and 10 MiB written on
+ *               /scratch, 4 KiB read on /
+ *   124  mallory, running, not complete, with a job name made to hurt terminals and tables
+ *   125  root
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/store.h"
+
+#define NS_PER_S 1000000000ull
+#define MIB (1ull << 20)
+#define HOUR (3600 * NS_PER_S)
+#define DAY (24 * HOUR)
+
+static struct error error;
+
+static void check(int rc)
+{
+    if (rc >= 0)
+        return;
+    (void)fprintf(stderr, "make_store: %s\n", error.text);
+    exit(1);
+}
+
+/* `requests` calls of `bytes` in all, each of 1 ms. */
+static void put_op(struct io_mount *mount, enum io_op op, uint64_t requests, uint64_t bytes)
+{
+    struct io_counter *counter = io_account_op(&mount->io, op);
+
+    counter->requests = requests;
+    counter->bytes = bytes;
+    counter->time_ns = requests * 1000000;
+    counter->max_ns = 2000000;
+    counter->latency_log2[io_latency_bucket(1000000)] = requests;
+    if (io_op_is_data(op))
+        counter->size_log2[io_size_bucket(bytes / requests)] = requests;
+    mount->peaks[op].bytes_per_s = bytes / 2;
+    mount->peaks[op].requests_per_s = requests / 2;
+}
+
+static void fill_mounts(struct io_mounts *mounts)
+{
+    struct io_mount *scratch = io_mounts_get(mounts, "/scratch", "nfs4", "server:/scratch", false);
+    struct io_mount *root;
+
+    put_op(scratch, IO_READ, 1000, 1000 * MIB);
+    put_op(scratch, IO_WRITE, 20, 10 * MIB);
+    put_op(scratch, IO_OPEN, 5000, 0);
+    io_account_op(&scratch->io, IO_OPEN)->errors = 3;
+    check(io_counter_errno(io_account_op(&scratch->io, IO_OPEN), ENOENT, 3));
+    root = io_mounts_get(mounts, "/", "ext4", "/dev/vda1", false);
+    put_op(root, IO_READ, 1, 4096);
+}
+
+static void put_step(struct store *store, struct job_account *job, uint32_t id, uint64_t lost)
+{
+    struct step_account step = {
+        .het = HET_NONE,
+        .step = id,
+        .node = strdup("node1"),
+        .tagged_at_ns = job->start_ns + (id == STEP_BATCH ? 0 : NS_PER_S),
+        .elapsed_ns = job->elapsed_ns,
+        .state = job->ended ? STEP_ENDED : STEP_RUNNING,
+        .longest_wait_ns = 30 * NS_PER_S,
+    };
+
+    if (id == STEP_BATCH)
+        fill_mounts(&step.mounts);
+    step.completeness.lost = lost;
+    if (lost)
+        check(completeness_add(&step.completeness, "map-full", lost, 0));
+    check(store_put_step(store, &job->key, &step, job->ended, &error));
+    step_account_clear(&step);
+}
+
+struct sample {
+    uint32_t jobid, restart, uid;
+    const char *user, *name;
+    uint64_t ago_ns, elapsed_ns;
+    bool ended;
+    uint64_t lost;
+};
+
+static const struct sample samples[] = {
+    {100, 0, 1000, "alice", "old", 30 * DAY, HOUR, true, 0},
+    {123, 0, 1000, "alice", "simulate", 4 * HOUR, 60 * NS_PER_S, true, 0},
+    {123, 1, 1000, "alice", "simulate", 3 * HOUR, 2 * HOUR, true, 0},
+    {124, 0, 1001, "mallory", "a|b\033]0;evil\007\033[31mred", HOUR, HOUR, false, 42},
+    {125, 0, 0, "root", "backup", 2 * HOUR, 60 * NS_PER_S, true, 0},
+};
+
+static void put_job(struct store *store, const struct sample *sample, uint64_t now_ns)
+{
+    struct job_account *job = job_account_create();
+
+    job->key = (struct job_key){strdup("test"), sample->jobid, sample->restart};
+    job->uid = sample->uid;
+    job->user = strdup(sample->user);
+    job->account = strdup("physics");
+    job->partition = strdup("batch");
+    job->name = strdup(sample->name);
+    job->ended = sample->ended;
+    job->start_ns = now_ns - sample->ago_ns;
+    job->end_ns = sample->ended ? job->start_ns + sample->elapsed_ns : 0;
+    job->elapsed_ns = sample->elapsed_ns;
+    job->longest_wait_ns = 30 * NS_PER_S;
+    job->nodes_expected = job->nodes_reported = 1;
+    check(store_put_job(store, job, &error));
+    put_step(store, job, STEP_BATCH, sample->lost);
+    put_step(store, job, 0, 0);
+    job_account_destroy(job);
+}
+
+int main(int argc, char **argv)
+{
+    struct store_options options = {.path = argc == 2 ? argv[1] : NULL};
+    uint64_t now_ns = (uint64_t)time(NULL) * NS_PER_S;
+    struct store *store;
+
+    if (!options.path) {
+        (void)fputs("usage: make_store PATH\n", stderr);
+        return 2;
+    }
+    check(store_open(&store, &options, &error));
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+        put_job(store, &samples[i], now_ns);
+    store_close(store);
+    return 0;
+}

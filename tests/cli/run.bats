@@ -1,0 +1,259 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `jobio run` on a real kernel, in the guest: the numbers against what a program is known to do.
+
+load cli.bash
+
+setup_file() {
+    export WORK=$JOBIO_BUILD/tests/cluster/work
+    # ext4 on an image; tmpfs is /dev/shm and /run; / is an overlay
+    truncate -s 64M /run/ext4.image
+    mkfs.ext4 -q /run/ext4.image
+    mkdir -p /mnt/ext4
+    modprobe -a loop ext4
+    mount -o loop /run/ext4.image /mnt/ext4
+    # A command that needs no library: its exec opens one file.
+    mkdir /run/static
+    cp "$(command -v busybox)" /run/static/
+}
+
+# the_run ARGUMENT...: jobio run --json, with the document in $json
+the_run() {
+    split jobio run --json --output "$BATS_TEST_TMPDIR/json" "$@"
+    json=$(cat "$BATS_TEST_TMPDIR/json")
+}
+
+# value MOUNT OP FIELD
+value() {
+    jq -r --arg m "$1" --arg op "$2" --arg f "$3" \
+        '[.mounts[] | select(.mount == $m).ops[$op][$f]] | first // 0' <<< "$json"
+}
+
+# is MOUNT OP REQUESTS BYTES
+is() {
+    local got
+    got="$(value "$1" "$2" requests) $(value "$1" "$2" bytes)"
+    [ "$got" = "$3 $4" ] || { echo "$1 $2: $got, not $3 $4"; jq -c .mounts <<< "$json"; return 1; }
+}
+
+complete() {
+    [ "$(jq -c '[.complete, .lost, .incomplete]' <<< "$json")" = "[true,0,[]]" ] ||
+        { jq -c '[.complete, .lost, .incomplete]' <<< "$json"; return 1; }
+}
+
+no_cgroup_is_left() {
+    [ -z "$(find /sys/fs/cgroup -name 'jobio-run-*')" ]
+}
+
+@test "exact numbers on ext4, tmpfs and the overlay root" {
+    the_run -- "$WORK" write:/mnt/ext4/a:100:4096 read:/mnt/ext4/a:100:4096 \
+        write:/dev/shm/b:7:1000 read:/dev/shm/b:3:1000 pwritev:/dev/shm/b:5:8192 \
+        write:/root/c:11:123 stat:/dev/shm/b:13 missing:/dev/shm/none:17 fsync:/mnt/ext4/a:2 \
+        mkdir:/mnt/ext4/d rmdir:/mnt/ext4/d unlink:/mnt/ext4/a
+    expect 0
+    complete
+    is /mnt/ext4 write 100 409600
+    is /mnt/ext4 read 100 409600
+    is /mnt/ext4 fsync 2 0
+    is /mnt/ext4 mkdir 1 0
+    is /mnt/ext4 rmdir 1 0
+    is /mnt/ext4 unlink 1 0
+    is /mnt/ext4 create 1 0
+    is /mnt/ext4 open 3 0
+    is /dev/shm write 12 47960
+    is /dev/shm read 3 3000
+    is /dev/shm create 1 0
+    is /dev/shm stat 13 0
+    is / write 11 1353
+    # an open that found no file reached no file system
+    is "(no mount)" open 17 0
+    [ "$(jq -c '.mounts[] | select(.ops.open.errors > 0).ops.open.errno' <<< "$json")" = '{"ENOENT":17}' ]
+    [ "$(jq -c '.mounts | map(.mount + " " + .fstype) | sort' <<< "$json")" = \
+        '["(no mount) none","/ overlay","/dev/shm tmpfs","/mnt/ext4 ext4"]' ]
+}
+
+@test "nothing of jobio itself is counted" {
+    the_run -- /run/static/busybox true
+    expect 0
+    complete
+    # one open, by the exec, and that is all
+    [ "$(jq -c '[.mounts[] | [.mount, (.ops | map_values(.requests))]]' <<< "$json")" = '[["/run",{"open":1}]]' ]
+}
+
+@test "children are included, in pipelines and in the background; the peak is that of an interval" {
+    the_run --interval 200ms -- sh -c "sleep 2
+        $WORK write:/dev/shm/1:10:100 & $WORK write:/dev/shm/2:500:1000 & wait
+        setsid $WORK write:/dev/shm/3:490:100; cat /dev/shm/3 | (head -c 1 > /dev/null; cat > /dev/null)
+        sleep 2"
+    expect 0
+    complete
+    is /dev/shm write 1000 550000
+    jq -e '.mounts[] | select(.mount == "/dev/shm").ops.write
+        | .peak_bytes_per_s > 3 * .mean_bytes_per_s and .peak_requests_per_s > 2 * .mean_requests_per_s
+        and .peak_bytes_per_s <= 5 * .bytes' <<< "$json"
+}
+
+@test "standard input, output and error are the command's; the text comes last" {
+    echo "in" > "$BATS_TEST_TMPDIR/in"
+    split jobio run -- sh -c "cat; echo said >&2; $WORK write:/mnt/ext4/t:2000:4096" < "$BATS_TEST_TMPDIR/in"
+    expect 0
+    [ "$out" = "in" ]
+    [ "$(head -n 1 <<< "$err")" = said ]
+    holds "$err" /mnt/ext4 7.8M "complete: 1/1 nodes"
+    printable "$BATS_TEST_TMPDIR/err"
+}
+
+@test "JSON comes last on stderr, the exit status is that of the command" {
+    split jobio run --json -- sh -c 'echo words >&2; exit 4'
+    expect 4
+    [ "$(head -n 1 <<< "$err")" = words ]
+    [ "$(tail -n +2 <<< "$err" | jq -c '[.job.command, .job.exit_status]')" = \
+        '[["sh","-c","echo words >&2; exit 4"],4]' ]
+    [ -z "$out" ]
+}
+
+@test "--full to a file; 128 + n for a signal" {
+    split jobio run --full --output "$BATS_TEST_TMPDIR/text" -- \
+        sh -c "$WORK write:/mnt/ext4/made:2000:4096; kill -KILL \$\$"
+    expect 137
+    [ -z "$err" ]
+    holds "$(cat "$BATS_TEST_TMPDIR/text")" /mnt/ext4 create "complete: 1/1 nodes"
+}
+
+@test "126 and 127 as a shell has them" {
+    split jobio run -- no-such-command
+    expect 127
+    one_line no-such-command
+    split jobio run -- /etc/passwd
+    expect 126
+    one_line /etc/passwd
+    printf '#!/no/interpreter\n' > /run/bad
+    chmod +x /run/bad
+    split jobio run -- /run/bad
+    expect 127
+    one_line /run/bad
+    no_cgroup_is_left
+}
+
+@test "a signal that is sent to jobio reaches the command" {
+    rm -f /run/ready
+    jobio run --output "$BATS_TEST_TMPDIR/text" -- \
+        sh -c "trap 'exit 77' TERM; : > /run/ready; while :; do sleep 0.05; done" 3>&- &
+    until_true 60 test -e /run/ready
+    kill -TERM $!
+    status=0
+    wait $! || status=$?
+    expect 77
+    [ -s "$BATS_TEST_TMPDIR/text" ]
+    no_cgroup_is_left
+}
+
+@test "processes that outlive the command are left alone and told" {
+    the_run -- sh -c "$WORK write:/dev/shm/x:5:10; sleep 1000 > /dev/null 2>&1 3>&- & echo \$! > /run/survivor"
+    expect 0
+    is /dev/shm write 5 50
+    [ "$(jq -c '[.complete, [.incomplete[] | [.cause, .count]]]' <<< "$json")" = \
+        '[false,[["still-running",1]]]' ]
+    kill -0 "$(cat /run/survivor)"
+    kill "$(cat /run/survivor)"
+    no_cgroup_is_left
+}
+
+@test "cgroups and mounts that the command makes" {
+    mkdir -p /mnt/private /mnt/passing
+    the_run -- sh -c '
+        own=/sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)
+        mkdir -p $own/deep/deeper
+        echo $$ > $own/deep/deeper/cgroup.procs
+        '"$WORK"' write:/dev/shm/x:9:10
+        mount -t tmpfs passing /mnt/passing
+        '"$WORK"' write:/mnt/passing/x:6:11
+        unshare -m --propagation private sh -c "
+            mount -t tmpfs secret /mnt/private && '"$WORK"' write:/mnt/private/x:7:13 && sleep 1"
+        umount /mnt/passing'
+    expect 0
+    is /dev/shm write 9 90
+    is /mnt/passing write 6 66
+    is /mnt/private write 7 91
+    [ "$(jq -c '.mounts[] | select(.mount == "/mnt/private") | [.fstype, .source, .private]' <<< "$json")" = \
+        '["tmpfs","secret",true]' ]
+    no_cgroup_is_left
+}
+
+@test "two at once, one inside the other, and others beside: each counts its own" {
+    "$WORK" trickle:/dev/shm/other:60000:1000 3>&- &
+    other=$!
+    jobio run --json --output "$BATS_TEST_TMPDIR/one" -- "$WORK" trickle:/dev/shm/1:300:1000 3>&- &
+    one=$!
+    the_run -- sh -c "$WORK write:/dev/shm/o:1:5;
+        jobio run --json --output /run/inner -- $WORK write:/dev/shm/i:2:50"
+    expect 0
+    wait $one
+    kill $other
+    is /dev/shm write 3 105
+    json=$(cat "$BATS_TEST_TMPDIR/one")
+    is /dev/shm write 300 1228800
+    json=$(cat /run/inner)
+    is /dev/shm write 2 100
+    no_cgroup_is_left
+}
+
+@test "below a cgroup that is not the root" {
+    mkdir -p /sys/fs/cgroup/some/place
+    there() {
+        echo $BASHPID > /sys/fs/cgroup/some/place/cgroup.procs
+        exec jobio run --json --output "$BATS_TEST_TMPDIR/json" -- \
+            sh -c "sed -n 's/^0:://p' /proc/self/cgroup; $WORK write:/dev/shm/x:8:16"
+    }
+    split eval '(there)'
+    expect 0
+    [[ $out == /some/place/jobio-run-* ]]
+    json=$(cat "$BATS_TEST_TMPDIR/json")
+    is /dev/shm write 8 128
+    no_cgroup_is_left
+    rmdir /sys/fs/cgroup/some/place /sys/fs/cgroup/some
+}
+
+@test "what cannot be done is told before the command starts" {
+    split jobio run --output /nowhere/report -- touch /run/was-run
+    expect 125
+    one_line /nowhere/report
+    # root without capabilities
+    split setpriv --bounding-set -all jobio run -- touch /run/was-run
+    expect 125
+    one_line run:
+    # a user without a jobiod
+    split as_nobody jobio run -- touch /run/was-run
+    expect 125
+    one_line "only root" "start jobiod"
+    # a cgroup namespace
+    split unshare -C jobio run -- touch /run/was-run
+    expect 125
+    one_line "cgroup namespace"
+    [ ! -e /run/was-run ]
+    no_cgroup_is_left
+}
+
+@test "a report that cannot be written changes nothing for the command" {
+    split jobio run --output /dev/full -- sh -c 'exit 5'
+    expect 5
+    one_line /dev/full
+    (trap '' PIPE; jobio run -- sh -c 'exit 6' || echo $? > /run/status) 2> >(true)
+    until_true 10 test -s /run/status
+    [ "$(cat /run/status)" = 6 ]
+}
+
+# Last: it takes /sys/fs/cgroup apart.
+@test "a hybrid host: cgroup2 at /sys/fs/cgroup/unified" {
+    umount /sys/fs/cgroup
+    split jobio run -- true
+    expect 125
+    one_line "cgroup2" mount
+    mount -t tmpfs none /sys/fs/cgroup
+    mkdir /sys/fs/cgroup/unified
+    mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified
+    the_run -- "$WORK" write:/dev/shm/x:8:16
+    expect 0
+    is /dev/shm write 8 128
+    no_cgroup_is_left
+}

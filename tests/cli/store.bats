@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The command against a real store file, without a jobiod.
+
+load cli.bash
+
+setup_file() {
+    "$JOBIO_BUILD/tests/cli/make_store" "$BATS_FILE_TMPDIR/jobio.db"
+    export DB=$BATS_FILE_TMPDIR/jobio.db
+}
+
+@test "version and help" {
+    split jobio --version
+    expect 0
+    [[ $out == "jobio "[0-9]* ]]
+    split jobio --help
+    expect 0
+    holds "$out" job history status run retire --socket
+    for sub in job history status run retire; do
+        split jobio help $sub
+        expect 0
+        holds "$out" "usage: jobio $sub" Examples: "Exit status:"
+        help=$out
+        split jobio $sub --help
+        expect 0
+        [ "$out" = "$help" ]
+    done
+}
+
+@test "no help line is wider than a terminal of 100 columns" {
+    for sub in job history status run retire; do
+        [ "$(jobio help $sub | wc -L)" -le 100 ]
+    done
+    [ "$(jobio --help | wc -L)" -le 100 ]
+}
+
+@test "a wrong command line is told in one line, status 2" {
+    while IFS='|' read -r words want; do
+        eval "split jobio $words"
+        echo "jobio $words: $err"
+        expect 2
+        one_line "$want"
+        [ -z "$out" ]
+    done << 'END'
+|jobio --help
+nothing|unknown subcommand "nothing"
+--nothing|unknown option "--nothing"
+help nothing|unknown subcommand "nothing"
+$'no\033[31mthing'|no?[31mthing
+job|jobio job 123
+job 1 2|jobio job 123
+job 123_4|no job number
+job 123.batch|no job number
+job 123+1|no job number
+job 0|no job number
+job abc|no job number
+job 4294967296|no job number
+job 123 --nothing|jobio job --help
+history 123|jobio job
+history -S yesterdayish|-S
+history -E 25:99|-E
+history -S now -E now-1days|is not after
+history --sort name|read, write, meta or wait
+history -o JobID,Colour|--helpformat
+history -o JobID%0|width
+history -n 0|--limit
+history -n|needs a word
+status now|jobio status --help
+retire now|jobio retire --help
+run|jobio run -- ls
+run --interval 0 -- true|above 0
+run --interval soon -- true|--interval
+END
+}
+
+@test "job: the newest run of that number" {
+    split jobio --store "$DB" job 123
+    expect 0
+    [ -z "$err" ]
+    holds "$out" 123 /scratch 1000M 10.0M "complete: 1/1 nodes"
+    [ "$(wc -L <<< "$out")" -le 80 ]
+    split jobio job 123 --full --store "$DB"
+    expect 0
+    holds "$out" /scratch open ENOENT
+}
+
+@test "job --json: one document, exact" {
+    split jobio --store "$DB" job 123 --json
+    expect 0
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/out")" = 1 ]
+    [ "$(jq -r '.mounts[] | select(.mount == "/scratch").ops
+        | [.read.bytes, .read.requests, .write.bytes, .open.requests, .open.errors, .open.errno.ENOENT]
+        | join(" ")' <<< "$out")" = "1048576000 1000 10485760 5000 3 3" ]
+    [ "$(jq -r '.version, .complete, .job.jobid, .job.restart, (has("steps"))' <<< "$out" | xargs)" = \
+        "1 true 123 1 false" ]
+}
+
+@test "job --all: every run, newest first" {
+    split jobio --store "$DB" job 123 --all --json
+    expect 0
+    [ "$(jq -c 'map(.job.restart)' <<< "$out")" = "[1,0]" ]
+    split jobio --store "$DB" job 123 --all
+    expect 0
+    [ "$(grep -c '^$' <<< "$out")" -ge 1 ]
+    [ "$(grep -c /scratch <<< "$out")" = 2 ]
+}
+
+@test "job --json --steps: the steps too" {
+    split jobio --store "$DB" job 123 --json --steps
+    expect 0
+    [ "$(jq -r '.steps | map(.step) | sort | join(" ")' <<< "$out")" = "0 batch" ]
+}
+
+@test "job: an unknown number" {
+    split jobio --store "$DB" job 999
+    expect 1
+    one_line "no such job: 999"
+    [ -z "$out" ]
+}
+
+@test "job: lost events are told" {
+    split jobio --store "$DB" job 124
+    expect 0
+    holds "$out" "NOT complete" "42 events lost"
+    [ "$(jobio --store "$DB" job 124 --json | jq -c '[.complete, .lost]')" = "[false,42]" ]
+}
+
+@test "names made to hurt do not reach the terminal" {
+    for words in "job 124" "job 124 --full" "job 124 --json" "history" "history -P" "history --json"; do
+        split jobio --store "$DB" $words
+        expect 0
+        printable "$BATS_TEST_TMPDIR/out"
+    done
+    [ "$(jobio --store "$DB" history -P -o JobID,JobName,User | grep ^124)" = '124|a?b?]0;evil??[31mred|mallory' ]
+    # and JSON has lost nothing
+    [ "$(jobio --store "$DB" history --json | jq -r '.[] | select(.jobid == 124).name' | od -An -tx1)" = \
+        "$(printf 'a|b\033]0;evil\007\033[31mred\n' | od -An -tx1)" ]
+}
+
+@test "history: header, dashes, newest first, 80 columns" {
+    split jobio --store "$DB" history
+    expect 0
+    [ -z "$err" ]
+    [ "$(wc -L <<< "$out")" -le 80 ]
+    [ "$(sed -n 1p <<< "$out" | tr -s ' ')" = " JobID User JobName Elapsed Read Write Meta Waiting Exact" ]
+    [[ $(sed -n 2p <<< "$out") =~ ^[-\ ]+$ ]]
+    [ "$(tail -n +3 <<< "$out" | awk '{print $1}' | xargs)" = "124 125 123 123" ]
+    [ "$(awk '$1 == 124 {print $NF}' <<< "$out")" = no ]
+    [ "$(awk '$1 == 125 {print $NF}' <<< "$out")" = yes ]
+}
+
+@test "history -P: exact numbers" {
+    split jobio --store "$DB" history -P -u alice -n 1 -o jobid,restart,user,READ,ReadReq,write,meta,MetaErr,Elapsed,LongestWait,Waiting,State
+    expect 0
+    [ "$out" = "JobID|Restart|User|Read|ReadReq|Write|Meta|MetaErr|Elapsed|LongestWait|Waiting|State
+123|1|alice|1048580096|1001|10485760|5000|3|02:00:00|30.000000000|0.42|ended" ]
+}
+
+@test "history: user, times, limit and order" {
+    list() { jobio --store "$DB" history -P -o JobID,Restart "$@" | tail -n +2 | tr '|' . | xargs; }
+    [ "$(list -u alice)" = "123.1 123.0" ]
+    [ "$(list -u 1001)" = "124.0" ]
+    [ "$(list -u nobody-of-that-name)" = "" ]
+    [ "$(list -S now-31days)" = "124.0 125.0 123.1 123.0 100.0" ]
+    [ "$(list -S now-31days -E now-8days)" = "100.0" ]
+    [ "$(list -S now-30minutes)" = "124.0" ]
+    [ "$(list -n 2)" = "124.0 125.0" ]
+    [ "$(list --sort read -n 1 | wc -w)" = 1 ]
+    for by in read write meta wait; do
+        [ "$(list --sort $by | wc -w)" = 4 ]
+    done
+}
+
+@test "history: no job is no failure" {
+    split jobio --store "$DB" history -u nobody-of-that-name
+    expect 0
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/out")" = 2 ]
+    split jobio --store "$DB" history -u nobody-of-that-name --json
+    expect 0
+    [ "$out" = "[]" ]
+}
+
+@test "history --helpformat lists every field, and each can be shown" {
+    jobio history -e | while read -r field _; do
+        jobio --store "$DB" history -o "$field" > /dev/null
+    done
+    [ "$(jobio history --helpformat | wc -l)" -gt 20 ]
+}
+
+@test "no jobiod: anyone but root gets one line that says what to start" {
+    need_root
+    # a copy, where anyone may go
+    folder=$(mktemp -d)
+    chmod 755 "$folder"
+    cp "$(command -v jobio)" "$folder/"
+    for words in "job 123" history status retire; do
+        split as_nobody "$folder/jobio" --socket "$folder/none" $words
+        expect 1
+        one_line "jobiod is not running" "systemctl start jobiod"
+        [ -z "$out" ]
+    done
+    rm -r "$folder"
+}
+
+@test "no jobiod: root reads the store and says so" {
+    need_root
+    split jobio job 123
+    one_line_or_two=$(wc -l < "$BATS_TEST_TMPDIR/err")
+    holds "$err" "jobiod is not running" "reading the store"
+    # nothing to read where no jobiod has ever run: a second line, and a failure
+    [ "$one_line_or_two" = 1 ] || expect 1
+    split jobio status
+    expect 1
+    one_line "jobiod is not running"
+}
+
+@test "a store that is none, and one that is not there" {
+    echo "this is no database, and long enough to be seen as such by anybody who looks at it" \
+        > "$BATS_TEST_TMPDIR/none.db"
+    for words in "job 123" history; do
+        split jobio --store "$BATS_TEST_TMPDIR/none.db" $words
+        expect 1
+        one_line none.db
+        split jobio --store /nowhere/jobio.db $words
+        expect 1
+        one_line /nowhere/jobio.db
+    done
+}
+
+@test "reading leaves the store as it was" {
+    cp "$DB" "$BATS_TEST_TMPDIR/copy.db"
+    before=$(sha256sum < "$BATS_TEST_TMPDIR/copy.db")
+    jobio --store "$BATS_TEST_TMPDIR/copy.db" history > /dev/null
+    [ "$(sha256sum < "$BATS_TEST_TMPDIR/copy.db")" = "$before" ]
+}
+
+@test "a reader that goes away is no error; a full disk is" {
+    status=0
+    (trap '' PIPE; jobio --store "$DB" history; echo $? > "$BATS_TEST_TMPDIR/status") \
+        2> "$BATS_TEST_TMPDIR/err" | true
+    [ "$(cat "$BATS_TEST_TMPDIR/status")" = 0 ]
+    [ ! -s "$BATS_TEST_TMPDIR/err" ]
+    split bash -c 'jobio --store "$DB" history > /dev/full'
+    expect 1
+    one_line "No space left"
+}
