@@ -234,10 +234,8 @@ static __always_inline void account_time(const struct call *call, struct account
 {
     __u64 wait_ns;
 
-    if (!call->wait_ns) {
-        account_lost(call->who.key, LOST_LATENCIES, 1);
+    if (!call->wait_ns)
         return;
-    }
     wait_ns = *call->wait_ns + call->time_ns;
     *call->wait_ns = wait_ns;
     add(&value->time_ns, call->time_ns);

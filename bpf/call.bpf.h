@@ -89,8 +89,10 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     if (op < IO_OP_FIRST_META && !call_is_data(ctx, &hooks[hook]))
         return 0;
     task = bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!task)
-        return 0; /* call_leave counts it without its time */
+    if (!task) { /* call_leave counts it without its time */
+        account_lost(who.key, LOST_LATENCIES, 1);
+        return 0;
+    }
     if (task->frame) {
         if (call_is_inside(task, (__u64)ctx))
             return 0;
@@ -128,7 +130,8 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
         account_lost(task->who.key, LOST_ENDS, 1);
         task->frame = 0;
     }
-    /* Tagged in mid-call, or no memory for the task's record. */
+    /* The task came into the step in mid-call, as a step's first process does: what went before is
+     * not the step's time. Or there was no memory for its record, and call_enter has said so. */
     return who_find(&call->who, current);
 }
 
