@@ -161,7 +161,8 @@ static void tag_message(bool direct)
     (void)message_put_u64(&message, "TAGGED_BOOT", step.tagged_boot);
     (void)message_put_u64(&message, "NODES", step.nodes);
     (void)message_put(&message, "NODE", step.node);
-    (void)message_put(&message, "NAME", step.name);
+    if (step.name[0]) /* the extern step has no environment */
+        (void)message_put(&message, "NAME", step.name);
     (void)message_put(&message, "SUMMARY", step.summary);
     (void)message_put_u64(&message, "DIRECT", direct);
 }
