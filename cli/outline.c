@@ -13,6 +13,9 @@
 
 #define NS_PER_S 1000000000ull
 #define INDENT 2
+#define TABLE_ROWS 256
+#define TABLE_COLUMNS 16
+#define TABLE_WIDTH 100
 
 static bool is_plain(struct json_object *value)
 {
@@ -48,6 +51,11 @@ static void print_ns(uint64_t value, FILE *out)
     (void)fputs(value < NS_PER_S ? units_time(value, buf) : units_elapsed(value, buf), out);
 }
 
+static void print_ms(uint64_t value, FILE *out)
+{
+    print_ns(value * 1000000, out);
+}
+
 static void print_seconds(uint64_t value, FILE *out)
 {
     char buf[UNITS_SIZE];
@@ -78,9 +86,10 @@ static const struct unit {
     const char *ending;
     void (*print)(uint64_t value, FILE *out);
 } units[] = {
-    {"_at_ns", print_stamp_ns}, {"_at", print_stamp},        {"_at_s", print_stamp},
-    {"_bytes", print_bytes},    {"bytes", print_bytes},      {"_ns", print_ns},
-    {"_s", print_seconds},      {"_seconds", print_seconds},
+    {"_at_ns", print_stamp_ns}, {"start_s", print_stamp}, {"end_s", print_stamp},
+    {"oldest_s", print_stamp},  {"_at", print_stamp},     {"_at_s", print_stamp},
+    {"_bytes", print_bytes},    {"bytes", print_bytes},   {"_ns", print_ns},
+    {"_ms", print_ms},          {"_s", print_seconds},    {"_seconds", print_seconds},
 };
 
 static bool ends_with(const char *text, const char *ending)
@@ -167,6 +176,151 @@ static void print_plain_array(const char *name, struct json_object *array, FILE 
     (void)fputc('\n', out);
 }
 
+/* --- tables ------------------------------------------------------------------------------------
+ */
+
+/* Objects without objects in them, one a line. Cells are owned texts, the first row is the names.
+ */
+struct table {
+    char *cells[TABLE_ROWS][TABLE_COLUMNS];
+    const char *names[TABLE_COLUMNS]; /* of the members */
+    size_t rows, columns;
+    unsigned widths[TABLE_COLUMNS];
+};
+
+static void table_clear(struct table *table)
+{
+    for (size_t i = 0; i < table->rows; i++) {
+        for (size_t j = 0; j < table->columns; j++)
+            free(table->cells[i][j]);
+    }
+}
+
+/* The column of that name, made if there is room. */
+static int table_column(struct table *table, const char *name)
+{
+    size_t i = 0;
+
+    while (i < table->columns && strcmp(table->names[i], name) != 0)
+        i++;
+    if (i == TABLE_COLUMNS)
+        return -1;
+    if (i == table->columns)
+        table->names[table->columns++] = name;
+    return (int)i;
+}
+
+static char *cell_text(const char *name, struct json_object *value)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    if (!value)
+        print_name(name, out);
+    else if (is_plain(value))
+        print_plain(name, value, out);
+    else
+        print_plain_array(name, value, out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    /* Without the ":" of a name and what surrounds an array. */
+    while (*text && strchr(value ? "\n" : ":", text[strlen(text) - 1]))
+        text[strlen(text) - 1] = '\0';
+    if (*text == ' ')
+        memmove(text, text + 1, strlen(text));
+    return text;
+}
+
+static bool table_set(struct table *table, size_t row, const char *name, struct json_object *value)
+{
+    int column = table_column(table, name);
+    unsigned width = 0;
+
+    if (column < 0)
+        return false;
+    table->cells[row][column] = cell_text(name, value);
+    if (!table->cells[row][column])
+        return false;
+    for (const char *p = table->cells[row][column]; *p; p++)
+        width += ((unsigned char)*p & 0xc0) != 0x80;
+    if (width > table->widths[column])
+        table->widths[column] = width;
+    return true;
+}
+
+static bool table_fill(struct table *table, struct json_object *array)
+{
+    for (size_t i = 0; i < json_object_array_length(array); i++) {
+        struct json_object *item = json_object_array_get_idx(array, i);
+
+        if (!json_object_is_type(item, json_type_object) || i + 1 == TABLE_ROWS)
+            return false;
+        table->rows = i + 2;
+        json_object_object_foreach(item, name, value)
+        {
+            if (!is_plain(value) && !is_plain_array(value))
+                return false;
+            if (!table_set(table, i + 1, name, value))
+                return false;
+        }
+    }
+    for (size_t j = 0; j < table->columns; j++) {
+        if (!table_set(table, 0, table->names[j], NULL))
+            return false;
+    }
+    return true;
+}
+
+static unsigned table_width(const struct table *table)
+{
+    unsigned width = 0;
+
+    for (size_t j = 0; j < table->columns; j++)
+        width += table->widths[j] + 2;
+    return width;
+}
+
+static void table_print_row(const struct table *table, size_t row, int depth, FILE *out)
+{
+    unsigned gap = (unsigned)(depth * INDENT);
+
+    for (size_t j = 0; j < table->columns; j++) {
+        const char *text = table->cells[row][j] ? table->cells[row][j] : "";
+        unsigned width = 0;
+
+        for (const char *p = text; *p; p++)
+            width += ((unsigned char)*p & 0xc0) != 0x80;
+        if (*text)
+            (void)fprintf(out, "%*s%s", (int)gap, "", text);
+        gap = *text ? table->widths[j] - width + 2 : gap + table->widths[j] + 2;
+    }
+    (void)fputc('\n', out);
+}
+
+/* False: it is none, or does not fit, and nothing was printed. */
+static bool print_table(struct json_object *array, int depth, FILE *out)
+{
+    struct table *table = calloc(1, sizeof(*table));
+    bool fits;
+
+    if (!table)
+        return false;
+    fits = table_fill(table, array) && table->columns > 0 && table_width(table) <= TABLE_WIDTH;
+    for (size_t i = 0; fits && i < table->rows; i++)
+        table_print_row(table, i, depth, out);
+    table_clear(table);
+    free(table);
+    return fits;
+}
+
+/* --- nesting -----------------------------------------------------------------------------------
+ */
+
 static void print_members(struct json_object *object, int depth, bool dash, FILE *out);
 
 static void print_items(struct json_object *array, int depth, FILE *out)
@@ -195,10 +349,10 @@ static void print_member(const char *name, struct json_object *value, int depth,
         print_plain_array(name, value, out);
     } else {
         (void)fputc('\n', out);
-        if (json_object_is_type(value, json_type_array))
-            print_items(value, depth + 1, out);
-        else
+        if (!json_object_is_type(value, json_type_array))
             print_members(value, depth + 1, false, out);
+        else if (!print_table(value, depth + 1, out))
+            print_items(value, depth + 1, out);
     }
 }
 

@@ -47,6 +47,26 @@ static void test_nesting(void **state)
            "      a: 1\n");
 }
 
+static void test_tables(void **state)
+{
+    (void)state;
+    expect("{\"hooks\":[{\"function\":\"vfs_read\",\"ops\":[\"read\"],\"run_time_ns\":1500},"
+           "{\"function\":\"do_filp_open\",\"ops\":[\"open\",\"create\"],\"run_time_ns\":0,"
+           "\"why\":\"\\u001bnone\"}],\"after\":1}",
+           "hooks:\n"
+           "  function      ops           run time  why\n"
+           "  vfs_read      read          1.5 us\n"
+           "  do_filp_open  open, create  0 ns      ?none\n"
+           "after: 1\n");
+    /* too wide: a list */
+    expect("{\"a\":[{\"x\":\"0123456789012345678901234567890123456789012345678901234567890123456789"
+           "01234567890123456789012345678901234567890123456789\",\"y\":1}]}",
+           "a:\n"
+           "  - x: 0123456789012345678901234567890123456789012345678901234567890123456789"
+           "01234567890123456789012345678901234567890123456789\n"
+           "    y: 1\n");
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -98,9 +118,8 @@ static void test_json_is_safe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_untrusted_text),
+        cmocka_unit_test(test_nesting),      cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_units),        cmocka_unit_test(test_untrusted_text),
         cmocka_unit_test(test_json_is_safe),
     };
 
