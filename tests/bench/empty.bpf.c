@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Programs that do nothing, at the begin and end of the functions that the benchmark calls: what
+ * any tracer must pay, the floor. */
+#include "bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define EMPTY(function)                                                                            \
+    SEC("fentry/" #function)                                                                       \
+    int enter_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return 0;                                                                                  \
+    }                                                                                              \
+    SEC("fexit/" #function)                                                                        \
+    int leave_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return 0;                                                                                  \
+    }
+
+EMPTY(vfs_read)
+EMPTY(vfs_getattr_nosec)
