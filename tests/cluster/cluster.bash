@@ -181,11 +181,11 @@ cluster_install() {
     install "$CLUSTER_OUT/work" /usr/local/bin/work
     mkdir -p /etc/slurm/plugstack.conf.d /etc/jobio
     echo 'optional /usr/local/lib/slurm/jobio.so' > /etc/slurm/plugstack.conf.d/jobio.conf
-    if [ -e /usr/local/share/jobio/slurm/jobcomp.lua ]; then
-        cp /usr/local/share/jobio/slurm/jobcomp.lua /etc/slurm/jobcomp.lua
+    if [ -e /usr/local/share/jobio/jobcomp.lua ]; then
+        cp /usr/local/share/jobio/jobcomp.lua /etc/slurm/jobcomp.lua
         install -d -o slurm /var/log/slurm
     fi
-    getent group jobio > /dev/null || groupadd --system jobio
+    systemd-sysusers /usr/local/lib/sysusers.d/jobio.conf
     cluster_config > /etc/jobio/jobio.conf
     systemctl daemon-reload
 }
