@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobio.conf: what a site sets. doc/jobio.conf.5 says what each key means. */
+#ifndef JOBIO_COLLECTOR_SETTINGS_H
+#define JOBIO_COLLECTOR_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "report/text.h"
+
+enum settings_record { RECORD_OFF, RECORD_DEFERRED, RECORD_JOB_END };
+
+struct settings_list {
+    char **items; /* owned, and each of them */
+    size_t n;
+};
+
+/* Strings are owned; NULL where the comment says so. Times in ns. */
+struct settings {
+    char *cluster;
+    char *node; /* NULL: the short host name */
+    char *group;
+    enum log_level log_level;
+    enum summary summary;
+    enum settings_record record;
+    char *record_program;
+    uint64_t interval_ns;
+    uint64_t keep_ns;
+    uint64_t keep_bytes;
+    struct settings_list fuse_labels;
+    bool metrics_user;
+    struct {
+        struct settings_list urls;
+        uint64_t interval_ns, linger_ns, timeout_ns;
+        char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
+    } push;
+};
+
+/* The defaults, then the file. All or nothing: on an error *ret is untouched and the text is
+ * "FILE:LINE: reason" (-EINVAL) or says why the file cannot be read. */
+int settings_load(struct settings **ret, const char *path, struct error *error);
+/* The defaults alone; NULL: no memory. */
+struct settings *settings_create(void);
+void settings_destroy(struct settings *settings); /* NULL is fine */
+
+/* "off", "deferred", "job-end". */
+const char *settings_record_name(enum settings_record record);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/settings.h"
+
+#define S 1000000000ull
+
+static char path[] = "/tmp/jobio-test-settings-XXXXXX";
+
+static void write_bytes(const char *text, size_t n)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, n, f), n);
+    fclose(f);
+}
+
+static struct settings *load(const char *text)
+{
+    struct settings *settings = NULL;
+    struct error error = {""};
+
+    write_bytes(text, strlen(text));
+    if (settings_load(&settings, path, &error) < 0)
+        fail_msg("%s", error.text);
+    return settings;
+}
+
+static void test_defaults(void **state)
+{
+    struct settings *settings = load("# nothing\n\n");
+
+    (void)state;
+    assert_string_equal(settings->cluster, "cluster");
+    assert_null(settings->node);
+    assert_string_equal(settings->group, "jobio");
+    assert_int_equal(settings->interval_ns, 10 * S);
+    assert_int_equal(settings->keep_ns, 90 * 86400 * S);
+    assert_int_equal(settings->keep_bytes, 256 << 20);
+    assert_int_equal(settings->record, RECORD_JOB_END);
+    assert_int_equal(settings->summary, SUMMARY_SHORT);
+    assert_true(settings->metrics_user);
+    assert_int_equal(settings->push.urls.n, 0);
+    settings_destroy(settings);
+}
+
+static void test_every_kind_of_value(void **state)
+{
+    struct settings *settings = load("cluster = alpha\n"
+                                 "node = n01.site\n"
+                                 "interval = 500ms\n"
+                                 "fuse_labels = fuse.cvmfs2, fuse.sshfs\n"
+                                 "log_level = debug\n"
+                                 "[store]\n"
+                                 "keep = 30d\n"
+                                 "keep_size = 1G ; inline comment\n"
+                                 "[report]\n"
+                                 "summary = full\n"
+                                 "record = deferred\n"
+                                 "record_program = /opt/jobio-record\n"
+                                 "[push]\n"
+                                 "url = http://one:9091\n"
+                                 "url = http://two:9091/prefix\n"
+                                 "metrics_user = no\n"
+                                 "interval = 30s\n"
+                                 "proxy = http://proxy:3128\n");
+
+    (void)state;
+    assert_string_equal(settings->cluster, "alpha");
+    assert_string_equal(settings->node, "n01.site");
+    assert_int_equal(settings->interval_ns, S / 2);
+    assert_int_equal(settings->fuse_labels.n, 2);
+    assert_string_equal(settings->fuse_labels.items[1], "fuse.sshfs");
+    assert_int_equal(settings->log_level, LOG_LEVEL_DEBUG);
+    assert_int_equal(settings->keep_bytes, 1 << 30);
+    assert_int_equal(settings->summary, SUMMARY_FULL);
+    assert_int_equal(settings->record, RECORD_DEFERRED);
+    assert_string_equal(settings->record_program, "/opt/jobio-record");
+    assert_int_equal(settings->push.urls.n, 2);
+    assert_string_equal(settings->push.urls.items[1], "http://two:9091/prefix");
+    assert_false(settings->metrics_user);
+    assert_int_equal(settings->push.interval_ns, 30 * S);
+    settings_destroy(settings);
+}
+
+/* Each is refused with its line and its reason. */
+static void test_bad_files(void **state)
+{
+    static const struct {
+        const char *text, *reason;
+    } bad[] = {
+        {"cluster = a\nintervall = 10s\n", ":2: unknown key \"intervall\""},
+        {"[push]\nkeep = 1d\n", ":2: unknown key \"keep\" in [push]"},
+        {"interval = soon\n", ":1: interval: "},
+        {"interval = 1ms\n", ":1: interval: \"1ms\" is not between 0.1 s and 3600 s"},
+        {"\n\ninterval = 2h\n", ":3: interval: "},
+        {"[store]\nkeep_size = 12\n", ":2: keep_size: \"12\" is less than 1048576 bytes"},
+        {"[report]\nrecord = maybe\n",
+         ":2: record: \"maybe\" is none of job-end, deferred, off"},
+        {"[report]\nsummary = long\n", ":2: summary: \"long\" is none of off, short, full"},
+        {"[report]\nrecord_program = jobio-record\n",
+         ":2: record_program: \"jobio-record\" is no absolute path"},
+        {"[push]\nmetrics_user = perhaps\n",
+         ":2: metrics_user: \"perhaps\" is neither yes nor no"},
+        {"log_level = loud\n", ":1: log_level: \"loud\" is none of error, warning, info, debug"},
+        {"cluster = a b\n", ":1: cluster: "},
+        {"cluster =\n", ":1: cluster: a name has 1 to 64 characters"},
+        {"cluster = a\ncluster = b\n", ":2: cluster: set already in line 1"},
+        {"what is this\n", ":1: neither [section] nor KEY = VALUE"},
+        {"[push\n", ":1: neither [section] nor KEY = VALUE"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct settings *settings = (struct settings *)state;
+        struct error error = {""};
+        char expected[512];
+
+        write_bytes(bad[i].text, strlen(bad[i].text));
+        assert_int_equal(settings_load(&settings, path, &error), -EINVAL);
+        assert_ptr_equal(settings, state); /* untouched */
+        snprintf(expected, sizeof(expected), "%s%s", path, bad[i].reason);
+        if (strncmp(error.text, expected, strlen(expected)) != 0)
+            fail_msg("\"%s\" does not begin with \"%s\"", error.text, expected);
+    }
+}
+
+static void test_no_text(void **state)
+{
+    struct settings *settings = NULL;
+    struct error error = {""};
+    char longline[600];
+
+    (void)state;
+    write_bytes("cluster = a\0b\n", 14);
+    assert_int_equal(settings_load(&settings, path, &error), -EINVAL);
+    assert_non_null(strstr(error.text, ":1: a NUL byte"));
+    memset(longline, 'x', sizeof(longline));
+    memcpy(longline, "node = ", 7);
+    write_bytes(longline, sizeof(longline));
+    assert_int_equal(settings_load(&settings, path, &error), -EINVAL);
+    assert_non_null(strstr(error.text, ":1: a line has at most"));
+    assert_int_equal(settings_load(&settings, "/nonexistent/jobio.conf", &error), -ENOENT);
+    assert_string_equal(error.text,
+                        "cannot open /nonexistent/jobio.conf: No such file or directory");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_every_kind_of_value),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_no_text),
+    };
+    int fd = mkstemp(path), r;
+
+    if (fd < 0)
+        return 99;
+    close(fd);
+    r = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return r;
+}
