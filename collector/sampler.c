@@ -38,6 +38,8 @@ struct sampler {
     size_t n;
     uint64_t *missed; /* by hook, as of the last reading */
     size_t n_missed;
+    char *const *labels;
+    size_t n_labels;
 };
 
 /* The losses that the maps count themselves, as causes. */
@@ -290,6 +292,20 @@ void sampler_forget(struct sampler *sampler, uint32_t step)
 
 /* --- readings ---------------------------------------------------------------------------------- */
 
+void sampler_set_labels(struct sampler *sampler, char *const *fstypes, size_t n)
+{
+    sampler->labels = fstypes;
+    sampler->n_labels = n;
+}
+
+static bool may_label(const struct sampler *sampler, const char *fstype)
+{
+    for (size_t i = 0; i < sampler->n_labels; i++)
+        if (!strcmp(sampler->labels[i], fstype))
+            return true;
+    return false;
+}
+
 static int take_account(uint32_t step, uint32_t dev, const struct io_account *io, void *arg)
 {
     struct sampler *sampler = arg;
@@ -303,7 +319,7 @@ static int take_account(uint32_t step, uint32_t dev, const struct io_account *io
     m = io_mounts_get(&f->fresh, name.mount, name.fstype, name.source, name.private);
     if (!m)
         return -ENOMEM;
-    m->labelled = name.labelled;
+    m->labelled = name.labelled || (!name.private && may_label(sampler, name.fstype));
     m->dev = dev;
     return io_account_add(&m->io, io);
 }

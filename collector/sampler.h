@@ -24,6 +24,10 @@ int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mou
                    uint64_t interval_ns, struct error *error);
 void sampler_destroy(struct sampler *sampler); /* NULL is fine */
 
+/* Types of FUSE ("fuse.cvmfs2") whose host mounts may be metric labels like others. The list must
+ * outlive the sampler. */
+void sampler_set_labels(struct sampler *sampler, char *const *fstypes, size_t n);
+
 /* Follow a step that probe_add() made (its number) since started_ns. `before` (may be NULL): what
  * an earlier process last knew of it, so that its peaks, its causes and its open interval go on.
  * -EEXIST: followed already. */

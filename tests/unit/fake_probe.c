@@ -54,6 +54,8 @@ static struct row *row_get(struct probe *probe, uint32_t step, uint32_t dev)
     for (size_t i = 0; i < probe->n_rows; i++)
         if (probe->rows[i].step == step && probe->rows[i].dev == dev)
             return &probe->rows[i];
+    if (probe->n_rows == MAX)
+        abort();
     probe->rows[probe->n_rows] = (struct row){.step = step, .dev = dev};
     return &probe->rows[probe->n_rows++];
 }
@@ -70,8 +72,14 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_
 
 void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
 {
-    struct probe_mount *m = &probe->sights[probe->n_sights++];
+    struct probe_mount *m;
 
+    if (probe->n_sights == MAX) {
+        memmove(probe->sights, probe->sights + 1, (MAX - 1) * sizeof(*m));
+        probe->n_sights--;
+        probe->n_known -= probe->n_known > 0;
+    }
+    m = &probe->sights[probe->n_sights++];
     *m = (struct probe_mount){.step = step, .dev = dev};
     snprintf(m->fstype, sizeof(m->fstype), "%s", fstype);
 }

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of jobs and steps on their way to the store. A step's counters stay in the maps, and its
+ * files on disk, until the writer has said that its row is safe. */
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/probe.h"
+#include "collector/sampler.h"
+#include "collector/store.h"
+#include "collector/tracked.h"
+#include "collector/writer.h"
+#include "common/cleanup.h"
+
+#define FOLDED_KEY_SIZE 96
+
+/* What the writer's thread gets: copies, so that both threads can go on. */
+struct saving {
+    struct tracked_job *job;
+    struct tracked_step *step; /* NULL: no step ends with this */
+    bool provisional, over;
+    struct job_account *row;
+    struct step_account *steps;
+    size_t n;
+    char folded_key[FOLDED_KEY_SIZE]; /* "": no folding */
+};
+
+static void saving_destroy(struct saving *s)
+{
+    if (!s)
+        return;
+    job_account_destroy(s->row);
+    for (size_t i = 0; i < s->n; i++)
+        step_account_clear(&s->steps[i]);
+    free(s->steps);
+    free(s);
+}
+DEFINE_CLEANUP(struct saving, saving_destroy)
+
+/* --- folded steps ------------------------------------------------------------------------------ */
+
+/* A folded step has no row of its own that could tell, after a crash, that it is in the sum
+ * already: this mark is written with the sum and goes after the step's counters have gone. */
+static void folded_key(char buf[FOLDED_KEY_SIZE], const struct tag *tag)
+{
+    (void)snprintf(buf, FOLDED_KEY_SIZE, "folded/%u.%u.%u.%u.%" PRIu64, tag->jobid, tag->restart,
+                   tag->het, tag->step, tag->tagged_at_ns);
+}
+
+bool tracked_was_folded(struct store *store, const struct tag *tag)
+{
+    _free_ char *value = NULL;
+    char key[FOLDED_KEY_SIZE];
+
+    folded_key(key, tag);
+    return store_get_state(store, key, &value, NULL) == 0 && value;
+}
+
+static int forget_folded(struct store *store, void *arg, struct error *error)
+{
+    return store_put_state(store, arg, NULL, error);
+}
+
+static void forgot_folded(int result, const struct error *error, void *arg)
+{
+    (void)result, (void)error;
+    free(arg);
+}
+
+static void clear_folded_key(struct tracker *tracker, const char *key)
+{
+    char *copy = strdup(key);
+
+    if (!copy || !tracker->writer ||
+        writer_submit(tracker->writer, false, forget_folded, forgot_folded, copy) < 0)
+        free(copy);
+}
+
+/* --- on the writer's thread -------------------------------------------------------------------- */
+
+static void find_user(struct job_account *row)
+{
+    struct passwd entry, *found = NULL;
+    char buf[4096];
+
+    if (!row->user && !getpwuid_r(row->uid, &entry, buf, sizeof(buf), &found) && found)
+        row->user = strdup(found->pw_name);
+}
+
+static int saving_run(struct store *store, void *arg, struct error *error)
+{
+    struct saving *s = arg;
+    int r;
+
+    find_user(s->row);
+    r = store_put_job(store, s->row, error);
+    for (size_t i = 0; i < s->n && r >= 0; i++)
+        r = store_put_step(store, &s->row->key, &s->steps[i], !s->provisional, error);
+    if (r >= 0 && *s->folded_key)
+        r = store_put_state(store, s->folded_key, "1", error);
+    return r;
+}
+
+/* --- on the loop's thread ---------------------------------------------------------------------- */
+
+/* Another step may have the same ids (a job number that Slurm uses again): then its files stay. */
+static bool owns_files(const struct tracked_step *step)
+{
+    const struct tracker *tracker = step->job->tracker;
+
+    for (size_t i = 0; i < tracker->n_jobs; i++) {
+        struct tracked_job *job = tracker->jobs[i];
+
+        if (job->sum->key.jobid != step->tag.jobid || job->sum->key.restart != step->tag.restart)
+            continue;
+        for (size_t j = 0; j < job->n_steps; j++) {
+            const struct tracked_step *other = job->steps[j];
+
+            if (other != step && other->tag.step == step->tag.step &&
+                other->tag.het == step->tag.het)
+                return false;
+        }
+    }
+    return true;
+}
+
+void tracked_drop(struct tracked_step *step)
+{
+    struct tracker *tracker = step->job->tracker;
+    struct error error;
+    char name[TAG_FILE_SIZE];
+
+    if (probe_drop(tracker->probe, step->tag.cgroup_id, step->tag.version, &error) < 0)
+        tracker_say(tracker, LOG_LEVEL_WARNING, "job %u: its counters stay in the maps: %s",
+                    step->tag.jobid, error.text);
+    sampler_forget(tracker->sampler, step->number);
+    tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
+    if (owns_files(step))
+        tag_remove_files(tracker->steps_fd, name);
+    tracked_remove_step(step);
+}
+
+static void forget_job(struct tracked_job *job)
+{
+    struct tracker *tracker = job->tracker;
+    uint32_t jobid = job->sum->key.jobid;
+    char name[16];
+
+    tracked_remove_job(job);
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        if (tracker->jobs[i]->sum->key.jobid == jobid)
+            return;
+    (void)snprintf(name, sizeof(name), "%u", jobid);
+    (void)unlinkat(tracker->jobs_fd, name, 0);
+}
+
+static void take_success(struct saving *s)
+{
+    struct tracked_job *job = s->job;
+
+    if (!job->sum->user && s->row->user)
+        job->sum->user = TAKE_PTR(s->row->user);
+    if (s->over)
+        job->over_saved = true;
+    if (!s->step)
+        return;
+    tracked_drop(s->step);
+    if (*s->folded_key)
+        clear_folded_key(job->tracker, s->folded_key);
+}
+
+static void saving_done(int result, const struct error *error, void *arg)
+{
+    CLEANUP(saving_destroyp) struct saving *s = arg;
+    struct tracked_job *job = s->job;
+
+    job->n_saving--;
+    if (s->provisional)
+        job->provisional = false;
+    if (s->over)
+        job->over_saving = false;
+    if (result < 0) {
+        job->tracker->stats.save_failures++;
+        tracker_say(job->tracker, LOG_LEVEL_ERROR,
+                    "job %u: cannot store (it is kept and tried again): %s", job->sum->key.jobid,
+                    error->text);
+        if (s->step)
+            s->step->state = TRACKED_UNSAVED;
+    } else {
+        take_success(s);
+    }
+    if (job->over_saved && !job->n_steps && !job->n_saving)
+        forget_job(job);
+}
+
+static struct saving *saving_create(struct tracked_job *job, size_t n)
+{
+    CLEANUP(saving_destroyp) struct saving *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->job = job;
+    s->row = tracked_row(job);
+    s->steps = calloc(n ? n : 1, sizeof(*s->steps));
+    return s->row && s->steps ? TAKE_PTR(s) : NULL;
+}
+
+static int submit(struct saving *s)
+{
+    struct tracked_job *job = s->job;
+    int r = job->tracker->writer ? writer_submit(job->tracker->writer, !s->provisional, saving_run,
+                                                 saving_done, s)
+                                 : -EAGAIN;
+
+    if (r < 0)
+        saving_destroy(s);
+    else
+        job->n_saving++;
+    return r;
+}
+
+/* The row of a folded step is the sum of all that were folded so far. */
+static int copy_folded(struct tracked_job *job, struct step_account *ret)
+{
+    *ret = job->folded;
+    ret->mounts = (struct io_mounts){0};
+    ret->completeness = (struct completeness){0};
+    ret->node = strdup(job->folded.node);
+    if (!ret->node || io_mounts_copy(&job->folded.mounts, &ret->mounts) < 0)
+        return -ENOMEM;
+    return completeness_merge(&ret->completeness, &job->folded.completeness);
+}
+
+static int save_step(struct tracked_step *step)
+{
+    struct saving *s = saving_create(step->job, 1);
+    int r;
+
+    if (!s)
+        return -ENOMEM;
+    s->step = step;
+    s->n = 1;
+    r = step->folds ? copy_folded(step->job, &s->steps[0]) : tracked_account(step, &s->steps[0]);
+    if (r < 0) {
+        saving_destroy(s);
+        return r;
+    }
+    if (step->folds)
+        folded_key(s->folded_key, &step->tag);
+    r = submit(s);
+    if (!r)
+        step->state = TRACKED_SAVING;
+    return r;
+}
+
+static int save_over(struct tracked_job *job)
+{
+    struct saving *s = saving_create(job, 0);
+
+    if (!s)
+        return -ENOMEM;
+    s->over = true;
+    job->over_saving = submit(s) == 0;
+    return job->over_saving ? 0 : -EAGAIN;
+}
+
+void tracked_save(struct tracked_job *job)
+{
+    for (size_t i = 0; i < job->n_steps; i++)
+        if (job->steps[i]->state == TRACKED_UNSAVED && save_step(job->steps[i]) < 0)
+            return;
+    /* The writer keeps the order: the end of the job comes behind its last step. */
+    if (job->over && !job->over_saved && !job->over_saving)
+        (void)save_over(job);
+}
+
+void tracked_save_provisional(struct tracked_job *job)
+{
+    struct saving *s;
+
+    if (job->provisional || job->over)
+        return;
+    s = saving_create(job, job->n_steps);
+    if (!s)
+        return;
+    s->provisional = true;
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct tracked_step *step = job->steps[i];
+
+        if (step->state == TRACKED_RUNNING && !step->folds &&
+            tracked_account(step, &s->steps[s->n]) == 0)
+            s->n++;
+    }
+    if (!s->n) {
+        saving_destroy(s);
+        return;
+    }
+    if (submit(s) == 0)
+        job->provisional = true;
+}

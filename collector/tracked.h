@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tracker's insides, shared by the files that it is made of. */
+#ifndef JOBIO_COLLECTOR_TRACKED_H
+#define JOBIO_COLLECTOR_TRACKED_H
+
+#include "collector/meter.h"
+#include "collector/tracker.h"
+
+enum tracked_state {
+    TRACKED_RUNNING,
+    TRACKED_UNSAVED, /* ended; its account waits for the writer */
+    TRACKED_SAVING,  /* the writer has it */
+};
+
+struct tracked_step {
+    struct tracked_job *job;
+    struct tag tag;
+    uint32_t number; /* in the maps */
+    enum tracked_state state;
+    bool folds;          /* one of those beyond the limit */
+    bool deserted;       /* had no process at the last tick */
+    bool summed;         /* its account is in the job's sum */
+    struct step_account account; /* once it has ended */
+};
+
+struct tracked_job {
+    struct tracker *tracker;
+    struct job_account *sum;  /* who it is, and the sum over its ended steps */
+    struct completeness own;  /* what is missing for the job itself */
+    struct step_account folded; /* the sum of the steps beyond the limit; folded 0: none */
+    uint64_t start_boot_ns, last_end_boot_ns, over_boot_ns;
+    struct tracked_step **steps; /* running, or not yet in the store */
+    size_t n_steps;
+    uint32_t n_rows; /* steps with a row of their own, ever */
+    struct meter *meter;
+    bool had_extern, had_batch;
+    bool ending;      /* the epilog came; steps may still have processes */
+    bool over;        /* no step runs, none will come */
+    bool over_saving; /* the row that says so is with the writer */
+    bool over_saved;  /* and in the store */
+    bool recorded;    /* Slurm's record of it is written, or on its way */
+    bool described;   /* its file in jobs/ has been read */
+    bool provisional; /* a provisional row is with the writer */
+    unsigned n_saving; /* requests with the writer */
+};
+
+struct tracker {
+    char *cluster, *node;
+    uint64_t interval_ns;
+    int steps_fd, jobs_fd;
+    struct probe *probe;
+    struct sampler *sampler;
+    struct hierarchy *hierarchy;
+    struct writer *writer;
+    struct tracker_hooks hooks;
+    struct tracked_job **jobs;
+    size_t n_jobs;
+    struct io_mounts totals; /* of ended steps */
+    struct tracker_stats stats;
+};
+
+void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+uint64_t tracker_boot_ns(void);
+uint64_t tracker_real_ns(void);
+
+/* --- tracker.c -----------------------------------------------------------------------------------
+ */
+bool tracker_is_counted(struct tracker *tracker, uint32_t number);
+/* Follow a step that is counted; takes the tag over on success. */
+int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
+                   const struct step_account *before, struct tracked_step **ret,
+                   struct error *error);
+
+/* --- tracked.c: the lists ------------------------------------------------------------------------
+ */
+struct tracked_job *tracked_find_job(struct tracker *tracker, uint32_t jobid, uint32_t restart);
+/* Find it or make it; started by the tag. NULL: no memory. */
+struct tracked_job *tracked_get_job(struct tracker *tracker, const struct tag *tag);
+/* A job that the store had; takes `account` over. NULL: no memory. */
+struct tracked_job *tracked_load_job(struct tracker *tracker, struct job_account *account);
+void tracked_remove_job(struct tracked_job *job);
+struct tracked_step *tracked_find_step(struct tracked_job *job, uint32_t het, uint32_t step);
+/* Takes the tag over on success. NULL: no memory. */
+struct tracked_step *tracked_add_step(struct tracked_job *job, struct tag *tag);
+void tracked_remove_step(struct tracked_step *step);
+/* The account of the job as of the last reading: its sum and what runs (in `steps`, too). */
+struct job_account *tracked_snapshot(struct tracked_job *job);
+/* The row of the job alone: as the snapshot, without steps and their completeness. */
+struct job_account *tracked_row(struct tracked_job *job);
+/* The account of one step as of now: running, or as it ended. */
+int tracked_account(const struct tracked_step *step, struct step_account *ret);
+int tracked_meter(struct tracked_job *job, uint64_t now_ns, bool tick);
+/* Learn account and partition from jobs/, if nobody has told them. */
+void tracked_describe(struct tracked_job *job);
+/* Read a step file; *ended_boot is 0 without an .end file. */
+int tracked_read_file(struct tracker *tracker, const char *name, struct tag *ret,
+                      uint64_t *ended_boot, struct error *error);
+/* Keep a file that nobody can read out of the way, for a look at it. */
+void tracked_reject_file(struct tracker *tracker, const char *name);
+/* Sum as metrics need it: private mounts by type. */
+int tracked_add_totals(struct io_mounts *totals, const struct io_mounts *mounts);
+
+/* --- closing.c: ends -----------------------------------------------------------------------------
+ */
+/* Read for the last time, sum, hand to the writer. at_boot_ns 0: now. */
+int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns,
+                  struct error *error);
+/* If its last step is closed: end the job. */
+void tracked_finish_job(struct tracked_job *job);
+
+/* --- saving.c: rows ------------------------------------------------------------------------------
+ */
+/* Hand what is not saved to the writer; what the writer cannot take now stays for the next call. */
+void tracked_save(struct tracked_job *job);
+void tracked_save_provisional(struct tracked_job *job);
+/* True if a step was folded into its job's last row before the process died. */
+bool tracked_was_folded(struct store *store, const struct tag *tag);
+/* The step is in the store: forget its counters and files. */
+void tracked_drop(struct tracked_step *step);
+
+#endif

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/tracker.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/records.h"
+#include "collector/hierarchy.h"
+#include "collector/probe.h"
+#include "collector/sampler.h"
+#include "collector/store.h"
+#include "collector/tracked.h"
+#include "common/cleanup.h"
+
+#define SECOND 1000000000ull
+
+/* The plugin lets the user's code begin after this, answered or not. */
+#define TAG_DEADLINE (200 * SECOND / 1000)
+/* How long a job without steps waits for its epilog: with an extern step, whose end is that of the
+ * job, and without one, when the next step may come after a long pause. */
+#define IDLE_WITH_EXTERN (60 * SECOND)
+#define IDLE (3600 * SECOND)
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static int open_dir(const char *parent, const char *name, struct error *error)
+{
+    _close_ int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd;
+
+    if (dir < 0)
+        return error_errno(error, -errno, "cannot open %s", parent);
+    if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
+        return error_errno(error, -errno, "cannot make %s/%s", parent, name);
+    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return fd < 0 ? error_errno(error, -errno, "cannot open %s/%s", parent, name) : fd;
+}
+
+void tracker_destroy(struct tracker *tracker)
+{
+    if (!tracker)
+        return;
+    while (tracker->n_jobs)
+        tracked_remove_job(tracker->jobs[0]);
+    free(tracker->jobs);
+    free(tracker->cluster);
+    free(tracker->node);
+    io_mounts_clear(&tracker->totals);
+    cleanup_close(&tracker->steps_fd);
+    cleanup_close(&tracker->jobs_fd);
+    free(tracker);
+}
+DEFINE_CLEANUP(struct tracker, tracker_destroy)
+
+int tracker_create(struct tracker **ret, const struct tracker_options *options,
+                   const struct tracker_hooks *hooks, struct error *error)
+{
+    CLEANUP(tracker_destroyp) struct tracker *tracker = calloc(1, sizeof(*tracker));
+
+    if (!tracker)
+        return error_set(error, -ENOMEM, "no memory for the tracker");
+    tracker->steps_fd = tracker->jobs_fd = -1;
+    tracker->cluster = strdup(options->cluster);
+    tracker->node = strdup(options->node);
+    if (!tracker->cluster || !tracker->node)
+        return error_set(error, -ENOMEM, "no memory for the tracker");
+    tracker->interval_ns = options->interval_ns;
+    tracker->probe = options->probe;
+    tracker->sampler = options->sampler;
+    tracker->hierarchy = options->hierarchy;
+    tracker->hooks = *hooks;
+    tracker->steps_fd = open_dir(options->runtime_dir, "steps", error);
+    if (tracker->steps_fd < 0)
+        return tracker->steps_fd;
+    tracker->jobs_fd = open_dir(options->runtime_dir, "jobs", error);
+    if (tracker->jobs_fd < 0)
+        return tracker->jobs_fd;
+    *ret = TAKE_PTR(tracker);
+    return 0;
+}
+
+void tracker_attach(struct tracker *tracker, struct writer *writer)
+{
+    tracker->writer = writer;
+    for (size_t i = 0; writer && i < tracker->n_jobs; i++)
+        tracked_save(tracker->jobs[i]);
+}
+
+/* --- tags -------------------------------------------------------------------------------------- */
+
+bool tracker_is_counted(struct tracker *tracker, uint32_t number)
+{
+    _free_ struct probe_step *steps = NULL;
+    size_t n;
+
+    if (probe_steps(tracker->probe, &steps, &n, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (steps[i].step == number)
+            return true;
+    return false;
+}
+
+/* Put the cgroup into the map. If the user's code may have begun before, and the plugin did not do
+ * it itself, say so. */
+static int begin_counting(struct tracker *tracker, const struct tag *tag, uint32_t *number,
+                          bool *untracked, struct error *error)
+{
+    uint64_t now = tracker_boot_ns();
+    bool late = now > tag->tagged_boot_ns && now - tag->tagged_boot_ns > TAG_DEADLINE;
+    int r;
+
+    *number = step_number(tag->cgroup_id, tag->version);
+    *untracked = late && !tracker_is_counted(tracker, *number);
+    r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, error);
+    if (r < 0)
+        return r;
+    return probe_add(tracker->probe, tag->cgroup_id, tag->level, tag->version, NULL, error);
+}
+
+int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
+                   const struct step_account *before, struct tracked_step **ret,
+                   struct error *error)
+{
+    struct tracked_job *job = tracked_get_job(tracker, tag);
+    struct tracked_step *step;
+    int r;
+
+    if (!job)
+        return error_set(error, -ENOMEM, "no memory for a job");
+    r = sampler_add(tracker->sampler, number, tag->tagged_boot_ns, before, error);
+    if (r < 0)
+        return r;
+    step = tracked_add_step(job, tag);
+    if (!step) {
+        sampler_forget(tracker->sampler, number);
+        return error_set(error, -ENOMEM, "no memory for a step");
+    }
+    step->number = number;
+    *ret = step;
+    return 0;
+}
+
+static int copy_tag(const struct tag *from, struct tag *ret)
+{
+    *ret = *from;
+    ret->cgroup = strdup(from->cgroup);
+    ret->node = from->node ? strdup(from->node) : NULL;
+    ret->name = from->name ? strdup(from->name) : NULL;
+    if (ret->cgroup && (ret->node || !from->node) && (ret->name || !from->name))
+        return 0;
+    tag_clear(ret);
+    return -ENOMEM;
+}
+
+/* The same step again: idempotent, unless it has another cgroup by now. */
+static bool is_tagged(struct tracker *tracker, const struct tag *tag)
+{
+    struct tracked_job *job = tracked_find_job(tracker, tag->jobid, tag->restart);
+    struct tracked_step *step = job ? tracked_find_step(job, tag->het, tag->step) : NULL;
+
+    if (!step)
+        return false;
+    if (step->tag.cgroup_id == tag->cgroup_id && step->tag.version == tag->version)
+        return true;
+    (void)tracked_close(step, STEP_VANISHED, 0, NULL);
+    return false;
+}
+
+int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *error)
+{
+    CLEANUP(tag_clear) struct tag copy = {0};
+    struct tracked_step *step;
+    uint32_t number;
+    bool untracked;
+    int r;
+
+    if (is_tagged(tracker, tag))
+        return 0;
+    r = begin_counting(tracker, tag, &number, &untracked, error);
+    if (r < 0)
+        return r;
+    r = copy_tag(tag, &copy);
+    if (r < 0)
+        return error_set(error, r, "no memory for a step");
+    r = tracked_follow(tracker, &copy, number, NULL, &step, error);
+    if (r < 0)
+        return r;
+    if (untracked) {
+        tracker->stats.untracked++;
+        (void)sampler_blame(tracker->sampler, number, "began-untracked", 1, 0);
+    }
+    return 0;
+}
+
+/* --- step files -------------------------------------------------------------------------------- */
+
+/* A step that has come and gone unheard. What the plugin put into the map itself is there. */
+static int adopt_ended(struct tracker *tracker, struct tag *tag, enum step_state state,
+                       uint64_t ended_boot, struct error *error)
+{
+    uint32_t number = step_number(tag->cgroup_id, tag->version);
+    bool counted = tracker_is_counted(tracker, number);
+    struct tracked_step *step;
+    int r;
+
+    if (is_tagged(tracker, tag))
+        return 0;
+    r = tracked_follow(tracker, tag, number, NULL, &step, error);
+    if (r < 0)
+        return r;
+    if (!counted) {
+        tracker->stats.untracked++;
+        (void)sampler_blame(tracker->sampler, number, "began-untracked", 1, 0);
+    }
+    return tracked_close(step, state, ended_boot, error);
+}
+
+/* A step that nobody told us of: its plugin found no jobiod, or a busy one. */
+static int adopt_file(struct tracker *tracker, const char *name, struct error *error)
+{
+    CLEANUP(tag_clear) struct tag tag = {0};
+    uint64_t ended_boot;
+    int r = tracked_read_file(tracker, name, &tag, &ended_boot, error);
+
+    if (r < 0)
+        return r;
+    if (ended_boot)
+        return adopt_ended(tracker, &tag, STEP_ENDED, ended_boot, error);
+    r = tracker_tag(tracker, &tag, error);
+    if (r != -ENOENT && r != -ESTALE)
+        return r;
+    return adopt_ended(tracker, &tag, STEP_VANISHED, 0, error);
+}
+
+static struct tracked_step *step_of_file(struct tracker *tracker, const char *name)
+{
+    uint32_t ids[4] = {0};
+    struct tracked_job *job;
+    const char *at = name;
+
+    for (int i = 0; i < 4; i++) {
+        char *end;
+
+        ids[i] = (uint32_t)strtoul(at, &end, 10);
+        at = *end ? end + 1 : end;
+    }
+    job = tracked_find_job(tracker, ids[0], ids[1]);
+    return job ? tracked_find_step(job, ids[2], ids[3]) : NULL;
+}
+
+void tracker_file(struct tracker *tracker, const char *name)
+{
+    char base[TAG_FILE_SIZE];
+    struct tracked_step *step;
+    struct error error;
+    uint64_t ended_boot;
+    int r;
+
+    if (strlen(name) >= sizeof(base))
+        return;
+    strcpy(base, name);
+    if (strlen(base) > 4 && !strcmp(base + strlen(base) - 4, ".end"))
+        base[strlen(base) - 4] = '\0';
+    if (!tag_is_file_name(base) || faccessat(tracker->steps_fd, base, F_OK, 0) < 0)
+        return;
+    step = step_of_file(tracker, base);
+    ended_boot = step && step->state == TRACKED_RUNNING ? tag_ended_boot(tracker->steps_fd, base) : 0;
+    if (step)
+        r = ended_boot ? tracked_close(step, STEP_ENDED, ended_boot, &error) : 0;
+    else
+        r = adopt_file(tracker, base, &error);
+    if (r < 0)
+        tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", base, error.text);
+    if (r == -EBADMSG || r == -EINVAL)
+        tracked_reject_file(tracker, base);
+}
+
+static void scan_files(struct tracker *tracker)
+{
+    int fd = fcntl(tracker->steps_fd, F_DUPFD_CLOEXEC, 3);
+    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (!dir) {
+        cleanup_close(&fd);
+        return;
+    }
+    rewinddir(dir);
+    while ((entry = readdir(dir)))
+        if (tag_is_file_name(entry->d_name))
+            tracker_file(tracker, entry->d_name);
+}
+
+/* --- ends -------------------------------------------------------------------------------------- */
+
+int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
+                uint32_t step_id, struct error *error)
+{
+    struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
+    struct tracked_step *step = job ? tracked_find_step(job, het, step_id) : NULL;
+    char name[TAG_FILE_SIZE], text[16];
+
+    if (!step) {
+        tag_file_name(name, jobid, restart, het, step_id);
+        tracker_file(tracker, name);
+        job = tracked_find_job(tracker, jobid, restart);
+        step = job ? tracked_find_step(job, het, step_id) : NULL;
+    }
+    if (!step)
+        return error_set(error, -ENOENT, "step %u.%s was never tagged", jobid,
+                         step_format(step_id, text));
+    return tracked_close(step, STEP_ENDED, 0, error);
+}
+
+static void set_text(char **field, const char *value)
+{
+    char *copy = value && *value ? strdup(value) : NULL;
+
+    if (!copy)
+        return;
+    free(*field);
+    *field = copy;
+}
+
+int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
+                     const char *account, const char *partition, struct error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < tracker->n_jobs; i++) {
+        struct job_account *sum = tracker->jobs[i]->sum;
+
+        if (sum->key.jobid != jobid)
+            continue;
+        tracker->jobs[i]->described = true;
+        set_text(&sum->user, user);
+        set_text(&sum->account, account);
+        set_text(&sum->partition, partition);
+    }
+    return 0;
+}
+
+/* Is there anybody left who could do I/O or say that the step has ended? */
+static bool is_gone(struct tracker *tracker, struct tracked_step *step, bool twice)
+{
+    const struct tag *tag = &step->tag;
+    int r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, NULL);
+    bool was_deserted = step->deserted;
+
+    if (r == -ENOENT || r == -ESTALE)
+        return true;
+    step->deserted = hierarchy_is_deserted(tracker->hierarchy, tag->version, tag->cgroup);
+    return step->deserted && (was_deserted || !twice);
+}
+
+static void close_gone_steps(struct tracked_job *job, bool twice)
+{
+    struct tracker *tracker = job->tracker;
+    char name[TAG_FILE_SIZE], text[16];
+
+    for (size_t i = 0; i < job->n_steps; i++) {
+        struct tracked_step *step = job->steps[i];
+        struct error error;
+        uint64_t ended_boot;
+
+        if (step->state != TRACKED_RUNNING || !is_gone(tracker, step, twice))
+            continue;
+        tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
+        ended_boot = tag_ended_boot(tracker->steps_fd, name);
+        if (!ended_boot)
+            tracker_say(tracker, LOG_LEVEL_WARNING, "step %u.%s vanished without an end",
+                        step->tag.jobid, step_format(step->tag.step, text));
+        if (tracked_close(step, ended_boot ? STEP_ENDED : STEP_VANISHED, ended_boot, &error) < 0)
+            tracker_say(tracker, LOG_LEVEL_ERROR, "step %u.%s: %s", step->tag.jobid,
+                        step_format(step->tag.step, text), error.text);
+    }
+}
+
+int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < tracker->n_jobs; i++) {
+        struct tracked_job *job = tracker->jobs[i];
+
+        if (job->over || job->sum->key.jobid != jobid)
+            continue;
+        job->ending = true;
+        close_gone_steps(job, false);
+        tracked_finish_job(job);
+    }
+    return 0;
+}
+
+/* --- the tick ---------------------------------------------------------------------------------- */
+
+static void finish_idle(struct tracked_job *job, uint64_t now)
+{
+    uint64_t limit = job->ending ? 0 : job->had_extern ? IDLE_WITH_EXTERN : IDLE;
+    uint64_t since = job->last_end_boot_ns;
+
+    if (now > since && now - since >= limit)
+        tracked_finish_job(job);
+}
+
+static void tick_job(struct tracked_job *job, uint64_t now)
+{
+    (void)tracked_meter(job, now, true);
+    close_gone_steps(job, !job->ending);
+    tracked_describe(job);
+    finish_idle(job, now);
+    tracked_save(job);
+    tracked_save_provisional(job);
+}
+
+int tracker_tick(struct tracker *tracker, struct error *error)
+{
+    uint64_t now = tracker_boot_ns();
+    int r;
+
+    scan_files(tracker);
+    r = sampler_read(tracker->sampler, now, error);
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        if (!tracker->jobs[i]->over)
+            tick_job(tracker->jobs[i], now);
+        else
+            tracked_save(tracker->jobs[i]);
+    return r;
+}
+
+/* --- questions --------------------------------------------------------------------------------- */
+
+int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
+                   struct job_account **ret, struct error *error)
+{
+    struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
+    struct job_account *account;
+    int r;
+
+    if (!job)
+        return error_set(error, -ENOENT, "job %u was never tagged on this node", jobid);
+    r = sampler_peek(tracker->sampler, 0, tracker_boot_ns(), error);
+    if (r < 0)
+        return r;
+    tracked_describe(job);
+    account = tracked_snapshot(job);
+    if (!account)
+        return error_set(error, -ENOMEM, "no memory for the account of job %u", jobid);
+    *ret = account;
+    return 0;
+}
+
+int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
+                 struct error *error)
+{
+    struct job_account **jobs = calloc(tracker->n_jobs + 1, sizeof(*jobs));
+    size_t n = 0;
+
+    for (size_t i = 0; jobs && i < tracker->n_jobs; i++) {
+        struct tracked_job *job = tracker->jobs[i];
+
+        if (jobid && job->sum->key.jobid != jobid)
+            continue;
+        jobs[n] = tracked_snapshot(job);
+        if (!jobs[n++]) {
+            store_jobs_free(jobs);
+            jobs = NULL;
+        }
+    }
+    if (!jobs)
+        return error_set(error, -ENOMEM, "no memory for the accounts of running jobs");
+    *ret = jobs;
+    return 0;
+}
+
+void tracker_recorded(struct tracker *tracker, uint32_t jobid, uint32_t restart)
+{
+    struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
+
+    if (job)
+        job->recorded = true;
+}
+
+int tracker_totals(struct tracker *tracker, struct io_mounts *ret)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts totals = {0};
+    int r = io_mounts_copy(&tracker->totals, &totals);
+
+    for (size_t i = 0; i < tracker->n_jobs && !r; i++)
+        for (size_t j = 0; j < tracker->jobs[i]->n_steps && !r; j++) {
+            const struct tracked_step *step = tracker->jobs[i]->steps[j];
+            const struct io_mounts *mounts =
+                step->summed ? NULL : sampler_mounts(tracker->sampler, step->number);
+
+            if (mounts)
+                r = tracked_add_totals(&totals, mounts);
+        }
+    if (r < 0)
+        return r;
+    *ret = totals;
+    totals = (struct io_mounts){0};
+    return 0;
+}
+
+static bool is_below(const char *path, const char *parent)
+{
+    size_t n = strlen(parent);
+
+    return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
+}
+
+uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path)
+{
+    char freezer[512] = "";
+
+    (void)hierarchy_freezer_of(pid, freezer, NULL);
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        for (size_t j = 0; j < tracker->jobs[i]->n_steps; j++) {
+            const struct tracked_step *step = tracker->jobs[i]->steps[j];
+            const char *where = step->tag.version == 1 ? freezer : path;
+
+            if (step->state == TRACKED_RUNNING && is_below(where, step->tag.cgroup))
+                return step->tag.jobid;
+        }
+    return 0;
+}
+
+void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
+{
+    *ret = tracker->stats;
+    for (size_t i = 0; i < tracker->n_jobs; i++) {
+        const struct tracked_job *job = tracker->jobs[i];
+
+        ret->jobs += !job->over;
+        for (size_t j = 0; j < job->n_steps; j++) {
+            ret->steps += job->steps[j]->state == TRACKED_RUNNING;
+            ret->unsaved += job->steps[j]->state != TRACKED_RUNNING;
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which jobs and steps run on this node, what they did so far, and what of it the store has.
+ * Everything here runs on the loop's thread; what goes to disk goes through the writer.
+ */
+#ifndef JOBIO_COLLECTOR_TRACKER_H
+#define JOBIO_COLLECTOR_TRACKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/tag.h"
+#include "common/error.h"
+#include "common/job.h"
+#include "common/log.h"
+
+struct hierarchy;
+struct probe;
+struct sampler;
+struct store;
+struct tracker;
+struct writer;
+
+/* Beyond this many steps of one job on a node, further ones are one row. */
+#define TRACKER_STEPS_PER_JOB 1000
+
+struct tracker_hooks {
+    /* The job is over on this node; called before its last row is handed to the writer. The
+     * account is good until the call returns. */
+    void (*job_over)(const struct job_account *job, bool recorded, void *arg);
+    void (*say)(enum log_level level, const char *text, void *arg);
+    void *arg;
+};
+
+/* All but the strings (copied) must outlive the tracker. */
+struct tracker_options {
+    const char *cluster, *node;
+    const char *runtime_dir; /* steps/ and jobs/ lie in it */
+    uint64_t interval_ns;
+    struct probe *probe;
+    struct sampler *sampler;
+    struct hierarchy *hierarchy;
+};
+
+int tracker_create(struct tracker **ret, const struct tracker_options *options,
+                   const struct tracker_hooks *hooks, struct error *error);
+void tracker_destroy(struct tracker *tracker); /* NULL is fine */
+
+/* Take over what an earlier process left: unfinished jobs of the store, step files, pinned maps.
+ * Before tracker_attach(). Steps that the maps have and no file names are dropped and said. */
+int tracker_adopt(struct tracker *tracker, struct store *store, struct error *error);
+/* From now on rows go to this writer. */
+void tracker_attach(struct tracker *tracker, struct writer *writer);
+
+/* Count the step from now on. Idempotent. -ENOENT, -ESTALE: no such cgroup. */
+int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *error);
+/* The step has ended: read it for the last time, hand it to the writer. A step that only its file
+ * knows is adopted first. -ENOENT: nobody knows it. */
+int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
+                uint32_t step, struct error *error);
+/* What Slurm's prolog says of the job; NULL: not known. */
+int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
+                     const char *account, const char *partition, struct error *error);
+/* The job is over on this node, all its restarts. 0 also for a job that nobody knows. */
+int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error);
+
+/* A step file or its .end has appeared (or was found). */
+void tracker_file(struct tracker *tracker, const char *name);
+
+/* Every interval: a reading of all steps, provisional rows, steps that vanished, rows that could
+ * not be written before. */
+int tracker_tick(struct tracker *tracker, struct error *error);
+
+/* The job as of now (one reading), with its running steps in `steps`. -ENOENT. */
+int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
+                   struct job_account **ret, struct error *error);
+/* The same for all restarts that are active (jobid 0: for all jobs) without a new reading;
+ * NULL-terminated, free with store_jobs_free(). */
+int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
+                 struct error *error);
+/* The job record has been written, or is on its way. */
+void tracker_recorded(struct tracker *tracker, uint32_t jobid, uint32_t restart);
+
+/* All steps of this node since the store was made, ended and running; private mounts summed by
+ * type. Clear with io_mounts_clear(). */
+int tracker_totals(struct tracker *tracker, struct io_mounts *ret);
+
+/* The job of the running step that this process is in, by its cgroup v2 path or by the freezer's; 0:
+ * none. */
+uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path);
+
+struct tracker_stats {
+    size_t jobs, steps; /* active; running */
+    size_t unsaved;     /* steps that have ended and are not in the store yet */
+    uint64_t lost;      /* events of all steps since the start of the process */
+    uint64_t vanished, untracked, save_failures;
+};
+void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret);
+
+#endif
