@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include "collector/daemon.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "bpf/records.h"
+#include "collector/daemon_impl.h"
+#include "collector/hierarchy.h"
+#include "collector/mounts.h"
+#include "collector/probe.h"
+#include "collector/query.h"
+#include "collector/recorder.h"
+#include "collector/runs.h"
+#include "collector/sampler.h"
+#include "collector/store.h"
+#include "collector/tracked.h"
+#include "collector/writer.h"
+#include "common/call.h"
+#include "common/cleanup.h"
+
+#define BPFFS "/sys/fs/bpf"
+#define FLUSH_MS 10000
+
+void daemon_log_limited(const char *key, unsigned seconds, const char *format, ...)
+{
+    struct error error;
+    unsigned held = 0;
+    va_list ap;
+
+    if (!log_allowed(key, seconds, &held))
+        return;
+    va_start(ap, format);
+    (void)vsnprintf(error.text, sizeof(error.text), format, ap);
+    va_end(ap);
+    if (held)
+        log_warning("%s (%u more like this)", error.text, held);
+    else
+        log_warning("%s", error.text);
+}
+
+/* --- folders and names ------------------------------------------------------------------------- */
+
+/* One folder of BPF maps a runtime directory, so that several jobiod live on one kernel. */
+static char *name_pins(const char *runtime_dir)
+{
+    char *name;
+
+    if (!strcmp(runtime_dir, JOBIO_RUNTIME_DIR))
+        return strdup(BPFFS "/jobio");
+    while (*runtime_dir == '/')
+        runtime_dir++;
+    if (asprintf(&name, BPFFS "/jobio-%s", runtime_dir) < 0)
+        return NULL;
+    /* bpffs takes no dots in names. */
+    for (char *c = name + strlen(BPFFS "/"); *c; c++)
+        if (*c == '/' || *c == '.')
+            *c = '-';
+    return name;
+}
+
+static char *name_node(const struct settings *settings)
+{
+    char host[256] = "";
+
+    if (settings->node)
+        return strdup(settings->node);
+    (void)gethostname(host, sizeof(host) - 1);
+    host[strcspn(host, ".")] = '\0';
+    return strdup(*host ? host : "localhost");
+}
+
+static int set_names(struct daemon *d, const struct daemon_options *options, struct error *error)
+{
+    d->runtime_dir = strdup(options->runtime_dir);
+    d->state_dir = strdup(options->state_dir);
+    d->pin_dir = options->pin_dir ? strdup(options->pin_dir) : name_pins(options->runtime_dir);
+    d->node = name_node(d->settings);
+    if (asprintf(&d->store_path, "%s/jobio.db", options->state_dir) < 0)
+        d->store_path = NULL;
+    return d->runtime_dir && d->state_dir && d->pin_dir && d->node && d->store_path
+               ? 0
+               : error_set(error, -ENOMEM, "no memory");
+}
+
+static int make_dir(const char *path, mode_t mode, struct error *error)
+{
+    if (mkdir(path, mode) < 0 && errno != EEXIST)
+        return error_errno(error, -errno, "cannot make %s", path);
+    return 0;
+}
+
+/* The lock is the kernel's: it ends with the process, however that ends. */
+static int take_lock(struct daemon *d, struct error *error)
+{
+    char path[512], pid[32] = "";
+    _close_ int fd = -1;
+
+    (void)snprintf(path, sizeof(path), "%s/lock", d->runtime_dir);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return error_errno(error, -errno, "cannot open %s", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        ssize_t n = read(fd, pid, sizeof(pid) - 1);
+
+        pid[n > 0 ? n : 0] = '\0';
+        pid[strcspn(pid, "\n")] = '\0';
+        return error_set(error, -EBUSY, "another jobiod (process %s) serves %s", pid,
+                         d->runtime_dir);
+    }
+    (void)snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+    if (ftruncate(fd, 0) < 0 || write(fd, pid, strlen(pid)) < 0)
+        return error_errno(error, -errno, "cannot write %s", path);
+    d->lock_fd = TAKE_FD(fd);
+    return 0;
+}
+
+/* With this the plugin can tag a step while no jobiod runs. */
+static int write_probe_file(const struct daemon *d, struct error *error)
+{
+    char path[512], making[520];
+    FILE *file;
+    int r;
+
+    (void)snprintf(path, sizeof(path), "%s/probe", d->runtime_dir);
+    (void)snprintf(making, sizeof(making), "%s.new", path);
+    file = fopen(making, "we");
+    if (!file)
+        return error_errno(error, -errno, "cannot write %s", making);
+    r = fprintf(file, "PIN=%s\nLAYOUT=%d\n", d->pin_dir, JOBIO_LAYOUT) < 0;
+    r |= fclose(file) != 0;
+    if (r || rename(making, path) < 0)
+        return error_errno(error, -errno, "cannot write %s", path);
+    return 0;
+}
+
+/* --- what wakes the loop ----------------------------------------------------------------------- */
+
+static int on_writer(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    (void)source, (void)fd, (void)events;
+    (void)writer_dispatch(((struct daemon *)arg)->writer);
+    return 0;
+}
+
+static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    (void)source, (void)fd, (void)events;
+    (void)query_dispatch(((struct daemon *)arg)->query);
+    return 0;
+}
+
+static int on_sighting(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct daemon *d = arg;
+    struct error error;
+
+    (void)source, (void)fd, (void)events;
+    if (sampler_sightings(d->sampler, &error) < 0)
+        daemon_log_limited("sighting", 60, "mounts: %s", error.text);
+    return 0;
+}
+
+static int on_mounts(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct daemon *d = arg;
+    struct error error;
+
+    (void)source, (void)fd, (void)events;
+    if (mounts_refresh(d->mounts, &error) < 0)
+        daemon_log_limited("mounts", 60, "mounts: %s", error.text);
+    return 0;
+}
+
+static int on_step_file(sd_event_source *source, const struct inotify_event *event, void *arg)
+{
+    struct daemon *d = arg;
+
+    (void)source;
+    if (event->len)
+        tracker_file(d->tracker, event->name);
+    return 0;
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct daemon *d = arg;
+    struct error error;
+
+    (void)usec;
+    if (tracker_tick(d->tracker, &error) < 0)
+        daemon_log_limited("tick", 60, "the counters cannot be read: %s", error.text);
+    runs_tick(d->runs);
+    (void)sd_event_source_set_time_relative(source, d->settings->interval_ns / 1000);
+    (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    return 0;
+}
+
+static int watch_fd(struct daemon *d, int fd, uint32_t events, sd_event_io_handler_t handler)
+{
+    return fd < 0 ? 0 : sd_event_add_io(d->loop, NULL, fd, events, handler, d);
+}
+
+static int watch_steps(struct daemon *d)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof(path), "%s/steps", d->runtime_dir);
+    return sd_event_add_inotify(d->loop, NULL, path, IN_MOVED_TO, on_step_file, d);
+}
+
+static int watch_all(struct daemon *d, struct error *error)
+{
+    uint64_t interval_us = d->settings->interval_ns / 1000;
+    int r = watch_fd(d, writer_fd(d->writer), EPOLLIN, on_writer);
+
+    if (r >= 0)
+        r = watch_fd(d, query_fd(d->query), EPOLLIN, on_query);
+    if (r >= 0)
+        r = watch_fd(d, probe_fd(d->probe), EPOLLIN, on_sighting);
+    if (r >= 0)
+        r = watch_fd(d, mounts_fd(d->mounts), EPOLLPRI, on_mounts);
+    if (r >= 0)
+        r = watch_steps(d);
+    if (r >= 0)
+        r = sd_event_add_time_relative(d->loop, &d->tick, CLOCK_MONOTONIC, interval_us,
+                                       interval_us / 20 + 1, on_tick, d);
+    if (r >= 0)
+        r = sd_event_add_signal(d->loop, NULL, SIGTERM, NULL, NULL);
+    if (r >= 0)
+        r = sd_event_add_signal(d->loop, NULL, SIGINT, NULL, NULL);
+    if (r >= 0)
+        r = sd_event_set_watchdog(d->loop, true);
+    return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
+}
+
+/* --- the parts --------------------------------------------------------------------------------- */
+
+static void say(enum log_level level, const char *text, void *arg)
+{
+    (void)arg;
+    log_write(level, "%s", text);
+}
+
+static void on_job_over(const struct job_account *job, bool recorded, void *arg)
+{
+    struct daemon *d = arg;
+
+    if (deliver_job_ended(d->deliver, &job->key) < 0)
+        log_error("job %u: no memory to deliver it", job->key.jobid);
+    if (!recorded)
+        daemon_record_late(d, job);
+}
+
+static int create_probe(struct daemon *d, struct error *error)
+{
+    const struct probe_options options = {.pin_dir = d->pin_dir};
+    const struct probe_hook *hooks;
+    size_t n;
+    int r = probe_create(&d->probe, &options, error);
+
+    if (r < 0)
+        return error_prefix(error, r, "the kernel side");
+    for (size_t i = 0; probe_hooks(d->probe, &hooks, &n) == 0 && i < n; i++)
+        if (hooks[i].backend == PROBE_NONE)
+            log_warning("%s is not counted: %s", hooks[i].function, hooks[i].why);
+    return write_probe_file(d, error);
+}
+
+/* A store that is broken is moved away and a new one is made: the node goes on counting. */
+static int create_store(struct daemon *d, struct error *error)
+{
+    const struct store_options options = {
+        .path = d->store_path,
+        .keep_ns = d->settings->keep_ns,
+        .keep_bytes = d->settings->keep_bytes,
+    };
+    int r = store_open(&d->store, &options, error);
+
+    return r < 0 ? error_prefix(error, r, "the store") : 0;
+}
+
+static int create_counting(struct daemon *d, struct error *error)
+{
+    int r = hierarchy_create(&d->hierarchy, "/proc/self/mountinfo", error);
+
+    if (!r)
+        r = mounts_create(&d->mounts, "/proc", error);
+    if (!r)
+        r = create_probe(d, error);
+    if (!r)
+        r = sampler_create(&d->sampler, d->probe, d->mounts, d->settings->interval_ns, error);
+    if (!r)
+        sampler_set_labels(d->sampler, d->settings->fuse_labels.items,
+                           d->settings->fuse_labels.n);
+    return r;
+}
+
+static int create_tracker(struct daemon *d, struct error *error)
+{
+    const struct tracker_options options = {
+        .cluster = d->settings->cluster,
+        .node = d->node,
+        .runtime_dir = d->runtime_dir,
+        .interval_ns = d->settings->interval_ns,
+        .probe = d->probe,
+        .sampler = d->sampler,
+        .hierarchy = d->hierarchy,
+    };
+    const struct tracker_hooks hooks = {on_job_over, say, d};
+    int r = tracker_create(&d->tracker, &options, &hooks, error);
+
+    if (!r)
+        r = tracker_adopt(d->tracker, d->store, error);
+    if (!r)
+        r = writer_create(&d->writer, d->store, 0, 0, error);
+    if (r < 0)
+        return r;
+    d->store = NULL;
+    tracker_attach(d->tracker, d->writer);
+    return query_create(&d->query, d->store_path, 0, error);
+}
+
+static int create_runs(struct daemon *d, struct error *error)
+{
+    const struct runs_options options = {
+        .cluster = d->settings->cluster,
+        .node = d->node,
+        .probe = d->probe,
+        .sampler = d->sampler,
+        .hierarchy = d->hierarchy,
+        .tracker = d->tracker,
+    };
+
+    return runs_create(&d->runs, d->loop, &options, error);
+}
+
+static int create_server(struct daemon *d, struct error *error)
+{
+    char path[512];
+    const struct group *group = getgrnam(d->settings->group);
+    const struct server_options options = {
+        .path = path,
+        .admin_gid = group ? group->gr_gid : (gid_t)-1,
+    };
+    const struct server_hooks hooks = {daemon_handle, say, d};
+
+    if (!group)
+        log_info("there is no group %s: only root sees the jobs of others", d->settings->group);
+    (void)snprintf(path, sizeof(path), "%s/" JOBIO_SOCKET_NAME, d->runtime_dir);
+    return server_create(&d->server, d->loop, &options, &hooks, error);
+}
+
+static int create_parts(struct daemon *d, struct error *error)
+{
+    int r = sd_event_default(&d->loop);
+
+    if (r < 0)
+        return error_errno(error, r, "cannot make an event loop");
+    r = create_store(d, error);
+    if (!r)
+        r = create_counting(d, error);
+    if (!r)
+        r = recorder_create(&d->recorder, d->loop, d->settings->record_program, 0, error);
+    if (!r)
+        r = pushing_create(d, error);
+    if (!r)
+        r = create_tracker(d, error);
+    if (!r)
+        r = create_runs(d, error);
+    if (!r)
+        r = create_server(d, error);
+    if (!r)
+        r = watch_all(d, error);
+    return r < 0 ? r : deliver_start(d->deliver, error);
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+void daemon_destroy(struct daemon *d)
+{
+    if (!d)
+        return;
+    server_destroy(d->server);
+    runs_destroy(d->runs);
+    recorder_destroy(d->recorder);
+    if (d->tracker)
+        tracker_attach(d->tracker, NULL);
+    query_destroy(d->query);
+    deliver_destroy(d->deliver);
+    writer_destroy(d->writer);
+    tracker_destroy(d->tracker);
+    sampler_destroy(d->sampler);
+    probe_destroy(d->probe);
+    mounts_destroy(d->mounts);
+    hierarchy_destroy(d->hierarchy);
+    store_close(d->store);
+    sd_event_source_disable_unref(d->tick);
+    sd_event_unref(d->loop);
+    cleanup_close(&d->lock_fd);
+    free(d->runtime_dir);
+    free(d->state_dir);
+    free(d->pin_dir);
+    free(d->store_path);
+    free(d->node);
+    free(d);
+}
+DEFINE_CLEANUP(struct daemon, daemon_destroy)
+
+int daemon_create(struct daemon **ret, const struct daemon_options *options,
+                  const struct settings *settings, struct error *error)
+{
+    CLEANUP(daemon_destroyp) struct daemon *d = calloc(1, sizeof(*d));
+    int r;
+
+    if (!d)
+        return error_set(error, -ENOMEM, "no memory");
+    d->lock_fd = -1;
+    d->settings = settings;
+    d->started_ns = tracker_boot_ns();
+    r = set_names(d, options, error);
+    if (!r)
+        r = make_dir(d->runtime_dir, 0755, error);
+    if (!r)
+        r = make_dir(d->state_dir, 0750, error);
+    if (!r)
+        r = take_lock(d, error);
+    if (!r)
+        r = create_parts(d, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(d);
+    return 0;
+}
+
+int daemon_run(struct daemon *d, struct error *error)
+{
+    struct tracker_stats stats;
+    int r;
+
+    tracker_stats(d->tracker, &stats);
+    log_info("%s: %zu jobs and %zu steps are followed%s", d->node, stats.jobs, stats.steps,
+             probe_is_adopted(d->probe) ? ", the maps of an earlier process go on" : "");
+    (void)sd_notify(0, "READY=1");
+    r = sd_event_loop(d->loop);
+    (void)sd_notify(0, "STOPPING=1");
+    (void)tracker_tick(d->tracker, NULL);
+    (void)writer_flush(d->writer, FLUSH_MS);
+    return r < 0 ? error_errno(error, r, "the event loop failed") : 0;
+}
+
+int daemon_check(const struct settings *settings, struct error *error)
+{
+    struct daemon d = {.settings = settings, .lock_fd = -1};
+    int r = sd_event_new(&d.loop);
+
+    if (r < 0)
+        return error_errno(error, r, "cannot make an event loop");
+    d.node = name_node(settings);
+    r = pushing_create(&d, error);
+    deliver_destroy(d.deliver);
+    sd_event_unref(d.loop);
+    free(d.node);
+    return r;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon's insides, shared by the files that it is made of. */
+#ifndef JOBIO_COLLECTOR_DAEMON_IMPL_H
+#define JOBIO_COLLECTOR_DAEMON_IMPL_H
+
+#include <systemd/sd-event.h>
+
+#include "collector/daemon.h"
+#include "collector/deliver.h"
+#include "collector/server.h"
+#include "collector/tracker.h"
+
+struct query;
+struct recorder;
+struct runs;
+
+struct daemon {
+    const struct settings *settings;
+    char *runtime_dir, *state_dir, *pin_dir, *store_path, *node;
+    uint64_t started_ns; /* CLOCK_BOOTTIME */
+    int lock_fd;
+    sd_event *loop;
+    struct probe *probe;
+    struct mounts *mounts;
+    struct hierarchy *hierarchy;
+    struct sampler *sampler;
+    struct tracker *tracker;
+    struct store *store; /* until the writer has it */
+    struct writer *writer;
+    struct query *query;
+    struct recorder *recorder;
+    struct deliver *deliver;
+    struct runs *runs;
+    struct server *server;
+    sd_event_source *tick;
+};
+
+/* dispatch.c: one question of a peer. */
+void daemon_handle(struct request *request, const struct message *m, void *arg);
+
+/* report.c */
+void daemon_report(struct daemon *daemon, struct request *request, const struct message *m);
+/* Write the record of a job that ended without having asked for a report. */
+void daemon_record_late(struct daemon *daemon, const struct job_account *job);
+
+/* questions.c */
+void daemon_query_job(struct daemon *daemon, struct request *request, const struct message *m);
+void daemon_query_history(struct daemon *daemon, struct request *request, const struct message *m);
+
+/* status.c */
+void daemon_status(struct daemon *daemon, struct request *request, const struct message *m);
+
+/* pushing.c: what deliver asks of the daemon. */
+int pushing_create(struct daemon *daemon, struct error *error);
+void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m);
+
+/* log_write() under a limit of one line in `seconds` a key. */
+void daemon_log_limited(const char *key, unsigned seconds, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

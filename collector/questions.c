@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* query-job and query-history: the store's rows, asked on a thread of its own, with what runs. */
+#define _GNU_SOURCE
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/daemon_impl.h"
+#include "collector/query.h"
+#include "collector/rows.h"
+#include "collector/store.h"
+#include "common/cleanup.h"
+#include "report/json.h"
+
+struct question {
+    struct request *request;
+    uint32_t uid; /* whose jobs may be shown; UINT32_MAX: all */
+    char *answer;
+    /* query-job */
+    uint32_t jobid;
+    bool all;
+    unsigned flags;
+    struct job_account **live; /* owned */
+    /* query-history */
+    struct history_filter filter;
+    char *user; /* owned; filter.user */
+};
+
+static void question_free(struct question *q)
+{
+    if (q->live)
+        store_jobs_free(q->live);
+    free(q->answer);
+    free(q->user);
+    free(q);
+}
+
+static void on_answered(int result, const struct error *error, void *arg)
+{
+    struct question *q = arg;
+
+    if (result < 0)
+        request_error(q->request, "%s", error->text);
+    else
+        request_text(q->request, TAKE_PTR(q->answer));
+    question_free(q);
+}
+
+static void ask(struct daemon *daemon, struct question *q, query_run_f run)
+{
+    int r = query_submit(daemon->query, run, on_answered, q);
+
+    if (r == 0)
+        return;
+    request_error(q->request, r == -EBUSY ? "too many questions at once: try again"
+                                          : "the question could not be taken");
+    question_free(q);
+}
+
+static struct question *question_create(struct request *request)
+{
+    struct question *q = calloc(1, sizeof(*q));
+
+    if (!q) {
+        request_error(request, "no memory");
+        return NULL;
+    }
+    q->request = request;
+    q->uid = request_is_admin(request) ? UINT32_MAX : request_uid(request);
+    return q;
+}
+
+static int set_answer(struct question *q, struct json_object *array, struct error *error)
+{
+    q->answer = strdup(json_object_to_json_string_ext(
+        array, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    return q->answer ? 0 : error_set(error, -ENOMEM, "no memory for the answer");
+}
+
+/* --- query-job --------------------------------------------------------------------------------- */
+
+static bool has_step(const struct job_account *job, size_t n, const struct step_account *step)
+{
+    for (size_t i = 0; i < n; i++)
+        if (job->steps[i].het == step->het && job->steps[i].step == step->step &&
+            job->steps[i].tagged_at_ns == step->tagged_at_ns)
+            return true;
+    return false;
+}
+
+/* The sums of a running job are those in memory; its ended steps are in the store. */
+static int take_ended_steps(struct job_account *live, struct job_account *stored)
+{
+    size_t own = live->n_steps;
+    struct step_account *grown =
+        realloc(live->steps, (own + stored->n_steps + 1) * sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    live->steps = grown;
+    for (size_t i = 0; i < stored->n_steps; i++) {
+        if (stored->steps[i].state == STEP_RUNNING || has_step(live, own, &stored->steps[i]))
+            continue;
+        live->steps[live->n_steps++] = stored->steps[i];
+        memset(&stored->steps[i], 0, sizeof(stored->steps[i]));
+    }
+    if (!live->user)
+        live->user = TAKE_PTR(stored->user);
+    return 0;
+}
+
+static struct job_account *find_live(const struct question *q, const struct job_account *stored)
+{
+    for (size_t i = 0; q->live[i]; i++)
+        if (q->live[i]->key.restart == stored->key.restart &&
+            q->live[i]->start_ns == stored->start_ns)
+            return q->live[i];
+    return NULL;
+}
+
+static int add_document(struct question *q, struct json_object *array,
+                        const struct job_account *job)
+{
+    struct json_object *document;
+
+    if (!q->all && json_object_array_length(array))
+        return 0;
+    document = report_json(job, q->flags);
+    if (!document || json_object_array_add(array, document) < 0) {
+        json_object_put(document);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Newest first: what runs and the store has not got yet, then the store's, with what runs of them
+ * up to date. */
+static int add_documents(struct question *q, struct json_object *array,
+                         struct job_account **stored)
+{
+    bool *known;
+    size_t n = 0;
+    int r = 0;
+
+    while (q->live[n])
+        n++;
+    known = calloc(n + 1, sizeof(*known));
+    if (!known)
+        return -ENOMEM;
+    for (size_t i = 0; stored && stored[i] && !r; i++) {
+        struct job_account *live = find_live(q, stored[i]);
+
+        for (size_t j = 0; live && j < n; j++)
+            known[j] |= q->live[j] == live;
+        if (live)
+            r = take_ended_steps(live, stored[i]);
+    }
+    for (size_t j = 0; j < n && !r; j++)
+        if (!known[j])
+            r = add_document(q, array, q->live[j]);
+    for (size_t i = 0; stored && stored[i] && !r; i++) {
+        struct job_account *live = find_live(q, stored[i]);
+
+        r = add_document(q, array, live ? live : stored[i]);
+    }
+    free(known);
+    return r;
+}
+
+static int run_query_job(struct store *reader, void *arg, struct error *error)
+{
+    struct question *q = arg;
+    struct job_account **stored = NULL;
+    struct json_object *array;
+    int r = store_jobs(reader, NULL, q->jobid, true, q->uid, &stored, error);
+
+    if (r < 0)
+        return r;
+    array = json_object_new_array();
+    r = array ? add_documents(q, array, stored) : -ENOMEM;
+    store_jobs_free(stored);
+    r = r < 0 ? error_set(error, r, "no memory for the answer") : set_answer(q, array, error);
+    json_object_put(array);
+    return r;
+}
+
+static void hide_others(struct question *q)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; q->live[i]; i++) {
+        if (q->uid == UINT32_MAX || q->live[i]->uid == q->uid)
+            q->live[kept++] = q->live[i];
+        else
+            job_account_destroy(q->live[i]);
+    }
+    q->live[kept] = NULL;
+}
+
+static int parse_query_job(struct daemon *daemon, const struct message *m, struct question *q,
+                           struct error *error)
+{
+    uint64_t jobid, all, steps;
+    int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, error);
+
+    if (!r)
+        r = message_get_u64(m, "ALL", 1, 0, &all, error);
+    if (!r)
+        r = message_get_u64(m, "STEPS", 1, 0, &steps, error);
+    if (r < 0)
+        return r;
+    if (!jobid)
+        return error_set(error, -EINVAL, "JOBID is missing");
+    q->jobid = (uint32_t)jobid;
+    q->all = all;
+    q->flags = steps ? REPORT_STEPS : 0;
+    r = tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
+    if (!r)
+        hide_others(q);
+    return r;
+}
+
+void daemon_query_job(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct question *q = question_create(request);
+    struct error error;
+
+    if (!q)
+        return;
+    if (parse_query_job(daemon, m, q, &error) < 0) {
+        request_error(request, "query-job: %s", error.text);
+        question_free(q);
+        return;
+    }
+    ask(daemon, q, run_query_job);
+}
+
+/* --- query-history ----------------------------------------------------------------------------- */
+
+static int add_row(const struct history_row *row, void *arg)
+{
+    struct json_object *object = history_row_json(row);
+
+    if (object && json_object_array_add(arg, object) == 0)
+        return 0;
+    json_object_put(object);
+    return -ENOMEM;
+}
+
+static int run_query_history(struct store *reader, void *arg, struct error *error)
+{
+    struct question *q = arg;
+    struct json_object *array = json_object_new_array();
+    int r = array ? store_history(reader, &q->filter, add_row, array, error) : -ENOMEM;
+
+    if (r == -ENOMEM)
+        (void)error_set(error, r, "no memory for the answer");
+    if (!r)
+        r = set_answer(q, array, error);
+    json_object_put(array);
+    return r;
+}
+
+static int parse_query_history(const struct message *m, struct question *q, struct error *error)
+{
+    const char *user = message_get(m, "USER"), *sort = message_get(m, "SORT");
+    int order = sort ? history_sort_parse(sort) : (int)HISTORY_TIME;
+    uint64_t since, until, limit;
+    const uint64_t max = UINT64_MAX / 1000000000u;
+    int r = message_get_u64(m, "SINCE", max, 0, &since, error);
+
+    if (!r)
+        r = message_get_u64(m, "UNTIL", max, 0, &until, error);
+    if (!r)
+        r = message_get_u64(m, "LIMIT", UINT32_MAX, 0, &limit, error);
+    if (r < 0)
+        return r;
+    if (order < 0)
+        return error_set(error, -EINVAL, "SORT=%s is not known", sort);
+    q->user = user && *user ? strdup(user) : NULL;
+    q->filter = (struct history_filter){
+        .uid = q->uid,
+        .user = q->user,
+        .since_ns = since * 1000000000u,
+        .until_ns = until * 1000000000u,
+        .sort = (enum history_sort)order,
+        .limit = (uint32_t)limit,
+    };
+    return 0;
+}
+
+void daemon_query_history(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct question *q = question_create(request);
+    struct error error;
+
+    if (!q)
+        return;
+    if (parse_query_history(m, q, &error) < 0) {
+        request_error(request, "query-history: %s", error.text);
+        question_free(q);
+        return;
+    }
+    ask(daemon, q, run_query_history);
+}

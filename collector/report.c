@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The question `report`: the summary for the end of the job's output, and the job record. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/daemon_impl.h"
+#include "collector/recorder.h"
+#include "common/cleanup.h"
+#include "report/record.h"
+#include "report/text.h"
+
+/* slurmstepd waits 2 s in all, from its END on. Whatever the child does, the answer is on its way
+ * by then. */
+#define ANSWER_NS 1500000000ull
+
+/* A report whose record is being written. */
+struct pending {
+    struct daemon *daemon;
+    struct request *request; /* NULL: answered */
+    uint32_t jobid, restart;
+    char *text;
+    sd_event_source *timer;
+};
+
+static void pending_free(struct pending *p)
+{
+    p->timer = sd_event_source_disable_unref(p->timer);
+    free(p->text);
+    free(p);
+}
+
+static void answer(struct request *request, char *text, const char *record)
+{
+    struct message *m = malloc(sizeof(*m));
+
+    if (m) {
+        message_init(m, "answer");
+        (void)message_put(m, "STATUS", "ok");
+        (void)message_put(m, "RECORD", record);
+    }
+    if (m && message_put(m, "TEXT", text) == 0) {
+        request_message(request, m);
+        free(text);
+    } else {
+        request_text(request, text); /* in parts; the word about the record gives way */
+    }
+    free(m);
+}
+
+static void answer_pending(struct pending *p, const char *record)
+{
+    struct request *request = TAKE_PTR(p->request);
+
+    p->timer = sd_event_source_disable_unref(p->timer);
+    if (request)
+        answer(request, TAKE_PTR(p->text), record);
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source, (void)usec;
+    answer_pending(arg, "deferred");
+    return 0;
+}
+
+static void on_recorded(int result, const struct error *error, void *arg)
+{
+    struct pending *p = arg;
+
+    if (result < 0)
+        log_warning("job %u: its record is not written: %s", p->jobid, error->text);
+    else
+        tracker_recorded(p->daemon->tracker, p->jobid, p->restart);
+    answer_pending(p, result < 0 ? "failed" : "written");
+    pending_free(p);
+}
+
+static int start_timer(struct pending *p)
+{
+    uint64_t deadline = request_monotonic_ns(p->request) + ANSWER_NS;
+
+    return sd_event_add_time(p->daemon->loop, &p->timer, CLOCK_MONOTONIC, deadline / 1000, 10000,
+                             on_deadline, p);
+}
+
+/* 0: `request` and `text` are taken over, or were answered. */
+static int start_record(struct daemon *daemon, struct request *request, char *text,
+                        const struct job_account *job, struct error *error)
+{
+    _free_ char *record = report_record(job);
+    struct pending *p = calloc(1, sizeof(*p));
+    int r;
+
+    if (!record || !p) {
+        free(p);
+        return error_set(error, -ENOMEM, "no memory for the record");
+    }
+    p->daemon = daemon;
+    p->jobid = job->key.jobid;
+    p->restart = job->key.restart;
+    r = recorder_start(daemon->recorder, p->jobid, p->restart, record, on_recorded, p, error);
+    if (r < 0) {
+        free(p);
+        return r;
+    }
+    p->request = request;
+    p->text = text;
+    if (request && (daemon->settings->record == RECORD_DEFERRED || start_timer(p) < 0))
+        answer_pending(p, "deferred");
+    return 0;
+}
+
+static bool wants_record(const struct daemon *daemon)
+{
+    return daemon->settings->record != RECORD_OFF;
+}
+
+void daemon_record_late(struct daemon *daemon, const struct job_account *job)
+{
+    struct error error;
+
+    if (wants_record(daemon) && start_record(daemon, NULL, NULL, job, &error) < 0)
+        log_warning("job %u: its record is not written: %s", job->key.jobid, error.text);
+}
+
+static int parse(struct daemon *daemon, const struct message *m, uint32_t *jobid,
+                 uint32_t *restart, enum summary *summary, struct error *error)
+{
+    const char *word = message_get(m, "SUMMARY");
+    int parsed = word ? summary_parse(word) : (int)daemon->settings->summary;
+    uint64_t values[2];
+    int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &values[0], error);
+
+    if (!r)
+        r = message_get_u64(m, "RESTART", UINT32_MAX, 0, &values[1], error);
+    if (r < 0)
+        return r;
+    if (!values[0] || parsed < 0)
+        return error_set(error, -EINVAL, "JOBID or SUMMARY is missing or bad");
+    *jobid = (uint32_t)values[0];
+    *restart = (uint32_t)values[1];
+    *summary = (enum summary)parsed;
+    return 0;
+}
+
+void daemon_report(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct job_account *job = NULL;
+    uint32_t jobid = 0, restart = 0;
+    enum summary summary = SUMMARY_SHORT;
+    struct error error;
+    char *text;
+    int r = parse(daemon, m, &jobid, &restart, &summary, &error);
+
+    if (!r)
+        r = tracker_report(daemon->tracker, jobid, restart, &job, &error);
+    if (r < 0) {
+        request_refuse(request, "report: %s", error.text);
+        return;
+    }
+    text = report_text(job, summary);
+    if (!text)
+        request_error(request, "report: no memory");
+    else if (!wants_record(daemon))
+        answer(request, text, "off");
+    else if (start_record(daemon, request, text, job, &error) < 0) {
+        log_warning("job %u: its record is not written: %s", jobid, error.text);
+        answer(request, text, "failed");
+    }
+    job_account_destroy(job);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/runs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/hierarchy.h"
+#include "collector/probe.h"
+#include "collector/sampler.h"
+#include "collector/tracked.h"
+#include "common/cleanup.h"
+#include "report/json.h"
+
+#define RUNS_MAX 256
+#define RUNS_A_USER 16
+/* The process that asked has ended; whoever started it has this long to ask for the account. */
+#define GRACE_US 60000000ull
+
+struct run {
+    struct runs *runs;
+    struct run *next;
+    uint64_t number;
+    uid_t uid;
+    uint32_t step;
+    uint64_t start_ns, start_boot_ns;
+    struct hierarchy_leaf leaf;
+    bool over; /* only its cgroup is left */
+    int pidfd;
+    sd_event_source *watch, *timer;
+};
+
+struct runs {
+    sd_event *loop;
+    struct runs_options options;
+    struct run *list;
+    uint64_t last;
+};
+
+int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
+                struct error *error)
+{
+    struct runs *runs = calloc(1, sizeof(*runs));
+
+    if (!runs)
+        return error_set(error, -ENOMEM, "no memory for runs");
+    runs->loop = sd_event_ref(loop);
+    runs->options = *options;
+    /* Numbers of an earlier process must not meet runs of this one. */
+    runs->last = tracker_real_ns();
+    *ret = runs;
+    return 0;
+}
+
+size_t runs_count(const struct runs *runs)
+{
+    size_t n = 0;
+
+    for (const struct run *run = runs->list; run; run = run->next)
+        n += !run->over;
+    return n;
+}
+
+/* --- ends -------------------------------------------------------------------------------------- */
+
+static void stop_counting(struct run *run)
+{
+    struct runs *runs = run->runs;
+
+    if (run->over)
+        return;
+    run->over = true;
+    sampler_forget(runs->options.sampler, run->step);
+    (void)probe_drop(runs->options.probe, run->leaf.id, 2, NULL);
+    run->watch = sd_event_source_disable_unref(run->watch);
+    run->timer = sd_event_source_disable_unref(run->timer);
+    cleanup_close(&run->pidfd);
+    run->pidfd = -1;
+}
+
+/* Gone for good, once nobody is left in its cgroup. */
+static bool run_remove(struct run *run)
+{
+    struct run **at = &run->runs->list;
+
+    stop_counting(run);
+    if (hierarchy_remove(run->runs->options.hierarchy, run->leaf.path) == -EBUSY)
+        return false;
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    free(run);
+    return true;
+}
+
+void runs_tick(struct runs *runs)
+{
+    struct run *next;
+
+    for (struct run *run = runs->list; run; run = next) {
+        next = run->next;
+        if (run->over)
+            (void)run_remove(run);
+    }
+}
+
+void runs_destroy(struct runs *runs)
+{
+    if (!runs)
+        return;
+    while (runs->list) {
+        struct run *run = runs->list;
+
+        if (run_remove(run))
+            continue;
+        runs->list = run->next;
+        free(run);
+    }
+    sd_event_unref(runs->loop);
+    free(runs);
+}
+
+static int on_nobody_asked(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct run *run = arg;
+
+    (void)source, (void)usec;
+    (void)run_remove(run);
+    return 0;
+}
+
+static int on_exit_of_client(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct run *run = arg;
+
+    (void)source, (void)fd, (void)events;
+    run->watch = sd_event_source_disable_unref(run->watch);
+    (void)sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
+                                     1000000, on_nobody_asked, run);
+    return 0;
+}
+
+/* --- begin ------------------------------------------------------------------------------------- */
+
+static bool has_room(const struct runs *runs, uid_t uid)
+{
+    size_t all = 0, same = 0;
+
+    for (const struct run *run = runs->list; run; run = run->next) {
+        all++;
+        same += run->uid == uid;
+    }
+    return all < RUNS_MAX && (uid == 0 || same < RUNS_A_USER);
+}
+
+static bool is_below(const char *path, const char *parent)
+{
+    size_t n = strlen(parent);
+
+    return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
+}
+
+/* A cgroup is counted once: inside a step it is the step's. */
+static int check_free(struct runs *runs, pid_t pid, struct error *error)
+{
+    char path[512];
+    uint32_t jobid;
+    int r = hierarchy_of(pid, path, error);
+
+    if (r < 0)
+        return r;
+    jobid = tracker_covers(runs->options.tracker, pid, path);
+    if (jobid)
+        return error_set(error, -EBUSY,
+                         "this is a step of job %u, which is counted already: see jobio job %u",
+                         jobid, jobid);
+    for (const struct run *run = runs->list; run; run = run->next)
+        if (!run->over && is_below(path, run->leaf.path))
+            return error_set(error, -EBUSY, "this is part of a jobio run already");
+    return 0;
+}
+
+static int count(struct run *run, struct error *error)
+{
+    const struct runs_options *o = &run->runs->options;
+    int r = probe_add(o->probe, run->leaf.id, run->leaf.level, 2, &run->step, error);
+
+    if (r < 0)
+        return r;
+    run->start_ns = tracker_real_ns();
+    run->start_boot_ns = tracker_boot_ns();
+    r = sampler_add(o->sampler, run->step, run->start_boot_ns, NULL, error);
+    if (r < 0)
+        (void)probe_drop(o->probe, run->leaf.id, 2, NULL);
+    return r;
+}
+
+static int watch(struct run *run, pid_t pid, struct error *error)
+{
+    int r;
+
+    run->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (run->pidfd < 0)
+        return error_errno(error, -errno, "cannot watch process %d", (int)pid);
+    r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_exit_of_client, run);
+    return r < 0 ? error_errno(error, r, "cannot watch process %d", (int)pid) : 0;
+}
+
+static int begin(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
+{
+    pid_t pid = request_pid(request);
+    struct run *run;
+    char name[64];
+    int r = check_free(runs, pid, error);
+
+    if (r < 0)
+        return r;
+    if (!has_room(runs, request_uid(request)))
+        return error_set(error, -EAGAIN, "too many runs at once");
+    run = calloc(1, sizeof(*run));
+    if (!run)
+        return error_set(error, -ENOMEM, "no memory for a run");
+    run->runs = runs;
+    run->uid = request_uid(request);
+    run->number = ++runs->last;
+    run->pidfd = -1;
+    run->over = true; /* nothing is counted yet */
+    (void)snprintf(name, sizeof(name), "jobio-run-%" PRIu64, run->number);
+    r = hierarchy_enclose(runs->options.hierarchy, pid, name, &run->leaf, error);
+    if (r < 0) {
+        free(run);
+        return r;
+    }
+    run->next = runs->list;
+    runs->list = run;
+    r = count(run, error);
+    if (r < 0)
+        return r; /* the tick removes the cgroup once the process has left it */
+    run->over = false;
+    r = watch(run, pid, error);
+    if (r < 0) {
+        stop_counting(run);
+        return r;
+    }
+    *number = run->number;
+    return 0;
+}
+
+void runs_begin(struct runs *runs, struct request *request, const struct message *m)
+{
+    struct message *answer = malloc(sizeof(*answer));
+    struct error error;
+    uint64_t number = 0;
+
+    (void)m;
+    if (!answer) {
+        request_error(request, "run: no memory");
+    } else if (begin(runs, request, &number, &error) < 0) {
+        request_error(request, "%s", error.text);
+    } else {
+        message_init(answer, "answer");
+        (void)message_put(answer, "STATUS", "ok");
+        (void)message_put_u64(answer, "RUN", number);
+        request_message(request, answer);
+    }
+    free(answer);
+}
+
+/* --- end --------------------------------------------------------------------------------------- */
+
+static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
+{
+    for (struct run *run = runs->list; run; run = run->next)
+        if (!run->over && run->number == number && (uid == 0 || run->uid == uid))
+            return run;
+    return NULL;
+}
+
+static char *document(struct run *run, struct error *error)
+{
+    const struct runs_options *o = &run->runs->options;
+    CLEANUP(step_account_clear) struct step_account step = {0};
+    struct job_account *job = job_account_create();
+    uint64_t now = tracker_boot_ns();
+    char *text = NULL;
+    int r = sampler_finish(o->sampler, run->step, now, error);
+
+    if (!r)
+        r = sampler_account(o->sampler, run->step, &step);
+    if (!job || r < 0 || job_account_add_step(job, &step) < 0) {
+        job_account_destroy(job);
+        return NULL;
+    }
+    job->key.cluster = strdup(o->cluster);
+    job->uid = run->uid;
+    job->ended = true;
+    job->start_ns = run->start_ns;
+    job->end_ns = run->start_ns + step.elapsed_ns;
+    job->elapsed_ns = step.elapsed_ns;
+    job->nodes_expected = job->nodes_reported = 1;
+    job->unsupported = probe_unsupported(o->probe);
+    text = report_json_text(job, 0);
+    job_account_destroy(job);
+    return text;
+}
+
+void runs_end(struct runs *runs, struct request *request, const struct message *m)
+{
+    struct error error = {"no memory for the account of the run"};
+    struct run *run;
+    uint64_t number;
+    char *text;
+
+    if (message_get_u64(m, "RUN", UINT64_MAX, 0, &number, &error) < 0) {
+        request_error(request, "%s", error.text);
+        return;
+    }
+    run = run_find(runs, number, request_uid(request));
+    if (!run) {
+        request_error(request, "there is no run %" PRIu64 " (was jobiod restarted?)", number);
+        return;
+    }
+    text = document(run, &error);
+    if (text)
+        request_text(request, text);
+    else
+        request_error(request, "%s", error.text);
+    (void)run_remove(run);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `jobio run` of users who are not root: jobiod puts the asking process into a cgroup of its own,
+ * counts it, and answers with its account.
+ */
+#ifndef JOBIO_COLLECTOR_RUNS_H
+#define JOBIO_COLLECTOR_RUNS_H
+
+#include <stddef.h>
+#include <systemd/sd-event.h>
+
+#include "collector/server.h"
+#include "common/error.h"
+
+struct hierarchy;
+struct probe;
+struct runs;
+struct sampler;
+struct tracker;
+
+struct runs_options {
+    const char *cluster, *node;
+    struct probe *probe;
+    struct sampler *sampler;
+    struct hierarchy *hierarchy;
+    struct tracker *tracker; /* knows the cgroups of jobs */
+};
+
+/* What the options point to must outlive it, strings too. */
+int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
+                struct error *error);
+/* Ends all runs; their processes go on uncounted. NULL is fine. */
+void runs_destroy(struct runs *runs);
+
+/* The questions run-begin and run-end; they answer the request. */
+void runs_begin(struct runs *runs, struct request *request, const struct message *m);
+void runs_end(struct runs *runs, struct request *request, const struct message *m);
+
+/* Every interval: remove cgroups that could not be removed before. */
+void runs_tick(struct runs *runs);
+size_t runs_count(const struct runs *runs);
+
+#endif

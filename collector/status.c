@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The question `status`: how the collector is, as one JSON object. */
+#include "config.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/daemon_impl.h"
+#include "collector/probe.h"
+#include "collector/query.h"
+#include "collector/recorder.h"
+#include "collector/runs.h"
+#include "collector/store.h"
+#include "collector/tracked.h"
+#include "collector/writer.h"
+#include "common/cleanup.h"
+
+struct status {
+    struct request *request;
+    struct json_object *document;
+    struct store_stats stats;
+};
+
+static void put_u64(struct json_object *object, const char *key, uint64_t value)
+{
+    (void)json_object_object_add(object, key,
+                                 json_object_new_int64(value > INT64_MAX ? INT64_MAX
+                                                                         : (int64_t)value));
+}
+
+static void put_text(struct json_object *object, const char *key, const char *value)
+{
+    (void)json_object_object_add(object, key, json_object_new_string(value));
+}
+
+static struct json_object *op_names(uint64_t ops)
+{
+    struct json_object *names = json_object_new_array();
+
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (ops & 1ull << op)
+            (void)json_object_array_add(names, json_object_new_string(io_op_name(op)));
+    return names;
+}
+
+static struct json_object *hook_json(const struct probe_hook *hook)
+{
+    static const char *const backends[] = {[PROBE_NONE] = "none", [PROBE_FENTRY] = "fentry",
+                                           [PROBE_KPROBE] = "kprobe", [PROBE_TP_BTF] = "tp_btf"};
+    struct json_object *object = json_object_new_object();
+
+    put_text(object, "function", hook->function);
+    (void)json_object_object_add(object, "ops", op_names(hook->ops));
+    put_text(object, "backend", backends[hook->backend]);
+    if (hook->backend == PROBE_NONE)
+        put_text(object, "why", hook->why);
+    put_u64(object, "run_count", hook->run_count);
+    put_u64(object, "run_time_ns", hook->run_time_ns);
+    put_u64(object, "missed", hook->missed);
+    return object;
+}
+
+static void put_hooks(struct json_object *document, struct daemon *daemon)
+{
+    struct json_object *hooks = json_object_new_array();
+    const struct probe_hook *list;
+    size_t n;
+
+    for (size_t i = 0; probe_hooks(daemon->probe, &list, &n) == 0 && i < n; i++)
+        (void)json_object_array_add(hooks, hook_json(&list[i]));
+    (void)json_object_object_add(document, "hooks", hooks);
+    (void)json_object_object_add(document, "unsupported", op_names(probe_unsupported(daemon->probe)));
+}
+
+static void put_tracker(struct json_object *document, struct daemon *daemon)
+{
+    struct json_object *steps = json_object_new_object();
+    struct tracker_stats stats;
+
+    tracker_stats(daemon->tracker, &stats);
+    put_u64(document, "jobs", stats.jobs);
+    put_u64(document, "lost", stats.lost);
+    put_u64(steps, "running", stats.steps);
+    put_u64(steps, "unsaved", stats.unsaved);
+    put_u64(steps, "vanished", stats.vanished);
+    put_u64(steps, "began_untracked", stats.untracked);
+    (void)json_object_object_add(document, "steps", steps);
+    put_u64(document, "runs", runs_count(daemon->runs));
+}
+
+static void put_queues(struct json_object *document, struct daemon *daemon)
+{
+    struct json_object *queues = json_object_new_object();
+    struct json_object *sockets = json_object_new_object();
+    struct writer_stats writer;
+    struct server_stats server;
+    struct tracker_stats tracker;
+
+    writer_stats(daemon->writer, &writer);
+    server_stats(daemon->server, &server);
+    tracker_stats(daemon->tracker, &tracker);
+    put_u64(queues, "store", writer.waiting);
+    put_u64(queues, "store_capacity", writer.capacity);
+    put_u64(queues, "store_failures", writer.failed);
+    put_u64(queues, "store_refused", writer.refused);
+    put_u64(queues, "save_failures", tracker.save_failures);
+    put_u64(queues, "records", recorder_pending(daemon->recorder));
+    (void)json_object_object_add(document, "queues", queues);
+    put_u64(sockets, "clients", server.clients);
+    put_u64(sockets, "requests", server.requests);
+    put_u64(sockets, "refused", server.refused);
+    put_u64(sockets, "bad", server.bad);
+    put_u64(sockets, "timeouts", server.timeouts);
+    (void)json_object_object_add(document, "socket", sockets);
+    if (*writer.sweep_error.text)
+        put_text(document, "retention_error", writer.sweep_error.text);
+}
+
+static struct json_object *build(struct daemon *daemon)
+{
+    struct json_object *document = json_object_new_object();
+    uint64_t now = tracker_boot_ns();
+
+    if (!document)
+        return NULL;
+    put_text(document, "version", PACKAGE_VERSION);
+    put_u64(document, "uptime_s", (now - daemon->started_ns) / 1000000000u);
+    put_text(document, "node", daemon->node);
+    put_text(document, "cluster", daemon->settings->cluster);
+    put_text(document, "runtime", daemon->runtime_dir);
+    put_text(document, "maps", daemon->pin_dir);
+    (void)json_object_object_add(document, "maps_adopted",
+                                 json_object_new_boolean(probe_is_adopted(daemon->probe)));
+    put_u64(document, "interval_ms", daemon->settings->interval_ns / 1000000u);
+    put_tracker(document, daemon);
+    put_hooks(document, daemon);
+    put_queues(document, daemon);
+    (void)json_object_object_add(document, "delivery", deliver_status(daemon->deliver));
+    return document;
+}
+
+static int load_stats(struct store *reader, void *arg, struct error *error)
+{
+    struct status *status = arg;
+
+    return store_stats(reader, &status->stats, error);
+}
+
+static void on_stats(int result, const struct error *error, void *arg)
+{
+    struct status *status = arg;
+    struct json_object *store = json_object_new_object();
+
+    if (result < 0) {
+        put_text(store, "error", error->text);
+    } else {
+        put_u64(store, "jobs", status->stats.jobs);
+        put_u64(store, "steps", status->stats.steps);
+        put_u64(store, "bytes", status->stats.bytes);
+        put_u64(store, "oldest_s", status->stats.oldest_ns / 1000000000u);
+    }
+    (void)json_object_object_add(status->document, "store", store);
+    request_text(status->request, strdup(json_object_to_json_string_ext(
+                                      status->document,
+                                      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)));
+    json_object_put(status->document);
+    free(status);
+}
+
+void daemon_status(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct status *status = calloc(1, sizeof(*status));
+    const struct error busy = {"too many questions wait"};
+
+    (void)m;
+    if (status)
+        status->document = build(daemon);
+    if (!status || !status->document) {
+        free(status);
+        request_error(request, "status: no memory");
+        return;
+    }
+    status->request = request;
+    if (query_submit(daemon->query, load_stats, on_stats, status) < 0)
+        on_stats(-EBUSY, &busy, status);
+}
