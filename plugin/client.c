@@ -2,19 +2,13 @@
 #include "plugin/client.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "plugin/clock.h"
 #include "plugin/runtime.h"
-
-static int check_up(const struct settings *settings, struct error *error)
-{
-    if (runtime_is_down(settings->runtime))
-        return error_set(error, -EHOSTDOWN, "jobiod did not answer a short while ago: not asked");
-    return 0;
-}
 
 static int remember(const struct settings *settings, int r)
 {
@@ -28,24 +22,23 @@ static int remember(const struct settings *settings, int r)
 int client_ask(const struct settings *settings, struct message *m, unsigned timeout_ms,
                struct error *error)
 {
-    int r = check_up(settings, error);
-
-    return r < 0 ? r : remember(settings, call(settings->socket, m, timeout_ms, error));
+    if (runtime_is_down(settings->runtime))
+        return error_set(error, -EHOSTDOWN, "jobiod did not answer a short while ago: not asked");
+    return remember(settings, call(settings->socket, m, timeout_ms, error));
 }
 
-/* Append what fits; what does not is dropped from the last whole line on. */
-static size_t append(char *text, size_t n, size_t size, const char *part)
+/* Append `part`. False: it did not fit, and the text ends with the last whole line that did. */
+static bool append(char *text, size_t *n, size_t size, const char *part)
 {
-    size_t length = strlen(part);
+    size_t length = strlen(part), room = size - *n;
 
-    if (length <= size - n) {
-        memcpy(text + n, part, length);
-        return n + length;
-    }
-    memcpy(text + n, part, size - n);
-    for (n = size; n > 0 && text[n - 1] != '\n'; n--)
-        ;
-    return n;
+    memcpy(text + *n, part, length < room ? length : room);
+    *n += length < room ? length : room;
+    if (length <= room)
+        return true;
+    while (*n > 0 && text[*n - 1] != '\n')
+        --*n;
+    return false;
 }
 
 static ssize_t receive_text(int fd, struct message *m, uint64_t deadline_ns, char *ret, size_t size,
@@ -60,22 +53,17 @@ static ssize_t receive_text(int fd, struct message *m, uint64_t deadline_ns, cha
         if (r < 0)
             return r;
         part = message_get(m, "TEXT");
-        n = append(ret, n, size, part ? part : "");
         more = message_get(m, "MORE");
-    } while (more && strcmp(more, "1") == 0);
+    } while (append(ret, &n, size, part ? part : "") && more && strcmp(more, "1") == 0);
     return (ssize_t)n;
 }
 
 ssize_t client_ask_text(const struct settings *settings, struct message *m, uint64_t deadline_ns,
                         char *ret, size_t size, struct error *error)
 {
-    _close_ int fd = -1;
-    ssize_t n = check_up(settings, error);
+    _close_ int fd = call_open(settings->socket, m, clock_left_ms(deadline_ns, UINT_MAX), error);
+    ssize_t n = fd < 0 ? fd : receive_text(fd, m, deadline_ns, ret, size, error);
 
-    if (n < 0)
-        return n;
-    fd = call_open(settings->socket, m, clock_left_ms(deadline_ns, UINT_MAX), error);
-    n = fd < 0 ? fd : receive_text(fd, m, deadline_ns, ret, size, error);
     (void)remember(settings, n < 0 ? (int)n : 0);
     return n;
 }

@@ -13,8 +13,8 @@
 int client_ask(const struct settings *settings, struct message *m, unsigned timeout_ms,
                struct error *error);
 
-/* Ask, and put the parts of TEXT together. A text that does not fit is cut behind a line. Returns
- * its length. `deadline_ns` is of CLOCK_MONOTONIC. */
+/* Ask, mark or not, and put the parts of TEXT together. A text that does not fit is cut behind a
+ * line. Returns its length. `deadline_ns` is of CLOCK_MONOTONIC. */
 ssize_t client_ask_text(const struct settings *settings, struct message *m, uint64_t deadline_ns,
                         char *ret, size_t size, struct error *error);
 

@@ -11,11 +11,18 @@ static void complain(const char *word, const char *reason)
     slurm_error("jobio: plugstack.conf: \"%s\" %s", word, reason);
 }
 
+/* The output of a srun in a job is the user's; who submitted the job has seen the line. */
+static void complain_unless_in_job(const char *word, const char *reason)
+{
+    if (spank_context() != S_CTX_LOCAL || !getenv("SLURM_JOB_ID"))
+        complain(word, reason);
+}
+
 void submit_init(spank_t spank, int ac, char *av[])
 {
     struct settings settings;
 
-    settings_read(&settings, ac, av, NULL, complain);
+    settings_read(&settings, ac, av, NULL, complain_unless_in_job);
     option_register(spank);
 }
 

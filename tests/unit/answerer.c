@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -66,6 +67,11 @@ static void answer(int fd, enum answer how)
 
     switch (how) {
     case ANSWER_OK:
+        answer_ok(fd);
+        break;
+    case ANSWER_SLOW:
+        if (strcmp(message_get(&message, "TYPE"), "end") == 0)
+            (void)nanosleep(&(struct timespec){0, 400000000}, NULL);
         answer_ok(fd);
         break;
     case ANSWER_PARTS:

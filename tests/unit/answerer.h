@@ -16,6 +16,7 @@ enum answer {
     ANSWER_VERSION, /* a version of the future */
     ANSWER_HUGE,    /* more than a message may have */
     ANSWER_PARTS,   /* three messages, MORE=1 in the first two */
+    ANSWER_SLOW,    /* as ANSWER_OK, but 400 ms late for an end */
     ANSWER_CLOSE,   /* closes without a word */
     ANSWER_NEVER,   /* accepts, reads and is silent */
     ANSWER_DEAF,    /* listens with a backlog of 1 and never accepts */

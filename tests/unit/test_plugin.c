@@ -371,6 +371,25 @@ static void test_words(void **state)
     cgroups_destroy(&c);
 }
 
+/* A srun in a job does not spoil its output with what the site got wrong. */
+static void test_words_of_srun(void **state)
+{
+    static char bad[] = "sumary=full";
+    char *odd[] = {bad, NULL};
+    struct spank_handle handle = {.context = S_CTX_LOCAL};
+    struct spank_plugin plugin;
+
+    (void)state;
+    spank_host_load(&plugin, &handle, odd);
+    setenv("SLURM_JOB_ID", "17", 1);
+    assert_int_equal(spank_host_run(&plugin, "init"), 0);
+    assert_string_equal(spank_host_log->text, "");
+    unsetenv("SLURM_JOB_ID");
+    assert_int_equal(spank_host_run(&plugin, "init"), 0);
+    assert_has(spank_host_log->text, "error: jobio: plugstack.conf: \"sumary=full\"");
+    spank_host_unload(&plugin);
+}
+
 static void test_absent(void **state)
 {
     struct cgroups c;
@@ -456,6 +475,23 @@ static void test_deaf_jobiod(void **state)
 {
     (void)state;
     hundred_steps(ANSWER_DEAF);
+}
+
+/* An end that takes too long costs its deadline, not the summary. */
+static void test_slow_jobiod(void **state)
+{
+    struct answerer a;
+    struct cgroups c;
+
+    (void)state;
+    make_cgroups(&c, 2, "step_batch");
+    answerer_start(&a, folder, ANSWER_SLOW);
+    run_stepd(&batch, words, &c, NULL);
+    assert_has(spank_host_log->text, "step 17.batch: end: jobiod did not answer in time\n");
+    assert_string_equal(read_all("output"), "the summary\n");
+    assert_false(exists("down"));
+    answerer_stop(&a);
+    cgroups_destroy(&c);
 }
 
 static void set_age(const char *name, time_t seconds)
@@ -706,10 +742,12 @@ int main(void)
         cmocka_unit_test_teardown(test_het_component, clean),
         cmocka_unit_test_teardown(test_summary, clean),
         cmocka_unit_test_teardown(test_words, clean),
+        cmocka_unit_test_teardown(test_words_of_srun, clean),
         cmocka_unit_test_teardown(test_absent, clean),
         cmocka_unit_test_teardown(test_refused, clean),
         cmocka_unit_test_teardown(test_silent_jobiod, clean),
         cmocka_unit_test_teardown(test_deaf_jobiod, clean),
+        cmocka_unit_test_teardown(test_slow_jobiod, clean),
         cmocka_unit_test_teardown(test_mark_ages, clean),
         cmocka_unit_test_teardown(test_output_hangs, clean),
         cmocka_unit_test_teardown(test_submit, clean),
