@@ -55,9 +55,10 @@ CREATE TABLE job (
     UNIQUE (cluster, jobid, restart, holder)
 );
 CREATE INDEX job_number ON job (jobid, start_ns);
-CREATE INDEX job_end ON job (end_ns);            -- history of all, retention
-CREATE INDEX job_uid_end ON job (uid, end_ns);   -- history of one user
-CREATE INDEX job_user_end ON job (user, end_ns);
+-- Newest first: that is how the history wants them.
+CREATE INDEX job_end ON job (end_ns DESC);           -- of all; retention comes from the other end
+CREATE INDEX job_uid_end ON job (uid, end_ns DESC);  -- of one user
+CREATE INDEX job_user_end ON job (user, end_ns DESC);
 CREATE INDEX job_expired ON job (id) WHERE expired = 1;
 
 -- One step of a job on one node. Special steps: 4294967292 extern, 4294967291 batch, 4294967290

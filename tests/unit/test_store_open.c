@@ -421,7 +421,7 @@ static bool mount_here(const char *type, const char *options, unsigned long flag
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
         return false;
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+    return mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
            mount("jobio-test", folder.path, type, flags, options) == 0;
 }
 
@@ -485,12 +485,12 @@ static void test_read_only_file_system(void **state)
     if (!mount_here("tmpfs", "size=4m", 0))
         skip();
     make_store(2);
-    assert_int_equal(mount(NULL, folder.path, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    assert_int_equal(mount("none", folder.path, "none", MS_REMOUNT | MS_RDONLY, NULL), 0);
     assert_int_equal(store_open(&store, &(struct store_options){.path = folder.store}, &error),
                      -EROFS);
     assert_non_null(strstr(error.text, folder.store));
     check_reader();
-    assert_int_equal(mount(NULL, folder.path, NULL, MS_REMOUNT, NULL), 0);
+    assert_int_equal(mount("none", folder.path, "none", MS_REMOUNT, NULL), 0);
     assert_int_equal(count_steps(), 2);
     (void)umount2(folder.path, MNT_DETACH);
 }
