@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The account as JSON: the interface for programs (README, design of the document there). */
+/* The account as JSON: the interface for programs. doc/json.md has it field by field. */
 #ifndef JOBIO_REPORT_JSON_H
 #define JOBIO_REPORT_JSON_H
 

@@ -19,7 +19,8 @@ struct prometheus_node {
 };
 
 /* The body, malloc'd, ends in a newline; NULL: no memory. Metric names, labels, the folding of
- * private mounts and the 32-name limit as in README, "Metrics". Label values are escaped. */
+ * private mounts by type, and the 32-name limit: the first names of `totals`, then of the jobs, keep
+ * theirs. Label values are sanitized and escaped; runs of one job number are one job. */
 char *report_prometheus(const struct prometheus_node *node);
 
 #endif

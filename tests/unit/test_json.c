@@ -2,6 +2,8 @@
 #include "tests/unit/test.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "report/json.h"
 #include "tests/unit/sample.h"
@@ -169,6 +171,40 @@ static void test_document_of_steps(void **state)
     check_at(o, "/steps/2/mounts/0/ops/read/mean_bytes_per_s", "8192");
 }
 
+static void check_keys(struct json_object *o, const char *page)
+{
+    if (json_object_is_type(o, json_type_array)) {
+        for (size_t i = 0; i < json_object_array_length(o); i++)
+            check_keys(json_object_array_get_idx(o, i), page);
+    } else if (json_object_is_type(o, json_type_object)) {
+        json_object_object_foreach(o, key, child)
+        {
+            if (io_errno_parse(key) < 0 && !strstr(page, key))
+                fail_msg("doc/json.md does not tell what \"%s\" is", key);
+            check_keys(child, page);
+        }
+    }
+}
+
+static void test_page_names_every_field(void **state)
+{
+    const char *srcdir = getenv("srcdir");
+    _job_ *job = sample_job(), *run = sample_run();
+    _json_ *a = NULL, *b = report_json(run, 0);
+    _fclose_ FILE *f = NULL;
+    char path[512], page[32768] = "";
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/doc/json.md", srcdir ? srcdir : ".");
+    f = fopen(path, "re");
+    assert_non_null(f);
+    assert_in_range(fread(page, 1, sizeof(page) - 1, f), 1000, sizeof(page) - 2);
+    completeness_add(&job->completeness, "map-full", 1, 0);
+    a = report_json(job, REPORT_STEPS);
+    check_keys(a, page);
+    check_keys(b, page);
+}
+
 static void test_run_has_its_command(void **state)
 {
     _job_ *job = sample_run();
@@ -266,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_round_trip_of_the_largest_numbers),
         cmocka_unit_test(test_document),
         cmocka_unit_test(test_document_of_steps),
+        cmocka_unit_test(test_page_names_every_field),
         cmocka_unit_test(test_run_has_its_command),
         cmocka_unit_test(test_bad_names_do_not_get_through),
         cmocka_unit_test(test_refuses),
