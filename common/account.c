@@ -77,13 +77,20 @@ const char *io_errno_name(int code, char buf[16])
 
 int io_errno_parse(const char *name)
 {
-    for (int code = 1; code <= ERRNO_MAX; code++) {
-        char buf[16];
+    char buf[16];
+    long number;
 
-        if (!strcmp(io_errno_name(code, buf), name))
+    for (int code = 1; code <= ERRNO_MAX; code++) {
+        const char *known = strerrorname_np(code);
+
+        if (known && !strcmp(known, name))
             return code;
     }
-    return -EINVAL;
+    /* A number is right only for a code without a name: each has one way to be written. */
+    number = strtol(name, NULL, 10);
+    if (number < 1 || number > ERRNO_MAX || strcmp(io_errno_name((int)number, buf), name) != 0)
+        return -EINVAL;
+    return (int)number;
 }
 
 uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
@@ -292,8 +299,7 @@ static int counter_diff(const struct io_counter *now, const struct io_counter *b
     return errnos_diff(now, before, ret);
 }
 
-/* Whether anything was counted; the longest call alone says nothing new. */
-static bool counter_is_empty(const struct io_counter *c)
+bool io_counter_is_empty(const struct io_counter *c)
 {
     if (c->requests || c->async_requests || c->bytes || c->errors || c->time_ns)
         return false;
@@ -321,7 +327,7 @@ static int op_diff(const struct io_counter *now, const struct io_counter *before
     int r;
 
     if (!now)
-        return before && !counter_is_empty(before) ? -ERANGE : 0;
+        return before && !io_counter_is_empty(before) ? -ERANGE : 0;
     d = io_account_op(ret, op);
     if (!d)
         return -ENOMEM;
@@ -329,7 +335,7 @@ static int op_diff(const struct io_counter *now, const struct io_counter *before
     if (r < 0)
         return r;
     d->max_ns = now->max_ns;
-    if (counter_is_empty(d)) {
+    if (io_counter_is_empty(d)) {
         counter_destroy(d);
         ret->ops[op] = NULL;
     }
@@ -376,7 +382,7 @@ void io_account_clear(struct io_account *account)
 bool io_account_is_empty(const struct io_account *account)
 {
     for (int op = 0; op < IO_OP_COUNT; op++)
-        if (account->ops[op] && !counter_is_empty(account->ops[op]))
+        if (account->ops[op] && !io_counter_is_empty(account->ops[op]))
             return false;
     return true;
 }

@@ -109,6 +109,8 @@ uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bo
 struct io_counter *io_account_op(struct io_account *account, enum io_op op);
 /* Add `count` errors of `code` to the split (not to `errors`). 0 or -ENOMEM. */
 int io_counter_errno(struct io_counter *counter, int code, uint64_t count);
+/* Nothing was counted (a longest call alone says nothing). */
+bool io_counter_is_empty(const struct io_counter *counter);
 /* to += from: sums, the longest call by maximum. 0 or -ENOMEM. */
 int io_account_add(struct io_account *to, const struct io_account *from);
 /* ret = now - before, for two readings of one growing account; counters that went backwards give

@@ -142,7 +142,7 @@ static struct json_object *ops(struct writer *w, const struct io_mount *m, uint6
     struct json_object *o = new_object(w);
 
     for (int op = 0; op < IO_OP_COUNT; op++)
-        if (m->io.ops[op] && m->io.ops[op]->requests)
+        if (m->io.ops[op] && !io_counter_is_empty(m->io.ops[op]))
             put(w, o, io_op_name(op), counter(w, m->io.ops[op], &m->peaks[op], elapsed_ns));
     return o;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/units.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 
@@ -78,7 +79,7 @@ static int get_bool(struct json_object *from, const char *key, bool *ret, struct
 
 static int copy_string(struct json_object *value, char **ret, struct error *error)
 {
-    char *copy = strdup(json_object_get_string(value));
+    char *copy = units_utf8(json_object_get_string(value)); /* json-c takes any bytes */
 
     if (!copy)
         return error_set(error, -ENOMEM, "out of memory");
