@@ -164,7 +164,9 @@ static void make_cgroups(struct cgroups *c, int version, const char *name)
 
 static void assert_has(const char *text, const char *part)
 {
-    if (!strstr(text, part))
+    if (!text)
+        fail_msg("no text, and so no \"%s\"", part);
+    else if (!strstr(text, part))
         fail_msg("no \"%s\" in:\n%s", part, text);
 }
 
