@@ -255,13 +255,13 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-static void on_job_over(const struct job_account *job, bool recorded, void *arg)
+static void on_job_over(const struct job_account *job, bool record, void *arg)
 {
     struct daemon *d = arg;
 
     if (deliver_job_ended(d->deliver, &job->key) < 0)
         log_error("job %u: no memory to deliver it", job->key.jobid);
-    if (!recorded)
+    if (record)
         daemon_record_late(d, job);
 }
 
@@ -288,8 +288,17 @@ static int create_store(struct daemon *d, struct error *error)
         .keep_ns = d->settings->keep_ns,
         .keep_bytes = d->settings->keep_bytes,
     };
+    _free_ char *aside = NULL;
     int r = store_open(&d->store, &options, error);
 
+    if (r == -EMEDIUMTYPE) {
+        log_error("%s", error->text);
+        r = store_set_aside(d->store_path, &aside, error);
+        if (!r) {
+            log_error("it is now %s, and a new store is made", aside);
+            r = store_open(&d->store, &options, error);
+        }
+    }
     return r < 0 ? error_prefix(error, r, "the store") : 0;
 }
 

@@ -184,9 +184,10 @@ static void saving_done(int result, const struct error *error, void *arg)
         job->over_saving = false;
     if (result < 0) {
         job->tracker->stats.save_failures++;
-        tracker_say(job->tracker, LOG_LEVEL_ERROR,
-                    "job %u: cannot store (it is kept and tried again): %s", job->sum->key.jobid,
-                    error->text);
+        if (log_allowed("saving", 60, NULL))
+            tracker_say(job->tracker, LOG_LEVEL_ERROR,
+                        "job %u: cannot store (it is kept and tried again): %s",
+                        job->sum->key.jobid, error->text);
         if (s->step)
             s->step->state = TRACKED_UNSAVED;
     } else {

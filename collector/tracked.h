@@ -57,6 +57,7 @@ struct tracker {
     size_t n_jobs;
     struct io_mounts totals; /* of ended steps */
     struct tracker_stats stats;
+    uint64_t refreshed_ns; /* the last reading for somebody who asked */
 };
 
 void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)

@@ -25,6 +25,8 @@
  * job, and without one, when the next step may come after a long pause. */
 #define IDLE_WITH_EXTERN (60 * SECOND)
 #define IDLE (3600 * SECOND)
+/* How old the numbers of a running job may be that somebody asks for. */
+#define FRESH SECOND
 
 /* --- life -------------------------------------------------------------------------------------- */
 
@@ -281,6 +283,20 @@ void tracker_file(struct tracker *tracker, const char *name)
         tracked_reject_file(tracker, base);
 }
 
+/* An end whose step file has gone: the plugin wrote it after we were done with the step. */
+static void sweep_end(struct tracker *tracker, const char *name)
+{
+    char base[TAG_FILE_SIZE];
+    size_t n = strlen(name);
+
+    if (n <= 4 || n - 4 >= sizeof(base) || strcmp(name + n - 4, ".end") != 0)
+        return;
+    memcpy(base, name, n - 4);
+    base[n - 4] = '\0';
+    if (tag_is_file_name(base) && faccessat(tracker->steps_fd, base, F_OK, 0) < 0)
+        (void)unlinkat(tracker->steps_fd, name, 0);
+}
+
 static void scan_files(struct tracker *tracker)
 {
     int fd = fcntl(tracker->steps_fd, F_DUPFD_CLOEXEC, 3);
@@ -295,6 +311,8 @@ static void scan_files(struct tracker *tracker)
     while ((entry = readdir(dir)))
         if (tag_is_file_name(entry->d_name))
             tracker_file(tracker, entry->d_name);
+        else
+            sweep_end(tracker, entry->d_name);
 }
 
 /* --- ends -------------------------------------------------------------------------------------- */
@@ -454,12 +472,24 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
     return 0;
 }
 
+/* Who asks often gets the same reading: a pass over the maps is not for free. */
+static void refresh(struct tracker *tracker)
+{
+    uint64_t now = tracker_boot_ns();
+
+    if (now - tracker->refreshed_ns < FRESH || !tracker->n_jobs)
+        return;
+    tracker->refreshed_ns = now;
+    (void)sampler_peek(tracker->sampler, 0, now, NULL);
+}
+
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error)
 {
     struct job_account **jobs = calloc(tracker->n_jobs + 1, sizeof(*jobs));
     size_t n = 0;
 
+    refresh(tracker);
     for (size_t i = 0; jobs && i < tracker->n_jobs; i++) {
         struct tracked_job *job = tracker->jobs[i];
 

@@ -28,8 +28,9 @@ struct writer;
 
 struct tracker_hooks {
     /* The job is over on this node; called before its last row is handed to the writer. The
-     * account is good until the call returns. */
-    void (*job_over)(const struct job_account *job, bool recorded, void *arg);
+     * account is good until the call returns. record: nobody has written its record yet, and this
+     * is the node that should. */
+    void (*job_over)(const struct job_account *job, bool record, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };
@@ -76,7 +77,7 @@ int tracker_tick(struct tracker *tracker, struct error *error);
 /* The job as of now (one reading), with its running steps in `steps`. -ENOENT. */
 int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
                    struct job_account **ret, struct error *error);
-/* The same for all restarts that are active (jobid 0: for all jobs) without a new reading;
+/* The same for all restarts that are active (jobid 0: for all jobs), at most a second old.
  * NULL-terminated, free with store_jobs_free(). */
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error);

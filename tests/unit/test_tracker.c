@@ -37,7 +37,7 @@ static struct sampler *sampler;
 static struct tracker *tracker;
 static struct writer *writer;
 static struct error error;
-static unsigned over, recorded_over;
+static unsigned over, to_record;
 
 static void must(int r)
 {
@@ -96,12 +96,12 @@ static void remove_dir(const char *name)
 
 /* --- a jobiod without its socket --------------------------------------------------------------- */
 
-static void on_over(const struct job_account *job, bool recorded, void *arg)
+static void on_over(const struct job_account *job, bool record, void *arg)
 {
     (void)arg;
     assert_true(job->ended);
     over++;
-    recorded_over += recorded;
+    to_record += record;
 }
 
 static void start(void)
@@ -171,7 +171,7 @@ static int setup(void **state)
     snprintf(mount, sizeof(mount), "%s/cg", root);
     snprintf(text, sizeof(text), "30 1 0:30 / %s rw - cgroup2 cgroup2 rw\n", mount);
     put_file("mountinfo", text);
-    over = recorded_over = 0;
+    over = to_record = 0;
     probe = fake_probe_create();
     start();
     return 0;
@@ -330,8 +330,10 @@ static void test_a_job_from_tag_to_store(void **state)
     assert_null(fake_probe_step(probe, number));
     write_bytes(extern_number, 1, 5);
     must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_EXTERN, &error));
+    tracker_recorded(tracker, JOB, 0);
     must(tracker_job_end(tracker, JOB, &error));
     assert_int_equal(over, 1);
+    assert_int_equal(to_record, 0);
     flush();
     tracker_stats(tracker, &stats);
     assert_int_equal(stats.jobs, 0);
@@ -660,6 +662,7 @@ static void test_requeue_is_another_job(void **state)
     write_bytes(number, 1, 1);
     must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, &error));
     must(tracker_job_end(tracker, JOB, &error));
+    assert_int_equal(to_record, 1);
     remove_dir("cg/step_4294967291");
     make_dir("cg/other");
     again = make_tag(STEP_BATCH, false);
