@@ -150,6 +150,47 @@ static void test_no_text(void **state)
                         "cannot open /nonexistent/jobio.conf: No such file or directory");
 }
 
+/* contrib/jobio.conf names every key with its default: uncommented, it changes nothing. */
+static void test_the_example(void **state)
+{
+    const char *srcdir = getenv("srcdir");
+    struct settings *settings, *defaults = settings_create();
+    char name[512], line[512], text[16384] = "";
+    FILE *f;
+
+    (void)state;
+    snprintf(name, sizeof(name), "%s/contrib/jobio.conf", srcdir ? srcdir : ".");
+    f = fopen(name, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        const char *value = strstr(line, " = ");
+        bool is_key = line[0] == '#' && line[1] >= 'a' && line[1] <= 'z' && strstr(line, " =") &&
+                      strcspn(line + 1, " ") == (size_t)(strstr(line, " =") - line - 1);
+
+        if (is_key && value && !strstr(line, "url"))
+            strcat(text, line + 1);
+        else if (line[0] == '[')
+            strcat(text, line);
+    }
+    fclose(f);
+    assert_non_null(strstr(text, "keep_size = 256M"));
+    settings = load(text);
+    assert_string_equal(settings->cluster, defaults->cluster);
+    assert_string_equal(settings->group, defaults->group);
+    assert_int_equal(settings->log_level, defaults->log_level);
+    assert_int_equal(settings->interval_ns, defaults->interval_ns);
+    assert_int_equal(settings->keep_ns, defaults->keep_ns);
+    assert_int_equal(settings->keep_bytes, defaults->keep_bytes);
+    assert_int_equal(settings->summary, defaults->summary);
+    assert_int_equal(settings->record, defaults->record);
+    assert_int_equal(settings->metrics_user, defaults->metrics_user);
+    assert_int_equal(settings->push.interval_ns, defaults->push.interval_ns);
+    assert_int_equal(settings->push.linger_ns, defaults->push.linger_ns);
+    assert_int_equal(settings->push.timeout_ns, defaults->push.timeout_ns);
+    settings_destroy(settings);
+    settings_destroy(defaults);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_every_kind_of_value),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_no_text),
+        cmocka_unit_test(test_the_example),
     };
     int fd = mkstemp(path), r;
 
