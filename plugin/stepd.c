@@ -176,17 +176,18 @@ static void save(const char *name)
         log_failure("step file", r, &error);
 }
 
-/* jobiod was not reached. It finds the step later by its file; what the step does until then is
- * counted only if the cgroup is in the map now. */
-static void tag_directly(void)
+/* jobiod was not reached, for the `reason`. It finds the step later by its file; what the step does
+ * until then is counted only if the cgroup is in the map now. */
+static void tag_directly(int code, const struct error *reason)
 {
     struct error error = {""};
-    int r = direct_tag(step.settings.runtime, &step.cgroup, &error);
 
-    if (r < 0) {
-        log_failure("not counted until jobiod runs", r, &error);
+    if (direct_tag(step.settings.runtime, &step.cgroup, &error) < 0) {
+        (void)error_prefix(&error, code, "%s; not counted until jobiod runs", reason->text);
+        log_failure("tag", code, &error);
         return;
     }
+    log_failure("tagged without jobiod", code, reason);
     tag_message(true);
     save(step.file);
 }
@@ -205,11 +206,10 @@ static void tag(void)
     tag_message(false);
     save(step.file);
     r = client_ask(&step.settings, &message, TAG_TIMEOUT_MS, &error);
-    if (r == 0)
-        return;
-    log_failure("tag", r, &error);
-    if (r != -EREMOTEIO)
-        tag_directly();
+    if (r == -EREMOTEIO)
+        log_failure("tag", r, &error);
+    else if (r < 0)
+        tag_directly(r, &error);
 }
 
 void stepd_begin(spank_t spank)
