@@ -143,6 +143,7 @@ static void test_document(void **state)
              "\"latency_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,2560],"
              "\"mean_bytes_per_s\":17895697,\"peak_bytes_per_s\":209715200,"
              "\"mean_requests_per_s\":4,\"peak_requests_per_s\":50}");
+    check_at(o, "/mounts/0/ops/open/size_log2", "[]");
     check_at(o, "/mounts/0/cache",
              "{\"hit_bytes\":3145728,\"miss_bytes\":2097152,\"fill_bytes\":"
              "{\"read\":2097152,\"fault\":4096,\"prefetch\":1048576,\"write\":0}}");
@@ -150,6 +151,18 @@ static void test_document(void **state)
     assert_false(json_object_object_get_ex(at(o, "/mounts/1"), "cache", NULL));
     assert_false(json_object_object_get_ex(o, "steps", NULL));
     assert_int_equal(json_object_object_length(at(o, "/mounts/0/ops")), 6);
+}
+
+static void test_cause_of_all_operations_names_them(void **state)
+{
+    _job_ *job = job_account_create();
+    _json_ *o = NULL;
+
+    (void)state;
+    completeness_add(&job->completeness, "map-full", 3, 0);
+    o = report_json(job, 0);
+    assert_int_equal(json_object_array_length(at(o, "/incomplete/0/ops")), IO_OP_COUNT);
+    check_at(o, "/incomplete/0/ops/23", "\"setxattr\"");
 }
 
 static void test_document_of_steps(void **state)
@@ -301,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_round_trip_of_nothing),
         cmocka_unit_test(test_round_trip_of_the_largest_numbers),
         cmocka_unit_test(test_document),
+        cmocka_unit_test(test_cause_of_all_operations_names_them),
         cmocka_unit_test(test_document_of_steps),
         cmocka_unit_test(test_page_names_every_field),
         cmocka_unit_test(test_run_has_its_command),

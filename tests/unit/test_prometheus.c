@@ -179,20 +179,23 @@ static void test_users_may_be_left_out(void **state)
 static void test_runs_of_a_requeued_job_are_one(void **state)
 {
     _job_ *first = sample_job(), *second = sample_job();
-    const struct job_account *jobs[] = {second, first};
-    _free_ char *text = NULL;
 
     (void)state;
     first->key.restart = 0;
     second->ended = false;
-    text = page_of(jobs, 2, NULL);
-    check_form(text);
-    assert_line(text, "jobio_read_bytes_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 211812352000");
-    /* Twice the bytes in twice the time. */
-    assert_line(text,
-                "jobio_read_mean_bytes_per_second{" WHERE ",jobid=\"4711\"," SCRATCH "} 176510293");
-    assert_non_null(strstr(text, "state=\"running\"} 1\n"));
-    assert_no(text, "state=\"ended\"");
+    for (unsigned order = 0; order < 2; order++) {
+        const struct job_account *jobs[] = {order ? first : second, order ? second : first};
+        _free_ char *text = page_of(jobs, 2, NULL);
+
+        check_form(text);
+        assert_line(text,
+                    "jobio_read_bytes_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 211812352000");
+        /* Twice the bytes in twice the time. */
+        assert_line(text, "jobio_read_mean_bytes_per_second{" WHERE ",jobid=\"4711\"," SCRATCH
+                          "} 176510293");
+        assert_non_null(strstr(text, "state=\"running\"} 1\n"));
+        assert_no(text, "state=\"ended\"");
+    }
 }
 
 static void test_private_mounts_sum_by_fstype(void **state)
@@ -201,10 +204,11 @@ static void test_private_mounts_sum_by_fstype(void **state)
     const struct job_account *jobs[] = {job};
     static const struct {
         const char *mount, *fstype;
-        bool labelled;
+        bool labelled, private;
     } mounts[] = {
-        {"/a", "tmpfs", false},       {"/b", "tmpfs", false},    {"/c", "fuse.sshfs", false},
-        {"/d", "fuse.forged", false}, {"/e", "fuse.gpfs", true}, {"/a", "tmpfs", true},
+        {"/a", "tmpfs", false, true},       {"/b", "tmpfs", false, false},
+        {"/c", "fuse.sshfs", false, false}, {"/d", "fuse.forged", false, true},
+        {"/e", "fuse.gpfs", true, false},   {"/a", "tmpfs", true, false},
     };
     _free_ char *text = NULL;
 
