@@ -280,7 +280,9 @@ void stepd_end(spank_t spank)
     r = client_ask(&step.settings, &message, END_TIMEOUT_MS, &error);
     if (r < 0)
         log_failure("end", r, &error);
-    /* Slow at the end is not yet hung: jobiod may keep the deadline of the report. */
-    if (r != -EHOSTDOWN && step.step == STEP_BATCH && strcmp(step.summary, "off") != 0)
+    /* Slow at the end is not yet hung: jobiod may keep the deadline of the report. Asked also by a
+     * job that wants no summary: with the report jobiod writes the job's record, and later Slurm
+     * would refuse it. */
+    if (r != -EHOSTDOWN && step.step == STEP_BATCH)
         report(deadline_ns);
 }
