@@ -65,6 +65,7 @@ static int put_level(const char *folder, const struct cgroup *cgroup, struct err
         return error_errno(error, -errno, "map the levels");
     __atomic_fetch_or(cgroup->version == 1 ? &levels->v1 : &levels->v2, level_bit(cgroup->level),
                       __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&levels->generation, 1, __ATOMIC_SEQ_CST);
     (void)munmap(levels, size);
     return 0;
 }
