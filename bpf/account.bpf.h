@@ -149,39 +149,33 @@ static __always_inline struct account_value *account_make(const struct call *cal
     return value;
 }
 
-/* How many bits a number has: 0 for 0, 64 for the largest. */
-static __always_inline __u32 bits_of(__u64 value)
-{
-    __u32 bits = 0, low;
-
-    if (value >> 32) {
-        bits = 32;
-        value >>= 32;
-    }
-    low = value;
-    if (low >> 16) {
-        bits += 16;
-        low >>= 16;
-    }
-    if (low >> 8) {
-        bits += 8;
-        low >>= 8;
-    }
-    if (low >> 4) {
-        bits += 4;
-        low >>= 4;
-    }
-    return bits + ((0x4444444433332210ull >> (low * 4)) & 7);
-}
+/* How many bits a byte has: 0 for 0, 8 for 255. */
+#define TIMES_4(n) n, n, n, n
+#define TIMES_16(n) TIMES_4(n), TIMES_4(n), TIMES_4(n), TIMES_4(n)
+#define TIMES_64(n) TIMES_16(n), TIMES_16(n), TIMES_16(n), TIMES_16(n)
+static const volatile __u8 bits_of_byte[256] = {
+    0,           1,           2,           2,           TIMES_4(3),  TIMES_4(4),  TIMES_4(4),
+    TIMES_16(5), TIMES_16(6), TIMES_16(6), TIMES_64(7), TIMES_64(8), TIMES_64(8),
+};
 
 /* Bucket i holds unit * 2^(i-1) < value <= unit * 2^i, bucket 0 all below, the last all above. */
 static __always_inline __u64 bucket_of(__u64 value, __u32 unit_bits)
 {
-    __u64 bucket = value ? bits_of((value - 1) >> unit_bits) : 0;
+    __u64 rest = (value - !!value) >> unit_bits, bucket = 0;
 
-    if (bucket >= IO_BUCKETS)
-        bucket = IO_BUCKETS - 1;
-    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    if (rest >> (IO_BUCKETS - 2))
+        return IO_BUCKETS - 1;
+    if (rest >> 16) {
+        bucket = 16;
+        rest >>= 16;
+    }
+    if (rest >> 8) {
+        bucket += 8;
+        rest >>= 8;
+    }
+    /* The bounds once more, in a way that the compiler cannot see through and the verifier can. */
+    asm volatile("%0 &= 255" : "+r"(rest));
+    bucket += bits_of_byte[rest];
     asm volatile("%0 &= 31" : "+r"(bucket));
     return bucket;
 }

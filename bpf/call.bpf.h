@@ -78,29 +78,50 @@ static __always_inline bool call_is_data(void *ctx, const volatile struct hook_s
     return (file->f_inode->i_mode & S_IFMT) == S_IFREG;
 }
 
-static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
+/* What the task remembers, NULL if nothing: it never was in a step. */
+static __always_inline struct task_record *task_find(struct task_struct *current)
 {
-    struct task_struct *current = bpf_get_current_task_btf();
-    struct task_record *task;
+    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
+        return NULL;
+    return bpf_task_storage_get(&tasks, current, NULL, 0);
+}
+
+/* The record of a task that is in a step, made if there is none. */
+static __always_inline struct task_record *task_enter(struct task_struct *current)
+{
+    struct task_record *task = task_find(current);
     struct who who = {};
 
+    if (task && who_holds(&task->who))
+        return task;
     if (!who_find(&who, current))
+        return NULL;
+    if (!task)
+        task = bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!task)
+        return NULL; /* call_leave counts the call, without its time */
+    if (task->who.key != who.key)
+        task->wait_ns = 0;
+    task->who = who;
+    return task;
+}
+
+static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
+{
+    struct task_record *task;
+
+    if (!(levels.v2 | levels.v1))
+        return 0;
+    task = task_enter(bpf_get_current_task_btf());
+    if (!task)
         return 0;
     if (op < IO_OP_FIRST_META && !call_is_data(ctx, &hooks[hook]))
         return 0;
-    task = bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!task) { /* call_leave counts it without its time */
-        account_lost(who.key, LOST_LATENCIES, 1);
-        return 0;
-    }
     if (task->frame) {
         if (call_is_inside(task, (__u64)ctx))
             return 0;
         account_lost(task->who.key, LOST_ENDS, 1);
     }
-    if (task->who.key != who.key)
-        task->wait_ns = 0;
-    task->who = who;
     task->frame = (__u64)ctx;
     task->argument = hooks[hook].argument;
     task->witness = slot(ctx, hooks[hook].argument);
@@ -116,7 +137,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
 
     if (!(levels.v2 | levels.v1))
         return false;
-    task = bpf_task_storage_get(&tasks, current, NULL, 0);
+    task = task_find(current);
     if (task && task->frame) {
         if (frame < task->frame)
             return false;

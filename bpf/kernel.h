@@ -114,6 +114,8 @@ struct pt_regs {
 #endif
 };
 
+struct bpf_local_storage;
+
 struct css_set {
     struct cgroup_subsys_state *subsys[1];
 };
@@ -122,6 +124,7 @@ struct task_struct {
     unsigned int flags;
     struct files_struct *files;
     struct css_set *cgroups;
+    struct bpf_local_storage *bpf_storage;
 };
 
 #pragma clang attribute pop

@@ -23,8 +23,10 @@
  *   1. BPF_MAP_UPDATE_ELEM of `steps` with BPF_NOEXIST: step_key(id, version) -> a zeroed
  *      step_record (EEXIST: it is tagged already);
  *   2. mmap(2) the one value of `levels` (MAP_SHARED, one page) and OR level_bit(level) into v2 or
- *      v1 with __atomic_fetch_or; bits are never taken away.
- * In this order, so that whoever sees the level finds the step.
+ *      v1 with __atomic_fetch_or; bits are never taken away;
+ *   3. add 1 to its generation with __atomic_fetch_add.
+ * In this order, so that whoever sees the level finds the step. A BPF_MAP_UPDATE_ELEM of `levels`
+ * would undo what another process does at the same time.
  */
 
 /* Map `steps`, a hash: the tagged cgroup -> step_record. */
@@ -55,6 +57,8 @@ static inline __u32 step_number(__u64 cgroup_id, int cgroup_version)
 struct levels_record {
     __u32 v2;
     __u32 v1;
+    __u32 generation; /* of the set of steps: what a task remembers of it holds for one; never 0 */
+    __u32 pad;
 };
 
 static inline __u32 level_bit(unsigned int level)

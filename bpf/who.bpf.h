@@ -11,11 +11,14 @@ struct {
 } steps SEC(".maps");
 
 /* Read in place: an array map of one value, that user space maps too. */
-struct levels_record levels SEC(".data.levels");
+struct levels_record levels SEC(".data.levels") = {.generation = 1};
 
-/* The step of a task, small enough to be kept in it. */
+/* The step of a task, as it is kept in the task. It holds as long as the task stays in its cgroup
+ * (Slurm moves tasks) and the set of steps is the same. */
 struct who {
-    __u64 key; /* of `steps` */
+    __u64 key;        /* of `steps` */
+    __u64 cgroup;     /* of v2: where the task was */
+    __u32 generation; /* 0: does not hold */
     __u32 shard_mask;
 };
 
@@ -45,6 +48,11 @@ static __always_inline bool who_is(struct who *who, __u64 key)
     who->key = key;
     who->shard_mask = step->shard_mask;
     return true;
+}
+
+static __always_inline bool who_holds(const struct who *who)
+{
+    return who->generation == levels.generation && who->cgroup == bpf_get_current_cgroup_id();
 }
 
 static __always_inline bool who_by_v2(struct who *who, __u32 mask)
@@ -105,10 +113,16 @@ static __always_inline bool who_by_v1(struct who *who, struct task_struct *task,
  * tagged cgroups costs no lookup. */
 static __always_inline bool who_find(struct who *who, struct task_struct *task)
 {
-    __u32 v2 = levels.v2, v1 = levels.v1;
+    __u32 v2 = levels.v2, v1 = levels.v1, generation = levels.generation;
 
-    if (!((v2 && who_by_v2(who, v2)) || (v1 && who_by_v1(who, task, v1))))
+    if (v2 && who_by_v2(who, v2)) {
+        who->generation = generation;
+        who->cgroup = bpf_get_current_cgroup_id();
+    } else if (v1 && who_by_v1(who, task, v1)) {
+        who->generation = 0;
+    } else {
         return false;
+    }
     return !(task->flags & PF_KTHREAD);
 }
 

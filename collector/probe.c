@@ -222,6 +222,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         return error_errno(error, r, "cannot add the step to the BPF map");
     (void)__atomic_fetch_or(cgroup_version == 1 ? &levels->v1 : &levels->v2, level_bit(level),
                             __ATOMIC_SEQ_CST);
+    (void)__atomic_fetch_add(&levels->generation, 1, __ATOMIC_SEQ_CST);
     if (ret)
         *ret = step_number(cgroup_id, cgroup_version);
     return 0;
