@@ -214,8 +214,8 @@ static void test_private_mounts_sum_by_fstype(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
-        struct io_mount *m = io_mounts_get(&job->mounts, mounts[i].mount, mounts[i].fstype, "s",
-                                           !mounts[i].labelled);
+        struct io_mount *m =
+            io_mounts_get(&job->mounts, mounts[i].mount, mounts[i].fstype, "s", mounts[i].private);
 
         m->labelled = mounts[i].labelled;
         sample_calls(m, IO_READ, 1, 1 << i, 1);
