@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One question of a peer: who may ask it, and who answers. */
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/daemon_impl.h"
 #include "collector/runs.h"
@@ -115,17 +118,29 @@ static const struct handler {
     {"run-end", false, handle_run_end},
 };
 
+/* A hook that met its deadline left a mark, and the others do not ask: we answer again. */
+static void clear_down_mark(const struct daemon *daemon)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/down", daemon->runtime_dir);
+    (void)unlink(path);
+}
+
 void daemon_handle(struct request *request, const struct message *m, void *arg)
 {
     const char *type = message_get(m, "TYPE");
+    struct daemon *daemon = arg;
 
+    if (request_uid(request) == 0)
+        clear_down_mark(daemon);
     for (size_t i = 0; type && i < ARRAY_SIZE(handlers); i++) {
         if (strcmp(type, handlers[i].type) != 0)
             continue;
         if (handlers[i].root && request_uid(request) != 0)
             request_refuse(request, "only root may ask \"%s\"", type);
         else
-            handlers[i].handle(arg, request, m);
+            handlers[i].handle(daemon, request, m);
         return;
     }
     request_refuse(request, "unknown TYPE \"%.64s\"", type ? type : "");

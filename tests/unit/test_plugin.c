@@ -717,6 +717,7 @@ static void test_direct_tag(void **state)
     assert_false(step_is_tagged(steps, cgroups_inode(&c, c.stepd), 2));
     assert_int_equal(levels->v2, level_bit(9) | level_bit(3));
     assert_int_equal(levels->v1, 0);
+    assert_int_equal(levels->generation, 1);
     /* Once more: it is tagged already. */
     run_stepd(&handle, words, &c, NULL);
     assert_has(read_all("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
