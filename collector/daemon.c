@@ -98,6 +98,14 @@ static int set_names(struct daemon *d, const struct daemon_options *options, str
 
 static int make_dir(const char *path, mode_t mode, struct error *error)
 {
+    _free_ char *parent = strdup(path);
+
+    for (char *c = parent ? parent + 1 : NULL; c && *c; c++)
+        if (*c == '/') {
+            *c = '\0';
+            (void)mkdir(parent, 0755);
+            *c = '/';
+        }
     if (mkdir(path, mode) < 0 && errno != EEXIST)
         return error_errno(error, -errno, "cannot make %s", path);
     return 0;
@@ -280,7 +288,8 @@ static int create_probe(struct daemon *d, struct error *error)
     return write_probe_file(d, error);
 }
 
-/* A store that is broken is moved away and a new one is made: the node goes on counting. */
+/* A store that cannot be used is left as it is and keeps jobiod from starting: the maps go on
+ * counting, so that whoever looks into it loses nothing meanwhile. */
 static int create_store(struct daemon *d, struct error *error)
 {
     const struct store_options options = {
@@ -288,17 +297,8 @@ static int create_store(struct daemon *d, struct error *error)
         .keep_ns = d->settings->keep_ns,
         .keep_bytes = d->settings->keep_bytes,
     };
-    _free_ char *aside = NULL;
     int r = store_open(&d->store, &options, error);
 
-    if (r == -EMEDIUMTYPE) {
-        log_error("%s", error->text);
-        r = store_set_aside(d->store_path, &aside, error);
-        if (!r) {
-            log_error("it is now %s, and a new store is made", aside);
-            r = store_open(&d->store, &options, error);
-        }
-    }
     return r < 0 ? error_prefix(error, r, "the store") : 0;
 }
 
