@@ -187,11 +187,11 @@ static const struct {
     const char *name;
     size_t width;
 } columns[] = {
-    {"read", 6},  {"mean/s", 7}, {"peak/s", 7}, {"write", 6},  {"mean/s", 7}, {"peak/s", 7},
-    {"calls", 6}, {"size", 5},   {"meta", 5},   {"errors", 7}, {"wait", 5},
+    {"read", 6},  {"mean/s", 7}, {"peak", 6}, {"write", 6}, {"mean/s", 7}, {"peak", 6},
+    {"calls", 6}, {"size", 5},   {"meta", 5}, {"errs", 5},  {"wait", 5},
 };
 
-#define MOUNT_COLUMNS 12
+#define MOUNT_COLUMNS 16
 
 static void cell_bytes(FILE *out, size_t *column, uint64_t bytes)
 {

@@ -183,15 +183,15 @@ static void test_order_and_rest(void **state)
     text = report_text(job, SUMMARY_SHORT);
     assert_string_equal(
         text, "I/O summary: job 0, 1 node, 00:01:40, 100 % of it waiting for I/O\n"
-              "mount         read mean/s peak/s write mean/s peak/s calls size meta errors wait\n"
+              "mount             read mean/s  peak write mean/s  peak calls size meta errs wait\n"
               /* waiting: i of 27 s; 10 MiB in 100 s are 102.4 KiB/s */
-              "/7               -      -      - 10.0M   102K      -    10   1M    -      -  26%\n"
-              "/6               -      -      - 10.0M   102K      -    10   1M    -      -  22%\n"
-              "/5               -      -      - 10.0M   102K      -    10   1M    -      -  19%\n"
-              "/4               -      -      - 10.0M   102K      -    10   1M    -      -  15%\n"
-              "/3               -      -      - 10.0M   102K      -    10   1M    -      -  11%\n"
+              "/7                   -      -     - 10.0M   102K     -    10   1M    -    -  26%\n"
+              "/6                   -      -     - 10.0M   102K     -    10   1M    -    -  22%\n"
+              "/5                   -      -     - 10.0M   102K     -    10   1M    -    -  19%\n"
+              "/4                   -      -     - 10.0M   102K     -    10   1M    -    -  15%\n"
+              "/3                   -      -     - 10.0M   102K     -    10   1M    -    -  11%\n"
               /* 90 + 10 + 10 MiB; 2 of 27 s; what is busiest together is not known */
-              "3 more           -      -      -  110M   1.1M      -    30   1M    -      -   7%\n"
+              "3 more               -      -     -  110M   1.1M     -    30   1M    -    -   7%\n"
               "complete: 1/1 nodes, 0 events lost\n");
 }
 
