@@ -260,10 +260,8 @@ static int follow_running(struct adoption *a, struct tag *tag, const struct step
     if (r < 0)
         return r;
     step->folds &= !before; /* it has a row already */
-    if (!counted) {
-        tracker->stats.untracked++;
-        (void)sampler_blame(tracker->sampler, number, "began-untracked", 1, 0);
-    }
+    if (!counted)
+        tracked_doubt(step);
     return gone ? tracked_close(step, STEP_VANISHED, 0, error) : 0;
 }
 
@@ -271,16 +269,15 @@ static int follow_ended(struct adoption *a, struct tag *tag, const struct step_a
                         uint64_t ended_boot, struct error *error)
 {
     uint32_t number = step_number(tag->cgroup_id, tag->version);
+    bool counted = tracker_is_counted(a->tracker, number);
     struct tracked_step *step;
     int r = tracked_follow(a->tracker, tag, number, before, &step, error);
 
     if (r < 0)
         return r;
     step->folds &= !before;
-    if (!tracker_is_counted(a->tracker, number)) {
-        a->tracker->stats.untracked++;
-        (void)sampler_blame(a->tracker->sampler, number, "began-untracked", 1, 0);
-    }
+    if (!counted)
+        tracked_doubt(step);
     return tracked_close(step, STEP_ENDED, ended_boot, error);
 }
 

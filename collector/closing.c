@@ -56,6 +56,7 @@ int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_
 
     if (step->state != TRACKED_RUNNING)
         return 0;
+    tracked_resolve_doubt(step, true);
     if (state == STEP_VANISHED)
         (void)sampler_blame(tracker->sampler, step->number, "step-vanished", 1, 0);
     r = sampler_finish(tracker->sampler, step->number, now, error);

@@ -288,8 +288,8 @@ static int create_probe(struct daemon *d, struct error *error)
     return write_probe_file(d, error);
 }
 
-/* A store that cannot be used is left as it is and keeps jobiod from starting: the maps go on
- * counting, so that whoever looks into it loses nothing meanwhile. */
+/* A store that cannot be used is left as it is and keeps jobiod from starting. The maps are there
+ * by then, and plugins can tag without us: while somebody looks into it, nothing is lost. */
 static int create_store(struct daemon *d, struct error *error)
 {
     const struct store_options options = {
@@ -379,9 +379,9 @@ static int create_parts(struct daemon *d, struct error *error)
 
     if (r < 0)
         return error_errno(error, r, "cannot make an event loop");
-    r = create_store(d, error);
+    r = create_counting(d, error);
     if (!r)
-        r = create_counting(d, error);
+        r = create_store(d, error);
     if (!r)
         r = recorder_create(&d->recorder, d->loop, d->settings->record_program, 0, error);
     if (!r)

@@ -19,6 +19,7 @@ struct tracked_step {
     enum tracked_state state;
     bool folds;          /* one of those beyond the limit */
     bool deserted;       /* had no process at the last tick */
+    bool doubtful;       /* tagged late, and not yet known whether the plugin did it itself */
     bool summed;         /* its account is in the job's sum */
     struct step_account account; /* once it has ended */
 };
@@ -72,6 +73,19 @@ bool tracker_is_counted(struct tracker *tracker, uint32_t number);
 int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
                    const struct step_account *before, struct tracked_step **ret,
                    struct error *error);
+/* The same step again: nothing is to be done, unless it has another cgroup by now: then the earlier
+ * one is closed. */
+bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag);
+
+/* --- stepfiles.c ---------------------------------------------------------------------------------
+ */
+/* Look at all files in steps/, as tracker_file(). */
+void tracked_scan_files(struct tracker *tracker);
+/* A step that was not in the maps when we came to put it there, after its deadline: if its plugin has
+ * done so before the user's code began, its file says DIRECT=1, now or in a moment. Later, or if
+ * this is the end of the step, its account says "began-untracked". */
+void tracked_doubt(struct tracked_step *step);
+void tracked_resolve_doubt(struct tracked_step *step, bool at_end);
 
 /* --- tracked.c: the lists ------------------------------------------------------------------------
  */

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "collector/tracker.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +159,7 @@ static int copy_tag(const struct tag *from, struct tag *ret)
     return -ENOMEM;
 }
 
-/* The same step again: idempotent, unless it has another cgroup by now. */
-static bool is_tagged(struct tracker *tracker, const struct tag *tag)
+bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag)
 {
     struct tracked_job *job = tracked_find_job(tracker, tag->jobid, tag->restart);
     struct tracked_step *step = job ? tracked_find_step(job, tag->het, tag->step) : NULL;
@@ -182,7 +180,7 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
     bool untracked;
     int r;
 
-    if (is_tagged(tracker, tag))
+    if (tracked_is_tagged(tracker, tag))
         return 0;
     r = begin_counting(tracker, tag, &number, &untracked, error);
     if (r < 0)
@@ -193,126 +191,9 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
     r = tracked_follow(tracker, &copy, number, NULL, &step, error);
     if (r < 0)
         return r;
-    if (untracked) {
-        tracker->stats.untracked++;
-        (void)sampler_blame(tracker->sampler, number, "began-untracked", 1, 0);
-    }
+    if (untracked)
+        tracked_doubt(step);
     return 0;
-}
-
-/* --- step files -------------------------------------------------------------------------------- */
-
-/* A step that has come and gone unheard. What the plugin put into the map itself is there. */
-static int adopt_ended(struct tracker *tracker, struct tag *tag, enum step_state state,
-                       uint64_t ended_boot, struct error *error)
-{
-    uint32_t number = step_number(tag->cgroup_id, tag->version);
-    bool counted = tracker_is_counted(tracker, number);
-    struct tracked_step *step;
-    int r;
-
-    if (is_tagged(tracker, tag))
-        return 0;
-    r = tracked_follow(tracker, tag, number, NULL, &step, error);
-    if (r < 0)
-        return r;
-    if (!counted) {
-        tracker->stats.untracked++;
-        (void)sampler_blame(tracker->sampler, number, "began-untracked", 1, 0);
-    }
-    return tracked_close(step, state, ended_boot, error);
-}
-
-/* A step that nobody told us of: its plugin found no jobiod, or a busy one. */
-static int adopt_file(struct tracker *tracker, const char *name, struct error *error)
-{
-    CLEANUP(tag_clear) struct tag tag = {0};
-    uint64_t ended_boot;
-    int r = tracked_read_file(tracker, name, &tag, &ended_boot, error);
-
-    if (r < 0)
-        return r;
-    if (ended_boot)
-        return adopt_ended(tracker, &tag, STEP_ENDED, ended_boot, error);
-    r = tracker_tag(tracker, &tag, error);
-    if (r != -ENOENT && r != -ESTALE)
-        return r;
-    return adopt_ended(tracker, &tag, STEP_VANISHED, 0, error);
-}
-
-static struct tracked_step *step_of_file(struct tracker *tracker, const char *name)
-{
-    uint32_t ids[4] = {0};
-    struct tracked_job *job;
-    const char *at = name;
-
-    for (int i = 0; i < 4; i++) {
-        char *end;
-
-        ids[i] = (uint32_t)strtoul(at, &end, 10);
-        at = *end ? end + 1 : end;
-    }
-    job = tracked_find_job(tracker, ids[0], ids[1]);
-    return job ? tracked_find_step(job, ids[2], ids[3]) : NULL;
-}
-
-void tracker_file(struct tracker *tracker, const char *name)
-{
-    char base[TAG_FILE_SIZE];
-    struct tracked_step *step;
-    struct error error;
-    uint64_t ended_boot;
-    int r;
-
-    if (strlen(name) >= sizeof(base))
-        return;
-    strcpy(base, name);
-    if (strlen(base) > 4 && !strcmp(base + strlen(base) - 4, ".end"))
-        base[strlen(base) - 4] = '\0';
-    if (!tag_is_file_name(base) || faccessat(tracker->steps_fd, base, F_OK, 0) < 0)
-        return;
-    step = step_of_file(tracker, base);
-    ended_boot = step && step->state == TRACKED_RUNNING ? tag_ended_boot(tracker->steps_fd, base) : 0;
-    if (step)
-        r = ended_boot ? tracked_close(step, STEP_ENDED, ended_boot, &error) : 0;
-    else
-        r = adopt_file(tracker, base, &error);
-    if (r < 0)
-        tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", base, error.text);
-    if (r == -EBADMSG || r == -EINVAL)
-        tracked_reject_file(tracker, base);
-}
-
-/* An end whose step file has gone: the plugin wrote it after we were done with the step. */
-static void sweep_end(struct tracker *tracker, const char *name)
-{
-    char base[TAG_FILE_SIZE];
-    size_t n = strlen(name);
-
-    if (n <= 4 || n - 4 >= sizeof(base) || strcmp(name + n - 4, ".end") != 0)
-        return;
-    memcpy(base, name, n - 4);
-    base[n - 4] = '\0';
-    if (tag_is_file_name(base) && faccessat(tracker->steps_fd, base, F_OK, 0) < 0)
-        (void)unlinkat(tracker->steps_fd, name, 0);
-}
-
-static void scan_files(struct tracker *tracker)
-{
-    int fd = fcntl(tracker->steps_fd, F_DUPFD_CLOEXEC, 3);
-    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-
-    if (!dir) {
-        cleanup_close(&fd);
-        return;
-    }
-    rewinddir(dir);
-    while ((entry = readdir(dir)))
-        if (tag_is_file_name(entry->d_name))
-            tracker_file(tracker, entry->d_name);
-        else
-            sweep_end(tracker, entry->d_name);
 }
 
 /* --- ends -------------------------------------------------------------------------------------- */
@@ -428,6 +309,8 @@ static void finish_idle(struct tracked_job *job, uint64_t now)
 static void tick_job(struct tracked_job *job, uint64_t now)
 {
     (void)tracked_meter(job, now, true);
+    for (size_t i = 0; i < job->n_steps; i++)
+        tracked_resolve_doubt(job->steps[i], false);
     close_gone_steps(job, !job->ending);
     tracked_describe(job);
     finish_idle(job, now);
@@ -440,7 +323,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     uint64_t now = tracker_boot_ns();
     int r;
 
-    scan_files(tracker);
+    tracked_scan_files(tracker);
     r = sampler_read(tracker->sampler, now, error);
     for (size_t i = 0; i < tracker->n_jobs; i++)
         if (!tracker->jobs[i]->over)
@@ -465,6 +348,8 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
     if (r < 0)
         return r;
     tracked_describe(job);
+    for (size_t i = 0; i < job->n_steps; i++)
+        tracked_resolve_doubt(job->steps[i], false);
     account = tracked_snapshot(job);
     if (!account)
         return error_set(error, -ENOMEM, "no memory for the account of job %u", jobid);

@@ -565,7 +565,7 @@ static void test_late_tag_is_said(void **state)
 
     (void)state;
     late.cgroup = (char *)"/step_0";
-    late.tagged_boot_ns -= S;
+    late.tagged_boot_ns -= 4 * S;
     must(tracker_tag(tracker, &late, &error));
     direct.cgroup = (char *)"/step_1";
     direct.tagged_boot_ns -= S;
@@ -575,6 +575,31 @@ static void test_late_tag_is_said(void **state)
     assert_false(job_is_complete(report));
     assert_true(blamed(&step_of(report, 0)->completeness, "began-untracked"));
     assert_false(blamed(&step_of(report, 1)->completeness, "began-untracked"));
+    job_account_destroy(report);
+}
+
+/* We were slow, but its plugin was about to put it into the map: its file says so a moment later. */
+static void test_late_tag_and_direct(void **state)
+{
+    struct tag tag = make_tag(0, true);
+    struct job_account *report;
+    char full[256];
+    FILE *f;
+
+    (void)state;
+    tag.tagged_boot_ns -= S;
+    must(tracker_tag(tracker, &tag, &error));
+    must(tracker_report(tracker, JOB, 0, &report, &error));
+    assert_true(job_is_complete(report));
+    job_account_destroy(report);
+    path(full, "run/steps/17.0.4294967294.0");
+    f = fopen(full, "a");
+    assert_non_null(f);
+    fputs("DIRECT=1\n", f);
+    fclose(f);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    must(tracker_report(tracker, JOB, 0, &report, &error));
+    assert_true(job_is_complete(report));
     job_account_destroy(report);
 }
 
@@ -694,6 +719,7 @@ int main(void)
         TEST(test_kill_after_commit),
         TEST(test_reboot),
         TEST(test_late_tag_is_said),
+        TEST(test_late_tag_and_direct),
         TEST(test_step_files),
         TEST(test_bad_step_files),
         TEST(test_many_steps_fold),

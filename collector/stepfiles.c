@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What step files tell: steps that nobody told us of, steps that have ended, and whether the plugin
+ * put a step into the map itself. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/records.h"
+#include "collector/sampler.h"
+#include "collector/tracked.h"
+#include "common/cleanup.h"
+
+#define SECOND 1000000000ull
+
+/* Until then a plugin that met no answer has tried to tag the step itself, and has said so in the
+ * step's file. */
+#define DIRECT_DEADLINE (3 * SECOND)
+
+/* --- doubts ------------------------------------------------------------------------------------ */
+
+static bool is_direct(const struct tracked_step *step)
+{
+    CLEANUP(tag_clear) struct tag tag = {0};
+    char name[TAG_FILE_SIZE];
+    uint64_t ended_boot;
+
+    tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
+    return tracked_read_file(step->job->tracker, name, &tag, &ended_boot, NULL) == 0 && tag.direct;
+}
+
+static void blame_untracked(struct tracked_step *step)
+{
+    struct tracker *tracker = step->job->tracker;
+
+    step->doubtful = false;
+    tracker->stats.untracked++;
+    (void)sampler_blame(tracker->sampler, step->number, "began-untracked", 1, 0);
+}
+
+void tracked_doubt(struct tracked_step *step)
+{
+    /* Its plugin had done so: then that map is gone. */
+    if (step->tag.direct)
+        blame_untracked(step);
+    else
+        step->doubtful = true;
+}
+
+void tracked_resolve_doubt(struct tracked_step *step, bool at_end)
+{
+    uint64_t now = tracker_boot_ns();
+
+    if (!step->doubtful)
+        return;
+    if (is_direct(step))
+        step->doubtful = false;
+    else if (at_end || now > step->tag.tagged_boot_ns + DIRECT_DEADLINE)
+        blame_untracked(step);
+}
+
+/* --- files ------------------------------------------------------------------------------------- */
+
+/* A step that has come and gone unheard. What the plugin put into the map itself is there. */
+static int adopt_ended(struct tracker *tracker, struct tag *tag, enum step_state state,
+                       uint64_t ended_boot, struct error *error)
+{
+    uint32_t number = step_number(tag->cgroup_id, tag->version);
+    bool counted = tracker_is_counted(tracker, number);
+    struct tracked_step *step;
+    int r;
+
+    if (tracked_is_tagged(tracker, tag))
+        return 0;
+    r = tracked_follow(tracker, tag, number, NULL, &step, error);
+    if (r < 0)
+        return r;
+    if (!counted)
+        tracked_doubt(step);
+    return tracked_close(step, state, ended_boot, error);
+}
+
+/* A step that nobody told us of: its plugin found no jobiod, or a busy one. */
+static int adopt_file(struct tracker *tracker, const char *name, struct error *error)
+{
+    CLEANUP(tag_clear) struct tag tag = {0};
+    uint64_t ended_boot;
+    int r = tracked_read_file(tracker, name, &tag, &ended_boot, error);
+
+    if (r < 0)
+        return r;
+    if (ended_boot)
+        return adopt_ended(tracker, &tag, STEP_ENDED, ended_boot, error);
+    r = tracker_tag(tracker, &tag, error);
+    if (r != -ENOENT && r != -ESTALE)
+        return r;
+    return adopt_ended(tracker, &tag, STEP_VANISHED, 0, error);
+}
+
+static struct tracked_step *step_of_file(struct tracker *tracker, const char *name)
+{
+    uint32_t ids[4] = {0};
+    struct tracked_job *job;
+    const char *at = name;
+
+    for (int i = 0; i < 4; i++) {
+        char *end;
+
+        ids[i] = (uint32_t)strtoul(at, &end, 10);
+        at = *end ? end + 1 : end;
+    }
+    job = tracked_find_job(tracker, ids[0], ids[1]);
+    return job ? tracked_find_step(job, ids[2], ids[3]) : NULL;
+}
+
+void tracker_file(struct tracker *tracker, const char *name)
+{
+    char base[TAG_FILE_SIZE];
+    struct tracked_step *step;
+    struct error error;
+    uint64_t ended_boot;
+    int r;
+
+    if (strlen(name) >= sizeof(base))
+        return;
+    strcpy(base, name);
+    if (strlen(base) > 4 && !strcmp(base + strlen(base) - 4, ".end"))
+        base[strlen(base) - 4] = '\0';
+    if (!tag_is_file_name(base) || faccessat(tracker->steps_fd, base, F_OK, 0) < 0)
+        return;
+    step = step_of_file(tracker, base);
+    ended_boot = step && step->state == TRACKED_RUNNING ? tag_ended_boot(tracker->steps_fd, base) : 0;
+    if (step)
+        r = ended_boot ? tracked_close(step, STEP_ENDED, ended_boot, &error) : 0;
+    else
+        r = adopt_file(tracker, base, &error);
+    if (r < 0)
+        tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", base, error.text);
+    if (r == -EBADMSG || r == -EINVAL)
+        tracked_reject_file(tracker, base);
+}
+
+/* An end whose step file has gone: the plugin wrote it after we were done with the step. */
+static void sweep_end(struct tracker *tracker, const char *name)
+{
+    char base[TAG_FILE_SIZE];
+    size_t n = strlen(name);
+
+    if (n <= 4 || n - 4 >= sizeof(base) || strcmp(name + n - 4, ".end") != 0)
+        return;
+    memcpy(base, name, n - 4);
+    base[n - 4] = '\0';
+    if (tag_is_file_name(base) && faccessat(tracker->steps_fd, base, F_OK, 0) < 0)
+        (void)unlinkat(tracker->steps_fd, name, 0);
+}
+
+void tracked_scan_files(struct tracker *tracker)
+{
+    int fd = fcntl(tracker->steps_fd, F_DUPFD_CLOEXEC, 3);
+    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (!dir) {
+        cleanup_close(&fd);
+        return;
+    }
+    rewinddir(dir);
+    while ((entry = readdir(dir)))
+        if (tag_is_file_name(entry->d_name))
+            tracker_file(tracker, entry->d_name);
+        else
+            sweep_end(tracker, entry->d_name);
+}
