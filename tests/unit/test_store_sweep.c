@@ -178,8 +178,8 @@ static void test_nobody_sees_half_a_job(void **state)
     assert_int_equal(total_reads(), 1000);
 }
 
-/* Write steps for ever, each provisional and then final, like a daemon. */
-static void write_for_ever(void)
+/* Write steps for ever, each provisional and then final, like a daemon. Says so in the pipe. */
+static void write_for_ever(int told)
 {
     struct store *mine = open_store(&folder);
     struct job_account *job = job_make(7, NOW);
@@ -192,7 +192,7 @@ static void write_for_ever(void)
             store_put_step(mine, &job->key, &step, false, &error) < 0 ||
             store_put_step(mine, &job->key, &step, true, &error) < 0 ||
             store_put_step(mine, &job->key, &step, true, &error) < 0 ||
-            store_commit(mine, &error) < 0)
+            store_commit(mine, &error) < 0 || write(told, "", 1) != 1)
             _exit(1);
         step_account_clear(&step);
     }
@@ -205,16 +205,23 @@ static void test_killed_writer(void **state)
 
     (void)state;
     for (int round = 0; round < 10; round++) {
-        const struct timespec pause = {.tv_nsec = 30000000 + round * 1234567};
-        pid_t pid = fork();
-        int status;
+        const struct timespec pause = {.tv_nsec = round * 1234567};
+        int status, told[2];
+        pid_t pid;
+        char one;
 
+        assert_int_equal(pipe(told), 0);
+        pid = fork();
         assert_true(pid >= 0);
         if (pid == 0)
-            write_for_ever();
+            write_for_ever(told[1]);
+        close(told[1]);
+        for (int n = 0; n < 11 + round; n++)
+            assert_int_equal(read(told[0], &one, 1), 1);
         nanosleep(&pause, NULL);
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
+        close(told[0]);
         assert_true(WIFSIGNALED(status));
         open_with(0, 0);
         assert_true(number("SELECT count(*) FROM step") >= steps);
