@@ -310,6 +310,10 @@ static const struct {
     {"mount-unannounced", "mounts without a name", false},
     {"recursion-missed", "calls missed by the kernel", false},
     {"hook-not-attached", "kinds of calls not counted", false},
+    {"began-untracked", "steps began before they were counted", false},
+    {"step-vanished", "steps gone without a word of their end", false},
+    {"node-restarted", "steps cut off by a restart of the node", false},
+    {"still-running", "processes still run", false},
 };
 
 static void write_ops(FILE *out, uint64_t ops)
