@@ -171,7 +171,7 @@ static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void
     if (info->si_code == CLD_EXITED && info->si_status == 0)
         result = 0;
     else if (info->si_code != CLD_EXITED)
-        (void)error_set(&error, -ETIMEDOUT, "ended by signal %d", info->si_status);
+        result = error_set(&error, -ETIMEDOUT, "ended by signal %d", info->si_status);
     else if (!*error.text)
         (void)error_set(&error, result, "exit status %d", info->si_status);
     finish(job, result, &error);

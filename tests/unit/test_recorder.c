@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The child that writes job records, with shell scripts in the place of jobio-record. */
+#define _GNU_SOURCE
+#include "tests/unit/test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/recorder.h"
+
+static char program[] = "/tmp/jobio-test-recorder-XXXXXX";
+static sd_event *loop;
+static struct recorder *recorder;
+static unsigned done;
+static int last_result;
+static struct error last_error;
+
+static void on_done(int result, const struct error *error, void *arg)
+{
+    assert_ptr_equal(arg, &done);
+    done++;
+    last_result = result;
+    last_error = *error;
+}
+
+static void start(const char *script, unsigned timeout_ms)
+{
+    struct error error;
+    FILE *f = fopen(program, "w");
+
+    assert_non_null(f);
+    fprintf(f, "#!/bin/sh\n%s\n", script);
+    fclose(f);
+    assert_int_equal(chmod(program, 0700), 0);
+    assert_int_equal(recorder_create(&recorder, loop, program, timeout_ms, &error), 0);
+}
+
+static void record(const char *text)
+{
+    struct error error;
+
+    assert_int_equal(recorder_start(recorder, 17, 2, text, on_done, &done, &error), 0);
+}
+
+static void wait_for(unsigned n)
+{
+    for (int i = 0; i < 1000 && done < n; i++)
+        assert_true(sd_event_run(loop, 10000) >= 0);
+    assert_int_equal(done, n);
+}
+
+static int setup(void **state)
+{
+    sigset_t set;
+
+    (void)state;
+    done = 0;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return sd_event_new(&loop) < 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    recorder_destroy(recorder);
+    sd_event_unref(loop);
+    return 0;
+}
+
+static void test_arguments_and_record(void **state)
+{
+    (void)state;
+    start("[ \"$*\" = '--job 17 --restart 2 --timeout 5000ms' ] && [ \"$(cat)\" = 'IO1:{\"v\":1}' ]",
+          5000);
+    record("IO1:{\"v\":1}");
+    assert_int_equal(done, 0); /* never inside the call */
+    wait_for(1);
+    assert_int_equal(last_result, 0);
+    assert_int_equal(recorder_pending(recorder), 0);
+}
+
+static void test_failure_has_its_words(void **state)
+{
+    (void)state;
+    start("echo 'jobio-record: slurmctld says no' >&2; echo more >&2; exit 1", 5000);
+    record("x");
+    wait_for(1);
+    assert_int_equal(last_result, -EIO);
+    assert_string_equal(last_error.text, "jobio-record: slurmctld says no");
+}
+
+static void test_hung_child_is_killed(void **state)
+{
+    (void)state;
+    start("exec sleep 100", 100);
+    record("x");
+    wait_for(1);
+    assert_int_equal(last_result, -ETIMEDOUT);
+    assert_string_equal(last_error.text, "ended by signal 9");
+}
+
+static void test_no_program(void **state)
+{
+    (void)state;
+    start("", 5000);
+    assert_int_equal(unlink(program), 0);
+    record("x");
+    assert_int_equal(done, 0);
+    wait_for(1);
+    assert_int_equal(last_result, -ENOENT);
+    assert_non_null(strstr(last_error.text, program));
+}
+
+/* At most four at once; the others wait for their turn. */
+static void test_storm(void **state)
+{
+    char script[256];
+
+    (void)state;
+    snprintf(script, sizeof(script),
+             "d=%s.d; mkdir -p $d; : > $d/$$; n=$(ls $d | wc -l); sleep 0.05; rm $d/$$; "
+             "[ $n -le 4 ]",
+             program);
+    start(script, 5000);
+    for (int i = 0; i < 20; i++)
+        record("x");
+    assert_int_equal(recorder_pending(recorder), 20);
+    for (unsigned i = 1; i <= 20; i++) {
+        wait_for(i);
+        assert_int_equal(last_result, 0);
+    }
+    snprintf(script, sizeof(script), "%s.d", program);
+    assert_int_equal(rmdir(script), 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_arguments_and_record),
+        TEST(test_failure_has_its_words),
+        TEST(test_hung_child_is_killed),
+        TEST(test_no_program),
+        TEST(test_storm),
+    };
+    int fd = mkstemp(program), r;
+
+    if (fd < 0)
+        return 99;
+    close(fd);
+    r = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(program);
+    return r;
+}
