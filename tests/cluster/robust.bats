@@ -66,7 +66,7 @@ whole_trickle="write 200 819200 0"
     kill_jobiod CONT
     [ "$(job_field "$id" JobState)" = COMPLETED ]
     tail -n 50 $cluster_dir/slurmd.log
-    missed=$(grep -c "jobio:.*deadline" $cluster_dir/slurmd.log)
+    missed=$(grep -c "jobio:.*in time" $cluster_dir/slurmd.log)
     [ "$missed" -le 2 ]
     wait_for 20 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
 }
