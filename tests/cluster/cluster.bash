@@ -206,7 +206,7 @@ cluster_gateway() {
 }
 
 cluster_jobiod() {
-    systemctl start jobiod
+    systemctl start jobiod || { jobiod_log >&2; return 1; }
 }
 
 cluster_start() {
@@ -222,7 +222,7 @@ cluster_start() {
 
 # unit_log: what jobiod has said since the unit's last start
 jobiod_log() {
-    journalctl -u jobiod --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID jobiod)"
+    journalctl --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID jobiod)"
 }
 
 # What a failed test shows of the daemons.
