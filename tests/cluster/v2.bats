@@ -204,12 +204,13 @@ END
 }
 
 @test "an unknown word in plugstack.conf is named, and the job runs" {
+    cp /etc/slurm/plugstack.conf.d/jobio.conf $cluster_dir/plugstack
     echo 'optional /usr/local/lib/slurm/jobio.so colour=red' > /etc/slurm/plugstack.conf.d/jobio.conf
     run submit alice --wrap 'echo hi'
-    echo 'optional /usr/local/lib/slurm/jobio.so' > /etc/slurm/plugstack.conf.d/jobio.conf
-    [[ $output == *colour* ]]
     id=${lines[-1]}
     job_wait "$id"
+    cp $cluster_dir/plugstack /etc/slurm/plugstack.conf.d/jobio.conf
+    [[ $output == *colour=red* ]]
     [ "$(job_field "$id" JobState)" = COMPLETED ]
-    grep -q colour "/home/alice/slurm-$id.out" || grep -q colour $cluster_dir/slurmd.log
+    grep -q 'jobio:.*colour=red' $cluster_dir/slurmd.log
 }
