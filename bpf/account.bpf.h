@@ -50,7 +50,7 @@ struct call {
     enum io_op op;
     __u32 dev;              /* of the super block that it reached; 0: none */
     struct super_block *sb; /* the same, only good for bpf_probe_read */
-    __s64 result;  /* below 0: a negative errno */
+    __s64 result;           /* below 0: a negative errno */
     __u64 time_ns;
     __u64 *wait_ns; /* the thread's sum of time in counted calls; NULL: time_ns is not known */
 };
@@ -184,10 +184,10 @@ static __always_inline __u64 bucket_of(__u64 value, __u32 unit_bits)
 static __always_inline __u16 errno_of(__s64 result)
 {
     switch (-result) {
-    case 512: /* ERESTARTSYS */
-    case 513: /* ERESTARTNOINTR */
-    case 514: /* ERESTARTNOHAND */
-    case 516: /* ERESTART_RESTARTBLOCK */
+    case 512:     /* ERESTARTSYS */
+    case 513:     /* ERESTARTNOINTR */
+    case 514:     /* ERESTARTNOHAND */
+    case 516:     /* ERESTART_RESTARTBLOCK */
         return 4; /* EINTR */
     }
     return -result;

@@ -40,9 +40,9 @@ static __always_inline __u64 slot(void *ctx, __u8 place)
 {
     __u64 value;
 
-#define SLOT(n, offset)                                                                            \
-    case n:                                                                                        \
-        asm volatile("%0 = *(u64 *)(%1 + " #offset ")" : "=r"(value) : "r"(ctx));                  \
+#define SLOT(n, offset)                                                           \
+    case n:                                                                       \
+        asm volatile("%0 = *(u64 *)(%1 + " #offset ")" : "=r"(value) : "r"(ctx)); \
         return value
     switch (place) {
         SLOT(0, 0);
@@ -65,8 +65,7 @@ static __always_inline bool call_is_inside(const struct task_record *task, __u64
 
     if (frame >= task->frame || frame < task->frame - STACK_BYTES)
         return false;
-    bpf_probe_read_kernel(&witness, sizeof(witness),
-                          (void *)task->frame + 8 * task->argument);
+    bpf_probe_read_kernel(&witness, sizeof(witness), (void *)task->frame + 8 * task->argument);
     return witness == task->witness;
 }
 

@@ -54,8 +54,7 @@ static uint32_t find_devtmpfs(void)
         while (file && getline(&line, &room, file) > 0) {
             unsigned int major, minor;
 
-            if (strstr(line, " - devtmpfs ") &&
-                sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2)
+            if (strstr(line, " - devtmpfs ") && sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2)
                 return major << 20 | minor;
         }
     }

@@ -18,7 +18,8 @@ struct probe;
 
 struct probe_options {
     /* Folder on bpffs for maps and links ("/sys/fs/bpf/jobio"): a folder of the layout's number is
-     * made below it, or adopted if an earlier process left it. NULL: nothing outlives the process. */
+     * made below it, or adopted if an earlier process left it. NULL: nothing outlives the process.
+     */
     const char *pin_dir;
     /* Room for this many steps at once; 0: the default. Ignored on adoption. */
     uint32_t max_steps;
@@ -28,7 +29,7 @@ struct probe_options {
 struct probe_step {
     uint32_t step; /* bpf/records.h, step_number() */
     uint64_t cgroup_id;
-    int cgroup_version; /* 1 or 2 */
+    int cgroup_version;       /* 1 or 2 */
     uint64_t longest_wait_ns; /* as of the last probe_read() of the step; 0 before */
     uint64_t events;          /* the same: counted calls */
     struct {                  /* bpf/records.h, enum lost_cause */
@@ -46,8 +47,8 @@ struct probe_mount {
 enum probe_backend { PROBE_NONE, PROBE_FENTRY, PROBE_KPROBE, PROBE_TP_BTF };
 
 struct probe_hook {
-    const char *function; /* "vfs_read" */
-    uint64_t ops;         /* bit 1 << io_op: what it counts */
+    const char *function;       /* "vfs_read" */
+    uint64_t ops;               /* bit 1 << io_op: what it counts */
     enum probe_backend backend; /* PROBE_NONE: not attached, `why` says why */
     char why[96];
     uint64_t run_count, run_time_ns; /* of its programs; time only with kernel.bpf_stats_enabled */
@@ -66,7 +67,8 @@ int probe_unpin(const char *pin_dir, struct error *error);
 bool probe_is_adopted(const struct probe *probe);
 
 /* Count the tasks at and below this cgroup from now on. Idempotent (a second call with the same
- * cgroup keeps its counters). `*ret` (may be NULL) is the step's number. -ENOSPC: too many steps. */
+ * cgroup keeps its counters). `*ret` (may be NULL) is the step's number. -ENOSPC: too many steps.
+ */
 int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
               uint32_t *ret, struct error *error);
 /* Stop counting and forget the step's counters: call after they are safe in the store. */

@@ -19,13 +19,13 @@ struct hook_entry {
     size_t programs[SIDE_COUNT]; /* where the skeleton has them */
 };
 
-#define ENTRY(name, operation, object1, parameter1, object2, parameter2)                           \
-    {                                                                                              \
-        .function = #name,                                                                         \
-        .op = operation,                                                                           \
-        .ways = {{object1, parameter1}, {object2, parameter2}},                                    \
-        .programs = {offsetof(struct jobio_bpf, progs.enter_##name),                               \
-                     offsetof(struct jobio_bpf, progs.leave_##name)},                              \
+#define ENTRY(name, operation, object1, parameter1, object2, parameter2) \
+    {                                                                    \
+        .function = #name,                                               \
+        .op = operation,                                                 \
+        .ways = {{object1, parameter1}, {object2, parameter2}},          \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##name),     \
+                     offsetof(struct jobio_bpf, progs.leave_##name)},    \
     },
 
 static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY)};
@@ -111,8 +111,8 @@ int hooks_resolve(struct probe *probe, struct error *error)
 
 static int link_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
 {
-    int n = snprintf(path, PATH_MAX, "%s/%s_%s", probe->folder, side == SIDE_ENTER ? "enter" : "leave",
-                     entries[hook].function);
+    int n = snprintf(path, PATH_MAX, "%s/%s_%s", probe->folder,
+                     side == SIDE_ENTER ? "enter" : "leave", entries[hook].function);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -188,7 +188,9 @@ static void hook_try(struct probe *probe, size_t hook)
     if (!skel || !log)
         goto out;
     bpf_object__for_each_program(program, skel->obj)
+    {
         (void)bpf_program__set_autoload(program, false);
+    }
     for (int side = 0; side < SIDE_COUNT; side++) {
         program = program_of(skel, hook, side);
         (void)bpf_program__set_autoload(program, true);
@@ -197,8 +199,8 @@ static void hook_try(struct probe *probe, size_t hook)
     memcpy((void *)skel->rodata->hooks, probe->slots, sizeof(probe->slots));
     r = jobio_bpf__load(skel);
     if (r < 0)
-        snprintf(probe->hooks[hook].why, sizeof(probe->hooks[hook].why), "not loaded (%s): %s",
-                 strerror(-r), last_line(log));
+        snprintf(probe->hooks[hook].why, sizeof(probe->hooks[hook].why),
+                 "the kernel refused it: %s%s%s", strerror(-r), log[0] ? ": " : "", last_line(log));
 out:
     jobio_bpf__destroy(skel);
 }

@@ -159,30 +159,49 @@ static bool fits(const struct bpf_map *map, int fd)
            info.key_size == bpf_map__key_size(map) && info.value_size == bpf_map__value_size(map);
 }
 
+/* The pinned map of that name, or a negative errno; -ENOENT also for one that does not fit. */
+static int open_pin(const struct bpf_map *map, const char *folder, struct error *error)
+{
+    char path[PATH_MAX];
+    int fd, r = pin_path(path, folder, pin_name(map), error);
+
+    if (r < 0)
+        return r;
+    fd = bpf_obj_get(path);
+    if (fd == -ENOENT)
+        return fd;
+    if (fd < 0)
+        return error_errno(error, fd, "cannot open the pinned map '%s'", path);
+    if (fits(map, fd))
+        return fd;
+    (void)close(fd);
+    return -ENOENT;
+}
+
 int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
 {
     struct bpf_map *map;
-    char path[PATH_MAX];
+    int r;
 
+    /* All or none: a process that was killed while it pinned leaves a part. */
     bpf_object__for_each_map(map, skel->obj)
     {
-        const char *name = pin_name(map);
-        _close_ int fd = -1;
-        int r;
+        _close_ int fd = pin_name(map) ? open_pin(map, folder, error) : -1;
 
-        if (!name)
-            continue;
-        r = pin_path(path, folder, name, error);
-        if (r < 0)
-            return r;
-        fd = bpf_obj_get(path);
-        if (fd == -EPERM || fd == -EACCES)
-            return error_errno(error, fd, "cannot open the pinned map '%s'", path);
-        if (fd < 0 || !fits(map, fd))
+        if (pin_name(map) && fd == -ENOENT)
             return maps_unpin(folder, error);
-        r = bpf_map__reuse_fd(map, fd);
+        if (pin_name(map) && fd < 0)
+            return fd;
+    }
+    bpf_object__for_each_map(map, skel->obj)
+    {
+        _close_ int fd = pin_name(map) ? open_pin(map, folder, error) : -1;
+
+        if (!pin_name(map))
+            continue;
+        r = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
         if (r < 0)
-            return error_errno(error, r, "cannot take over the pinned map '%s'", path);
+            return error_errno(error, r, "cannot take over the pinned map '%s'", pin_name(map));
     }
     return 1;
 }

@@ -29,8 +29,8 @@
 enum { NOTHING, EMPTY, OUTSIDE, INSIDE, MODES };
 enum { PREAD, STAT, KINDS };
 
-static const char *const mode_names[MODES] = {"no programs", "empty programs", "jobio, outside jobs",
-                                              "jobio, inside a job"};
+static const char *const mode_names[MODES] = {"no programs", "empty programs",
+                                              "jobio, outside jobs", "jobio, inside a job"};
 
 struct bench {
     int file;

@@ -221,7 +221,8 @@ static int count(const struct options *options, struct error *error)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.cgroup = "/sys/fs/cgroup/jobio-test", .output = "/dev/stdout", .version = 2};
+    struct options options = {
+        .cgroup = "/sys/fs/cgroup/jobio-test", .output = "/dev/stdout", .version = 2};
     struct error error = {""};
     int option, r;
 
