@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -80,10 +81,9 @@ static void assert_refused(int code, const char *say)
     free(after);
 }
 
-/* A store with one job of `steps` steps in it, closed. */
-static void make_store(uint32_t steps)
+/* One job of `steps` steps. */
+static void fill(struct store *store, uint32_t steps)
 {
-    struct store *store = open_store(&folder);
     struct job_account *job = job_make(7, NOW);
     struct step_account step;
     struct error error;
@@ -96,8 +96,16 @@ static void make_store(uint32_t steps)
         step_account_clear(&step);
     }
     assert_ok(store_commit(store, &error), error);
-    store_close(store);
     job_account_destroy(job);
+}
+
+/* A store with one job of `steps` steps in it, closed. */
+static void make_store(uint32_t steps)
+{
+    struct store *store = open_store(&folder);
+
+    fill(store, steps);
+    store_close(store);
 }
 
 static size_t count_steps(void)
@@ -383,6 +391,35 @@ static void test_reader_without_rights(void **state)
     store_close(store);
 }
 
+/* What a killed jobiod left in the WAL is read as well, also by who may not write there. */
+static void test_reader_after_a_kill(void **state)
+{
+    struct stat st;
+    char wal[200];
+    int status;
+    pid_t pid;
+
+    (void)state;
+    skip_unless_root();
+    store_close(open_store(&folder));
+    assert_int_equal(chmod(folder.path, 0755), 0);
+    assert_int_equal(chmod(folder.store, 0644), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct store *store = open_store(&folder);
+
+        fill(store, 2);
+        (void)raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    (void)snprintf(wal, sizeof(wal), "%s-wal", folder.store);
+    assert_int_equal(stat(wal, &st), 0);
+    assert_true(st.st_size > 0);
+    as_nobody(check_reader);
+    assert_int_equal(count_steps(), 2);
+}
+
 static void test_reader_errors(void **state)
 {
     struct store *reader = (struct store *)1;
@@ -571,6 +608,7 @@ int main(void)
         OPEN_TEST(test_network_file_systems),
         OPEN_TEST(test_not_writable),
         OPEN_TEST(test_reader_without_rights),
+        OPEN_TEST(test_reader_after_a_kill),
         OPEN_TEST(test_reader_errors),
         OPEN_TEST(test_path_is_no_uri),
         OPEN_TEST(test_full_file_system),
