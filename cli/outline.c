@@ -86,10 +86,20 @@ static const struct unit {
     const char *ending;
     void (*print)(uint64_t value, FILE *out);
 } units[] = {
-    {"_at_ns", print_stamp_ns}, {"start_s", print_stamp}, {"end_s", print_stamp},
-    {"oldest_s", print_stamp},  {"_at", print_stamp},     {"_at_s", print_stamp},
-    {"_bytes", print_bytes},    {"bytes", print_bytes},   {"_ns", print_ns},
-    {"_ms", print_ms},          {"_s", print_seconds},    {"_seconds", print_seconds},
+    {"_at_ns", print_stamp_ns},
+    {"start_s", print_stamp},
+    {"end_s", print_stamp},
+    {"oldest_s", print_stamp},
+    {"last_attempt", print_stamp},
+    {"last_success", print_stamp},
+    {"_at", print_stamp},
+    {"_at_s", print_stamp},
+    {"_bytes", print_bytes},
+    {"bytes", print_bytes},
+    {"_ns", print_ns},
+    {"_ms", print_ms},
+    {"_s", print_seconds},
+    {"_seconds", print_seconds},
 };
 
 static bool ends_with(const char *text, const char *ending)

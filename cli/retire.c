@@ -55,7 +55,10 @@ static int retire_run(struct cli *cli, int argc, char **argv)
         output_error("retire: %s", error.text);
         return CLI_FAILED;
     }
-    print_lines(text);
+    if (*text)
+        print_lines(text);
+    else
+        output_text("no Pushgateway is configured: nothing to delete\n");
     return CLI_OK;
 }
 

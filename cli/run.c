@@ -36,7 +36,7 @@ static const char help[] =
     "Examples:\n"
     "  jobio run -- tar -czf /tmp/etc.tgz /etc\n"
     "  jobio run --full -- sh -c 'cp -r /etc /tmp/copy && rm -r /tmp/copy'\n"
-    "  jobio run --json --output /tmp/io.json -- ls -lR /usr/share/doc\n"
+    "  jobio run --json --output /tmp/io.json -- ls -lR /etc\n"
     "\n"
     "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
