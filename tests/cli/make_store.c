@@ -91,10 +91,10 @@ struct sample {
 };
 
 static const struct sample samples[] = {
-    {100, 0, 1000, "alice", "old", 30 * DAY, HOUR, true, 0},
-    {123, 0, 1000, "alice", "simulate", 4 * HOUR, 60 * NS_PER_S, true, 0},
-    {123, 1, 1000, "alice", "simulate", 3 * HOUR, 2 * HOUR, true, 0},
-    {124, 0, 1001, "mallory", "a|b\033]0;evil\007\033[31mred", HOUR, HOUR, false, 42},
+    {100, 0, 4101, "alice", "old", 30 * DAY, HOUR, true, 0},
+    {123, 0, 4101, "alice", "simulate", 4 * HOUR, 60 * NS_PER_S, true, 0},
+    {123, 1, 4101, "alice", "simulate", 3 * HOUR, 2 * HOUR, true, 0},
+    {124, 0, 4102, "mallory", "a|b\033]0;evil\007\033[31mred", HOUR, HOUR, false, 42},
     {125, 0, 0, "root", "backup", 2 * HOUR, 60 * NS_PER_S, true, 0},
 };
 

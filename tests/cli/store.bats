@@ -159,7 +159,7 @@ END
 @test "history: user, times, limit and order" {
     list() { jobio --store "$DB" history -P -o JobID,Restart "$@" | tail -n +2 | tr '|' . | xargs; }
     [ "$(list -u alice)" = "123.1 123.0" ]
-    [ "$(list -u 1001)" = "124.0" ]
+    [ "$(list -u 4102)" = "124.0" ]
     [ "$(list -u nobody-of-that-name)" = "" ]
     [ "$(list -S now-31days)" = "124.0 125.0 123.1 123.0 100.0" ]
     [ "$(list -S now-31days -E now-8days)" = "100.0" ]

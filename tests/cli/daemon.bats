@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The command and a real jobiod, on a real kernel, in the guest. The store holds what make_store wrote
+# before jobiod started.
+
+load cli.bash
+
+jobiod_start() {
+    jobiod --runtime /run/jobio --state "$STATE" > /run/jobiod.log 2>&1 3>&- &
+    echo $! > /run/jobiod.pid
+    until_true 120 jobio status > /dev/null 2>&1 || { cat /run/jobiod.log; return 1; }
+}
+
+jobiod_stop() {
+    local pid
+    pid=$(cat /run/jobiod.pid)
+    kill -CONT "$pid"
+    kill -TERM "$pid"
+    until_true 60 eval "! kill -0 $pid 2> /dev/null"
+}
+
+setup_file() {
+    unset JOBIO_SOCKET
+    groupadd -f jobio
+    useradd -M -u 4101 alice
+    useradd -M -u 4102 mallory
+    useradd -M -u 4103 -G jobio watcher
+    # where jobio looks by itself
+    STATE=$(dirname "$(jobio job 1 2>&1 | sed -n 's/.*reading the store \(.*\) itself$/\1/p')")
+    [ -n "$STATE" ]
+    export STATE
+    mkdir -p "$STATE"
+    make_store=$JOBIO_BUILD/tests/cli/make_store
+    "$make_store" "$STATE/jobio.db"
+    export WORK=$JOBIO_BUILD/tests/cluster/work
+    jobiod_start
+}
+
+teardown_file() {
+    ! kill -0 "$(cat /run/jobiod.pid)" 2> /dev/null || jobiod_stop
+}
+
+setup() {
+    unset JOBIO_SOCKET
+}
+
+as() {
+    setpriv --reuid "$1" --regid "$1" --init-groups -- "${@:2}"
+}
+
+@test "what jobiod answers is what the store holds" {
+    for words in "job 123" "job 123 --all" "job 125 --steps"; do
+        split jobio $words --json
+        expect 0
+        [ -z "$err" ]
+        diff <(jq -S . <<< "$out") <(jobio --store "$STATE/jobio.db" $words --json | jq -S .)
+    done
+    split jobio job 123
+    expect 0
+    holds "$out" /scratch 1000M "complete: 1/1 nodes"
+    [ "$(jobio history -P -u alice)" = "$(jobio --store "$STATE/jobio.db" history -P -u alice)" ]
+    [ "$(jobio history -P -S now-31days -E now-8days -o JobID | tail -n +2)" = 100 ]
+    [ "$(jobio history -P --sort read -n 2 -o JobID | wc -l)" = 3 ]
+}
+
+@test "a user sees their own jobs, and cannot tell those of others from none" {
+    split as alice jobio job 123
+    expect 0
+    split as alice jobio job 124
+    expect 1
+    one_line "no such job: 124"
+    others=${err//124/N}
+    split as alice jobio job 999
+    expect 1
+    [ "${err//999/N}" = "$others" ]
+    [ "$(as alice jobio history -P -o JobID,User | tail -n +2 | sort -u | xargs)" = "123|alice" ]
+    [ "$(as alice jobio history -P -u mallory | wc -l)" = 1 ]
+    [ "$(as mallory jobio history -P -o JobID | tail -n +2)" = 124 ]
+}
+
+@test "the group jobio sees all" {
+    split as watcher jobio job 123
+    expect 0
+    [ "$(as watcher jobio history -P -o User | tail -n +2 | sort -u | xargs)" = "alice mallory root" ]
+}
+
+@test "status" {
+    split jobio status
+    expect 0
+    holds "$out" version: hooks: vfs_read store:
+    printable "$BATS_TEST_TMPDIR/out"
+    split as alice jobio status --json
+    expect 0
+    [ "$(jq -r '.hooks[] | select(.function == "vfs_write").backend' <<< "$out")" = fentry ]
+}
+
+@test "retire is for root" {
+    split as alice jobio retire
+    expect 1
+    one_line retire "only root"
+    # the end of the examples asks it as root
+}
+
+@test "jobio run for a user: the same account" {
+    split as alice jobio run --json --output /tmp/alice.json -- sh -c \
+        "$WORK write:/dev/shm/a:10:100 read:/dev/shm/a:10:100; $WORK write:/tmp/a:20:30; exit 9"
+    cat /tmp/alice.json
+    expect 9
+    [ -z "$err" ]
+    json=$(cat /tmp/alice.json)
+    [ "$(jq -c '[.complete, .job.exit_status, .job.command[0]]' <<< "$json")" = '[true,9,"sh"]' ]
+    [ "$(jq -c '[.mounts[] | select(.mount == "/dev/shm").ops | .read.bytes, .read.requests, .write.bytes]' \
+        <<< "$json")" = "[1000,10,1000]" ]
+    [ "$(jq -c '[.mounts[] | select(.mount == "/").ops.write | .bytes, .requests]' <<< "$json")" = "[600,20]" ]
+    # nothing of jobio itself: a static program is one open
+    mkdir -p /run/static
+    cp "$(command -v busybox)" /run/static/
+    split as alice jobio run --json -- /run/static/busybox true
+    expect 0
+    [ "$(jq -c '[.mounts[] | [.mount, (.ops | map_values(.requests))]]' <<< "$err")" = '[["/run",{"open":1}]]' ]
+    until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
+}
+
+@test "jobio run for a user: text, signals, failures" {
+    split as alice jobio run -- sh -c 'kill -TERM $$'
+    expect 143
+    holds "$err" "complete: 1/1 nodes"
+    split as alice jobio run -- no-such-command
+    expect 127
+    one_line no-such-command
+    printf '#!/no/interpreter\n' > /run/bad
+    chmod +x /run/bad
+    split as alice jobio run -- /run/bad
+    expect 127
+    one_line /run/bad
+}
+
+# The commands behind "Examples:" in a help, and in the manual.
+examples_of_help() {
+    sed -n '/^Examples:/,/^$/s/^  //p'
+}
+
+examples_of_manual() {
+    sed -n 's/^\.Dl //p' "$1" | sed 's/\\-/-/g'
+}
+
+@test "every example of the help and of the manual runs" {
+    {
+        jobio --help | examples_of_help
+        for sub in job history status run retire; do
+            jobio help $sub | examples_of_help
+        done
+        examples_of_manual "$BATS_TEST_DIRNAME/../../doc/jobio.1"
+    } | sort -u > /run/examples
+    [ "$(wc -l < /run/examples)" -ge 20 ]
+    for sub in job history status run retire help; do
+        grep -q "^jobio $sub" /run/examples
+    done
+    # one that ends what the others ask stands last
+    { grep -v retire /run/examples; grep retire /run/examples; } > /run/examples.sorted
+    while read -r example; do
+        split bash -o pipefail -c "$example" < /dev/null
+        [ $status = 0 ] || { echo "$example"; expect 0; }
+        [ -n "$out$err" ] || [[ $example == *">"* || $example == *--output* ]]
+    done < /run/examples.sorted
+    [ "$(jq .job.exit_status /tmp/io.json)" = 0 ]
+    [ "$(wc -l < /tmp/writes.csv)" -ge 4 ]
+}
+
+@test "a jobiod that hangs: one line, in time" {
+    kill -STOP "$(cat /run/jobiod.pid)"
+    SECONDS=0
+    for words in "job 123" status; do
+        split jobio $words
+        expect 1
+        one_line "in time"
+    done
+    split as alice jobio run -- touch /tmp/was-run
+    expect 125
+    one_line "in time"
+    [ ! -e /tmp/was-run ]
+    [ $SECONDS -lt 60 ]
+    kill -CONT "$(cat /run/jobiod.pid)"
+}
+
+@test "no jobiod: root reads the store itself" {
+    jobiod_stop
+    split jobio job 123
+    expect 0
+    one_line "jobiod is not running" "reading the store $STATE/jobio.db"
+    holds "$out" /scratch 1000M
+    split jobio history -P -u alice -o JobID
+    expect 0
+    [ "$(tail -n +2 <<< "$out" | xargs)" = "123 123" ]
+    split as alice jobio job 123
+    expect 1
+    one_line "jobiod is not running" "systemctl start jobiod"
+}
