@@ -108,7 +108,6 @@ static int load_steps(struct tracked_job *job, const struct job_account *stored)
         uint64_t end = step->tagged_at_ns + step->elapsed_ns;
 
         job->had_extern |= step->step == STEP_EXTERN;
-        job->had_batch |= step->step == STEP_BATCH;
         if (end > stored->start_ns && job->start_boot_ns + (end - stored->start_ns) >
                                           job->last_end_boot_ns)
             job->last_end_boot_ns = job->start_boot_ns + (end - stored->start_ns);

@@ -77,12 +77,6 @@ int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_
     return r < 0 ? error_set(error, r, "no memory for the sum of a job") : 0;
 }
 
-/* Of several nodes only the one of the batch script may write the record. */
-static bool wants_record(const struct tracked_job *job)
-{
-    return !job->recorded && (job->had_batch || job->sum->nodes_expected == 1);
-}
-
 void tracked_finish_job(struct tracked_job *job)
 {
     struct tracker *tracker = job->tracker;
@@ -102,7 +96,7 @@ void tracked_finish_job(struct tracked_job *job)
                                                  : 0);
     account = tracked_snapshot(job);
     if (account && tracker->hooks.job_over)
-        tracker->hooks.job_over(account, wants_record(job), tracker->hooks.arg);
+        tracker->hooks.job_over(account, tracker->hooks.arg);
     job_account_destroy(account);
     tracked_save(job);
 }

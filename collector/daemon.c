@@ -263,14 +263,12 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-static void on_job_over(const struct job_account *job, bool record, void *arg)
+static void on_job_over(const struct job_account *job, void *arg)
 {
     struct daemon *d = arg;
 
     if (deliver_job_ended(d->deliver, &job->key) < 0)
         log_error("job %u: no memory to deliver it", job->key.jobid);
-    if (record)
-        daemon_record_late(d, job);
 }
 
 static int create_probe(struct daemon *d, struct error *error)

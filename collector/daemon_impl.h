@@ -40,8 +40,6 @@ void daemon_handle(struct request *request, const struct message *m, void *arg);
 
 /* report.c */
 void daemon_report(struct daemon *daemon, struct request *request, const struct message *m);
-/* Write the record of a job that ended without having asked for a report. */
-void daemon_record_late(struct daemon *daemon, const struct job_account *job);
 
 /* questions.c */
 void daemon_query_job(struct daemon *daemon, struct request *request, const struct message *m);

@@ -18,7 +18,7 @@
 struct pending {
     struct daemon *daemon;
     struct request *request; /* NULL: answered */
-    uint32_t jobid, restart;
+    uint32_t jobid;
     char *text;
     sd_event_source *timer;
 };
@@ -68,10 +68,10 @@ static void on_recorded(int result, const struct error *error, void *arg)
 {
     struct pending *p = arg;
 
+    /* Slurm takes none from a job that it calls finished already: cancelled, or out of time. */
     if (result < 0)
-        log_warning("job %u: its record is not written: %s", p->jobid, error->text);
-    else
-        tracker_recorded(p->daemon->tracker, p->jobid, p->restart);
+        daemon_log_limited("record", 60, "job %u: its record is not written: %s", p->jobid,
+                           error->text);
     answer_pending(p, result < 0 ? "failed" : "written");
     pending_free(p);
 }
@@ -98,15 +98,14 @@ static int start_record(struct daemon *daemon, struct request *request, char *te
     }
     p->daemon = daemon;
     p->jobid = job->key.jobid;
-    p->restart = job->key.restart;
-    r = recorder_start(daemon->recorder, p->jobid, p->restart, record, on_recorded, p, error);
+    r = recorder_start(daemon->recorder, p->jobid, job->key.restart, record, on_recorded, p, error);
     if (r < 0) {
         free(p);
         return r;
     }
     p->request = request;
     p->text = text;
-    if (request && (daemon->settings->record == RECORD_DEFERRED || start_timer(p) < 0))
+    if (daemon->settings->record == RECORD_DEFERRED || start_timer(p) < 0)
         answer_pending(p, "deferred");
     return 0;
 }
@@ -114,14 +113,6 @@ static int start_record(struct daemon *daemon, struct request *request, char *te
 static bool wants_record(const struct daemon *daemon)
 {
     return daemon->settings->record != RECORD_OFF;
-}
-
-void daemon_record_late(struct daemon *daemon, const struct job_account *job)
-{
-    struct error error;
-
-    if (wants_record(daemon) && start_record(daemon, NULL, NULL, job, &error) < 0)
-        log_warning("job %u: its record is not written: %s", job->key.jobid, error.text);
 }
 
 static int parse(struct daemon *daemon, const struct message *m, uint32_t *jobid,

@@ -115,31 +115,29 @@ static struct tracked_step *step_of_file(struct tracker *tracker, const char *na
     return job ? tracked_find_step(job, ids[2], ids[3]) : NULL;
 }
 
+static void look_at(struct tracker *tracker, const char *name, bool ends)
+{
+    struct tracked_step *step = step_of_file(tracker, name);
+    bool running = step && step->state == TRACKED_RUNNING;
+    uint64_t ended_boot = running && ends ? tag_ended_boot(tracker->steps_fd, name) : 0;
+    struct error error;
+    int r = 0;
+
+    if (ended_boot)
+        r = tracked_close(step, STEP_ENDED, ended_boot, &error);
+    else if (!step)
+        r = adopt_file(tracker, name, &error);
+    if (r < 0)
+        tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", name, error.text);
+    if (r == -EBADMSG || r == -EINVAL)
+        tracked_reject_file(tracker, name);
+}
+
 void tracker_file(struct tracker *tracker, const char *name)
 {
-    char base[TAG_FILE_SIZE];
-    struct tracked_step *step;
-    struct error error;
-    uint64_t ended_boot;
-    int r;
-
-    if (strlen(name) >= sizeof(base))
-        return;
-    strcpy(base, name);
-    if (strlen(base) > 4 && !strcmp(base + strlen(base) - 4, ".end"))
-        base[strlen(base) - 4] = '\0';
-    if (!tag_is_file_name(base) || faccessat(tracker->steps_fd, base, F_OK, 0) < 0)
-        return;
-    step = step_of_file(tracker, base);
-    ended_boot = step && step->state == TRACKED_RUNNING ? tag_ended_boot(tracker->steps_fd, base) : 0;
-    if (step)
-        r = ended_boot ? tracked_close(step, STEP_ENDED, ended_boot, &error) : 0;
-    else
-        r = adopt_file(tracker, base, &error);
-    if (r < 0)
-        tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", base, error.text);
-    if (r == -EBADMSG || r == -EINVAL)
-        tracked_reject_file(tracker, base);
+    /* It may be done with by now. */
+    if (tag_is_file_name(name) && faccessat(tracker->steps_fd, name, F_OK, 0) == 0)
+        look_at(tracker, name, false);
 }
 
 /* An end whose step file has gone: the plugin wrote it after we were done with the step. */
@@ -169,7 +167,7 @@ void tracked_scan_files(struct tracker *tracker)
     rewinddir(dir);
     while ((entry = readdir(dir)))
         if (tag_is_file_name(entry->d_name))
-            tracker_file(tracker, entry->d_name);
+            look_at(tracker, entry->d_name, true);
         else
             sweep_end(tracker, entry->d_name);
 }

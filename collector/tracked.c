@@ -177,7 +177,6 @@ struct tracked_step *tracked_add_step(struct tracked_job *job, struct tag *tag)
     if (!job->sum->name && step->tag.name)
         (void)copy_string(&job->sum->name, step->tag.name);
     job->had_extern |= step->tag.step == STEP_EXTERN;
-    job->had_batch |= step->tag.step == STEP_BATCH;
     return step;
 }
 

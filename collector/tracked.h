@@ -34,15 +34,21 @@ struct tracked_job {
     size_t n_steps;
     uint32_t n_rows; /* steps with a row of their own, ever */
     struct meter *meter;
-    bool had_extern, had_batch;
+    bool had_extern;
     bool ending;      /* the epilog came; steps may still have processes */
     bool over;        /* no step runs, none will come */
     bool over_saving; /* the row that says so is with the writer */
     bool over_saved;  /* and in the store */
-    bool recorded;    /* Slurm's record of it is written, or on its way */
     bool described;   /* its file in jobs/ has been read */
     bool provisional; /* a provisional row is with the writer */
     unsigned n_saving; /* requests with the writer */
+};
+
+/* The last steps whose rows are safe: an END that comes late is none of a step that nobody knows. */
+#define RECENT_STEPS 256
+
+struct step_ids {
+    uint32_t jobid, restart, het, step;
 };
 
 struct tracker {
@@ -58,6 +64,8 @@ struct tracker {
     size_t n_jobs;
     struct io_mounts totals; /* of ended steps */
     struct tracker_stats stats;
+    struct step_ids recent[RECENT_STEPS];
+    size_t n_recent; /* ever */
     uint64_t refreshed_ns; /* the last reading for somebody who asked */
 };
 

@@ -198,11 +198,20 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
 
 /* --- ends -------------------------------------------------------------------------------------- */
 
+static bool is_recent(const struct tracker *tracker, const struct step_ids *ids)
+{
+    for (size_t i = 0; i < RECENT_STEPS && i < tracker->n_recent; i++)
+        if (!memcmp(&tracker->recent[i], ids, sizeof(*ids)))
+            return true;
+    return false;
+}
+
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
                 uint32_t step_id, struct error *error)
 {
     struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
     struct tracked_step *step = job ? tracked_find_step(job, het, step_id) : NULL;
+    const struct step_ids ids = {jobid, restart, het, step_id};
     char name[TAG_FILE_SIZE], text[16];
 
     if (!step) {
@@ -211,6 +220,8 @@ int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint3
         job = tracked_find_job(tracker, jobid, restart);
         step = job ? tracked_find_step(job, het, step_id) : NULL;
     }
+    if (!step && is_recent(tracker, &ids))
+        return 0;
     if (!step)
         return error_set(error, -ENOENT, "step %u.%s was never tagged", jobid,
                          step_format(step_id, text));
@@ -390,14 +401,6 @@ int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***
         return error_set(error, -ENOMEM, "no memory for the accounts of running jobs");
     *ret = jobs;
     return 0;
-}
-
-void tracker_recorded(struct tracker *tracker, uint32_t jobid, uint32_t restart)
-{
-    struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
-
-    if (job)
-        job->recorded = true;
 }
 
 int tracker_totals(struct tracker *tracker, struct io_mounts *ret)

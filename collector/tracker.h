@@ -28,9 +28,8 @@ struct writer;
 
 struct tracker_hooks {
     /* The job is over on this node; called before its last row is handed to the writer. The
-     * account is good until the call returns. record: nobody has written its record yet, and this
-     * is the node that should. */
-    void (*job_over)(const struct job_account *job, bool record, void *arg);
+     * account is good until the call returns. */
+    void (*job_over)(const struct job_account *job, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };
@@ -67,7 +66,8 @@ int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
 /* The job is over on this node, all its restarts. 0 also for a job that nobody knows. */
 int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error);
 
-/* A step file or its .end has appeared (or was found). */
+/* A step file has appeared. Its .end is looked at by the next tick: the END that comes with it is
+ * faster, if it comes. */
 void tracker_file(struct tracker *tracker, const char *name);
 
 /* Every interval: a reading of all steps, provisional rows, steps that vanished, rows that could
@@ -81,8 +81,6 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
  * NULL-terminated, free with store_jobs_free(). */
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error);
-/* The job record has been written, or is on its way. */
-void tracker_recorded(struct tracker *tracker, uint32_t jobid, uint32_t restart);
 
 /* All steps of this node since the store was made, ended and running; private mounts summed by
  * type. Clear with io_mounts_clear(). */

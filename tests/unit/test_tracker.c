@@ -37,7 +37,8 @@ static struct sampler *sampler;
 static struct tracker *tracker;
 static struct writer *writer;
 static struct error error;
-static unsigned over, to_record;
+static unsigned over;
+static uint64_t interval = 10 * S;
 
 static void must(int r)
 {
@@ -96,18 +97,17 @@ static void remove_dir(const char *name)
 
 /* --- a jobiod without its socket --------------------------------------------------------------- */
 
-static void on_over(const struct job_account *job, bool record, void *arg)
+static void on_over(const struct job_account *job, void *arg)
 {
     (void)arg;
     assert_true(job->ended);
     over++;
-    to_record += record;
 }
 
 static void start(void)
 {
     const struct tracker_hooks hooks = {on_over, NULL, NULL};
-    struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = 10 * S};
+    struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = interval};
     struct store_options store_options = {0};
     struct store *store;
     char full[256], runtime[256];
@@ -116,7 +116,7 @@ static void start(void)
     must(mounts_create(&mounts, full, &error));
     path(full, "mountinfo");
     must(hierarchy_create(&hierarchy, full, &error));
-    must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
+    must(sampler_create(&sampler, probe, mounts, interval, &error));
     path(runtime, "run");
     options.runtime_dir = runtime;
     options.probe = probe;
@@ -171,7 +171,8 @@ static int setup(void **state)
     snprintf(mount, sizeof(mount), "%s/cg", root);
     snprintf(text, sizeof(text), "30 1 0:30 / %s rw - cgroup2 cgroup2 rw\n", mount);
     put_file("mountinfo", text);
-    over = to_record = 0;
+    over = 0;
+    interval = 10 * S;
     probe = fake_probe_create();
     start();
     return 0;
@@ -330,10 +331,8 @@ static void test_a_job_from_tag_to_store(void **state)
     assert_null(fake_probe_step(probe, number));
     write_bytes(extern_number, 1, 5);
     must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_EXTERN, &error));
-    tracker_recorded(tracker, JOB, 0);
     must(tracker_job_end(tracker, JOB, &error));
     assert_int_equal(over, 1);
-    assert_int_equal(to_record, 0);
     flush();
     tracker_stats(tracker, &stats);
     assert_int_equal(stats.jobs, 0);
@@ -617,13 +616,47 @@ static void test_step_files(void **state)
     tracker_stats(tracker, &stats);
     assert_int_equal(stats.steps, 1);
     put_end_file(0, now(CLOCK_BOOTTIME));
+    /* An end waits for its END until the next tick. */
+    tracker_file(tracker, "17.0.4294967294.0");
     tracker_file(tracker, "17.0.4294967294.0.end");
+    tracker_stats(tracker, &stats);
+    assert_int_equal(stats.steps, 1);
+    must(tracker_tick(tracker, &error));
     tracker_stats(tracker, &stats);
     assert_int_equal(stats.steps, 0);
     assert_int_equal(stats.untracked, 0);
     assert_int_equal(total(), 9);
     flush();
     assert_false(has_step_file(0));
+    /* It comes after all. */
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    assert_int_equal(tracker_end(tracker, JOB, 0, HET_NONE, 1, &error), -ENOENT);
+}
+
+/* An ended step is in the job's sum, and no longer beside it. */
+static void test_peak_of_the_job(void **state)
+{
+    uint64_t peaks[2];
+    uint32_t number;
+
+    (void)state;
+    stop();
+    interval = S / 50;
+    start();
+    number = begin(0);
+    write_bytes(number, 1, 1000000);
+    usleep(30000);
+    must(tracker_tick(tracker, &error));
+    for (int i = 0; i < 2; i++) {
+        struct job_account *report;
+
+        must(tracker_report(tracker, JOB, 0, &report, &error));
+        peaks[i] = report->mounts.items[0].peaks[IO_WRITE].bytes_per_s;
+        job_account_destroy(report);
+        must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    }
+    assert_in_range(peaks[0], 1, 1000000 / 0.03);
+    assert_in_range(peaks[1], 1, peaks[0]);
 }
 
 static void test_bad_step_files(void **state)
@@ -677,6 +710,36 @@ static void test_many_steps_fold(void **state)
     assert_int_equal(total(), (TRACKER_STEPS_PER_JOB + 20) * 10 + 1);
 }
 
+/* Killed between the commit of the sum that a step was folded into and the removal of its file. */
+static void test_kill_after_folding(void **state)
+{
+    struct store_options options = {0};
+    struct store *store;
+    struct tag tag;
+    char full[256], key[128];
+
+    (void)state;
+    begin(STEP_BATCH);
+    must(tracker_tick(tracker, &error));
+    stop();
+    tag = make_tag(5000, true);
+    put_end_file(5000, now(CLOCK_BOOTTIME));
+    must(probe_add(probe, tag.cgroup_id, 1, 2, NULL, &error));
+    write_bytes(step_number(tag.cgroup_id, 2), 1, 600);
+    path(full, "jobio.db");
+    options.path = full;
+    must(store_open(&store, &options, &error));
+    snprintf(key, sizeof(key), "folded/17.0.%u.5000.%" PRIu64, HET_NONE, tag.tagged_at_ns);
+    must(store_put_state(store, key, "1", &error));
+    store_close(store);
+    start();
+    flush();
+    assert_int_equal(total(), 0);
+    assert_false(has_step_file(5000));
+    assert_true(has_step_file(STEP_BATCH));
+    assert_null(fake_probe_step(probe, step_number(tag.cgroup_id, 2)));
+}
+
 static void test_requeue_is_another_job(void **state)
 {
     struct tag again;
@@ -687,7 +750,6 @@ static void test_requeue_is_another_job(void **state)
     write_bytes(number, 1, 1);
     must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, &error));
     must(tracker_job_end(tracker, JOB, &error));
-    assert_int_equal(to_record, 1);
     remove_dir("cg/step_4294967291");
     make_dir("cg/other");
     again = make_tag(STEP_BATCH, false);
@@ -721,8 +783,10 @@ int main(void)
         TEST(test_late_tag_is_said),
         TEST(test_late_tag_and_direct),
         TEST(test_step_files),
+        TEST(test_peak_of_the_job),
         TEST(test_bad_step_files),
         TEST(test_many_steps_fold),
+        TEST(test_kill_after_folding),
         TEST(test_requeue_is_another_job),
     };
 
