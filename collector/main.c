@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collector/daemon.h"
@@ -89,6 +90,17 @@ static void block_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
+/* The soft limit is small for the sake of select(), which nobody here uses. */
+static void raise_limits(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max < 16384 ? files.rlim_max : 16384;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int run(const struct arguments *a, const struct settings *settings, struct error *error)
 {
     struct daemon *daemon = NULL;
@@ -114,6 +126,7 @@ int main(int argc, char **argv)
         return r;
     log_init("jobiod", LOG_LEVEL_INFO);
     block_signals();
+    raise_limits();
     r = load(&a, &settings, &error);
     if (!r) {
         log_init("jobiod", settings->log_level);

@@ -214,9 +214,11 @@ static struct saving *saving_create(struct tracked_job *job, size_t n)
 static int submit(struct saving *s)
 {
     struct tracked_job *job = s->job;
-    int r = job->tracker->writer ? writer_submit(job->tracker->writer, !s->provisional, saving_run,
-                                                 saving_done, s)
-                                 : -EAGAIN;
+    /* Provisional rows go to the disk as well: a crash of the node costs one interval. All jobs of
+     * a tick share a transaction. */
+    int r = job->tracker->writer
+                ? writer_submit(job->tracker->writer, true, saving_run, saving_done, s)
+                : -EAGAIN;
 
     if (r < 0)
         saving_destroy(s);

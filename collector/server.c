@@ -56,11 +56,6 @@ uid_t request_uid(const struct request *request)
     return request->peer.uid;
 }
 
-gid_t request_gid(const struct request *request)
-{
-    return request->peer.gid;
-}
-
 pid_t request_pid(const struct request *request)
 {
     return request->peer.pid;
