@@ -101,6 +101,7 @@ ClusterName=test
 SlurmctldHost=$node(10.99.0.1)
 SlurmUser=slurm
 AuthType=auth/munge
+AuthInfo=cred_expire=30
 CredType=cred/munge
 ProctrackType=proctrack/cgroup
 TaskPlugin=task/none
@@ -114,7 +115,7 @@ MpiDefault=none
 KillWait=5
 InactiveLimit=0
 MessageTimeout=30
-SchedulerParameters=sched_interval=1,batch_sched_delay=1,requeue_delay=1
+SchedulerParameters=sched_interval=1,batch_sched_delay=1
 StateSaveLocation=/var/lib/slurm/slurmctld
 SlurmdSpoolDir=/var/lib/slurm/slurmd
 SlurmctldPidFile=/run/slurmctld.pid

@@ -99,7 +99,8 @@ END
     )
     wait_for 30 test -s /scratch/requeue10
     scontrol requeue "$id"
-    wait_for 90 test -s /scratch/requeue20
+    # Slurm holds a requeued job until its old credential has expired.
+    wait_for 120 test -s /scratch/requeue20
     job_wait "$id"
     same "0 10
 1 20" "$(sql "SELECT restart, requests FROM v_job_io WHERE jobid = $id AND mount = '/scratch'
