@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_S 1000000000ull
-
 struct amount {
     uint64_t bytes, requests;
 };
@@ -137,9 +135,8 @@ int meter_add(struct meter *meter, const struct io_mounts *mounts)
 
 static uint64_t rate(uint64_t from, uint64_t to, uint64_t span_ns)
 {
-    if (to <= from || !span_ns)
-        return 0;
-    return (uint64_t)((long double)(to - from) * NS_PER_S / span_ns);
+    /* Rounded as the mean is: a peak is never below it. */
+    return to <= from ? 0 : io_per_second(to - from, span_ns);
 }
 
 static void raise_to(uint64_t *best, uint64_t value)

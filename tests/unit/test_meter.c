@@ -69,7 +69,7 @@ static void test_short_last_interval_is_joined(void **state)
     reading(20 * S, 1000, 1, true);
     /* 1,000 bytes in 1 s would be 1,000 B/s; joined with the 10 s before: 2,000 in 11 s. */
     reading(21 * S, 1000, 1, true);
-    assert_int_equal(peak_after(21 * S).bytes_per_s, 181);
+    assert_int_equal(peak_after(21 * S).bytes_per_s, 182);
 }
 
 static void test_short_first_interval_is_joined(void **state)
@@ -89,6 +89,11 @@ static void test_peak_is_never_below_the_mean(void **state)
     reading(2 * S, 5000, 50, true);
     assert_int_equal(peak_after(2 * S).bytes_per_s, 2500);
     assert_int_equal(peak_after(2 * S).requests_per_s, 25);
+    finish(NULL);
+    start(0);
+    reading(3 * S, 5000, 5, true); /* 1,666.7 and 1.7 */
+    assert_int_equal(peak_after(3 * S).bytes_per_s, io_per_second(5000, 3 * S));
+    assert_int_equal(peak_after(3 * S).requests_per_s, io_per_second(5, 3 * S));
 }
 
 static void test_readings_in_between_close_nothing(void **state)
