@@ -21,18 +21,14 @@ struct store_options {
 };
 
 /* Open read-write, make or migrate the schema. Nothing that is there is ever overwritten:
- * -EMEDIUMTYPE: not a database, another program's, or a broken one (left alone and named in the
- * text; store_set_aside moves it away); -EROFS or -EACCES: the file or its folder cannot be
- * written; -ENOSPC; -EPROTONOSUPPORT: made by a newer version; -EOPNOTSUPP: on a network file
- * system, where WAL is not safe; -EISDIR, -ELOOP (a symbolic link), -ENOENT (no folder); -EBUSY:
- * another process has it open for writing. */
+ * -EMEDIUMTYPE: not a database, another program's, or a broken one; -EROFS or -EACCES: the file or
+ * its folder cannot be written; -ENOSPC; -EPROTONOSUPPORT: made by a newer version; -EOPNOTSUPP: on
+ * a network file system, where WAL is not safe; -EISDIR, -ELOOP (a symbolic link), -ENOENT (no
+ * folder); -EBUSY: another process has it open for writing. */
 int store_open(struct store **ret, const struct store_options *options, struct error *error);
 /* Open read-only, beside a running writer or without one. */
 int store_open_reader(struct store **ret, const char *path, struct error *error);
 void store_close(struct store *store); /* NULL is fine */
-/* Rename a store that store_open called broken (with its -wal) to PATH.broken-N, never over
- * something else. *ret (malloc'd): the new name. */
-int store_set_aside(const char *path, char **ret, struct error *error);
 /* Every following call fails with -ETIMEDOUT once it has worked longer than this, counted from
  * here; 0: no limit. */
 void store_limit(struct store *store, unsigned ms);

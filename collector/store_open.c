@@ -314,35 +314,3 @@ int store_open_reader(struct store **ret, const char *path, struct error *error)
     *ret = TAKE_PTR(store);
     return 0;
 }
-
-/* The WAL goes first: one that stays behind would be replayed into the next store of this name. */
-static int set_aside_as(const char *path, unsigned number, char **ret, struct error *error)
-{
-    _free_ char *name = NULL, *wal = NULL, *name_wal = NULL, *shm = NULL;
-
-    if (asprintf(&name, "%s.broken-%u", path, number) < 0 || asprintf(&wal, "%s-wal", path) < 0 ||
-        asprintf(&name_wal, "%s-wal", name) < 0 || asprintf(&shm, "%s-shm", path) < 0)
-        return error_errno(error, -ENOMEM, "store \"%s\"", path);
-    if (access(name, F_OK) == 0 || access(name_wal, F_OK) == 0)
-        return -EEXIST;
-    if (renameat2(AT_FDCWD, wal, AT_FDCWD, name_wal, RENAME_NOREPLACE) < 0 && errno != ENOENT)
-        return error_errno(error, -errno, "store \"%s\": rename to \"%s\"", wal, name_wal);
-    (void)unlink(shm);
-    if (renameat2(AT_FDCWD, path, AT_FDCWD, name, RENAME_NOREPLACE) < 0)
-        return error_errno(error, -errno, "store \"%s\": rename to \"%s\"", path, name);
-    *ret = TAKE_PTR(name);
-    return 0;
-}
-
-int store_set_aside(const char *path, char **ret, struct error *error)
-{
-    _close_ int lock = -1;
-    int r = lock_take(path, &lock, error);
-
-    if (r < 0)
-        return r;
-    r = -EEXIST;
-    for (unsigned number = 1; r == -EEXIST; number++)
-        r = set_aside_as(path, number, ret, error);
-    return r;
-}

@@ -209,26 +209,6 @@ static void test_scribbled_store(void **state)
     assert_refused(-EMEDIUMTYPE, "");
 }
 
-static void test_broken_store_is_set_aside(void **state)
-{
-    char *name = NULL, *data;
-    struct error error;
-    size_t size;
-
-    (void)state;
-    for (int i = 1; i <= 2; i++) {
-        write_file(folder.store, "hello\n", 6);
-        assert_ok(store_set_aside(folder.store, &name, &error), error);
-        assert_int_equal(name[strlen(name) - 1], '0' + i);
-        data = read_file(name, &size);
-        assert_int_equal(size, 6);
-        free(data);
-        free(name);
-    }
-    make_store(1);
-    assert_int_equal(count_steps(), 1);
-}
-
 static void test_newer_store(void **state)
 {
     (void)state;
@@ -601,7 +581,6 @@ int main(void)
         OPEN_TEST(test_somebody_elses_database),
         OPEN_TEST(test_truncated_store),
         OPEN_TEST(test_scribbled_store),
-        OPEN_TEST(test_broken_store_is_set_aside),
         OPEN_TEST(test_newer_store),
         OPEN_TEST(test_odd_paths),
         OPEN_TEST(test_one_writer),
