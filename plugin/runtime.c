@@ -67,6 +67,22 @@ int runtime_save(const char *runtime, const char *folder, const char *name, cons
     return r;
 }
 
+uint32_t runtime_job_number(const char *runtime, uint32_t jobid, const char *key, uint32_t fallback)
+{
+    char path[PATH_MAX], line[1024];
+    size_t size = strlen(key);
+    _fclose_ FILE *f = NULL;
+    uint32_t number;
+
+    (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        if (strncmp(line, key, size) == 0 && sscanf(line + size, "=%9u", &number) == 1)
+            return number;
+    }
+    return fallback;
+}
+
 static const char *down_path(const char *runtime, char ret[PATH_MAX])
 {
     (void)snprintf(ret, PATH_MAX, "%s/down", runtime);

@@ -15,6 +15,10 @@
 int runtime_save(const char *runtime, const char *folder, const char *name, const struct message *m,
                  struct error *error);
 
+/* The number behind KEY= in <runtime>/jobs/<jobid>; `fallback` if there is none. */
+uint32_t runtime_job_number(const char *runtime, uint32_t jobid, const char *key,
+                            uint32_t fallback);
+
 /* A hook met its deadline less than RUNTIME_DOWN_SECONDS ago, and jobiod has not answered since. */
 bool runtime_is_down(const char *runtime);
 void runtime_mark_down(const char *runtime);

@@ -68,6 +68,7 @@ void slurmd_prolog(spank_t spank, int ac, char *av[])
     (void)message_put(&message, "ACCOUNT", getenv("SLURM_JOB_ACCOUNT"));
     (void)message_put(&message, "PARTITION", getenv("SLURM_JOB_PARTITION"));
     (void)message_put(&message, "USER", getenv("SLURM_JOB_USER"));
+    (void)message_put(&message, "RESTART", getenv("SLURM_JOB_RESTART_COUNT"));
     (void)snprintf(name, sizeof(name), "%u", jobid);
     if (runtime_save(settings.runtime, "jobs", name, &message, &error) < 0)
         slurm_error("jobio: job %u: %s", jobid, error.text);

@@ -121,6 +121,16 @@ static void set_label(void)
     }
 }
 
+/* The item is there in Slurm 22.05, but nobody sets it: then the prolog has left the number. */
+static uint32_t count_restarts(spank_t spank)
+{
+    uint32_t restart = item(spank, S_SLURM_RESTART_COUNT, 0);
+
+    if (restart != 0 && restart != HET_NONE)
+        return restart;
+    return runtime_job_number(step.settings.runtime, step.jobid, "RESTART", 0);
+}
+
 static void identify(spank_t spank)
 {
     const uint32_t none = HET_NONE;
@@ -128,9 +138,7 @@ static void identify(spank_t spank)
 
     step.jobid = item(spank, S_JOB_ID, none);
     step.step = item(spank, S_JOB_STEPID, none);
-    step.restart = item(spank, S_SLURM_RESTART_COUNT, 0);
-    if (step.restart == none)
-        step.restart = 0;
+    step.restart = count_restarts(spank);
     step.known = step.jobid != none && step.step != none &&
                  spank_get_item(spank, S_JOB_UID, &uid) == ESPANK_SUCCESS;
     step.uid = uid;

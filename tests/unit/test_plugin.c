@@ -289,6 +289,28 @@ static void test_no_cgroup_of_its_own(void **state)
     cgroups_destroy(&c);
 }
 
+/* 22.05 has the item, always 0: what the prolog left counts. */
+static void test_restart_from_prolog(void **state)
+{
+    struct spank_handle handle = batch, prolog = {.context = S_CTX_JOB_SCRIPT, .jobid = 17};
+    struct spank_plugin plugin;
+    struct cgroups c;
+
+    (void)state;
+    make_cgroups(&c, 2, "step_batch");
+    handle.restart = 0;
+    run_stepd(&handle, words, &c, NULL);
+    assert_true(exists("steps/17.0.4294967294.4294967291.end"));
+    setenv("SLURM_JOB_RESTART_COUNT", "4", 1);
+    spank_host_load(&plugin, &prolog, words);
+    assert_int_equal(spank_host_run(&plugin, "job_prolog"), 0);
+    spank_host_unload(&plugin);
+    unsetenv("SLURM_JOB_RESTART_COUNT");
+    run_stepd(&handle, words, &c, NULL);
+    assert_has(read_all("steps/17.4.4294967294.4294967291"), "\nRESTART=4\n");
+    cgroups_destroy(&c);
+}
+
 static void test_het_component(void **state)
 {
     struct spank_handle handle = batch;
@@ -616,15 +638,18 @@ static void test_prolog_and_epilog(void **state)
     setenv("SLURM_JOB_ACCOUNT", "physics", 1);
     setenv("SLURM_JOB_PARTITION", "p", 1);
     setenv("SLURM_JOB_USER", "ann", 1);
+    setenv("SLURM_JOB_RESTART_COUNT", "3", 1);
     answerer_start(&a, folder, ANSWER_OK);
     spank_host_load(&plugin, &handle, words);
     assert_int_equal(spank_host_run(&plugin, "job_prolog"), 0);
     assert_int_equal(spank_host_run(&plugin, "job_epilog"), 0);
     spank_host_unload(&plugin);
-    assert_string_equal(read_all("jobs/17"), "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\n");
+    assert_string_equal(read_all("jobs/17"),
+                        "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=3\n");
     asked = answerer_asked(&a);
-    assert_string_equal(asked, "VERSION=1|TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|\n"
-                               "VERSION=1|TYPE=job-end|JOBID=17|\n");
+    assert_string_equal(
+        asked, "VERSION=1|TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|RESTART=3|\n"
+               "VERSION=1|TYPE=job-end|JOBID=17|\n");
     answerer_stop(&a);
 }
 
@@ -742,6 +767,7 @@ int main(void)
         cmocka_unit_test_teardown(test_freezer, clean),
         cmocka_unit_test_teardown(test_freezer_extern, clean),
         cmocka_unit_test_teardown(test_no_cgroup_of_its_own, clean),
+        cmocka_unit_test_teardown(test_restart_from_prolog, clean),
         cmocka_unit_test_teardown(test_het_component, clean),
         cmocka_unit_test_teardown(test_summary, clean),
         cmocka_unit_test_teardown(test_words, clean),
