@@ -46,6 +46,22 @@ static int sum_up(struct tracked_step *step)
     return r;
 }
 
+/* Many steps may end at the same moment, and each pass over the maps is one over all steps: one that
+ * began after the end of this step will do. */
+static int read_last(struct tracked_step *step, uint64_t at_boot_ns, struct error *error)
+{
+    struct tracker *tracker = step->job->tracker;
+    int r = at_boot_ns ? sampler_seal(tracker->sampler, step->number, at_boot_ns) : -EAGAIN;
+
+    if (r != -EAGAIN)
+        return r < 0 ? error_set(error, r, "no memory for the last reading") : 0;
+    r = tracker_pass(tracker, false, error);
+    if (r < 0)
+        return r;
+    r = sampler_seal(tracker->sampler, step->number, 0);
+    return r < 0 ? error_set(error, r, "no memory for the last reading") : 0;
+}
+
 int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns,
                   struct error *error)
 {
@@ -59,7 +75,7 @@ int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_
     tracked_resolve_doubt(step, true);
     if (state == STEP_VANISHED)
         (void)sampler_blame(tracker->sampler, step->number, "step-vanished", 1, 0);
-    r = sampler_finish(tracker->sampler, step->number, now, error);
+    r = read_last(step, at_boot_ns, error);
     if (r < 0)
         return r;
     if (tracked_account(step, &step->account) < 0)

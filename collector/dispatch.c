@@ -27,7 +27,7 @@ static void handle_tag(struct daemon *daemon, struct request *request, const str
 
 static void handle_end(struct daemon *daemon, struct request *request, const struct message *m)
 {
-    uint64_t jobid, restart, het, step;
+    uint64_t jobid, restart, het, step, ended_boot;
     struct error error;
     int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error);
 
@@ -37,11 +37,13 @@ static void handle_end(struct daemon *daemon, struct request *request, const str
         r = message_get_u64(m, "HET", UINT32_MAX, HET_NONE, &het, &error);
     if (!r)
         r = message_get_u64(m, "STEP", UINT32_MAX, UINT64_MAX, &step, &error);
+    if (!r)
+        r = message_get_u64(m, "ENDED_BOOT", UINT64_MAX, 0, &ended_boot, &error);
     if (!r && (!jobid || step == UINT64_MAX))
         r = error_set(&error, -EINVAL, "JOBID or STEP is missing");
     if (!r)
         r = tracker_end(daemon->tracker, (uint32_t)jobid, (uint32_t)restart, (uint32_t)het,
-                        (uint32_t)step, &error);
+                        (uint32_t)step, ended_boot, &error);
     if (r < 0)
         request_refuse(request, "end: %s", error.text);
     else

@@ -449,6 +449,26 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
     return r;
 }
 
+int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns)
+{
+    struct follower *f = follower_find(sampler, step);
+    int r;
+
+    if (!f)
+        return -ENOENT;
+    if (f->finished)
+        return 0;
+    if (f->read_ns <= quiet_ns)
+        return -EAGAIN;
+    meter_begin(f->meter);
+    r = meter_add(f->meter, &f->mounts);
+    if (r < 0)
+        return r;
+    meter_end(f->meter, f->read_ns, true);
+    f->finished = true;
+    return 0;
+}
+
 /* --- accounts ---------------------------------------------------------------------------------- */
 
 static int fill_completeness(const struct follower *f, struct completeness *ret)

@@ -46,6 +46,11 @@ int sampler_peek(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct
  * the configured one, is joined with the one before. */
 int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error);
 
+/* The same without a reading of its own, for many steps that end at once: the last reading (of all
+ * steps) is the last of this one, because it did nothing after quiet_ns. -EAGAIN: the last reading
+ * did not begin after that. */
+int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns);
+
 /* Add to the causes of a step, e.g. "began-untracked". */
 int sampler_blame(struct sampler *sampler, uint32_t step, const char *cause, uint64_t count,
                   uint64_t ops);

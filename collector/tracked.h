@@ -66,7 +66,7 @@ struct tracker {
     struct tracker_stats stats;
     struct step_ids recent[RECENT_STEPS];
     size_t n_recent; /* ever */
-    uint64_t refreshed_ns; /* the last reading for somebody who asked */
+    uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
 };
 
 void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)
@@ -77,6 +77,8 @@ uint64_t tracker_real_ns(void);
 /* --- tracker.c -----------------------------------------------------------------------------------
  */
 bool tracker_is_counted(struct tracker *tracker, uint32_t number);
+/* Read all steps now. */
+int tracker_pass(struct tracker *tracker, bool tick, struct error *error);
 /* Follow a step that is counted; takes the tag over on success. */
 int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
                    const struct step_account *before, struct tracked_step **ret,

@@ -207,7 +207,7 @@ static bool is_recent(const struct tracker *tracker, const struct step_ids *ids)
 }
 
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
-                uint32_t step_id, struct error *error)
+                uint32_t step_id, uint64_t ended_boot_ns, struct error *error)
 {
     struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
     struct tracked_step *step = job ? tracked_find_step(job, het, step_id) : NULL;
@@ -225,7 +225,9 @@ int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint3
     if (!step)
         return error_set(error, -ENOENT, "step %u.%s was never tagged", jobid,
                          step_format(step_id, text));
-    return tracked_close(step, STEP_ENDED, 0, error);
+    if (ended_boot_ns > tracker_boot_ns())
+        ended_boot_ns = 0;
+    return tracked_close(step, STEP_ENDED, ended_boot_ns, error);
 }
 
 static void set_text(char **field, const char *value)
@@ -329,13 +331,26 @@ static void tick_job(struct tracked_job *job, uint64_t now)
     tracked_save_provisional(job);
 }
 
+int tracker_pass(struct tracker *tracker, bool tick, struct error *error)
+{
+    uint64_t now = tracker_boot_ns();
+    int r = tick ? sampler_read(tracker->sampler, now, error)
+                 : sampler_peek(tracker->sampler, 0, now, error);
+
+    if (!r) {
+        tracker->pass_at_ns = now;
+        tracker->pass_cost_ns = tracker_boot_ns() - now;
+    }
+    return r;
+}
+
 int tracker_tick(struct tracker *tracker, struct error *error)
 {
     uint64_t now = tracker_boot_ns();
     int r;
 
     tracked_scan_files(tracker);
-    r = sampler_read(tracker->sampler, now, error);
+    r = tracker_pass(tracker, true, error);
     for (size_t i = 0; i < tracker->n_jobs; i++)
         if (!tracker->jobs[i]->over)
             tick_job(tracker->jobs[i], now);
@@ -346,6 +361,13 @@ int tracker_tick(struct tracker *tracker, struct error *error)
 
 /* --- questions --------------------------------------------------------------------------------- */
 
+static int refresh(struct tracker *tracker, uint64_t age_ns, struct error *error)
+{
+    bool fresh = tracker_boot_ns() - tracker->pass_at_ns < age_ns;
+
+    return fresh || !tracker->n_jobs ? 0 : tracker_pass(tracker, false, error);
+}
+
 int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
                    struct job_account **ret, struct error *error)
 {
@@ -355,7 +377,8 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
 
     if (!job)
         return error_set(error, -ENOENT, "job %u was never tagged on this node", jobid);
-    r = sampler_peek(tracker->sampler, 0, tracker_boot_ns(), error);
+    /* Reports of many jobs that end at once share a reading, so that all are in time. */
+    r = refresh(tracker, tracker->pass_cost_ns * 4, error);
     if (r < 0)
         return r;
     tracked_describe(job);
@@ -368,24 +391,13 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
     return 0;
 }
 
-/* Who asks often gets the same reading: a pass over the maps is not for free. */
-static void refresh(struct tracker *tracker)
-{
-    uint64_t now = tracker_boot_ns();
-
-    if (now - tracker->refreshed_ns < FRESH || !tracker->n_jobs)
-        return;
-    tracker->refreshed_ns = now;
-    (void)sampler_peek(tracker->sampler, 0, now, NULL);
-}
-
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error)
 {
     struct job_account **jobs = calloc(tracker->n_jobs + 1, sizeof(*jobs));
     size_t n = 0;
 
-    refresh(tracker);
+    (void)refresh(tracker, FRESH, NULL);
     for (size_t i = 0; jobs && i < tracker->n_jobs; i++) {
         struct tracked_job *job = tracker->jobs[i];
 

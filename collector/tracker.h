@@ -56,10 +56,10 @@ void tracker_attach(struct tracker *tracker, struct writer *writer);
 
 /* Count the step from now on. Idempotent. -ENOENT, -ESTALE: no such cgroup. */
 int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *error);
-/* The step has ended: read it for the last time, hand it to the writer. A step that only its file
- * knows is adopted first. -ENOENT: nobody knows it. */
+/* The step has ended (ended_boot_ns by CLOCK_BOOTTIME, 0: just now): read it for the last time, hand
+ * it to the writer. A step that only its file knows is adopted first. -ENOENT: nobody knows it. */
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
-                uint32_t step, struct error *error);
+                uint32_t step, uint64_t ended_boot_ns, struct error *error);
 /* What Slurm's prolog says of the job; NULL: not known. */
 int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
                      const char *account, const char *partition, struct error *error);

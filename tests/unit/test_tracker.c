@@ -320,7 +320,7 @@ static void test_a_job_from_tag_to_store(void **state)
     (void)state;
     put_file("run/jobs/17", "JOBID=17\nUSER=ann\nACCOUNT=physics\nPARTITION=long\n");
     write_bytes(number, 10, 1000);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_report(tracker, JOB, 0, &report, &error));
     assert_int_equal(written(&report->mounts), 10000);
     assert_true(job_is_complete(report));
@@ -330,7 +330,7 @@ static void test_a_job_from_tag_to_store(void **state)
     assert_false(has_step_file(STEP_BATCH));
     assert_null(fake_probe_step(probe, number));
     write_bytes(extern_number, 1, 5);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_EXTERN, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_EXTERN, 0, &error));
     must(tracker_job_end(tracker, JOB, &error));
     assert_int_equal(over, 1);
     flush();
@@ -358,7 +358,7 @@ static void test_report_counts_what_runs(void **state)
     (void)state;
     write_bytes(batch, 1, 100);
     write_bytes(zero, 1, 20);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_report(tracker, JOB, 0, &report, &error));
     assert_int_equal(written(&report->mounts), 120);
     job_account_destroy(report);
@@ -388,7 +388,7 @@ static void test_cgroups_that_are_not_there(void **state)
     assert_string_equal(error.text, "cgroup \"/step_0\": No such file or directory");
     tracker_stats(tracker, &stats);
     assert_int_equal(stats.jobs + stats.steps, 0);
-    assert_int_equal(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error), -ENOENT);
+    assert_int_equal(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error), -ENOENT);
 }
 
 static void test_tag_is_idempotent(void **state)
@@ -402,7 +402,7 @@ static void test_tag_is_idempotent(void **state)
     must(tracker_tag(tracker, &tag, &error));
     tracker_stats(tracker, &stats);
     assert_int_equal(stats.steps, 1);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
     assert_int_equal(total(), 7);
 }
 
@@ -432,7 +432,7 @@ static void test_deserted_step(void **state)
     make_dir("cg/job");
     put_file("cg/job/cgroup.events", "populated 0\nfrozen 0\n");
     begin(0);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
     /* The parent of /job/user is /job: nobody is left in it, twice. */
     {
         struct tag tag = make_tag(1, false);
@@ -464,7 +464,7 @@ static void test_restart_goes_on(void **state)
     write_bytes(batch, 1, 1);
     write_bytes(zero, 1, 20);
     write_bytes(one, 1, 300);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
     must(tracker_tick(tracker, &error));
     restart();
     /* One went on, and one ended, while nobody looked. */
@@ -479,7 +479,7 @@ static void test_restart_goes_on(void **state)
     fake_probe_adopt(probe);
     start();
     flush();
-    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_job_end(tracker, JOB, &error));
     flush();
     jobs = stored();
@@ -510,7 +510,7 @@ static void test_kill_after_commit(void **state)
     fclose(f);
     begin(1);
     write_bytes(zero, 1, 600);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
     flush();
     assert_int_equal(total(), 600);
     stop();
@@ -596,7 +596,7 @@ static void test_late_tag_and_direct(void **state)
     assert_non_null(f);
     fputs("DIRECT=1\n", f);
     fclose(f);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
     must(tracker_report(tracker, JOB, 0, &report, &error));
     assert_true(job_is_complete(report));
     job_account_destroy(report);
@@ -629,8 +629,8 @@ static void test_step_files(void **state)
     flush();
     assert_false(has_step_file(0));
     /* It comes after all. */
-    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
-    assert_int_equal(tracker_end(tracker, JOB, 0, HET_NONE, 1, &error), -ENOENT);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
+    assert_int_equal(tracker_end(tracker, JOB, 0, HET_NONE, 1, 0, &error), -ENOENT);
 }
 
 /* An ended step is in the job's sum, and no longer beside it. */
@@ -653,7 +653,7 @@ static void test_peak_of_the_job(void **state)
         must(tracker_report(tracker, JOB, 0, &report, &error));
         peaks[i] = report->mounts.items[0].peaks[IO_WRITE].bytes_per_s;
         job_account_destroy(report);
-        must(tracker_end(tracker, JOB, 0, HET_NONE, 0, &error));
+        must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
     }
     assert_in_range(peaks[0], 1, 1000000 / 0.03);
     assert_in_range(peaks[1], 1, peaks[0]);
@@ -687,7 +687,7 @@ static void test_many_steps_fold(void **state)
         uint32_t number = begin(step);
 
         write_bytes(number, 1, 10);
-        must(tracker_end(tracker, JOB, 0, HET_NONE, step, &error));
+        must(tracker_end(tracker, JOB, 0, HET_NONE, step, 0, &error));
         if (step % 20 == 0)
             flush();
     }
@@ -695,8 +695,8 @@ static void test_many_steps_fold(void **state)
     restart();
     write_bytes(batch, 1, 1);
     begin(5000);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, 5000, &error));
-    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 5000, 0, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_job_end(tracker, JOB, &error));
     flush();
     jobs = stored();
@@ -740,6 +740,28 @@ static void test_kill_after_folding(void **state)
     assert_null(fake_probe_step(probe, step_number(tag.cgroup_id, 2)));
 }
 
+/* Steps that end at the same moment share one pass over the maps, and none loses what it did. */
+static void test_ends_share_a_reading(void **state)
+{
+    uint32_t a = begin(0), b = begin(1), c;
+    uint64_t ended;
+
+    (void)state;
+    write_bytes(a, 1, 1);
+    write_bytes(b, 1, 20);
+    ended = now(CLOCK_BOOTTIME);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, ended, &error));
+    /* After its end: cannot be, and shows that nobody looks again. */
+    write_bytes(b, 1, 100000);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 1, ended, &error));
+    assert_int_equal(total(), 21);
+    /* One that began later than that pass has one of its own. */
+    c = begin(2);
+    write_bytes(c, 1, 300);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 2, now(CLOCK_BOOTTIME), &error));
+    assert_int_equal(total(), 321);
+}
+
 static void test_requeue_is_another_job(void **state)
 {
     struct tag again;
@@ -748,7 +770,7 @@ static void test_requeue_is_another_job(void **state)
 
     (void)state;
     write_bytes(number, 1, 1);
-    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, &error));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_job_end(tracker, JOB, &error));
     remove_dir("cg/step_4294967291");
     make_dir("cg/other");
@@ -756,7 +778,7 @@ static void test_requeue_is_another_job(void **state)
     again.restart = 1;
     must(tracker_tag(tracker, &again, &error));
     write_bytes(step_number(again.cgroup_id, 2), 1, 2);
-    must(tracker_end(tracker, JOB, 1, HET_NONE, STEP_BATCH, &error));
+    must(tracker_end(tracker, JOB, 1, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_job_end(tracker, JOB, &error));
     flush();
     jobs = stored();
@@ -787,6 +809,7 @@ int main(void)
         TEST(test_bad_step_files),
         TEST(test_many_steps_fold),
         TEST(test_kill_after_folding),
+        TEST(test_ends_share_a_reading),
         TEST(test_requeue_is_another_job),
     };
 
