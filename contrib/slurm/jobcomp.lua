@@ -13,6 +13,7 @@ local STATES = {
     [0] = "PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT",
     "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY",
 }
+local REQUEUED = 1024 -- a flag: this run is over, the job is not
 local NO_VAL, INFINITE = 4294967294, 4294967295
 local MAX_DEPTH = 16
 
@@ -154,6 +155,9 @@ local function text(value)
 end
 
 local function state(value)
+    if type(value) == "number" and math.floor(value / REQUEUED) % 2 == 1 then
+        return quote("REQUEUED")
+    end
     local name = type(value) == "number" and STATES[value % 256]
     return name and quote(name) or number(value)
 end

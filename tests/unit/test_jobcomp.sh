@@ -38,7 +38,7 @@ local jobs = {
     with { admin_comment = 'IO1:{"v":1,' },
     with { admin_comment = 'IO1:{"v":01}', exit_code = 9, job_state = 4 },
     with { admin_comment = "IO1:" .. ("{\"a\":"):rep(100) .. "1" .. ("}"):rep(100) },
-    with { admin_comment = 'IO1:{"v":\n1}' },
+    with { admin_comment = 'IO1:{"v":\n1}', job_state = 1024 },
 }
 for _, job in ipairs(jobs) do assert(slurm_jobcomp_log_record(job) == 0) end
 assert(logged == 0)
@@ -81,6 +81,7 @@ for lua in lua5.1 lua5.2 lua5.3 lua5.4; do
     check "cut record" '.[2].io == null'
     check "damaged number" '.[3].io == null'
     check "too deep" '.[4].io == null'
+    check "requeued" '.[5].state == "REQUEUED"'
     check "newline in the record" '.[5].io == {v: 1}'
     echo "ok with $lua"
 done
