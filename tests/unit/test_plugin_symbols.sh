@@ -5,6 +5,10 @@ set -eu
 
 plugin=${PLUGIN:-plugin/.libs/jobio.so}
 [ -e "$plugin" ] || { echo "SKIPPED: built without the plugin"; exit 77; }
+if nm -D --undefined-only "$plugin" | grep -q ' __asan_'; then
+    echo "SKIPPED: built with sanitizers, which bring their own"
+    exit 77
+fi
 
 fail() { echo "FAILED: $1"; exit 1; }
 
