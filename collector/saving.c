@@ -142,6 +142,7 @@ void tracked_drop(struct tracked_step *step)
         tag_remove_files(tracker->steps_fd, name);
     tracker->recent[tracker->n_recent++ % RECENT_STEPS] = (struct step_ids){
         step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step};
+    tracked_remember(step);
     tracked_remove_step(step);
 }
 

@@ -76,6 +76,7 @@ static void job_free(struct tracked_job *job)
     job_account_destroy(job->sum);
     completeness_clear(&job->own);
     step_account_clear(&job->folded);
+    tracked_forget_ended(job);
     meter_destroy(job->meter);
     free(job);
 }

@@ -32,6 +32,8 @@ struct tracked_job {
     uint64_t start_boot_ns, last_end_boot_ns, over_boot_ns;
     struct tracked_step **steps; /* running, or not yet in the store */
     size_t n_steps;
+    struct step_account *ended; /* sums of steps that the store has */
+    size_t n_ended;
     uint32_t n_rows; /* steps with a row of their own, ever */
     struct meter *meter;
     bool had_extern;
@@ -133,6 +135,15 @@ int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_
                   struct error *error);
 /* If its last step is closed: end the job. */
 void tracked_finish_job(struct tracked_job *job);
+
+/* --- ended.c: what a summary says of steps that the store has ------------------------------------
+ */
+/* The step is about to be removed: keep its sum. */
+void tracked_remember(const struct tracked_step *step);
+void tracked_forget_ended(struct tracked_job *job);
+/* Add these steps to the account's, in the order of their tags; each has one mount without a name.
+ * 0 or -ENOMEM. */
+int tracked_list_ended(const struct tracked_job *job, struct job_account *account);
 
 /* --- saving.c: rows ------------------------------------------------------------------------------
  */

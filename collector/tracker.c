@@ -385,8 +385,10 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
     for (size_t i = 0; i < job->n_steps; i++)
         tracked_resolve_doubt(job->steps[i], false);
     account = tracked_snapshot(job);
-    if (!account)
+    if (!account || tracked_list_ended(job, account) < 0) {
+        job_account_destroy(account);
         return error_set(error, -ENOMEM, "no memory for the account of job %u", jobid);
+    }
     *ret = account;
     return 0;
 }
