@@ -18,7 +18,7 @@ struct tracked_step {
     uint32_t number; /* in the maps */
     enum tracked_state state;
     bool folds;          /* one of those beyond the limit */
-    bool deserted;       /* had no process at the last tick */
+    unsigned deserted;   /* ticks in a row without any process */
     bool doubtful;       /* tagged late, and not yet known whether the plugin did it itself */
     bool summed;         /* its account is in the job's sum */
     struct step_account account; /* once it has ended */

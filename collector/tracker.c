@@ -257,20 +257,31 @@ int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
     return 0;
 }
 
+/* Ticks without a process before a step counts as vanished: two, and five seconds. */
+static unsigned patience(const struct tracker *tracker)
+{
+    uint64_t ticks = 5 * SECOND / tracker->interval_ns;
+
+    return ticks < 2 ? 2 : (unsigned)ticks;
+}
+
 /* Is there anybody left who could do I/O or say that the step has ended? */
-static bool is_gone(struct tracker *tracker, struct tracked_step *step, bool twice)
+static bool is_gone(struct tracker *tracker, struct tracked_step *step)
 {
     const struct tag *tag = &step->tag;
     int r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, NULL);
-    bool was_deserted = step->deserted;
 
     if (r == -ENOENT || r == -ESTALE)
         return true;
-    step->deserted = hierarchy_is_deserted(tracker->hierarchy, tag->version, tag->cgroup);
-    return step->deserted && (was_deserted || !twice);
+    if (!hierarchy_is_deserted(tracker->hierarchy, tag->version, tag->cgroup)) {
+        step->deserted = 0;
+        return false;
+    }
+    step->deserted++;
+    return step->job->ending || step->deserted >= patience(tracker);
 }
 
-static void close_gone_steps(struct tracked_job *job, bool twice)
+static void close_gone_steps(struct tracked_job *job)
 {
     struct tracker *tracker = job->tracker;
     char name[TAG_FILE_SIZE], text[16];
@@ -280,7 +291,7 @@ static void close_gone_steps(struct tracked_job *job, bool twice)
         struct error error;
         uint64_t ended_boot;
 
-        if (step->state != TRACKED_RUNNING || !is_gone(tracker, step, twice))
+        if (step->state != TRACKED_RUNNING || !is_gone(tracker, step))
             continue;
         tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
         ended_boot = tag_ended_boot(tracker->steps_fd, name);
@@ -302,7 +313,7 @@ int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error
         if (job->over || job->sum->key.jobid != jobid)
             continue;
         job->ending = true;
-        close_gone_steps(job, false);
+        close_gone_steps(job);
         tracked_finish_job(job);
     }
     return 0;
@@ -324,7 +335,7 @@ static void tick_job(struct tracked_job *job, uint64_t now)
     (void)tracked_meter(job, now, true);
     for (size_t i = 0; i < job->n_steps; i++)
         tracked_resolve_doubt(job->steps[i], false);
-    close_gone_steps(job, !job->ending);
+    close_gone_steps(job);
     tracked_describe(job);
     finish_idle(job, now);
     tracked_save(job);
