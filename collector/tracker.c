@@ -128,16 +128,15 @@ int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
                    const struct step_account *before, struct tracked_step **ret,
                    struct error *error)
 {
-    struct tracked_job *job = tracked_get_job(tracker, tag);
+    struct tracked_job *job;
     struct tracked_step *step;
-    int r;
+    /* First, because it may refuse: no job is left behind without a step. */
+    int r = sampler_add(tracker->sampler, number, tag->tagged_boot_ns, before, error);
 
-    if (!job)
-        return error_set(error, -ENOMEM, "no memory for a job");
-    r = sampler_add(tracker->sampler, number, tag->tagged_boot_ns, before, error);
     if (r < 0)
         return r;
-    step = tracked_add_step(job, tag);
+    job = tracked_get_job(tracker, tag);
+    step = job ? tracked_add_step(job, tag) : NULL;
     if (!step) {
         sampler_forget(tracker->sampler, number);
         return error_set(error, -ENOMEM, "no memory for a step");
@@ -159,11 +158,29 @@ static int copy_tag(const struct tag *from, struct tag *ret)
     return -ENOMEM;
 }
 
+/* A step of a job that is over waits here, with its files, until the store has taken it. */
+static bool waits_for_store(struct tracker *tracker, const struct tag *tag)
+{
+    for (size_t i = 0; i < tracker->n_jobs; i++) {
+        struct tracked_job *job = tracker->jobs[i];
+        const struct tracked_step *step = NULL;
+
+        if (job->over && job->sum->key.jobid == tag->jobid && job->sum->key.restart == tag->restart)
+            step = tracked_find_step(job, tag->het, tag->step);
+        if (step && step->tag.cgroup_id == tag->cgroup_id &&
+            step->tag.version == tag->version && step->tag.tagged_at_ns == tag->tagged_at_ns)
+            return true;
+    }
+    return false;
+}
+
 bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag)
 {
     struct tracked_job *job = tracked_find_job(tracker, tag->jobid, tag->restart);
     struct tracked_step *step = job ? tracked_find_step(job, tag->het, tag->step) : NULL;
 
+    if (waits_for_store(tracker, tag))
+        return true;
     if (!step)
         return false;
     if (step->tag.cgroup_id == tag->cgroup_id && step->tag.version == tag->version)
