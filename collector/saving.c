@@ -149,15 +149,10 @@ void tracked_drop(struct tracked_step *step)
 static void forget_job(struct tracked_job *job)
 {
     struct tracker *tracker = job->tracker;
-    uint32_t jobid = job->sum->key.jobid;
-    char name[16];
+    uint32_t jobid = job->sum->key.jobid, restart = job->sum->key.restart;
 
     tracked_remove_job(job);
-    for (size_t i = 0; i < tracker->n_jobs; i++)
-        if (tracker->jobs[i]->sum->key.jobid == jobid)
-            return;
-    (void)snprintf(name, sizeof(name), "%u", jobid);
-    (void)unlinkat(tracker->jobs_fd, name, 0);
+    tracked_forget_file(tracker, jobid, restart);
 }
 
 static void take_success(struct saving *s)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collector/probe.h"
 #include "collector/sampler.h"
@@ -371,6 +372,22 @@ void tracked_describe(struct tracked_job *job)
     job->described = true;
     (void)tracker_describe(tracker, sum->key.jobid, message_get(m, "USER"),
                            message_get(m, "ACCOUNT"), message_get(m, "PARTITION"), NULL);
+}
+
+void tracked_forget_file(struct tracker *tracker, uint32_t jobid, uint32_t restart)
+{
+    _free_ struct message *m = malloc(sizeof(*m));
+    uint64_t file_restart;
+    char name[16];
+
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        if (tracker->jobs[i]->sum->key.jobid == jobid)
+            return;
+    (void)snprintf(name, sizeof(name), "%u", jobid);
+    if (m && tag_read_file(tracker->jobs_fd, name, "job", m, NULL) == 0 &&
+        message_get_u64(m, "RESTART", UINT32_MAX, 0, &file_restart, NULL) == 0 &&
+        file_restart <= restart)
+        (void)unlinkat(tracker->jobs_fd, name, 0);
 }
 
 int tracked_read_file(struct tracker *tracker, const char *name, struct tag *ret,

@@ -120,6 +120,8 @@ int tracked_account(const struct tracked_step *step, struct step_account *ret);
 int tracked_meter(struct tracked_job *job, uint64_t now_ns, bool tick);
 /* Learn account and partition from jobs/, if nobody has told them. */
 void tracked_describe(struct tracked_job *job);
+/* Remove the job's file in jobs/, unless a later run of the job has one there already. */
+void tracked_forget_file(struct tracker *tracker, uint32_t jobid, uint32_t restart);
 /* Read a step file; *ended_boot is 0 without an .end file. */
 int tracked_read_file(struct tracker *tracker, const char *name, struct tag *ret,
                       uint64_t *ended_boot, struct error *error);

@@ -324,6 +324,8 @@ static void close_gone_steps(struct tracked_job *job)
 int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error)
 {
     (void)error;
+    /* Its plugin may have spoken through files only. */
+    tracked_scan_files(tracker);
     for (size_t i = 0; i < tracker->n_jobs; i++) {
         struct tracked_job *job = tracker->jobs[i];
 
@@ -333,6 +335,8 @@ int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error
         close_gone_steps(job);
         tracked_finish_job(job);
     }
+    /* One that did nothing here. */
+    tracked_forget_file(tracker, jobid, UINT32_MAX);
     return 0;
 }
 

@@ -778,6 +778,10 @@ static void test_requeue_is_another_job(void **state)
     write_bytes(number, 1, 1);
     must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_job_end(tracker, JOB, &error));
+    /* The prolog of the next run comes before the last row of this one is safe. */
+    put_file("run/jobs/17", "JOBID=17\nUSER=ann\nRESTART=1\n");
+    flush();
+    assert_true(exists("run/jobs/17"));
     remove_dir("cg/step_4294967291");
     make_dir("cg/other");
     again = make_tag(STEP_BATCH, false);
@@ -787,6 +791,8 @@ static void test_requeue_is_another_job(void **state)
     must(tracker_end(tracker, JOB, 1, HET_NONE, STEP_BATCH, 0, &error));
     must(tracker_job_end(tracker, JOB, &error));
     flush();
+    assert_false(exists("run/jobs/17"));
+    must(tracker_job_end(tracker, 99, &error));
     jobs = stored();
     assert_int_equal(jobs[0]->key.restart, 1);
     assert_int_equal(written(&jobs[0]->mounts), 2);
