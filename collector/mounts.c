@@ -521,6 +521,8 @@ void mounts_forget(struct mounts *mounts, uint32_t step)
 
     while (to < mounts->n_known && mounts->known[to].step == step)
         name_destroy(mounts->known[to++].name);
+    if (to == from)
+        return;
     memmove(&mounts->known[from], &mounts->known[to],
             (mounts->n_known - to) * sizeof(*mounts->known));
     mounts->n_known -= to - from;
