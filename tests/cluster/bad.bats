@@ -152,6 +152,19 @@ bad_store() {
     kept_is_there
 }
 
+@test "a store that is read-only is refused" {
+    systemctl stop jobiod
+    mount --bind /var/lib/jobio /var/lib/jobio
+    mount -o remount,bind,ro /var/lib/jobio
+    run jobiod_by_hand
+    umount /var/lib/jobio
+    systemctl start jobiod
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ ${output,,} == *read-only* && $output == *$store* ]]
+    kept_is_there
+}
+
 @test "a store whose disk is full: the error is told, and nothing is lost once there is room" {
     systemctl stop jobiod
     cp -a /var/lib/jobio $cluster_dir/saved

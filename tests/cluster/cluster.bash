@@ -2,7 +2,8 @@
 # A one-node Slurm with three mounts and everything of jobio, inside the guest. Nothing here stands in
 # for a real part. Sourced by the suites (setup_file calls cluster_start) and by the demo.
 #
-# cluster_start [v1]: everything, up to the idle node; Slurm with cgroup/v2 or cgroup/v1.
+# cluster_start [v1]: everything, up to the idle node; Slurm with cgroup/v2 or cgroup/v1. With
+# CLUSTER_MEMORY set, jobs are held to their memory (cgroup/v2 only: systemd has the controller).
 # $CLUSTER_OUT: a folder with "install", a `make install` tree of jobio, and the program "work".
 # Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
 # User of the jobs: alice; bob is another one.
@@ -104,11 +105,12 @@ AuthType=auth/munge
 AuthInfo=cred_expire=30
 CredType=cred/munge
 ProctrackType=proctrack/cgroup
-TaskPlugin=task/none
+TaskPlugin=$([ -n "${CLUSTER_MEMORY-}" ] && echo task/cgroup || echo task/none)
 JobAcctGatherType=jobacct_gather/none
 PrologFlags=Contain
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+SelectTypeParameters=CR_Core${CLUSTER_MEMORY:+_Memory
+DefMemPerNode=100}
 SlurmdParameters=config_overrides
 ReturnToService=2
 MpiDefault=none
@@ -135,6 +137,7 @@ cluster_slurm() {
     cluster_slurm_conf > /etc/slurm/slurm.conf
     {
         echo "CgroupPlugin=cgroup/$cgroup"
+        [ -z "${CLUSTER_MEMORY-}" ] || echo ConstrainRAMSpace=yes
         [ "$cgroup" = v2 ] || printf 'CgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=yes\n'
     } > /etc/slurm/cgroup.conf
     : > $cluster_dir/slurmctld.log

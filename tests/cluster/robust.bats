@@ -3,7 +3,7 @@
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 setup_file() {
-    cluster_start
+    CLUSTER_MEMORY=1 cluster_start
 }
 
 teardown() {
@@ -85,6 +85,14 @@ whole_trickle="write 200 819200 0"
     scancel "$id"
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = CANCELLED ]
+    wait_for 10 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
+    wait_for 10 grep -q /scratch "/home/alice/slurm-$id.out"
+}
+
+@test "a job that runs out of memory has its summary and its account" {
+    id=$(submit alice --mem=40 --wrap 'work write:/scratch/oom:300:4096; exec tail /dev/zero')
+    job_wait "$id" 120
+    [ "$(job_field "$id" JobState)" = OUT_OF_MEMORY ]
     wait_for 10 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
     wait_for 10 grep -q /scratch "/home/alice/slurm-$id.out"
 }

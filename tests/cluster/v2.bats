@@ -214,3 +214,11 @@ END
     [ "$(job_field "$id" JobState)" = COMPLETED ]
     grep -q 'jobio:.*colour=red' $cluster_dir/slurmd.log
 }
+
+@test "stopping jobiod leaves its group at the Pushgateway, jobio retire deletes it" {
+    systemctl stop jobiod
+    curl -sf http://127.0.0.1:9091/metrics | grep -q '^jobio_node_.*instance="guest"'
+    systemctl start jobiod
+    jobio retire
+    not eval 'curl -sf http://127.0.0.1:9091/metrics | grep "^jobio_.*instance=\"guest\""'
+}
