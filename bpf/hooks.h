@@ -33,16 +33,19 @@ struct hook_slots {
 /* System calls have a name for each architecture. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define SYSTEM_CALLS(HOOK)                                                                         \
+    HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                        \
     HOOK(__arm64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define SYSTEM_CALLS(HOOK)                                                                         \
+    HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                          \
     HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")
 #else
 #define SYSTEM_CALLS(HOOK)
 #endif
 
-/* fdatasync(2) has vfs_fsync_range inlined (seen on 6.1); where it has not, the call inside it is an
- * inner one, and counts once all the same. */
+/* fdatasync(2) has vfs_fsync_range inlined on 6.1, fsync(2) as well on 7.2; where one has not, the
+ * call inside it is an inner one, and counts once all the same. msync(2) comes through
+ * vfs_fsync_range. */
 #define HOOKS(HOOK)                                                                                \
     HOOK(vfs_read, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                                  \
     HOOK(vfs_write, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")                                \

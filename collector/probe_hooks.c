@@ -30,6 +30,13 @@ struct hook_entry {
 
 static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY)};
 
+/* Functions that got another name, with the same parameters. */
+static const struct {
+    const char *from, *to;
+} renamed[] = {
+    {"do_filp_open", "do_file_open"}, /* seen in 7.2 */
+};
+
 static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook, int side)
 {
     return *(struct bpf_program **)((char *)skel + entries[hook].programs[side]);
@@ -65,14 +72,30 @@ static int find_parameter(const struct btf *btf, const struct btf_type *function
     return -ENOENT;
 }
 
-static int hook_resolve(const struct btf *btf, size_t i, struct hook_slots *slots, char why[96])
+/* The function by its name in this kernel, which is put into *name. */
+static int find_function(const struct btf *btf, const char **name)
+{
+    int id = btf__find_by_name_kind(btf, *name, BTF_KIND_FUNC);
+
+    for (size_t i = 0; i < ARRAY_SIZE(renamed) && id < 0; i++) {
+        if (strcmp(*name, renamed[i].from))
+            continue;
+        id = btf__find_by_name_kind(btf, renamed[i].to, BTF_KIND_FUNC);
+        if (id >= 0)
+            *name = renamed[i].to;
+    }
+    return id;
+}
+
+static int hook_resolve(const struct btf *btf, size_t i, struct hook_slots *slots,
+                        struct probe_hook *hook)
 {
     const struct hook_entry *entry = &entries[i];
     const struct btf_type *function;
-    int id = btf__find_by_name_kind(btf, entry->function, BTF_KIND_FUNC), at, kind;
+    int id = find_function(btf, &hook->function), at, kind;
 
     if (id < 0) {
-        snprintf(why, 96, "this kernel's BTF has no such function");
+        snprintf(hook->why, sizeof(hook->why), "this kernel's BTF has no such function");
         return -ENOENT;
     }
     function = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
@@ -87,7 +110,8 @@ static int hook_resolve(const struct btf *btf, size_t i, struct hook_slots *slot
                                      .returns = kind};
         return 0;
     }
-    snprintf(why, 96, "it has no parameter '%s' in this kernel", entry->ways[0].parameter);
+    snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
+             entry->ways[0].parameter);
     return -EINVAL;
 }
 
@@ -103,7 +127,7 @@ int hooks_resolve(struct probe *probe, struct error *error)
         *hook = (struct probe_hook){.function = entries[i].function, .ops = OPS(entries[i].op)};
         for (int side = 0; side < SIDE_COUNT; side++)
             probe->state[i].programs[side] = -1;
-        (void)hook_resolve(btf, i, &probe->slots[i], hook->why);
+        (void)hook_resolve(btf, i, &probe->slots[i], hook);
     }
     btf__free(btf);
     return 0;
@@ -155,15 +179,31 @@ void hooks_adopt(struct probe *probe)
     }
 }
 
+/* Load the program or not, for the function by the name that this kernel has. */
+static struct bpf_program *choose(const struct probe *probe, const struct jobio_bpf *skel,
+                                  size_t hook, int side, bool wanted)
+{
+    struct bpf_program *program = program_of(skel, hook, side);
+
+    (void)bpf_program__set_autoload(program, wanted);
+    if (wanted && strcmp(probe->hooks[hook].function, entries[hook].function))
+        (void)bpf_program__set_attach_target(program, 0, probe->hooks[hook].function);
+    return program;
+}
+
+static void set_constants(const struct probe *probe, struct jobio_bpf *skel)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        skel->rodata->hooks[i] = probe->slots[i];
+}
+
 void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
 {
+    set_constants(probe, skel);
     for (size_t i = 0; i < HOOK_COUNT; i++) {
-        for (int side = 0; side < SIDE_COUNT; side++) {
-            bool wanted = !probe->hooks[i].why[0] && !probe->state[i].links[side];
-
-            (void)bpf_program__set_autoload(program_of(skel, i, side), wanted);
-        }
-        skel->rodata->hooks[i] = probe->slots[i];
+        for (int side = 0; side < SIDE_COUNT; side++)
+            (void)choose(probe, skel, i, side,
+                         !probe->hooks[i].why[0] && !probe->state[i].links[side]);
     }
 }
 
@@ -192,11 +232,10 @@ static void hook_try(struct probe *probe, size_t hook)
         (void)bpf_program__set_autoload(program, false);
     }
     for (int side = 0; side < SIDE_COUNT; side++) {
-        program = program_of(skel, hook, side);
-        (void)bpf_program__set_autoload(program, true);
+        program = choose(probe, skel, hook, side, true);
         (void)bpf_program__set_log_buf(program, log, 1 << 20);
     }
-    memcpy((void *)skel->rodata->hooks, probe->slots, sizeof(probe->slots));
+    set_constants(probe, skel);
     r = jobio_bpf__load(skel);
     if (r < 0)
         snprintf(probe->hooks[hook].why, sizeof(probe->hooks[hook].why),

@@ -29,7 +29,7 @@ numbers() {
 # compare TRUTH COUNTED: nothing else was counted, nothing was lost, and each timed call lies in one
 # bucket of latency.
 compare() {
-    diff <(numbers "$1") <(numbers "$2")
+    diff <(numbers "$1") <(numbers "$2") || { jq "del(.mounts)" "$2"; return 1; }
     jq -e '[.lost, .lost_bytes, .lost_latencies, .lost_ends, .lost_errnos, .lost_mounts, .missed]
            | add == 0' "$2" || { jq . "$2"; return 1; }
     jq -e '[.mounts[] | to_entries[] | select(.key != "create").value
