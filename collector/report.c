@@ -150,6 +150,8 @@ void daemon_report(struct daemon *daemon, struct request *request, const struct 
         request_refuse(request, "report: %s", error.text);
         return;
     }
+    /* The batch script has ended, and the job with it: for its reader it runs no more. */
+    job->ended = true;
     text = report_text(job, summary);
     if (!text)
         request_error(request, "report: no memory");
