@@ -161,6 +161,30 @@ END
         .private and .fstype == "tmpfs" and .ops.write.bytes == 10000'
 }
 
+@test "a file system that is mounted and unmounted while the job runs keeps its name" {
+    id=$(submit alice << 'END'
+#!/bin/sh
+work await:/fast/late-go write:/late/a:10:1000 write:/fast/late-done:1:1 await:/fast/late-end
+END
+    )
+    wait_for 30 job_is "$id" RUNNING
+    mkdir -p /late
+    mount -t tmpfs -o mode=1777 late /late
+    touch /fast/late-go
+    wait_for 30 test -s /fast/late-done
+    umount /late
+    touch /fast/late-end
+    job_wait "$id"
+    [ "$(account "$id" /late | grep ^write)" = "write 10 10000 0" ]
+}
+
+@test "salloc and srun without a batch script are counted" {
+    run as alice salloc -Q --io-summary=full srun work write:/scratch/salloc:30:1000
+    [ "$status" = 0 ]
+    id=$(sql "SELECT max(jobid) FROM job")
+    wait_for 20 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 30 30000 0" ]'
+}
+
 @test "a nested cgroup still belongs to the job" {
     id=$(submit root << 'END'
 #!/bin/sh
