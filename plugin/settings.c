@@ -64,6 +64,8 @@ static const char *set_socket(struct settings *settings, const char *value, cons
         return "is not an absolute path";
     if (!expand(value, node, path, sizeof(path)))
         return "is longer than a socket path may be";
+    if (strrchr(path, '/') == path)
+        return "is not in a folder of its own";
     memcpy(settings->socket, path, sizeof(path));
     memcpy(settings->runtime, path, sizeof(path));
     *strrchr(settings->runtime, '/') = '\0';

@@ -379,8 +379,8 @@ static void test_summary(void **state)
 static void test_words(void **state)
 {
     static char bad[] = "sumary=full", worse[] = "summary=loud", relative[] = "socket=x/y",
-                node[128];
-    char *odd[] = {bad, worse, relative, node, NULL};
+                rooted[] = "socket=/y", node[128];
+    char *odd[] = {bad, worse, relative, node, rooted, NULL};
     struct answerer a;
     struct cgroups c;
     char sub[128];
@@ -399,6 +399,7 @@ static void test_words(void **state)
     assert_has(spank_host_log->text, "error: jobio: plugstack.conf: \"sumary=full\" is not known");
     assert_has(spank_host_log->text, "\"summary=loud\" is not off, short or full\n");
     assert_has(spank_host_log->text, "\"socket=x/y\" is not an absolute path\n");
+    assert_has(spank_host_log->text, "\"socket=/y\" is not in a folder of its own\n");
     answerer_stop(&a);
     cgroups_destroy(&c);
 }
