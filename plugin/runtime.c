@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "bpf/records.h"
@@ -28,6 +29,18 @@ static int make_folder(const char *path, struct error *error)
 {
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
         return error_errno(error, -errno, "make \"%s\"", path);
+    return 0;
+}
+
+/* While no jobiod takes them the files gather: a full /run would hurt more than jobio. */
+static int check_room(const char *folder, struct error *error)
+{
+    struct statvfs fs;
+
+    if (statvfs(folder, &fs) < 0)
+        return error_errno(error, -errno, "look for room in \"%s\"", folder);
+    if (fs.f_bavail < fs.f_blocks / 10 || fs.f_favail < fs.f_files / 10)
+        return error_set(error, -ENOSPC, "less than a tenth of \"%s\" is free", folder);
     return 0;
 }
 
@@ -55,6 +68,8 @@ int runtime_save(const char *runtime, const char *folder, const char *name, cons
     r = make_folder(runtime, error);
     if (r == 0)
         r = make_folder(path, error);
+    if (r == 0)
+        r = check_room(path, error);
     if (r < 0)
         return r;
     (void)snprintf(path, sizeof(path), "%s/%s/%s", runtime, folder, name);

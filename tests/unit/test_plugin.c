@@ -404,6 +404,63 @@ static void test_words(void **state)
     cgroups_destroy(&c);
 }
 
+static void set_age(const char *name, time_t seconds)
+{
+    struct timespec times[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* In a mount namespace of our own. */
+static void mount_or_skip(const char *type, const char *path, const char *options)
+{
+    if (mkdir(path, 0700) < 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount(type, path, type, 0, options) < 0) {
+        print_message("no %s of our own: %s\n", type, strerror(errno));
+        skip();
+    }
+}
+
+/* /run must not fill up where no jobiod takes the files away. */
+static void test_little_room(void **state)
+{
+    struct cgroups c;
+    struct answerer a;
+    char path[256], node[300], name[300];
+    char *sub_words[] = {node, NULL};
+    _free_ char *asked = NULL;
+
+    (void)state;
+    make_cgroups(&c, 2, "step_batch");
+    snprintf(path, sizeof(path), "%s/run", folder);
+    snprintf(node, sizeof(node), "socket=%s/jobiod.sock", path);
+    mount_or_skip("tmpfs", path, "nr_inodes=40");
+    for (int i = 0; i < 34; i++) {
+        snprintf(name, sizeof(name), "run/%d", i);
+        set_age(name, 0);
+    }
+    answerer_start(&a, path, ANSWER_OK);
+    run_stepd(&batch, sub_words, &c, NULL);
+    asked = answerer_asked(&a);
+    answerer_stop(&a);
+    assert_has(asked, "TYPE=tag");
+    assert_has(asked, "TYPE=end");
+    assert_has(spank_host_log->text, "step file: less than a tenth of \"");
+    assert_false(exists("run/steps/17.2.4294967294.4294967291"));
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof(name), "%s/%d", path, i);
+        assert_int_equal(unlink(name), 0);
+    }
+    run_stepd(&batch, sub_words, &c, NULL);
+    assert_true(exists("run/steps/17.2.4294967294.4294967291.end"));
+    assert_int_equal(umount2(path, MNT_DETACH), 0);
+    cgroups_destroy(&c);
+}
+
 /* A srun in a job does not spoil its output with what the site got wrong. */
 static void test_words_of_srun(void **state)
 {
@@ -517,16 +574,6 @@ static void test_slow_jobiod(void **state)
     assert_false(exists("down"));
     answerer_stop(&a);
     cgroups_destroy(&c);
-}
-
-static void set_age(const char *name, time_t seconds)
-{
-    struct timespec times[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
-    char path[256];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    close(open(path, O_WRONLY | O_CREAT, 0600));
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
 static void test_mark_ages(void **state)
@@ -714,12 +761,7 @@ static void test_direct_tag(void **state)
     (void)state;
     make_cgroups(&c, 2, "step_0");
     snprintf(path, sizeof(path), "%s/bpf", folder);
-    if (mkdir(path, 0700) < 0 || unshare(CLONE_NEWNS) < 0 ||
-        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("bpf", path, "bpf", 0, NULL) < 0) {
-        print_message("no bpffs of our own: %s\n", strerror(errno));
-        skip();
-    }
+    mount_or_skip("bpf", path, NULL);
     snprintf(path, sizeof(path), "%s/bpf/%d", folder, JOBIO_LAYOUT);
     assert_int_equal(mkdir(path, 0700), 0);
     steps = make_map("steps", BPF_MAP_TYPE_HASH, sizeof(__u64), sizeof(struct step_record), 8, 0);
@@ -772,6 +814,7 @@ int main(void)
         cmocka_unit_test_teardown(test_het_component, clean),
         cmocka_unit_test_teardown(test_summary, clean),
         cmocka_unit_test_teardown(test_words, clean),
+        cmocka_unit_test_teardown(test_little_room, clean),
         cmocka_unit_test_teardown(test_words_of_srun, clean),
         cmocka_unit_test_teardown(test_absent, clean),
         cmocka_unit_test_teardown(test_refused, clean),
