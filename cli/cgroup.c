@@ -228,17 +228,27 @@ static bool takes_processes(const char *folder)
     return type && fgets(word, sizeof(word), type) && strncmp(word, "domain invalid", 14) != 0;
 }
 
+/* What a killed jobio of the same number has left goes first. */
+static int folder_make(const char *folder)
+{
+    if (mkdir(folder, 0755) == 0)
+        return 0;
+    if (errno != EEXIST || rmdir(folder) < 0)
+        return -errno;
+    return mkdir(folder, 0755) < 0 ? -errno : 0;
+}
+
 /* Make `parent`/jobio-run-PID. `path` is that of the parent in the hierarchy. */
 static int cgroup_make(struct cgroup *cgroup, const char *parent, const char *path)
 {
     struct stat st;
     char *folder;
+    int rc;
 
     if (asprintf(&folder, "%s/jobio-run-%d", parent, (int)getpid()) < 0)
         return -ENOMEM;
-    if (mkdir(folder, 0755) < 0) {
-        int rc = -errno;
-
+    rc = folder_make(folder);
+    if (rc < 0) {
         free(folder);
         return rc;
     }

@@ -134,7 +134,9 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
     /* A mount that cannot be named is told in the account. */
     (void)sampler_sightings(watch->sampler, NULL);
     rc = sampler_finish(watch->sampler, watch->step, now, error);
-    if (rc == 0 && survivors)
+    if (rc < 0)
+        return error_prefix(error, rc, "the last reading");
+    if (survivors)
         rc = sampler_blame(watch->sampler, watch->step, "still-running", survivors, 0);
     if (rc == 0)
         rc = sampler_account(watch->sampler, watch->step, &step);
