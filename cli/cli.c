@@ -34,7 +34,7 @@ static void print_help(void)
                 "Examples:\n"
                 "  jobio job 123\n"
                 "  jobio history -S now-1days\n"
-                "  jobio run -- tar -czf /tmp/etc.tgz /etc\n"
+                "  jobio run -- tar -czf /tmp/default.tgz /etc/default\n"
                 "  jobio help history\n"
                 "\n"
                 "Exit status: 0 done, 1 nothing found or failed, 2 usage; 'jobio run' has that of "

@@ -34,9 +34,9 @@ static const char help[] =
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "\n"
     "Examples:\n"
-    "  jobio run -- tar -czf /tmp/etc.tgz /etc\n"
-    "  jobio run --full -- sh -c 'cp -r /etc /tmp/copy && rm -r /tmp/copy'\n"
-    "  jobio run --json --output /tmp/io.json -- ls -lR /etc\n"
+    "  jobio run -- tar -czf /tmp/default.tgz /etc/default\n"
+    "  jobio run --full -- sh -c 'cp -r /etc/default /tmp/copy && rm -r /tmp/copy'\n"
+    "  jobio run --json --output /tmp/io.json -- ls -lR /etc/default\n"
     "\n"
     "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
