@@ -53,6 +53,7 @@ static const struct lost_cause_name {
     {"errno-unknown", offsetof(struct probe_step, lost.errnos), false},
     {"latency-lost", offsetof(struct probe_step, lost.latencies), false},
     {"mount-unannounced", offsetof(struct probe_step, lost.mounts), false},
+    {"end-unseen", offsetof(struct probe_step, lost.ends), true},
 };
 
 static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_name *c)

@@ -308,6 +308,7 @@ static const struct {
     {"errno-unknown", "errors of unknown kind", false},
     {"latency-lost", "calls without their time", false},
     {"mount-unannounced", "mounts without a name", false},
+    {"end-unseen", "calls whose end was not seen", false},
     {"recursion-missed", "calls missed by the kernel", false},
     {"hook-not-attached", "kinds of calls not counted", false},
     {"began-untracked", "steps began before they were counted", false},

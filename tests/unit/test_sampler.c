@@ -141,20 +141,24 @@ static void test_losses_are_said(void **state)
     (void)state;
     fake_probe_step(probe, a)->lost.requests = 3;
     fake_probe_step(probe, a)->lost.bytes = 3000;
+    fake_probe_step(probe, a)->lost.ends = 4;
     fake_probe_step(probe, a)->longest_wait_ns = 42;
     fake_probe_hook(probe, 1)->missed = 5;
     must(sampler_read(sampler, 10 * S, &error));
     must(sampler_read(sampler, 20 * S, &error));
     got = account(a);
-    assert_int_equal(got.completeness.lost, 3);
+    /* Calls that found no room, and calls whose end nobody saw, are in no account. */
+    assert_int_equal(got.completeness.lost, 3 + 4);
     assert_int_equal(got.longest_wait_ns, 42);
-    assert_int_equal(got.completeness.n, 3);
+    assert_int_equal(got.completeness.n, 4);
     assert_string_equal(got.completeness.items[0].cause, "recursion-missed");
     assert_int_equal(got.completeness.items[0].count, 5);
     assert_int_equal(got.completeness.items[0].ops, 1 << IO_WRITE);
     assert_string_equal(got.completeness.items[1].cause, "map-full");
     assert_string_equal(got.completeness.items[2].cause, "map-full-bytes");
     assert_int_equal(got.completeness.items[2].count, 3000);
+    assert_string_equal(got.completeness.items[3].cause, "end-unseen");
+    assert_int_equal(got.completeness.items[3].count, 4);
     step_account_clear(&got);
 }
 
