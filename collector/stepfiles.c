@@ -102,7 +102,6 @@ static int adopt_file(struct tracker *tracker, const char *name, struct error *e
 static struct tracked_step *step_of_file(struct tracker *tracker, const char *name)
 {
     uint32_t ids[4] = {0};
-    struct tracked_job *job;
     const char *at = name;
 
     for (int i = 0; i < 4; i++) {
@@ -111,8 +110,17 @@ static struct tracked_step *step_of_file(struct tracker *tracker, const char *na
         ids[i] = (uint32_t)strtoul(at, &end, 10);
         at = *end ? end + 1 : end;
     }
-    job = tracked_find_job(tracker, ids[0], ids[1]);
-    return job ? tracked_find_step(job, ids[2], ids[3]) : NULL;
+    return tracked_find_any(tracker, &(struct step_ids){ids[0], ids[1], ids[2], ids[3]});
+}
+
+/* The file of a step that has ended stays until its row is safe; by now it may be another's. */
+static bool is_another(const struct tracked_step *step, const char *name)
+{
+    CLEANUP(tag_clear) struct tag tag = {0};
+    uint64_t ended_boot;
+
+    return tracked_read_file(step->job->tracker, name, &tag, &ended_boot, NULL) == 0 &&
+           (tag.cgroup_id != step->tag.cgroup_id || tag.version != step->tag.version);
 }
 
 static void look_at(struct tracker *tracker, const char *name, bool ends)
@@ -125,7 +133,7 @@ static void look_at(struct tracker *tracker, const char *name, bool ends)
 
     if (ended_boot)
         r = tracked_close(step, STEP_ENDED, ended_boot, &error);
-    else if (!step)
+    else if (!step || (!running && is_another(step, name)))
         r = adopt_file(tracker, name, &error);
     if (r < 0)
         tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", name, error.text);

@@ -151,10 +151,33 @@ struct tracked_job *tracked_get_job(struct tracker *tracker, const struct tag *t
 
 struct tracked_step *tracked_find_step(struct tracked_job *job, uint32_t het, uint32_t step)
 {
-    for (size_t i = 0; i < job->n_steps; i++)
-        if (job->steps[i]->tag.step == step && job->steps[i]->tag.het == het)
-            return job->steps[i];
-    return NULL;
+    struct tracked_step *found = NULL;
+
+    for (size_t i = 0; i < job->n_steps; i++) {
+        struct tracked_step *s = job->steps[i];
+
+        if (s->tag.step == step && s->tag.het == het &&
+            (!found || s->state == TRACKED_RUNNING))
+            found = s;
+    }
+    return found;
+}
+
+struct tracked_step *tracked_find_any(struct tracker *tracker, const struct step_ids *ids)
+{
+    struct tracked_step *found = NULL;
+
+    for (size_t i = 0; i < tracker->n_jobs; i++) {
+        struct tracked_job *job = tracker->jobs[i];
+        struct tracked_step *step;
+
+        if (job->sum->key.jobid != ids->jobid || job->sum->key.restart != ids->restart)
+            continue;
+        step = tracked_find_step(job, ids->het, ids->step);
+        if (step && (!found || step->state == TRACKED_RUNNING))
+            found = step;
+    }
+    return found;
 }
 
 struct tracked_step *tracked_add_step(struct tracked_job *job, struct tag *tag)

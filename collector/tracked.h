@@ -107,7 +107,10 @@ struct tracked_job *tracked_get_job(struct tracker *tracker, const struct tag *t
 /* A job that the store had; takes `account` over. NULL: no memory. */
 struct tracked_job *tracked_load_job(struct tracker *tracker, struct job_account *account);
 void tracked_remove_job(struct tracked_job *job);
+/* The one that runs, if there is one; else one whose row is not safe yet. */
 struct tracked_step *tracked_find_step(struct tracked_job *job, uint32_t het, uint32_t step);
+/* The same, also of jobs that are over. */
+struct tracked_step *tracked_find_any(struct tracker *tracker, const struct step_ids *ids);
 /* Takes the tag over on success. NULL: no memory. */
 struct tracked_step *tracked_add_step(struct tracked_job *job, struct tag *tag);
 void tracked_remove_step(struct tracked_step *step);

@@ -226,16 +226,14 @@ static bool is_recent(const struct tracker *tracker, const struct step_ids *ids)
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
                 uint32_t step_id, uint64_t ended_boot_ns, struct error *error)
 {
-    struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
-    struct tracked_step *step = job ? tracked_find_step(job, het, step_id) : NULL;
     const struct step_ids ids = {jobid, restart, het, step_id};
+    struct tracked_step *step = tracked_find_any(tracker, &ids);
     char name[TAG_FILE_SIZE], text[16];
 
-    if (!step) {
+    if (!step || step->state != TRACKED_RUNNING) {
         tag_file_name(name, jobid, restart, het, step_id);
         tracker_file(tracker, name);
-        job = tracked_find_job(tracker, jobid, restart);
-        step = job ? tracked_find_step(job, het, step_id) : NULL;
+        step = tracked_find_any(tracker, &ids);
     }
     if (!step && is_recent(tracker, &ids))
         return 0;

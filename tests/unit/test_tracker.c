@@ -87,6 +87,15 @@ static bool exists(const char *name)
     return access(full, F_OK) == 0;
 }
 
+static int rename_dir(const char *from, const char *to)
+{
+    char a[256], b[256];
+
+    path(a, from);
+    path(b, to);
+    return rename(a, b);
+}
+
 static void remove_dir(const char *name)
 {
     char full[256];
@@ -768,6 +777,63 @@ static void test_ends_share_a_reading(void **state)
     assert_int_equal(total(), 321);
 }
 
+/* Its epilog is faster than the store: the file of its step is still there. */
+static void test_job_end_before_the_store(void **state)
+{
+    uint32_t number = begin(STEP_BATCH);
+    struct tracker_stats stats;
+    struct job_account **jobs;
+
+    (void)state;
+    put_file("run/jobs/17", "JOBID=17\nUSER=ann\nACCOUNT=physics\nPARTITION=long\n");
+    write_bytes(number, 1, 30);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
+    must(tracker_job_end(tracker, JOB, &error));
+    assert_true(has_step_file(STEP_BATCH));
+    must(tracker_tick(tracker, &error));
+    tracker_file(tracker, "17.0.4294967294.4294967291");
+    must(tracker_end(tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &error));
+    tracker_stats(tracker, &stats);
+    assert_int_equal(stats.jobs, 0);
+    flush();
+    assert_false(has_step_file(STEP_BATCH));
+    must(tracker_job_end(tracker, JOB, &error));
+    flush();
+    assert_int_equal(over, 1);
+    jobs = stored();
+    assert_int_equal(written(&jobs[0]->mounts), 30);
+    assert_string_equal(jobs[0]->account, "physics");
+    assert_null(jobs[1]);
+    store_jobs_free(jobs);
+}
+
+/* The same step again in another cgroup, before the row of the first is safe: the end is that of the
+ * second, and its file stays. */
+static void test_same_step_twice(void **state)
+{
+    uint32_t first = begin(0), second;
+    struct tracker_stats stats;
+    struct tag tag;
+
+    (void)state;
+    write_bytes(first, 1, 1);
+    must(tracker_tick(tracker, &error));
+    assert_int_equal(rename_dir("cg/step_0", "cg/old"), 0);
+    tag = make_tag(0, true);
+    second = step_number(tag.cgroup_id, 2);
+    assert_int_not_equal(first, second);
+    must(tracker_tag(tracker, &tag, &error));
+    must(tracker_tag(tracker, &tag, &error));
+    write_bytes(second, 1, 20);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
+    tracker_stats(tracker, &stats);
+    assert_int_equal(stats.steps, 0);
+    assert_int_equal(stats.unsaved, 2);
+    assert_int_equal(total(), 21);
+    flush();
+    assert_false(has_step_file(0));
+}
+
 static void test_requeue_is_another_job(void **state)
 {
     struct tag again;
@@ -822,6 +888,8 @@ int main(void)
         TEST(test_many_steps_fold),
         TEST(test_kill_after_folding),
         TEST(test_ends_share_a_reading),
+        TEST(test_job_end_before_the_store),
+        TEST(test_same_step_twice),
         TEST(test_requeue_is_another_job),
     };
 
