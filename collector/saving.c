@@ -17,15 +17,22 @@
 
 #define FOLDED_KEY_SIZE 96
 
+/* The marks of folded steps. */
+struct marks {
+    size_t n;
+    char keys[][FOLDED_KEY_SIZE];
+};
+
 /* What the writer's thread gets: copies, so that both threads can go on. */
 struct saving {
     struct tracked_job *job;
-    struct tracked_step *step; /* NULL: no step ends with this */
+    struct tracked_step **ending; /* the steps that end with this */
+    size_t n_ending;
     bool provisional, over;
     struct job_account *row;
     struct step_account *steps;
     size_t n;
-    char folded_key[FOLDED_KEY_SIZE]; /* "": no folding */
+    struct marks *marks; /* NULL: no folding */
 };
 
 static void saving_destroy(struct saving *s)
@@ -36,6 +43,8 @@ static void saving_destroy(struct saving *s)
     for (size_t i = 0; i < s->n; i++)
         step_account_clear(&s->steps[i]);
     free(s->steps);
+    free(s->ending);
+    free(s->marks);
     free(s);
 }
 DEFINE_CLEANUP(struct saving, saving_destroy)
@@ -61,7 +70,12 @@ bool tracked_was_folded(struct store *store, const struct tag *tag)
 
 static int forget_folded(struct store *store, void *arg, struct error *error)
 {
-    return store_put_state(store, arg, NULL, error);
+    const struct marks *marks = arg;
+    int r = 0;
+
+    for (size_t i = 0; i < marks->n && r >= 0; i++)
+        r = store_put_state(store, marks->keys[i], NULL, error);
+    return r;
 }
 
 static void forgot_folded(int result, const struct error *error, void *arg)
@@ -70,13 +84,12 @@ static void forgot_folded(int result, const struct error *error, void *arg)
     free(arg);
 }
 
-static void clear_folded_key(struct tracker *tracker, const char *key)
+/* Takes the marks over. */
+static void clear_marks(struct tracker *tracker, struct marks *marks)
 {
-    char *copy = strdup(key);
-
-    if (!copy || !tracker->writer ||
-        writer_submit(tracker->writer, false, forget_folded, forgot_folded, copy) < 0)
-        free(copy);
+    if (!tracker->writer ||
+        writer_submit(tracker->writer, false, forget_folded, forgot_folded, marks) < 0)
+        free(marks);
 }
 
 /* --- on the writer's thread -------------------------------------------------------------------- */
@@ -99,8 +112,8 @@ static int saving_run(struct store *store, void *arg, struct error *error)
     r = store_put_job(store, s->row, error);
     for (size_t i = 0; i < s->n && r >= 0; i++)
         r = store_put_step(store, &s->row->key, &s->steps[i], !s->provisional, error);
-    if (r >= 0 && *s->folded_key)
-        r = store_put_state(store, s->folded_key, "1", error);
+    for (size_t i = 0; s->marks && i < s->marks->n && r >= 0; i++)
+        r = store_put_state(store, s->marks->keys[i], "1", error);
     return r;
 }
 
@@ -163,11 +176,10 @@ static void take_success(struct saving *s)
         job->sum->user = TAKE_PTR(s->row->user);
     if (s->over)
         job->over_saved = true;
-    if (!s->step)
-        return;
-    tracked_drop(s->step);
-    if (*s->folded_key)
-        clear_folded_key(job->tracker, s->folded_key);
+    for (size_t i = 0; i < s->n_ending; i++)
+        tracked_drop(s->ending[i]);
+    if (s->marks)
+        clear_marks(job->tracker, TAKE_PTR(s->marks));
 }
 
 static void saving_done(int result, const struct error *error, void *arg)
@@ -180,16 +192,19 @@ static void saving_done(int result, const struct error *error, void *arg)
         job->provisional = false;
     if (s->over)
         job->over_saving = false;
+    if (s->marks)
+        job->folding = false;
     if (result < 0) {
         job->tracker->stats.save_failures++;
         if (log_allowed("saving", 60, NULL))
             tracker_say(job->tracker, LOG_LEVEL_ERROR,
                         "job %u: cannot store (it is kept and tried again): %s",
                         job->sum->key.jobid, error->text);
-        if (s->step)
-            s->step->state = TRACKED_UNSAVED;
+        for (size_t i = 0; i < s->n_ending; i++)
+            s->ending[i]->state = TRACKED_UNSAVED;
     } else {
         take_success(s);
+        tracked_save(job); /* what had to wait for this */
     }
     if (job->over_saved && !job->n_steps && !job->n_saving)
         forget_job(job);
@@ -204,7 +219,8 @@ static struct saving *saving_create(struct tracked_job *job, size_t n)
     s->job = job;
     s->row = tracked_row(job);
     s->steps = calloc(n ? n : 1, sizeof(*s->steps));
-    return s->row && s->steps ? TAKE_PTR(s) : NULL;
+    s->ending = calloc(job->n_steps + 1, sizeof(struct tracked_step *));
+    return s->row && s->steps && s->ending ? TAKE_PTR(s) : NULL;
 }
 
 static int submit(struct saving *s)
@@ -216,11 +232,15 @@ static int submit(struct saving *s)
                 ? writer_submit(job->tracker->writer, true, saving_run, saving_done, s)
                 : -EAGAIN;
 
-    if (r < 0)
+    if (r < 0) {
         saving_destroy(s);
-    else
-        job->n_saving++;
-    return r;
+        return r;
+    }
+    job->n_saving++;
+    job->folding |= s->marks != NULL;
+    for (size_t i = 0; i < s->n_ending; i++)
+        s->ending[i]->state = TRACKED_SAVING;
+    return 0;
 }
 
 /* The row of a folded step is the sum of all that were folded so far. */
@@ -242,19 +262,55 @@ static int save_step(struct tracked_step *step)
 
     if (!s)
         return -ENOMEM;
-    s->step = step;
     s->n = 1;
-    r = step->folds ? copy_folded(step->job, &s->steps[0]) : tracked_account(step, &s->steps[0]);
+    r = tracked_account(step, &s->steps[0]);
     if (r < 0) {
         saving_destroy(s);
         return r;
     }
-    if (step->folds)
-        folded_key(s->folded_key, &step->tag);
-    r = submit(s);
-    if (!r)
-        step->state = TRACKED_SAVING;
-    return r;
+    s->ending[s->n_ending++] = step;
+    return submit(s);
+}
+
+static bool has_unsaved(const struct tracked_job *job)
+{
+    for (size_t i = 0; i < job->n_steps; i++)
+        if (job->steps[i]->state == TRACKED_UNSAVED)
+            return true;
+    return false;
+}
+
+static struct marks *marks_create(struct tracked_step *const *steps, size_t n)
+{
+    struct marks *marks = calloc(1, sizeof(*marks) + n * sizeof(marks->keys[0]));
+
+    for (size_t i = 0; marks && i < n; i++)
+        folded_key(marks->keys[marks->n++], &steps[i]->tag);
+    return marks;
+}
+
+/* The sum has all folded steps that have ended, so it is written with the marks of all of them, and
+ * not while an earlier sum is under way: whichever of the two fails, no step is in the stored sum
+ * without its mark. */
+static int save_folded(struct tracked_job *job)
+{
+    CLEANUP(saving_destroyp) struct saving *s = NULL;
+
+    if (job->folding || !has_unsaved(job))
+        return 0;
+    s = saving_create(job, 1);
+    if (!s)
+        return -ENOMEM;
+    for (size_t i = 0; i < job->n_steps; i++)
+        if (job->steps[i]->state == TRACKED_UNSAVED && job->steps[i]->folds)
+            s->ending[s->n_ending++] = job->steps[i];
+    if (!s->n_ending)
+        return 0;
+    s->n = 1;
+    s->marks = marks_create(s->ending, s->n_ending);
+    if (!s->marks || copy_folded(job, &s->steps[0]) < 0)
+        return -ENOMEM;
+    return submit(TAKE_PTR(s));
 }
 
 static int save_over(struct tracked_job *job)
@@ -270,11 +326,16 @@ static int save_over(struct tracked_job *job)
 
 void tracked_save(struct tracked_job *job)
 {
-    for (size_t i = 0; i < job->n_steps; i++)
-        if (job->steps[i]->state == TRACKED_UNSAVED && save_step(job->steps[i]) < 0)
+    for (size_t i = 0; i < job->n_steps; i++) {
+        struct tracked_step *step = job->steps[i];
+
+        if (step->state == TRACKED_UNSAVED && !step->folds && save_step(step) < 0)
             return;
+    }
+    if (save_folded(job) < 0)
+        return;
     /* The writer keeps the order: the end of the job comes behind its last step. */
-    if (job->over && !job->over_saved && !job->over_saving)
+    if (job->over && !job->over_saved && !job->over_saving && !has_unsaved(job))
         (void)save_over(job);
 }
 

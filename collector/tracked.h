@@ -42,6 +42,7 @@ struct tracked_job {
     bool over_saving; /* the row that says so is with the writer */
     bool over_saved;  /* and in the store */
     bool described;   /* its file in jobs/ has been read */
+    bool folding;     /* the row of the folded steps is with the writer */
     bool provisional; /* a provisional row is with the writer */
     unsigned n_saving; /* requests with the writer */
 };

@@ -39,6 +39,7 @@ static struct writer *writer;
 static struct error error;
 static unsigned over;
 static uint64_t interval = 10 * S;
+static size_t capacity; /* of the writer's queue; 0: as always */
 
 static void must(int r)
 {
@@ -136,7 +137,7 @@ static void start(void)
     store_options.path = full;
     must(store_open(&store, &store_options, &error));
     must(tracker_adopt(tracker, store, &error));
-    must(writer_create(&writer, store, 0, 0, &error));
+    must(writer_create(&writer, store, capacity, 0, &error));
     tracker_attach(tracker, writer);
 }
 
@@ -182,6 +183,7 @@ static int setup(void **state)
     put_file("mountinfo", text);
     over = 0;
     interval = 10 * S;
+    capacity = 0;
     probe = fake_probe_create();
     start();
     return 0;
@@ -755,6 +757,41 @@ static void test_kill_after_folding(void **state)
     assert_null(fake_probe_step(probe, step_number(tag.cgroup_id, 2)));
 }
 
+/* Folded steps that the queue had no room for are in the sum that the next row writes. */
+static void test_stop_with_a_full_queue(void **state)
+{
+    struct job_account **jobs;
+
+    (void)state;
+    begin(STEP_BATCH);
+    for (uint32_t step = 1; step < TRACKER_STEPS_PER_JOB; step++) {
+        begin(step);
+        must(tracker_end(tracker, JOB, 0, HET_NONE, step, 0, &error));
+        if (step % 20 == 0)
+            flush();
+    }
+    flush();
+    stop();
+    capacity = 1;
+    start();
+    for (uint32_t step = 6000; step < 6003; step++) {
+        write_bytes(begin(step), 1, 10);
+        put_end_file(step, now(CLOCK_BOOTTIME));
+        must(tracker_end(tracker, JOB, 0, HET_NONE, step, 0, &error));
+    }
+    flush();
+    must(tracker_tick(tracker, &error));
+    stop();
+    capacity = 0;
+    start();
+    flush();
+    jobs = stored();
+    assert_int_equal(step_of(jobs[0], STEP_FOLDED)->folded, 3);
+    assert_int_equal(written(&jobs[0]->mounts), 30);
+    store_jobs_free(jobs);
+    assert_int_equal(total(), 30);
+}
+
 /* Steps that end at the same moment share one pass over the maps, and none loses what it did. */
 static void test_ends_share_a_reading(void **state)
 {
@@ -887,6 +924,7 @@ int main(void)
         TEST(test_bad_step_files),
         TEST(test_many_steps_fold),
         TEST(test_kill_after_folding),
+        TEST(test_stop_with_a_full_queue),
         TEST(test_ends_share_a_reading),
         TEST(test_job_end_before_the_store),
         TEST(test_same_step_twice),
