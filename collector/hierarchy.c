@@ -136,6 +136,23 @@ bool hierarchy_is_deserted(struct hierarchy *h, int version, const char *path)
     return read_small(events, text, sizeof(text)) && strstr(text, "populated 0");
 }
 
+size_t hierarchy_processes(struct hierarchy *h, const char *path)
+{
+    const char *mount = mount_of(h, 2);
+    _fclose_ FILE *procs = NULL;
+    char full[1100], text[256];
+    size_t n = 0;
+
+    (void)snprintf(full, sizeof(full), "%s%s/cgroup.events", mount ? mount : "", path);
+    if (!mount || !read_small(full, text, sizeof(text)) || !strstr(text, "populated 1"))
+        return 0;
+    (void)snprintf(full, sizeof(full), "%s%s/cgroup.procs", mount, path);
+    procs = fopen(full, "re");
+    while (procs && fgets(text, sizeof(text), procs))
+        n++;
+    return n ? n : 1;
+}
+
 /* A line is ID:CONTROLLERS:PATH. */
 static char *find_line(char *text, int version)
 {

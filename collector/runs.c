@@ -286,9 +286,12 @@ static char *document(struct run *run, struct error *error)
     CLEANUP(step_account_clear) struct step_account step = {0};
     struct job_account *job = job_account_create();
     uint64_t now = tracker_boot_ns();
+    size_t survivors = hierarchy_processes(o->hierarchy, run->leaf.path);
     char *text = NULL;
     int r = sampler_finish(o->sampler, run->step, now, error);
 
+    if (!r && survivors)
+        r = sampler_blame(o->sampler, run->step, "still-running", survivors, 0);
     if (!r)
         r = sampler_account(o->sampler, run->step, &step);
     if (!job || r < 0 || job_account_add_step(job, &step) < 0) {

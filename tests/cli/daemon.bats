@@ -121,6 +121,14 @@ as() {
     until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
 }
 
+@test "jobio run for a user: processes that outlive the command are told" {
+    as alice jobio run --json --output /tmp/alice-survivor.json -- \
+        sh -c "sleep 1000 > /dev/null 2>&1 3>&- & echo \$!" > /run/survivor
+    kill "$(cat /run/survivor)"
+    [ "$(jq -c '[.complete, [.incomplete[] | [.cause, .count]]]' /tmp/alice-survivor.json)" = \
+        '[false,[["still-running",1]]]' ]
+}
+
 @test "jobio run for a user: text, signals, failures" {
     split as alice jobio run -- sh -c 'kill -TERM $$'
     expect 143

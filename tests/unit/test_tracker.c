@@ -472,6 +472,21 @@ static void test_deserted_step(void **state)
     assert_int_equal(stats.vanished, 1);
 }
 
+/* Who outlives a run. */
+static void test_processes_of_a_cgroup(void **state)
+{
+    (void)state;
+    assert_int_equal(hierarchy_processes(hierarchy, "/leaf"), 0);
+    make_dir("cg/leaf");
+    put_file("cg/leaf/cgroup.events", "populated 0\nfrozen 0\n");
+    put_file("cg/leaf/cgroup.procs", "");
+    assert_int_equal(hierarchy_processes(hierarchy, "/leaf"), 0);
+    put_file("cg/leaf/cgroup.events", "populated 1\nfrozen 0\n");
+    assert_int_equal(hierarchy_processes(hierarchy, "/leaf"), 1);
+    put_file("cg/leaf/cgroup.procs", "12\n13\n");
+    assert_int_equal(hierarchy_processes(hierarchy, "/leaf"), 2);
+}
+
 static void test_restart_goes_on(void **state)
 {
     uint32_t batch = begin(STEP_BATCH), zero = begin(0), one = begin(1);
@@ -914,6 +929,7 @@ int main(void)
         TEST(test_tag_is_idempotent),
         TEST(test_vanished_step),
         TEST(test_deserted_step),
+        TEST(test_processes_of_a_cgroup),
         TEST(test_restart_goes_on),
         TEST(test_kill_after_commit),
         TEST(test_reboot),
