@@ -217,8 +217,13 @@ static int launch(struct job *job)
     }
     r = sd_event_add_child(job->recorder->loop, &job->child, job->pid, WEXITED, on_exit_of_child,
                            job);
-    if (r < 0)
+    if (r < 0) {
+        /* Nobody would reap it. */
+        (void)kill(job->pid, SIGKILL);
+        (void)waitpid(job->pid, NULL, 0);
+        job->pid = -1;
         return r;
+    }
     /* It has a limit of its own; this is for one that does not keep it. */
     return sd_event_add_time_relative(job->recorder->loop, &job->timer, CLOCK_MONOTONIC,
                                       (uint64_t)(job->recorder->timeout_ms + 1000) * 1000, 0,

@@ -45,9 +45,12 @@ tell() {
     kept_is_there
 }
 
-@test "an oversized message does not harm" {
-    head -c 200000 /dev/zero | tr '\0' x | run tell root || :
-    head -c 65536 /dev/urandom | tell root || :
+@test "oversized and random messages get an error; jobiod lives" {
+    run tell root < <(head -c 200000 /dev/zero | tr '\0' x)
+    echo "$output"
+    [[ $output == *STATUS=error* ]]
+    run tell root < <(head -c 65536 /dev/urandom)
+    [[ $output == *STATUS=error* ]]
     kept_is_there
 }
 

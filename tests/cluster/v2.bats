@@ -112,6 +112,8 @@ teardown() {
     run jobio status
     echo "$output"
     [ "$status" = 0 ]
+    [[ $output == *http://127.0.0.1:9091* ]]
+    [ "$(jobio status --json | jq -r '.delivery.targets[0] | "\(.state) \(.last_code)"')" = "ok 200" ]
 }
 
 @test "srun steps and the batch step are told apart" {
