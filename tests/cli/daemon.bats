@@ -4,6 +4,8 @@
 # before jobiod started.
 
 load cli.bash
+# As installed: a user may not be allowed into the build folder.
+PATH=${PATH#"$JOBIO_BUILD":}
 
 jobiod_start() {
     jobiod --runtime /run/jobio --state "$STATE" > /run/jobiod.log 2>&1 3>&- &
@@ -21,6 +23,7 @@ jobiod_stop() {
 
 setup_file() {
     unset JOBIO_SOCKET
+    install "$JOBIO_BUILD"/{jobio,jobiod,tests/cluster/work} /usr/local/bin/
     groupadd -f jobio
     useradd -M -u 4101 alice
     useradd -M -u 4102 mallory
@@ -32,7 +35,7 @@ setup_file() {
     mkdir -p "$STATE"
     make_store=$JOBIO_BUILD/tests/cli/make_store
     "$make_store" "$STATE/jobio.db"
-    export WORK=$JOBIO_BUILD/tests/cluster/work
+    export WORK=/usr/local/bin/work
     jobiod_start
 }
 
