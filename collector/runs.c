@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/hierarchy.h"
+#include "collector/peer.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
 #include "collector/tracked.h"
@@ -199,23 +199,22 @@ static int count(struct run *run, struct error *error)
     return r;
 }
 
-static int watch(struct run *run, pid_t pid, struct error *error)
+static int watch(struct run *run, int pidfd, struct error *error)
 {
     int r;
 
-    run->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (run->pidfd < 0)
-        return error_errno(error, -errno, "cannot watch process %d", (int)pid);
+    run->pidfd = pidfd;
     r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_exit_of_client, run);
-    return r < 0 ? error_errno(error, r, "cannot watch process %d", (int)pid) : 0;
+    return r < 0 ? error_errno(error, r, "cannot watch the process that asked") : 0;
 }
 
 static int begin(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
 {
     pid_t pid = request_pid(request);
+    _close_ int pidfd = peer_open(pid, request_uid(request), error);
     struct run *run;
     char name[64];
-    int r = check_free(runs, pid, error);
+    int r = pidfd < 0 ? pidfd : check_free(runs, pid, error);
 
     if (r < 0)
         return r;
@@ -237,11 +236,14 @@ static int begin(struct runs *runs, struct request *request, uint64_t *number, s
     }
     run->next = runs->list;
     runs->list = run;
-    r = count(run, error);
+    /* If it ended meanwhile, nobody knows who was moved: nothing of it is counted for the user. */
+    r = peer_check(pidfd, error);
+    if (!r)
+        r = count(run, error);
     if (r < 0)
         return r; /* the tick removes the cgroup once the process has left it */
     run->over = false;
-    r = watch(run, pid, error);
+    r = watch(run, TAKE_FD(pidfd), error);
     if (r < 0) {
         stop_counting(run);
         return r;
