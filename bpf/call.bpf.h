@@ -97,8 +97,10 @@ static __always_inline struct task_record *task_enter(struct task_struct *curren
         return NULL;
     if (!task)
         task = bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!task)
-        return NULL; /* call_leave counts the call, without its time */
+    if (!task) { /* call_leave counts the call, without its time */
+        account_lost(who.key, LOST_LATENCIES, 1);
+        return NULL;
+    }
     if (task->who.key != who.key)
         task->wait_ns = 0;
     task->who = who;

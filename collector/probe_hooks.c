@@ -275,6 +275,26 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     return 0;
 }
 
+/* A begin without an end, or the reverse, is worse than neither: inner calls would count as well,
+ * and no call would have its time. */
+static void hook_detach(struct probe *probe, size_t hook)
+{
+    struct hook_state *state = &probe->state[hook];
+
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        if (!state->links[side])
+            continue;
+        if (probe->folder)
+            (void)bpf_link__unpin(state->links[side]);
+        (void)bpf_link__destroy(state->links[side]);
+        state->links[side] = NULL;
+        if (state->programs[side] > 0)
+            (void)close(state->programs[side]);
+        state->programs[side] = -1;
+    }
+    probe->hooks[hook].backend = PROBE_NONE;
+}
+
 void hooks_attach(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
@@ -287,8 +307,10 @@ void hooks_attach(struct probe *probe)
          * nobody sees not at all. */
         for (int side = SIDE_LEAVE; side >= SIDE_ENTER && r == 0; side--)
             r = hook_attach(probe, i, side);
-        if (r < 0)
+        if (r < 0) {
+            hook_detach(probe, i);
             snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
+        }
     }
 }
 
