@@ -28,8 +28,7 @@ static int read_owner(pid_t pid, uid_t uid, struct error *error)
             continue;
         if (real == uid && effective == uid && saved == uid)
             return 0;
-        return error_set(error, -EPERM, "process %d is not one of uid %u", (int)pid,
-                         (unsigned)uid);
+        return error_set(error, -EPERM, "process %d is not one of uid %u", (int)pid, (unsigned)uid);
     }
     return error_set(error, -ESRCH, "the process that asked (%d) has ended", (int)pid);
 }
@@ -38,9 +37,8 @@ int peer_check(int pidfd, struct error *error)
 {
     struct pollfd watched = {.fd = pidfd, .events = POLLIN};
 
-    return poll(&watched, 1, 0) == 0
-               ? 0
-               : error_set(error, -ESRCH, "the process that asked has ended");
+    return poll(&watched, 1, 0) == 0 ? 0
+                                     : error_set(error, -ESRCH, "the process that asked has ended");
 }
 
 int peer_open(pid_t pid, uid_t uid, struct error *error)

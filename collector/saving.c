@@ -153,8 +153,9 @@ void tracked_drop(struct tracked_step *step)
     tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
     if (owns_files(step))
         tag_remove_files(tracker->steps_fd, name);
-    tracker->recent[tracker->n_recent++ % RECENT_STEPS] = (struct step_ids){
-        step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step};
+    tracker->recent[tracker->n_recent++ % RECENT_STEPS] = (struct recent_step){
+        {step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step},
+        step->tag.tagged_at_ns};
     tracked_remember(step);
     tracked_remove_step(step);
 }

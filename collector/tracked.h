@@ -47,11 +47,17 @@ struct tracked_job {
     unsigned n_saving; /* requests with the writer */
 };
 
-/* The last steps whose rows are safe: an END that comes late is none of a step that nobody knows. */
+/* The last steps whose rows are safe: an END that comes late is none of a step that nobody knows,
+ * and a TAG that comes late is none of a step that begins. */
 #define RECENT_STEPS 256
 
 struct step_ids {
     uint32_t jobid, restart, het, step;
+};
+
+struct recent_step {
+    struct step_ids ids;
+    uint64_t tagged_at_ns;
 };
 
 struct tracker {
@@ -67,7 +73,7 @@ struct tracker {
     size_t n_jobs;
     struct io_mounts totals; /* of ended steps */
     struct tracker_stats stats;
-    struct step_ids recent[RECENT_STEPS];
+    struct recent_step recent[RECENT_STEPS];
     size_t n_recent; /* ever */
     uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
 };
@@ -86,8 +92,8 @@ int tracker_pass(struct tracker *tracker, bool tick, struct error *error);
 int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
                    const struct step_account *before, struct tracked_step **ret,
                    struct error *error);
-/* The same step again: nothing is to be done, unless it has another cgroup by now: then the earlier
- * one is closed. */
+/* The same step again, running or ended: nothing is to be done, unless it has another cgroup by now:
+ * then the earlier one is closed. */
 bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag);
 
 /* --- stepfiles.c ---------------------------------------------------------------------------------

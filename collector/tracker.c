@@ -174,12 +174,34 @@ static bool waits_for_store(struct tracker *tracker, const struct tag *tag)
     return false;
 }
 
+/* tagged_at_ns 0: whenever it was tagged. */
+static bool is_recent(const struct tracker *tracker, const struct step_ids *ids,
+                      uint64_t tagged_at_ns)
+{
+    for (size_t i = 0; i < RECENT_STEPS && i < tracker->n_recent; i++) {
+        const struct recent_step *recent = &tracker->recent[i];
+
+        if (!memcmp(&recent->ids, ids, sizeof(*ids)) &&
+            (!tagged_at_ns || recent->tagged_at_ns == tagged_at_ns))
+            return true;
+    }
+    return false;
+}
+
+/* A TAG that was read after its END: counted again, it would replace the row that is final. */
+static bool is_over(const struct tracker *tracker, const struct tag *tag)
+{
+    const struct step_ids ids = {tag->jobid, tag->restart, tag->het, tag->step};
+
+    return tag->tagged_at_ns && is_recent(tracker, &ids, tag->tagged_at_ns);
+}
+
 bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag)
 {
     struct tracked_job *job = tracked_find_job(tracker, tag->jobid, tag->restart);
     struct tracked_step *step = job ? tracked_find_step(job, tag->het, tag->step) : NULL;
 
-    if (waits_for_store(tracker, tag))
+    if (waits_for_store(tracker, tag) || is_over(tracker, tag))
         return true;
     if (!step)
         return false;
@@ -215,14 +237,6 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
 
 /* --- ends -------------------------------------------------------------------------------------- */
 
-static bool is_recent(const struct tracker *tracker, const struct step_ids *ids)
-{
-    for (size_t i = 0; i < RECENT_STEPS && i < tracker->n_recent; i++)
-        if (!memcmp(&tracker->recent[i], ids, sizeof(*ids)))
-            return true;
-    return false;
-}
-
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
                 uint32_t step_id, uint64_t ended_boot_ns, struct error *error)
 {
@@ -235,7 +249,7 @@ int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint3
         tracker_file(tracker, name);
         step = tracked_find_any(tracker, &ids);
     }
-    if (!step && is_recent(tracker, &ids))
+    if (!step && is_recent(tracker, &ids, 0))
         return 0;
     if (!step)
         return error_set(error, -ENOENT, "step %u.%s was never tagged", jobid,

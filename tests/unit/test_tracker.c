@@ -423,6 +423,38 @@ static void test_tag_is_idempotent(void **state)
     assert_int_equal(total(), 7);
 }
 
+/* The plugin did not wait for an answer, and its END was read before its TAG. */
+static void test_tag_after_the_end(void **state)
+{
+    uint32_t other = begin(1), number;
+    struct tag tag = make_tag(0, true);
+    struct tracker_stats stats;
+    struct job_account **jobs;
+
+    (void)state;
+    number = step_number(tag.cgroup_id, 2);
+    assert_int_not_equal(number, other);
+    must(tracker_tag(tracker, &tag, &error));
+    write_bytes(number, 1, 70);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
+    flush();
+    assert_int_equal(total(), 70);
+    must(tracker_tag(tracker, &tag, &error));
+    tracker_stats(tracker, &stats);
+    assert_int_equal(stats.steps, 1);
+    assert_null(fake_probe_step(probe, number));
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
+    flush();
+    jobs = stored();
+    assert_int_equal(written(&step_of(jobs[0], 0)->mounts), 70);
+    store_jobs_free(jobs);
+    /* The same numbers, tagged anew, are another step. */
+    tag.tagged_at_ns = now(CLOCK_REALTIME);
+    must(tracker_tag(tracker, &tag, &error));
+    tracker_stats(tracker, &stats);
+    assert_int_equal(stats.steps, 2);
+}
+
 static void test_vanished_step(void **state)
 {
     uint32_t number = begin(0);
@@ -927,6 +959,7 @@ int main(void)
         TEST(test_report_counts_what_runs),
         TEST(test_cgroups_that_are_not_there),
         TEST(test_tag_is_idempotent),
+        TEST(test_tag_after_the_end),
         TEST(test_vanished_step),
         TEST(test_deserted_step),
         TEST(test_processes_of_a_cgroup),
