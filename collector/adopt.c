@@ -61,7 +61,31 @@ static int check_boot(struct adoption *a, struct error *error)
         return r;
     read_boot_id(now);
     a->rebooted = before && strcmp(before, now) != 0;
+    /* The kernel counts from zero again. */
+    if (a->rebooted)
+        r = store_put_state(a->store, MISSED_KEY, NULL, error);
+    if (r < 0)
+        return r;
     return before && !a->rebooted ? 0 : store_put_state(a->store, BOOT_ID_KEY, now, error);
+}
+
+/* What the programs missed while nobody read: the steps that are adopted say so. Without a text of
+ * the process before, or with programs that are new, counting begins here. */
+static int resume_missed(struct adoption *a, struct error *error)
+{
+    struct tracker *tracker = a->tracker;
+    _free_ char *before = NULL;
+    int r = store_get_state(a->store, MISSED_KEY, &before, error);
+
+    if (r < 0)
+        return r;
+    if (before && probe_is_adopted(tracker->probe))
+        return sampler_resume_missed(tracker->sampler, before) < 0
+                   ? error_set(error, -ENOMEM, "no memory for what was missed")
+                   : 0;
+    tracker->missed = sampler_missed(tracker->sampler);
+    return tracker->missed ? store_put_state(a->store, MISSED_KEY, tracker->missed, error)
+                           : error_set(error, -ENOMEM, "no memory for what was missed");
 }
 
 static char *copy(const char *text)
@@ -368,7 +392,10 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
     if (!r)
         r = load_jobs(&a, error);
     if (!r)
+        r = resume_missed(&a, error);
+    if (!r)
         r = adopt_files(&a, error);
+    (void)sampler_resume_missed(tracker->sampler, NULL);
     if (!r)
         r = lose_steps(&a, error);
     if (r < 0)

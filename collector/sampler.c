@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/sampler.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +40,7 @@ struct sampler {
     size_t n;
     uint64_t *missed; /* by hook, as of the last reading */
     size_t n_missed;
+    struct completeness gap; /* missed between the process before and this one */
     char *const *labels;
     size_t n_labels;
 };
@@ -152,6 +155,7 @@ void sampler_destroy(struct sampler *sampler)
         follower_destroy(sampler->followers[i]);
     free(sampler->followers);
     free(sampler->missed);
+    completeness_clear(&sampler->gap);
     free(sampler);
 }
 DEFINE_CLEANUP(struct sampler, sampler_destroy)
@@ -193,6 +197,66 @@ int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mou
         return error_set(error, -ENOMEM, "no memory for the sampler");
     *ret = TAKE_PTR(sampler);
     return 0;
+}
+
+/* --- from one process to the next ---------------------------------------------------------------
+ */
+
+#define MISSED_TITLE "missed:"
+
+/* " FUNCTION/OPS=": functions may be hooked for more than one operation. */
+static void missed_name(char buf[128], const struct probe_hook *hook)
+{
+    (void)snprintf(buf, 128, " %s/%" PRIx64 "=", hook->function, hook->ops);
+}
+
+char *sampler_missed(const struct sampler *sampler)
+{
+    const struct probe_hook *hooks;
+    char *text = NULL, name[128];
+    size_t n = 0, size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file)
+        return NULL;
+    (void)fputs(MISSED_TITLE, file);
+    if (probe_hooks(sampler->probe, &hooks, &n) < 0)
+        n = 0;
+    for (size_t i = 0; i < n && i < sampler->n_missed; i++) {
+        if (!sampler->missed[i])
+            continue;
+        missed_name(name, &hooks[i]);
+        (void)fprintf(file, "%s%" PRIu64, name, sampler->missed[i]);
+    }
+    if (fclose(file) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+int sampler_resume_missed(struct sampler *sampler, const char *text)
+{
+    const struct probe_hook *hooks;
+    char name[128];
+    size_t n;
+    int r = 0;
+
+    completeness_clear(&sampler->gap);
+    if (!text || strncmp(text, MISSED_TITLE, strlen(MISSED_TITLE)) != 0 ||
+        probe_hooks(sampler->probe, &hooks, &n) < 0)
+        return 0;
+    for (size_t i = 0; i < n && i < sampler->n_missed && !r; i++) {
+        const char *at;
+        uint64_t before;
+
+        missed_name(name, &hooks[i]);
+        at = strstr(text, name);
+        before = at ? strtoull(at + strlen(name), NULL, 10) : 0;
+        if (sampler->missed[i] > before)
+            r = completeness_add(&sampler->gap, CAUSE_MISSED, sampler->missed[i] - before,
+                                 hooks[i].ops);
+    }
+    return r;
 }
 
 /* --- steps ------------------------------------------------------------------------------------- */
@@ -264,6 +328,7 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
     f->shards = 1;
     f->meter = meter_create(sampler->interval_ns, started_ns);
     if (!f->meter || (before && follower_resume(f, before) < 0) ||
+        completeness_merge(&f->causes, &sampler->gap) < 0 ||
         blame_missing_hooks(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
         return error_set(error, -ENOMEM, "no memory to follow a step");
     (void)TAKE_PTR(f);

@@ -34,6 +34,13 @@ void sampler_set_labels(struct sampler *sampler, char *const *fstypes, size_t n)
 int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
                 const struct step_account *before, struct error *error);
 
+/* Events that no program saw up to the last reading (or the start), as a text for the next process;
+ * malloc'd, NULL: no memory. */
+char *sampler_missed(const struct sampler *sampler);
+/* `text` is that of the process before, whose programs still run: what was missed since is a cause
+ * of every step that is added from now on. NULL: steps that are added now are new again. */
+int sampler_resume_missed(struct sampler *sampler, const char *text);
+
 /* Name the super blocks that were touched for the first time: call it as soon as probe_fd() is
  * readable, so that a mount that goes away soon still has its name. */
 int sampler_sightings(struct sampler *sampler, struct error *error);

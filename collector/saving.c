@@ -361,6 +361,72 @@ void tracked_save_provisional(struct tracked_job *job)
         saving_destroy(s);
         return;
     }
-    if (submit(s) == 0)
+    if (submit(s) == 0) {
         job->provisional = true;
+        job->handed_ns = job->tracker->pass_at_ns;
+    }
+}
+
+/* --- what was missed --------------------------------------------------------------------------- */
+
+struct missed {
+    struct tracker *tracker;
+    char *text;
+};
+
+static int missed_run(struct store *store, void *arg, struct error *error)
+{
+    return store_put_state(store, MISSED_KEY, ((struct missed *)arg)->text, error);
+}
+
+static void missed_done(int result, const struct error *error, void *arg)
+{
+    struct missed *m = arg;
+
+    (void)error;
+    if (result < 0)
+        free(TAKE_PTR(m->tracker->missed)); /* the next tick tries again */
+    free(m->text);
+    free(m);
+}
+
+/* Is every row that the last reading has changed in the writer's queue? A text that comes before
+ * them would hide from the next process what they do not say yet; one that comes late only has it
+ * said twice. */
+static bool are_rows_handed(const struct tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->n_jobs; i++) {
+        const struct tracked_job *job = tracker->jobs[i];
+
+        for (size_t j = 0; j < job->n_steps; j++) {
+            const struct tracked_step *step = job->steps[j];
+
+            if (step->state == TRACKED_UNSAVED ||
+                (step->state == TRACKED_RUNNING &&
+                 (step->folds || job->handed_ns != tracker->pass_at_ns)))
+                return false;
+        }
+    }
+    return true;
+}
+
+void tracked_save_missed(struct tracker *tracker)
+{
+    _free_ char *text = sampler_missed(tracker->sampler);
+    struct missed *m;
+
+    if (!text || !tracker->writer || (tracker->missed && !strcmp(tracker->missed, text)) ||
+        !are_rows_handed(tracker))
+        return;
+    m = calloc(1, sizeof(*m));
+    if (!m)
+        return;
+    *m = (struct missed){tracker, strdup(text)};
+    if (!m->text || writer_submit(tracker->writer, true, missed_run, missed_done, m) < 0) {
+        free(m->text);
+        free(m);
+        return;
+    }
+    free(tracker->missed);
+    tracker->missed = TAKE_PTR(text);
 }

@@ -44,6 +44,7 @@ struct tracked_job {
     bool described;   /* its file in jobs/ has been read */
     bool folding;     /* the row of the folded steps is with the writer */
     bool provisional; /* a provisional row is with the writer */
+    uint64_t handed_ns; /* the reading (pass_at_ns) of the last one */
     unsigned n_saving; /* requests with the writer */
 };
 
@@ -76,6 +77,7 @@ struct tracker {
     struct recent_step recent[RECENT_STEPS];
     size_t n_recent; /* ever */
     uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
+    char *missed; /* sampler_missed() as the writer got it last */
 };
 
 void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)
@@ -162,6 +164,10 @@ int tracked_list_ended(const struct tracked_job *job, struct job_account *accoun
 /* Hand what is not saved to the writer; what the writer cannot take now stays for the next call. */
 void tracked_save(struct tracked_job *job);
 void tracked_save_provisional(struct tracked_job *job);
+/* What the programs have missed so far, for the process after this one: once a tick, behind the rows
+ * that already say so. */
+#define MISSED_KEY "missed"
+void tracked_save_missed(struct tracker *tracker);
 /* True if a step was folded into its job's last row before the process died. */
 bool tracked_was_folded(struct store *store, const struct tag *tag);
 /* The step is in the store: forget its counters and files. */

@@ -51,6 +51,7 @@ void tracker_destroy(struct tracker *tracker)
     free(tracker->jobs);
     free(tracker->cluster);
     free(tracker->node);
+    free(tracker->missed);
     io_mounts_clear(&tracker->totals);
     cleanup_close(&tracker->steps_fd);
     cleanup_close(&tracker->jobs_fd);
@@ -400,6 +401,8 @@ int tracker_tick(struct tracker *tracker, struct error *error)
             tick_job(tracker->jobs[i], now);
         else
             tracked_save(tracker->jobs[i]);
+    if (!r)
+        tracked_save_missed(tracker);
     return r;
 }
 

@@ -558,6 +558,50 @@ static void test_restart_goes_on(void **state)
     assert_int_equal(total(), 54321);
 }
 
+/* What the job says of events that no program saw. */
+static uint64_t missed_of(void)
+{
+    struct job_account *report;
+    uint64_t count = 0;
+
+    must(tracker_report(tracker, JOB, 0, &report, &error));
+    for (size_t i = 0; i < report->completeness.n; i++)
+        if (!strcmp(report->completeness.items[i].cause, "recursion-missed"))
+            count += report->completeness.items[i].count;
+    job_account_destroy(report);
+    return count;
+}
+
+static void test_missed_while_nobody_read(void **state)
+{
+    (void)state;
+    fake_probe_hook(probe, 1)->missed = 1; /* before the step: none of its business */
+    restart();
+    begin(0);
+    assert_int_equal(missed_of(), 0);
+    fake_probe_hook(probe, 1)->missed += 2;
+    must(tracker_tick(tracker, &error));
+    flush();
+    assert_int_equal(missed_of(), 2);
+    stop();
+    fake_probe_hook(probe, 1)->missed += 30;
+    start();
+    assert_int_equal(missed_of(), 32);
+    must(tracker_tick(tracker, &error));
+    flush();
+    restart();
+    assert_int_equal(missed_of(), 32);
+    /* Killed before the first reading. */
+    fake_probe_hook(probe, 0)->missed += 400;
+    restart();
+    restart();
+    assert_int_equal(missed_of(), 432);
+    /* A step that begins now missed nothing of that. */
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
+    begin(1);
+    assert_int_equal(missed_of(), 432);
+}
+
 /* Killed between the commit of a final row and the removal of what it came from. */
 static void test_kill_after_commit(void **state)
 {
@@ -964,6 +1008,7 @@ int main(void)
         TEST(test_deserted_step),
         TEST(test_processes_of_a_cgroup),
         TEST(test_restart_goes_on),
+        TEST(test_missed_while_nobody_read),
         TEST(test_kill_after_commit),
         TEST(test_reboot),
         TEST(test_late_tag_is_said),
