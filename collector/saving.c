@@ -2,12 +2,12 @@
 /* Rows of jobs and steps on their way to the store. A step's counters stay in the maps, and its
  * files on disk, until the writer has said that its row is safe. */
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/names.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
 #include "collector/store.h"
@@ -94,22 +94,11 @@ static void clear_marks(struct tracker *tracker, struct marks *marks)
 
 /* --- on the writer's thread -------------------------------------------------------------------- */
 
-static void find_user(struct job_account *row)
-{
-    struct passwd entry, *found = NULL;
-    char buf[4096];
-
-    if (!row->user && !getpwuid_r(row->uid, &entry, buf, sizeof(buf), &found) && found)
-        row->user = strdup(found->pw_name);
-}
-
 static int saving_run(struct store *store, void *arg, struct error *error)
 {
     struct saving *s = arg;
-    int r;
+    int r = store_put_job(store, s->row, error);
 
-    find_user(s->row);
-    r = store_put_job(store, s->row, error);
     for (size_t i = 0; i < s->n && r >= 0; i++)
         r = store_put_step(store, &s->row->key, &s->steps[i], !s->provisional, error);
     for (size_t i = 0; s->marks && i < s->marks->n && r >= 0; i++)
@@ -173,8 +162,6 @@ static void take_success(struct saving *s)
 {
     struct tracked_job *job = s->job;
 
-    if (!job->sum->user && s->row->user)
-        job->sum->user = TAKE_PTR(s->row->user);
     if (s->over)
         job->over_saved = true;
     for (size_t i = 0; i < s->n_ending; i++)
@@ -218,6 +205,8 @@ static struct saving *saving_create(struct tracked_job *job, size_t n)
     if (!s)
         return NULL;
     s->job = job;
+    if (!job->sum->user)
+        job->sum->user = names_find(job->tracker->names, job->sum->uid);
     s->row = tracked_row(job);
     s->steps = calloc(n ? n : 1, sizeof(*s->steps));
     s->ending = calloc(job->n_steps + 1, sizeof(struct tracked_step *));

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/names.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
 #include "common/cleanup.h"
@@ -144,6 +145,8 @@ struct tracked_job *tracked_get_job(struct tracker *tracker, const struct tag *t
         return NULL;
     }
     job->start_boot_ns = tag->tagged_boot_ns;
+    /* Asked for now, it is known when the job ends, unless the prolog tells it first. */
+    account->user = names_find(tracker->names, account->uid);
     return job;
 }
 

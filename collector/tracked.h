@@ -6,6 +6,8 @@
 #include "collector/meter.h"
 #include "collector/tracker.h"
 
+struct names;
+
 enum tracked_state {
     TRACKED_RUNNING,
     TRACKED_UNSAVED, /* ended; its account waits for the writer */
@@ -68,6 +70,7 @@ struct tracker {
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
+    struct names *names; /* of users that no prolog has told */
     struct writer *writer;
     struct tracker_hooks hooks;
     struct tracked_job **jobs;

@@ -10,6 +10,7 @@
 
 #include "bpf/records.h"
 #include "collector/hierarchy.h"
+#include "collector/names.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
 #include "collector/store.h"
@@ -52,6 +53,7 @@ void tracker_destroy(struct tracker *tracker)
     free(tracker->cluster);
     free(tracker->node);
     free(tracker->missed);
+    names_destroy(tracker->names);
     io_mounts_clear(&tracker->totals);
     cleanup_close(&tracker->steps_fd);
     cleanup_close(&tracker->jobs_fd);
@@ -63,6 +65,7 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
                    const struct tracker_hooks *hooks, struct error *error)
 {
     CLEANUP(tracker_destroyp) struct tracker *tracker = calloc(1, sizeof(*tracker));
+    int r;
 
     if (!tracker)
         return error_set(error, -ENOMEM, "no memory for the tracker");
@@ -76,6 +79,9 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
     tracker->sampler = options->sampler;
     tracker->hierarchy = options->hierarchy;
     tracker->hooks = *hooks;
+    r = names_create(&tracker->names, NULL, error);
+    if (r < 0)
+        return r;
     tracker->steps_fd = open_dir(options->runtime_dir, "steps", error);
     if (tracker->steps_fd < 0)
         return tracker->steps_fd;
