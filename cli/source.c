@@ -59,6 +59,8 @@ int source_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, ch
         whole[size] = '\0';
         more = message_get(m, "MORE");
     } while (more && strcmp(more, "1") == 0);
+    if (message_get(m, "CUT"))
+        output_error("the answer was too long and is cut: ask for less (a shorter time, a limit)");
     *ret = TAKE_PTR(whole);
     return 0;
 }

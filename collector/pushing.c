@@ -282,7 +282,7 @@ static void on_retired(const char *text, size_t failed, void *arg)
     if (!copy)
         request_error(arg, "no memory");
     else if (!failed)
-        request_text(arg, TAKE_PTR(copy));
+        request_text(arg, TAKE_PTR(copy), false);
     else
         request_error(arg, "%s", copy);
     free(copy);

@@ -16,6 +16,7 @@ struct question {
     struct request *request;
     uint32_t uid; /* whose jobs may be shown; UINT32_MAX: all */
     char *answer;
+    bool cut; /* not all that was asked for */
     /* query-job */
     uint32_t jobid;
     bool all;
@@ -42,7 +43,7 @@ static void on_answered(int result, const struct error *error, void *arg)
     if (result < 0)
         request_error(q->request, "%s", error->text);
     else
-        request_text(q->request, TAKE_PTR(q->answer));
+        request_text(q->request, TAKE_PTR(q->answer), q->cut);
     question_free(q);
 }
 
@@ -237,28 +238,11 @@ void daemon_query_job(struct daemon *daemon, struct request *request, const stru
 
 /* --- query-history ----------------------------------------------------------------------------- */
 
-static int add_row(const struct history_row *row, void *arg)
-{
-    struct json_object *object = history_row_json(row);
-
-    if (object && json_object_array_add(arg, object) == 0)
-        return 0;
-    json_object_put(object);
-    return -ENOMEM;
-}
-
 static int run_query_history(struct store *reader, void *arg, struct error *error)
 {
     struct question *q = arg;
-    struct json_object *array = json_object_new_array();
-    int r = array ? store_history(reader, &q->filter, add_row, array, error) : -ENOMEM;
 
-    if (r == -ENOMEM)
-        (void)error_set(error, r, "no memory for the answer");
-    if (!r)
-        r = set_answer(q, array, error);
-    json_object_put(array);
-    return r;
+    return history_answer(reader, &q->filter, HISTORY_ROWS_MAX, &q->answer, &q->cut, error);
 }
 
 static int parse_query_history(const struct message *m, struct question *q, struct error *error)

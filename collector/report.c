@@ -43,7 +43,7 @@ static void answer(struct request *request, char *text, const char *record)
         request_message(request, m);
         free(text);
     } else {
-        request_text(request, text); /* in parts; the word about the record gives way */
+        request_text(request, text, false); /* in parts; the word about the record gives way */
     }
     free(m);
 }

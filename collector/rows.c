@@ -3,6 +3,8 @@
 
 #include <json-c/json.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -121,6 +123,62 @@ struct json_object *history_row_json(const struct history_row *row)
     }
     return object;
 }
+
+/* --- many -------------------------------------------------------------------------------------- */
+
+struct answer {
+    FILE *file;
+    uint32_t n, max;
+    bool cut;
+};
+
+/* Text at once: the objects of many rows take ten times its memory. */
+static int add_row(const struct history_row *row, void *arg)
+{
+    struct answer *answer = arg;
+    struct json_object *object;
+
+    if (answer->n == answer->max) {
+        answer->cut = true;
+        return 1;
+    }
+    object = history_row_json(row);
+    if (!object)
+        return -ENOMEM;
+    (void)fprintf(answer->file, "%s%s", answer->n++ ? "," : "",
+                  json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+                                                             JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(object);
+    return ferror(answer->file) ? -ENOMEM : 0;
+}
+
+int history_answer(struct store *reader, const struct history_filter *filter, uint32_t max,
+                   char **ret, bool *cut, struct error *error)
+{
+    struct history_filter bounded = *filter;
+    struct answer answer = {.max = max};
+    _free_ char *text = NULL;
+    size_t size = 0;
+    int r;
+
+    if (!bounded.limit || bounded.limit > max)
+        bounded.limit = max + 1;
+    answer.file = open_memstream(&text, &size);
+    if (!answer.file)
+        return error_set(error, -ENOMEM, "no memory for the answer");
+    (void)fputc('[', answer.file);
+    r = store_history(reader, &bounded, add_row, &answer, error);
+    (void)fputc(']', answer.file);
+    if (fclose(answer.file) != 0 || r == -ENOMEM)
+        return error_set(error, -ENOMEM, "no memory for the answer");
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(text);
+    *cut = answer.cut;
+    return 0;
+}
+
+/* --- the reverse ------------------------------------------------------------------------------- */
 
 static int field_parse(const struct row_field *field, struct json_object *object, void *base,
                        struct error *error)

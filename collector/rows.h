@@ -12,6 +12,14 @@ struct json_object;
  * out. Fields: doc/protocol.md. */
 struct json_object *history_row_json(const struct history_row *row);
 
+/* More rows than this are in no answer over the socket; some 60 MB of text. */
+#define HISTORY_ROWS_MAX 100000
+
+/* The rows as the text of a JSON array, malloc'd, at most `max` of them; *cut: there were more that
+ * the filter's own limit would have let through. Errors of store_history(). */
+int history_answer(struct store *reader, const struct history_filter *filter, uint32_t max,
+                   char **ret, bool *cut, struct error *error);
+
 /* The reverse. Strings belong to `row_document`, absent ones are NULL, absent numbers 0; unknown
  * fields are ignored. -EBADMSG with text when it is no row. */
 int history_row_parse(struct json_object *row_document, struct history_row *ret,

@@ -331,7 +331,7 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
     }
     text = document(run, &error);
     if (text)
-        request_text(request, text);
+        request_text(request, text, false);
     else
         request_error(request, "%s", error.text);
     (void)run_remove(run);

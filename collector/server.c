@@ -20,6 +20,7 @@
 /* A part of a long text: with its keys it fits into a message, and three into a socket's default
  * buffer. */
 #define PART 60000
+#define SHORT_TEXT 100000
 
 enum phase { ASKING, THINKING, ANSWERING };
 
@@ -34,7 +35,7 @@ struct request {
     sd_event_source *io, *timer;
     char *answer; /* the message, or the text */
     size_t size, sent;
-    bool is_text;
+    bool is_text, cut;
 };
 
 struct server {
@@ -134,6 +135,8 @@ static void next_part(struct request *request, size_t *taken)
     (void)message_put(m, "STATUS", "ok");
     if (part < left)
         (void)message_put(m, "MORE", "1");
+    else if (request->cut)
+        (void)message_put(m, "CUT", "1");
     saved = request->answer[request->sent + part];
     request->answer[request->sent + part] = '\0';
     (void)message_put(m, "TEXT", request->answer + request->sent);
@@ -177,11 +180,6 @@ void request_message(struct request *request, const struct message *m)
     if (copy)
         memcpy(copy, m->data, m->size);
     answer(request, copy, m->size, false);
-}
-
-void request_text(struct request *request, char *text)
-{
-    answer(request, text, text ? strlen(text) : 0, true);
 }
 
 void request_ok(struct request *request)
@@ -237,6 +235,38 @@ static void say_limited(struct server *server, const struct ucred *peer, const c
     (void)snprintf(line, sizeof(line), "process %d of uid %u: %s%s", (int)peer->pid,
                    (unsigned)peer->uid, text, more);
     server->hooks.say(LOG_LEVEL_WARNING, line, server->hooks.arg);
+}
+
+/* Short texts are always let through: their number is bounded by that of the connections. Of a user
+ * one long text is, if there is room among those of all users. */
+static bool has_memory(const struct request *request, size_t size)
+{
+    const struct server *server = request->server;
+    size_t same = 0, users = 0;
+
+    if (!server || request->peer.uid == 0 || size <= SHORT_TEXT)
+        return true;
+    for (const struct request *r = server->clients; r; r = r->next) {
+        size_t held = r->is_text && r->peer.uid != 0 ? r->size : 0;
+
+        users += held;
+        same += r->peer.uid == request->peer.uid ? held : 0;
+    }
+    return (same < SHORT_TEXT || same + size <= server->options.answers_a_user) &&
+           (users < SHORT_TEXT || users + size <= server->options.answers_users);
+}
+
+void request_text(struct request *request, char *text, bool cut)
+{
+    size_t size = text ? strlen(text) : 0;
+
+    if (!has_memory(request, size)) {
+        free(text);
+        request_error(request, "too many long answers wait to be taken: try again");
+        return;
+    }
+    request->cut = cut;
+    answer(request, text, size, true);
 }
 
 void request_refuse(struct request *request, const char *format, ...)
@@ -481,6 +511,8 @@ int server_create(struct server **ret, sd_event *loop, const struct server_optio
         .answer_ms = or_default(options->answer_ms, 10000),
         .clients_a_user = or_default(options->clients_a_user, 16),
         .clients_users = or_default(options->clients_users, 128),
+        .answers_a_user = options->answers_a_user ? options->answers_a_user : 64 << 20,
+        .answers_users = options->answers_users ? options->answers_users : 256 << 20,
     };
     server->fd = listen_on(options->path, error);
     if (server->fd < 0)

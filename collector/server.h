@@ -27,6 +27,8 @@ struct server_options {
     unsigned answer_ms;      /* for each part of the answer to be taken; 0: 10000 */
     unsigned clients_a_user; /* at once, for others than root; 0: 16 */
     unsigned clients_users;  /* of all others than root together; 0: 128 */
+    size_t answers_a_user;   /* bytes of text not taken yet beside another; 0: 64 MiB */
+    size_t answers_users;    /* the same of all others than root together; 0: 256 MiB */
 };
 
 struct server_hooks {
@@ -60,8 +62,10 @@ void request_error(struct request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* One message that the caller has made (with STATUS). */
 void request_message(struct request *request, const struct message *m);
-/* STATUS=ok and TEXT, in as many messages as it takes. Takes the malloc'd text over. */
-void request_text(struct request *request, char *text);
+/* STATUS=ok and TEXT, in as many messages as it takes, the last with CUT=1 if `cut`. Takes the
+ * malloc'd text over. A user whose other answers are not taken yet and too long with this one gets
+ * an error instead; short texts (100,000 bytes) are always sent. */
+void request_text(struct request *request, char *text, bool cut);
 
 struct server_stats {
     size_t clients;

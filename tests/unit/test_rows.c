@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Proves: a row of the history keeps every field on its way through JSON. */
+/* Proves: a row of the history keeps every field on its way through JSON, and an answer that is cut
+ * says so. */
 #include "tests/unit/test.h"
 
 #include <json-c/json.h>
+#include <stdlib.h>
 
 #include "collector/rows.h"
+#include "tests/unit/store_data.h"
 
 static const struct history_row sample = {
     .cluster = "test",
@@ -98,6 +101,56 @@ static void test_sorts(void **state)
     assert_int_equal(history_sort_parse("name"), -EINVAL);
 }
 
+/* How many of three stored jobs are answered, with a limit of the filter and of the answer. */
+static size_t answered(struct store *store, uint32_t limit, uint32_t max, bool *cut)
+{
+    const struct history_filter filter = {.uid = UINT32_MAX, .limit = limit};
+    struct json_object *rows;
+    struct error error;
+    char *text = NULL;
+    size_t n;
+
+    assert_ok(history_answer(store, &filter, max, &text, cut, &error), error);
+    rows = json_tokener_parse(text);
+    assert_true(json_object_is_type(rows, json_type_array));
+    n = json_object_array_length(rows);
+    json_object_put(rows);
+    free(text);
+    return n;
+}
+
+static void test_long_answers_are_cut(void **state)
+{
+    struct folder folder;
+    struct store *store;
+    struct error error;
+    bool cut;
+
+    (void)state;
+    folder_make(&folder);
+    store = open_store(&folder);
+    assert_int_equal(answered(store, 0, 2, &cut), 0);
+    assert_false(cut);
+    for (uint32_t i = 1; i <= 3; i++) {
+        struct job_account *job = job_make(i, NOW + i * SECOND);
+
+        assert_ok(store_put_job(store, job, &error), error);
+        job_account_destroy(job);
+    }
+    assert_int_equal(answered(store, 0, 2, &cut), 2);
+    assert_true(cut);
+    assert_int_equal(answered(store, 100, 2, &cut), 2);
+    assert_true(cut);
+    assert_int_equal(answered(store, 0, 3, &cut), 3);
+    assert_false(cut);
+    assert_int_equal(answered(store, 2, 2, &cut), 2);
+    assert_false(cut);
+    assert_int_equal(answered(store, 1, 2, &cut), 1);
+    assert_false(cut);
+    store_close(store);
+    folder_remove(&folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_unknown_and_missing),
         cmocka_unit_test(test_wrong_types),
         cmocka_unit_test(test_sorts),
+        cmocka_unit_test(test_long_answers_are_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

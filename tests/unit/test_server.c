@@ -40,7 +40,9 @@ static void handle(struct request *request, const struct message *m, void *arg)
         for (size_t i = 0; i < 500000; i++)
             text[i] = (char)('a' + i % 26);
         text[500000] = '\0';
-        request_text(request, text);
+        request_text(request, text, false);
+    } else if (!strcmp(type, "cut")) {
+        request_text(request, strdup("half"), true);
     } else if (!strcmp(type, "park")) {
         parked = request;
     } else if (!strcmp(type, "who")) {
@@ -64,7 +66,8 @@ static int setup_with(unsigned question_ms, unsigned answer_ms, unsigned clients
                                            .admin_gid = (gid_t)-1,
                                            .question_ms = question_ms,
                                            .answer_ms = answer_ms,
-                                           .clients_a_user = clients_a_user};
+                                           .clients_a_user = clients_a_user,
+                                           .answers_a_user = 700000};
     const struct server_hooks hooks = {handle, say, NULL};
 
     snprintf(path, sizeof(path), "/tmp/jobio-test-server-%d", (int)getpid());
@@ -344,6 +347,75 @@ static void test_places(void **state)
     waitpid(child, &status, 0);
 }
 
+static void test_cut_answer(void **state)
+{
+    int fd = peer();
+    struct message *m;
+
+    (void)state;
+    ask(fd, "cut");
+    m = wait_answer(fd);
+    assert_string_equal(message_get(m, "CUT"), "1");
+    assert_string_equal(message_get(m, "TEXT"), "half");
+    close(fd);
+}
+
+static bool receive(int fd, struct message *m)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    ssize_t n = poll(&p, 1, 5000) == 1 ? recv(fd, m->data, sizeof(m->data), 0) : -1;
+
+    m->size = n > 0 ? (size_t)n : 0;
+    return n > 0 && message_check(m, NULL) == 0;
+}
+
+/* In a process of its own: 0 if the second long answer is refused while the first one waits, and
+ * given once that is taken. */
+static int hoard(void)
+{
+    static struct message m;
+    int first, second, third;
+
+    if (setuid(NOBODY) < 0)
+        return 1;
+    first = peer();
+    ask(first, "long");
+    if (!receive(first, &m) || !message_get(&m, "MORE"))
+        return 2;
+    second = peer();
+    ask(second, "long");
+    if (!receive(second, &m) || !message_get(&m, "ERROR"))
+        return 3;
+    third = peer();
+    ask(third, "ok");
+    if (!receive(third, &m) || message_get(&m, "ERROR"))
+        return 4;
+    while (receive(first, &m))
+        if (!message_get(&m, "MORE"))
+            break;
+    close(first);
+    second = peer();
+    ask(second, "long");
+    return receive(second, &m) && message_get(&m, "MORE") ? 0 : 5;
+}
+
+static void test_answers_that_nobody_takes(void **state)
+{
+    int status = -1;
+    pid_t child;
+
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    child = fork();
+    if (child == 0)
+        _exit(hoard());
+    for (int i = 0; i < 2000 && waitpid(child, &status, WNOHANG) == 0; i++)
+        assert_true(sd_event_run(loop, 10000) >= 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void test_replaces_a_dead_socket(void **state)
 {
     const struct server_options options = {.path = path, .admin_gid = (gid_t)-1};
@@ -372,6 +444,8 @@ int main(void)
         TEST_IMPATIENT(test_peer_that_does_not_read),
         TEST(test_peer_goes_while_we_think),
         TEST(test_places),
+        TEST(test_cut_answer),
+        TEST(test_answers_that_nobody_takes),
         TEST(test_replaces_a_dead_socket),
     };
 
