@@ -162,9 +162,9 @@ static void on_stats(int result, const struct error *error, void *arg)
         put_u64(store, "oldest_s", status->stats.oldest_ns / 1000000000u);
     }
     (void)json_object_object_add(status->document, "store", store);
-    request_text(status->request, strdup(json_object_to_json_string_ext(
-                                      status->document,
-                                      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)),
+    request_text(status->request,
+                 strdup(json_object_to_json_string_ext(
+                     status->document, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)),
                  false);
     json_object_put(status->document);
     free(status);

@@ -97,8 +97,8 @@ int tracker_pass(struct tracker *tracker, bool tick, struct error *error);
 int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
                    const struct step_account *before, struct tracked_step **ret,
                    struct error *error);
-/* The same step again, running or ended: nothing is to be done, unless it has another cgroup by now:
- * then the earlier one is closed. */
+/* The same step again, running or ended: nothing is to be done, unless it has another cgroup by
+ * now: then the earlier one is closed. */
 bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag);
 
 /* --- stepfiles.c ---------------------------------------------------------------------------------
@@ -167,8 +167,8 @@ int tracked_list_ended(const struct tracked_job *job, struct job_account *accoun
 /* Hand what is not saved to the writer; what the writer cannot take now stays for the next call. */
 void tracked_save(struct tracked_job *job);
 void tracked_save_provisional(struct tracked_job *job);
-/* What the programs have missed so far, for the process after this one: once a tick, behind the rows
- * that already say so. */
+/* What the programs have missed so far, for the process after this one: once a tick, behind the
+ * rows that already say so. */
 #define MISSED_KEY "missed"
 void tracked_save_missed(struct tracker *tracker);
 /* True if a step was folded into its job's last row before the process died. */
