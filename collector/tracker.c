@@ -340,6 +340,23 @@ static void close_gone_steps(struct tracked_job *job)
     }
 }
 
+/* The run of the job that ended here a short while ago; UINT32_MAX: none did. */
+static uint32_t last_run(const struct tracker *tracker, uint32_t jobid)
+{
+    uint32_t last = 0;
+    bool found = false;
+
+    for (size_t i = 0; i < RECENT_STEPS && i < tracker->n_recent; i++) {
+        const struct step_ids *ids = &tracker->recent[i].ids;
+
+        if (ids->jobid != jobid)
+            continue;
+        last = ids->restart > last ? ids->restart : last;
+        found = true;
+    }
+    return found ? last : UINT32_MAX;
+}
+
 int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error)
 {
     (void)error;
@@ -354,8 +371,9 @@ int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error
         close_gone_steps(job);
         tracked_finish_job(job);
     }
-    /* One that did nothing here. */
-    tracked_forget_file(tracker, jobid, UINT32_MAX);
+    /* One that did nothing here. Slurm may end a job twice, and the second time may come after the
+     * prolog of its next run: that one's file stays. */
+    tracked_forget_file(tracker, jobid, last_run(tracker, jobid));
     return 0;
 }
 

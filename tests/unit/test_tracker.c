@@ -976,6 +976,8 @@ static void test_requeue_is_another_job(void **state)
     put_file("run/jobs/17", "JOBID=17\nUSER=ann\nRESTART=1\n");
     flush();
     assert_true(exists("run/jobs/17"));
+    must(tracker_job_end(tracker, JOB, &error)); /* said once more, and late */
+    assert_true(exists("run/jobs/17"));
     remove_dir("cg/step_4294967291");
     make_dir("cg/other");
     again = make_tag(STEP_BATCH, false);
