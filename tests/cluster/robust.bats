@@ -109,10 +109,9 @@ END
     )
     wait_for 30 test -s /scratch/requeue10
     scontrol requeue "$id"
-    # Slurm holds a requeued job for two minutes, until its old credential has expired.
-    wait_for 30 job_is "$id" PENDING
-    scontrol update "JobId=$id" StartTime=now
-    wait_for 90 test -s /scratch/requeue20
+    # Slurm holds a requeued job until its old credential has expired. Not to be hurried by StartTime=:
+    # slurmd would run it without a prolog, which tells the plugin the restart count.
+    wait_for 150 test -s /scratch/requeue20
     job_wait "$id"
     same "0 10
 1 20" "$(sql "SELECT restart, requests FROM v_job_io WHERE jobid = $id AND mount = '/scratch'
