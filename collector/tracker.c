@@ -371,8 +371,8 @@ int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error
         close_gone_steps(job);
         tracked_finish_job(job);
     }
-    /* One that did nothing here. Slurm may end a job twice, and the second time may come after the
-     * prolog of its next run: that one's file stays. */
+    /* One that did nothing here. Should an end be said twice, and the second time after the prolog of
+     * the next run, that one's file stays. */
     tracked_forget_file(tracker, jobid, last_run(tracker, jobid));
     return 0;
 }
