@@ -203,6 +203,57 @@ static void count_one(const char *folder, void *arg)
         ++*n;
 }
 
+/* --- who is in it ------------------------------------------------------------------------------
+ */
+
+static bool is_populated(int events_fd)
+{
+    char text[256];
+    ssize_t n = pread(events_fd, text, sizeof(text) - 1, 0);
+
+    if (n < 0)
+        return false;
+    text[n] = '\0';
+    return strstr(text, "populated 1") != NULL;
+}
+
+static unsigned elapsed_ms(const struct timespec *since)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned)((now.tv_sec - since->tv_sec) * 1000 +
+                      (now.tv_nsec - since->tv_nsec) / 1000000);
+}
+
+/* Until nobody is in it any more, but no longer than that. A process that is about to end is in it
+ * even though cgroup.procs does not show it. */
+static bool wait_empty(const struct cgroup *cgroup, unsigned wait_ms)
+{
+    _fclose_ FILE *events = file_open(cgroup->folder, "cgroup.events");
+    struct timespec start;
+    unsigned used;
+
+    if (!events)
+        return true;
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
+    while (is_populated(fileno(events)) && (used = elapsed_ms(&start)) < wait_ms) {
+        struct pollfd p = {.fd = fileno(events), .events = POLLPRI};
+
+        (void)poll(&p, 1, (int)(wait_ms - used));
+    }
+    return !is_populated(fileno(events));
+}
+
+size_t cgroup_processes(const struct cgroup *cgroup, unsigned wait_ms)
+{
+    size_t n = 0;
+
+    if (!wait_empty(cgroup, wait_ms))
+        tree_walk(cgroup, count_one, &n);
+    return n;
+}
+
 /* --- life --------------------------------------------------------------------------------------
  */
 
@@ -210,9 +261,11 @@ void cgroup_destroy(struct cgroup *cgroup)
 {
     if (!cgroup)
         return;
-    /* A process that forks meanwhile needs a second look. */
-    for (int tries = 0; cgroup->folder && access(cgroup->folder, F_OK) == 0 && tries < 100; tries++)
+    /* A process that forks meanwhile needs a second look, one that is ending cannot be moved. */
+    for (int tries = 0; cgroup->folder && access(cgroup->folder, F_OK) == 0 && tries < 100; tries++) {
         tree_walk(cgroup, remove_one, cgroup);
+        (void)wait_empty(cgroup, 20);
+    }
     free(cgroup->folder);
     free(cgroup->own);
     free(cgroup);
@@ -328,48 +381,4 @@ int cgroup_enter(const struct cgroup *cgroup, pid_t pid, struct error *error)
     int rc = pid_write(cgroup->folder, pid);
 
     return rc < 0 ? error_errno(error, rc, "move a process to \"%s\"", cgroup->folder) : 0;
-}
-
-/* --- who is in it ------------------------------------------------------------------------------
- */
-
-static bool is_populated(int events_fd)
-{
-    char text[256];
-    ssize_t n = pread(events_fd, text, sizeof(text) - 1, 0);
-
-    if (n < 0)
-        return false;
-    text[n] = '\0';
-    return strstr(text, "populated 1") != NULL;
-}
-
-static unsigned elapsed_ms(const struct timespec *since)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (unsigned)((now.tv_sec - since->tv_sec) * 1000 +
-                      (now.tv_nsec - since->tv_nsec) / 1000000);
-}
-
-size_t cgroup_processes(const struct cgroup *cgroup, unsigned wait_ms)
-{
-    _fclose_ FILE *events = file_open(cgroup->folder, "cgroup.events");
-    struct timespec start;
-    unsigned used;
-    size_t n = 0;
-
-    if (!events)
-        return 0;
-    (void)clock_gettime(CLOCK_MONOTONIC, &start);
-    while (is_populated(fileno(events)) && (used = elapsed_ms(&start)) < wait_ms) {
-        struct pollfd p = {.fd = fileno(events), .events = POLLPRI};
-
-        (void)poll(&p, 1, (int)(wait_ms - used));
-    }
-    if (!is_populated(fileno(events)))
-        return 0;
-    tree_walk(cgroup, count_one, &n);
-    return n;
 }

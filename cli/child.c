@@ -181,7 +181,7 @@ void child_destroy(struct child *child)
 {
     if (!child)
         return;
-    if (child->pid > 0 && !child->started && !child->ended) {
+    if (child->pid > 0 && (!child->started || child->failure) && !child->ended) {
         (void)kill(child->pid, SIGKILL);
         (void)waitpid(child->pid, NULL, 0);
     }
