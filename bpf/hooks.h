@@ -2,8 +2,13 @@
 /*
  * The hooks: one line each, for the programs and for their loader.
  *   HOOK(function, operation, object, parameter, object and parameter of other kernels)
- * The parameter that leads to the super block is found by its name in the kernel's BTF, never by
- * its place; where kernels differ, the first name that the function has is taken.
+ *     a call: a program at its begin (enter_function) and one at its end (leave_function)
+ *   EVENT(name, section, operations, feature, object, parameter, object and parameter of other
+ *     kernels, second parameter)
+ *     one program (event_name), in on_name()
+ * Parameters are found by their name in the kernel's BTF, never by their place; where kernels
+ * differ, the first name that the function has is taken. "" is no parameter. A feature is a way in
+ * that not every process takes ("io_uring"): without it the operation counts all other calls.
  */
 #ifndef JOBIO_BPF_HOOKS_H
 #define JOBIO_BPF_HOOKS_H
@@ -17,6 +22,7 @@ enum hook_object {
     OBJECT_RENAME, /* struct renamedata */
     OBJECT_OPEN,   /* nothing of use: the file is what the function returns */
     OBJECT_REGS,   /* the registers of a system call, of which the first holds a descriptor */
+    OBJECT_NUMBER, /* not a pointer */
 };
 
 /* What a function returns. */
@@ -26,9 +32,12 @@ enum hook_return { RETURN_LONG, RETURN_INT, RETURN_POINTER };
 struct hook_slots {
     __u8 object;   /* enum hook_object */
     __u8 argument; /* its place among the arguments */
-    __u8 result;   /* the place of the return value, behind the last argument */
+    __u8 second;   /* that of the second parameter; HOOK_NO_SLOT: this kernel has none */
+    __u8 result;   /* the place of the return value: the number of arguments */
     __u8 returns;  /* enum hook_return */
 };
+
+#define HOOK_NO_SLOT 0xff
 
 /* System calls have a name for each architecture. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
@@ -64,8 +73,10 @@ struct hook_slots {
     HOOK(do_truncate, IO_TRUNCATE, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                       \
     SYSTEM_CALLS(HOOK)
 
-#define HOOK_NUMBER(function, ...) HOOK_##function,
-enum hook_number { HOOKS(HOOK_NUMBER) HOOK_COUNT };
+#define EVENTS(EVENT)
+
+#define HOOK_NUMBER(name, ...) HOOK_##name,
+enum hook_number { HOOKS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) HOOK_COUNT };
 #undef HOOK_NUMBER
 
 #endif

@@ -27,3 +27,12 @@ char LICENSE[] SEC("license") = "GPL";
     }
 
 HOOKS(HOOK_PROGRAMS)
+
+#define EVENT_PROGRAM(name, section, ...)                                                          \
+    SEC(section)                                                                                   \
+    int event_##name(void *ctx)                                                                    \
+    {                                                                                              \
+        return on_##name(ctx, &hooks[HOOK_##name]);                                                \
+    }
+
+EVENTS(EVENT_PROGRAM)

@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 1
+#define JOBIO_LAYOUT 2
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -74,6 +74,8 @@ enum lost_cause {
     LOST_LATENCIES, /* calls that are counted without their time */
     LOST_MOUNTS,    /* super blocks that could not be announced */
     LOST_ENDS,      /* calls whose begin was seen, but not their end: another tracer came or went */
+    LOST_ASYNC,     /* asynchronous calls whose submission found no room: never counted */
+    LOST_UNSEEN,    /* asynchronous calls that ended without a completion that could be read */
     LOST_CAUSES,
 };
 
@@ -133,7 +135,7 @@ struct mount_record {
  *   200 steps:          200 x 20 x 24 =  96,000 elements
  *   pool, 256 CPUs:      96 x 20 x 24 =  46,080
  *   account: 142,080 x 384 + 262,144 buckets x 16          = 56.0 MiB
- *   steps and lost: 8,192 x (64 + 104) + 2 x 8,192 x 16    =  1.6 MiB
+ *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 4,096 x 112 + 4,096 x 16, ring 128 KiB         =  0.6 MiB
  * which is 60 MiB; a task in a call adds about 120 bytes.

@@ -306,6 +306,8 @@ static int list_step(const void *key, const void *value, void *arg)
     step.lost.latencies = lost.count[LOST_LATENCIES];
     step.lost.mounts = lost.count[LOST_MOUNTS];
     step.lost.ends = lost.count[LOST_ENDS];
+    step.lost.async = lost.count[LOST_ASYNC];
+    step.lost.unseen = lost.count[LOST_UNSEEN];
     accounts_sum(list->probe, &step);
     items = reallocarray(list->items, list->n + 1, sizeof(*items));
     if (!items)

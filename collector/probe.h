@@ -33,7 +33,7 @@ struct probe_step {
     uint64_t longest_wait_ns; /* as of the last probe_read() of the step; 0 before */
     uint64_t events;          /* the same: counted calls */
     struct {                  /* bpf/records.h, enum lost_cause */
-        uint64_t requests, bytes, errnos, latencies, mounts, ends;
+        uint64_t requests, bytes, errnos, latencies, mounts, ends, async, unseen;
     } lost;
 };
 
@@ -48,7 +48,9 @@ enum probe_backend { PROBE_NONE, PROBE_FENTRY, PROBE_KPROBE, PROBE_TP_BTF };
 
 struct probe_hook {
     const char *function;       /* "vfs_read" */
+    const char *feature;        /* "io_uring": the way in that it sees; "": the operation itself */
     uint64_t ops;               /* bit 1 << io_op: what it counts */
+    bool absent;                /* this kernel's BTF has no such function */
     enum probe_backend backend; /* PROBE_NONE: not attached, `why` says why */
     char why[96];
     uint64_t run_count, run_time_ns; /* of its programs; time only with kernel.bpf_stats_enabled */
@@ -81,10 +83,11 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error);
 
 /* The totals since the tag, one call for each (step, dev) with a request, shards summed, counters
- * in `io` owned by the callee's caller (copy what you keep). One pass over the maps reads all steps
+ * in `io` and `cache` owned by the callee's caller (copy what you keep). One pass over the maps reads all steps
  * (step 0) or one. u32 buckets are widened inside the probe: it must be read at least once every
  * 2^32 calls of one bucket. A non-zero return of `each` ends the pass and is returned. */
-typedef int (*probe_account_f)(uint32_t step, uint32_t dev, const struct io_account *io, void *arg);
+typedef int (*probe_account_f)(uint32_t step, uint32_t dev, const struct io_account *io,
+                               const struct io_cache *cache, void *arg);
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
                struct error *error);
 

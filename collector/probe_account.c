@@ -23,6 +23,7 @@ struct tally {
     uint32_t step, dev;
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
+    struct io_cache cache;
 };
 
 static int tally_compare(const void *a, const void *b)
@@ -185,7 +186,7 @@ static void end_tally(const void *node, VISIT visit, void *arg)
         any = true;
     }
     if (any)
-        pass->result = pass->each(tally->step, tally->dev, &tally->io, pass->arg);
+        pass->result = pass->each(tally->step, tally->dev, &tally->io, &tally->cache, pass->arg);
 }
 
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,

@@ -9,26 +9,46 @@
 
 #define OPS(op) (1ull << (op) | ((op) == IO_OPEN ? 1ull << IO_CREATE : 0))
 
+#define NO_PROGRAM SIZE_MAX
+
 struct hook_entry {
-    const char *function;
-    enum io_op op;
+    const char *name;    /* of the programs */
+    const char *section; /* of the program at the end, or the only one */
+    const char *feature;
+    uint64_t ops;
     struct {
         enum hook_object object;
         const char *parameter;
     } ways[2];
+    const char *second;          /* the other parameter that is looked up */
     size_t programs[SIDE_COUNT]; /* where the skeleton has them */
 };
 
-#define ENTRY(name, operation, object1, parameter1, object2, parameter2) \
-    {                                                                    \
-        .function = #name,                                               \
-        .op = operation,                                                 \
-        .ways = {{object1, parameter1}, {object2, parameter2}},          \
-        .programs = {offsetof(struct jobio_bpf, progs.enter_##name),     \
-                     offsetof(struct jobio_bpf, progs.leave_##name)},    \
+#define ENTRY_HOOK(function, op, object1, parameter1, object2, parameter2) \
+    {                                                                      \
+        .name = #function,                                                 \
+        .section = "fexit/" #function,                                     \
+        .feature = "",                                                     \
+        .ops = OPS(op),                                                    \
+        .ways = {{object1, parameter1}, {object2, parameter2}},            \
+        .second = "",                                                      \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),   \
+                     offsetof(struct jobio_bpf, progs.leave_##function)},  \
     },
 
-static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY)};
+#define ENTRY_EVENT(event, section_name, operations, feature_name, object1, parameter1, object2, \
+                    parameter2, second_parameter)                                          \
+    {                                                                                       \
+        .name = #event,                                                                     \
+        .section = section_name,                                                            \
+        .feature = feature_name,                                                            \
+        .ops = operations,                                                                  \
+        .ways = {{object1, parameter1}, {object2, parameter2}},                             \
+        .second = second_parameter,                                                         \
+        .programs = {NO_PROGRAM, offsetof(struct jobio_bpf, progs.event_##event)},          \
+    },
+
+static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY_HOOK) EVENTS(ENTRY_EVENT)};
 
 /* Functions that got another name, with the same parameters. */
 static const struct {
@@ -37,9 +57,12 @@ static const struct {
     {"do_filp_open", "do_file_open"}, /* seen in 7.2 */
 };
 
+/* NULL: the hook has no program on this side. */
 static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook, int side)
 {
-    return *(struct bpf_program **)((char *)skel + entries[hook].programs[side]);
+    size_t at = entries[hook].programs[side];
+
+    return at == NO_PROGRAM ? NULL : *(struct bpf_program **)((char *)skel + at);
 }
 
 static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
@@ -62,57 +85,102 @@ static int result_kind(const struct btf *btf, uint32_t id)
     return type->size == 8 ? RETURN_LONG : RETURN_INT;
 }
 
-static int find_parameter(const struct btf *btf, const struct btf_type *function, const char *name)
-{
-    const struct btf_param *params = btf_params(function);
+/* What a program is attached to. */
+struct target {
+    const char *name;              /* in this kernel */
+    const struct btf_type *params; /* the prototype */
+    int skip;                      /* parameters that the program does not get */
+};
 
-    for (int i = 0; i < btf_vlen(function); i++)
+static int find_parameter(const struct btf *btf, const struct target *target, const char *name)
+{
+    const struct btf_param *params = btf_params(target->params);
+
+    for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
         if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
-            return i;
+            return i - target->skip;
     return -ENOENT;
 }
 
-/* The function by its name in this kernel, which is put into *name. */
-static int find_function(const struct btf *btf, const char **name)
+static const struct btf_type *find_prototype(const struct btf *btf, const char *name)
 {
-    int id = btf__find_by_name_kind(btf, *name, BTF_KIND_FUNC);
+    int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
 
-    for (size_t i = 0; i < ARRAY_SIZE(renamed) && id < 0; i++) {
-        if (strcmp(*name, renamed[i].from))
-            continue;
-        id = btf__find_by_name_kind(btf, renamed[i].to, BTF_KIND_FUNC);
-        if (id >= 0)
-            *name = renamed[i].to;
-    }
-    return id;
+    return id < 0 ? NULL : btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
 }
 
-static int hook_resolve(const struct btf *btf, size_t i, struct hook_slots *slots,
-                        struct probe_hook *hook)
+static int find_function(const struct btf *btf, const char *name, struct target *ret)
 {
-    const struct hook_entry *entry = &entries[i];
-    const struct btf_type *function;
-    int id = find_function(btf, &hook->function), at, kind;
+    *ret = (struct target){.name = name, .params = find_prototype(btf, name)};
+    for (size_t i = 0; i < ARRAY_SIZE(renamed) && !ret->params; i++) {
+        if (strcmp(name, renamed[i].from))
+            continue;
+        ret->name = renamed[i].to;
+        ret->params = find_prototype(btf, ret->name);
+    }
+    return ret->params ? 0 : -ENOENT;
+}
 
-    if (id < 0) {
+/* The parameters have names in the function that calls the programs; their first one is its own. */
+static int find_tracepoint(const struct btf *btf, const char *name, struct target *ret)
+{
+    char function[128];
+
+    (void)snprintf(function, sizeof(function), "__traceiter_%s", name);
+    *ret = (struct target){.name = name, .params = find_prototype(btf, function), .skip = 1};
+    return ret->params ? 0 : -ENOENT;
+}
+
+/* "kind/function" */
+static const char *function_of(const struct hook_entry *entry)
+{
+    return strchr(entry->section, '/') + 1;
+}
+
+static int find_target(const struct btf *btf, const struct hook_entry *entry, struct target *ret)
+{
+    return strncmp(entry->section, "tp_btf/", 7) ? find_function(btf, function_of(entry), ret)
+                                                 : find_tracepoint(btf, function_of(entry), ret);
+}
+
+static int find_object(const struct btf *btf, const struct hook_entry *entry,
+                       const struct target *target, struct hook_slots *slots)
+{
+    for (size_t way = 0; way < ARRAY_SIZE(entry->ways); way++) {
+        int at = find_parameter(btf, target, entry->ways[way].parameter);
+
+        if (at < 0)
+            continue;
+        slots->object = entry->ways[way].object;
+        slots->argument = at;
+        return 0;
+    }
+    return *entry->ways[0].parameter ? -ENOENT : 0;
+}
+
+static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
+                        struct hook_slots *slots, struct probe_hook *hook)
+{
+    struct target target;
+    int second, kind;
+
+    if (find_target(btf, entry, &target) < 0) {
+        hook->absent = true;
         snprintf(hook->why, sizeof(hook->why), "this kernel's BTF has no such function");
         return -ENOENT;
     }
-    function = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-    kind = result_kind(btf, function->type);
-    for (size_t way = 0; way < ARRAY_SIZE(entry->ways) && kind >= 0; way++) {
-        at = find_parameter(btf, function, entry->ways[way].parameter);
-        if (at < 0)
-            continue;
-        *slots = (struct hook_slots){.object = entry->ways[way].object,
-                                     .argument = at,
-                                     .result = btf_vlen(function),
-                                     .returns = kind};
-        return 0;
+    hook->function = target.name;
+    kind = result_kind(btf, target.params->type);
+    if (kind < 0 || find_object(btf, entry, &target, slots) < 0) {
+        snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
+                 entry->ways[0].parameter);
+        return -EINVAL;
     }
-    snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
-             entry->ways[0].parameter);
-    return -EINVAL;
+    second = find_parameter(btf, &target, entry->second);
+    slots->second = second < 0 ? HOOK_NO_SLOT : second;
+    slots->result = btf_vlen(target.params) - target.skip;
+    slots->returns = kind;
+    return 0;
 }
 
 int hooks_resolve(struct probe *probe, struct error *error)
@@ -124,10 +192,12 @@ int hooks_resolve(struct probe *probe, struct error *error)
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
-        *hook = (struct probe_hook){.function = entries[i].function, .ops = OPS(entries[i].op)};
+        *hook = (struct probe_hook){.function = function_of(&entries[i]),
+                                    .feature = entries[i].feature,
+                                    .ops = entries[i].ops};
         for (int side = 0; side < SIDE_COUNT; side++)
             probe->state[i].programs[side] = -1;
-        (void)hook_resolve(btf, i, &probe->slots[i], hook);
+        (void)hook_resolve(btf, &entries[i], &probe->slots[i], hook);
     }
     btf__free(btf);
     return 0;
@@ -136,7 +206,7 @@ int hooks_resolve(struct probe *probe, struct error *error)
 static int link_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
 {
     int n = snprintf(path, PATH_MAX, "%s/%s_%s", probe->folder,
-                     side == SIDE_ENTER ? "enter" : "leave", entries[hook].function);
+                     side == SIDE_ENTER ? "enter" : "leave", entries[hook].name);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -152,6 +222,11 @@ static int link_program(const struct bpf_link *link)
     return bpf_prog_get_fd_by_id(info.prog_id);
 }
 
+static enum probe_backend backend_of(const struct hook_entry *entry)
+{
+    return strncmp(entry->section, "tp_btf/", 7) ? PROBE_FENTRY : PROBE_TP_BTF;
+}
+
 static void hook_linked(struct probe *probe, size_t hook, int side, struct bpf_link *link)
 {
     struct hook_state *state = &probe->state[hook];
@@ -159,7 +234,7 @@ static void hook_linked(struct probe *probe, size_t hook, int side, struct bpf_l
     state->links[side] = link;
     state->programs[side] = link_program(link);
     if (state->links[SIDE_LEAVE])
-        probe->hooks[hook].backend = PROBE_FENTRY;
+        probe->hooks[hook].backend = backend_of(&entries[hook]);
 }
 
 void hooks_adopt(struct probe *probe)
@@ -179,14 +254,17 @@ void hooks_adopt(struct probe *probe)
     }
 }
 
-/* Load the program or not, for the function by the name that this kernel has. */
+/* Load the program or not, for the function by the name that this kernel has. NULL: there is none.
+ */
 static struct bpf_program *choose(const struct probe *probe, const struct jobio_bpf *skel,
                                   size_t hook, int side, bool wanted)
 {
     struct bpf_program *program = program_of(skel, hook, side);
 
+    if (!program)
+        return NULL;
     (void)bpf_program__set_autoload(program, wanted);
-    if (wanted && strcmp(probe->hooks[hook].function, entries[hook].function))
+    if (wanted && strcmp(probe->hooks[hook].function, function_of(&entries[hook])))
         (void)bpf_program__set_attach_target(program, 0, probe->hooks[hook].function);
     return program;
 }
@@ -233,7 +311,8 @@ static void hook_try(struct probe *probe, size_t hook)
     }
     for (int side = 0; side < SIDE_COUNT; side++) {
         program = choose(probe, skel, hook, side, true);
-        (void)bpf_program__set_log_buf(program, log, 1 << 20);
+        if (program)
+            (void)bpf_program__set_log_buf(program, log, 1 << 20);
     }
     set_constants(probe, skel);
     r = jobio_bpf__load(skel);
@@ -253,13 +332,14 @@ void hooks_try(struct probe *probe)
 
 static int hook_attach(struct probe *probe, size_t hook, int side)
 {
+    struct bpf_program *program = program_of(probe->skel, hook, side);
     struct bpf_link *link;
     char path[PATH_MAX];
     int r;
 
-    if (probe->state[hook].links[side])
+    if (!program || probe->state[hook].links[side])
         return 0;
-    link = bpf_program__attach(program_of(probe->skel, hook, side));
+    link = bpf_program__attach(program);
     if (!link)
         return -errno;
     if (probe->folder) {
@@ -356,10 +436,10 @@ uint64_t probe_unsupported(const struct probe *probe)
 
     /* An operation that one of its functions cannot count is not counted as a whole. */
     for (size_t i = 0; i < HOOK_COUNT; i++) {
-        if (probe->hooks[i].backend == PROBE_NONE)
-            partly |= probe->hooks[i].ops;
-        else
+        if (probe->hooks[i].backend != PROBE_NONE)
             counted |= probe->hooks[i].ops;
+        else if (!*probe->hooks[i].feature)
+            partly |= probe->hooks[i].ops;
     }
     return all & ~(counted & ~partly);
 }

@@ -57,6 +57,8 @@ static const struct lost_cause_name {
     {"latency-lost", offsetof(struct probe_step, lost.latencies), false},
     {"mount-unannounced", offsetof(struct probe_step, lost.mounts), false},
     {"end-unseen", offsetof(struct probe_step, lost.ends), true},
+    {"async-lost", offsetof(struct probe_step, lost.async), true},
+    {"async-unseen", offsetof(struct probe_step, lost.unseen), true},
 };
 
 static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_name *c)
@@ -372,7 +374,8 @@ static bool may_label(const struct sampler *sampler, const char *fstype)
     return false;
 }
 
-static int take_account(uint32_t step, uint32_t dev, const struct io_account *io, void *arg)
+static int take_account(uint32_t step, uint32_t dev, const struct io_account *io,
+                        const struct io_cache *cache, void *arg)
 {
     struct sampler *sampler = arg;
     struct follower *f = follower_find(sampler, step);
@@ -387,6 +390,7 @@ static int take_account(uint32_t step, uint32_t dev, const struct io_account *io
         return -ENOMEM;
     m->labelled = name.labelled || (!name.private && may_label(sampler, name.fstype));
     m->dev = dev;
+    io_cache_add(&m->cache, cache);
     return io_account_add(&m->io, io);
 }
 

@@ -498,6 +498,14 @@ static struct io_mount *mount_reserve(struct io_mounts *to, const struct io_moun
     return account_reserve(&mine->io, &m->io) < 0 ? NULL : mine;
 }
 
+void io_cache_add(struct io_cache *to, const struct io_cache *from)
+{
+    add(&to->hit_bytes, from->hit_bytes);
+    add(&to->miss_bytes, from->miss_bytes);
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        add(&to->fill_bytes[fill], from->fill_bytes[fill]);
+}
+
 static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
 {
     account_add_reserved(&to->io, &from->io);
@@ -507,10 +515,7 @@ static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
         raise_to(&to->peaks[op].bytes_per_s, from->peaks[op].bytes_per_s);
         raise_to(&to->peaks[op].requests_per_s, from->peaks[op].requests_per_s);
     }
-    add(&to->cache.hit_bytes, from->cache.hit_bytes);
-    add(&to->cache.miss_bytes, from->cache.miss_bytes);
-    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
-        add(&to->cache.fill_bytes[fill], from->cache.fill_bytes[fill]);
+    io_cache_add(&to->cache, &from->cache);
 }
 
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from)

@@ -129,6 +129,8 @@ struct io_sum io_account_meta(const struct io_account *account);
 /* All of them; for bytes: reads plus writes. */
 struct io_sum io_account_all(const struct io_account *account);
 
+void io_cache_add(struct io_cache *to, const struct io_cache *from);
+
 /* Find the mount of these names, or append an empty one (strings are copied). NULL: no memory. */
 struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
                                const char *source, bool is_private);

@@ -58,12 +58,14 @@ static struct json_object *json_counter(const struct io_counter *counter)
     return op;
 }
 
-static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io, void *arg)
+static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io,
+                     const struct io_cache *cache, void *arg)
 {
     struct json_object *mounts = arg, *ops = json_object_new_object();
     char name[32];
 
     (void)step;
+    (void)cache;
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (io->ops[op])
             json_object_object_add(ops, io_op_name(op), json_counter(io->ops[op]));
@@ -95,6 +97,8 @@ static void add_step(const struct probe_step *step, struct json_object *document
         {"lost_ends", step->lost.ends},
         {"lost_errnos", step->lost.errnos},
         {"lost_mounts", step->lost.mounts},
+        {"lost_async", step->lost.async},
+        {"lost_unseen", step->lost.unseen},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
@@ -125,7 +129,7 @@ static void add_hooks(struct probe *probe, struct json_object *document)
         return;
     for (size_t i = 0; i < n; i++) {
         missed += hooks[i].missed;
-        if (hooks[i].backend == PROBE_NONE)
+        if (hooks[i].backend == PROBE_NONE && !(hooks[i].absent && *hooks[i].feature))
             json_object_object_add(missing, hooks[i].function,
                                    json_object_new_string(hooks[i].why));
     }

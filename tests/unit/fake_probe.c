@@ -31,9 +31,9 @@ struct probe *fake_probe_create(void)
     struct probe *probe = calloc(1, sizeof(*probe));
 
     probe->hooks[0] = (struct probe_hook){
-        .function = "vfs_read", .ops = 1 << IO_READ, .backend = PROBE_FENTRY};
+        .function = "vfs_read", .feature = "", .ops = 1 << IO_READ, .backend = PROBE_FENTRY};
     probe->hooks[1] = (struct probe_hook){
-        .function = "vfs_write", .ops = 1 << IO_WRITE, .backend = PROBE_FENTRY};
+        .function = "vfs_write", .feature = "", .ops = 1 << IO_WRITE, .backend = PROBE_FENTRY};
     return probe;
 }
 
@@ -184,13 +184,14 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
                struct error *error)
 {
+    static const struct io_cache cache;
     int r = 0;
 
     if (probe->fail)
         return error_set(error, probe->fail, "the fake probe was told to fail");
     for (size_t i = 0; i < probe->n_rows && !r; i++)
         if (!step || step == probe->rows[i].step)
-            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, arg);
+            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache, arg);
     return r;
 }
 
