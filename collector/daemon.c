@@ -157,10 +157,26 @@ static int write_probe_file(const struct daemon *d, struct error *error)
 
 /* --- what wakes the loop ----------------------------------------------------------------------- */
 
+/* Behind everything else that is waiting. */
+static int on_settle(sd_event_source *source, void *arg)
+{
+    (void)source;
+    tracker_settle(((struct daemon *)arg)->tracker);
+    return 0;
+}
+
+static void settle_soon(struct daemon *d)
+{
+    (void)sd_event_source_set_enabled(d->settle, SD_EVENT_ONESHOT);
+}
+
 static int on_writer(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
+    struct daemon *d = arg;
+
     (void)source, (void)fd, (void)events;
-    (void)writer_dispatch(((struct daemon *)arg)->writer);
+    (void)writer_dispatch(d->writer);
+    settle_soon(d);
     return 0;
 }
 
@@ -200,6 +216,7 @@ static int on_step_file(sd_event_source *source, const struct inotify_event *eve
     (void)source;
     if (event->len)
         tracker_file(d->tracker, event->name);
+    settle_soon(d);
     return 0;
 }
 
@@ -230,6 +247,13 @@ static int watch_steps(struct daemon *d)
     return sd_event_add_inotify(d->loop, NULL, path, IN_MOVED_TO, on_step_file, d);
 }
 
+static int prepare_settling(struct daemon *d)
+{
+    int r = sd_event_add_defer(d->loop, &d->settle, on_settle, d);
+
+    return r < 0 ? r : sd_event_source_set_priority(d->settle, SD_EVENT_PRIORITY_IDLE);
+}
+
 static int watch_all(struct daemon *d, struct error *error)
 {
     uint64_t interval_us = d->settings->interval_ns / 1000;
@@ -243,6 +267,8 @@ static int watch_all(struct daemon *d, struct error *error)
         r = watch_fd(d, mounts_fd(d->mounts), EPOLLPRI, on_mounts);
     if (r >= 0)
         r = watch_steps(d);
+    if (r >= 0)
+        r = prepare_settling(d);
     if (r >= 0)
         r = sd_event_add_time_relative(d->loop, &d->tick, CLOCK_MONOTONIC, interval_us,
                                        interval_us / 20 + 1, on_tick, d);
@@ -416,6 +442,7 @@ void daemon_destroy(struct daemon *d)
     hierarchy_destroy(d->hierarchy);
     store_close(d->store);
     sd_event_source_disable_unref(d->tick);
+    sd_event_source_disable_unref(d->settle);
     sd_event_unref(d->loop);
     cleanup_close(&d->lock_fd);
     free(d->runtime_dir);
@@ -466,6 +493,7 @@ int daemon_run(struct daemon *d, struct error *error)
     (void)sd_notify(0, "STOPPING=1");
     (void)tracker_tick(d->tracker, NULL);
     (void)writer_flush(d->writer, FLUSH_MS);
+    tracker_settle(d->tracker);
     return r < 0 ? error_errno(error, r, "the event loop failed") : 0;
 }
 

@@ -32,7 +32,7 @@ struct daemon {
     struct deliver *deliver;
     struct runs *runs;
     struct server *server;
-    sd_event_source *tick;
+    sd_event_source *tick, *settle;
 };
 
 /* dispatch.c: one question of a peer. */

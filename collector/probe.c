@@ -227,26 +227,62 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
     return 0;
 }
 
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
+{
+    uint64_t key = step_key(cgroup_id, cgroup_version);
+    struct step_record record;
+
+    return bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record) == 0;
+}
+
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+{
+    return probe_drop_many(probe, &(struct probe_cgroup){cgroup_id, cgroup_version}, 1, error);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* From then on no program makes keys for them. */
+static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                     uint32_t *numbers, struct error *error)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = step_key(cgroups[i].id, cgroups[i].version);
+        int r = bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.steps), &key);
+
+        if (r < 0 && r != -ENOENT && !result)
+            result = error_errno(error, r, "cannot drop the step");
+        numbers[i] = step_number(cgroups[i].id, cgroups[i].version);
+        (void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.lost), &numbers[i]);
+    }
+    qsort(numbers, n, sizeof(*numbers), compare_numbers);
+    return result;
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.errnos,
                                     probe->skel->maps.mounts};
-    uint64_t key = step_key(cgroup_id, cgroup_version);
-    uint32_t step = step_number(cgroup_id, cgroup_version);
-    int result, r;
+    _free_ uint32_t *numbers = malloc((n ? n : 1) * sizeof(*numbers));
+    int result;
 
-    /* The step first: from then on no program makes keys for it. */
-    result = bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.steps), &key);
-    if (result == -ENOENT)
-        result = 0;
-    if (result < 0)
-        (void)error_errno(error, result, "cannot drop the step");
+    if (!numbers)
+        return error_errno(error, -ENOMEM, "cannot drop steps");
+    result = drop_tags(probe, cgroups, n, numbers, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
-        r = map_drop_step(maps[i], step, error);
+        int r = map_drop_steps(maps[i], numbers, n, error);
+
         result = result < 0 ? result : r;
     }
-    (void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.lost), &step);
-    accounts_forget(probe, step);
+    accounts_forget(probe, numbers, n);
     return result;
 }
 
@@ -308,7 +344,6 @@ static int list_step(const void *key, const void *value, void *arg)
     step.lost.ends = lost.count[LOST_ENDS];
     step.lost.async = lost.count[LOST_ASYNC];
     step.lost.unseen = lost.count[LOST_UNSEEN];
-    accounts_sum(list->probe, &step);
     items = reallocarray(list->items, list->n + 1, sizeof(*items));
     if (!items)
         return -ENOMEM;
@@ -326,6 +361,7 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
         free(list.items);
         return r == -ENOMEM ? error_errno(error, r, "cannot list the steps") : r;
     }
+    accounts_sum(probe, list.items, list.n);
     *ret = list.items;
     *n = list.n;
     return 0;

@@ -73,8 +73,17 @@ bool probe_is_adopted(const struct probe *probe);
  */
 int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
               uint32_t *ret, struct error *error);
+/* True if it is in the maps. */
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version);
 /* Stop counting and forget the step's counters: call after they are safe in the store. */
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error);
+/* The same for many: one pass over the maps, however many they are. */
+struct probe_cgroup {
+    uint64_t id;
+    int version; /* 1 or 2 */
+};
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error);
 /* Spread the step's counters over this many shards (rounded up to a power of two; bounded by the
  * CPUs and by what the pool has left). For steps that many CPUs hammer. */
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards);

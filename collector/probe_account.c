@@ -24,6 +24,7 @@ struct tally {
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
     struct io_cache cache;
+    struct tally *next; /* of those that accounts_forget() has found */
 };
 
 static int tally_compare(const void *a, const void *b)
@@ -207,18 +208,28 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
     return pass.result;
 }
 
-struct sum {
-    struct probe_step *step;
+struct sums {
+    struct probe_step *steps; /* ascending */
+    size_t n;
 };
+
+static int compare_sums(const void *a, const void *b)
+{
+    const struct probe_step *x = a, *y = b;
+
+    return (x->step > y->step) - (x->step < y->step);
+}
 
 static void sum_tally(const void *node, VISIT visit, void *arg)
 {
     const struct tally *tally = *(struct tally *const *)node;
-    struct probe_step *step = ((struct sum *)arg)->step;
+    const struct sums *sums = arg;
+    struct probe_step wanted = {.step = tally->step}, *step;
 
-    if ((visit != postorder && visit != leaf) || tally->step != step->step)
+    if (visit != postorder && visit != leaf)
         return;
-    for (int op = 0; op < IO_OP_COUNT; op++) {
+    step = bsearch(&wanted, sums->steps, sums->n, sizeof(wanted), compare_sums);
+    for (int op = 0; step && op < IO_OP_COUNT; op++) {
         const struct tally_op *at = tally->ops[op];
 
         if (!at || !at->now.requests)
@@ -230,37 +241,54 @@ static void sum_tally(const void *node, VISIT visit, void *arg)
     }
 }
 
-void accounts_sum(const struct probe *probe, struct probe_step *step)
+void accounts_sum(const struct probe *probe, struct probe_step *steps, size_t n)
 {
-    struct sum sum = {.step = step};
+    struct sums sums = {steps, n};
 
-    twalk_r(probe->accounts, sum_tally, &sum);
+    if (!n)
+        return;
+    qsort(steps, n, sizeof(*steps), compare_sums);
+    twalk_r(probe->accounts, sum_tally, &sums);
 }
 
+/* Those that are to go; deleting in a walk is not allowed. */
 struct victims {
-    uint32_t step;
-    struct tally *first; /* one that is to go; deleting in a walk is not allowed */
+    const uint32_t *steps; /* ascending */
+    size_t n_steps;
+    struct tally *first;
 };
 
-static void find_victim(const void *node, VISIT visit, void *arg)
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void find_victims(const void *node, VISIT visit, void *arg)
 {
     struct tally *tally = *(struct tally *const *)node;
     struct victims *victims = arg;
 
-    if ((visit == postorder || visit == leaf) && tally->step == victims->step)
+    if ((visit == postorder || visit == leaf) &&
+        bsearch(&tally->step, victims->steps, victims->n_steps, sizeof(tally->step),
+                compare_numbers)) {
+        tally->next = victims->first;
         victims->first = tally;
+    }
 }
 
-void accounts_forget(struct probe *probe, uint32_t step)
+void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n)
 {
-    for (;;) {
-        struct victims victims = {.step = step};
+    struct victims victims = {.steps = steps, .n_steps = n};
 
-        twalk_r(probe->accounts, find_victim, &victims);
-        if (!victims.first)
-            return;
-        tdelete(victims.first, &probe->accounts, tally_compare);
-        tally_destroy(victims.first);
+    twalk_r(probe->accounts, find_victims, &victims);
+    while (victims.first) {
+        struct tally *tally = victims.first;
+
+        victims.first = tally->next;
+        tdelete(tally, &probe->accounts, tally_compare);
+        tally_destroy(tally);
     }
 }
 

@@ -37,8 +37,9 @@ struct probe {
 /* One call an element. A non-zero return of `each` ends it and is returned. */
 typedef int (*map_each_f)(const void *key, const void *value, void *arg);
 int map_each(const struct bpf_map *map, map_each_f each, void *arg, struct error *error);
-/* Delete all elements whose key begins with this step number. */
-int map_drop_step(const struct bpf_map *map, uint32_t step, struct error *error);
+/* Delete all elements whose key begins with one of these step numbers (ascending). */
+int map_drop_steps(const struct bpf_map *map, const uint32_t *steps, size_t n,
+                   struct error *error);
 /* Open what an earlier process pinned in the folder. 1: all maps are adopted, 0: none is there, or
  * a remainder, which is removed. */
 int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error);
@@ -61,9 +62,11 @@ void hooks_attach(struct probe *probe);
 void hooks_close(struct probe *probe);
 
 /* probe_account.c: totals. */
-void accounts_forget(struct probe *probe, uint32_t step);
+/* Ascending step numbers. */
+void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n);
 void accounts_close(struct probe *probe);
-/* The step's longest wait and number of calls at the last reading. */
-void accounts_sum(const struct probe *probe, struct probe_step *step);
+/* Sorts the steps by number, and adds their longest waits and numbers of calls at the last reading.
+ */
+void accounts_sum(const struct probe *probe, struct probe_step *steps, size_t n);
 
 #endif

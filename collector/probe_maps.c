@@ -90,19 +90,29 @@ int map_each(const struct bpf_map *map, map_each_f each, void *arg, struct error
 }
 
 struct doomed {
-    uint32_t step;
+    const uint32_t *steps; /* ascending */
+    size_t n_steps;
     size_t key_size;
     char *keys;
     size_t n, room;
 };
 
-static int collect_step(const void *key, const void *value, void *arg)
+static int compare_steps(const void *a, const void *b)
+{
+    uint32_t x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static int collect_steps(const void *key, const void *value, void *arg)
 {
     struct doomed *doomed = arg;
     char *keys;
 
     (void)value;
-    if (memcmp(key, &doomed->step, sizeof(doomed->step)))
+    if (!bsearch(key, doomed->steps, doomed->n_steps, sizeof(*doomed->steps), compare_steps))
         return 0;
     if (doomed->n == doomed->room) {
         size_t room = doomed->room ? doomed->room * 2 : 256;
@@ -117,13 +127,15 @@ static int collect_step(const void *key, const void *value, void *arg)
     return 0;
 }
 
-int map_drop_step(const struct bpf_map *map, uint32_t step, struct error *error)
+int map_drop_steps(const struct bpf_map *map, const uint32_t *steps, size_t n_steps,
+                   struct error *error)
 {
-    struct doomed doomed = {.step = step, .key_size = bpf_map__key_size(map)};
+    struct doomed doomed = {
+        .steps = steps, .n_steps = n_steps, .key_size = bpf_map__key_size(map)};
     uint32_t n;
     int r, fd = bpf_map__fd(map);
 
-    r = map_each(map, collect_step, &doomed, error);
+    r = map_each(map, collect_steps, &doomed, error);
     n = doomed.n;
     if (!r && n && bpf_map_delete_batch(fd, doomed.keys, &n, NULL) < 0) {
         for (size_t i = 0; i < doomed.n; i++)

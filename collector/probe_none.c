@@ -47,6 +47,24 @@ int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, stru
     return 0;
 }
 
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    return false;
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
+{
+    (void)probe;
+    (void)cgroups;
+    (void)n;
+    (void)error;
+    return 0;
+}
+
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
 {
     (void)probe;

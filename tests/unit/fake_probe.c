@@ -7,7 +7,7 @@
 
 #include "bpf/records.h"
 
-#define MAX 64
+#define MAX 1024
 
 struct row {
     uint32_t step, dev;
@@ -22,6 +22,7 @@ struct probe {
     struct probe_mount sights[MAX];
     size_t n_sights, n_known;
     struct probe_hook hooks[2];
+    unsigned passes;
     int fail;
     bool adopted;
 };
@@ -102,6 +103,11 @@ void fake_probe_fail(struct probe *probe, int code)
     probe->fail = code;
 }
 
+unsigned fake_probe_passes(const struct probe *probe)
+{
+    return probe->passes;
+}
+
 /* --- the contract ------------------------------------------------------------------------------ */
 
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
@@ -147,14 +153,17 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
     return 0;
 }
 
-int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
 {
-    uint32_t step = step_number(cgroup_id, cgroup_version);
+    return fake_probe_step(probe, step_number(cgroup_id, cgroup_version));
+}
+
+static void drop_step(struct probe *probe, uint32_t step)
+{
     struct probe_step *s = fake_probe_step(probe, step);
 
-    (void)error;
     if (!s)
-        return 0;
+        return;
     *s = probe->steps[--probe->n_steps];
     for (size_t i = 0; i < probe->n_rows;)
         if (probe->rows[i].step == step) {
@@ -163,7 +172,21 @@ int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, stru
         } else {
             i++;
         }
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
+{
+    (void)error;
+    probe->passes++;
+    for (size_t i = 0; i < n; i++)
+        drop_step(probe, step_number(cgroups[i].id, cgroups[i].version));
     return 0;
+}
+
+int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+{
+    return probe_drop_many(probe, &(struct probe_cgroup){cgroup_id, cgroup_version}, 1, error);
 }
 
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
@@ -189,6 +212,7 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
 
     if (probe->fail)
         return error_set(error, probe->fail, "the fake probe was told to fail");
+    probe->passes++;
     for (size_t i = 0; i < probe->n_rows && !r; i++)
         if (!step || step == probe->rows[i].step)
             r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache, arg);

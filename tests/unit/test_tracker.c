@@ -164,6 +164,7 @@ static void flush(void)
 {
     must(writer_flush(writer, 5000));
     must(writer_flush(writer, 5000)); /* what the outcomes have asked for */
+    tracker_settle(tracker);
 }
 
 static int setup(void **state)
@@ -255,6 +256,17 @@ static bool has_step_file(uint32_t step)
 
     snprintf(where, sizeof(where), "run/steps/%s", tag_file_name(name, JOB, 0, HET_NONE, step));
     return exists(where);
+}
+
+/* That of the last tag. Renamed, because an inode number that is free is soon used again. */
+static void lose_cgroup(void)
+{
+    static unsigned n;
+    char from[80], to[80];
+
+    snprintf(from, sizeof(from), "cg%s", cgroup_name);
+    snprintf(to, sizeof(to), "cg/old-%u", n++);
+    assert_int_equal(rename_dir(from, to), 0);
 }
 
 static uint32_t begin(uint32_t step)
@@ -905,6 +917,73 @@ static void test_ends_share_a_reading(void **state)
     assert_int_equal(total(), 321);
 }
 
+/* However many steps end, vanish or are met only after their end, a tick reads once, and drops them
+ * once. */
+#define MANY 200
+
+static unsigned passes_of(uint32_t n)
+{
+    unsigned before;
+    uint64_t bytes = total();
+
+    for (uint32_t step = 0; step < n; step++) {
+        uint32_t number = begin(step);
+
+        write_bytes(number, 1, 1);
+        if (step % 3 == 0)
+            lose_cgroup();
+        else
+            put_end_file(step, now(CLOCK_BOOTTIME));
+    }
+    before = fake_probe_passes(probe);
+    must(tracker_tick(tracker, &error));
+    assert_int_equal(total(), bytes + n);
+    flush();
+    for (uint32_t step = 0; step < n; step++)
+        assert_false(has_step_file(step));
+    return fake_probe_passes(probe) - before;
+}
+
+static void test_many_ends_cost_one_pass(void **state)
+{
+    (void)state;
+    begin(STEP_BATCH);
+    assert_int_equal(passes_of(3), 2);
+    assert_int_equal(passes_of(MANY), 2);
+}
+
+/* The same, while no jobiod was there: tagged before or never, ended or gone. */
+static void test_many_ends_while_down(void **state)
+{
+    struct tracker_stats stats;
+    unsigned before;
+
+    (void)state;
+    begin(STEP_BATCH);
+    for (uint32_t step = 0; step < MANY; step++) {
+        struct tag tag = make_tag(step, true);
+
+        if (step % 2)
+            must(tracker_tag(tracker, &tag, &error));
+        else
+            must(probe_add(probe, tag.cgroup_id, 1, 2, NULL, &error));
+        write_bytes(step_number(tag.cgroup_id, 2), 1, 1);
+    }
+    must(tracker_tick(tracker, &error));
+    stop();
+    for (uint32_t step = 0; step < MANY; step++)
+        put_end_file(step, now(CLOCK_BOOTTIME));
+    fake_probe_adopt(probe);
+    before = fake_probe_passes(probe);
+    start();
+    assert_int_equal(total(), MANY);
+    tracker_stats(tracker, &stats);
+    assert_int_equal(stats.steps, 1);
+    flush();
+    assert_int_equal(fake_probe_passes(probe) - before, 2);
+    assert_false(has_step_file(MANY - 1));
+}
+
 /* Its epilog is faster than the store: the file of its step is still there. */
 static void test_job_end_before_the_store(void **state)
 {
@@ -1022,6 +1101,8 @@ int main(void)
         TEST(test_kill_after_folding),
         TEST(test_stop_with_a_full_queue),
         TEST(test_ends_share_a_reading),
+        TEST(test_many_ends_cost_one_pass),
+        TEST(test_many_ends_while_down),
         TEST(test_job_end_before_the_store),
         TEST(test_same_step_twice),
         TEST(test_requeue_is_another_job),
