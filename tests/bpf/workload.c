@@ -24,8 +24,10 @@
 char block[BLOCK] __attribute__((aligned(4096)));
 void *volatile bad_address = (void *)8;
 
-static const struct workload *const tables[] = {workloads_data, workloads_meta, workloads_path,
-                                                workloads_process};
+static const struct workload *const tables[] = {
+    workloads_async, workloads_data,    workloads_meta,
+    workloads_path,  workloads_process, workloads_transfer,
+};
 
 static struct {
     char given[PATH_MAX / 2], own[PATH_MAX - 300];
