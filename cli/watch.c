@@ -45,6 +45,15 @@ void watch_destroy(struct watch *watch)
 }
 DEFINE_CLEANUP(struct watch, watch_destroy)
 
+/* As sampler_tasks_f. */
+static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
+{
+    const struct watch *watch = arg;
+
+    (void)step;
+    return cgroup_tasks(watch->cgroup, pids, max);
+}
+
 int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
 {
     static const struct probe_options options = {.pin_dir = NULL, .max_steps = 1};
@@ -63,6 +72,7 @@ int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
         rc = sampler_create(&watch->sampler, watch->probe, watch->mounts, interval_ns, error);
     if (rc < 0)
         return rc;
+    sampler_set_tasks(watch->sampler, list_tasks, watch);
     *ret = TAKE_PTR(watch);
     return 0;
 }

@@ -123,18 +123,19 @@ static struct round close_round(struct tracker *tracker)
 
 int tracked_close(struct tracker *tracker, struct error *error)
 {
-    struct round first = close_round(tracker), second = {0};
-    int r = 0;
+    struct round round = close_round(tracker);
+    int result = round.result;
 
-    if (first.due) {
-        r = tracker_pass(tracker, false, error);
-        second = r < 0 ? second : close_round(tracker);
+    /* A second time if the first one has met a mount whose name had to be looked for. */
+    for (int i = 0; i < 2 && round.due; i++) {
+        int r = tracker_pass(tracker, false, error);
+
+        if (r < 0)
+            return r;
+        round = close_round(tracker);
+        result = result < 0 ? result : round.result;
     }
-    if (r < 0)
-        return r;
-    return first.result < 0 || second.result < 0
-               ? error_set(error, -ENOMEM, "no memory for the account of a step")
-               : 0;
+    return result < 0 ? error_set(error, -ENOMEM, "no memory for the account of a step") : 0;
 }
 
 void tracked_finish_job(struct tracked_job *job)

@@ -65,6 +65,14 @@ size_t runs_count(const struct runs *runs)
     return n;
 }
 
+size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max)
+{
+    for (const struct run *run = runs->list; run; run = run->next)
+        if (run->step == number)
+            return hierarchy_tasks(runs->options.hierarchy, 2, run->leaf.path, pids, max);
+    return 0;
+}
+
 /* --- ends -------------------------------------------------------------------------------------- */
 
 static void stop_counting(struct run *run)

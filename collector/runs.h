@@ -39,5 +39,7 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
 /* Every interval: remove cgroups that could not be removed before. */
 void runs_tick(struct runs *runs);
 size_t runs_count(const struct runs *runs);
+/* Living tasks of a run by its step's number in the maps, as sampler_tasks_f. */
+size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max);
 
 #endif

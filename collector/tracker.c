@@ -539,6 +539,19 @@ uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path)
     return 0;
 }
 
+size_t tracker_tasks(struct tracker *tracker, uint32_t number, uint32_t *pids, size_t max)
+{
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        for (size_t j = 0; j < tracker->jobs[i]->n_steps; j++) {
+            const struct tracked_step *step = tracker->jobs[i]->steps[j];
+
+            if (step->number == number)
+                return hierarchy_tasks(tracker->hierarchy, step->tag.version, step->tag.cgroup,
+                                       pids, max);
+        }
+    return 0;
+}
+
 void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
 {
     *ret = tracker->stats;

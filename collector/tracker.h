@@ -93,6 +93,9 @@ int tracker_totals(struct tracker *tracker, struct io_mounts *ret);
  * none. */
 uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path);
 
+/* Living tasks of a step by its number in the maps, as sampler_tasks_f. */
+size_t tracker_tasks(struct tracker *tracker, uint32_t number, uint32_t *pids, size_t max);
+
 struct tracker_stats {
     size_t jobs, steps; /* active; running */
     size_t unsaved;     /* steps that have ended and are not in the store yet */

@@ -71,7 +71,7 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_
     c->time_ns += requests * 1000;
 }
 
-void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
 {
     struct probe_mount *m;
 
@@ -83,6 +83,7 @@ void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const ch
     m = &probe->sights[probe->n_sights++];
     *m = (struct probe_mount){.step = step, .dev = dev};
     snprintf(m->fstype, sizeof(m->fstype), "%s", fstype);
+    return m;
 }
 
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step)

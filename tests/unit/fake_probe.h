@@ -16,8 +16,8 @@ void fake_probe_adopt(struct probe *probe);
 /* Count `requests` calls of `bytes` each. */
 void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
                       uint64_t requests, uint64_t bytes);
-/* The next probe_sightings() hands this out. */
-void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype);
+/* The next probe_sightings() hands this out; good until the next one that is made. */
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype);
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step);
 struct probe_hook *fake_probe_hook(struct probe *probe, size_t i);
 /* How often all of the maps have been walked through, to read or to drop. */

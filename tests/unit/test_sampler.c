@@ -231,6 +231,121 @@ static void test_failed_reading_keeps_the_last(void **state)
     step_account_clear(&got);
 }
 
+/* --- a mount that only a job's namespace has ---------------------------------------------------- */
+
+#define PRIVATE 77u
+static char task[160]; /* its folder */
+static unsigned asked;
+
+static void task_begin(void)
+{
+    char name[200];
+    FILE *f;
+
+    snprintf(task, sizeof(task), "%s/55", proc);
+    assert_int_equal(mkdir(task, 0700), 0);
+    snprintf(name, sizeof(name), "%s/mountinfo", task);
+    f = fopen(name, "w");
+    assert_non_null(f);
+    fputs("90 1 0:77 / /image rw - squashfs /dev/loop0 ro\n", f);
+    fclose(f);
+}
+
+static void task_end(void)
+{
+    char name[200];
+
+    snprintf(name, sizeof(name), "%s/mountinfo", task);
+    unlink(name);
+    rmdir(task);
+}
+
+static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
+{
+    assert_int_equal(step, *(uint32_t *)arg);
+    assert_true(max >= 2);
+    asked++;
+    pids[0] = 54; /* has just gone */
+    pids[1] = 55;
+    return 2;
+}
+
+/* The task that was seen has gone: others of the step are asked, less and less often. What was
+ * counted in the meantime gets the name, too, and is no burst. */
+static void test_another_task_knows_the_name(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account got;
+    uint64_t at = 0;
+
+    (void)state;
+    asked = 0;
+    sampler_set_tasks(sampler, list_tasks, &a);
+    touch(a, PRIVATE, "squashfs");
+    for (int i = 0; i < 4; i++) {
+        fake_probe_count(probe, a, PRIVATE, IO_READ, 1, 2500);
+        must(sampler_read(sampler, at += 10 * S, &error));
+    }
+    assert_int_equal(asked, 2); /* at readings 1 and 3, next at 7 */
+    got = account(a);
+    assert_string_equal(got.mounts.items[0].mount, "(unknown)");
+    assert_string_equal(got.mounts.items[0].fstype, "squashfs");
+    step_account_clear(&got);
+    task_begin();
+    for (int i = 0; i < 3; i++)
+        must(sampler_read(sampler, at += 10 * S, &error));
+    assert_int_equal(asked, 3);
+    task_end();
+    fake_probe_count(probe, a, PRIVATE, IO_READ, 1, 500);
+    for (int i = 0; i < 12; i++)
+        must(sampler_read(sampler, at += 10 * S, &error));
+    assert_int_equal(asked, 3);
+    got = account(a);
+    assert_int_equal(got.mounts.n, 1);
+    assert_string_equal(got.mounts.items[0].mount, "/image");
+    assert_true(got.mounts.items[0].private);
+    assert_int_equal(got.mounts.items[0].io.ops[IO_READ]->bytes, 10500);
+    assert_int_equal(got.mounts.items[0].peaks[IO_READ].bytes_per_s, 250);
+    step_account_clear(&got);
+}
+
+static void test_a_name_that_nobody_knows(void **state)
+{
+    uint32_t a = tag(100, 0);
+
+    (void)state;
+    asked = 0;
+    sampler_set_tasks(sampler, list_tasks, &a);
+    touch(a, PRIVATE, "tmpfs");
+    for (uint64_t at = 10 * S; at < 2000 * S; at += 10 * S)
+        must(sampler_read(sampler, at, &error));
+    assert_int_equal(asked, 6);
+}
+
+/* Its table is long, and the step ends before it is read: the last reading waits for it. */
+static void test_a_name_that_comes_with_the_end(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account got;
+
+    (void)state;
+    task_begin();
+    mounts_set_lines(mounts, 0);
+    fake_probe_sight(probe, a, PRIVATE, "squashfs")->pid = 55;
+    fake_probe_count(probe, a, PRIVATE, IO_READ, 1, 10);
+    must(sampler_read(sampler, 10 * S, &error));
+    got = account(a);
+    assert_string_equal(got.mounts.items[0].mount, "(unknown)");
+    step_account_clear(&got);
+    task_end();
+    assert_int_equal(sampler_seal(sampler, a, 9 * S), -EAGAIN);
+    must(sampler_peek(sampler, 0, 11 * S, &error));
+    must(sampler_seal(sampler, a, 9 * S));
+    got = account(a);
+    assert_string_equal(got.mounts.items[0].mount, "/image");
+    step_account_clear(&got);
+}
+
 static void test_forget(void **state)
 {
     struct step_account got = {0};
@@ -253,6 +368,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_reading_keeps_the_last, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_task_knows_the_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_name_that_nobody_knows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_name_that_comes_with_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
     };
     int r;
