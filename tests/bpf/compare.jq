@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The truth (what a workload says) against the report of `jobio run --json`, given with --slurpfile as
-# $report. Prints the verdict on the first line, then every field that differs:
+# The truth (what workloads say) against the reports of `jobio run --json`. Input: an array of
+# {row, truth, report} or {row, error}; $rows: the lines "ROW EXPECTED". Output: TAP, and a line
+# "= ROW VERDICT" for each. The verdicts:
 #   exact        all that the truth states is so, and nothing else was counted
 #   approximate  the same, but the truth could only state a range, or the report says by itself that
 #                it is incomplete
@@ -10,18 +11,19 @@
 def key: "\(.mount) (\(.fstype)\(if .private then ", private" else "" end))";
 def by_mount: map({key: key, value: .}) | from_entries;
 
-# "field: WANTED, not GOT" where they differ; a pair is a range
+# "field WANTED, not GOT" where they differ; a pair is a range
 def differs($got):
     to_entries[] | .key as $field | .value as $want
-    | if $want | type == "array" and $field == "bytes"
+    | if ($want | type) == "array" and $field == "bytes"
       then select($got[$field] < $want[0] or $got[$field] > $want[1])
       else select($got[$field] != $want) end
     | "\($field) \($want | tojson), not \($got[$field] | tojson)";
 
+def nothing: {requests: 0, bytes: 0, errors: 0, async_requests: 0, errno: {}, size_log2: []};
+
 def differing_ops($want; $got):
     ($want + $got | keys[]) as $op
-    | ($want[$op] // {requests: 0}) as $w | ($got[$op] // {requests: 0, bytes: 0, errors: 0,
-        async_requests: 0, errno: {}, size_log2: []}) as $g
+    | ($want[$op] // {requests: 0}) as $w | ($got[$op] // nothing) as $g
     | [$w | differs($g)] | select(length > 0) | {op: $op, text: join("; ")};
 
 def differing_cache($want; $got):
@@ -29,21 +31,38 @@ def differing_cache($want; $got):
         + [$want.fill_bytes | differs($got.fill_bytes // {}) | "fill " + .]
     | select(length > 0) | {op: "cache", text: join("; ")};
 
-(.mounts | by_mount) as $truth
-| $report[0] as $report
-| ($report.mounts | by_mount) as $counted
-| [$report.unsupported[], ($report.mounts[] | .unsupported // [] | .[]),
-    ($report.incomplete[] | .ops // [] | .[])] as $unsupported
-| [($truth + $counted | keys[]) as $m
-    | ($truth[$m] // {ops: {}}) as $want | ($counted[$m] // {ops: {}}) as $got
-    | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache))
-    | .text = "\($m) \(.op): \(.text)"] as $differing
-| ($differing | map(select(.op as $op | $unsupported | index($op) == null))) as $wrong
-| ([$truth[].ops[].bytes? | type == "array"] | any) as $ranged
-| ([$report.incomplete[].cause] - ["hook-not-attached"]) as $causes
-| (if $wrong != [] then "WRONG"
-   elif $differing != [] then "unsupported"
-   elif $ranged or $causes != [] then "approximate"
-   else "exact" end),
-  $differing[].text,
-  (if $causes != [] then "incomplete: \($causes | join(", "))" else empty end)
+def judge:
+    .report as $report
+    | (.truth.mounts | by_mount) as $truth
+    | ($report.mounts | by_mount) as $counted
+    | [$report.unsupported[], ($report.mounts[] | .unsupported // [] | .[]),
+        ($report.incomplete[] | .ops // [] | .[])] as $unsupported
+    | [($truth + $counted | keys[]) as $m
+        | ($truth[$m] // {ops: {}}) as $want | ($counted[$m] // {ops: {}}) as $got
+        | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache))
+        | .text = "\($m) \(.op): \(.text)"] as $differing
+    | ($differing | map(select(.op as $op | $unsupported | index($op) == null))) as $wrong
+    | ([$truth[].ops[].bytes? | type == "array"] | any) as $ranged
+    | ([$report.incomplete[].cause] - ["hook-not-attached"]) as $causes
+    | {
+        verdict: (if $wrong != [] then "WRONG"
+            elif $differing != [] then "unsupported"
+            elif $ranged or $causes != [] then "approximate"
+            else "exact" end),
+        why: (($differing | map(.text)) + ($causes | map("incomplete: \(.)")))
+    };
+
+def rank($verdict): ["exact", "approximate", "unsupported", "WRONG", "-"] | index([$verdict]);
+
+([$rows | split("\n")[] | select(. != "") | split(" ")]) as $expected
+| (map({key: .row, value: .}) | from_entries) as $results
+| "1..\($expected | length)",
+  ($expected | to_entries[] | .key as $i | .value[0] as $row | .value[1] as $listed
+    | ($results[$row] // {error: "did not run"}) as $result
+    | ($result | if .error then {verdict: "WRONG", why: [.error]} else judge end)
+    | ((if rank(.verdict) <= rank($listed) then "ok" else "not ok" end)
+        + " \($i + 1) - \($row): \(.verdict)"
+        + (if .verdict == $listed then "" else " (listed as \($listed))" end)),
+      (.why[] | "#   " + .),
+      (if $verbose then "#   " + ($result | tojson) else empty end),
+      "= \($row) \(.verdict)")

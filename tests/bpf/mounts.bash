@@ -3,12 +3,12 @@
 M=/mnt
 images=/run/images
 
-# folder_of NAME: where it is
+# folder_of NAME: where it is, in $folder
 folder_of() {
     case $1 in
-        shm) echo /dev/shm ;;
-        root) echo /root ;;
-        *) echo $M/$1 ;;
+        shm) folder=/dev/shm ;;
+        root) folder=/root ;;
+        *) folder=$M/$1 ;;
     esac
 }
 
