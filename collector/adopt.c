@@ -25,6 +25,7 @@ struct adoption {
     struct tracker *tracker;
     struct store *store;
     bool rebooted;
+    bool unsure; /* a step file could not be dealt with */
     struct job_account **stored; /* unfinished, as loaded */
     bool **taken;                /* by job and step: a step file has it */
     struct probe_step *counted;
@@ -356,6 +357,8 @@ static int adopt_files(struct adoption *a, struct error *error)
             tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", entry->d_name, why.text);
         if (r == -EBADMSG || r == -EINVAL)
             tracked_reject_file(tracker, entry->d_name);
+        else
+            a->unsure |= r < 0;
     }
     tracker_settle(tracker);
     return 0;
@@ -422,6 +425,9 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
     if (r < 0)
         return r;
     drop_strangers(&a);
+    (void)probe_sweep(tracker->probe, NULL);
+    if (!a.unsure)
+        (void)tracked_sweep_marks(store, NULL);
     finish_after_reboot(&a);
     return 0;
 }

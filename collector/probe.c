@@ -235,57 +235,6 @@ bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
     return bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record) == 0;
 }
 
-int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
-{
-    return probe_drop_many(probe, &(struct probe_cgroup){cgroup_id, cgroup_version}, 1, error);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-/* From then on no program makes keys for them. */
-static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
-                     uint32_t *numbers, struct error *error)
-{
-    int result = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = step_key(cgroups[i].id, cgroups[i].version);
-        int r = bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.steps), &key);
-
-        if (r < 0 && r != -ENOENT && !result)
-            result = error_errno(error, r, "cannot drop the step");
-        numbers[i] = step_number(cgroups[i].id, cgroups[i].version);
-        (void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.lost), &numbers[i]);
-    }
-    qsort(numbers, n, sizeof(*numbers), compare_numbers);
-    return result;
-}
-
-int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
-                    struct error *error)
-{
-    const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts};
-    _free_ uint32_t *numbers = malloc((n ? n : 1) * sizeof(*numbers));
-    int result;
-
-    if (!numbers)
-        return error_errno(error, -ENOMEM, "cannot drop steps");
-    result = drop_tags(probe, cgroups, n, numbers, error);
-    for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
-        int r = map_drop_steps(maps[i], numbers, n, error);
-
-        result = result < 0 ? result : r;
-    }
-    accounts_forget(probe, numbers, n);
-    return result;
-}
-
 struct shards_used {
     uint64_t but; /* this step */
     uint32_t n;

@@ -84,11 +84,14 @@ struct probe_cgroup {
 };
 int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                     struct error *error);
+/* Remove what is left of steps that were dropped: a call that was under way in a program just then may
+ * have made keys. Returns of how many steps. */
+int probe_sweep(struct probe *probe, struct error *error);
 /* Spread the step's counters over this many shards (rounded up to a power of two; bounded by the
  * CPUs and by what the pool has left). For steps that many CPUs hammer. */
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards);
 
-/* All steps that are in the maps, running or not yet dropped. Free *ret with free(). */
+/* All steps that are in the maps, running or not yet dropped, by ascending number. Free *ret with free(). */
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error);
 
 /* The totals since the tag, one call for each (step, dev) with a request, shards summed, counters

@@ -15,6 +15,7 @@
 #include "collector/writer.h"
 #include "common/cleanup.h"
 
+#define FOLDED_PREFIX "folded/"
 #define FOLDED_KEY_SIZE 96
 
 /* So many steps are dropped without waiting for those that the writer has. */
@@ -59,7 +60,7 @@ DEFINE_CLEANUP(struct saving, saving_destroy)
  * already: this mark is written with the sum and goes after the step's counters have gone. */
 static void folded_key(char buf[FOLDED_KEY_SIZE], const struct tag *tag)
 {
-    (void)snprintf(buf, FOLDED_KEY_SIZE, "folded/%u.%u.%u.%u.%" PRIu64, tag->jobid, tag->restart,
+    (void)snprintf(buf, FOLDED_KEY_SIZE, FOLDED_PREFIX "%u.%u.%u.%u.%" PRIu64, tag->jobid, tag->restart,
                    tag->het, tag->step, tag->tagged_at_ns);
 }
 
@@ -70,6 +71,11 @@ bool tracked_was_folded(struct store *store, const struct tag *tag)
 
     folded_key(key, tag);
     return store_get_state(store, key, &value, NULL) == 0 && value;
+}
+
+int tracked_sweep_marks(struct store *store, struct error *error)
+{
+    return store_drop_states(store, FOLDED_PREFIX, error);
 }
 
 static int forget_folded(struct store *store, void *arg, struct error *error)
@@ -216,6 +222,7 @@ void tracked_drop_saved(struct tracker *tracker, bool now)
     if (!cgroups) /* the next tick tries again */
         return;
     drop_counters(tracker, cgroups);
+    tracker->littered = true;
     for (size_t i = tracker->n_jobs; i-- > 0;)
         forget_saved(tracker->jobs[i]);
     while (tracker->marks) {

@@ -104,6 +104,8 @@ int store_node_totals(struct store *store, struct io_mounts *ret, struct error *
  * NULL if there is none. */
 int store_put_state(struct store *store, const char *key, const char *value, struct error *error);
 int store_get_state(struct store *store, const char *key, char **ret, struct error *error);
+/* Remove all whose key begins with `prefix`. */
+int store_drop_states(struct store *store, const char *prefix, struct error *error);
 /* All of them whose key begins with `prefix`, in the order of the keys. A non-zero return of `each`
  * ends the pass and is returned. */
 typedef int (*store_state_f)(const char *key, const char *value, void *arg);

@@ -86,6 +86,8 @@ struct tracker {
     struct recent_step recent[RECENT_STEPS];
     size_t n_recent; /* ever */
     uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
+    bool littered;       /* a step was dropped after the last sweep of the maps */
+    unsigned unswept;    /* ticks since then */
     struct marks *marks; /* of folded steps whose counters have yet to go */
     char *missed; /* sampler_missed() as the writer got it last */
 };
@@ -186,6 +188,8 @@ void tracked_save_provisional(struct tracked_job *job);
 void tracked_save_missed(struct tracker *tracker);
 /* True if a step was folded into its job's last row before the process died. */
 bool tracked_was_folded(struct store *store, const struct tag *tag);
+/* At the start, when no file and no counter of these steps is left: forget that they were folded. */
+int tracked_sweep_marks(struct store *store, struct error *error);
 /* Forget the counters and files of the steps that are in the store, all in one pass over the maps.
  * Unless `now`, while the writer has more of them they wait for each other. */
 void tracked_drop_saved(struct tracker *tracker, bool now);

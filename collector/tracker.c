@@ -25,6 +25,8 @@
  * job, and without one, when the next step may come after a long pause. */
 #define IDLE_WITH_EXTERN (60 * SECOND)
 #define IDLE (3600 * SECOND)
+/* Ticks between two sweeps of the maps while there are jobs. */
+#define SWEEP_TICKS 60
 /* How old the numbers of a running job may be that somebody asks for. */
 #define FRESH SECOND
 
@@ -404,11 +406,23 @@ int tracker_pass(struct tracker *tracker, bool tick, struct error *error)
     return r;
 }
 
+/* Now and then, and not in the moment in which steps are dropped. */
+static void sweep(struct tracker *tracker)
+{
+    tracker->unswept++;
+    if (!tracker->littered || (tracker->n_jobs && tracker->unswept < SWEEP_TICKS))
+        return;
+    (void)probe_sweep(tracker->probe, NULL);
+    tracker->littered = false;
+    tracker->unswept = 0;
+}
+
 int tracker_tick(struct tracker *tracker, struct error *error)
 {
     uint64_t now = tracker_boot_ns();
     int r;
 
+    sweep(tracker);
     tracked_drop_saved(tracker, true);
     /* Who has ended is looked for before the reading: so it is the last one of all of them. */
     tracked_scan_files(tracker);

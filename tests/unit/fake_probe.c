@@ -22,7 +22,7 @@ struct probe {
     struct probe_mount sights[MAX];
     size_t n_sights, n_known;
     struct probe_hook hooks[2];
-    unsigned passes;
+    unsigned passes, sweeps;
     int fail;
     bool adopted;
 };
@@ -109,6 +109,11 @@ unsigned fake_probe_passes(const struct probe *probe)
     return probe->passes;
 }
 
+unsigned fake_probe_sweeps(const struct probe *probe)
+{
+    return probe->sweeps;
+}
+
 /* --- the contract ------------------------------------------------------------------------------ */
 
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
@@ -188,6 +193,13 @@ int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, siz
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
 {
     return probe_drop_many(probe, &(struct probe_cgroup){cgroup_id, cgroup_version}, 1, error);
+}
+
+int probe_sweep(struct probe *probe, struct error *error)
+{
+    (void)error;
+    probe->sweeps++;
+    return 0;
 }
 
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)

@@ -22,6 +22,8 @@ struct probe_step *fake_probe_step(struct probe *probe, uint32_t step);
 struct probe_hook *fake_probe_hook(struct probe *probe, size_t i);
 /* How often all of the maps have been walked through, to read or to drop. */
 unsigned fake_probe_passes(const struct probe *probe);
+/* How often probe_sweep() was called. */
+unsigned fake_probe_sweeps(const struct probe *probe);
 /* From now on probe_read() fails with this; 0: works again. */
 void fake_probe_fail(struct probe *probe, int code);
 

@@ -296,6 +296,21 @@ static struct job_account **stored(void)
     return jobs;
 }
 
+static bool has_state(const char *key)
+{
+    struct store *reader;
+    char full[256], *value = NULL;
+    bool has;
+
+    path(full, "jobio.db");
+    must(store_open_reader(&reader, full, &error));
+    must(store_get_state(reader, key, &value, &error));
+    store_close(reader);
+    has = value != NULL;
+    free(value);
+    return has;
+}
+
 static uint64_t written(const struct io_mounts *m)
 {
     uint64_t bytes = 0;
@@ -851,6 +866,8 @@ static void test_kill_after_folding(void **state)
     must(store_open(&store, &options, &error));
     snprintf(key, sizeof(key), "folded/17.0.%u.5000.%" PRIu64, HET_NONE, tag.tagged_at_ns);
     must(store_put_state(store, key, "1", &error));
+    must(store_put_state(store, "folded", "stays", &error));
+    must(store_put_state(store, "folded0", "stays", &error));
     store_close(store);
     start();
     flush();
@@ -858,6 +875,9 @@ static void test_kill_after_folding(void **state)
     assert_false(has_step_file(5000));
     assert_true(has_step_file(STEP_BATCH));
     assert_null(fake_probe_step(probe, step_number(tag.cgroup_id, 2)));
+    assert_false(has_state(key));
+    assert_true(has_state("folded"));
+    assert_true(has_state("folded0"));
 }
 
 /* Folded steps that the queue had no room for are in the sum that the next row writes. */
@@ -984,6 +1004,32 @@ static void test_many_ends_while_down(void **state)
     assert_false(has_step_file(MANY - 1));
 }
 
+/* The maps are looked through at the start, and when steps have been dropped and no job is left. */
+static void test_maps_are_swept(void **state)
+{
+    unsigned before = fake_probe_sweeps(probe);
+
+    (void)state;
+    restart();
+    assert_int_equal(fake_probe_sweeps(probe), ++before);
+    must(tracker_tick(tracker, &error));
+    begin(0);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 0, 0, &error));
+    flush();
+    must(tracker_tick(tracker, &error));
+    assert_int_equal(fake_probe_sweeps(probe), before);
+    for (int i = 0; i < 60; i++)
+        must(tracker_tick(tracker, &error));
+    assert_int_equal(fake_probe_sweeps(probe), ++before);
+    begin(1);
+    must(tracker_end(tracker, JOB, 0, HET_NONE, 1, 0, &error));
+    must(tracker_job_end(tracker, JOB, &error));
+    flush();
+    for (int i = 0; i < 100; i++)
+        must(tracker_tick(tracker, &error));
+    assert_int_equal(fake_probe_sweeps(probe), ++before);
+}
+
 /* Its epilog is faster than the store: the file of its step is still there. */
 static void test_job_end_before_the_store(void **state)
 {
@@ -1103,6 +1149,7 @@ int main(void)
         TEST(test_ends_share_a_reading),
         TEST(test_many_ends_cost_one_pass),
         TEST(test_many_ends_while_down),
+        TEST(test_maps_are_swept),
         TEST(test_job_end_before_the_store),
         TEST(test_same_step_twice),
         TEST(test_requeue_is_another_job),
