@@ -33,8 +33,10 @@ enum {
 
 #define PF_KTHREAD 0x00200000
 #define FMODE_CREATED 0x100000
+#define FMODE_PATH 0x4000
 #define S_IFMT 0170000
 #define S_IFREG 0100000
+#define AT_EMPTY_PATH 0x1000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -100,17 +102,49 @@ struct files_struct {
     struct fdtable *fdt;
 };
 
-/* The first argument of a system call. */
+/* The arguments of a system call, and its number. */
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-    unsigned long di;
+    unsigned long di, si, dx, r10, r8, r9, orig_ax;
 #define REGS_FIRST(regs) ((regs)->di)
+#define REGS_SECOND(regs) ((regs)->si)
+#define REGS_THIRD(regs) ((regs)->dx)
+#define REGS_FOURTH(regs) ((regs)->r10)
+#define REGS_FIFTH(regs) ((regs)->r8)
+#define REGS_SIXTH(regs) ((regs)->r9)
+#define REGS_NUMBER(regs) ((regs)->orig_ax)
 #elif defined(__TARGET_ARCH_arm64)
-    unsigned long orig_x0;
+    unsigned long regs[31], orig_x0;
+    int syscallno;
 #define REGS_FIRST(regs) ((regs)->orig_x0)
+#define REGS_SECOND(r) ((r)->regs[1])
+#define REGS_THIRD(r) ((r)->regs[2])
+#define REGS_FOURTH(r) ((r)->regs[3])
+#define REGS_FIFTH(r) ((r)->regs[4])
+#define REGS_SIXTH(r) ((r)->regs[5])
+#define REGS_NUMBER(regs) ((regs)->syscallno)
 #else
     unsigned long none;
 #define REGS_FIRST(regs) (-1ul)
+#define REGS_SECOND(regs) (-1ul)
+#define REGS_THIRD(regs) (-1ul)
+#define REGS_FOURTH(regs) (-1ul)
+#define REGS_FIFTH(regs) (-1ul)
+#define REGS_SIXTH(regs) (-1ul)
+#define REGS_NUMBER(regs) (-1ul)
+#endif
+};
+
+/* Is the task in a system call of the 32-bit kind? */
+struct thread_info {
+    unsigned long flags;
+#if defined(__TARGET_ARCH_x86)
+    __u32 status;
+#define TASK_IS_32_BIT(task) ((task)->thread_info.status & 2) /* TS_COMPAT */
+#elif defined(__TARGET_ARCH_arm64)
+#define TASK_IS_32_BIT(task) ((task)->thread_info.flags & 1ul << 22) /* TIF_32BIT */
+#else
+#define TASK_IS_32_BIT(task) true
 #endif
 };
 
@@ -121,6 +155,7 @@ struct css_set {
 };
 
 struct task_struct {
+    struct thread_info thread_info;
     unsigned int flags;
     struct files_struct *files;
     struct css_set *cgroups;

@@ -109,6 +109,8 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
         return r;
     if (probe->adopted)
         hooks_adopt(probe);
+    if (probe->adopted ? syscalls_adopt(probe) : probe->wanted == PROBE_TP_BTF)
+        hooks_replace(probe);
     hooks_choose(probe, probe->skel);
     if (jobio_bpf__load(probe->skel) == 0)
         return 0;
@@ -123,6 +125,15 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
         return error_errno(error, r == -EACCES ? -EPERM : r, "cannot load the BPF programs%s",
                            r == -EPERM ? " (CAP_BPF and CAP_PERFMON are needed)" : "");
     return 0;
+}
+
+static void attach(struct probe *probe)
+{
+    hooks_attach(probe);
+    if (!hooks_see_data(probe) && probe->wanted == PROBE_NONE)
+        hooks_replace(probe);
+    if (probe->by_syscalls && probe->syscall_hooks[0].backend == PROBE_NONE)
+        syscalls_attach(probe);
 }
 
 static int see_mount(void *arg, void *data, size_t size)
@@ -150,6 +161,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
 
     if (!probe)
         return error_errno(error, -ENOMEM, "cannot make the probe");
+    probe->wanted = options->backend;
     (void)libbpf_set_print(NULL);
     /* Before 5.11 maps are charged to it; later it does not matter. */
     (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
@@ -167,7 +179,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         if (r < 0)
             return r;
     }
-    hooks_attach(probe);
+    attach(probe);
     probe->ring =
         ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), see_mount, probe, NULL);
     if (!probe->ring)

@@ -16,6 +16,8 @@
 
 struct probe;
 
+enum probe_backend { PROBE_NONE, PROBE_FENTRY, PROBE_KPROBE, PROBE_TP_BTF };
+
 struct probe_options {
     /* Folder on bpffs for maps and links ("/sys/fs/bpf/jobio"): a folder of the layout's number is
      * made below it, or adopted if an earlier process left it. NULL: nothing outlives the process.
@@ -23,6 +25,9 @@ struct probe_options {
     const char *pin_dir;
     /* Room for this many steps at once; 0: the default. Ignored on adoption. */
     uint32_t max_steps;
+    /* How to count. PROBE_NONE: each function by fentry or else kprobe, or, where neither sees the
+     * reads and writes, all by system calls (PROBE_TP_BTF), which see less. Ignored on adoption. */
+    enum probe_backend backend;
 };
 
 /* A tagged cgroup, as found in the maps. */
@@ -43,8 +48,6 @@ struct probe_mount {
     char fstype[16];
     char id[32];
 };
-
-enum probe_backend { PROBE_NONE, PROBE_FENTRY, PROBE_KPROBE, PROBE_TP_BTF };
 
 struct probe_hook {
     const char *function;       /* "vfs_read" */

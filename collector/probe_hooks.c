@@ -195,8 +195,6 @@ int hooks_resolve(struct probe *probe, struct error *error)
         *hook = (struct probe_hook){.function = function_of(&entries[i]),
                                     .feature = entries[i].feature,
                                     .ops = entries[i].ops};
-        for (int side = 0; side < SIDE_COUNT; side++)
-            probe->state[i].programs[side] = -1;
         (void)hook_resolve(btf, &entries[i], &probe->slots[i], hook);
     }
     btf__free(btf);
@@ -211,15 +209,42 @@ static int link_path(const struct probe *probe, size_t hook, int side, char path
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* The descriptor of a link's program, for its statistics. */
+/* The descriptor of a link's program, for its statistics; 0: none. */
 static int link_program(const struct bpf_link *link)
 {
     struct bpf_link_info info = {0};
     uint32_t size = sizeof(info);
 
+    int fd;
+
     if (bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &size) < 0)
-        return -1;
-    return bpf_prog_get_fd_by_id(info.prog_id);
+        return 0;
+    fd = bpf_prog_get_fd_by_id(info.prog_id);
+    return fd < 0 ? 0 : fd;
+}
+
+void state_link(struct hook_state *state, int side, struct bpf_link *link)
+{
+    state->links[side] = link;
+    state->programs[side] = link ? link_program(link) : 0;
+}
+
+static void state_close(struct hook_state *state)
+{
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        (void)bpf_link__destroy(state->links[side]);
+        if (state->programs[side] > 0)
+            (void)close(state->programs[side]);
+    }
+    *state = (struct hook_state){0};
+}
+
+void state_unlink(struct hook_state *state)
+{
+    for (int side = 0; side < SIDE_COUNT; side++)
+        if (state->links[side])
+            (void)bpf_link__unpin(state->links[side]);
+    state_close(state);
 }
 
 static enum probe_backend backend_of(const struct hook_entry *entry)
@@ -231,8 +256,7 @@ static void hook_linked(struct probe *probe, size_t hook, int side, struct bpf_l
 {
     struct hook_state *state = &probe->state[hook];
 
-    state->links[side] = link;
-    state->programs[side] = link_program(link);
+    state_link(state, side, link);
     if (state->links[SIDE_LEAVE])
         probe->hooks[hook].backend = backend_of(&entries[hook]);
 }
@@ -285,6 +309,42 @@ void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
     }
 }
 
+/* A begin without an end, or the reverse, is worse than neither: inner calls would count as well,
+ * and no call would have its time. */
+static void hook_detach(struct probe *probe, size_t hook)
+{
+    state_unlink(&probe->state[hook]);
+    probe->hooks[hook].backend = PROBE_NONE;
+}
+
+/* vfs_readv and its twin have fewer users: without them the operation is not counted as a whole. */
+static bool is_data_hook(size_t hook)
+{
+    return hook == HOOK_vfs_read || hook == HOOK_vfs_write;
+}
+
+bool hooks_see_data(const struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (is_data_hook(i) && probe->hooks[i].why[0])
+            return false;
+    return true;
+}
+
+void hooks_replace(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        struct probe_hook *hook = &probe->hooks[i];
+
+        if (backend_of(&entries[i]) == PROBE_TP_BTF)
+            continue;
+        hook_detach(probe, i);
+        if (!hook->why[0])
+            snprintf(hook->why, sizeof(hook->why), "system calls are counted instead");
+    }
+    probe->by_syscalls = true;
+}
+
 /* The last line of the verifier's log that says something. */
 static const char *last_line(char *log)
 {
@@ -326,7 +386,12 @@ out:
 void hooks_try(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
-        if (!probe->hooks[i].why[0])
+        if (is_data_hook(i) && !probe->hooks[i].why[0])
+            hook_try(probe, i);
+    if (probe->wanted == PROBE_NONE && !hooks_see_data(probe))
+        hooks_replace(probe);
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_data_hook(i) && !probe->hooks[i].why[0])
             hook_try(probe, i);
 }
 
@@ -355,26 +420,6 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     return 0;
 }
 
-/* A begin without an end, or the reverse, is worse than neither: inner calls would count as well,
- * and no call would have its time. */
-static void hook_detach(struct probe *probe, size_t hook)
-{
-    struct hook_state *state = &probe->state[hook];
-
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        if (!state->links[side])
-            continue;
-        if (probe->folder)
-            (void)bpf_link__unpin(state->links[side]);
-        (void)bpf_link__destroy(state->links[side]);
-        state->links[side] = NULL;
-        if (state->programs[side] > 0)
-            (void)close(state->programs[side]);
-        state->programs[side] = -1;
-    }
-    probe->hooks[hook].backend = PROBE_NONE;
-}
-
 void hooks_attach(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
@@ -396,50 +441,70 @@ void hooks_attach(struct probe *probe)
 
 void hooks_close(struct probe *probe)
 {
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        for (int side = 0; side < SIDE_COUNT; side++) {
-            struct hook_state *state = &probe->state[i];
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        state_close(&probe->state[i]);
+    state_close(&probe->syscall_state);
+}
 
-            (void)bpf_link__destroy(state->links[side]);
-            if (state->programs[side] > 0)
-                (void)close(state->programs[side]);
-        }
+static void add_statistics(struct probe_hook *hook, const struct hook_state *state)
+{
+    hook->run_count = hook->run_time_ns = hook->missed = 0;
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+
+        if (state->programs[side] <= 0 ||
+            bpf_obj_get_info_by_fd(state->programs[side], &info, &size) < 0)
+            continue;
+        hook->run_count += info.run_cnt;
+        hook->run_time_ns += info.run_time_ns;
+        hook->missed += info.recursion_misses;
     }
+}
+
+/* Does the backend of system calls count what this hook would? */
+static bool is_replaced(const struct probe *probe, size_t hook)
+{
+    return probe->syscall_hooks[0].backend != PROBE_NONE && !*entries[hook].feature &&
+           backend_of(&entries[hook]) != PROBE_TP_BTF;
+}
+
+/* The hooks that matter for what is counted. */
+static size_t list_hooks(const struct probe *probe, struct probe_hook *ret)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_replaced(probe, i)) {
+            ret[n] = probe->hooks[i];
+            add_statistics(&ret[n++], &probe->state[i]);
+        }
+    for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
+        ret[n] = probe->syscall_hooks[i];
+        add_statistics(&ret[n++], i ? &(struct hook_state){0} : &probe->syscall_state);
+    }
+    return n;
 }
 
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        struct probe_hook *hook = &probe->hooks[i];
-
-        hook->run_count = hook->run_time_ns = hook->missed = 0;
-        for (int side = 0; side < SIDE_COUNT; side++) {
-            struct bpf_prog_info info = {0};
-            uint32_t size = sizeof(info);
-
-            if (probe->state[i].programs[side] < 0 ||
-                bpf_obj_get_info_by_fd(probe->state[i].programs[side], &info, &size) < 0)
-                continue;
-            hook->run_count += info.run_cnt;
-            hook->run_time_ns += info.run_time_ns;
-            hook->missed += info.recursion_misses;
-        }
-    }
-    *ret = probe->hooks;
-    *n = HOOK_COUNT;
+    *n = list_hooks(probe, probe->listed);
+    *ret = probe->listed;
     return 0;
 }
 
 uint64_t probe_unsupported(const struct probe *probe)
 {
     uint64_t all = (1ull << IO_OP_COUNT) - 1, counted = 0, partly = 0;
+    struct probe_hook hooks[HOOK_COUNT + SYSCALL_HOOKS];
+    size_t n = list_hooks(probe, hooks);
 
     /* An operation that one of its functions cannot count is not counted as a whole. */
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        if (probe->hooks[i].backend != PROBE_NONE)
-            counted |= probe->hooks[i].ops;
-        else if (!*probe->hooks[i].feature)
-            partly |= probe->hooks[i].ops;
+    for (size_t i = 0; i < n; i++) {
+        if (hooks[i].backend != PROBE_NONE)
+            counted |= hooks[i].ops;
+        else if (!*hooks[i].feature)
+            partly |= hooks[i].ops;
     }
     return all & ~(counted & ~partly);
 }

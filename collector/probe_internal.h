@@ -9,6 +9,7 @@
 #include "bpf/records.h"
 #include "bpf/hooks.h"
 #include "bpf/jobio.skel.h"
+#include "bpf/syscalls.h"
 #include "collector/probe.h"
 
 /* The two programs of a hook. */
@@ -19,6 +20,9 @@ struct hook_state {
     int programs[SIDE_COUNT]; /* owned descriptors, -1: none */
 };
 
+/* The backend of system calls, and what it cannot see. */
+#define SYSCALL_HOOKS 6
+
 struct probe {
     struct jobio_bpf *skel;
     char *folder; /* owned; of this layout's pins; NULL: nothing is pinned */
@@ -26,6 +30,11 @@ struct probe {
     struct hook_state state[HOOK_COUNT];
     struct probe_hook hooks[HOOK_COUNT];
     struct hook_slots slots[HOOK_COUNT];
+    enum probe_backend wanted; /* PROBE_NONE: what works */
+    bool by_syscalls;          /* no hook on a function is used */
+    struct hook_state syscall_state;
+    struct probe_hook syscall_hooks[SYSCALL_HOOKS];
+    struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* what probe_hooks() hands out */
     struct ring_buffer *ring;
     void *accounts; /* tsearch tree of struct tally, by step and dev */
     probe_mount_f sighting;
@@ -55,11 +64,27 @@ int hooks_resolve(struct probe *probe, struct error *error);
 void hooks_adopt(struct probe *probe);
 /* Say which programs of `skel` are wanted: all that are resolved and have no link yet. */
 void hooks_choose(const struct probe *probe, struct jobio_bpf *skel);
-/* Load each wanted hook on its own, and give up those that the kernel refuses. */
+/* Load each wanted hook on its own, and give up those that the kernel refuses; all hooks on
+ * functions, if it refuses those of reads and writes and nobody forces them. */
 void hooks_try(struct probe *probe);
 /* Attach what is loaded, and pin it if there is a folder. */
 void hooks_attach(struct probe *probe);
+/* Are the functions hooked, or at least not given up, through which reads and writes come? */
+bool hooks_see_data(const struct probe *probe);
+/* Use no hook on a function: system calls are to be counted instead. */
+void hooks_replace(struct probe *probe);
 void hooks_close(struct probe *probe);
+/* Take over the link of a hook's side. */
+void state_link(struct hook_state *state, int side, struct bpf_link *link);
+/* Detach both sides; unpins them too. */
+void state_unlink(struct hook_state *state);
+
+/* probe_syscalls.c: the backend of system calls, for the whole node. */
+
+/* Take over its links, if they are pinned. True: then it counts. */
+bool syscalls_adopt(struct probe *probe);
+/* Load and attach it; if that fails, syscall_hooks[0].why says so. */
+void syscalls_attach(struct probe *probe);
 
 /* probe_account.c: totals. */
 /* Ascending step numbers. */

@@ -3,9 +3,9 @@
  * A small user of the probe, for the tests: counts one command and prints what the probe says, as
  * JSON. The command is told its cgroup in $CGROUP and goes there itself when it is ready.
  *
- *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-1] [-k] -- COMMAND...
+ *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-b BACKEND] [-1] [-k] -- COMMAND...
  * -g: the cgroup's folder (made if missing), -1: of the freezer hierarchy, -k: leave the step and
- * the pins when done.
+ * the pins when done; -b: fentry, kprobe or tp_btf (default: what works).
  */
 #include "config.h"
 
@@ -223,6 +223,19 @@ static int count(const struct options *options, struct error *error)
     return r < 0 ? r : status;
 }
 
+static enum probe_backend backend_named(const char *name)
+{
+    static const char *const names[] = {
+        [PROBE_NONE] = "auto", [PROBE_FENTRY] = "fentry", [PROBE_KPROBE] = "kprobe",
+        [PROBE_TP_BTF] = "tp_btf"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!strcmp(name, names[i]))
+            return i;
+    fprintf(stderr, "count: there is no backend '%s'\n", name);
+    exit(2);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {
@@ -230,7 +243,7 @@ int main(int argc, char **argv)
     struct error error = {""};
     int option, r;
 
-    while ((option = getopt(argc, argv, "o:p:s:g:1k")) != -1) {
+    while ((option = getopt(argc, argv, "o:p:s:g:b:1k")) != -1) {
         switch (option) {
         case 'o':
             options.output = optarg;
@@ -243,6 +256,9 @@ int main(int argc, char **argv)
             break;
         case 'g':
             options.cgroup = optarg;
+            break;
+        case 'b':
+            options.probe.backend = backend_named(optarg);
             break;
         case '1':
             options.version = 1;
