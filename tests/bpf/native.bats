@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The backend of system calls on the kernel of the machine that builds (make check-native): what a
+# program did against what was counted, with no tolerance. As root; $BUILD is the build folder.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export T="$BATS_FILE_TMPDIR" BIN="$BUILD/tests/bpf"
+    [ "$(id -u)" = 0 ] || skip "not root"
+    [ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
+    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+    [ -n "$CGROUPS" ] || skip "no cgroup v2"
+    export GROUP="$CGROUPS/jobio-native-$$"
+    # A container may lack the right to load programs, or to mount.
+    "$BIN/count" -b tp_btf -g "$GROUP" -o "$T/tried" || skip "no BPF here"
+    mkdir "$T/tmpfs"
+    mount -t tmpfs tmpfs "$T/tmpfs" || skip "no mount(2) here"
+}
+
+teardown_file() {
+    ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
+    [ -z "${GROUP-}" ] || rmdir "$GROUP"
+}
+
+# What this backend does not count, or not in all its ways.
+blind='mkdir rmdir unlink rename link symlink stat truncate'
+
+numbers() {
+    jq -S --arg blind "$blind" '.mounts
+        | map_values(with_entries(select(.key | IN($blind / " " | .[]) | not))
+                     | map_values({requests, bytes, errors, errno, size_log2}))' "$1"
+}
+
+@test "every call on a descriptor is counted exactly" {
+    mkdir "$T/work"
+    "$BIN/count" -b tp_btf -g "$GROUP" -o "$T/counted" -- \
+        "$BIN/work" "$T/tmpfs" "$T/work" > "$T/truth"
+    diff <(numbers "$T/truth") <(numbers "$T/counted")
+    jq -e '[.lost, .lost_bytes, .lost_latencies, .lost_ends, .lost_errnos, .lost_mounts, .missed]
+           | add == 0' "$T/counted"
+    jq -e '[.mounts[] | to_entries[] | select(.key != "create").value
+            | (.latency_log2 | add) == .requests and .time_ns > 0 and .max_ns <= .time_ns] | all' \
+        "$T/counted"
+    jq -e '[.mounts[].stat.requests // 0] | add > 0' "$T/counted" # fstat(2)
+}
+
+@test "what this backend cannot see is said" {
+    jq -e '.not_attached | has("32-bit system calls") and has("calls by path")' "$T/counted"
+}
+
+@test "where functions cannot be hooked, it is chosen by itself" {
+    "$BIN/count" -b fentry -g "$GROUP" -o "$T/fentry"
+    jq -e '.not_attached | has("vfs_read")' "$T/fentry" || skip "they can be hooked here"
+    "$BIN/count" -g "$GROUP" -o "$T/chosen" -- "$BIN/step" join write "$T/tmpfs/chosen" 7
+    jq -e '[.mounts[].write.requests // 0] | add == 7' "$T/chosen"
+    jq -e '.not_attached | has("vfs_read") | not' "$T/chosen"
+}
