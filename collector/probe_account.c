@@ -11,7 +11,8 @@
 /* The counters of an operation as 64-bit totals. The kernel's buckets are u32 and wrap; `before`
  * has the sums over the shards at the last reading, and what is added is the wrapping difference.
  * A process that adopts the maps has no `before` but 0: it takes the first reading as it is, which
- * is short by 2^32 for each time that a bucket had wrapped until then. */
+ * is short by 2^32 for each time that a bucket had wrapped until then; whoever has kept what the
+ * process before has read can tell (sampler_wraps.c). */
 struct tally_op {
     struct io_counter counter;
     struct account_value now; /* sums over the shards, in this pass */

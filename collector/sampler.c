@@ -74,6 +74,7 @@ static void follower_destroy(struct follower *f)
     completeness_clear(&f->causes);
     io_mounts_clear(&f->mounts);
     io_mounts_clear(&f->fresh);
+    io_mounts_clear(&f->wraps);
     meter_destroy(f->meter);
     free(f);
 }
@@ -158,10 +159,12 @@ static int follower_resume(struct follower *f, const struct step_account *before
     for (size_t i = 0; i < before->completeness.n && !r; i++) {
         const struct incomplete *item = &before->completeness.items[i];
 
-        if (!is_counted_in_maps(item->cause))
+        if (!is_counted_in_maps(item->cause) && strcmp(item->cause, CAUSE_HISTOGRAM) != 0)
             r = completeness_add(&f->causes, item->cause, item->count, item->ops);
     }
     f->last.longest_wait_ns = before->longest_wait_ns;
+    if (!r)
+        r = wraps_resume(f, &before->mounts);
     return r < 0 ? r
                  : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
 }
@@ -310,6 +313,7 @@ static int follower_take(struct follower *f, uint64_t now_ns, bool tick)
 {
     int r;
 
+    wraps_apply(f);
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
@@ -411,6 +415,8 @@ static int fill_completeness(const struct follower *f, struct completeness *ret)
 {
     int r = completeness_merge(ret, &f->causes);
 
+    if (!r)
+        r = wraps_blame(f, ret);
     for (size_t i = 0; i < ARRAY_SIZE(lost_causes) && !r; i++) {
         uint64_t count = lost_value(&f->last, &lost_causes[i]);
 

@@ -23,6 +23,8 @@ struct follower {
     struct io_mounts mounts;    /* without peaks */
     struct io_mounts fresh;     /* of the pass under way */
     struct meter *meter;
+    struct io_mounts wraps; /* what its histograms lack since an earlier process; n 0: nothing */
+    bool wraps_known;       /* else they hold the stored histograms */
     bool unnamed;     /* a mount of the last reading has no name yet */
     unsigned renamed; /* mounts_renamed() before that reading */
 };
@@ -60,5 +62,15 @@ void names_forget(struct sampler *sampler, uint32_t step);
 int missed_remember(struct sampler *sampler, const struct probe_hook *hooks, size_t n);
 /* What was missed since the last reading: nobody knows whose it was, so every step says so. */
 int missed_take(struct sampler *sampler);
+
+/* --- sampler_wraps.c: histograms that wrapped ----------------------------------------------------
+ */
+#define CAUSE_HISTOGRAM "histogram-short"
+/* The earlier process has stored these. 0 or -ENOMEM. */
+int wraps_resume(struct follower *f, const struct io_mounts *stored);
+/* Make the histograms of the pass under way whole. */
+void wraps_apply(struct follower *f);
+/* Say so if some have still wrapped unseen: more than once, or while nothing was stored. */
+int wraps_blame(const struct follower *f, struct completeness *causes);
 
 #endif

@@ -307,6 +307,7 @@ static const struct {
     {"map-full-bytes", "of data found the counters full", true},
     {"errno-unknown", "errors of unknown kind", false},
     {"latency-lost", "calls without their time", false},
+    {"histogram-short", "calls missing from the histograms", false},
     {"mount-unannounced", "mounts without a name", false},
     {"end-unseen", "calls whose end was not seen", false},
     {"recursion-missed", "calls missed by the kernel", false},

@@ -71,6 +71,12 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_
     c->time_ns += requests * 1000;
 }
 
+struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint32_t dev,
+                                      enum io_op op)
+{
+    return io_account_op(&row_get(probe, step, dev)->io, op);
+}
+
 struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
 {
     struct probe_mount *m;

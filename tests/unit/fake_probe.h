@@ -16,6 +16,9 @@ void fake_probe_adopt(struct probe *probe);
 /* Count `requests` calls of `bytes` each. */
 void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
                       uint64_t requests, uint64_t bytes);
+/* What it counted; good until the step is dropped. */
+struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint32_t dev,
+                                      enum io_op op);
 /* The next probe_sightings() hands this out; good until the next one that is made. */
 struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype);
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step);

@@ -209,6 +209,47 @@ static void test_next_process_goes_on(void **state)
     (void)state;
 }
 
+/* Buckets of 32 bits that wrapped before this process took them over, and once more while nobody
+ * read: the stored histogram tells. What it cannot tell is said. */
+static void test_wrapped_histograms(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account before, got;
+    struct io_counter *c;
+
+    (void)state;
+    touch(a, EXT4, "ext4");
+    fake_probe_count(probe, a, EXT4, IO_READ, 10, 1);
+    c = fake_probe_counter(probe, a, EXT4, IO_READ);
+    c->requests = (5ull << 32) + 5;
+    c->latency_log2[3] = c->size_log2[0] = (5ull << 32) + 5;
+    must(sampler_read(sampler, 10 * S, &error));
+    before = account(a);
+    sampler_destroy(sampler);
+    must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
+    must(sampler_add(sampler, a, 0, &before, &error));
+    c->requests = (6ull << 32) + 2;
+    c->latency_log2[3] = c->size_log2[0] = 2; /* as a new probe reads it */
+    must(sampler_read(sampler, 20 * S, &error));
+    c->requests += 1ull << 32;
+    c->latency_log2[3] = c->size_log2[0] = (1ull << 32) + 2; /* and widens from then on */
+    must(sampler_read(sampler, 30 * S, &error));
+    got = account(a);
+    assert_true(got.mounts.items[0].io.ops[IO_READ]->latency_log2[3] == (7ull << 32) + 2);
+    assert_true(got.mounts.items[0].io.ops[IO_READ]->size_log2[0] == (7ull << 32) + 2);
+    assert_int_equal(got.completeness.n, 0);
+    step_account_clear(&got);
+    c->requests += 3ull << 32;
+    must(sampler_read(sampler, 40 * S, &error));
+    got = account(a);
+    assert_int_equal(got.completeness.n, 1);
+    assert_string_equal(got.completeness.items[0].cause, "histogram-short");
+    assert_true(got.completeness.items[0].count == 3ull << 32);
+    assert_int_equal(got.completeness.items[0].ops, 1 << IO_READ);
+    step_account_clear(&got);
+    step_account_clear(&before);
+}
+
 static void test_failed_reading_keeps_the_last(void **state)
 {
     struct step_account got;
@@ -367,6 +408,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_losses_are_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrapped_histograms, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_reading_keeps_the_last, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_task_knows_the_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_name_that_nobody_knows, setup, teardown),
