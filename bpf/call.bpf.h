@@ -70,11 +70,14 @@ static __always_inline bool call_is_inside(const struct task_record *task, __u64
 }
 
 /* Data is what regular files hold; pipes and sockets pass through the same functions. */
+static __always_inline bool is_data(const struct file *file)
+{
+    return (file->f_inode->i_mode & S_IFMT) == S_IFREG;
+}
+
 static __always_inline bool call_is_data(void *ctx, const volatile struct hook_slots *at)
 {
-    struct file *file = (struct file *)slot(ctx, at->argument);
-
-    return (file->f_inode->i_mode & S_IFMT) == S_IFREG;
+    return is_data((struct file *)slot(ctx, at->argument));
 }
 
 /* What the task remembers, NULL if nothing: it never was in a step. */
@@ -107,6 +110,20 @@ static __always_inline struct task_record *task_enter(struct task_struct *curren
     return task;
 }
 
+/* The outermost call begins, unless it is an inner one. The argument in this place is its witness. */
+static __always_inline void call_begin(struct task_record *task, void *ctx, __u8 argument)
+{
+    if (task->frame) {
+        if (call_is_inside(task, (__u64)ctx))
+            return;
+        account_lost(task->who.key, LOST_ENDS, 1);
+    }
+    task->frame = (__u64)ctx;
+    task->argument = argument;
+    task->witness = slot(ctx, argument);
+    task->start = bpf_ktime_get_ns();
+}
+
 static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct task_record *task;
@@ -116,17 +133,8 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     task = task_enter(bpf_get_current_task_btf());
     if (!task)
         return 0;
-    if (op < IO_OP_FIRST_META && !call_is_data(ctx, &hooks[hook]))
-        return 0;
-    if (task->frame) {
-        if (call_is_inside(task, (__u64)ctx))
-            return 0;
-        account_lost(task->who.key, LOST_ENDS, 1);
-    }
-    task->frame = (__u64)ctx;
-    task->argument = hooks[hook].argument;
-    task->witness = slot(ctx, hooks[hook].argument);
-    task->start = bpf_ktime_get_ns();
+    if (op >= IO_OP_FIRST_META || call_is_data(ctx, &hooks[hook]))
+        call_begin(task, ctx, hooks[hook].argument);
     return 0;
 }
 

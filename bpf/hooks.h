@@ -6,6 +6,9 @@
  *   EVENT(name, section, operations, feature, object, parameter, object and parameter of other
  *     kernels, second parameter)
  *     one program (event_name), in on_name()
+ *   TRANSFER(function, operation on the source, operation on the target, source, target, feature)
+ *     a call that moves data between two files: programs as those of a HOOK, in
+ *     bpf/transfer.bpf.h; a side whose parameter is "" is not looked at
  * Parameters are found by their name in the kernel's BTF, never by their place; where kernels
  * differ, the first name that the function has is taken. "" is no parameter. A feature is a way in
  * that not every process takes ("io_uring"): without it the operation counts all other calls.
@@ -75,8 +78,22 @@ struct hook_slots {
 
 #define EVENTS(EVENT)
 
+/*
+ * sendfile(2) is do_splice_direct; to a pipe it is splice_file_to_pipe, which 5.10 lacks, because
+ * there all goes through do_splice_direct. splice(2) is do_splice: one side of it is a pipe.
+ * vfs_clone_file_range is FICLONE and FICLONERANGE: a request on the target. __kernel_write_iter
+ * writes core dumps.
+ */
+#define TRANSFERS(TRANSFER)                                                                        \
+    TRANSFER(do_splice_direct, IO_READ, IO_WRITE, "in", "out", "sendfile")                         \
+    TRANSFER(splice_file_to_pipe, IO_READ, IO_READ, "in", "", "sendfile to a pipe")                \
+    TRANSFER(do_splice, IO_READ, IO_WRITE, "in", "out", "splice")                                  \
+    TRANSFER(vfs_copy_file_range, IO_COPY_READ, IO_COPY_WRITE, "file_in", "file_out", "")          \
+    TRANSFER(vfs_clone_file_range, IO_CLONE, IO_CLONE, "", "file_out", "")                         \
+    TRANSFER(__kernel_write_iter, IO_WRITE, IO_WRITE, "", "file", "core dump")
+
 #define HOOK_NUMBER(name, ...) HOOK_##name,
-enum hook_number { HOOKS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) HOOK_COUNT };
+enum hook_number { HOOKS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) TRANSFERS(HOOK_NUMBER) HOOK_COUNT };
 #undef HOOK_NUMBER
 
 #endif

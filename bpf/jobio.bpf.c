@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: who, account, call. */
+/* The programs. What they do stands in the headers, in this order: who, account, call,
+ * transfer. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -11,6 +12,7 @@
 #include "bpf/who.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/call.bpf.h"
+#include "bpf/transfer.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -36,3 +38,17 @@ HOOKS(HOOK_PROGRAMS)
     }
 
 EVENTS(EVENT_PROGRAM)
+
+#define TRANSFER_PROGRAMS(function, from, to, ...)                                                 \
+    SEC("fentry/" #function)                                                                       \
+    int enter_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return transfer_enter(ctx, HOOK_##function, to);                                           \
+    }                                                                                              \
+    SEC("fexit/" #function)                                                                        \
+    int leave_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return transfer_leave(ctx, HOOK_##function, from, to);                                     \
+    }
+
+TRANSFERS(TRANSFER_PROGRAMS)

@@ -21,6 +21,7 @@ struct hook_entry {
         const char *parameter;
     } ways[2];
     const char *second;          /* the other parameter that is looked up */
+    bool needs_second;           /* it must be there, if it has a name */
     size_t programs[SIDE_COUNT]; /* where the skeleton has them */
 };
 
@@ -48,13 +49,28 @@ struct hook_entry {
         .programs = {NO_PROGRAM, offsetof(struct jobio_bpf, progs.event_##event)},          \
     },
 
-static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY_HOOK) EVENTS(ENTRY_EVENT)};
+#define ENTRY_TRANSFER(function, from, to, source, target, feature_name)                   \
+    {                                                                                      \
+        .name = #function,                                                                 \
+        .section = "fexit/" #function,                                                     \
+        .feature = feature_name,                                                           \
+        .ops = OPS(from) | OPS(to),                                                        \
+        .ways = {{OBJECT_FILE, source}, {OBJECT_NONE, ""}},                                \
+        .second = target,                                                                  \
+        .needs_second = true,                                                               \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                   \
+                     offsetof(struct jobio_bpf, progs.leave_##function)},                  \
+    },
+
+static const struct hook_entry entries[HOOK_COUNT] = {
+    HOOKS(ENTRY_HOOK) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER)};
 
 /* Functions that got another name, with the same parameters. */
 static const struct {
     const char *from, *to;
 } renamed[] = {
-    {"do_filp_open", "do_file_open"}, /* seen in 7.2 */
+    {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
+    {"__kernel_write_iter", "__kernel_write"}, /* which calls it where both are */
 };
 
 /* NULL: the hook has no program on this side. */
@@ -177,6 +193,11 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
         return -EINVAL;
     }
     second = find_parameter(btf, &target, entry->second);
+    if (second < 0 && entry->needs_second && *entry->second) {
+        snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
+                 entry->second);
+        return -EINVAL;
+    }
     slots->second = second < 0 ? HOOK_NO_SLOT : second;
     slots->result = btf_vlen(target.params) - target.skip;
     slots->returns = kind;
