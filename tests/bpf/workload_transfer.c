@@ -114,6 +114,34 @@ static void do_splice_errors(void)
     FAILS(last_place(), IO_WRITE, EINVAL, splice(pipes[0], NULL, append, NULL, 100, 0));
 }
 
+/* From the kernel's own file systems: only the target counts. */
+static void do_sendfile_pseudo(void)
+{
+    int meminfo;
+
+    prepare();
+    begin();
+    meminfo = (int)MUST(open("/proc/meminfo", O_RDONLY));
+    while (WELL(last_place(), IO_WRITE, sendfile(target, meminfo, NULL, 100)) > 0)
+        ;
+}
+
+/* Onto a full file system: both sides fail. */
+static void do_sendfile_full(void)
+{
+    long n;
+
+    prepare();
+    begin();
+    do {
+        MUST(lseek(source, 0, SEEK_SET));
+        n = did(HERE, IO_READ, sendfile(target, source, NULL, 50000));
+        did(last_place(), IO_WRITE, n);
+    } while (n > 0);
+    if (errno != ENOSPC)
+        die("sendfile");
+}
+
 static void do_copy(void)
 {
     long n;
@@ -124,6 +152,19 @@ static void do_copy(void)
         n = did(HERE, IO_COPY_READ, copy_file_range(source, NULL, target, NULL, 45000, 0));
         did(last_place(), IO_COPY_WRITE, n);
     } while (n > 0);
+}
+
+static void do_copy_refused(void)
+{
+    off_t from = 0;
+    int append;
+
+    prepare();
+    append = (int)MUST(open(at(folders() - 1, "target"), O_WRONLY | O_APPEND));
+    begin();
+    FAILS(HERE, IO_COPY_READ, EBADF, copy_file_range(source, &from, append, NULL, 10, 0));
+    did(last_place(), IO_COPY_WRITE, -1);
+    FAILS(HERE, IO_COPY_READ, EINVAL, copy_file_range(source, &from, pipes[1], NULL, 10, 0));
 }
 
 static void do_clone(void)
@@ -148,11 +189,29 @@ static void set_pattern(const char *pattern)
     close(fd);
 }
 
+/* What of a core file's notes is filling: the kernel leaves it out. */
+static uint64_t note_filling(int fd, const Elf64_Phdr *part)
+{
+    uint64_t filling = 0;
+    Elf64_Nhdr note;
+
+    for (uint64_t done = 0; done < part->p_filesz;) {
+        uint64_t name, desc;
+
+        MUST(pread(fd, &note, sizeof(note), (off_t)(part->p_offset + done)));
+        name = (note.n_namesz + 3ull) & ~3ull;
+        desc = (note.n_descsz + 3ull) & ~3ull;
+        filling += name - note.n_namesz + desc - note.n_descsz;
+        done += sizeof(note) + name + desc;
+    }
+    return filling;
+}
+
 /* What the kernel wrote: the headers to their end, and the pages that are no holes. */
 static uint64_t core_bytes(const char *path)
 {
     int fd = (int)MUST(open(path, O_RDONLY));
-    uint64_t headers = 0, bytes, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t headers = 0, bytes = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
     off_t data, hole;
     Elf64_Ehdr start;
     Elf64_Phdr part;
@@ -160,10 +219,11 @@ static uint64_t core_bytes(const char *path)
     MUST(pread(fd, &start, sizeof(start), 0));
     for (int i = 0; i < start.e_phnum; i++) {
         MUST(pread(fd, &part, sizeof(part), (off_t)(start.e_phoff + i * sizeof(part))));
-        if (part.p_type == PT_NOTE)
+        if (part.p_type == PT_NOTE) {
             headers = part.p_offset + part.p_filesz;
+            bytes = headers - note_filling(fd, &part);
+        }
     }
-    bytes = headers;
     data = (off_t)((headers + page - 1) / page * page);
     while ((data = lseek(fd, data, SEEK_DATA)) >= 0) {
         hole = lseek(fd, data, SEEK_HOLE);
@@ -208,10 +268,13 @@ const struct workload workloads_transfer[] = {
     {"sendfile_file", do_sendfile_file},
     {"sendfile_socket", do_sendfile_socket},
     {"sendfile_pipe", do_sendfile_pipe},
+    {"sendfile_pseudo", do_sendfile_pseudo},
+    {"sendfile_full", do_sendfile_full},
     {"splice", do_splice},
     {"tee", do_tee},
     {"splice_errors", do_splice_errors},
     {"copy", do_copy},
+    {"copy_refused", do_copy_refused},
     {"clone", do_clone},
     {"core", do_core},
     {NULL, NULL},
