@@ -316,9 +316,26 @@ static int create_probe(struct daemon *d, struct error *error)
     if (r < 0)
         return error_prefix(error, r, "the kernel side");
     for (size_t i = 0; probe_hooks(d->probe, &hooks, &n) == 0 && i < n; i++)
-        if (hooks[i].backend == PROBE_NONE)
-            log_warning("%s is not counted: %s", hooks[i].function, hooks[i].why);
+        if (hooks[i].backend != PROBE_NONE && *hooks[i].why)
+            log_info("%s are counted %s", hooks[i].function, hooks[i].why);
+        else if (hooks[i].backend == PROBE_NONE && !(hooks[i].absent && *hooks[i].feature))
+            log_warning("%s: not counted: %s", hooks[i].function, hooks[i].why);
     return write_probe_file(d, error);
+}
+
+/* Where the kernel does not do what its BTF promises, this tells; what cannot be tested is believed. */
+static void test_probe(struct daemon *d)
+{
+    struct error error = {""};
+
+    if (selftest_run(d->probe, d->hierarchy, d->runtime_dir, &d->selftest, &error) < 0) {
+        log_info("%s: the counting is not tested", error.text);
+        return;
+    }
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (d->selftest.failed & UINT64_C(1) << op)
+            log_warning("%s is not counted as it should be on this kernel", io_op_name(op));
+    probe_tested(d->probe, d->selftest.failed, d->selftest.ns_per_event);
 }
 
 /* A store that cannot be used is left as it is and keeps jobiod from starting. The maps are there
@@ -345,6 +362,8 @@ static int create_counting(struct daemon *d, struct error *error)
         mounts_set_lines(d->mounts, MOUNT_LINES);
     if (!r)
         r = create_probe(d, error);
+    if (!r)
+        test_probe(d);
     if (!r)
         r = sampler_create(&d->sampler, d->probe, d->mounts, d->settings->interval_ns, error);
     if (!r)

@@ -7,6 +7,7 @@
 
 #include "collector/daemon.h"
 #include "collector/deliver.h"
+#include "collector/selftest.h"
 #include "collector/server.h"
 #include "collector/tracker.h"
 
@@ -21,6 +22,7 @@ struct daemon {
     int lock_fd;
     sd_event *loop;
     struct probe *probe;
+    struct selftest selftest; /* all 0: not done */
     struct mounts *mounts;
     struct hierarchy *hierarchy;
     struct sampler *sampler;

@@ -49,13 +49,16 @@ struct probe_mount {
     char id[32];
 };
 
+/* The feature of calls that have a path, where only those by descriptor are seen. */
+#define PROBE_BY_PATH "by path"
+
 struct probe_hook {
     const char *function;       /* "vfs_read" */
     const char *feature;        /* "io_uring": the way in that it sees; "": the operation itself */
     uint64_t ops;               /* bit 1 << io_op: what it counts */
     bool absent;                /* this kernel's BTF has no such function */
     enum probe_backend backend; /* PROBE_NONE: not attached, `why` says why */
-    char why[96];
+    char why[128];              /* else why this backend, or "" */
     uint64_t run_count, run_time_ns; /* of its programs; time only with kernel.bpf_stats_enabled */
     uint64_t missed;                 /* recursion misses: events that nobody counted */
 };
@@ -115,7 +118,12 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
 
 /* The hooks, owned by the probe, refreshed by the call. */
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n);
-/* bit 1 << io_op: what no attached hook counts. */
+/* bit 1 << io_op: what no attached hook counts, and what is not trusted. */
 uint64_t probe_unsupported(const struct probe *probe);
+/* What a test has shown: operations that are not counted right, whatever hooks there are, and what
+ * a counted call costs (0: not known). */
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event);
+uint64_t probe_distrusted(const struct probe *probe);
+uint64_t probe_ns_per_event(const struct probe *probe);
 
 #endif

@@ -527,5 +527,21 @@ uint64_t probe_unsupported(const struct probe *probe)
         else if (!*hooks[i].feature)
             partly |= hooks[i].ops;
     }
-    return all & ~(counted & ~partly);
+    return all & ~(counted & ~partly & ~probe->distrusted);
+}
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    probe->distrusted = failed;
+    probe->ns_per_event = ns_per_event;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    return probe->ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    return probe->distrusted;
 }

@@ -35,6 +35,7 @@ struct probe {
     struct hook_state syscall_state;
     struct probe_hook syscall_hooks[SYSCALL_HOOKS];
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* what probe_hooks() hands out */
+    uint64_t distrusted, ns_per_event; /* probe_tested() */
     struct ring_buffer *ring;
     void *accounts; /* tsearch tree of struct tally, by step and dev */
     probe_mount_f sighting;

@@ -66,13 +66,13 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
 
 /* What the programs see, and the ways past them. */
 static const struct probe_hook sights[SYSCALL_HOOKS] = {
-    {.function = "sys_enter, sys_exit",
+    {.function = "system calls",
      .feature = "",
      .ops = OP(IO_READ) | OP(IO_WRITE) | OP(IO_COPY_READ) | OP(IO_COPY_WRITE) | OP(IO_OPEN) |
             OP(IO_CREATE) | OP(IO_STAT) | OP(IO_READDIR) | OP(IO_TRUNCATE) | OP(IO_FALLOCATE) |
             OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR)},
     {.function = "calls by path",
-     .feature = "by path",
+     .feature = PROBE_BY_PATH,
      .ops = OP(IO_STAT) | OP(IO_TRUNCATE) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR),
      .why = "system calls do not tell the mount of a path"},
     {.function = "32-bit system calls",
@@ -105,6 +105,16 @@ static void list_sights(struct probe *probe)
     probe->by_syscalls = true;
 }
 
+/* They are the last resort: what kept us from the functions is worth to be known. */
+static void say_attached(struct probe *probe)
+{
+    struct probe_hook *hook = &probe->syscall_hooks[0];
+
+    hook->backend = PROBE_TP_BTF;
+    (void)snprintf(hook->why, sizeof(hook->why), "in place of vfs_read (%.90s)",
+                   probe->hooks[HOOK_vfs_read].why);
+}
+
 bool syscalls_adopt(struct probe *probe)
 {
     struct bpf_link *links[SIDE_COUNT] = {NULL};
@@ -120,7 +130,7 @@ bool syscalls_adopt(struct probe *probe)
     for (int side = 0; side < SIDE_COUNT; side++)
         state_link(&probe->syscall_state, side, links[side]);
     list_sights(probe);
-    probe->syscall_hooks[0].backend = PROBE_TP_BTF;
+    say_attached(probe);
     return true;
 }
 
@@ -182,7 +192,7 @@ void syscalls_attach(struct probe *probe)
     if (r == 0)
         r = attach_side(probe, skel->progs.enter_syscall, SIDE_ENTER);
     if (r == 0) {
-        hook->backend = PROBE_TP_BTF;
+        say_attached(probe);
         return;
     }
     state_unlink(&probe->syscall_state);

@@ -316,6 +316,7 @@ static char *document(struct run *run, struct error *error)
     job->elapsed_ns = step.elapsed_ns;
     job->nodes_expected = job->nodes_reported = 1;
     job->unsupported = probe_unsupported(o->probe);
+    job->ns_per_event = probe_ns_per_event(o->probe);
     text = report_json_text(job, 0);
     job_account_destroy(job);
     return text;

@@ -17,6 +17,8 @@
 #define SHARD_EVENTS_PER_S 200000
 
 #define CAUSE_HOOK "hook-not-attached"
+#define CAUSE_FEATURE "unseen: " /* and the feature */
+#define CAUSE_SELFTEST "self-test-failed"
 
 /* The losses that the maps count themselves, as causes. */
 static const struct lost_cause_name {
@@ -169,6 +171,33 @@ static int follower_resume(struct follower *f, const struct step_account *before
                  : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
 }
 
+/* A way in that nobody sees; not one that this kernel does not have. */
+static int blame_missing_feature(const struct probe_hook *hook, struct completeness *causes)
+{
+    char cause[64];
+
+    if (hook->backend != PROBE_NONE || hook->absent || !*hook->feature)
+        return 0;
+    (void)snprintf(cause, sizeof(cause), CAUSE_FEATURE "%s", hook->feature);
+    return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, hook->ops);
+}
+
+static int blame_missing_features(struct sampler *sampler, struct completeness *causes)
+{
+    uint64_t distrusted = probe_distrusted(sampler->probe);
+    const struct probe_hook *hooks;
+    size_t n;
+    int r = 0;
+
+    if (distrusted && !has_cause(causes, CAUSE_SELFTEST))
+        r = completeness_add(causes, CAUSE_SELFTEST, __builtin_popcountll(distrusted), distrusted);
+    if (r < 0 || probe_hooks(sampler->probe, &hooks, &n) < 0)
+        return r;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = blame_missing_feature(&hooks[i], causes);
+    return r;
+}
+
 static int blame_missing_hooks(struct sampler *sampler, struct completeness *causes)
 {
     const struct probe_hook *hooks;
@@ -178,7 +207,7 @@ static int blame_missing_hooks(struct sampler *sampler, struct completeness *cau
     if (has_cause(causes, CAUSE_HOOK) || probe_hooks(sampler->probe, &hooks, &n) < 0)
         return 0;
     for (size_t i = 0; i < n; i++)
-        if (hooks[i].backend == PROBE_NONE && hooks[i].ops & unsupported) {
+        if (hooks[i].backend == PROBE_NONE && !*hooks[i].feature && hooks[i].ops & unsupported) {
             ops |= hooks[i].ops & unsupported;
             count++;
         }
@@ -205,7 +234,8 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
     f->meter = meter_create(sampler->interval_ns, started_ns);
     if (!f->meter || (before && follower_resume(f, before) < 0) ||
         completeness_merge(&f->causes, &sampler->gap) < 0 ||
-        blame_missing_hooks(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
+        blame_missing_hooks(sampler, &f->causes) < 0 ||
+        blame_missing_features(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
         return error_set(error, -ENOMEM, "no memory to follow a step");
     (void)TAKE_PTR(f);
     return 0;

@@ -361,6 +361,7 @@ static struct job_account *build(struct tracked_job *job, bool keep)
     }
     ret->elapsed_ns = elapsed(job);
     ret->unsupported = probe_unsupported(job->tracker->probe);
+    ret->ns_per_event = probe_ns_per_event(job->tracker->probe);
     meter_fill(job->meter, &ret->mounts, ret->elapsed_ns);
     return ret;
 }

@@ -284,6 +284,18 @@ static struct json_object *identity(struct writer *w, const struct job_account *
     return o;
 }
 
+/* Computed, beside what one event costs. */
+static void put_accounting(struct writer *w, struct json_object *to, const struct job_account *job)
+{
+    struct json_object *o = new_object(w);
+    uint64_t events = job_events(job);
+
+    put_u64(w, o, "events", events);
+    put_u64(w, o, "ns_per_event", job->ns_per_event);
+    put_seconds(w, o, "seconds", events * job->ns_per_event);
+    put(w, to, "accounting", o);
+}
+
 struct json_object *report_json(const struct job_account *job, unsigned flags)
 {
     struct writer w = {0};
@@ -298,6 +310,8 @@ struct json_object *report_json(const struct job_account *job, unsigned flags)
     put(&w, document, "nodes", nodes);
     put_seconds(&w, document, "elapsed_s", job->elapsed_ns);
     put_wait(&w, document, job->longest_wait_ns, &job->mounts);
+    if (job->ns_per_event)
+        put_accounting(&w, document, job);
     put(&w, document, "unsupported", op_names(&w, job->unsupported));
     put(&w, document, "mounts", mounts(&w, &job->mounts, job->elapsed_ns, job->unsupported));
     if (flags & (REPORT_STEPS | REPORT_NODES))

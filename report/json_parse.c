@@ -384,6 +384,14 @@ static int get_wait(struct json_object *from, uint64_t *longest_ns, struct error
     return r > 0 ? get_u64(wait, "longest_thread_ns", longest_ns, error) : r;
 }
 
+static int get_accounting(struct json_object *from, uint64_t *ns_per_event, struct error *error)
+{
+    struct json_object *accounting;
+    int r = get(from, "accounting", json_type_object, &accounting, error);
+
+    return r > 0 ? get_u64(accounting, "ns_per_event", ns_per_event, error) : r;
+}
+
 static int get_step_names(struct json_object *from, struct step_account *s, struct error *error)
 {
     _free_ char *step = NULL, *state = NULL;
@@ -557,6 +565,8 @@ int report_json_parse(struct json_object *document, struct job_account **ret, st
         r = get_seconds(document, "elapsed_s", &job->elapsed_ns, error);
     if (r == 0)
         r = get_wait(document, &job->longest_wait_ns, error);
+    if (r == 0)
+        r = get_accounting(document, &job->ns_per_event, error);
     if (r == 0)
         r = get_ops(document, "unsupported", &job->unsupported, error);
     if (r == 0)

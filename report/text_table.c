@@ -312,6 +312,7 @@ static const struct {
     {"end-unseen", "calls whose end was not seen", false},
     {"recursion-missed", "calls missed by the kernel", false},
     {"hook-not-attached", "kinds of calls not counted", false},
+    {"self-test-failed", "operations not counted right", false},
     {"began-untracked", "steps began before they were counted", false},
     {"step-vanished", "steps gone without a word of their end", false},
     {"node-restarted", "steps cut off by a restart of the node", false},
@@ -368,6 +369,9 @@ static char *completeness_line(const struct job_account *job)
     else
         fprintf(out, "%u nodes, of how many is not known", job->nodes_reported);
     fprintf(out, ", %s events lost", units_count(c->lost, buf));
+    if (job->ns_per_event)
+        fprintf(out, ", accounting took %s",
+                units_time(job_events(job) * job->ns_per_event, buf));
     for (size_t i = 0; i < c->n; i++) {
         fputs("; ", out);
         write_cause(out, &c->items[i]);

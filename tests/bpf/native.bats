@@ -49,6 +49,39 @@ numbers() {
     jq -e '.not_attached | has("32-bit system calls") and has("calls by path")' "$T/counted"
 }
 
+start_jobiod() {
+    "$BUILD/jobiod" --config "${1:-/dev/null}" --runtime "$T/run" --state "$T/state" \
+        > "$T/jobiod.log" 2>&1 3>&- &
+    jobiod=$!
+    export JOBIO_SOCKET="$T/run/jobiod.sock"
+    for ((i = 0; i < 400; i++)); do
+        ! "$BUILD/jobio" status --json > "$T/status" 2> /dev/null || return 0
+        sleep 0.05
+    done
+    cat "$T/jobiod.log"
+    return 1
+}
+
+@test "jobiod tests itself, and a report says what the accounting cost" {
+    mkdir "$T/run" "$T/state" "$T/open"
+    chmod 755 "$BATS_RUN_TMPDIR" "$T"
+    chmod 777 "$T/open"
+    start_jobiod
+    jq .self_test "$T/status"
+    jq -e '.self_test | .failed == [] and .ns_per_event > 0
+           and (.tested | contains(["read", "write", "open", "stat", "fsync", "readdir"]))' "$T/status"
+    jq -e '.operations.read != "none" and .operations.write != "none"' "$T/status"
+    setpriv --reuid 65533 --clear-groups \
+        "$BUILD/jobio" run --json --output "$T/open/report" -- cat /etc/passwd > /dev/null
+    kill $jobiod
+    wait $jobiod
+    jq .accounting "$T/open/report"
+    jq -e '.accounting.events == ([.mounts[].ops | to_entries[] | select(.key != "create")
+                                   | .value.requests] | add)' "$T/open/report"
+    jq -e '.accounting | (.seconds * 1e9 | round) == .events * .ns_per_event' "$T/open/report"
+    [ -z "$(find "$T/run" -name 'selftest-*')" ]
+}
+
 @test "where functions cannot be hooked, it is chosen by itself" {
     "$BIN/count" -b fentry -g "$GROUP" -o "$T/fentry"
     jq -e '.not_attached | has("vfs_read")' "$T/fentry" || skip "they can be hooked here"

@@ -280,3 +280,22 @@ uint64_t probe_unsupported(const struct probe *probe)
             have |= probe->hooks[i].ops;
     return ((1ull << IO_OP_COUNT) - 1) & ~have;
 }
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    (void)probe;
+    (void)failed;
+    (void)ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
+}

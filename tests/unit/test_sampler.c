@@ -177,6 +177,25 @@ static void test_missing_hook_is_said(void **state)
     step_account_clear(&got);
 }
 
+static void test_missing_feature_is_said(void **state)
+{
+    struct probe_hook *hook = fake_probe_hook(probe, 1);
+    struct step_account got;
+
+    (void)state;
+    hook->feature = "io_uring";
+    hook->backend = PROBE_NONE;
+    got = account(tag(100, 0));
+    assert_int_equal(got.completeness.n, 1);
+    assert_string_equal(got.completeness.items[0].cause, "unseen: io_uring");
+    assert_int_equal(got.completeness.items[0].ops, 1 << IO_WRITE);
+    step_account_clear(&got);
+    hook->absent = true; /* what the kernel does not have, nobody uses */
+    got = account(tag(101, 0));
+    assert_int_equal(got.completeness.n, 0);
+    step_account_clear(&got);
+}
+
 static void test_next_process_goes_on(void **state)
 {
     struct step_account before, got;
@@ -407,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_totals_peaks_and_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_losses_are_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_feature_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrapped_histograms, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_reading_keeps_the_last, setup, teardown),
