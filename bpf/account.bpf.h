@@ -53,6 +53,8 @@ struct call {
     __s64 result;           /* below 0: a negative errno */
     __u64 time_ns;
     __u64 *wait_ns; /* the thread's sum of time in counted calls; NULL: time_ns is not known */
+    bool async;     /* no thread waited */
+    __u32 pid;      /* of an asynchronous call's process; 0: the current one */
 };
 
 static __always_inline void add(__u64 *counter, __u64 n)
@@ -110,7 +112,7 @@ static __always_inline void account_announce(const struct call *call, __u32 magi
 
     if (bpf_map_lookup_elem(&mounts, &key))
         return;
-    record.pid = bpf_get_current_pid_tgid() >> 32;
+    record.pid = call->pid ? call->pid : bpf_get_current_pid_tgid() >> 32;
     name = BPF_CORE_READ(sb, s_type, name);
     bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), name);
     bpf_core_read_str(record.id, sizeof(record.id), &sb->s_id);
@@ -246,6 +248,8 @@ static __always_inline void account_call(const struct call *call)
     if (!value)
         return;
     add(&value->requests, 1);
+    if (call->async)
+        add(&value->async_requests, 1);
     if (call->result < 0) {
         add(&value->errors, 1);
         account_errno(call, &key);

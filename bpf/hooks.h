@@ -76,7 +76,42 @@ struct hook_slots {
     HOOK(do_truncate, IO_TRUNCATE, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                       \
     SYSTEM_CALLS(HOOK)
 
-#define EVENTS(EVENT)
+#define OPS_RW (1ull << IO_READ | 1ull << IO_WRITE)
+
+/* What ends a call stands before what begins it. */
+#define EVENTS(EVENT)                                                                              \
+    EVENT(io_uring, "tp_btf/io_uring_complete", OPS_RW, "io_uring", OBJECT_NUMBER, "req",          \
+          OBJECT_NONE, "", "res")                                                                  \
+    EVENT(io_uring_post, "fentry/io_req_complete_post", OPS_RW, "io_uring", OBJECT_NUMBER, "res",  \
+          OBJECT_NONE, "", "req")                                                                  \
+    EVENT(io_uring_flush, "fentry/io_submit_flush_completions", OPS_RW, "io_uring", OBJECT_NUMBER, \
+          "ctx", OBJECT_NONE, "", "")                                                              \
+    EVENT(io_uring_overflow, "fentry/io_req_cqe_overflow", OPS_RW, "io_uring overflow",            \
+          OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_overflow_cqe, "fentry/io_cqe_overflow", OPS_RW, "io_uring overflow",            \
+          OBJECT_NUMBER, "cqe", OBJECT_NONE, "", "big_cqe")                                        \
+    EVENT(io_uring_read, "fexit/io_read", 1ull << IO_READ, "io_uring without completion",          \
+          OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_write, "fexit/io_write", 1ull << IO_WRITE, "io_uring without completion",       \
+          OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_late, "fexit/io_req_rw_complete", OPS_RW, "io_uring without completion",        \
+          OBJECT_NUMBER, "req", OBJECT_NUMBER, "tw_req", "")                                       \
+    EVENT(aio_complete_rw, "fentry/aio_complete_rw", OPS_RW, "libaio", OBJECT_NUMBER, "kiocb",     \
+          OBJECT_NONE, "", "res")                                                                  \
+    EVENT(aio_complete, "fentry/aio_complete", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "iocb",  \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_refused_read, "fexit/aio_read", 1ull << IO_READ, "libaio", OBJECT_NUMBER, "req",     \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_refused_write, "fexit/aio_write", 1ull << IO_WRITE, "libaio", OBJECT_NUMBER, "req",  \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_refused_fsync, "fexit/aio_fsync", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "req",  \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_read, "fentry/aio_read", 1ull << IO_READ, "libaio", OBJECT_NUMBER, "req",            \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_write, "fentry/aio_write", 1ull << IO_WRITE, "libaio", OBJECT_NUMBER, "req",         \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_fsync, "fentry/aio_fsync", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "req",         \
+          OBJECT_NONE, "", "")
 
 /*
  * sendfile(2) is do_splice_direct; to a pipe it is splice_file_to_pipe, which 5.10 lacks, because

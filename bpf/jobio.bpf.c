@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs. What they do stands in the headers, in this order: who, account, call,
- * transfer. */
+ * transfer; async. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -13,6 +13,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/call.bpf.h"
 #include "bpf/transfer.bpf.h"
+#include "bpf/async.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -33,6 +33,8 @@ enum {
 
 #define PF_DUMPCORE 0x00000200
 #define PF_KTHREAD 0x00200000
+#define ECANCELED 125
+#define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
 #define FMODE_CREATED 0x100000
 #define FMODE_PATH 0x4000
 #define S_IFMT 0170000
@@ -153,14 +155,72 @@ struct bpf_local_storage;
 
 struct css_set {
     struct cgroup_subsys_state *subsys[1];
+    struct cgroup *dfl_cgrp;
 };
 
 struct task_struct {
     struct thread_info thread_info;
     unsigned int flags;
+    __s32 tgid;
     struct files_struct *files;
     struct css_set *cgroups;
     struct bpf_local_storage *bpf_storage;
+};
+
+/* What io_submit(2) makes of a call: the kiocb (or fsync_iocb, which begins alike) comes first. */
+struct kiocb {
+    struct file *ki_filp;
+};
+
+struct io_event {
+    __s64 res;
+};
+
+struct aio_kiocb {
+    struct io_event ki_res;
+};
+
+struct io_cqe {
+    __s32 res;
+};
+
+struct io_big_cqe {
+    __u64 extra1;
+};
+
+struct io_kiocb {
+    struct file *file;
+    __u8 opcode;
+    __u32 flags; /* of 64 bits since 6.10: the low ones are wanted */
+    struct io_cqe cqe;
+    struct io_big_cqe big_cqe;
+    struct task_struct *task;
+};
+
+struct io_uring_task {
+    struct task_struct *task;
+};
+
+/* 6.13 on. */
+struct io_kiocb___tctx {
+    struct io_uring_task *tctx;
+};
+
+/* Before 5.19. */
+struct io_kiocb___result {
+    __u32 result;
+};
+
+/* Before 5.16. */
+#define IO_COMPL_BATCH 32
+
+struct io_submit_state {
+    struct io_kiocb *compl_reqs[IO_COMPL_BATCH];
+    unsigned int compl_nr;
+};
+
+struct io_ring_ctx {
+    struct io_submit_state submit_state;
 };
 
 #pragma clang attribute pop

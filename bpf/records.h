@@ -128,6 +128,14 @@ struct mount_record {
     char id[32]; /* s_id */
 };
 
+/* Map `aio`, a hash: the address of a libaio call in flight -> whose it is. */
+struct aio_record {
+    __u64 step; /* key of `steps` */
+    __u32 pid;
+    __u16 op;
+    __u16 shard_mask;
+};
+
 /*
  * Memory. An element of `account` takes 48 (header) + 16 (key) + 320 = 384 bytes and its bucket 16.
  * Room is made for MAX steps x MOUNTS x IO_OP_COUNT elements, and for a pool of extra shards, at
@@ -138,12 +146,14 @@ struct mount_record {
  *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 4,096 x 112 + 4,096 x 16, ring 128 KiB         =  0.6 MiB
- * which is 60 MiB; a task in a call adds about 120 bytes.
+ *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
+ * which is 61 MiB; a task in a call adds about 120 bytes.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20
 #define JOBIO_MAX_SHARDS 96
 #define JOBIO_MAX_ERRNOS 16384
+#define JOBIO_MAX_AIO 16384
 #define JOBIO_SIGHTINGS_BYTES (128 * 1024)
 
 #endif

@@ -188,6 +188,8 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
     hook->function = target.name;
     kind = result_kind(btf, target.params->type);
     if (kind < 0 || find_object(btf, entry, &target, slots) < 0) {
+        /* Of the functions of a feature some have their form on some kernels only. */
+        hook->absent = *entry->feature;
         snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
                  entry->ways[0].parameter);
         return -EINVAL;

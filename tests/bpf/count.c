@@ -45,6 +45,7 @@ static struct json_object *json_counter(const struct io_counter *counter)
     struct json_object *op = json_object_new_object(), *errnos = json_object_new_object();
 
     json_object_object_add(op, "requests", json_object_new_uint64(counter->requests));
+    json_object_object_add(op, "async_requests", json_object_new_uint64(counter->async_requests));
     json_object_object_add(op, "bytes", json_object_new_uint64(counter->bytes));
     json_object_object_add(op, "errors", json_object_new_uint64(counter->errors));
     for (size_t i = 0; i < counter->n_errnos; i++)
