@@ -111,7 +111,7 @@ static void do_aio_fsync(void)
     begin();
     MUST(syscall(SYS_io_submit, context, 1, list));
     MUST(syscall(SYS_io_getevents, context, 1, 1, &event, NULL));
-    did(HERE, IO_FSYNC, 0);
+    did_async(HERE, IO_FSYNC, (long)event.res);
 }
 
 /* --- io_uring ---------------------------------------------------------------------------------- */
