@@ -186,6 +186,40 @@ static void test_awkward_names(void **state)
     mounts_destroy(mounts);
 }
 
+/* What a 6.1 kernel printed for one mount of each kind, on the host and in a job's own namespace:
+ * there a bind mount has gone, and a tmpfs and the host's squashfs image were mounted. */
+static void test_kinds_of_mounts(void **state)
+{
+    static const struct expected want[] = {
+        {DEV(0, 34), "/tmp/m/vol", "btrfs", "/dev/loop0", true}, /* and not its subvolume */
+        {DEV(7, 1), "/tmp/m/sqm", "squashfs", "/dev/loop1", true},
+        {DEV(0, 37), "/tmp/m/merged", "overlay", "overlay", true},
+        {DEV(0, 39), "/tmp/m/fuse", "fuse.squashfuse", "squashfuse", false},
+        {DEV(0, 33), "/tmp/m", "tmpfs", "none", true}, /* nor its binds, one of them deleted */
+        {DEV(0, 40), "/tmp/m/stack", "tmpfs", "first", true}, /* below the next one */
+        {DEV(0, 41), "/tmp/m/stack", "tmpfs", "second", true},
+    };
+    _free_ char *host = data("kinds"), *job = data("job");
+    struct mounts *mounts;
+    struct mount_name name;
+
+    (void)state;
+    proc_write("1", host);
+    proc_write("7", job);
+    mounts = create();
+    check_names(mounts, want, ARRAY_SIZE(want));
+    for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+        assert_int_equal(mounts_learn(mounts, 2, want[i].dev, 7, "t", "s", NULL), 0);
+    assert_string_equal(mounts_find(mounts, 2, DEV(7, 1)).mount, "/tmp/m/sqm");
+    assert_int_equal(mounts_learn(mounts, 2, DEV(0, 42), 7, "tmpfs", "none", NULL), 0);
+    name = mounts_find(mounts, 2, DEV(0, 42));
+    assert_string_equal(name.mount, "/tmp/m/priv");
+    assert_string_equal(name.source, "my scratch");
+    assert_true(name.private);
+    proc_remove("7");
+    mounts_destroy(mounts);
+}
+
 static void test_deleted_is_the_last_choice(void **state)
 {
     struct mounts *mounts;
@@ -551,6 +585,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host_names),
         cmocka_unit_test(test_awkward_names),
+        cmocka_unit_test(test_kinds_of_mounts),
         cmocka_unit_test(test_deleted_is_the_last_choice),
         cmocka_unit_test(test_private_mount),
         cmocka_unit_test(test_unknown_mount),
