@@ -410,6 +410,7 @@ static int create_runs(struct daemon *d, struct error *error)
     const struct runs_options options = {
         .cluster = d->settings->cluster,
         .node = d->node,
+        .runtime_dir = d->runtime_dir,
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,

@@ -132,6 +132,44 @@ as() {
         '[false,[["still-running",1]]]' ]
 }
 
+jobiod_kill() {
+    kill -KILL "$(cat /run/jobiod.pid)"
+    until_true 60 eval "! kill -0 $(cat /run/jobiod.pid) 2> /dev/null"
+}
+
+@test "jobio run for a user: jobiod is killed in the middle of it" {
+    mkfifo -m 666 /run/go-on
+    as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on; exit 7' > /run/killed.out 2>&1 3>&- &
+    run_pid=$!
+    until_true 60 eval '[ -n "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
+    left=$(find /sys/fs/cgroup -name "jobio-run-*")
+    until_true 60 grep -q . "$left/cgroup.procs"
+    jobiod_kill
+    jobiod_start
+    # somebody is still in it
+    [ -d "$left" ]
+    echo > /run/go-on
+    code=0
+    wait $run_pid || code=$?
+    [ "$code" = 7 ]
+    grep -q 'was jobiod restarted' /run/killed.out
+    # an interval at most
+    until_true 60 eval '[ ! -d "$left" ]'
+    [ -z "$(ls /run/jobio/runs)" ]
+    # and one that nobody is in by then
+    as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on' > /run/killed.out 2>&1 3>&- &
+    run_pid=$!
+    until_true 60 eval '[ -n "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
+    left=$(find /sys/fs/cgroup -name "jobio-run-*")
+    until_true 60 grep -q . "$left/cgroup.procs"
+    jobiod_kill
+    echo > /run/go-on
+    wait $run_pid || true
+    [ -d "$left" ]
+    jobiod_start
+    [ ! -d "$left" ]
+}
+
 @test "jobio run for a user: text, signals, failures" {
     split as alice jobio run -- sh -c 'kill -TERM $$'
     expect 143
