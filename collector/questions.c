@@ -13,6 +13,9 @@
 #include "common/cleanup.h"
 #include "report/json.h"
 
+/* Restarts and holders of a number that an answer lists. */
+#define JOBS_MAX 100
+
 struct question {
     struct request *request;
     uint32_t uid; /* whose jobs may be shown; UINT32_MAX: all */
@@ -124,10 +127,13 @@ static struct job_account *find_live(const struct question *q, const struct job_
 static int add_document(struct question *q, struct json_object *array,
                         const struct job_account *job)
 {
+    size_t n = json_object_array_length(array);
     struct json_object *document;
 
-    if (!q->all && json_object_array_length(array))
+    if (n >= (q->all ? JOBS_MAX : 1)) {
+        q->cut |= q->all;
         return 0;
+    }
     document = report_json(job, q->flags);
     if (!document || json_object_array_add(array, document) < 0) {
         json_object_put(document);
@@ -176,8 +182,13 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
     struct question *q = arg;
     struct job_account **stored = NULL;
     struct json_object *array;
-    int r = store_jobs(reader, NULL, q->jobid, true, q->uid, &stored, error);
+    uint32_t limit = q->all ? JOBS_MAX + 1 : 1;
+    int r;
 
+    /* A job that runs takes its ended steps from the store. */
+    for (size_t i = 0; q->live[i]; i++)
+        limit++;
+    r = store_newest_jobs(reader, NULL, q->jobid, limit, q->uid, &stored, error);
     if (r < 0)
         return r;
     array = json_object_new_array();

@@ -62,6 +62,9 @@ int store_put_step(struct store *store, const struct job_key *key, const struct 
  * than UINT32_MAX hides the jobs of others. An unknown job gives an empty array, no error. */
 int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
                struct job_account ***ret, struct error *error);
+/* The same, at most `limit` of them, the newest. */
+int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
+                      uint32_t uid, struct job_account ***ret, struct error *error);
 void store_jobs_free(struct job_account **jobs);
 
 /* The jobs that had not ended when they were last written, with steps: for a restart. */

@@ -66,6 +66,19 @@ as() {
     [ "$(jobio history -P --sort read -n 2 -o JobID | wc -l)" = 3 ]
 }
 
+@test "an answer lists the newest hundred of a number, and says that there are more" {
+    split jobio job 126 --all --json
+    expect 0
+    one_line "the answer was too long"
+    [ "$(jq length <<< "$out")" = 100 ]
+    [ "$(jq -c '[.[0,99].job.restart]' <<< "$out")" = '[119,20]' ]
+    split jobio job 126 --json
+    expect 0
+    [ -z "$err" ]
+    [ "$(jq .job.restart <<< "$out")" = 119 ]
+    [ "$(jobio --store "$STATE/jobio.db" job 126 --all --json | jq length)" = 120 ]
+}
+
 @test "a user sees their own jobs, and cannot tell those of others from none" {
     split as alice jobio job 123
     expect 0
