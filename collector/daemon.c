@@ -486,6 +486,7 @@ void daemon_destroy(struct daemon *d)
     store_close(d->store);
     sd_event_source_disable_unref(d->tick);
     sd_event_source_disable_unref(d->settle);
+    prometheus_names_clear(&d->metric_names);
     sd_event_unref(d->loop);
     cleanup_close(&d->lock_fd);
     free(d->runtime_dir);

@@ -35,6 +35,8 @@ struct daemon {
     struct runs *runs;
     struct server *server;
     sd_event_source *tick, *settle;
+    struct prometheus_names metric_names;
+    size_t names_kept; /* of these, in the store */
 };
 
 /* dispatch.c: one question of a peer. */
