@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The truth (what workloads say) against the reports of `jobio run --json`. Input: an array of
 # {row, truth, report} or {row, error}; $rows: the lines "ROW EXPECTED". Output: TAP, and a line
-# "= ROW VERDICT" for each. The verdicts:
+# "= ROW VERDICT" for each. A truth with "only" is one of these operations on its own mounts; all else
+# that was counted is not compared. The verdicts:
 #   exact        all that the truth states is so, and nothing else was counted
 #   approximate  the same, but the truth could only state a range, or the report says by itself that
-#                it is incomplete
+#                it is incomplete or does not know the name of a mount
 #   unsupported  what differs are operations of which the report says that they are not counted
 #   WRONG        anything else
 
@@ -31,10 +32,22 @@ def differing_cache($want; $got):
         + [$want.fill_bytes | differs($got.fill_bytes // {}) | "fill " + .]
     | select(length > 0) | {op: "cache", text: join("; ")};
 
+# A mount that jobio calls unknown stands for one of that type that it does not have.
+def named($truth):
+    . as $counted
+    | reduce (($truth | keys[]) | select($counted[.] | not)) as $m ($counted;
+        "(unknown) (\($truth[$m].fstype), private)" as $unknown
+        | if .[$unknown] then .[$m] = .[$unknown] | del(.[$unknown]) else . end);
+
 def judge:
     .report as $report
     | (.truth.mounts | by_mount) as $truth
-    | ($report.mounts | by_mount) as $counted
+    | (.truth.only) as $only
+    | ($report.mounts | by_mount
+        | if $only then with_entries(select($truth[.key])
+            | .value.ops |= with_entries(select(.key as $op | $only | index($op)))) else . end) as $seen
+    | ($seen | named($truth)) as $counted
+    | ($seen | keys - ($counted | keys)) as $unknown
     | [$report.unsupported[], ($report.mounts[] | .unsupported // [] | .[]),
         ($report.incomplete[] | .ops // [] | .[])] as $unsupported
     | [($truth + $counted | keys[]) as $m
@@ -47,9 +60,10 @@ def judge:
     | {
         verdict: (if $wrong != [] then "WRONG"
             elif $differing != [] then "unsupported"
-            elif $ranged or $causes != [] then "approximate"
+            elif $ranged or $causes != [] or $unknown != [] then "approximate"
             else "exact" end),
-        why: (($differing | map(.text)) + ($causes | map("incomplete: \(.)")))
+        why: (($differing | map(.text)) + ($causes | map("incomplete: \(.)"))
+            + ($unknown | map("a mount is called \(.)")))
     };
 
 def rank($verdict): ["exact", "approximate", "unsupported", "WRONG", "-"] | index([$verdict]);

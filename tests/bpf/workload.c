@@ -25,8 +25,8 @@ char block[BLOCK] __attribute__((aligned(4096)));
 void *volatile bad_address = (void *)8;
 
 static const struct workload *const tables[] = {
-    workloads_async, workloads_data,    workloads_meta,
-    workloads_path,  workloads_process, workloads_transfer,
+    workloads_async, workloads_cache, workloads_data,    workloads_meta,
+    workloads_mount, workloads_path,  workloads_process, workloads_transfer,
 };
 
 static struct {
@@ -148,7 +148,7 @@ static int open_own_procs(void)
     return fd;
 }
 
-/* A folder of the workload's own, unless the file system is read-only. */
+/* A folder of the workload's own, unless the file system takes none. */
 static void add_folder(const char *folder, const char *workload)
 {
     if (n_folders == FOLDERS)
@@ -157,7 +157,7 @@ static void add_folder(const char *folder, const char *workload)
     snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s/%s.%d.%d", folder, workload,
              n_folders, (int)getpid());
     if (mkdir(folder_list[n_folders].own, 0777) < 0) {
-        if (errno != EROFS)
+        if (errno != EROFS && errno != ENOSYS && errno != EACCES)
             die(folder);
         snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s", folder);
     }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -146,7 +148,14 @@ static void do_unlinked(void)
     for (int i = 0; i < 6; i++)
         WELL(HERE, IO_WRITE, write(fd, block, 333));
     WELL(HERE, IO_READ, pread(fd, block, 4096, 0));
-    close(fd);
+}
+
+/* A file that never had a name is not created, as jobio sees it. */
+static void do_tmpfile(void)
+{
+    int fd;
+
+    begin();
     fd = do_open(HERE, IN("."), O_RDWR | O_TMPFILE);
     WELL(HERE, IO_WRITE, write(fd, block, 4444));
 }
@@ -198,6 +207,15 @@ static void do_full(void)
         die("write");
 }
 
+/* The same by a user's quota, which does not bind root. */
+static void do_quota(void)
+{
+    MUST(chmod(IN("."), 0777));
+    MUST(syscall(SYS_setresuid, -1, 65534, -1));
+    do_full();
+    MUST(syscall(SYS_setresuid, -1, 0, -1));
+}
+
 /* Pipes, sockets and the kernel's own file systems pass through the same functions. */
 static void do_uncounted(void)
 {
@@ -219,7 +237,7 @@ const struct workload workloads_data[] = {
     {"pread", do_pread},         {"writev", do_writev},   {"readv", do_readv},
     {"nowait", do_nowait},       {"sync", do_sync},       {"direct", do_direct},
     {"sparse", do_sparse},       {"unlinked", do_unlinked},
-    {"append", do_append},       {"efault", do_efault},   {"wrong_mode", do_wrong_mode},
-    {"full", do_full},           {"uncounted", do_uncounted},
+    {"tmpfile", do_tmpfile},     {"append", do_append},       {"efault", do_efault},   {"wrong_mode", do_wrong_mode},
+    {"full", do_full},           {"quota", do_quota},     {"uncounted", do_uncounted},
     {NULL, NULL},
 };
