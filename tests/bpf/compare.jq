@@ -5,7 +5,7 @@
 # that was counted is not compared. The verdicts:
 #   exact        all that the truth states is so, and nothing else was counted
 #   approximate  the same, but the truth could only state a range, or the report says by itself that
-#                it is incomplete or does not know the name of a mount
+#                something was lost or that it does not know the name of a mount
 #   unsupported  what differs are operations of which the report says that they are not counted
 #   WRONG        anything else
 
@@ -56,7 +56,8 @@ def judge:
         | .text = "\($m) \(.op): \(.text)"] as $differing
     | ($differing | map(select(.op as $op | $unsupported | index($op) == null))) as $wrong
     | ([$truth[].ops[].bytes? | type == "array"] | any) as $ranged
-    | ([$report.incomplete[].cause] - ["hook-not-attached"]) as $causes
+    | [$report.incomplete[].cause | select(test("^(hook-not-attached$|unseen: )") | not)]
+        as $causes
     | {
         verdict: (if $wrong != [] then "WRONG"
             elif $differing != [] then "unsupported"
