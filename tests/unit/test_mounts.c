@@ -20,68 +20,7 @@
 
 #include "collector/mounts.h"
 #include "common/cleanup.h"
-
-#define DEV(major, minor) ((uint32_t)(major) << 20 | (minor))
-
-static char proc[] = "/tmp/jobio-mounts-XXXXXX";
-
-static void proc_path(char path[256], const char *pid, const char *file)
-{
-    snprintf(path, 256, "%s/%s%s%s", proc, pid, file ? "/" : "", file ? file : "");
-}
-
-static void proc_write(const char *pid, const char *text)
-{
-    char path[256];
-    FILE *f;
-
-    proc_path(path, pid, NULL);
-    (void)mkdir(path, 0755);
-    proc_path(path, pid, "mountinfo");
-    f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* A task: its namespace is that of `like`, if not NULL; and when it was born. */
-static void proc_task(const char *pid, const char *like, unsigned born)
-{
-    char path[256], from[256];
-    FILE *f;
-
-    proc_path(path, pid, NULL);
-    (void)mkdir(path, 0755);
-    proc_path(path, pid, "stat");
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fprintf(f, "%s (a) b) S 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 %u 1 1\n", pid, born);
-    assert_int_equal(fclose(f), 0);
-    proc_path(path, pid, "ns");
-    (void)mkdir(path, 0755);
-    proc_path(path, pid, "ns/mnt");
-    (void)unlink(path);
-    proc_path(from, like ? like : "", "ns/mnt");
-    if (like)
-        assert_int_equal(link(from, path), 0);
-    else
-        assert_int_equal(mknod(path, S_IFREG | 0600, 0), 0);
-}
-
-static void proc_remove(const char *pid)
-{
-    static const char *const files[] = {"mountinfo", "stat", "ns/mnt"};
-    char path[256];
-
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        proc_path(path, pid, files[i]);
-        (void)unlink(path);
-    }
-    proc_path(path, pid, "ns");
-    (void)rmdir(path);
-    proc_path(path, pid, NULL);
-    (void)rmdir(path);
-}
+#include "tests/unit/proc.h"
 
 static char *data(const char *name)
 {
@@ -96,31 +35,6 @@ static char *data(const char *name)
     assert_true(fread(text, 1, 65535, f) > 0);
     fclose(f);
     return text;
-}
-
-static struct mounts *create(void)
-{
-    struct mounts *mounts = NULL;
-    struct error error;
-
-    assert_int_equal(mounts_create(&mounts, proc, &error), 0);
-    return mounts;
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    return mkdtemp(proc) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    const char *const pids[] = {"1", "self", "7", "8"};
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
-        proc_remove(pids[i]);
-    return rmdir(proc);
 }
 
 struct expected {
@@ -160,7 +74,7 @@ static void test_host_names(void **state)
 
     (void)state;
     proc_write("1", host);
-    mounts = create();
+    mounts = proc_mounts();
     check_names(mounts, want, ARRAY_SIZE(want));
     mounts_destroy(mounts);
 }
@@ -181,7 +95,7 @@ static void test_awkward_names(void **state)
 
     (void)state;
     proc_write("1", odd);
-    mounts = create();
+    mounts = proc_mounts();
     check_names(mounts, want, ARRAY_SIZE(want));
     mounts_destroy(mounts);
 }
@@ -206,7 +120,7 @@ static void test_kinds_of_mounts(void **state)
     (void)state;
     proc_write("1", host);
     proc_write("7", job);
-    mounts = create();
+    mounts = proc_mounts();
     check_names(mounts, want, ARRAY_SIZE(want));
     for (size_t i = 0; i < ARRAY_SIZE(want); i++)
         assert_int_equal(mounts_learn(mounts, 2, want[i].dev, 7, "t", "s", NULL), 0);
@@ -230,7 +144,7 @@ static void test_deleted_is_the_last_choice(void **state)
                     "3 1 0:8 /x//deleted /only//deleted rw - tmpfs t rw\n"
                     "4 1 0:7 /q /b1 rw - tmpfs first rw\n"
                     "5 1 0:7 /q /b2 rw - tmpfs second rw\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_string_equal(mounts_find(mounts, 1, 9).mount, "/longer");
     assert_string_equal(mounts_find(mounts, 1, 8).mount, "/only");
     assert_string_equal(mounts_find(mounts, 1, 7).source, "first");
@@ -246,7 +160,7 @@ static void test_private_mount(void **state)
     proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
     proc_write("7", "1 1 8:1 / /host rw - ext4 /dev/sda1 rw\n"
                     "2 1 0:77 / /image rw - squashfs /dev/loop0 ro\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 0);
     name = mounts_find(mounts, 5, DEV(0, 77));
     assert_string_equal(name.mount, "/image");
@@ -269,7 +183,7 @@ static void test_unknown_mount(void **state)
     proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
     proc_remove("7");
     proc_write("8", "2 1 0:77 / /image rw - squashfs /dev/loop0 ro\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_string_equal(mounts_find(mounts, 5, DEV(0, 77)).mount, "(unknown)");
     assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 1);
     early = mounts_find(mounts, 5, DEV(0, 77));
@@ -289,124 +203,6 @@ static void test_unknown_mount(void **state)
     mounts_destroy(mounts);
 }
 
-static void learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid, int want)
-{
-    assert_int_equal(mounts_learn(mounts, step, dev, pid, "t", "s", NULL), want);
-}
-
-/* Tasks of one namespace share its table, as long as it is known to be the same. */
-static void test_shared_namespace(void **state)
-{
-    struct mounts *mounts;
-
-    (void)state;
-    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
-    proc_write("7", "2 1 0:77 / /seven rw - tmpfs t rw\n3 1 0:78 / /more rw - tmpfs t rw\n");
-    proc_write("8", "2 1 0:77 / /eight rw - tmpfs t rw\n3 1 0:79 / /new rw - tmpfs t rw\n");
-    proc_task("7", NULL, 100);
-    proc_task("8", "7", 200);
-    mounts = create();
-    mounts_turn(mounts);
-    learn(mounts, 1, DEV(0, 77), 7, 0);
-    /* Shown by the name: the file of the second task was not read. */
-    learn(mounts, 2, DEV(0, 77), 8, 0);
-    assert_string_equal(mounts_find(mounts, 2, DEV(0, 77)).mount, "/seven");
-    learn(mounts, 2, DEV(0, 79), 8, 1);
-    assert_string_equal(mounts_find(mounts, 2, DEV(0, 79)).mount, "(unknown)");
-    /* What the table does not have may have been mounted since. */
-    mounts_turn(mounts);
-    learn(mounts, 2, DEV(0, 79), 8, 0);
-    assert_string_equal(mounts_find(mounts, 2, DEV(0, 79)).mount, "/new");
-    /* The task it was read for is another by now: so may be the namespace. */
-    learn(mounts, 3, DEV(0, 77), 7, 0);
-    assert_string_equal(mounts_find(mounts, 3, DEV(0, 77)).mount, "/eight");
-    proc_task("8", "7", 201);
-    learn(mounts, 4, DEV(0, 77), 7, 0);
-    assert_string_equal(mounts_find(mounts, 4, DEV(0, 77)).mount, "/seven");
-    /* In the host's namespace there is nothing that the host's table has not. */
-    proc_task("1", NULL, 1);
-    mounts_destroy(mounts);
-    mounts = create();
-    proc_task("8", "1", 300);
-    learn(mounts, 1, DEV(0, 77), 8, 1);
-    proc_remove("7");
-    proc_remove("8");
-    mounts_destroy(mounts);
-}
-
-/* Tens of thousands of mounts are read in portions, while the loop does other things. */
-#define LINES 20000
-
-static void test_large_namespace(void **state)
-{
-    char *lines = malloc(LINES * 64), *at = lines;
-    struct mounts *mounts;
-    unsigned turns = 0;
-
-    (void)state;
-    assert_non_null(lines);
-    for (unsigned i = 1; i <= LINES; i++)
-        at += sprintf(at, "%u 1 0:%u / /m%u rw - tmpfs t rw\n", i, i + 100, i);
-    proc_write("1", "1 1 0:101 / /host rw - tmpfs t rw\n");
-    proc_write("7", lines);
-    proc_task("7", NULL, 100);
-    proc_task("8", "7", 100);
-    free(lines);
-    mounts = create();
-    mounts_set_lines(mounts, 1000);
-    mounts_turn(mounts);
-    learn(mounts, 1, DEV(0, 101), 7, 0); /* the host's */
-    learn(mounts, 1, DEV(0, 102), 7, 1);
-    learn(mounts, 1, DEV(0, LINES + 100), 7, 1);
-    learn(mounts, 2, DEV(0, 5000), 8, 1);
-    learn(mounts, 2, DEV(0, 9), 8, 1); /* it has none */
-    assert_true(mounts_busy(mounts));
-    assert_string_equal(mounts_find(mounts, 1, DEV(0, 102)).mount, "(unknown)");
-    /* Who is gone by then has been looked at all the same. */
-    proc_remove("7");
-    proc_remove("8");
-    while (mounts_work(mounts))
-        turns++;
-    assert_in_range(turns, LINES / 1000 - 2, LINES / 1000);
-    assert_string_equal(mounts_find(mounts, 1, DEV(0, 102)).mount, "/m2");
-    assert_string_equal(mounts_find(mounts, 1, DEV(0, LINES + 100)).mount, "/m20000");
-    assert_string_equal(mounts_find(mounts, 2, DEV(0, 5000)).mount, "/m4900");
-    assert_string_equal(mounts_find(mounts, 2, DEV(0, 9)).mount, "(unknown)");
-    assert_int_equal(mounts_renamed(mounts, 1), 2);
-    assert_int_equal(mounts_renamed(mounts, 2), 1);
-    mounts_destroy(mounts);
-}
-
-/* A step that ends does not wait for its turn, and one that is forgotten is not waited for. */
-static void test_large_namespace_at_the_end(void **state)
-{
-    struct mounts *mounts;
-
-    (void)state;
-    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
-    proc_write("7", "1 1 0:1 / /a rw - tmpfs t rw\n2 1 0:2 / /b rw - tmpfs t rw\n");
-    proc_task("7", NULL, 100);
-    mounts = create();
-    mounts_set_lines(mounts, 1);
-    mounts_turn(mounts);
-    learn(mounts, 1, DEV(0, 2), 7, 1);
-    learn(mounts, 2, DEV(0, 2), 7, 1);
-    mounts_forget(mounts, 2);
-    mounts_finish(mounts, 2);
-    assert_true(mounts_busy(mounts));
-    mounts_finish(mounts, 1);
-    assert_false(mounts_busy(mounts));
-    assert_string_equal(mounts_find(mounts, 1, DEV(0, 2)).mount, "/b");
-    mounts_set_lines(mounts, 1);
-    mounts_turn(mounts);
-    proc_task("7", NULL, 101);
-    learn(mounts, 3, DEV(0, 2), 7, 1);
-    mounts_forget(mounts, 3);
-    assert_false(mounts_busy(mounts));
-    proc_remove("7");
-    mounts_destroy(mounts);
-}
-
 static void test_name_stays_until_forgotten(void **state)
 {
     struct mounts *mounts;
@@ -414,7 +210,7 @@ static void test_name_stays_until_forgotten(void **state)
 
     (void)state;
     proc_write("1", "1 1 0:9 / /a rw - tmpfs t rw\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_int_equal(mounts_learn(mounts, 1, 9, 0, NULL, NULL, NULL), 0);
     proc_write("1", "1 1 0:9 / /b rw - tmpfs t rw\n");
     assert_int_equal(mounts_refresh(mounts, &error), 0);
@@ -437,7 +233,7 @@ static void test_many_steps(void **state)
     for (int i = 40; i > 0; i--)
         sprintf(lines + strlen(lines), "%d 1 0:%d / /m%d rw - tmpfs t rw\n", i, i, i);
     proc_write("1", lines);
-    mounts = create();
+    mounts = proc_mounts();
     for (uint32_t step = 300; step > 0; step--)
         for (uint32_t dev = 1; dev <= 40; dev++)
             assert_int_equal(mounts_learn(mounts, step * 7919, dev, 0, NULL, NULL, NULL), 0);
@@ -468,7 +264,7 @@ static void test_garbage(void **state)
             text[rand_r(&seed) % length] = " \n\\/-:019"[rand_r(&seed) % 9];
         text[rand_r(&seed) % length] = '\0';
         proc_write("1", text);
-        mounts = create();
+        mounts = proc_mounts();
         for (uint32_t dev = 0; dev < 64; dev++) {
             struct mount_name name = mounts_find(mounts, 1, dev);
 
@@ -479,7 +275,7 @@ static void test_garbage(void **state)
     proc_write("1", "\n\n1 2\nx y z\n1 1 0:9 / /a rw - tmpfs\n"
                     "1 1 0:9 / /good rw - tmpfs t rw\n1 1 0:9 / / rw");
     {
-        struct mounts *mounts = create();
+        struct mounts *mounts = proc_mounts();
 
         assert_string_equal(mounts_find(mounts, 1, 9).mount, "/good");
         mounts_destroy(mounts);
@@ -493,11 +289,11 @@ static void test_table_missing(void **state)
 
     (void)state;
     proc_remove("1");
-    assert_int_equal(mounts_create(&mounts, proc, &error), -ENOENT);
+    assert_int_equal(mounts_create(&mounts, proc_folder, &error), -ENOENT);
     assert_null(mounts);
     assert_non_null(strstr(error.text, "mountinfo"));
     proc_write("self", "1 1 0:9 / /a rw - tmpfs t rw\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_string_equal(mounts_find(mounts, 1, 9).mount, "/a");
     mounts_destroy(mounts);
     mounts_destroy(NULL);
@@ -558,7 +354,7 @@ static void test_mount_comes_and_goes(void **state)
         proc_path(link, "1", NULL);
         snprintf(target, sizeof(target), "/proc/%d", (int)getpid());
         assert_int_equal(symlink(target, link), 0);
-        mounts = create();
+        mounts = proc_mounts();
         assert_int_equal(mount("src", dir, "tmpfs", 0, NULL), 0);
         assert_int_equal(stat(dir, &st), 0);
         dev = DEV(major(st.st_dev), minor(st.st_dev));
@@ -589,9 +385,6 @@ int main(void)
         cmocka_unit_test(test_deleted_is_the_last_choice),
         cmocka_unit_test(test_private_mount),
         cmocka_unit_test(test_unknown_mount),
-        cmocka_unit_test(test_shared_namespace),
-        cmocka_unit_test(test_large_namespace),
-        cmocka_unit_test(test_large_namespace_at_the_end),
         cmocka_unit_test(test_name_stays_until_forgotten),
         cmocka_unit_test(test_many_steps),
         cmocka_unit_test(test_garbage),
@@ -600,5 +393,5 @@ int main(void)
         cmocka_unit_test(test_mount_comes_and_goes),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, proc_set_up, proc_tear_down);
 }
