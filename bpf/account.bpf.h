@@ -13,6 +13,13 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __type(key, struct cache_key);
+    __type(value, struct cache_value);
+} caches SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, JOBIO_MAX_ERRNOS);
     __type(key, struct errno_key);
     __type(value, __u64);
@@ -43,6 +50,7 @@ const volatile __u32 devtmpfs_dev = 0;
 /* What an element begins with; too large for the stack. */
 static const struct account_value account_empty;
 static const struct lost_record lost_empty;
+static const struct cache_value cache_empty;
 
 /* A finished call. */
 struct call {
@@ -52,6 +60,8 @@ struct call {
     struct super_block *sb; /* the same, only good for bpf_probe_read */
     __s64 result;           /* below 0: a negative errno */
     __u64 time_ns;
+    bool missed;    /* something had to be read into the page cache for it */
+    bool bypassed;  /* it did not go through the page cache */
     __u64 *wait_ns; /* the thread's sum of time in counted calls; NULL: time_ns is not known */
     bool async;     /* no thread waited */
     __u32 pid;      /* of an asynchronous call's process; 0: the current one */
@@ -123,24 +133,30 @@ static __always_inline void account_announce(const struct call *call, __u32 magi
         account_lost(call->who.key, LOST_MOUNTS, 1);
 }
 
+/* Does the super block hold data? If so, it is announced at its first call. */
+static __always_inline bool account_super(const struct call *call, const struct account_key *key)
+{
+    struct super_block *sb = call->sb;
+    __u32 magic = BPF_CORE_READ(sb, s_magic);
+
+    if (is_pseudo(magic) || key->dev == devtmpfs_dev)
+        return false;
+    account_announce(call, magic, key);
+    return true;
+}
+
 /* The first call of its kind. NULL: not to be counted, or no room, and then the loss is. */
 static __always_inline struct account_value *account_make(const struct call *call,
                                                           const struct account_key *key)
 {
     __u64 step = call->who.key;
-    struct super_block *sb = call->sb;
     struct account_value *value;
-    __u32 magic;
 
     /* A step that is being dropped gets no new keys: nobody would take them away again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return NULL;
-    if (key->dev) {
-        magic = BPF_CORE_READ(sb, s_magic);
-        if (is_pseudo(magic) || key->dev == devtmpfs_dev)
-            return NULL;
-        account_announce(call, magic, key);
-    }
+    if (key->dev && !account_super(call, key))
+        return NULL;
     bpf_map_update_elem(&account, key, &account_empty, BPF_NOEXIST);
     value = bpf_map_lookup_elem(&account, key);
     if (!value) {
@@ -240,6 +256,50 @@ static __always_inline void account_time(const struct call *call, struct account
     add_u32(&value->latency[bucket_of(call->time_ns, 7)]);
 }
 
+static __always_inline struct cache_value *account_cache_make(const struct call *call,
+                                                              const struct cache_key *key)
+{
+    struct account_key at = {.step = key->step, .dev = key->dev};
+    __u64 step = call->who.key;
+
+    if (!bpf_map_lookup_elem(&steps, &step) || !account_super(call, &at))
+        return NULL;
+    bpf_map_update_elem(&caches, key, &cache_empty, BPF_NOEXIST);
+    if (!bpf_map_lookup_elem(&caches, key))
+        account_lost(step, LOST_FILLS, call->result);
+    return bpf_map_lookup_elem(&caches, key);
+}
+
+/* What the page cache did for a step: result bytes of the kind, or of misses (IO_FILL_COUNT). Not
+ * inlined: it is seldom. */
+static __noinline int account_cache(const struct call *call, __u32 kind)
+{
+    struct cache_key key = {.step = who_number(call->who.key), .dev = call->dev};
+    struct cache_value *value;
+
+    if (call->who.shard_mask)
+        key.shard = bpf_get_smp_processor_id() & call->who.shard_mask;
+    value = bpf_map_lookup_elem(&caches, &key);
+    if (!value)
+        value = account_cache_make(call, &key);
+    if (!value)
+        return 0;
+    if (kind < IO_FILL_COUNT)
+        add(&value->fill_bytes[kind], call->result);
+    else
+        add(&value->miss_bytes, call->result);
+    return 0;
+}
+
+/* A read that was not served from the page cache alone. Of an asynchronous one, or one whose begin
+ * was not seen, nobody knows. */
+static __always_inline void account_uncached(const struct call *call, struct account_value *value)
+{
+    add(&value->uncached_bytes, call->result);
+    if (!call->bypassed && call->wait_ns)
+        account_cache(call, IO_FILL_COUNT);
+}
+
 static __always_inline void account_call(const struct call *call)
 {
     struct account_key key = {};
@@ -256,6 +316,8 @@ static __always_inline void account_call(const struct call *call)
     } else if (call->op < IO_OP_FIRST_META) {
         add(&value->bytes, call->result);
         add_u32(&value->size[bucket_of(call->result, 0)]);
+        if (call->op == IO_READ && (call->missed || call->bypassed || !call->wait_ns))
+            account_uncached(call, value);
     }
     account_time(call, value);
 }

@@ -21,7 +21,9 @@ struct task_record {
     __u64 witness; /* the argument that leads to the super block: proves that the frame is alive */
     __u64 start;   /* when it began, ns */
     __u64 wait_ns; /* spent in calls since it is in this step */
+    __u64 filled;  /* the start of the call for which a page was read into the page cache */
     struct who who;
+    __u32 hook;     /* enum hook_number of the outermost call */
     __u32 argument; /* where the witness lies in the frame */
 };
 
@@ -59,14 +61,19 @@ static __always_inline __u64 slot(void *ctx, __u8 place)
 
 /* Does the outermost call still run that we remember? If its end was not seen, something else lies
  * on the stack there by now. */
+static __always_inline bool is_inside(__u64 outer, __u64 witness, __u32 argument, __u64 frame)
+{
+    __u64 found = 0;
+
+    if (frame >= outer || frame < outer - STACK_BYTES)
+        return false;
+    bpf_probe_read_kernel(&found, sizeof(found), (void *)outer + 8 * argument);
+    return found == witness;
+}
+
 static __always_inline bool call_is_inside(const struct task_record *task, __u64 frame)
 {
-    __u64 witness = 0;
-
-    if (frame >= task->frame || frame < task->frame - STACK_BYTES)
-        return false;
-    bpf_probe_read_kernel(&witness, sizeof(witness), (void *)task->frame + 8 * task->argument);
-    return witness == task->witness;
+    return is_inside(task->frame, task->witness, task->argument, frame);
 }
 
 /* Data is what regular files hold; pipes and sockets pass through the same functions. */
@@ -78,6 +85,12 @@ static __always_inline bool is_data(const struct file *file)
 static __always_inline bool call_is_data(void *ctx, const volatile struct hook_slots *at)
 {
     return is_data((struct file *)slot(ctx, at->argument));
+}
+
+/* Read past the page cache, which then neither hits nor misses. */
+static __always_inline bool bypasses(const struct file *file)
+{
+    return file->f_flags & O_DIRECT;
 }
 
 /* What the task remembers, NULL if nothing: it never was in a step. */
@@ -111,7 +124,8 @@ static __always_inline struct task_record *task_enter(struct task_struct *curren
 }
 
 /* The outermost call begins, unless it is an inner one. The argument in this place is its witness. */
-static __always_inline void call_begin(struct task_record *task, void *ctx, __u8 argument)
+static __always_inline void call_begin(struct task_record *task, void *ctx, enum hook_number hook,
+                                       __u8 argument)
 {
     if (task->frame) {
         if (call_is_inside(task, (__u64)ctx))
@@ -119,6 +133,7 @@ static __always_inline void call_begin(struct task_record *task, void *ctx, __u8
         account_lost(task->who.key, LOST_ENDS, 1);
     }
     task->frame = (__u64)ctx;
+    task->hook = hook;
     task->argument = argument;
     task->witness = slot(ctx, argument);
     task->start = bpf_ktime_get_ns();
@@ -134,7 +149,7 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     if (!task)
         return 0;
     if (op >= IO_OP_FIRST_META || call_is_data(ctx, &hooks[hook]))
-        call_begin(task, ctx, hooks[hook].argument);
+        call_begin(task, ctx, hook, hooks[hook].argument);
     return 0;
 }
 
@@ -154,6 +169,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             call->time_ns = bpf_ktime_get_ns() - task->start;
             call->wait_ns = &task->wait_ns;
             call->who = task->who;
+            call->missed = task->filled == task->start;
             task->frame = 0;
             return true;
         }
@@ -246,6 +262,8 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
         return 0;
     if (!call_find_super(&call, ctx, &hooks[hook]))
         return 0;
+    if (op == IO_READ)
+        call.bypassed = bypasses((struct file *)slot(ctx, hooks[hook].argument));
     call.result = call_result(ctx, &hooks[hook]);
     account_call(&call);
     if (op == IO_OPEN && call.dev) {

@@ -9,6 +9,9 @@
  *   TRANSFER(function, operation on the source, operation on the target, source, target, feature)
  *     a call that moves data between two files: programs as those of a HOOK, in
  *     bpf/transfer.bpf.h; a side whose parameter is "" is not looked at
+ *   STAGE(function, operations, object, parameter)
+ *     where a task may be beside its calls: programs as those of a HOOK, in function_enter() and
+ *     function_leave()
  * Parameters are found by their name in the kernel's BTF, never by their place; where kernels
  * differ, the first name that the function has is taken. "" is no parameter. A feature is a way in
  * that not every process takes ("io_uring"): without it the operation counts all other calls.
@@ -26,6 +29,10 @@ enum hook_object {
     OBJECT_OPEN,   /* nothing of use: the file is what the function returns */
     OBJECT_REGS,   /* the registers of a system call, of which the first holds a descriptor */
     OBJECT_NUMBER, /* not a pointer */
+    OBJECT_FAULT,  /* struct vm_fault */
+    OBJECT_FOLIO,
+    OBJECT_PAGE, /* before folios */
+    OBJECT_ANY,
 };
 
 /* What a function returns. */
@@ -38,6 +45,7 @@ struct hook_slots {
     __u8 second;   /* that of the second parameter; HOOK_NO_SLOT: this kernel has none */
     __u8 result;   /* the place of the return value: the number of arguments */
     __u8 returns;  /* enum hook_return */
+    __u8 target;   /* the place of the file that is written; HOOK_NO_SLOT: none */
 };
 
 #define HOOK_NO_SLOT 0xff
@@ -111,7 +119,16 @@ struct hook_slots {
     EVENT(aio_write, "fentry/aio_write", 1ull << IO_WRITE, "libaio", OBJECT_NUMBER, "req",         \
           OBJECT_NONE, "", "")                                                                     \
     EVENT(aio_fsync, "fentry/aio_fsync", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "req",         \
-          OBJECT_NONE, "", "")
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(page_added, "tp_btf/mm_filemap_add_to_page_cache", 1 << IO_MMAP_READ | IO_CACHE, "",     \
+          OBJECT_FOLIO, "folio", OBJECT_PAGE, "page", "")
+
+/* Memory-mapped files, and for whom the page cache is filled: bpf/cache.bpf.h. */
+#define STAGES(STAGE)                                                                              \
+    STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, OBJECT_FAULT, "vmf")                        \
+    STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, OBJECT_FAULT, "vmf")                                \
+    STAGE(page_cache_async_ra, IO_CACHE, OBJECT_ANY, "ractl")                                      \
+    STAGE(generic_fadvise, IO_CACHE, OBJECT_ANY, "file")
 
 /*
  * sendfile(2) is do_splice_direct; to a pipe it is splice_file_to_pipe, which 5.10 lacks, because
@@ -128,7 +145,9 @@ struct hook_slots {
     TRANSFER(__kernel_write_iter, IO_WRITE, IO_WRITE, "", "file", "core dump")
 
 #define HOOK_NUMBER(name, ...) HOOK_##name,
-enum hook_number { HOOKS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) TRANSFERS(HOOK_NUMBER) HOOK_COUNT };
+enum hook_number {
+    HOOKS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) TRANSFERS(HOOK_NUMBER) STAGES(HOOK_NUMBER) HOOK_COUNT
+};
 #undef HOOK_NUMBER
 
 #endif

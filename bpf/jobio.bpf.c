@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs. What they do stands in the headers, in this order: who, account, call,
- * transfer; async. */
+ * transfer; async, cache. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -14,6 +14,7 @@
 #include "bpf/call.bpf.h"
 #include "bpf/transfer.bpf.h"
 #include "bpf/async.bpf.h"
+#include "bpf/cache.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -53,3 +54,17 @@ EVENTS(EVENT_PROGRAM)
     }
 
 TRANSFERS(TRANSFER_PROGRAMS)
+
+#define STAGE_PROGRAMS(function, ...)                                                              \
+    SEC("fentry/" #function)                                                                       \
+    int enter_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return function##_enter(ctx, &hooks[HOOK_##function]);                                     \
+    }                                                                                              \
+    SEC("fexit/" #function)                                                                        \
+    int leave_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return function##_leave(ctx, &hooks[HOOK_##function]);                                     \
+    }
+
+STAGES(STAGE_PROGRAMS)

@@ -37,6 +37,12 @@ enum {
 #define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
 #define FMODE_CREATED 0x100000
 #define FMODE_PATH 0x4000
+#define FMODE_BACKING 0x2000000
+#if defined(__TARGET_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 040000
+#endif
 #define S_IFMT 0170000
 #define S_IFREG 0100000
 #define AT_EMPTY_PATH 0x1000
@@ -56,6 +62,7 @@ struct super_block {
 
 struct inode {
     __u16 i_mode;
+    __s64 i_size;
     struct super_block *i_sb;
 };
 
@@ -69,7 +76,52 @@ struct path {
 
 struct file {
     __u32 f_mode;
+    unsigned int f_flags;
     struct inode *f_inode;
+    struct path f_path;
+};
+
+/* A file below an overlay, and what the user opened (6.6 on; before, its f_path is that). */
+struct backing_file {
+    struct file file;
+    struct path user_path;
+};
+
+struct vm_area_struct {
+    struct file *vm_file;
+};
+
+struct vm_fault {
+    struct vm_area_struct *vma;
+    unsigned long pgoff;
+};
+
+struct address_space {
+    struct inode *host;
+};
+
+struct page {
+    struct address_space *mapping;
+};
+
+/* 5.16 on. Of a large one, the order lies in a byte of its own (up to 6.5) or in a lowest one. */
+struct folio {
+    unsigned long flags;
+    struct address_space *mapping;
+    unsigned long _flags_1;
+};
+
+struct folio___order {
+    unsigned char _folio_order;
+};
+
+/* 6.18 on. */
+typedef struct {
+    unsigned long f;
+} memdesc_flags_t;
+
+struct folio___memdesc {
+    memdesc_flags_t flags;
 };
 
 /* 5.12 on; before, vfs_rename takes the dentry itself. */
@@ -225,8 +277,12 @@ struct io_ring_ctx {
 
 #pragma clang attribute pop
 
+enum pageflags {
+    PG_head = 6, /* relocated, as the next */
+};
+
 enum cgroup_subsys_id {
-    freezer_cgrp_id = 1, /* relocated: only the name counts */
+    freezer_cgrp_id = 1, /* only the name counts */
 };
 
 #endif

@@ -76,6 +76,7 @@ enum lost_cause {
     LOST_ENDS,      /* calls whose begin was seen, but not their end: another tracer came or went */
     LOST_ASYNC,     /* asynchronous calls whose submission found no room: never counted */
     LOST_UNSEEN,    /* asynchronous calls that ended without a completion that could be read */
+    LOST_FILLS,     /* bytes brought into the page cache that found no room for counters */
     LOST_CAUSES,
 };
 
@@ -101,9 +102,23 @@ struct account_value {
     __u64 time_ns;
     __u64 max_ns;
     __u64 longest_wait_ns; /* of one thread, in all its calls so far: the step's is the maximum */
-    __u64 pad;
+    __u64 uncached_bytes; /* of reads: not served from the page cache alone, or not through it */
     __u32 latency[IO_BUCKETS];
     __u32 size[IO_BUCKETS]; /* data operations that did not fail */
+};
+
+/* Map `caches`, a hash: what a step brought into the page cache. Hits are not counted one by one:
+ * they are the bytes of the reads without their uncached_bytes. */
+struct cache_key {
+    __u32 step;
+    __u32 dev;
+    __u32 shard;
+};
+
+struct cache_value {
+    __u64 miss_bytes; /* of buffered reads for which something had to be read first */
+    __u64 fill_bytes[IO_FILL_COUNT];
+    __u64 pad[3]; /* to a cache line */
 };
 
 /* Map `errnos`, a hash -> __u64 count. */
@@ -144,10 +159,11 @@ struct aio_record {
  *   pool, 256 CPUs:      96 x 20 x 24 =  46,080
  *   account: 142,080 x 384 + 262,144 buckets x 16          = 56.0 MiB
  *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
+ *   caches: (200 + 96) x 20 = 5,920 x 128 + 8,192 x 16     =  0.9 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 4,096 x 112 + 4,096 x 16, ring 128 KiB         =  0.6 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
- * which is 61 MiB; a task in a call adds about 120 bytes.
+ * which is 62 MiB; a task in a call adds about 130 bytes, one that has faulted as many.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20

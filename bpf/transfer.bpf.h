@@ -49,7 +49,7 @@ static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum
         return 0;
     task = task_enter(bpf_get_current_task_btf());
     if (task && (transfer_source(ctx, at) || transfer_target(ctx, at)))
-        call_begin(task, ctx, at->object == OBJECT_FILE ? at->argument : at->second);
+        call_begin(task, ctx, hook, at->object == OBJECT_FILE ? at->argument : at->second);
     return 0;
 }
 
@@ -76,6 +76,7 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
     file = transfer_source(ctx, at);
     if (file) {
         call.op = from;
+        call.bypassed = bypasses(file);
         call_reach(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 
@@ -36,6 +37,7 @@ static void set_sizes(struct jobio_bpf *skel, uint32_t max_steps)
     if (steps > JOBIO_MAX_STEPS)
         steps = JOBIO_MAX_STEPS;
     (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNTS);
+    (void)bpf_map__set_max_entries(skel->maps.caches, (steps + pool_size()) * JOBIO_MOUNTS);
     (void)bpf_map__set_max_entries(skel->maps.account,
                                    (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT);
 }
@@ -98,6 +100,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
         probe->adopted = r > 0;
     }
     probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
+    probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
     return 0;
 }
 
@@ -305,6 +308,7 @@ static int list_step(const void *key, const void *value, void *arg)
     step.lost.ends = lost.count[LOST_ENDS];
     step.lost.async = lost.count[LOST_ASYNC];
     step.lost.unseen = lost.count[LOST_UNSEEN];
+    step.lost.fills = lost.count[LOST_FILLS];
     items = reallocarray(list->items, list->n + 1, sizeof(*items));
     if (!items)
         return -ENOMEM;

@@ -38,7 +38,7 @@ struct probe_step {
     uint64_t longest_wait_ns; /* as of the last probe_read() of the step; 0 before */
     uint64_t events;          /* the same: counted calls */
     struct {                  /* bpf/records.h, enum lost_cause */
-        uint64_t requests, bytes, errnos, latencies, mounts, ends, async, unseen;
+        uint64_t requests, bytes, errnos, latencies, mounts, ends, async, unseen, fills;
     } lost;
 };
 

@@ -124,6 +124,7 @@ static int add_value(const void *key, const void *value, void *arg)
     to->bytes += from->bytes;
     to->errors += from->errors;
     to->time_ns += from->time_ns;
+    to->uncached_bytes += from->uncached_bytes;
     to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
     if (from->longest_wait_ns > to->longest_wait_ns)
         to->longest_wait_ns = from->longest_wait_ns;
@@ -131,6 +132,24 @@ static int add_value(const void *key, const void *value, void *arg)
         to->latency[i] += from->latency[i];
         to->size[i] += from->size[i];
     }
+    return 0;
+}
+
+static int add_cache(const void *key, const void *value, void *arg)
+{
+    const struct cache_key *at = key;
+    const struct cache_value *from = value;
+    struct pass *pass = arg;
+    struct tally *tally;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    tally = tally_get(pass->probe, at->step, at->dev);
+    if (!tally)
+        return -ENOMEM;
+    tally->cache.miss_bytes += from->miss_bytes;
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        tally->cache.fill_bytes[fill] += from->fill_bytes[fill];
     return 0;
 }
 
@@ -157,6 +176,17 @@ static void tally_op_finish(struct tally_op *op)
     widen(counter->size_log2, op->before[1], op->now.size);
 }
 
+/* What was read from the page cache alone is not counted, but what was not. */
+static void finish_cache(const struct probe *probe, struct tally *tally)
+{
+    const struct tally_op *read = tally->ops[IO_READ];
+
+    if (probe_unsupported(probe) & IO_CACHE)
+        tally->cache = (struct io_cache){0};
+    else if (read && read->now.bytes > read->now.uncached_bytes)
+        tally->cache.hit_bytes = read->now.bytes - read->now.uncached_bytes;
+}
+
 static void begin_tally(const void *node, VISIT visit, void *arg)
 {
     struct tally *tally = *(struct tally *const *)node;
@@ -169,6 +199,7 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
         memset(&tally->ops[op]->now, 0, sizeof(tally->ops[op]->now));
         tally->ops[op]->counter.n_errnos = 0;
     }
+    tally->cache = (struct io_cache){0};
 }
 
 static void end_tally(const void *node, VISIT visit, void *arg)
@@ -187,7 +218,8 @@ static void end_tally(const void *node, VISIT visit, void *arg)
         tally->io.ops[op] = &tally->ops[op]->counter;
         any = true;
     }
-    if (any)
+    finish_cache(pass->probe, tally);
+    if (any || !io_cache_is_empty(&tally->cache))
         pass->result = pass->each(tally->step, tally->dev, &tally->io, &tally->cache, pass->arg);
 }
 
@@ -203,6 +235,8 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
     r = map_each(probe->skel->maps.errnos, add_errno, &pass, error);
     if (r == 0)
         r = map_each(probe->skel->maps.account, add_value, &pass, error);
+    if (r == 0)
+        r = map_each(probe->skel->maps.caches, add_cache, &pass, error);
     if (r < 0)
         return r;
     twalk_r(probe->accounts, end_tally, &pass);

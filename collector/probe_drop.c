@@ -42,8 +42,8 @@ static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, si
 int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                     struct error *error)
 {
-    const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts};
+    const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.caches,
+                                    probe->skel->maps.errnos, probe->skel->maps.mounts};
     _free_ uint32_t *numbers = malloc((n ? n : 1) * sizeof(*numbers));
     int result;
 
@@ -108,8 +108,9 @@ static void keep_strays(struct numbers *numbers, const struct probe_step *steps,
 
 int probe_sweep(struct probe *probe, struct error *error)
 {
-    const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts, probe->skel->maps.lost};
+    const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.caches,
+                                    probe->skel->maps.errnos, probe->skel->maps.mounts,
+                                    probe->skel->maps.lost};
     _free_ struct probe_step *steps = NULL;
     struct numbers numbers = {0};
     size_t n_steps = 0;

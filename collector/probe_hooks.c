@@ -62,8 +62,20 @@ struct hook_entry {
                      offsetof(struct jobio_bpf, progs.leave_##function)},                  \
     },
 
+#define ENTRY_STAGE(function, operations, object1, parameter1)             \
+    {                                                                      \
+        .name = #function,                                                 \
+        .section = "fexit/" #function,                                     \
+        .feature = "",                                                     \
+        .ops = operations,                                                 \
+        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},                \
+        .second = "",                                                      \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),   \
+                     offsetof(struct jobio_bpf, progs.leave_##function)},  \
+    },
+
 static const struct hook_entry entries[HOOK_COUNT] = {
-    HOOKS(ENTRY_HOOK) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER)};
+    HOOKS(ENTRY_HOOK) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER) STAGES(ENTRY_STAGE)};
 
 /* Functions that got another name, with the same parameters. */
 static const struct {
@@ -203,6 +215,7 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
     slots->second = second < 0 ? HOOK_NO_SLOT : second;
     slots->result = btf_vlen(target.params) - target.skip;
     slots->returns = kind;
+    slots->target = entry->ops == OPS(IO_WRITE) && second < 0 ? slots->argument : slots->second;
     return 0;
 }
 
@@ -518,7 +531,7 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 
 uint64_t probe_unsupported(const struct probe *probe)
 {
-    uint64_t all = (1ull << IO_OP_COUNT) - 1, counted = 0, partly = 0;
+    uint64_t all = (1ull << IO_SET_BITS) - 1, counted = 0, partly = 0;
     struct probe_hook hooks[HOOK_COUNT + SYSCALL_HOOKS];
     size_t n = list_hooks(probe, hooks);
 

@@ -136,7 +136,7 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 uint64_t probe_unsupported(const struct probe *probe)
 {
     (void)probe;
-    return (1ull << IO_OP_COUNT) - 1;
+    return (1ull << IO_SET_BITS) - 1;
 }
 
 void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)

@@ -34,6 +34,7 @@ static const struct lost_cause_name {
     {"end-unseen", offsetof(struct probe_step, lost.ends), true},
     {"async-lost", offsetof(struct probe_step, lost.async), true},
     {"async-unseen", offsetof(struct probe_step, lost.unseen), true},
+    {"cache-map-full-bytes", offsetof(struct probe_step, lost.fills), false},
 };
 
 static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_name *c)
@@ -296,7 +297,8 @@ static int take_account(uint32_t step, uint32_t dev, const struct io_account *io
         return -ENOMEM;
     m->labelled = name.labelled || (!name.private && may_label(sampler, name.fstype));
     m->dev = dev;
-    io_cache_add(&m->cache, cache);
+    if (!(io_unsupported_on(name.fstype) & IO_CACHE))
+        io_cache_add(&m->cache, cache);
     return io_account_add(&m->io, io);
 }
 

@@ -147,13 +147,6 @@ static struct json_object *ops(struct writer *w, const struct io_mount *m, uint6
     return o;
 }
 
-static bool cache_is_empty(const struct io_cache *cache)
-{
-    static const struct io_cache none;
-
-    return !memcmp(cache, &none, sizeof(none));
-}
-
 static struct json_object *cache(struct writer *w, const struct io_cache *c)
 {
     struct json_object *o = new_object(w), *fill = new_object(w);
@@ -181,7 +174,7 @@ static struct json_object *mounts(struct writer *w, const struct io_mounts *list
         put_bool(w, o, "private", m->private);
         put(w, o, "ops", ops(w, m, elapsed_ns));
         /* All zero means that nobody counted, not that there was no miss. */
-        if (!cache_is_empty(&m->cache))
+        if (!io_cache_is_empty(&m->cache))
             put(w, o, "cache", cache(w, &m->cache));
         put(w, o, "unsupported", op_names(w, unsupported));
         append(w, array, o);

@@ -59,19 +59,37 @@ static struct json_object *json_counter(const struct io_counter *counter)
     return op;
 }
 
+static struct json_object *json_cache(const struct io_cache *cache)
+{
+    struct json_object *object = json_object_new_object();
+
+    json_object_object_add(object, "hit", json_object_new_uint64(cache->hit_bytes));
+    json_object_object_add(object, "miss", json_object_new_uint64(cache->miss_bytes));
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        json_object_object_add(object, io_fill_name(fill),
+                               json_object_new_uint64(cache->fill_bytes[fill]));
+    return object;
+}
+
+struct printed {
+    struct json_object *mounts, *caches;
+};
+
 static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io,
                      const struct io_cache *cache, void *arg)
 {
-    struct json_object *mounts = arg, *ops = json_object_new_object();
+    const struct printed *printed = arg;
+    struct json_object *ops = json_object_new_object();
     char name[32];
 
     (void)step;
-    (void)cache;
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (io->ops[op])
             json_object_object_add(ops, io_op_name(op), json_counter(io->ops[op]));
     snprintf(name, sizeof(name), "%u:%u", dev >> 20, dev & 0xfffff);
-    json_object_object_add(mounts, name, ops);
+    json_object_object_add(printed->mounts, name, ops);
+    if (!io_cache_is_empty(cache))
+        json_object_object_add(printed->caches, name, json_cache(cache));
     return 0;
 }
 
@@ -100,6 +118,7 @@ static void add_step(const struct probe_step *step, struct json_object *document
         {"lost_mounts", step->lost.mounts},
         {"lost_async", step->lost.async},
         {"lost_unseen", step->lost.unseen},
+        {"lost_fills", step->lost.fills},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
@@ -141,14 +160,15 @@ static void add_hooks(struct probe *probe, struct json_object *document)
 static int print_account(struct probe *probe, uint32_t step, const char *output,
                          struct error *error)
 {
-    struct json_object *document = json_object_new_object(), *mounts = json_object_new_object(),
-                       *fstypes = json_object_new_object();
-    int r = probe_read(probe, step, add_mount, mounts, error);
+    struct json_object *document = json_object_new_object(), *fstypes = json_object_new_object();
+    struct printed printed = {json_object_new_object(), json_object_new_object()};
+    int r = probe_read(probe, step, add_mount, &printed, error);
 
     if (r == 0)
         r = probe_sightings(probe, add_fstype, fstypes, error);
     json_object_object_add(document, "adopted", json_object_new_boolean(probe_is_adopted(probe)));
-    json_object_object_add(document, "mounts", mounts);
+    json_object_object_add(document, "mounts", printed.mounts);
+    json_object_object_add(document, "caches", printed.caches);
     json_object_object_add(document, "fstypes", fstypes);
     if (r == 0)
         r = add_steps(probe, step, document, error);
