@@ -38,9 +38,9 @@ static struct json_object *op_names(uint64_t ops)
 {
     struct json_object *names = json_object_new_array();
 
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (ops & 1ull << op)
-            (void)json_object_array_add(names, json_object_new_string(io_op_name(op)));
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
+        if (ops & 1ull << bit)
+            (void)json_object_array_add(names, json_object_new_string(io_bit_name(bit)));
     return names;
 }
 

@@ -85,9 +85,9 @@ static struct json_object *op_names(struct writer *w, uint64_t ops)
 {
     struct json_object *names = new_array(w);
 
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (ops & UINT64_C(1) << op)
-            append(w, names, json_object_new_string(io_op_name(op)));
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
+        if (ops & UINT64_C(1) << bit)
+            append(w, names, json_object_new_string(io_bit_name(bit)));
     return names;
 }
 
@@ -176,7 +176,7 @@ static struct json_object *mounts(struct writer *w, const struct io_mounts *list
         /* All zero means that nobody counted, not that there was no miss. */
         if (!io_cache_is_empty(&m->cache))
             put(w, o, "cache", cache(w, &m->cache));
-        put(w, o, "unsupported", op_names(w, unsupported));
+        put(w, o, "unsupported", op_names(w, unsupported | io_unsupported_on(m->fstype)));
         append(w, array, o);
     }
     return array;

@@ -172,9 +172,25 @@ static void async_line(FILE *out, const void *what)
     }
 }
 
+/* What was brought in for reads, and how often that is what was read. What exceeds it was of no use,
+ * unless it was mapped. */
+static void write_amplification(FILE *out, const struct io_cache *cache, bool is_mapped)
+{
+    uint64_t used = cache->hit_bytes + cache->miss_bytes;
+    uint64_t brought = cache->fill_bytes[IO_FILL_READ] + cache->fill_bytes[IO_FILL_PREFETCH];
+    char buf[UNITS_SIZE];
+
+    if (!used || brought < used + used / 10 || brought < cache->fill_bytes[IO_FILL_READ])
+        return;
+    fprintf(out, ": %.1f times what was read", (double)brought / (double)used);
+    if (!is_mapped)
+        fprintf(out, ", at least %s in vain", units_bytes(brought - used, buf));
+}
+
 static void cache_line(FILE *out, const void *what)
 {
-    const struct io_cache *cache = what;
+    const struct io_mount *m = what;
+    const struct io_cache *cache = &m->cache;
     char hit[UNITS_SIZE], miss[UNITS_SIZE], share[UNITS_SIZE];
     uint64_t all = cache->hit_bytes + cache->miss_bytes;
     const char *between = "; filled by ";
@@ -192,6 +208,7 @@ static void cache_line(FILE *out, const void *what)
         fprintf(out, "%s%s %s", between, io_fill_name(i), units_bytes(cache->fill_bytes[i], hit));
         between = ", ";
     }
+    write_amplification(out, cache, m->io.ops[IO_MMAP_READ]);
 }
 
 /* "/scratch (nfs4, srv:/scratch)" */
@@ -216,7 +233,7 @@ static void write_mount(FILE *out, const struct text_job *t, const struct io_mou
             op_line(out, t, op, m->io.ops[op]);
     write_line(out, errors_line, &m->io, 4, 8);
     write_line(out, async_line, &m->io, 4, 8);
-    write_line(out, cache_line, &m->cache, 4, 8);
+    write_line(out, cache_line, m, 4, 8);
 }
 
 /* --- steps -------------------------------------------------------------------------------------
@@ -294,10 +311,10 @@ static void unsupported_line(FILE *out, const void *what)
     uint64_t ops = *(const uint64_t *)what;
     const char *between = "not counted on this node: ";
 
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        if (!(ops & UINT64_C(1) << op))
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++) {
+        if (!(ops & UINT64_C(1) << bit))
             continue;
-        fprintf(out, "%s%s", between, io_op_name(op));
+        fprintf(out, "%s%s", between, io_bit_name(bit));
         between = ", ";
     }
 }

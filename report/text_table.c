@@ -310,6 +310,7 @@ static const struct {
     {"histogram-short", "calls missing from the histograms", false},
     {"mount-unannounced", "mounts without a name", false},
     {"end-unseen", "calls whose end was not seen", false},
+    {"cache-map-full-bytes", "of the page cache not counted", true},
     {"recursion-missed", "calls missed by the kernel", false},
     {"hook-not-attached", "kinds of calls not counted", false},
     {"self-test-failed", "operations not counted right", false},
@@ -323,10 +324,10 @@ static void write_ops(FILE *out, uint64_t ops)
 {
     const char *between = " (";
 
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        if (!(ops & UINT64_C(1) << op))
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++) {
+        if (!(ops & UINT64_C(1) << bit))
             continue;
-        fprintf(out, "%s%s", between, io_op_name(op));
+        fprintf(out, "%s%s", between, io_bit_name(bit));
         between = ", ";
     }
     if (ops)
