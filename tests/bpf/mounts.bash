@@ -190,4 +190,12 @@ mount_autofs() {
     echo "/mnt/autofs /run/autofs/map" > /run/autofs/master
     echo "auto -fstype=tmpfs :automounted" > /run/autofs/map
     automount --pid-file /run/autofs/pid /run/autofs/master
+
+# Above ext4, where files can leave the page cache.
+mount_overlayb() {
+    use_mount ext4
+    mkdir -p $M/ext4/{lower,upper,work}
+    mount -t overlay -o lowerdir=$M/ext4/lower,upperdir=$M/ext4/upper,workdir=$M/ext4/work overlay \
+        $M/overlayb
+}
 }
