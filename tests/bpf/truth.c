@@ -16,8 +16,8 @@
 
 struct tally {
     uint64_t requests, async, bytes, errors, errnos[ERRNOS], sizes[IO_BUCKETS];
-    uint64_t least, most;    /* of the bytes, when `ranged` */
-    uint64_t unknown;        /* the number of requests is */
+    uint64_t least, most; /* of the bytes, when `ranged` */
+    uint64_t unknown;     /* the number of requests is */
     uint64_t ranged, perhaps;
 };
 
@@ -34,18 +34,30 @@ struct place {
 
 /* As the JSON names them (doc/json.md). */
 static const char *const op_names[IO_OP_COUNT] = {
-    [IO_READ] = "read",           [IO_WRITE] = "write",
-    [IO_COPY_READ] = "copy_read", [IO_COPY_WRITE] = "copy_write",
-    [IO_CLONE] = "clone",         [IO_MMAP_READ] = "mmap_read",
-    [IO_MMAP_WRITE] = "mmap_write", [IO_OPEN] = "open",
-    [IO_CREATE] = "create",       [IO_STAT] = "stat",
-    [IO_READDIR] = "readdir",     [IO_MKDIR] = "mkdir",
-    [IO_RMDIR] = "rmdir",         [IO_UNLINK] = "unlink",
-    [IO_RENAME] = "rename",       [IO_LINK] = "link",
-    [IO_SYMLINK] = "symlink",     [IO_MKNOD] = "mknod",
-    [IO_TRUNCATE] = "truncate",   [IO_FALLOCATE] = "fallocate",
-    [IO_FSYNC] = "fsync",         [IO_SETATTR] = "setattr",
-    [IO_GETXATTR] = "getxattr",   [IO_SETXATTR] = "setxattr",
+    [IO_READ] = "read",
+    [IO_WRITE] = "write",
+    [IO_COPY_READ] = "copy_read",
+    [IO_COPY_WRITE] = "copy_write",
+    [IO_CLONE] = "clone",
+    [IO_MMAP_READ] = "mmap_read",
+    [IO_MMAP_WRITE] = "mmap_write",
+    [IO_OPEN] = "open",
+    [IO_CREATE] = "create",
+    [IO_STAT] = "stat",
+    [IO_READDIR] = "readdir",
+    [IO_MKDIR] = "mkdir",
+    [IO_RMDIR] = "rmdir",
+    [IO_UNLINK] = "unlink",
+    [IO_RENAME] = "rename",
+    [IO_LINK] = "link",
+    [IO_SYMLINK] = "symlink",
+    [IO_MKNOD] = "mknod",
+    [IO_TRUNCATE] = "truncate",
+    [IO_FALLOCATE] = "fallocate",
+    [IO_FSYNC] = "fsync",
+    [IO_SETATTR] = "setattr",
+    [IO_GETXATTR] = "getxattr",
+    [IO_SETXATTR] = "setxattr",
 };
 
 static struct truth *truth;
@@ -72,7 +84,8 @@ void truth_init(void)
         die("mmap");
 }
 
-/* --- places ------------------------------------------------------------------------------------ */
+/* --- places ------------------------------------------------------------------------------------
+ */
 
 struct mount_line {
     unsigned major, minor;
@@ -160,7 +173,8 @@ void place_private(int place, const char *name)
         snprintf(places[place].mount, sizeof(places[place].mount), "%s", name);
 }
 
-/* --- notes ------------------------------------------------------------------------------------- */
+/* --- notes -------------------------------------------------------------------------------------
+ */
 
 static void add(uint64_t *counter, uint64_t n)
 {
@@ -237,7 +251,8 @@ void did_fail(int place, enum io_op op, long result, int code, const char *what)
     did(place, op, result);
 }
 
-/* --- printing ---------------------------------------------------------------------------------- */
+/* --- printing ----------------------------------------------------------------------------------
+ */
 
 static void print_errnos(const struct tally *tally)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program did, call by call, as jobio must count it: the program notes its own calls by their
- * results as they return, and prints the sums as JSON. The sums are shared by all processes that it
- * forks. A call whose number or size a program cannot know is noted as such, and not compared.
+ * What a program did, call by call, as jobio must count it: the program notes its own calls by
+ * their results as they return, and prints the sums as JSON. The sums are shared by all processes
+ * that it forks. A call whose number or size a program cannot know is noted as such, and not
+ * compared.
  */
 #ifndef JOBIO_TESTS_BPF_TRUTH_H
 #define JOBIO_TESTS_BPF_TRUTH_H
@@ -33,7 +34,8 @@ void truth_print(const char *workload);
 
 /* The place (a super block) that this path lies on. Paths without symbolic links only. */
 int place_of(const char *path);
-/* Only the program's own mount namespace has it, by this name (NULL: by that which it was found by). */
+/* Only the program's own mount namespace has it, by this name (NULL: by that which it was found
+ * by). */
 void place_private(int place, const char *name);
 
 /* Note a call that returned `result`, with errno, and hand the result through. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Does one workload, known by its name, on some folders, and prints what it did, as JSON: what
- * `jobio run -- workload NAME FOLDER...` must have counted. It leaves the cgroup of the run at once,
- * prepares, and comes back for the work. Linked statically: its exec opens one file and no more.
+ * `jobio run -- workload NAME FOLDER...` must have counted. It leaves the cgroup of the run at
+ * once, prepares, and comes back for the work. Linked statically: its exec opens one file and no
+ * more.
  */
 #include "config.h"
 
@@ -127,7 +128,8 @@ void in_child(void (*work)(void))
     await(pid);
 }
 
-/* --- start and end ----------------------------------------------------------------------------- */
+/* --- start and end -----------------------------------------------------------------------------
+ */
 
 static int open_own_procs(void)
 {
@@ -154,8 +156,8 @@ static void add_folder(const char *folder, const char *workload)
     if (n_folders == FOLDERS)
         die("too many folders");
     snprintf(folder_list[n_folders].given, sizeof(folder_list[0].given), "%s", folder);
-    snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s/%s.%d.%d", folder, workload,
-             n_folders, (int)getpid());
+    snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s/%s.%d.%d", folder,
+             workload, n_folders, (int)getpid());
     if (mkdir(folder_list[n_folders].own, 0777) < 0) {
         if (errno != EROFS && errno != ENOSYS && errno != EACCES)
             die(folder);

@@ -34,8 +34,8 @@ const char *given(int folder);
 /* How many folders there are. */
 int folders(void);
 
-/* Make a file of that many bytes, on disk and, if `cold`, not in the page cache; open it for reading
- * and writing. To be called before begin(). */
+/* Make a file of that many bytes, on disk and, if `cold`, not in the page cache; open it for
+ * reading and writing. To be called before begin(). */
 enum temperature { WARM, COLD };
 int make_file(const char *path, size_t size, enum temperature temperature);
 void drop_cache(int fd);

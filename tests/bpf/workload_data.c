@@ -233,11 +233,11 @@ static void do_uncounted(void)
 }
 
 const struct workload workloads_data[] = {
-    {"write", do_write},         {"read", do_read},       {"pwrite", do_pwrite},
-    {"pread", do_pread},         {"writev", do_writev},   {"readv", do_readv},
-    {"nowait", do_nowait},       {"sync", do_sync},       {"direct", do_direct},
-    {"sparse", do_sparse},       {"unlinked", do_unlinked},
-    {"tmpfile", do_tmpfile},     {"append", do_append},       {"efault", do_efault},   {"wrong_mode", do_wrong_mode},
-    {"full", do_full},           {"quota", do_quota},     {"uncounted", do_uncounted},
+    {"write", do_write},   {"read", do_read},         {"pwrite", do_pwrite},
+    {"pread", do_pread},   {"writev", do_writev},     {"readv", do_readv},
+    {"nowait", do_nowait}, {"sync", do_sync},         {"direct", do_direct},
+    {"sparse", do_sparse}, {"unlinked", do_unlinked}, {"tmpfile", do_tmpfile},
+    {"append", do_append}, {"efault", do_efault},     {"wrong_mode", do_wrong_mode},
+    {"full", do_full},     {"quota", do_quota},       {"uncounted", do_uncounted},
     {NULL, NULL},
 };

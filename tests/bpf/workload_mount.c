@@ -175,14 +175,9 @@ static void do_automount(void)
 }
 
 const struct workload workloads_mount[] = {
-    {"image", do_image},
-    {"copy_up", do_copy_up},
-    {"everywhere", do_everywhere},
-    {"namespace", do_namespace},
-    {"container", do_container},
-    {"passing", do_passing},
-    {"detached", do_detached},
-    {"deleted", do_deleted},
-    {"automount", do_automount},
-    {NULL, NULL},
+    {"image", do_image},           {"copy_up", do_copy_up},
+    {"everywhere", do_everywhere}, {"namespace", do_namespace},
+    {"container", do_container},   {"passing", do_passing},
+    {"detached", do_detached},     {"deleted", do_deleted},
+    {"automount", do_automount},   {NULL, NULL},
 };

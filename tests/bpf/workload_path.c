@@ -108,8 +108,11 @@ static void do_no_folder(void)
 }
 
 const struct workload workloads_path[] = {
-    {"enoent", do_enoent},           {"relative", do_relative},
-    {"refused", do_refused},         {"other_errors", do_other_errors},
-    {"through_link", do_through_link}, {"no_folder", do_no_folder},
+    {"enoent", do_enoent},
+    {"relative", do_relative},
+    {"refused", do_refused},
+    {"other_errors", do_other_errors},
+    {"through_link", do_through_link},
+    {"no_folder", do_no_folder},
     {NULL, NULL},
 };
