@@ -190,6 +190,7 @@ mount_autofs() {
     echo "/mnt/autofs /run/autofs/map" > /run/autofs/master
     echo "auto -fstype=tmpfs :automounted" > /run/autofs/map
     automount --pid-file /run/autofs/pid /run/autofs/master
+}
 
 # Above ext4, where files can leave the page cache.
 mount_overlayb() {
@@ -197,5 +198,4 @@ mount_overlayb() {
     mkdir -p $M/ext4/{lower,upper,work}
     mount -t overlay -o lowerdir=$M/ext4/lower,upperdir=$M/ext4/upper,workdir=$M/ext4/work overlay \
         $M/overlayb
-}
 }
