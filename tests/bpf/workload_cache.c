@@ -119,14 +119,16 @@ static void do_cache_warm(void)
         hit(fd, PAGE, i * PAGE);
 }
 
-/* As programs read: the kernel reads 4 pages for the first, and 8 more when the second is used. */
+/* As programs read: the kernel reads 4 pages for the first, and 8 more when the second is used; with
+ * large folios, which hold both, at once. */
 static void do_cache_ahead(void)
 {
     int fd = make_cold(IN("file"));
 
     MUST(-posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL));
     begin();
-    miss(fd, PAGE, 0, 4);
+    did_cache(HERE, CACHE_MISS, (uint64_t)WELL(HERE, IO_READ, pread(fd, block, PAGE, 0)));
+    did_fill(HERE, CACHE_FILL_READ, 4);
     hit(fd, PAGE, PAGE);
     did_fill(HERE, CACHE_FILL_PREFETCH, 8);
     await_resident(fd, 0, PAGES + 1, 12);
