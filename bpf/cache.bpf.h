@@ -52,7 +52,7 @@ static __always_inline struct task_record *cache_task(void)
 
     if (!(levels.v2 | levels.v1) || current->flags & PF_KTHREAD)
         return NULL;
-    return task_enter(current);
+    return task_enter();
 }
 
 /* --- stages: where the task is ------------------------------------------------------------------

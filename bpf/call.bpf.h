@@ -15,25 +15,6 @@
 /* Above any kernel stack's size. */
 #define STACK_BYTES (64 * 1024)
 
-/* What a task remembers. */
-struct task_record {
-    __u64 frame;   /* of the outermost call; 0: in none */
-    __u64 witness; /* the argument that leads to the super block: proves that the frame is alive */
-    __u64 start;   /* when it began, ns */
-    __u64 wait_ns; /* spent in calls since it is in this step */
-    __u64 filled;  /* the start of the call for which a page was read into the page cache */
-    struct who who;
-    __u32 hook;     /* enum hook_number of the outermost call */
-    __u32 argument; /* where the witness lies in the frame */
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct task_record);
-} tasks SEC(".maps");
-
 const volatile struct hook_slots hooks[HOOK_COUNT] = {};
 
 /* An argument or the result, by its place. The place is constant for the verifier (read-only data),
@@ -93,26 +74,16 @@ static __always_inline bool bypasses(const struct file *file)
     return file->f_flags & O_DIRECT;
 }
 
-/* What the task remembers, NULL if nothing: it never was in a step. */
-static __always_inline struct task_record *task_find(struct task_struct *current)
+/* Not inlined: once for a task and each change of the steps. */
+static __noinline struct task_record *task_join(struct task_record *task)
 {
-    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
-        return NULL;
-    return bpf_task_storage_get(&tasks, current, NULL, 0);
-}
-
-/* The record of a task that is in a step, made if there is none. */
-static __always_inline struct task_record *task_enter(struct task_struct *current)
-{
-    struct task_record *task = task_find(current);
+    struct task_struct *current = bpf_get_current_task_btf();
     struct who who = {};
 
-    if (task && who_holds(&task->who))
-        return task;
     if (!who_find(&who, current))
         return NULL;
     if (!task)
-        task = bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+        task = task_make(current);
     if (!task) { /* call_leave counts the call, without its time */
         account_lost(who.key, LOST_LATENCIES, 1);
         return NULL;
@@ -121,6 +92,16 @@ static __always_inline struct task_record *task_enter(struct task_struct *curren
         task->wait_ns = 0;
     task->who = who;
     return task;
+}
+
+/* The record of the current task if it is in a step, made if there is none. */
+static __always_inline struct task_record *task_enter(void)
+{
+    struct task_record *task = task_find();
+
+    if (task && who_holds(&task->who))
+        return task;
+    return who_is_outside() ? NULL : task_join(task);
 }
 
 /* The outermost call begins, unless it is an inner one. The argument in this place is its witness. */
@@ -143,9 +124,9 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
 {
     struct task_record *task;
 
-    if (!(levels.v2 | levels.v1))
+    if (who_has_no_steps())
         return 0;
-    task = task_enter(bpf_get_current_task_btf());
+    task = task_enter();
     if (!task)
         return 0;
     if (op >= IO_OP_FIRST_META || call_is_data(ctx, &hooks[hook]))
@@ -153,15 +134,20 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     return 0;
 }
 
+/* who_find(), not inlined: it is seldom asked at the end of a call. */
+static __noinline int who_search(struct who *who)
+{
+    return who_find(who, bpf_get_current_task_btf());
+}
+
 /* Fill in who made the call and how long it took. False: not a step's, or an inner call. */
 static __always_inline bool call_finish(struct call *call, __u64 frame)
 {
-    struct task_struct *current = bpf_get_current_task_btf();
     struct task_record *task;
 
-    if (!(levels.v2 | levels.v1))
+    if (who_has_no_steps())
         return false;
-    task = task_find(current);
+    task = task_find();
     if (task && task->frame) {
         if (frame < task->frame)
             return false;
@@ -178,7 +164,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
     }
     /* The task came into the step in mid-call, as a step's first process does: what went before is
      * not the step's time. Or there was no memory for its record, and call_enter has said so. */
-    return who_find(&call->who, current);
+    return !who_is_outside() && who_search(&call->who);
 }
 
 static __always_inline __s64 call_result(void *ctx, const volatile struct hook_slots *at)

@@ -88,6 +88,7 @@ struct hook_slots {
 
 /* What ends a call stands before what begins it. */
 #define EVENTS(EVENT)                                                                              \
+    EVENT(task_exit, "tp_btf/sched_process_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")     \
     EVENT(io_uring, "tp_btf/io_uring_complete", OPS_RW, "io_uring", OBJECT_NUMBER, "req",          \
           OBJECT_NONE, "", "res")                                                                  \
     EVENT(io_uring_post, "fentry/io_req_complete_post", OPS_RW, "io_uring", OBJECT_NUMBER, "res",  \

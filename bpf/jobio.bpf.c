@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: who, account, call,
+/* The programs. What they do stands in the headers, in this order: who, account, task, call,
  * transfer; async, cache. */
 #include "bpf/kernel.h"
 
@@ -11,6 +11,7 @@
 #include "bpf/pseudo.h"
 #include "bpf/who.bpf.h"
 #include "bpf/account.bpf.h"
+#include "bpf/task.bpf.h"
 #include "bpf/call.bpf.h"
 #include "bpf/transfer.bpf.h"
 #include "bpf/async.bpf.h"

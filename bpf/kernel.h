@@ -24,13 +24,16 @@ typedef _Bool bool;
 /* uapi/linux/bpf.h */
 enum {
     BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_ARRAY = 2,
     BPF_MAP_TYPE_RINGBUF = 27,
     BPF_MAP_TYPE_TASK_STORAGE = 29,
     BPF_NOEXIST = 1,
     BPF_F_NO_PREALLOC = 1,
+    BPF_F_MMAPABLE = 1024,
     BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
 
+#define PF_EXITING 0x00000004
 #define PF_DUMPCORE 0x00000200
 #define PF_KTHREAD 0x00200000
 #define ECANCELED 125

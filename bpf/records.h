@@ -17,6 +17,7 @@
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
+#define JOBIO_SEATS_LOG2 13
 
 /*
  * To tag a cgroup without jobiod (raw bpf(2) on the pinned maps):
@@ -58,6 +59,8 @@ struct levels_record {
     __u32 v2;
     __u32 v1;
     __u32 generation; /* of the set of steps: what a task remembers of it holds for one; never 0 */
+    __u32 seats;      /* 1: seats are left at exit, so tasks may take them (task.bpf.h) */
+    __u32 spilled;    /* 1: some task has no seat */
     __u32 pad;
 };
 
@@ -163,7 +166,9 @@ struct aio_record {
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 4,096 x 112 + 4,096 x 16, ring 128 KiB         =  0.6 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
- * which is 62 MiB; a task in a call adds about 130 bytes, one that has faulted as many.
+ *   seats: 8,192 x 128, claims: 8,192 x (64 + 16)          =  1.6 MiB
+ * which is 64 MiB; a task in a step that has no seat adds about 150 bytes, one that has faulted as
+ * many.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20

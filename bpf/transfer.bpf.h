@@ -45,9 +45,9 @@ static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum
     const volatile struct hook_slots *at = &hooks[hook];
     struct task_record *task;
 
-    if (!(levels.v2 | levels.v1) || !transfer_is_own(at, to))
+    if (who_has_no_steps() || !transfer_is_own(at, to))
         return 0;
-    task = task_enter(bpf_get_current_task_btf());
+    task = task_enter();
     if (task && (transfer_source(ctx, at) || transfer_target(ctx, at)))
         call_begin(task, ctx, hook, at->object == OBJECT_FILE ? at->argument : at->second);
     return 0;

@@ -11,7 +11,7 @@ struct {
 } steps SEC(".maps");
 
 /* Read in place: an array map of one value, that user space maps too. */
-struct levels_record levels SEC(".data.levels") = {.generation = 1};
+struct levels_record levels SEC(".data.levels") __attribute__((aligned(8))) = {.generation = 1};
 
 /* The step of a task, as it is kept in the task. It holds as long as the task stays in its cgroup
  * (Slurm moves tasks) and the set of steps is the same. */
@@ -124,6 +124,21 @@ static __always_inline bool who_find(struct who *who, struct task_struct *task)
         return false;
     }
     return !(task->flags & PF_KTHREAD);
+}
+
+/* No step was tagged since the maps were made. */
+static __always_inline bool who_has_no_steps(void)
+{
+    return !*(const volatile __u64 *)&levels; /* v2 and v1 */
+}
+
+/* True: the current task's cgroup is less deep than all that are tagged. Three loads in place of a
+ * helper call, for what most tasks outside of jobs are. */
+static __always_inline bool who_is_outside(void)
+{
+    __u32 level = bpf_get_current_task_btf()->cgroups->dfl_cgrp->level;
+
+    return !levels.v1 && level < JOBIO_MAX_LEVELS && !(levels.v2 >> (JOBIO_MAX_LEVELS - 1 - level));
 }
 
 #endif

@@ -471,6 +471,8 @@ void hooks_attach(struct probe *probe)
         if (r < 0) {
             hook_detach(probe, i);
             snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
+        } else if (i == HOOK_task_exit) {
+            probe->skel->data_levels->levels.seats = 1;
         }
     }
 }

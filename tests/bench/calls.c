@@ -24,7 +24,7 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 #define GROUP CGROUPS "/jobio-bench"
-#define CHUNKS 200
+#define CHUNKS 30
 #define CALLS 200
 #define MAX_ROUNDS 101
 

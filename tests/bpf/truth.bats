@@ -165,6 +165,19 @@ END
     [ "$(jq .lost_ends "$T/hidden")" -eq 1 ]
 }
 
+@test "tasks that find no seat are counted exactly as well" {
+    local group=/sys/fs/cgroup/jobio-seatless key="key 0 0 0 0" value
+    "$BIN/count" -k -p $pins -g $group -o /dev/null
+    value=$(bpftool -j map lookup pinned $pins/*/levels $key |
+        jq -r '.value | .[12:16] = ["0", "0", "0", "0"] | join(" ")')
+    bpftool map update pinned $pins/*/levels $key value $value
+    "$BIN/count" -k -p $pins -g $group -o "$T/none" -- "$BIN/step" join write "$T/tmpfs/none" 3
+    [ "$(bpftool -j map dump pinned $pins/*/claims)" = "[]" ]
+    [ "$(counter "$T/none" write requests)" -eq 3 ]
+    "$BIN/count" -p $pins -g $group -o /dev/null
+    rmdir $group
+}
+
 @test "what cannot work is said in one line" {
     run -1 setpriv --reuid 65534 --clear-groups "$BIN/count" -g /sys/fs/cgroup -o /dev/null
     [[ "$output" == *"CAP_BPF"* ]]

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is remembered of a task that is in a step.
+ *
+ * The kernel's task storage is the safe place, but one look into it costs as much as a third of two
+ * empty programs. So a task gets a seat, if its own is free: a place in an array, found by the
+ * address of its task_struct. Whoever comes second has its record in the task storage, as all have
+ * while nothing is attached to the exit of tasks, where seats become free.
+ */
+#ifndef JOBIO_BPF_TASK_H
+#define JOBIO_BPF_TASK_H
+
+struct task_record {
+    __u64 owner;   /* of the seat: the task's address; 0: free */
+    __u64 frame;   /* of the outermost call; 0: in none */
+    __u64 witness; /* the argument that leads to the super block: proves that the frame is alive */
+    __u64 start;   /* when it began, ns */
+    __u64 wait_ns; /* spent in calls since it is in this step */
+    __u64 filled;  /* the start of the call for which a page was read into the page cache */
+    struct who who;
+    __u16 hook;     /* enum hook_number of the outermost call */
+    __u16 argument; /* where the witness lies in the frame */
+};
+
+/* Two cache lines a seat: mmapable, because only then the first one begins with a line. */
+struct task_seat {
+    struct task_record record;
+    __u8 pad[128 - sizeof(struct task_record)];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
+    __type(key, __u32);
+    __type(value, struct task_seat);
+} seats SEC(".maps");
+
+/* Who takes a seat puts its key here first: one only can. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
+    __type(key, __u32);
+    __type(value, __u64);
+} claims SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct task_record);
+} tasks SEC(".maps");
+
+static __always_inline __u32 task_seat_of(__u64 task)
+{
+    return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_SEATS_LOG2);
+}
+
+/* What the task remembers, NULL if nothing: it never was in a step. */
+static __always_inline struct task_record *task_find(void)
+{
+    __u64 self = bpf_get_current_task();
+    __u32 at = task_seat_of(self);
+    struct task_seat *seat = bpf_map_lookup_elem(&seats, &at);
+    struct task_struct *current;
+
+    if (seat && seat->record.owner == self)
+        return &seat->record;
+    if (!levels.spilled)
+        return NULL;
+    current = bpf_get_current_task_btf();
+    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
+        return NULL;
+    return bpf_task_storage_get(&tasks, current, NULL, 0);
+}
+
+/* A seat that is left by nobody would never be free again: none for a task that has exited. */
+static __always_inline struct task_record *task_sit_down(struct task_struct *current)
+{
+    __u64 self = bpf_get_current_task();
+    __u32 at = task_seat_of(self);
+    struct task_seat *seat;
+
+    if (!levels.seats || current->flags & PF_EXITING ||
+        bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
+        return NULL;
+    seat = bpf_map_lookup_elem(&seats, &at);
+    if (!seat)
+        return NULL;
+    __builtin_memset(&seat->record, 0, sizeof(seat->record));
+    seat->record.owner = self;
+    return &seat->record;
+}
+
+static __always_inline struct task_record *task_make(struct task_struct *current)
+{
+    struct task_record *task = task_sit_down(current);
+
+    if (task)
+        return task;
+    levels.spilled = 1;
+    return bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* The current task is the one that exits. */
+static __always_inline int on_task_exit(void *ctx, const volatile struct hook_slots *at)
+{
+    __u64 self = bpf_get_current_task();
+    __u32 key = task_seat_of(self);
+    struct task_seat *seat = bpf_map_lookup_elem(&seats, &key);
+
+    if (!seat || seat->record.owner != self)
+        return 0;
+    seat->record.owner = 0;
+    bpf_map_delete_elem(&claims, &key);
+    return 0;
+}
+
+#endif
