@@ -23,9 +23,7 @@
  * To tag a cgroup without jobiod (raw bpf(2) on the pinned maps):
  *   1. BPF_MAP_UPDATE_ELEM of `steps` with BPF_NOEXIST: step_key(id, version) -> a zeroed
  *      step_record (EEXIST: it is tagged already);
- *   2. mmap(2) the one value of `levels` (MAP_SHARED, one page) and OR level_bit(level) into v2 or
- *      v1 with __atomic_fetch_or; bits are never taken away;
- *   3. add 1 to its generation with __atomic_fetch_add.
+ *   2. mmap(2) the one value of `levels` (MAP_SHARED, one page) and call levels_add().
  * In this order, so that whoever sees the level finds the step. A BPF_MAP_UPDATE_ELEM of `levels`
  * would undo what another process does at the same time.
  */
@@ -61,13 +59,29 @@ struct levels_record {
     __u32 generation; /* of the set of steps: what a task remembers of it holds for one; never 0 */
     __u32 seats;      /* 1: seats are left at exit, so tasks may take them (task.bpf.h) */
     __u32 spilled;    /* 1: some task has no seat */
-    __u32 pad;
+    __u32 least;      /* a task of v2 less deep than this is in no step; 0: nobody knows */
 };
 
 static inline __u32 level_bit(unsigned int level)
 {
     return level < JOBIO_MAX_LEVELS ? 0x80000000u >> level : 0;
 }
+
+#ifndef __bpf__
+/* Steps have this depth, too. Nothing of it is ever taken back. */
+static inline void levels_add(struct levels_record *levels, unsigned int level, int cgroup_version)
+{
+    __u32 mine = cgroup_version == 1 ? 0 : level;
+    __u32 least = __atomic_load_n(&levels->least, __ATOMIC_SEQ_CST);
+
+    (void)__atomic_fetch_or(cgroup_version == 1 ? &levels->v1 : &levels->v2, level_bit(level),
+                            __ATOMIC_SEQ_CST);
+    while (mine < least && !__atomic_compare_exchange_n(&levels->least, &least, mine, 0,
+                                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+    (void)__atomic_fetch_add(&levels->generation, 1, __ATOMIC_SEQ_CST);
+}
+#endif
 
 /* Map `lost`, a hash: step number -> what was seen, but is not in its account. */
 enum lost_cause {

@@ -11,7 +11,8 @@ struct {
 } steps SEC(".maps");
 
 /* Read in place: an array map of one value, that user space maps too. */
-struct levels_record levels SEC(".data.levels") __attribute__((aligned(8))) = {.generation = 1};
+struct levels_record levels SEC(".data.levels") __attribute__((aligned(8))) = {
+    .generation = 1, .least = JOBIO_MAX_LEVELS};
 
 /* The step of a task, as it is kept in the task. It holds as long as the task stays in its cgroup
  * (Slurm moves tasks) and the set of steps is the same. */
@@ -136,9 +137,7 @@ static __always_inline bool who_has_no_steps(void)
  * helper call, for what most tasks outside of jobs are. */
 static __always_inline bool who_is_outside(void)
 {
-    __u32 level = bpf_get_current_task_btf()->cgroups->dfl_cgrp->level;
-
-    return !levels.v1 && level < JOBIO_MAX_LEVELS && !(levels.v2 >> (JOBIO_MAX_LEVELS - 1 - level));
+    return (__u32)bpf_get_current_task_btf()->cgroups->dfl_cgrp->level < levels.least;
 }
 
 #endif

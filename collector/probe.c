@@ -224,7 +224,6 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
 {
     const struct step_record record = {0};
     uint64_t key = step_key(cgroup_id, cgroup_version);
-    struct levels_record *levels = &probe->skel->data_levels->levels;
     int r;
 
     if (!level_bit(level) || !level || !cgroup_id)
@@ -234,9 +233,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
     if (r < 0 && r != -EEXIST)
         return error_errno(error, r, "cannot add the step to the BPF map");
-    (void)__atomic_fetch_or(cgroup_version == 1 ? &levels->v1 : &levels->v2, level_bit(level),
-                            __ATOMIC_SEQ_CST);
-    (void)__atomic_fetch_add(&levels->generation, 1, __ATOMIC_SEQ_CST);
+    levels_add(&probe->skel->data_levels->levels, level, cgroup_version);
     if (ret)
         *ret = step_number(cgroup_id, cgroup_version);
     return 0;
