@@ -228,7 +228,9 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
         call_reach(call, ((struct renamedata *)object)->old_dentry->d_sb);
         return true;
     case OBJECT_REGS:
-        file = file_of(REGS_FIRST((struct pt_regs *)object));
+    case OBJECT_REGS_32:
+        file = file_of(at->object == OBJECT_REGS ? REGS_FIRST((struct pt_regs *)object)
+                                                 : REGS_FIRST_32((struct pt_regs *)object));
         sb = BPF_CORE_READ(file, f_inode, i_sb);
         call->dev = BPF_CORE_READ(sb, s_dev);
         call->sb = sb;

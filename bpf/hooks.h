@@ -28,6 +28,7 @@ enum hook_object {
     OBJECT_RENAME, /* struct renamedata */
     OBJECT_OPEN,   /* nothing of use: the file is what the function returns */
     OBJECT_REGS,   /* the registers of a system call, of which the first holds a descriptor */
+    OBJECT_REGS_32, /* the same of a 32-bit program */
     OBJECT_NUMBER, /* not a pointer */
     OBJECT_FAULT,  /* struct vm_fault */
     OBJECT_FOLIO,
@@ -58,7 +59,9 @@ struct hook_slots {
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define SYSTEM_CALLS(HOOK)                                                                         \
     HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                          \
-    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")
+    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                      \
+    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")                      \
+    HOOK(__ia32_sys_fdatasync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")
 #else
 #define SYSTEM_CALLS(HOOK)
 #endif

@@ -163,8 +163,9 @@ struct files_struct {
 /* The arguments of a system call, and its number. */
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-    unsigned long di, si, dx, r10, r8, r9, orig_ax;
+    unsigned long di, si, dx, r10, r8, r9, orig_ax, bx;
 #define REGS_FIRST(regs) ((regs)->di)
+#define REGS_FIRST_32(regs) ((regs)->bx & 0xffffffff)
 #define REGS_SECOND(regs) ((regs)->si)
 #define REGS_THIRD(regs) ((regs)->dx)
 #define REGS_FOURTH(regs) ((regs)->r10)
@@ -175,6 +176,7 @@ struct pt_regs {
     unsigned long regs[31], orig_x0;
     int syscallno;
 #define REGS_FIRST(regs) ((regs)->orig_x0)
+#define REGS_FIRST_32(regs) (-1ul)
 #define REGS_SECOND(r) ((r)->regs[1])
 #define REGS_THIRD(r) ((r)->regs[2])
 #define REGS_FOURTH(r) ((r)->regs[3])
@@ -184,6 +186,7 @@ struct pt_regs {
 #else
     unsigned long none;
 #define REGS_FIRST(regs) (-1ul)
+#define REGS_FIRST_32(regs) (-1ul)
 #define REGS_SECOND(regs) (-1ul)
 #define REGS_THIRD(regs) (-1ul)
 #define REGS_FOURTH(regs) (-1ul)

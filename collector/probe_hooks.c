@@ -29,7 +29,7 @@ struct hook_entry {
     {                                                                      \
         .name = #function,                                                 \
         .section = "fexit/" #function,                                     \
-        .feature = "",                                                     \
+        .feature = object1 == OBJECT_REGS_32 ? "32-bit programs" : "",     \
         .ops = OPS(op),                                                    \
         .ways = {{object1, parameter1}, {object2, parameter2}},            \
         .second = "",                                                      \
