@@ -21,7 +21,7 @@ struct hook_state {
 };
 
 /* The backend of system calls, and what it cannot see. */
-#define SYSCALL_HOOKS 6
+#define SYSCALL_HOOKS 7
 
 struct probe {
     struct jobio_bpf *skel;

@@ -11,12 +11,22 @@
 #include "bpf/syscalls.skel.h"
 #include "common/cleanup.h"
 
-#define FD(operation, place) {.kind = SYSCALL_FD, .op = operation, .fd = place}
-#define TWO(from, to, source, destination) \
-    {.kind = SYSCALL_TWO, .op = from, .fd = source, .second = destination, .target = to}
-#define AT(operation, path, at_flags) \
-    {.kind = SYSCALL_AT, .op = operation, .second = path, .flags = at_flags}
-#define OPEN {.kind = SYSCALL_OPEN, .op = IO_OPEN}
+#define FD(operation, place)                             \
+    {                                                    \
+        .kind = SYSCALL_FD, .op = operation, .fd = place \
+    }
+#define TWO(from, to, source, destination)                                                 \
+    {                                                                                      \
+        .kind = SYSCALL_TWO, .op = from, .fd = source, .second = destination, .target = to \
+    }
+#define AT(operation, path, at_flags)                                          \
+    {                                                                          \
+        .kind = SYSCALL_AT, .op = operation, .second = path, .flags = at_flags \
+    }
+#define OPEN                                \
+    {                                       \
+        .kind = SYSCALL_OPEN, .op = IO_OPEN \
+    }
 
 /* By number. What works on a path only is not here: its super block cannot be known. */
 static const struct syscall_entry table[SYSCALL_COUNT] = {
@@ -64,25 +74,31 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
 
 #define OP(op) (1ull << (op))
 
+#define OPS_BY_FD                                                                        \
+    (OP(IO_READ) | OP(IO_WRITE) | OP(IO_COPY_READ) | OP(IO_COPY_WRITE) | OP(IO_OPEN) |   \
+     OP(IO_CREATE) | OP(IO_STAT) | OP(IO_READDIR) | OP(IO_TRUNCATE) | OP(IO_FALLOCATE) | \
+     OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR))
+
 /* What the programs see, and the ways past them. */
 static const struct probe_hook sights[SYSCALL_HOOKS] = {
-    {.function = "system calls",
-     .feature = "",
-     .ops = OP(IO_READ) | OP(IO_WRITE) | OP(IO_COPY_READ) | OP(IO_COPY_WRITE) | OP(IO_OPEN) |
-            OP(IO_CREATE) | OP(IO_STAT) | OP(IO_READDIR) | OP(IO_TRUNCATE) | OP(IO_FALLOCATE) |
-            OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR)},
+    {.function = "system calls", .feature = "", .ops = OPS_BY_FD},
     {.function = "calls by path",
      .feature = PROBE_BY_PATH,
      .ops = OP(IO_STAT) | OP(IO_TRUNCATE) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR),
      .why = "system calls do not tell the mount of a path"},
     {.function = "32-bit system calls",
      .feature = "32-bit",
-     .ops = OP(IO_READ) | OP(IO_WRITE) | OP(IO_OPEN),
+     .ops = OPS_BY_FD,
      .why = "they have other numbers"},
     {.function = "core dumps",
      .feature = "core dump",
-     .ops = OP(IO_WRITE),
+     .ops = OP(IO_WRITE) | OP(IO_OPEN) | OP(IO_CREATE) | OP(IO_TRUNCATE),
      .why = "they are no system call"},
+    {.function = "io_uring beyond reads and writes",
+     .feature = "io_uring metadata",
+     .ops = OP(IO_OPEN) | OP(IO_CREATE) | OP(IO_STAT) | OP(IO_FALLOCATE) | OP(IO_FSYNC) |
+            OP(IO_GETXATTR) | OP(IO_SETXATTR),
+     .why = "its requests are no system calls"},
     {.function = "msync(2)", .feature = "msync", .ops = OP(IO_FSYNC), .why = "it names no file"},
     {.function = "execve(2)",
      .feature = "exec",
