@@ -38,40 +38,40 @@ struct hook_entry {
     },
 
 #define ENTRY_EVENT(event, section_name, operations, feature_name, object1, parameter1, object2, \
-                    parameter2, second_parameter)                                          \
-    {                                                                                       \
-        .name = #event,                                                                     \
-        .section = section_name,                                                            \
-        .feature = feature_name,                                                            \
-        .ops = operations,                                                                  \
-        .ways = {{object1, parameter1}, {object2, parameter2}},                             \
-        .second = second_parameter,                                                         \
-        .programs = {NO_PROGRAM, offsetof(struct jobio_bpf, progs.event_##event)},          \
+                    parameter2, second_parameter)                                                \
+    {                                                                                            \
+        .name = #event,                                                                          \
+        .section = section_name,                                                                 \
+        .feature = feature_name,                                                                 \
+        .ops = operations,                                                                       \
+        .ways = {{object1, parameter1}, {object2, parameter2}},                                  \
+        .second = second_parameter,                                                              \
+        .programs = {NO_PROGRAM, offsetof(struct jobio_bpf, progs.event_##event)},               \
     },
 
-#define ENTRY_TRANSFER(function, from, to, source, target, feature_name)                   \
-    {                                                                                      \
-        .name = #function,                                                                 \
-        .section = "fexit/" #function,                                                     \
-        .feature = feature_name,                                                           \
-        .ops = OPS(from) | OPS(to),                                                        \
-        .ways = {{OBJECT_FILE, source}, {OBJECT_NONE, ""}},                                \
-        .second = target,                                                                  \
-        .needs_second = true,                                                               \
-        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                   \
-                     offsetof(struct jobio_bpf, progs.leave_##function)},                  \
+#define ENTRY_TRANSFER(function, from, to, source, target, feature_name)  \
+    {                                                                     \
+        .name = #function,                                                \
+        .section = "fexit/" #function,                                    \
+        .feature = feature_name,                                          \
+        .ops = OPS(from) | OPS(to),                                       \
+        .ways = {{OBJECT_FILE, source}, {OBJECT_NONE, ""}},               \
+        .second = target,                                                 \
+        .needs_second = true,                                             \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)}, \
     },
 
-#define ENTRY_STAGE(function, operations, object1, parameter1)             \
-    {                                                                      \
-        .name = #function,                                                 \
-        .section = "fexit/" #function,                                     \
-        .feature = "",                                                     \
-        .ops = operations,                                                 \
-        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},                \
-        .second = "",                                                      \
-        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),   \
-                     offsetof(struct jobio_bpf, progs.leave_##function)},  \
+#define ENTRY_STAGE(function, operations, object1, parameter1)            \
+    {                                                                     \
+        .name = #function,                                                \
+        .section = "fexit/" #function,                                    \
+        .feature = "",                                                    \
+        .ops = operations,                                                \
+        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},               \
+        .second = "",                                                     \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)}, \
     },
 
 static const struct hook_entry entries[HOOK_COUNT] = {
@@ -504,7 +504,8 @@ static void add_statistics(struct probe_hook *hook, const struct hook_state *sta
 static bool is_replaced(const struct probe *probe, size_t hook)
 {
     return probe->syscall_hooks[0].backend != PROBE_NONE && !*entries[hook].feature &&
-           backend_of(&entries[hook]) != PROBE_TP_BTF;
+           backend_of(&entries[hook]) != PROBE_TP_BTF &&
+           !(entries[hook].ops & ~probe->syscall_hooks[0].ops);
 }
 
 /* The hooks that matter for what is counted. */
