@@ -39,9 +39,16 @@ def named($truth):
         "(unknown) (\($truth[$m].fstype), private)" as $unknown
         | if .[$unknown] then .[$m] = .[$unknown] | del(.[$unknown]) else . end);
 
+# Where the report says that the open of an exec is not seen, that of the workload itself is none.
+def without_exec($report):
+    if any($report.incomplete[]; .cause == "unseen: exec")
+    then (.exec) as $exec | .mounts |= map(if .mount == $exec then .ops.open.requests -= 1 else . end
+        | if .ops.open.requests == 0 then del(.ops.open) else . end | select(.ops != {}))
+    else . end;
+
 def judge:
     .report as $report
-    | (.truth.mounts | by_mount) as $truth
+    | (.truth | without_exec($report) | .mounts | by_mount) as $truth
     | (.truth.only) as $only
     | ($report.mounts | by_mount
         | if $only then with_entries(select($truth[.key])

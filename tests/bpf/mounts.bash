@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The file systems that workloads run on, each made when it is first wanted, below $M. In a guest.
-M=/mnt
+# The file systems that workloads run on, each made when it is first wanted, below $M. In a guest, or,
+# some of them, in a mount namespace of ours.
+M=${M:-/mnt}
 images=/run/images
 
 # folder_of NAME: where it is, in $folder
@@ -23,7 +24,7 @@ image() {
 # use_mount NAME: mount it at $M/NAME, once
 use_mount() {
     [ ! -e "$M/.$1" ] || return 0
-    modprobe -a loop ext4
+    [ ! -d /run/guest ] || modprobe -a loop ext4
     mkdir -p "$M/$1"
     "mount_$1" > "$M/.$1.log" 2>&1 || { cat "$M/.$1.log" >&2; return 1; }
     : > "$M/.$1"

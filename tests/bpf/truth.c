@@ -62,7 +62,7 @@ static const char *const op_names[IO_OP_COUNT] = {
 
 static struct truth *truth;
 static struct place places[PLACES] = {{.mount = "(no mount)", .fstype = "none"}};
-static int n_places = 1;
+static int n_places = 1, exec_place;
 
 void die(const char *what)
 {
@@ -146,6 +146,23 @@ static void find_name(FILE *file, struct place *place)
     }
 }
 
+/* Does the first process not see it? */
+static bool is_private(const struct place *place)
+{
+    FILE *file = fopen("/proc/1/mountinfo", "re");
+    struct mount_line mount;
+    char line[4096];
+    bool found = false;
+
+    if (!file)
+        die("/proc/1/mountinfo");
+    while (!found && fgets(line, sizeof(line), file))
+        found =
+            parse_line(line, &mount) && mount.major == place->major && mount.minor == place->minor;
+    fclose(file);
+    return !found;
+}
+
 int place_of(const char *path)
 {
     FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -163,14 +180,13 @@ int place_of(const char *path)
     rewind(file);
     find_name(file, place);
     fclose(file);
+    place->private = is_private(place);
     return n_places++;
 }
 
-void place_private(int place, const char *name)
+void place_name(int place, const char *name)
 {
-    places[place].private = true;
-    if (name)
-        snprintf(places[place].mount, sizeof(places[place].mount), "%s", name);
+    snprintf(places[place].mount, sizeof(places[place].mount), "%s", name);
 }
 
 /* --- notes -------------------------------------------------------------------------------------
@@ -204,6 +220,12 @@ long did(int place, enum io_op op, long result)
 {
     note(place, op, result, errno);
     return result;
+}
+
+void truth_exec(int place)
+{
+    exec_place = place;
+    did(place, IO_OPEN, 0);
 }
 
 void did_async(int place, enum io_op op, long result)
@@ -344,7 +366,7 @@ void truth_print(const char *workload)
 {
     const char *comma = "";
 
-    printf("{\"workload\":\"%s\",\"mounts\":[", workload);
+    printf("{\"workload\":\"%s\",\"exec\":\"%s\",\"mounts\":[", workload, places[exec_place].mount);
     for (int p = 0; p < n_places; p++)
         if (print_place(p, comma))
             comma = ",\n";

@@ -29,14 +29,15 @@ enum truth_cache {
 
 /* Before all else, in the first process. */
 void truth_init(void);
+/* The program's own start opened its file there. */
+void truth_exec(int place);
 /* One JSON document on stdout. */
 void truth_print(const char *workload);
 
 /* The place (a super block) that this path lies on. Paths without symbolic links only. */
 int place_of(const char *path);
-/* Only the program's own mount namespace has it, by this name (NULL: by that which it was found
- * by). */
-void place_private(int place, const char *name);
+/* It is called so, there where the program is. */
+void place_name(int place, const char *name);
 
 /* Note a call that returned `result`, with errno, and hand the result through. */
 long did(int place, enum io_op op, long result);

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #define FOLDERS 4
-#define ROOT_PROCS "/sys/fs/cgroup/cgroup.procs"
 
 char block[BLOCK] __attribute__((aligned(4096)));
 void *volatile bad_address = (void *)8;
@@ -131,18 +130,31 @@ void in_child(void (*work)(void))
 /* --- start and end -----------------------------------------------------------------------------
  */
 
+/* Of cgroup v2, with v1 beside it or not. */
+static const char *cgroup_root(void)
+{
+    return access("/sys/fs/cgroup/unified", F_OK) < 0 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
+}
+
+static int open_procs(const char *cgroup)
+{
+    char path[2 * PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s%s/cgroup.procs", cgroup_root(), cgroup);
+    return (int)MUST(open(path, O_WRONLY | O_CLOEXEC));
+}
+
 static int open_own_procs(void)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[PATH_MAX], path[2 * PATH_MAX];
+    char line[PATH_MAX];
     int fd = -1;
 
     while (file && fd < 0 && fgets(line, sizeof(line), file)) {
         if (strncmp(line, "0::", 3))
             continue;
         line[strcspn(line, "\n")] = '\0';
-        snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cgroup.procs", line + 3);
-        fd = open(path, O_WRONLY | O_CLOEXEC);
+        fd = open_procs(line + 3);
     }
     if (fd < 0)
         die("own cgroup");
@@ -182,14 +194,14 @@ static void note_exec(void)
     ssize_t n = MUST(readlink("/proc/self/exe", path, sizeof(path) - 1));
 
     path[n] = '\0';
-    did(place_of(path), IO_OPEN, 0);
+    truth_exec(place_of(path));
 }
 
 int main(int argc, char **argv)
 {
     const struct workload *workload = argc > 2 ? find(argv[1]) : NULL;
 
-    root_procs = (int)MUST(open(ROOT_PROCS, O_WRONLY | O_CLOEXEC));
+    root_procs = open_procs("");
     job_procs = open_own_procs();
     leave();
     if (!workload) {

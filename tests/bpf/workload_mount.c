@@ -91,7 +91,6 @@ static void do_namespace(void)
     MUST(unshare(CLONE_NEWNS));
     MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
     place = mount_own("private");
-    place_private(place, NULL);
     begin();
     use(place, IN("private"));
     use(HERE, IN("."));
@@ -105,7 +104,7 @@ static void do_container(void)
     MUST(unshare(CLONE_NEWNS));
     MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
     root = mount_own("root");
-    place_private(root, "/");
+    place_name(root, "/");
     MUST(mkdir(IN("root/data"), 0755));
     MUST(mount(IN("."), IN("root/data"), NULL, MS_BIND, NULL));
     place = HERE;
