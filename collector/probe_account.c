@@ -56,6 +56,7 @@ struct pass {
     probe_account_f each;
     void *arg;
     int result;
+    uint64_t unsupported; /* by the probe */
 };
 
 static bool pass_has(const struct pass *pass, uint32_t step)
@@ -177,11 +178,11 @@ static void tally_op_finish(struct tally_op *op)
 }
 
 /* What was read from the page cache alone is not counted, but what was not. */
-static void finish_cache(const struct probe *probe, struct tally *tally)
+static void finish_cache(const struct pass *pass, struct tally *tally)
 {
     const struct tally_op *read = tally->ops[IO_READ];
 
-    if (probe_unsupported(probe) & IO_CACHE)
+    if (pass->unsupported & IO_CACHE)
         tally->cache = (struct io_cache){0};
     else if (read && read->now.bytes > read->now.uncached_bytes)
         tally->cache.hit_bytes = read->now.bytes - read->now.uncached_bytes;
@@ -218,7 +219,7 @@ static void end_tally(const void *node, VISIT visit, void *arg)
         tally->io.ops[op] = &tally->ops[op]->counter;
         any = true;
     }
-    finish_cache(pass->probe, tally);
+    finish_cache(pass, tally);
     if (any || !io_cache_is_empty(&tally->cache))
         pass->result = pass->each(tally->step, tally->dev, &tally->io, &tally->cache, pass->arg);
 }
@@ -226,7 +227,11 @@ static void end_tally(const void *node, VISIT visit, void *arg)
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
                struct error *error)
 {
-    struct pass pass = {.probe = probe, .step = step, .each = each, .arg = arg};
+    struct pass pass = {.probe = probe,
+                        .step = step,
+                        .each = each,
+                        .arg = arg,
+                        .unsupported = probe_unsupported(probe)};
     int r;
 
     twalk_r(probe->accounts, begin_tally, &pass);

@@ -509,25 +509,38 @@ static bool is_replaced(const struct probe *probe, size_t hook)
 }
 
 /* The hooks that matter for what is counted. */
-static size_t list_hooks(const struct probe *probe, struct probe_hook *ret)
-{
-    size_t n = 0;
+struct hook_list {
+    const struct probe_hook *hooks[HOOK_COUNT + SYSCALL_HOOKS];
+    const struct hook_state *states[HOOK_COUNT + SYSCALL_HOOKS];
+    size_t n;
+};
 
+static void list_hooks(const struct probe *probe, struct hook_list *list)
+{
+    static const struct hook_state none;
+
+    list->n = 0;
     for (size_t i = 0; i < HOOK_COUNT; i++)
         if (!is_replaced(probe, i)) {
-            ret[n] = probe->hooks[i];
-            add_statistics(&ret[n++], &probe->state[i]);
+            list->hooks[list->n] = &probe->hooks[i];
+            list->states[list->n++] = &probe->state[i];
         }
     for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
-        ret[n] = probe->syscall_hooks[i];
-        add_statistics(&ret[n++], i ? &(struct hook_state){0} : &probe->syscall_state);
+        list->hooks[list->n] = &probe->syscall_hooks[i];
+        list->states[list->n++] = i ? &none : &probe->syscall_state;
     }
-    return n;
 }
 
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
-    *n = list_hooks(probe, probe->listed);
+    struct hook_list list;
+
+    list_hooks(probe, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        probe->listed[i] = *list.hooks[i];
+        add_statistics(&probe->listed[i], list.states[i]);
+    }
+    *n = list.n;
     *ret = probe->listed;
     return 0;
 }
@@ -535,15 +548,15 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 uint64_t probe_unsupported(const struct probe *probe)
 {
     uint64_t all = (1ull << IO_SET_BITS) - 1, counted = 0, partly = 0;
-    struct probe_hook hooks[HOOK_COUNT + SYSCALL_HOOKS];
-    size_t n = list_hooks(probe, hooks);
+    struct hook_list list;
 
+    list_hooks(probe, &list);
     /* An operation that one of its functions cannot count is not counted as a whole. */
-    for (size_t i = 0; i < n; i++) {
-        if (hooks[i].backend != PROBE_NONE)
-            counted |= hooks[i].ops;
-        else if (!*hooks[i].feature)
-            partly |= hooks[i].ops;
+    for (size_t i = 0; i < list.n; i++) {
+        if (list.hooks[i]->backend != PROBE_NONE)
+            counted |= list.hooks[i]->ops;
+        else if (!*list.hooks[i]->feature)
+            partly |= list.hooks[i]->ops;
     }
     return all & ~(counted & ~partly & ~probe->distrusted);
 }
