@@ -174,19 +174,62 @@ static __always_inline int on_io_uring_late(void *ctx, const volatile struct hoo
     return async_is_wanted() ? io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument)) : 0;
 }
 
+/* The same of a ring with IORING_SETUP_IOPOLL. The kiocb is the first in the request; one that is
+ * tried again comes back here. */
+static __always_inline int on_io_uring_polled(void *ctx, const volatile struct hook_slots *at)
+{
+    if (!async_is_wanted() || (__s64)slot(ctx, at->second) == -EAGAIN)
+        return 0;
+    return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
+}
+
+/* Of the overflow that this CPU works on, and that is counted. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u64);
+} overflow SEC(".maps");
+
 /* Completions that found the ring full wait in a list, where the tracepoint does not see them. Until
- * 6.17 the function gets the request ... */
+ * 6.17 this function gets the request, where it is not inlined (6.1) ... */
 static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_slots *at)
 {
     struct io_kiocb *req;
+    __u64 *counted;
+    __u32 zero = 0;
 
     if (!async_is_wanted())
         return 0;
     req = (struct io_kiocb *)slot(ctx, at->argument);
+    counted = bpf_map_lookup_elem(&overflow, &zero);
+    if (counted)
+        *counted = (__u64)BPF_CORE_READ(req, ctx);
     return io_uring_count((__u64)req, io_uring_result(req));
 }
 
-/* ... then the completion inside it, or one that no request belongs to. */
+/* ... and calls this one, which does not. A spin lock is held around both. */
+static __always_inline int on_io_uring_overflow_only(void *ctx,
+                                                     const volatile struct hook_slots *at)
+{
+    struct who who = {};
+    __u64 *counted;
+    __u32 zero = 0;
+
+    /* 5.10 counts before. */
+    if (!async_is_wanted() || !bpf_core_field_exists(struct io_kiocb, cqe))
+        return 0;
+    counted = bpf_map_lookup_elem(&overflow, &zero);
+    if (!counted)
+        return 0;
+    if (*counted == slot(ctx, at->argument))
+        *counted = 0;
+    else if (who_find(&who, bpf_get_current_task_btf()))
+        account_lost(who.key, LOST_UNSEEN, 1);
+    return 0;
+}
+
+/* Later it is this one, with the completion inside the request, or one that belongs to none. */
 static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile struct hook_slots *at)
 {
     __u64 pointer = slot(ctx, at->argument), req;

@@ -153,7 +153,8 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             return false;
         if (frame == task->frame) {
             call->time_ns = bpf_ktime_get_ns() - task->start;
-            call->wait_ns = &task->wait_ns;
+            call->async = current->flags & PF_IO_WORKER;
+            call->wait_ns = call->async ? NULL : &task->wait_ns;
             call->who = task->who;
             call->missed = task->filled == task->start;
             task->frame = 0;
@@ -239,6 +240,19 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     return false;
 }
 
+/* io_uring tries an open without waiting, and lets a thread of its own do it once more where this
+ * failed. */
+static __always_inline bool call_is_trial(const struct call *call, void *ctx,
+                                          const volatile struct hook_slots *at)
+{
+    struct open_flags *how;
+
+    if (call->result != -EAGAIN)
+        return false;
+    how = (struct open_flags *)slot(ctx, at->argument);
+    return how->open_flag & O_NONBLOCK;
+}
+
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct call call = {.op = op};
@@ -253,6 +267,8 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
     if (op == IO_READ)
         call.bypassed = bypasses((struct file *)slot(ctx, hooks[hook].argument));
     call.result = call_result(ctx, &hooks[hook]);
+    if (op == IO_OPEN && call_is_trial(&call, ctx, &hooks[hook]))
+        return 0;
     account_call(&call);
     if (op == IO_OPEN && call.dev) {
         file = (struct file *)slot(ctx, hooks[hook].result);

@@ -100,6 +100,8 @@ struct hook_slots {
           "ctx", OBJECT_NONE, "", "")                                                              \
     EVENT(io_uring_overflow, "fentry/io_req_cqe_overflow", OPS_RW, "io_uring overflow",            \
           OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_overflow_only, "fentry/io_cqring_event_overflow", OPS_RW, "io_uring overflow",  \
+          OBJECT_NUMBER, "ctx", OBJECT_NONE, "", "")                                               \
     EVENT(io_uring_overflow_cqe, "fentry/io_cqe_overflow", OPS_RW, "io_uring overflow",            \
           OBJECT_NUMBER, "cqe", OBJECT_NONE, "", "big_cqe")                                        \
     EVENT(io_uring_read, "fexit/io_read", 1ull << IO_READ, "io_uring without completion",          \
@@ -108,6 +110,8 @@ struct hook_slots {
           OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
     EVENT(io_uring_late, "fexit/io_req_rw_complete", OPS_RW, "io_uring without completion",        \
           OBJECT_NUMBER, "req", OBJECT_NUMBER, "tw_req", "")                                       \
+    EVENT(io_uring_polled, "fexit/io_complete_rw_iopoll", OPS_RW, "io_uring without completion",   \
+          OBJECT_NUMBER, "kiocb", OBJECT_NONE, "", "res")                                          \
     EVENT(aio_complete_rw, "fentry/aio_complete_rw", OPS_RW, "libaio", OBJECT_NUMBER, "kiocb",     \
           OBJECT_NONE, "", "res")                                                                  \
     EVENT(aio_complete, "fentry/aio_complete", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "iocb",  \

@@ -25,6 +25,7 @@ typedef _Bool bool;
 enum {
     BPF_MAP_TYPE_HASH = 1,
     BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
     BPF_MAP_TYPE_RINGBUF = 27,
     BPF_MAP_TYPE_TASK_STORAGE = 29,
     BPF_NOEXIST = 1,
@@ -35,7 +36,9 @@ enum {
 
 #define PF_EXITING 0x00000004
 #define PF_DUMPCORE 0x00000200
+#define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000
+#define EAGAIN 11
 #define ECANCELED 125
 #define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
 #define FMODE_CREATED 0x100000
@@ -49,6 +52,7 @@ enum {
 #define S_IFMT 0170000
 #define S_IFREG 0100000
 #define AT_EMPTY_PATH 0x1000
+#define O_NONBLOCK 04000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -125,6 +129,10 @@ typedef struct {
 
 struct folio___memdesc {
     memdesc_flags_t flags;
+};
+
+struct open_flags {
+    int open_flag;
 };
 
 /* 5.12 on; before, vfs_rename takes the dentry itself. */
@@ -242,6 +250,8 @@ struct io_cqe {
     __s32 res;
 };
 
+struct io_ring_ctx;
+
 struct io_big_cqe {
     __u64 extra1;
 };
@@ -251,6 +261,7 @@ struct io_kiocb {
     __u8 opcode;
     __u32 flags; /* of 64 bits since 6.10: the low ones are wanted */
     struct io_cqe cqe;
+    struct io_ring_ctx *ctx;
     struct io_big_cqe big_cqe;
     struct task_struct *task;
 };

@@ -35,6 +35,13 @@ mount_ext4() {
     mount -o loop $images/ext4 $M/ext4
 }
 
+# On a disk whose completions can be polled for.
+mount_polled() {
+    modprobe null_blk nr_devices=1 gb=1 memory_backed=1 submit_queues=1 poll_queues=1 queue_mode=2
+    mkfs.ext4 -q /dev/nullb0
+    mount /dev/nullb0 $M/polled
+}
+
 mount_ext4b() {
     image ext4b 64M mkfs.ext4 -q
     mount -o loop $images/ext4b $M/ext4b
