@@ -22,9 +22,19 @@ struct {
     __type(value, struct aio_record);
 } aio SEC(".maps");
 
-static __always_inline bool async_is_wanted(void)
+/* The step of the current task. Early out for most tasks outside of jobs. */
+static __always_inline bool who_runs(struct who *who)
 {
-    return levels.v2 | levels.v1;
+    struct task_record *task;
+
+    if (who_is_outside())
+        return false;
+    task = task_find();
+    if (task && who_holds(&task->who)) {
+        *who = task->who;
+        return true;
+    }
+    return who_search(who);
 }
 
 /* The deepest tagged cgroup of the levels in `mask`, at or above this one. */
@@ -114,7 +124,7 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
         return 0;
     task = io_uring_task(req);
     if (task == current) {
-        if (!who_find(&call.who, current))
+        if (!who_runs(&call.who))
             return 0;
     } else {
         if (!who_of(&call.who, task))
@@ -139,7 +149,7 @@ static __always_inline int on_io_uring(void *ctx, const volatile struct hook_slo
 {
     struct io_kiocb *req;
 
-    if (!async_is_wanted())
+    if (who_has_no_steps())
         return 0;
     req = (struct io_kiocb *)slot(ctx, at->argument);
     if (!req)
@@ -161,7 +171,7 @@ static __always_inline int io_uring_skipped(struct io_kiocb *req)
  * in another thread. */
 static __always_inline int on_io_uring_read(void *ctx, const volatile struct hook_slots *at)
 {
-    if (!async_is_wanted() || (__s32)slot(ctx, at->result))
+    if (who_has_no_steps() || (__s32)slot(ctx, at->result))
         return 0;
     return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
 }
@@ -171,14 +181,14 @@ static __always_inline int on_io_uring_read(void *ctx, const volatile struct hoo
 /* The rest of those that the file system completed later. */
 static __always_inline int on_io_uring_late(void *ctx, const volatile struct hook_slots *at)
 {
-    return async_is_wanted() ? io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument)) : 0;
+    return who_has_no_steps() ? 0 : io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
 }
 
 /* The same of a ring with IORING_SETUP_IOPOLL. The kiocb is the first in the request; one that is
  * tried again comes back here. */
 static __always_inline int on_io_uring_polled(void *ctx, const volatile struct hook_slots *at)
 {
-    if (!async_is_wanted() || (__s64)slot(ctx, at->second) == -EAGAIN)
+    if (who_has_no_steps() || (__s64)slot(ctx, at->second) == -EAGAIN)
         return 0;
     return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
 }
@@ -199,7 +209,7 @@ static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct
     __u64 *counted;
     __u32 zero = 0;
 
-    if (!async_is_wanted())
+    if (who_has_no_steps())
         return 0;
     req = (struct io_kiocb *)slot(ctx, at->argument);
     counted = bpf_map_lookup_elem(&overflow, &zero);
@@ -217,14 +227,14 @@ static __always_inline int on_io_uring_overflow_only(void *ctx,
     __u32 zero = 0;
 
     /* 5.10 counts before. */
-    if (!async_is_wanted() || !bpf_core_field_exists(struct io_kiocb, cqe))
+    if (who_has_no_steps() || !bpf_core_field_exists(struct io_kiocb, cqe))
         return 0;
     counted = bpf_map_lookup_elem(&overflow, &zero);
     if (!counted)
         return 0;
     if (*counted == slot(ctx, at->argument))
         *counted = 0;
-    else if (who_find(&who, bpf_get_current_task_btf()))
+    else if (who_runs(&who))
         account_lost(who.key, LOST_UNSEEN, 1);
     return 0;
 }
@@ -234,7 +244,7 @@ static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile st
 {
     __u64 pointer = slot(ctx, at->argument), req;
 
-    if (!async_is_wanted() || !bpf_core_field_exists(struct io_kiocb, cqe))
+    if (who_has_no_steps() || !bpf_core_field_exists(struct io_kiocb, cqe))
         return 0;
     bpf_probe_read_kernel(&req, sizeof(req), &pointer); /* as a number, for the verifier */
     req -= bpf_core_field_offset(struct io_kiocb, cqe);
@@ -246,7 +256,7 @@ static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile st
 /* 5.10, whose tracepoint has no request: a completion is made alone ... */
 static __always_inline int on_io_uring_post(void *ctx, const volatile struct hook_slots *at)
 {
-    if (!async_is_wanted() || at->second == HOOK_NO_SLOT)
+    if (who_has_no_steps() || at->second == HOOK_NO_SLOT)
         return 0;
     return io_uring_count(slot(ctx, at->second), (__s32)slot(ctx, at->argument));
 }
@@ -258,7 +268,7 @@ static __always_inline int on_io_uring_flush(void *ctx, const volatile struct ho
     struct io_kiocb *req;
     __u32 n;
 
-    if (!async_is_wanted() || !bpf_core_field_exists(struct io_ring_ctx, submit_state))
+    if (who_has_no_steps() || !bpf_core_field_exists(struct io_ring_ctx, submit_state))
         return 0;
     ring = (struct io_ring_ctx *)slot(ctx, at->argument);
     n = BPF_CORE_READ(ring, submit_state.compl_nr);
@@ -293,7 +303,7 @@ static __always_inline int aio_begin(void *ctx, const volatile struct hook_slots
     struct aio_record record = {.op = op};
     struct who who = {};
 
-    if (!async_is_wanted() || !who_find(&who, bpf_get_current_task_btf()))
+    if (who_has_no_steps() || !who_runs(&who))
         return 0;
     kiocb = (struct kiocb *)slot(ctx, at->argument);
     if (op < IO_OP_FIRST_META && (kiocb->ki_filp->f_inode->i_mode & S_IFMT) != S_IFREG)
@@ -343,7 +353,7 @@ static __always_inline int on_aio_refused(void *ctx, const volatile struct hook_
 {
     __s64 result = call_result(ctx, at);
 
-    if (!async_is_wanted() || result >= 0)
+    if (who_has_no_steps() || result >= 0)
         return 0;
     return aio_end((struct kiocb *)slot(ctx, at->argument), result);
 }
@@ -354,7 +364,7 @@ static __always_inline int on_aio_refused(void *ctx, const volatile struct hook_
 
 static __always_inline int on_aio_complete_rw(void *ctx, const volatile struct hook_slots *at)
 {
-    if (!async_is_wanted())
+    if (who_has_no_steps())
         return 0;
     return aio_end((struct kiocb *)slot(ctx, at->argument), (__s64)slot(ctx, at->second));
 }
@@ -366,7 +376,7 @@ static __always_inline int on_aio_complete(void *ctx, const volatile struct hook
     struct aio_record *record;
     __u64 key;
 
-    if (!async_is_wanted())
+    if (who_has_no_steps())
         return 0;
     call = (struct aio_kiocb *)slot(ctx, at->argument);
     key = (__u64)call;

@@ -153,7 +153,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             return false;
         if (frame == task->frame) {
             call->time_ns = bpf_ktime_get_ns() - task->start;
-            call->async = current->flags & PF_IO_WORKER;
+            call->async = bpf_get_current_task_btf()->flags & PF_IO_WORKER;
             call->wait_ns = call->async ? NULL : &task->wait_ns;
             call->who = task->who;
             call->missed = task->filled == task->start;
