@@ -310,6 +310,8 @@ static const struct {
     {"histogram-short", "calls missing from the histograms", false},
     {"mount-unannounced", "mounts without a name", false},
     {"end-unseen", "calls whose end was not seen", false},
+    {"async-lost", "asynchronous calls not counted", false},
+    {"async-unseen", "asynchronous calls whose end was not seen", false},
     {"cache-map-full-bytes", "of the page cache not counted", true},
     {"recursion-missed", "calls missed by the kernel", false},
     {"hook-not-attached", "kinds of calls not counted", false},
