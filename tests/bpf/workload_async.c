@@ -424,8 +424,6 @@ static void do_uring_open(void)
     begin();
     next(IORING_OP_OPENAT, AT_FDCWD, IN("cold"), 0, 0)->open_flags = O_RDONLY;
     did_async(HERE, IO_OPEN, ring_do(&ring));
-    next(IORING_OP_OPENAT, AT_FDCWD, IN("cold"), 0, 0)->open_flags = O_RDONLY;
-    WELL(HERE, IO_OPEN, ring_do(&ring));
 }
 
 static void do_uring_killed(void)
