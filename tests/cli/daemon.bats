@@ -150,13 +150,19 @@ jobiod_kill() {
     until_true 60 eval "! kill -0 $(cat /run/jobiod.pid) 2> /dev/null"
 }
 
+# The cgroup of the only run there is, with a process in it, in $left.
+run_cgroup() {
+    left=$(find /sys/fs/cgroup -name "jobio-run-*")
+    [ "$(wc -w <<< "$left")" = 1 ] && grep -q . "$left/cgroup.procs"
+}
+
 @test "jobio run for a user: jobiod is killed in the middle of it" {
+    # those of the tests before
+    until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
     mkfifo -m 666 /run/go-on
     as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on; exit 7' > /run/killed.out 2>&1 3>&- &
     run_pid=$!
-    until_true 60 eval '[ -n "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
-    left=$(find /sys/fs/cgroup -name "jobio-run-*")
-    until_true 60 grep -q . "$left/cgroup.procs"
+    until_true 60 run_cgroup
     jobiod_kill
     jobiod_start
     # somebody is still in it
@@ -172,9 +178,7 @@ jobiod_kill() {
     # and one that nobody is in by then
     as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on' > /run/killed.out 2>&1 3>&- &
     run_pid=$!
-    until_true 60 eval '[ -n "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
-    left=$(find /sys/fs/cgroup -name "jobio-run-*")
-    until_true 60 grep -q . "$left/cgroup.procs"
+    until_true 60 run_cgroup
     jobiod_kill
     echo > /run/go-on
     wait $run_pid || true
