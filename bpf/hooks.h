@@ -51,6 +51,17 @@ struct hook_slots {
 
 #define HOOK_NO_SLOT 0xff
 
+/* What the two programs for all kprobes know of a hook, by the cookie of the link, which is the
+ * hook's number. Filled in by the loader. */
+struct kprobe_entry {
+    struct hook_slots at;
+    __u8 op; /* enum io_op */
+    __u8 to; /* that on the second file; IO_OP_COUNT: there is none */
+};
+
+/* Above all hooks; a power of two. */
+#define KPROBE_ENTRIES 128
+
 /* System calls have a name for each architecture. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define SYSTEM_CALLS(HOOK)                                                                         \

@@ -171,7 +171,7 @@ struct files_struct {
 /* The arguments of a system call, and its number. */
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-    unsigned long di, si, dx, r10, r8, r9, orig_ax, bx;
+    unsigned long di, si, dx, cx, r10, r8, r9, orig_ax, ax, bx, sp;
 #define REGS_FIRST(regs) ((regs)->di)
 #define REGS_FIRST_32(regs) ((regs)->bx & 0xffffffff)
 #define REGS_SECOND(regs) ((regs)->si)
@@ -180,8 +180,20 @@ struct pt_regs {
 #define REGS_FIFTH(regs) ((regs)->r8)
 #define REGS_SIXTH(regs) ((regs)->r9)
 #define REGS_NUMBER(regs) ((regs)->orig_ax)
+#define REGS_FIRST_MEMBER di
+#define REGS_FIRST_32_MEMBER bx
+/* Those of a function of the kernel. */
+#define KERNEL_FIRST(regs) ((regs)->di)
+#define KERNEL_SECOND(regs) ((regs)->si)
+#define KERNEL_THIRD(regs) ((regs)->dx)
+#define KERNEL_FOURTH(regs) ((regs)->cx)
+#define KERNEL_FIFTH(regs) ((regs)->r8)
+#define KERNEL_SIXTH(regs) ((regs)->r9)
+#define KERNEL_RESULT(regs) ((regs)->ax)
+#define KERNEL_STACK(regs) ((regs)->sp)
+#define RETURN_BYTES 8 /* the call has put the address to return to on the stack */
 #elif defined(__TARGET_ARCH_arm64)
-    unsigned long regs[31], orig_x0;
+    unsigned long regs[31], orig_x0, sp;
     int syscallno;
 #define REGS_FIRST(regs) ((regs)->orig_x0)
 #define REGS_FIRST_32(regs) (-1ul)
@@ -191,6 +203,18 @@ struct pt_regs {
 #define REGS_FIFTH(r) ((r)->regs[4])
 #define REGS_SIXTH(r) ((r)->regs[5])
 #define REGS_NUMBER(regs) ((regs)->syscallno)
+#define REGS_FIRST_MEMBER orig_x0
+#define REGS_FIRST_32_MEMBER orig_x0
+/* Those of a function of the kernel. */
+#define KERNEL_FIRST(r) ((r)->regs[0])
+#define KERNEL_SECOND(r) ((r)->regs[1])
+#define KERNEL_THIRD(r) ((r)->regs[2])
+#define KERNEL_FOURTH(r) ((r)->regs[3])
+#define KERNEL_FIFTH(r) ((r)->regs[4])
+#define KERNEL_SIXTH(r) ((r)->regs[5])
+#define KERNEL_RESULT(r) ((r)->regs[0])
+#define KERNEL_STACK(regs) ((regs)->sp)
+#define RETURN_BYTES 0
 #else
     unsigned long none;
 #define REGS_FIRST(regs) (-1ul)
@@ -201,6 +225,17 @@ struct pt_regs {
 #define REGS_FIFTH(regs) (-1ul)
 #define REGS_SIXTH(regs) (-1ul)
 #define REGS_NUMBER(regs) (-1ul)
+#define REGS_FIRST_MEMBER none
+#define REGS_FIRST_32_MEMBER none
+#define KERNEL_FIRST(regs) 0
+#define KERNEL_SECOND(regs) 0
+#define KERNEL_THIRD(regs) 0
+#define KERNEL_FOURTH(regs) 0
+#define KERNEL_FIFTH(regs) 0
+#define KERNEL_SIXTH(regs) 0
+#define KERNEL_RESULT(regs) 0
+#define KERNEL_STACK(regs) 0
+#define RETURN_BYTES 0
 #endif
 };
 

@@ -10,6 +10,7 @@
 #include "bpf/syscalls.h"
 #include "bpf/who.bpf.h"
 #include "bpf/account.bpf.h"
+#include "bpf/saved.bpf.h"
 #include "bpf/syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -9,30 +9,6 @@
 
 const volatile struct syscall_entry syscall_table[SYSCALL_COUNT] = {};
 
-struct target_file {
-    struct super_block *sb; /* only good for bpf_probe_read; NULL: not to be counted */
-    __u32 dev;
-    __u32 pad;
-};
-
-/* What a task remembers. */
-struct syscall_record {
-    struct who who;
-    __u64 start;   /* when the call began, ns */
-    __u64 wait_ns; /* spent in calls since it is in this step */
-    const char *path; /* of SYSCALL_AT: it must be empty */
-    struct target_file files[2];
-    __u32 number; /* of the call, plus 1; 0: in none */
-    __u32 pad;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct syscall_record);
-} syscalls SEC(".maps");
-
 static __always_inline __u64 syscall_argument(const struct pt_regs *regs, __u8 place)
 {
     switch (place) {
@@ -65,17 +41,6 @@ static __always_inline const volatile struct syscall_entry *syscall_known(struct
     return entry->kind ? entry : NULL;
 }
 
-/* The file of a descriptor of the current task, only good for bpf_probe_read. */
-static __always_inline struct file *file_of_descriptor(struct task_struct *task, __u32 descriptor)
-{
-    struct fdtable *table = task->files->fdt;
-    struct file *file = NULL;
-
-    if (descriptor < table->max_fds)
-        bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
-    return file;
-}
-
 /* Data is what regular files hold. A file that is only a place (O_PATH) takes few calls. */
 static __always_inline bool file_takes(struct file *file, enum syscall_kind kind, enum io_op op)
 {
@@ -86,40 +51,14 @@ static __always_inline bool file_takes(struct file *file, enum syscall_kind kind
     return op >= IO_OP_FIRST_META || (mode & S_IFMT) == S_IFREG;
 }
 
-static __always_inline void target_find(struct target_file *target, struct task_struct *task,
+static __always_inline void target_find(struct saved_file *target, struct task_struct *task,
                                         __u32 descriptor, enum syscall_kind kind, enum io_op op)
 {
     struct file *file = file_of_descriptor(task, descriptor);
-    struct super_block *sb;
 
     target->sb = NULL;
-    if (!file || !file_takes(file, kind, op))
-        return;
-    sb = BPF_CORE_READ(file, f_inode, i_sb);
-    target->sb = sb;
-    target->dev = BPF_CORE_READ(sb, s_dev);
-}
-
-/* The record of a task that is in a step, made if there is none. */
-static __always_inline struct syscall_record *syscall_record_of(struct task_struct *task)
-{
-    struct syscall_record *record = bpf_task_storage_get(&syscalls, task, NULL, 0);
-    struct who who = {};
-
-    if (record && who_holds(&record->who))
-        return record;
-    if (!who_find(&who, task))
-        return NULL;
-    if (!record)
-        record = bpf_task_storage_get(&syscalls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!record) { /* its end counts it, without its time */
-        account_lost(who.key, LOST_LATENCIES, 1);
-        return NULL;
-    }
-    if (record->who.key != who.key)
-        record->wait_ns = 0;
-    record->who = who;
-    return record;
+    if (file && file_takes(file, kind, op))
+        saved_reach(target, BPF_CORE_READ(file, f_inode, i_sb));
 }
 
 /* Does a call with such arguments work on the file of its descriptor? For SYSCALL_AT it depends on
@@ -140,7 +79,7 @@ static __always_inline bool syscall_fits(const volatile struct syscall_entry *en
     return true;
 }
 
-static __always_inline void syscall_find_files(struct syscall_record *record,
+static __always_inline void syscall_find_files(struct saved_call *record,
                                                const volatile struct syscall_entry *entry,
                                                struct task_struct *task,
                                                const struct pt_regs *regs)
@@ -159,14 +98,14 @@ static __always_inline int syscall_enter(struct pt_regs *regs, __u64 number)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     const volatile struct syscall_entry *entry;
-    struct syscall_record *record;
+    struct saved_call *record;
 
-    if (!(levels.v2 | levels.v1))
+    if (who_has_no_steps())
         return 0;
     entry = syscall_known(task, number);
     if (!entry)
         return 0;
-    record = syscall_record_of(task);
+    record = saved_enter(task);
     if (!record)
         return 0;
     syscall_find_files(record, entry, task, regs);
@@ -187,57 +126,21 @@ static __always_inline bool path_is_empty(const char *path)
 
 static __always_inline void syscall_count_open(struct call *call, struct task_struct *task)
 {
-    struct super_block *sb;
-    struct file *file = NULL;
+    struct file *file = call->result < 0 ? NULL : file_of_descriptor(task, call->result);
 
-    if (call->result >= 0) {
-        file = file_of_descriptor(task, call->result);
-        if (!file) { /* closed by another thread meanwhile */
-            account_lost(call->who.key, LOST_REQUESTS, 1);
-            return;
-        }
-        sb = BPF_CORE_READ(file, f_inode, i_sb);
-        call->sb = sb;
-        call->dev = BPF_CORE_READ(sb, s_dev);
-    }
-    account_call(call);
-    if (file && BPF_CORE_READ(file, f_mode) & FMODE_CREATED)
-        account_create(call);
-}
-
-/* Not inlined: twice in the program it would be the larger part of it. */
-static __noinline int syscall_account(struct call *call)
-{
-    account_call(call);
-    return 0;
-}
-
-/* Both files of a transfer have its time, but the thread waited once. */
-static __always_inline void syscall_count_files(struct call *call,
-                                                const struct syscall_record *record, enum io_op to)
-{
-    __u64 waited = record->wait_ns;
-
-    for (int i = 0; i < 2; i++) {
-        if (!record->files[i].sb)
-            continue;
-        if (call->wait_ns)
-            *call->wait_ns = waited;
-        if (i)
-            call->op = to;
-        call->sb = record->files[i].sb;
-        call->dev = record->files[i].dev;
-        syscall_account(call);
-    }
+    if (call->result >= 0 && !file) /* closed by another thread meanwhile */
+        account_lost(call->who.key, LOST_REQUESTS, 1);
+    else
+        saved_count_open(call, file);
 }
 
 /* The task came into its step in mid-call: its arguments are still there. If it failed, seccomp may
  * have kept it from taking place. */
-static __always_inline struct syscall_record *
+static __always_inline struct saved_call *
 syscall_late(struct task_struct *task, const volatile struct syscall_entry *entry,
              const struct pt_regs *regs, __s64 result)
 {
-    struct syscall_record *record = result < 0 ? NULL : syscall_record_of(task);
+    struct saved_call *record = result < 0 ? NULL : saved_enter(task);
 
     if (record)
         syscall_find_files(record, entry, task, regs);
@@ -249,15 +152,15 @@ static __always_inline int syscall_leave(struct pt_regs *regs, __s64 result)
     struct task_struct *task = bpf_get_current_task_btf();
     const volatile struct syscall_entry *entry;
     struct call call = {.result = result};
-    struct syscall_record *record;
+    struct saved_call *record;
     __u64 number = REGS_NUMBER(regs);
 
-    if (!(levels.v2 | levels.v1))
+    if (who_has_no_steps())
         return 0;
     entry = syscall_known(task, number);
     if (!entry)
         return 0;
-    record = bpf_task_storage_get(&syscalls, task, NULL, 0);
+    record = saved_find(task);
     if (record && record->number == number + 1) {
         call.time_ns = bpf_ktime_get_ns() - record->start;
         call.wait_ns = &record->wait_ns;
@@ -272,7 +175,7 @@ static __always_inline int syscall_leave(struct pt_regs *regs, __s64 result)
     if (entry->kind == SYSCALL_OPEN) {
         syscall_count_open(&call, task);
     } else if (entry->kind != SYSCALL_AT || path_is_empty(record->path)) {
-        syscall_count_files(&call, record, entry->target);
+        saved_count(&call, record, entry->target);
     }
     return 0;
 }

@@ -308,7 +308,8 @@ static void on_job_over(const struct job_account *job, void *arg)
 
 static int create_probe(struct daemon *d, struct error *error)
 {
-    const struct probe_options options = {.pin_dir = d->pin_dir};
+    const struct probe_options options = {.pin_dir = d->pin_dir,
+                                          .backend = d->settings->backend};
     const struct probe_hook *hooks;
     size_t n;
     int r = probe_create(&d->probe, &options, error);

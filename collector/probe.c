@@ -112,8 +112,13 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
         return r;
     if (probe->adopted)
         hooks_adopt(probe);
-    if (probe->adopted ? syscalls_adopt(probe) : probe->wanted == PROBE_TP_BTF)
+    if (probe->adopted && kprobes_adopt(probe)) {
         hooks_replace(probe);
+        kprobes_use(probe);
+    } else if (probe->adopted ? syscalls_adopt(probe)
+                              : probe->wanted == PROBE_TP_BTF || probe->wanted == PROBE_KPROBE) {
+        hooks_replace(probe);
+    }
     hooks_choose(probe, probe->skel);
     if (jobio_bpf__load(probe->skel) == 0)
         return 0;
@@ -130,13 +135,34 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
     return 0;
 }
 
+/* If they hook at least so many functions. */
+static void try_kprobes(struct probe *probe, size_t least)
+{
+    if (kprobes_attach(probe) < least) {
+        kprobes_drop(probe);
+        return;
+    }
+    hooks_replace(probe);
+    kprobes_use(probe);
+}
+
 static void attach(struct probe *probe)
 {
+    /* What was adopted stays as it is: calls that are under way would be lost. */
+    bool fresh = !hooks_attached(probe) && !probe->by_kprobes && !probe->by_syscalls;
+    bool any = fresh && probe->wanted == PROBE_NONE;
+
+    if (fresh && probe->wanted == PROBE_KPROBE)
+        try_kprobes(probe, 0);
+    else if (any && probe->kprobes_better)
+        try_kprobes(probe, hooks_resolved(probe));
     hooks_attach(probe);
-    if (!hooks_see_data(probe) && probe->wanted == PROBE_NONE)
+    if (any && !probe->by_kprobes && hooks_attached(probe) < hooks_resolved(probe))
+        try_kprobes(probe, hooks_attached(probe) + 1);
+    if ((fresh && probe->wanted == PROBE_TP_BTF) || (any && !hooks_see_data(probe))) {
         hooks_replace(probe);
-    if (probe->by_syscalls && probe->syscall_hooks[0].backend == PROBE_NONE)
         syscalls_attach(probe);
+    }
 }
 
 static int see_mount(void *arg, void *data, size_t size)

@@ -231,8 +231,9 @@ int hooks_resolve(struct probe *probe, struct error *error)
         *hook = (struct probe_hook){.function = function_of(&entries[i]),
                                     .feature = entries[i].feature,
                                     .ops = entries[i].ops};
-        (void)hook_resolve(btf, &entries[i], &probe->slots[i], hook);
+        probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->slots[i], hook) == 0;
     }
+    kprobes_choose_kind(probe, btf);
     btf__free(btf);
     return 0;
 }
@@ -265,7 +266,7 @@ void state_link(struct hook_state *state, int side, struct bpf_link *link)
     state->programs[side] = link ? link_program(link) : 0;
 }
 
-static void state_close(struct hook_state *state)
+void state_close(struct hook_state *state)
 {
     for (int side = 0; side < SIDE_COUNT; side++) {
         (void)bpf_link__destroy(state->links[side]);
@@ -341,7 +342,8 @@ void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         for (int side = 0; side < SIDE_COUNT; side++)
             (void)choose(probe, skel, i, side,
-                         !probe->hooks[i].why[0] && !probe->state[i].links[side]);
+                         !probe->hooks[i].why[0] && !probe->state[i].links[side] &&
+                             probe->hooks[i].backend != PROBE_KPROBE);
     }
 }
 
@@ -367,18 +369,41 @@ bool hooks_see_data(const struct probe *probe)
     return true;
 }
 
+/* A call, which another backend can count as well; not an event, nor a page fault. */
+static bool is_function(size_t hook)
+{
+    return kprobes_have(hook);
+}
+
 void hooks_replace(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
-        if (backend_of(&entries[i]) == PROBE_TP_BTF)
+        if (!is_function(i))
             continue;
         hook_detach(probe, i);
         if (!hook->why[0])
-            snprintf(hook->why, sizeof(hook->why), "system calls are counted instead");
+            snprintf(hook->why, sizeof(hook->why), "another backend counts in its place");
     }
-    probe->by_syscalls = true;
+}
+
+size_t hooks_attached(const struct probe *probe)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        n += is_function(i) && probe->hooks[i].backend == PROBE_FENTRY;
+    return n;
+}
+
+size_t hooks_resolved(const struct probe *probe)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        n += is_function(i) && probe->resolved[i];
+    return n;
 }
 
 /* The last line of the verifier's log that says something. */
@@ -462,7 +487,7 @@ void hooks_attach(struct probe *probe)
         struct probe_hook *hook = &probe->hooks[i];
         int r = 0;
 
-        if (hook->why[0])
+        if (hook->why[0] || hook->backend == PROBE_KPROBE)
             continue;
         /* The end first: a call whose begin nobody saw is counted without its time, one whose end
          * nobody sees not at all. */
@@ -481,6 +506,7 @@ void hooks_close(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
         state_close(&probe->state[i]);
+    kprobes_close(probe);
     state_close(&probe->syscall_state);
 }
 
@@ -503,8 +529,7 @@ static void add_statistics(struct probe_hook *hook, const struct hook_state *sta
 /* Does the backend of system calls count what this hook would? */
 static bool is_replaced(const struct probe *probe, size_t hook)
 {
-    return probe->syscall_hooks[0].backend != PROBE_NONE && !*entries[hook].feature &&
-           backend_of(&entries[hook]) != PROBE_TP_BTF &&
+    return probe->syscall_hooks[0].backend != PROBE_NONE && is_function(hook) &&
            !(entries[hook].ops & ~probe->syscall_hooks[0].ops);
 }
 
@@ -523,7 +548,8 @@ static void list_hooks(const struct probe *probe, struct hook_list *list)
     for (size_t i = 0; i < HOOK_COUNT; i++)
         if (!is_replaced(probe, i)) {
             list->hooks[list->n] = &probe->hooks[i];
-            list->states[list->n++] = &probe->state[i];
+            list->states[list->n++] = probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i]
+                                                                              : &probe->state[i];
         }
     for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
         list->hooks[list->n] = &probe->syscall_hooks[i];
@@ -535,10 +561,12 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
     struct hook_list list;
 
+    kprobes_read_missed(probe);
     list_hooks(probe, &list);
     for (size_t i = 0; i < list.n; i++) {
         probe->listed[i] = *list.hooks[i];
         add_statistics(&probe->listed[i], list.states[i]);
+        probe->listed[i].missed += list.hooks[i]->missed;
     }
     *n = list.n;
     *ret = probe->listed;

@@ -4,6 +4,7 @@
 #define JOBIO_COLLECTOR_PROBE_INTERNAL_H
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf/records.h"
@@ -30,8 +31,14 @@ struct probe {
     struct hook_state state[HOOK_COUNT];
     struct probe_hook hooks[HOOK_COUNT];
     struct hook_slots slots[HOOK_COUNT];
+    bool resolved[HOOK_COUNT]; /* the kernel has it, with parameters that we know */
     enum probe_backend wanted; /* PROBE_NONE: what works */
-    bool by_syscalls;          /* no hook on a function is used */
+    bool by_kprobes;           /* in place of fentry and fexit */
+    bool kprobes_multi;        /* attached by kprobe.multi, else by events of tracefs */
+    bool kprobes_better;       /* fentry would miss calls on this kernel, kprobes do not */
+    struct hook_state kprobes[HOOK_COUNT];
+    int kprobe_errors[HOOK_COUNT];
+    bool by_syscalls; /* no hook on a function is used */
     struct hook_state syscall_state;
     struct probe_hook syscall_hooks[SYSCALL_HOOKS];
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* what probe_hooks() hands out */
@@ -53,6 +60,8 @@ int map_drop_steps(const struct bpf_map *map, const uint32_t *steps, size_t n,
 /* Open what an earlier process pinned in the folder. 1: all maps are adopted, 0: none is there, or
  * a remainder, which is removed. */
 int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error);
+/* Give another object the maps of the skeleton, which is loaded: all that it has by the same name. */
+int maps_share(const struct probe *probe, struct bpf_object *object);
 int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error);
 /* Remove the folder and its pins. 0 also if there is none. */
 int maps_unpin(const char *folder, struct error *error);
@@ -72,13 +81,34 @@ void hooks_try(struct probe *probe);
 void hooks_attach(struct probe *probe);
 /* Are the functions hooked, or at least not given up, through which reads and writes come? */
 bool hooks_see_data(const struct probe *probe);
-/* Use no hook on a function: system calls are to be counted instead. */
+/* Use no fentry and fexit for calls: another backend is to count them. */
 void hooks_replace(struct probe *probe);
+/* How many functions are hooked by fentry, and how many could be. */
+size_t hooks_attached(const struct probe *probe);
+size_t hooks_resolved(const struct probe *probe);
 void hooks_close(struct probe *probe);
 /* Take over the link of a hook's side. */
 void state_link(struct hook_state *state, int side, struct bpf_link *link);
 /* Detach both sides; unpins them too. */
 void state_unlink(struct hook_state *state);
+void state_close(struct hook_state *state);
+
+/* probe_kprobes.c: the functions by kprobe and kretprobe. All or none of them, because which call
+ * is the outermost is known only to one backend. */
+
+/* What this kernel's kprobes are good for. */
+void kprobes_choose_kind(struct probe *probe, const struct btf *btf);
+bool kprobes_have(size_t hook); /* programs for it */
+/* Take over the links that are pinned. True: there are some. */
+bool kprobes_adopt(struct probe *probe);
+/* Load and attach all; how many functions are attached. */
+size_t kprobes_attach(struct probe *probe);
+/* Count by them; or give them up. */
+void kprobes_use(struct probe *probe);
+void kprobes_drop(struct probe *probe);
+/* Bring hooks[].missed up to date: what the kernel could not give to the programs. */
+void kprobes_read_missed(struct probe *probe);
+void kprobes_close(struct probe *probe);
 
 /* probe_syscalls.c: the backend of system calls, for the whole node. */
 

@@ -218,6 +218,22 @@ int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
     return 1;
 }
 
+int maps_share(const struct probe *probe, struct bpf_object *object)
+{
+    struct bpf_map *map, *other;
+    int r = 0;
+
+    bpf_object__for_each_map(map, object)
+    {
+        if (strstr(bpf_map__name(map), "rodata"))
+            continue;
+        other = bpf_object__find_map_by_name(probe->skel->obj, bpf_map__name(map));
+        if (other && r == 0)
+            r = bpf_map__reuse_fd(map, bpf_map__fd(other));
+    }
+    return r;
+}
+
 int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error)
 {
     struct bpf_map *map;

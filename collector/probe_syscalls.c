@@ -150,23 +150,6 @@ bool syscalls_adopt(struct probe *probe)
     return true;
 }
 
-/* The maps are those of the other object; what is left is the object's own. */
-static int share_maps(const struct probe *probe, struct bpf_object *object)
-{
-    struct bpf_map *map, *other;
-    int r = 0;
-
-    bpf_object__for_each_map(map, object)
-    {
-        if (strstr(bpf_map__name(map), "rodata"))
-            continue;
-        other = bpf_object__find_map_by_name(probe->skel->obj, bpf_map__name(map));
-        if (other && r == 0)
-            r = bpf_map__reuse_fd(map, bpf_map__fd(other));
-    }
-    return r;
-}
-
 static int attach_side(struct probe *probe, const struct bpf_program *program, int side)
 {
     struct bpf_link *link = bpf_program__attach(program);
@@ -197,7 +180,7 @@ void syscalls_attach(struct probe *probe)
 
     list_sights(probe);
     if (r == 0)
-        r = share_maps(probe, skel->obj);
+        r = maps_share(probe, skel->obj);
     if (r == 0) {
         memcpy((void *)skel->rodata->syscall_table, table, sizeof(table));
         skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
