@@ -306,21 +306,37 @@ static void on_job_over(const struct job_account *job, void *arg)
         log_error("job %u: no memory to deliver it", job->key.jobid);
 }
 
-static int create_probe(struct daemon *d, struct error *error)
+static void say_hooks(const struct probe_hook *hooks, size_t n)
 {
-    const struct probe_options options = {.pin_dir = d->pin_dir,
-                                          .backend = d->settings->backend};
-    const struct probe_hook *hooks;
-    size_t n;
-    int r = probe_create(&d->probe, &options, error);
+    size_t attached = 0;
 
-    if (r < 0)
-        return error_prefix(error, r, "the kernel side");
-    for (size_t i = 0; probe_hooks(d->probe, &hooks, &n) == 0 && i < n; i++)
+    for (size_t i = 0; i < n; i++)
+        attached += hooks[i].backend != PROBE_NONE;
+    if (!attached && n) {
+        log_error("nothing is counted: %s: %s (CAP_BPF and CAP_PERFMON are needed)",
+                  hooks[0].function, hooks[0].why);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
         if (hooks[i].backend != PROBE_NONE && *hooks[i].why)
             log_info("%s are counted %s", hooks[i].function, hooks[i].why);
         else if (hooks[i].backend == PROBE_NONE && !(hooks[i].absent && *hooks[i].feature))
             log_warning("%s: not counted: %s", hooks[i].function, hooks[i].why);
+    }
+}
+
+static int create_probe(struct daemon *d, struct error *error)
+{
+    const struct probe_options options = {.pin_dir = d->pin_dir,
+                                          .backend = d->settings->backend};
+    const struct probe_hook *hooks = NULL;
+    size_t n = 0;
+    int r = probe_create(&d->probe, &options, error);
+
+    if (r < 0)
+        return error_prefix(error, r, "the kernel side");
+    (void)probe_hooks(d->probe, &hooks, &n);
+    say_hooks(hooks, n);
     return write_probe_file(d, error);
 }
 

@@ -224,7 +224,8 @@ int hooks_resolve(struct probe *probe, struct error *error)
     struct btf *btf = btf__load_vmlinux_btf();
 
     if (!btf)
-        return error_errno(error, -ENOTSUP, "cannot read the kernel's BTF: %s", strerror(errno));
+        return error_set(error, -ENOTSUP,
+                         "this kernel has no BTF (/sys/kernel/btf/vmlinux): nothing can be counted");
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
@@ -377,6 +378,11 @@ static bool is_function(size_t hook)
 
 void hooks_replace(struct probe *probe)
 {
+    const char *first = probe->hooks[HOOK_vfs_read].why;
+    char reason[sizeof(probe->hooks->why)];
+
+    (void)snprintf(reason, sizeof(reason), "%s",
+                   *first ? first : "another backend counts in its place");
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
@@ -384,7 +390,7 @@ void hooks_replace(struct probe *probe)
             continue;
         hook_detach(probe, i);
         if (!hook->why[0])
-            snprintf(hook->why, sizeof(hook->why), "another backend counts in its place");
+            (void)snprintf(hook->why, sizeof(hook->why), "%s", reason);
     }
 }
 

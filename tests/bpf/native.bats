@@ -49,8 +49,9 @@ numbers() {
     jq -e '.not_attached | has("32-bit system calls") and has("calls by path")' "$T/counted"
 }
 
+# start_jobiod [PREFIX...]: $jobiod; its log is $T/jobiod.log
 start_jobiod() {
-    "$BUILD/jobiod" --config "${1:-/dev/null}" --runtime "$T/run" --state "$T/state" \
+    "$@" "$BUILD/jobiod" --config /dev/null --runtime "$T/run" --state "$T/state" \
         > "$T/jobiod.log" 2>&1 3>&- &
     jobiod=$!
     export JOBIO_SOCKET="$T/run/jobiod.sock"
@@ -80,6 +81,29 @@ start_jobiod() {
                                    | .value.requests] | add)' "$T/open/report"
     jq -e '.accounting | (.seconds * 1e9 | round) == .events * .ns_per_event' "$T/open/report"
     [ -z "$(find "$T/run" -name 'selftest-*')" ]
+}
+
+@test "what cannot work is said in one line" {
+    run -1 setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf \
+        "$BIN/count" -g "$GROUP" -o /dev/null
+    [[ "$output" == *"CAP_BPF"* && "${#lines[@]}" = 1 ]]
+    run -1 unshare -m sh -c "mount --bind /dev/null /sys/kernel/btf/vmlinux &&
+        '$BUILD/jobiod' --config /dev/null --runtime '$T/run' --state '$T/state'"
+    [[ "$output" == *"has no BTF"* && "${#lines[@]}" = 1 ]]
+    run -1 unshare -m sh -c "umount -l /sys/fs/bpf;
+        '$BUILD/jobiod' --config /dev/null --runtime '$T/run' --state '$T/state'"
+    [[ "$output" == *"is /sys/fs/bpf mounted?"* && "${#lines[@]}" = 1 ]]
+    start_jobiod
+    run -1 "$BUILD/jobiod" --config /dev/null --runtime "$T/run" --state "$T/state"
+    kill $jobiod
+    wait $jobiod
+    [[ "$output" == *"another jobiod"* && "${#lines[@]}" = 1 ]]
+    rm -r "$(jq -r .maps "$T/status")" # else it takes over the programs that are there
+    start_jobiod setpriv --bounding-set -sys_admin,-perfmon --inh-caps -sys_admin,-perfmon
+    kill $jobiod
+    wait $jobiod
+    rm -r "$(jq -r .maps "$T/status")"
+    [ "$(grep -c "nothing is counted.*CAP_PERFMON" "$T/jobiod.log")" = 1 ]
 }
 
 @test "where functions cannot be hooked, it is chosen by itself" {
