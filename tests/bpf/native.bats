@@ -23,6 +23,12 @@ teardown_file() {
     [ -z "${GROUP-}" ] || rmdir "$GROUP"
 }
 
+# What jobiod pins stays behind it, and its programs would run with every system call here.
+teardown() {
+    [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
+    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
+}
+
 # What this backend does not count, or not in all its ways.
 blind='mkdir rmdir unlink rename link symlink stat truncate'
 
@@ -102,7 +108,6 @@ start_jobiod() {
     start_jobiod setpriv --bounding-set -sys_admin,-perfmon --inh-caps -sys_admin,-perfmon
     kill $jobiod
     wait $jobiod
-    rm -r "$(jq -r .maps "$T/status")"
     [ "$(grep -c "nothing is counted.*CAP_PERFMON" "$T/jobiod.log")" = 1 ]
 }
 
