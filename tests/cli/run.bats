@@ -238,6 +238,14 @@ EOF
     umount /mnt/ext4/over/merged /mnt/bind /mnt/squash /mnt/home /mnt/vol
 }
 
+@test "a mount that only the namespace of jobio run has keeps its name, however short the command" {
+    split unshare -m --propagation private sh -c "mount -t tmpfs own /mnt &&
+        jobio run --json --output '$BATS_TEST_TMPDIR/json' -- '$WORK' write:/mnt/x:4:25"
+    expect 0
+    json=$(cat "$BATS_TEST_TMPDIR/json")
+    is /mnt write 4 100
+}
+
 @test "two at once, one inside the other, and others beside: each counts its own" {
     "$WORK" trickle:/dev/shm/other:60000:1000 3>&- &
     other=$!
