@@ -592,6 +592,8 @@ uint64_t probe_unsupported(const struct probe *probe)
         else if (!*list.hooks[i]->feature)
             partly |= list.hooks[i]->ops;
     }
+    if (probe->by_kprobes) /* they do not tell the hooks of the cache in which call a task is */
+        counted &= ~IO_CACHE;
     return all & ~(counted & ~partly & ~probe->distrusted);
 }
 
