@@ -191,7 +191,8 @@ static __always_inline int kprobe_end(struct pt_regs *regs, __u64 cookie)
         kprobe_trampoline = witness;
     saved->frame = 0;
     call.time_ns = bpf_ktime_get_ns() - saved->start;
-    call.wait_ns = &saved->wait_ns;
+    call.async = bpf_get_current_task_btf()->flags & PF_IO_WORKER;
+    call.wait_ns = call.async ? NULL : &saved->wait_ns;
     call.result = kprobe_result(result, entry->at.returns);
     if (entry->at.object == OBJECT_OPEN)
         saved_count_open(&call, call.result < 0 ? NULL : (struct file *)result);
