@@ -45,7 +45,7 @@ static __always_inline bool who_above(struct who *who, struct cgroup *cgroup, __
     for (int i = 0; i < JOBIO_MAX_LEVELS && mask; i++, mask &= mask - 1) {
         __u32 at = who_deepest(mask);
 
-        if ((int)at <= level && who_is(who, who_ancestor(cgroup, at) | kind))
+        if ((int)at <= level && who_is(who, cgroup_ancestor(cgroup, at) | kind))
             return true;
     }
     return false;
@@ -117,7 +117,7 @@ static __always_inline struct task_struct *io_uring_task(struct io_kiocb *req)
 static __noinline int io_uring_count(__u64 address, __s32 result)
 {
     struct io_kiocb *req = (struct io_kiocb *)address;
-    struct task_struct *task, *current = bpf_get_current_task_btf();
+    struct task_struct *task, *current = current_task();
     struct call call = {.result = result, .async = true};
 
     if (result == -ECANCELED || !io_uring_is_data(BPF_CORE_READ(req, opcode), &call.op))

@@ -46,11 +46,12 @@ struct {
     __type(value, struct stage_record);
 } stages SEC(".maps");
 
+/* What an element begins with. */
+static const struct stage_record stage_empty;
+
 static __always_inline struct task_record *cache_task(void)
 {
-    struct task_struct *current = bpf_get_current_task_btf();
-
-    if (!(levels.v2 | levels.v1) || current->flags & PF_KTHREAD)
+    if (!(levels.v2 | levels.v1) || TASK_READ(current_task(), flags) & PF_KTHREAD)
         return NULL;
     return task_enter();
 }
@@ -84,12 +85,9 @@ static __always_inline bool stage_has(const struct stage *stage, void *ctx)
 /* NULL: the task never was in one, in a step. */
 static __always_inline struct stage_record *stages_find(void)
 {
-    struct task_struct *current = bpf_get_current_task_btf();
-
-    if (!(levels.v2 | levels.v1) ||
-        (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage))
+    if (!(levels.v2 | levels.v1))
         return NULL;
-    return bpf_task_storage_get(&stages, current, NULL, 0);
+    return task_stored(&stages);
 }
 
 /* Made if there is none. NULL: the task is in no step, or its loss is counted. */
@@ -100,8 +98,7 @@ static __always_inline struct stage_record *stages_enter(void)
 
     if (!task)
         return NULL;
-    record = bpf_task_storage_get(&stages, bpf_get_current_task_btf(), NULL,
-                                  BPF_LOCAL_STORAGE_GET_F_CREATE);
+    record = task_store(&stages, &stage_empty);
     if (!record)
         account_lost(task->who.key, LOST_FILLS, page_size);
     return record;

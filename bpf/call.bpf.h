@@ -77,7 +77,7 @@ static __always_inline bool bypasses(const struct file *file)
 /* Not inlined: once for a task and each change of the steps. */
 static __noinline struct task_record *task_join(struct task_record *task)
 {
-    struct task_struct *current = bpf_get_current_task_btf();
+    struct task_struct *current = current_task();
     struct who who = {};
 
     if (!who_find(&who, current))
@@ -137,7 +137,7 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
 /* who_find(), not inlined: it is seldom asked at the end of a call. */
 static __noinline int who_search(struct who *who)
 {
-    return who_find(who, bpf_get_current_task_btf());
+    return who_find(who, current_task());
 }
 
 /* Fill in who made the call and how long it took. False: not a step's, or an inner call. */
@@ -153,7 +153,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             return false;
         if (frame == task->frame) {
             call->time_ns = bpf_ktime_get_ns() - task->start;
-            call->async = bpf_get_current_task_btf()->flags & PF_IO_WORKER;
+            call->async = TASK_READ(current_task(), flags) & PF_IO_WORKER;
             call->wait_ns = call->async ? NULL : &task->wait_ns;
             call->who = task->who;
             call->missed = task->filled == task->start;
@@ -188,11 +188,11 @@ static __always_inline __s64 call_result(void *ctx, const volatile struct hook_s
 /* The file of a descriptor of the current task, only good for bpf_probe_read. */
 static __always_inline struct file *file_of(unsigned long descriptor)
 {
-    struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
+    struct fdtable *table = TASK_READ(current_task(), files, fdt);
     struct file *file = NULL;
 
-    if (descriptor < table->max_fds)
-        bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+    if (descriptor < BPF_CORE_READ(table, max_fds))
+        bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + descriptor);
     return file;
 }
 

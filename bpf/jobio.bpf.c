@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: who, account, task, call,
- * transfer; async, cache. */
+/* The programs. What they do stands in the headers, in this order: current, who, account, task,
+ * call, transfer; async, cache, exit. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -9,6 +9,8 @@
 #include "bpf/records.h"
 #include "bpf/hooks.h"
 #include "bpf/pseudo.h"
+#include "bpf/features.h"
+#include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
@@ -16,6 +18,7 @@
 #include "bpf/transfer.bpf.h"
 #include "bpf/async.bpf.h"
 #include "bpf/cache.bpf.h"
+#include "bpf/exit.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -182,13 +182,14 @@ struct aio_record {
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   seats: 8,192 x 128, claims: 8,192 x (64 + 16)          =  1.6 MiB
  * which is 64 MiB; a task in a step that has no seat adds about 150 bytes, one that has faulted as
- * many.
+ * many; on kernels without task storage JOBIO_MAX_THREADS of both have room at once, 5.5 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20
 #define JOBIO_MAX_SHARDS 96
 #define JOBIO_MAX_ERRNOS 16384
 #define JOBIO_MAX_AIO 16384
+#define JOBIO_MAX_THREADS 16384
 #define JOBIO_SIGHTINGS_BYTES (128 * 1024)
 
 #endif

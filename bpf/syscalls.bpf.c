@@ -8,6 +8,8 @@
 #include "bpf/records.h"
 #include "bpf/pseudo.h"
 #include "bpf/syscalls.h"
+#include "bpf/features.h"
+#include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/saved.bpf.h"

@@ -51,9 +51,40 @@ struct {
     __type(value, struct task_record);
 } tasks SEC(".maps");
 
+/* What a stored record begins with. */
+static const struct task_record task_empty;
+
 static __always_inline __u32 task_seat_of(__u64 task)
 {
     return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_SEATS_LOG2);
+}
+
+/* Maps of the type task storage. On kernels that have none they are hashes by thread, and the
+ * elements are deleted at the thread's exit (exit.bpf.h). */
+static __always_inline void *task_stored(void *map)
+{
+    struct task_struct *current = current_task();
+    __u32 thread = bpf_get_current_pid_tgid();
+
+    if (!features.task_storage)
+        return bpf_map_lookup_elem(map, &thread);
+    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
+        return NULL;
+    return bpf_task_storage_get(map, current, NULL, 0);
+}
+
+static __always_inline void *task_store(void *map, const void *empty)
+{
+    struct task_struct *current = current_task();
+    __u32 thread = bpf_get_current_pid_tgid();
+
+    if (features.task_storage)
+        return bpf_task_storage_get(map, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    /* After its exit nobody would delete it. */
+    if (!levels.seats || TASK_READ(current, flags) & PF_EXITING)
+        return NULL;
+    bpf_map_update_elem(map, &thread, empty, BPF_NOEXIST);
+    return bpf_map_lookup_elem(map, &thread);
 }
 
 /* What the task remembers, NULL if nothing: it never was in a step. */
@@ -62,16 +93,12 @@ static __always_inline struct task_record *task_find(void)
     __u64 self = bpf_get_current_task();
     __u32 at = task_seat_of(self);
     struct task_seat *seat = bpf_map_lookup_elem(&seats, &at);
-    struct task_struct *current;
 
     if (seat && seat->record.owner == self)
         return &seat->record;
     if (!levels.spilled)
         return NULL;
-    current = bpf_get_current_task_btf();
-    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
-        return NULL;
-    return bpf_task_storage_get(&tasks, current, NULL, 0);
+    return task_stored(&tasks);
 }
 
 /* A seat that is left by nobody would never be free again: none for a task that has exited. */
@@ -81,7 +108,7 @@ static __always_inline struct task_record *task_sit_down(struct task_struct *cur
     __u32 at = task_seat_of(self);
     struct task_seat *seat;
 
-    if (!levels.seats || current->flags & PF_EXITING ||
+    if (!levels.seats || TASK_READ(current, flags) & PF_EXITING ||
         bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
         return NULL;
     seat = bpf_map_lookup_elem(&seats, &at);
@@ -99,21 +126,7 @@ static __always_inline struct task_record *task_make(struct task_struct *current
     if (task)
         return task;
     levels.spilled = 1;
-    return bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-/* The current task is the one that exits. */
-static __always_inline int on_task_exit(void *ctx, const volatile struct hook_slots *at)
-{
-    __u64 self = bpf_get_current_task();
-    __u32 key = task_seat_of(self);
-    struct task_seat *seat = bpf_map_lookup_elem(&seats, &key);
-
-    if (!seat || seat->record.owner != self)
-        return 0;
-    seat->record.owner = 0;
-    bpf_map_delete_elem(&claims, &key);
-    return 0;
+    return task_store(&tasks, &task_empty);
 }
 
 #endif

@@ -37,7 +37,7 @@ static __always_inline struct file *transfer_target(void *ctx,
 static __always_inline bool transfer_is_own(const volatile struct hook_slots *at, enum io_op to)
 {
     return to != IO_WRITE || at->object == OBJECT_FILE ||
-           bpf_get_current_task_btf()->flags & PF_DUMPCORE;
+           TASK_READ(current_task(), flags) & PF_DUMPCORE;
 }
 
 static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum io_op to)

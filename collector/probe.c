@@ -89,7 +89,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     int r;
 
     jobio_bpf__destroy(probe->skel);
-    probe->skel = jobio_bpf__open();
+    probe->skel = features_open(&probe->features);
     if (!probe->skel)
         return error_errno(error, -errno, "cannot open the BPF object");
     set_sizes(probe->skel, max_steps);
@@ -194,6 +194,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     (void)libbpf_set_print(NULL);
     /* Before 5.11 maps are charged to it; later it does not matter. */
     (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    features_detect(&probe->features);
     r = hooks_resolve(probe, error);
     if (r == 0 && options->pin_dir)
         r = open_folder(probe, options->pin_dir, error);

@@ -426,7 +426,7 @@ static const char *last_line(char *log)
 static void hook_try(struct probe *probe, size_t hook)
 {
     _free_ char *log = calloc(1, 1 << 20);
-    struct jobio_bpf *skel = jobio_bpf__open();
+    struct jobio_bpf *skel = features_open(&probe->features);
     struct bpf_program *program;
     int r;
 

@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/records.h"
+#include "bpf/features.h"
 #include "bpf/hooks.h"
 #include "bpf/jobio.skel.h"
 #include "bpf/syscalls.h"
@@ -28,6 +29,7 @@ struct probe {
     struct jobio_bpf *skel;
     char *folder; /* owned; of this layout's pins; NULL: nothing is pinned */
     bool adopted;
+    struct kernel_features features;
     struct hook_state state[HOOK_COUNT];
     struct probe_hook hooks[HOOK_COUNT];
     struct hook_slots slots[HOOK_COUNT];
@@ -65,6 +67,13 @@ int maps_share(const struct probe *probe, struct bpf_object *object);
 int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error);
 /* Remove the folder and its pins. 0 also if there is none. */
 int maps_unpin(const char *folder, struct error *error);
+
+/* probe_features.c: what the programs may do on this kernel. */
+
+/* Try it out. */
+void features_detect(struct kernel_features *features);
+/* A skeleton that is open and fits the kernel, NULL and errno. */
+struct jobio_bpf *features_open(const struct kernel_features *features);
 
 /* probe_hooks.c: what the kernel has, and the links. */
 

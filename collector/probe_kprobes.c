@@ -289,6 +289,7 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
 {
     int r = maps_share(probe, skel->obj);
 
+    skel->rodata->features = probe->features;
     skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
     for (size_t i = 0; i < HOOK_COUNT; i++)
         skel->rodata->kprobe_table[i] =

@@ -183,6 +183,7 @@ void syscalls_attach(struct probe *probe)
         r = maps_share(probe, skel->obj);
     if (r == 0) {
         memcpy((void *)skel->rodata->syscall_table, table, sizeof(table));
+        skel->rodata->features = probe->features;
         skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
         r = syscalls_bpf__load(skel);
     }
