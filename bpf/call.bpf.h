@@ -202,6 +202,34 @@ static __always_inline void call_reach(struct call *call, struct super_block *sb
     call->sb = sb;
 }
 
+/* Told by a function inside of the outermost call of this hook. */
+static __always_inline int call_tell(enum hook_number outer, struct dentry *dentry)
+{
+    struct task_record *task;
+
+    if (who_has_no_steps())
+        return 0;
+    task = task_find();
+    if (task && task->frame && task->hook == outer)
+        task->told = (__u64)dentry->d_sb;
+    return 0;
+}
+
+#define on_rmdir_told(ctx, at)                                                                     \
+    call_tell(HOOK_do_rmdir, (struct dentry *)slot(ctx, (at)->argument))
+
+static __always_inline struct super_block *call_told(void)
+{
+    struct task_record *task = task_find();
+    struct super_block *sb;
+
+    if (!task)
+        return NULL;
+    sb = (struct super_block *)task->told;
+    task->told = 0;
+    return sb;
+}
+
 /* Find the super block. False: the call reached none, and does not count. */
 static __always_inline bool call_find_super(struct call *call, void *ctx,
                                             const volatile struct hook_slots *at)
@@ -228,6 +256,11 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_RENAME:
         call_reach(call, ((struct renamedata *)object)->old_dentry->d_sb);
         return true;
+    case OBJECT_TOLD:
+        sb = call_told();
+        call->dev = BPF_CORE_READ(sb, s_dev);
+        call->sb = sb;
+        return sb;
     case OBJECT_REGS:
     case OBJECT_REGS_32:
         file = file_of(at->object == OBJECT_REGS ? REGS_FIRST((struct pt_regs *)object)

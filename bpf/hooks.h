@@ -29,6 +29,7 @@ enum hook_object {
     OBJECT_OPEN,   /* nothing of use: the file is what the function returns */
     OBJECT_REGS,   /* the registers of a system call, of which the first holds a descriptor */
     OBJECT_REGS_32, /* the same of a 32-bit program */
+    OBJECT_TOLD,   /* nothing of use: a function inside tells the super block (call_tell) */
     OBJECT_NUMBER, /* not a pointer */
     OBJECT_FAULT,  /* struct vm_fault */
     OBJECT_FOLIO,
@@ -79,7 +80,7 @@ struct kprobe_entry {
 
 /* fdatasync(2) has vfs_fsync_range inlined on 6.1, fsync(2) as well on 7.2; where one has not, the
  * call inside it is an inner one, and counts once all the same. msync(2) comes through
- * vfs_fsync_range. */
+ * vfs_fsync_range. rmdir(2) has vfs_rmdir inlined on 5.10. */
 #define HOOKS(HOOK)                                                                                \
     HOOK(vfs_read, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                                  \
     HOOK(vfs_write, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")                                \
@@ -90,6 +91,7 @@ struct kprobe_entry {
     HOOK(iterate_dir, IO_READDIR, OBJECT_FILE, "file", OBJECT_NONE, "")                            \
     HOOK(vfs_mkdir, IO_MKDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
     HOOK(vfs_rmdir, IO_RMDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
+    HOOK(do_rmdir, IO_RMDIR, OBJECT_TOLD, "dfd", OBJECT_NONE, "")                                  \
     HOOK(vfs_unlink, IO_UNLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                          \
     HOOK(vfs_rename, IO_RENAME, OBJECT_RENAME, "rd", OBJECT_DENTRY, "old_dentry")                  \
     HOOK(vfs_link, IO_LINK, OBJECT_DENTRY, "old_dentry", OBJECT_NONE, "")                          \
@@ -103,6 +105,8 @@ struct kprobe_entry {
 /* What ends a call stands before what begins it. */
 #define EVENTS(EVENT)                                                                              \
     EVENT(task_exit, "tp_btf/sched_process_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")     \
+    EVENT(rmdir_told, "fentry/security_path_rmdir", 1ull << IO_RMDIR, "inlined rmdir",             \
+          OBJECT_DENTRY, "dentry", OBJECT_NONE, "", "")                                            \
     EVENT(io_uring, "tp_btf/io_uring_complete", OPS_RW, "io_uring", OBJECT_NUMBER, "req",          \
           OBJECT_NONE, "", "res")                                                                  \
     EVENT(io_uring_post, "fentry/io_req_complete_post", OPS_RW, "io_uring", OBJECT_NUMBER, "res",  \

@@ -17,6 +17,7 @@ struct task_record {
     __u64 start;   /* when it began, ns */
     __u64 wait_ns; /* spent in calls since it is in this step */
     __u64 filled;  /* the start of the call for which a page was read into the page cache */
+    __u64 told;    /* the super block of the outermost call, if a function inside has told it */
     struct who who;
     __u16 hook;     /* enum hook_number of the outermost call */
     __u16 argument; /* where the witness lies in the frame */

@@ -29,7 +29,9 @@ struct hook_entry {
     {                                                                      \
         .name = #function,                                                 \
         .section = "fexit/" #function,                                     \
-        .feature = object1 == OBJECT_REGS_32 ? "32-bit programs" : "",     \
+        .feature = object1 == OBJECT_REGS_32 ? "32-bit programs"           \
+                   : object1 == OBJECT_TOLD  ? "inlined " #function        \
+                                             : "",                         \
         .ops = OPS(op),                                                    \
         .ways = {{object1, parameter1}, {object2, parameter2}},            \
         .second = "",                                                      \
