@@ -104,13 +104,13 @@ static __always_inline struct task_record *task_enter(void)
     return who_is_outside() ? NULL : task_join(task);
 }
 
-/* The outermost call begins, unless it is an inner one. The argument in this place is its witness. */
-static __always_inline void call_begin(struct task_record *task, void *ctx, enum hook_number hook,
+/* The outermost call begins. False: it is an inner one. The argument in this place is its witness. */
+static __always_inline bool call_begin(struct task_record *task, void *ctx, enum hook_number hook,
                                        __u8 argument)
 {
     if (task->frame) {
         if (call_is_inside(task, (__u64)ctx))
-            return;
+            return false;
         account_lost(task->who.key, LOST_ENDS, 1);
     }
     task->frame = (__u64)ctx;
@@ -118,20 +118,7 @@ static __always_inline void call_begin(struct task_record *task, void *ctx, enum
     task->argument = argument;
     task->witness = slot(ctx, argument);
     task->start = bpf_ktime_get_ns();
-}
-
-static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
-{
-    struct task_record *task;
-
-    if (who_has_no_steps())
-        return 0;
-    task = task_enter();
-    if (!task)
-        return 0;
-    if (op >= IO_OP_FIRST_META || call_is_data(ctx, &hooks[hook]))
-        call_begin(task, ctx, hook, hooks[hook].argument);
-    return 0;
+    return true;
 }
 
 /* who_find(), not inlined: it is seldom asked at the end of a call. */
@@ -157,6 +144,8 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             call->wait_ns = call->async ? NULL : &task->wait_ns;
             call->who = task->who;
             call->missed = task->filled == task->start;
+            call->dev = task->reached;
+            call->sb = (struct super_block *)task->reached_sb;
             task->frame = 0;
             return true;
         }
@@ -239,9 +228,11 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     struct file *file;
 
     switch (at->object) {
+    case OBJECT_WALK: /* the call has it from its walk */
+        return true;
     case OBJECT_OPEN:
         object = slot(ctx, at->result);
-        if (object < -4095ull) /* not IS_ERR: a failed open counts without a super block */
+        if (object < -4095ull) /* not IS_ERR */
             call_reach(call, ((struct file *)object)->f_inode->i_sb);
         return true;
     case OBJECT_FILE:
@@ -258,9 +249,11 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
         return true;
     case OBJECT_TOLD:
         sb = call_told();
-        call->dev = BPF_CORE_READ(sb, s_dev);
-        call->sb = sb;
-        return sb;
+        if (sb) { /* else it failed where its walk ended */
+            call->dev = BPF_CORE_READ(sb, s_dev);
+            call->sb = sb;
+        }
+        return true;
     case OBJECT_REGS:
     case OBJECT_REGS_32:
         file = file_of(at->object == OBJECT_REGS ? REGS_FIRST((struct pt_regs *)object)
@@ -286,6 +279,42 @@ static __always_inline bool call_is_trial(const struct call *call, void *ctx,
     return how->open_flag & O_NONBLOCK;
 }
 
+/* A call by path begins, or the inner call that is its end: that one has what the path led to. */
+static __always_inline void call_walk(struct task_record *task, void *ctx, bool outermost,
+                                      const volatile struct hook_slots *at, enum io_op op)
+{
+    struct call inner = {};
+
+    if (at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_TOLD) {
+        if (!outermost)
+            return;
+        task->walk = op;
+        task->reached = 0;
+        task->reached_sb = 0;
+    } else if (!outermost && task->walk == op) {
+        (void)call_find_super(&inner, ctx, at);
+        task->walk = 0;
+        task->reached = inner.dev;
+        task->reached_sb = (__u64)inner.sb;
+    }
+}
+
+static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
+{
+    struct task_record *task;
+    bool outermost;
+
+    if (who_has_no_steps())
+        return 0;
+    task = task_enter();
+    if (!task || (op < IO_OP_FIRST_META && !call_is_data(ctx, &hooks[hook])))
+        return 0;
+    outermost = call_begin(task, ctx, hook, hooks[hook].argument);
+    if (op >= IO_OP_FIRST_META)
+        call_walk(task, ctx, outermost, &hooks[hook], op);
+    return 0;
+}
+
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct call call = {.op = op};
@@ -303,7 +332,7 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
     if (op == IO_OPEN && call_is_trial(&call, ctx, &hooks[hook]))
         return 0;
     account_call(&call);
-    if (op == IO_OPEN && call.dev) {
+    if (op == IO_OPEN && call.result >= 0) {
         file = (struct file *)slot(ctx, hooks[hook].result);
         if (file->f_mode & FMODE_CREATED)
             account_create(&call);

@@ -3,6 +3,8 @@
  * The hooks: one line each, for the programs and for their loader.
  *   HOOK(function, operation, object, parameter, object and parameter of other kernels)
  *     a call: a program at its begin (enter_function) and one at its end (leave_function)
+ *   EXTRA(function, operation, feature, object, parameter, object and parameter of other kernels)
+ *     the same for a call that the operation's own hook misses in part, or on some kernels
  *   EVENT(name, section, operations, feature, object, parameter, object and parameter of other
  *     kernels, second parameter)
  *     one program (event_name), in on_name()
@@ -27,6 +29,7 @@ enum hook_object {
     OBJECT_DENTRY,
     OBJECT_RENAME, /* struct renamedata */
     OBJECT_OPEN,   /* nothing of use: the file is what the function returns */
+    OBJECT_WALK,   /* nothing of use: it is what the function finds along a path */
     OBJECT_REGS,   /* the registers of a system call, of which the first holds a descriptor */
     OBJECT_REGS_32, /* the same of a 32-bit program */
     OBJECT_TOLD,   /* nothing of use: a function inside tells the super block (call_tell) */
@@ -98,7 +101,36 @@ struct kprobe_entry {
     HOOK(vfs_symlink, IO_SYMLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                        \
     HOOK(vfs_fsync_range, IO_FSYNC, OBJECT_FILE, "file", OBJECT_NONE, "")                          \
     HOOK(do_truncate, IO_TRUNCATE, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                       \
+    HOOK(vfs_create, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                           \
+    HOOK(vfs_mknod, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
+    HOOK(vfs_fallocate, IO_FALLOCATE, OBJECT_FILE, "file", OBJECT_NONE, "")                        \
+    HOOK(chmod_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                           \
+    HOOK(chown_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                           \
+    HOOK(vfs_utimes, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                             \
+    HOOK(do_getxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")                            \
+    HOOK(listxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")                              \
+    HOOK(do_setxattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_DENTRY, "d")                    \
+    HOOK(vfs_removexattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                   \
     SYSTEM_CALLS(HOOK)
+
+/*
+ * Calls by path, from where the path is not walked yet: they fail with ENOENT or EEXIST before the
+ * functions above. These are inner calls then, and say what the path led to. A posix ACL has a
+ * function to remove it from 6.2 on.
+ */
+#define EXTRAS(EXTRA)                                                                              \
+    EXTRA(vfs_statx, IO_STAT, "stat by path", OBJECT_WALK, "filename", OBJECT_NONE, "")            \
+    EXTRA(do_mkdirat, IO_MKDIR, "mkdir that fails", OBJECT_WALK, "name", OBJECT_WALK, "pathname")  \
+    EXTRA(do_unlinkat, IO_UNLINK, "unlink that fails", OBJECT_WALK, "name", OBJECT_NONE, "")       \
+    EXTRA(do_renameat2, IO_RENAME, "rename that fails", OBJECT_WALK, "from", OBJECT_NONE, "")      \
+    EXTRA(do_linkat, IO_LINK, "link that fails", OBJECT_WALK, "old", OBJECT_WALK, "oldname")       \
+    EXTRA(do_symlinkat, IO_SYMLINK, "symlink that fails", OBJECT_WALK, "from", OBJECT_WALK,        \
+          "oldname")                                                                               \
+    EXTRA(vfs_remove_acl, IO_SETXATTR, "ACL", OBJECT_DENTRY, "dentry", OBJECT_NONE, "")
+
+#define OPS_BY_PATH                                                                                \
+    (1ull << IO_OPEN | 1ull << IO_STAT | 1ull << IO_MKDIR | 1ull << IO_RMDIR | 1ull << IO_UNLINK | \
+     1ull << IO_RENAME | 1ull << IO_LINK | 1ull << IO_SYMLINK)
 
 #define OPS_RW (1ull << IO_READ | 1ull << IO_WRITE)
 
@@ -143,6 +175,10 @@ struct kprobe_entry {
           OBJECT_NONE, "", "")                                                                     \
     EVENT(aio_fsync, "fentry/aio_fsync", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "req",         \
           OBJECT_NONE, "", "")                                                                     \
+    EVENT(walked, "fentry/terminate_walk", OPS_BY_PATH, "mount of a failed call", OBJECT_NONE,     \
+          "nd", OBJECT_NONE, "", "")                                                               \
+    EVENT(found_parent, "fexit/path_parentat", OPS_BY_PATH, "mount of a failed call", OBJECT_PATH, \
+          "parent", OBJECT_NONE, "", "")                                                           \
     EVENT(page_added, "tp_btf/mm_filemap_add_to_page_cache", 1 << IO_MMAP_READ | IO_CACHE, "",     \
           OBJECT_FOLIO, "folio", OBJECT_PAGE, "page", "")
 
@@ -169,7 +205,8 @@ struct kprobe_entry {
 
 #define HOOK_NUMBER(name, ...) HOOK_##name,
 enum hook_number {
-    HOOKS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) TRANSFERS(HOOK_NUMBER) STAGES(HOOK_NUMBER) HOOK_COUNT
+    HOOKS(HOOK_NUMBER) EXTRAS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) TRANSFERS(HOOK_NUMBER)
+        STAGES(HOOK_NUMBER) HOOK_COUNT
 };
 #undef HOOK_NUMBER
 

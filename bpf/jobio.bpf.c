@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs. What they do stands in the headers, in this order: current, who, account, task,
- * call, transfer; async, cache, exit. */
+ * call, walk; transfer, async, cache, exit. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -15,6 +15,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/call.bpf.h"
+#include "bpf/walk.bpf.h"
 #include "bpf/transfer.bpf.h"
 #include "bpf/async.bpf.h"
 #include "bpf/cache.bpf.h"
@@ -35,6 +36,7 @@ char LICENSE[] SEC("license") = "GPL";
     }
 
 HOOKS(HOOK_PROGRAMS)
+EXTRAS(HOOK_PROGRAMS)
 
 #define EVENT_PROGRAM(name, section, ...)                                                          \
     SEC(section)                                                                                   \

@@ -135,6 +135,11 @@ struct open_flags {
     int open_flag;
 };
 
+/* A walk along a path. */
+struct nameidata {
+    struct path path;
+};
+
 /* 5.12 on; before, vfs_rename takes the dentry itself. */
 struct renamedata {
     struct dentry *old_dentry;

@@ -21,6 +21,9 @@ struct task_record {
     struct who who;
     __u16 hook;     /* enum hook_number of the outermost call */
     __u16 argument; /* where the witness lies in the frame */
+    __u16 walk;     /* enum io_op of a call whose path is on its way; 0: there is none */
+    __u32 reached;  /* the s_dev that it has led to; 0: to none yet */
+    __u64 reached_sb; /* the same, only good for bpf_probe_read */
 };
 
 /* Two cache lines a seat: mmapable, because only then the first one begins with a line. */

@@ -25,19 +25,23 @@ struct hook_entry {
     size_t programs[SIDE_COUNT]; /* where the skeleton has them */
 };
 
-#define ENTRY_HOOK(function, op, object1, parameter1, object2, parameter2) \
-    {                                                                      \
-        .name = #function,                                                 \
-        .section = "fexit/" #function,                                     \
-        .feature = object1 == OBJECT_REGS_32 ? "32-bit programs"           \
-                   : object1 == OBJECT_TOLD  ? "inlined " #function        \
-                                             : "",                         \
-        .ops = OPS(op),                                                    \
-        .ways = {{object1, parameter1}, {object2, parameter2}},            \
-        .second = "",                                                      \
-        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),   \
-                     offsetof(struct jobio_bpf, progs.leave_##function)},  \
+#define ENTRY_EXTRA(function, op, feature_name, object1, parameter1, object2, parameter2) \
+    {                                                                                     \
+        .name = #function,                                                                \
+        .section = "fexit/" #function,                                                    \
+        .feature = feature_name,                                                          \
+        .ops = OPS(op),                                                                   \
+        .ways = {{object1, parameter1}, {object2, parameter2}},                           \
+        .second = "",                                                                     \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)},                 \
     },
+#define ENTRY_HOOK(function, op, object1, ...)                              \
+    ENTRY_EXTRA(function, op,                                              \
+                object1 == OBJECT_REGS_32 ? "32-bit programs"              \
+                : object1 == OBJECT_TOLD  ? "inlined " #function           \
+                                          : "",                            \
+                object1, __VA_ARGS__)
 
 #define ENTRY_EVENT(event, section_name, operations, feature_name, object1, parameter1, object2, \
                     parameter2, second_parameter)                                                \
@@ -77,7 +81,8 @@ struct hook_entry {
     },
 
 static const struct hook_entry entries[HOOK_COUNT] = {
-    HOOKS(ENTRY_HOOK) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER) STAGES(ENTRY_STAGE)};
+    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER)
+        STAGES(ENTRY_STAGE)};
 
 /* Functions that got another name, with the same parameters. */
 static const struct {
@@ -85,6 +90,15 @@ static const struct {
 } renamed[] = {
     {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
     {"__kernel_write_iter", "__kernel_write"}, /* which calls it where both are */
+    {"do_getxattr", "getxattr"}, /* static, before 6.1 */
+    {"do_setxattr", "setxattr"},
+    {"path_parentat", "__filename_parentat"}, /* seen in 7.2, with those below */
+    {"do_mkdirat", "filename_mkdirat"},
+    {"do_rmdir", "filename_rmdir"},
+    {"do_unlinkat", "filename_unlinkat"},
+    {"do_renameat2", "filename_renameat2"},
+    {"do_linkat", "filename_linkat"},
+    {"do_symlinkat", "filename_symlinkat"},
 };
 
 /* NULL: the hook has no program on this side. */

@@ -41,7 +41,7 @@ numbers() {
 @test "every call on a descriptor is counted exactly" {
     mkdir "$T/work"
     "$BIN/count" -b tp_btf -g "$GROUP" -o "$T/counted" -- \
-        "$BIN/work" "$T/tmpfs" "$T/work" > "$T/truth"
+        "$BIN/work" -u "$T/tmpfs" "$T/work" > "$T/truth"
     diff <(numbers "$T/truth") <(numbers "$T/counted")
     jq -e '[.lost, .lost_bytes, .lost_latencies, .lost_ends, .lost_errnos, .lost_mounts, .missed]
            | add == 0' "$T/counted"

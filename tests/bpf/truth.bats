@@ -23,7 +23,8 @@ teardown_file() {
 
 # The numbers that must be equal, sorted.
 numbers() {
-    jq -S '.mounts | map_values(map_values({requests, bytes, errors, errno, size_log2}))' "$1"
+    jq -S '.mounts | with_entries(select(.value != {}))
+           | map_values(map_values({requests, bytes, errors, errno, size_log2}))' "$1"
 }
 
 # compare TRUTH COUNTED: nothing else was counted, nothing was lost, and each timed call lies in one

@@ -98,11 +98,43 @@ static void do_through_link(void)
     FAILS(place_at(1), IO_OPEN, ENOENT, open(at(1, "absent"), O_RDONLY));
 }
 
-/* No directory is searched, or no path ever read: only the first reached the file system's code. */
+/* What is to be made is there, or what is to be taken away is not. */
+static void do_names_refused(void)
+{
+    touch(IN("file"));
+    MUST(mkdir(IN("folder"), 0755));
+    MUST(symlink(at(folders() - 1, "."), IN("there")));
+    begin();
+    FAILS(HERE, IO_MKDIR, EEXIST, mkdir(IN("folder"), 0755));
+    FAILS(HERE, IO_MKDIR, ENOENT, mkdir(IN("absent/folder"), 0755));
+    FAILS(HERE, IO_MKDIR, ENOTDIR, mkdir(IN("file/folder"), 0755));
+    FAILS(HERE, IO_UNLINK, ENOENT, unlink(IN("absent")));
+    FAILS(HERE, IO_UNLINK, EISDIR, unlink(IN("folder")));
+    FAILS(HERE, IO_RMDIR, ENOENT, rmdir(IN("absent")));
+    FAILS(HERE, IO_RMDIR, ENOTDIR, rmdir(IN("file")));
+    FAILS(HERE, IO_RENAME, ENOENT, rename(IN("absent"), IN("new")));
+    FAILS(HERE, IO_LINK, EEXIST, link(IN("file"), IN("folder")));
+    FAILS(HERE, IO_LINK, ENOENT, link(IN("absent"), IN("new")));
+    FAILS(HERE, IO_SYMLINK, EEXIST, symlink("target", IN("file")));
+    for (int i = 0; i < 5; i++)
+        FAILS(place_at(folders() - 1), IO_UNLINK, ENOENT, unlink(IN("there/absent")));
+    FAILS(place_at(folders() - 1), IO_MKDIR, ENOENT, mkdir(IN("there/absent/folder"), 0755));
+    WELL(place_at(folders() - 1), IO_MKDIR, mkdir(IN("there/made"), 0755));
+    WELL(place_at(folders() - 1), IO_STAT, stat(IN("there"), &st));
+    if (folders() > 1)
+        FAILS(place_at(1), IO_RENAME, EXDEV, rename(IN("file"), IN("there/moved")));
+}
+
+/* A path that needs no search counts where it is; one that is no path nowhere, or not at all. */
 static void do_no_folder(void)
 {
+    int root = place_of("/");
+
     begin();
-    FAILS(NOWHERE, IO_OPEN, EISDIR, open("/", O_WRONLY));
+    FAILS(root, IO_OPEN, EISDIR, open("/", O_WRONLY));
+    WELL(root, IO_STAT, stat("/", &st));
+    FAILS(NOWHERE, IO_STAT, EBADF, fstatat(1234, "absent", &st, 0));
+    FAILS(NOWHERE, IO_OPEN, EBADF, openat(1234, "absent", O_RDONLY));
     if (open("", O_RDONLY) >= 0 || open(bad_address, O_RDONLY) >= 0)
         die("open");
 }
@@ -113,6 +145,7 @@ const struct workload workloads_path[] = {
     {"refused", do_refused},
     {"other_errors", do_other_errors},
     {"through_link", do_through_link},
+    {"names_refused", do_names_refused},
     {"no_folder", do_no_folder},
     {NULL, NULL},
 };
