@@ -22,6 +22,7 @@ struct hook_entry {
     } ways[2];
     const char *second;          /* the other parameter that is looked up */
     bool needs_second;           /* it must be there, if it has a name */
+    bool is_call;                /* one that is counted as such */
     size_t programs[SIDE_COUNT]; /* where the skeleton has them */
 };
 
@@ -31,6 +32,7 @@ struct hook_entry {
         .section = "fexit/" #function,                                                    \
         .feature = feature_name,                                                          \
         .ops = OPS(op),                                                                   \
+        .is_call = true,                                                                  \
         .ways = {{object1, parameter1}, {object2, parameter2}},                           \
         .second = "",                                                                     \
         .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                  \
@@ -392,6 +394,13 @@ static bool is_function(size_t hook)
     return kprobes_have(hook);
 }
 
+/* What helps the programs that count functions by fentry, and nobody else. */
+static bool is_helper(size_t hook)
+{
+    return hook == HOOK_walked || hook == HOOK_found_parent ||
+           (!is_function(hook) && entries[hook].is_call);
+}
+
 void hooks_replace(struct probe *probe)
 {
     const char *first = probe->hooks[HOOK_vfs_read].why;
@@ -402,11 +411,12 @@ void hooks_replace(struct probe *probe)
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
-        if (!is_function(i))
+        if (!is_function(i) && !is_helper(i))
             continue;
         hook_detach(probe, i);
         if (!hook->why[0])
-            (void)snprintf(hook->why, sizeof(hook->why), "%s", reason);
+            (void)snprintf(hook->why, sizeof(hook->why), "%s",
+                           is_helper(i) ? "only where calls are counted by fentry" : reason);
     }
 }
 
