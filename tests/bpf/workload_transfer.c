@@ -262,6 +262,7 @@ static void do_core(void)
     did(HERE, IO_OPEN, 0);
     did(HERE, IO_CREATE, 0);
     did_perhaps(HERE, IO_TRUNCATE);
+    did_perhaps(HERE, IO_UNLINK); /* of an old one, before */
 }
 
 const struct workload workloads_transfer[] = {
