@@ -165,14 +165,14 @@ static __noinline int fault_account(const struct stage_record *record, struct ta
 {
     struct super_block *sb = (struct super_block *)record->fault_sb;
     struct call call = {.who = task->who, .op = op, .sb = sb, .result = bytes};
-    struct account_key key = {};
     struct account_value *value;
 
     call.dev = BPF_CORE_READ(sb, s_dev);
     call.time_ns = bpf_ktime_get_ns() - record->fault_start;
     if (waits)
         call.wait_ns = &task->wait_ns;
-    value = account_find(&call, &key);
+    call.hints = task_hints(task);
+    value = account_find(&call);
     if (!value)
         return 0;
     add(&value->requests, 1);

@@ -91,6 +91,7 @@ static __noinline struct task_record *task_join(struct task_record *task)
     if (task->who.key != who.key)
         task->wait_ns = 0;
     task->who = who;
+    __builtin_memset(task->hints, 0, sizeof(task->hints));
     return task;
 }
 
@@ -131,6 +132,7 @@ static __noinline int who_search(struct who *who)
 static __always_inline bool call_finish(struct call *call, __u64 frame)
 {
     struct task_record *task;
+    struct who who;
 
     if (who_has_no_steps())
         return false;
@@ -146,6 +148,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             call->missed = task->filled == task->start;
             call->dev = task->reached;
             call->sb = (struct super_block *)task->reached_sb;
+            call->hints = task_hints(task);
             task->frame = 0;
             return true;
         }
@@ -154,7 +157,10 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
     }
     /* The task came into the step in mid-call, as a step's first process does: what went before is
      * not the step's time. Or there was no memory for its record, and call_enter has said so. */
-    return !who_is_outside() && who_search(&call->who);
+    if (who_is_outside() || !who_search(&who))
+        return false;
+    call->who = who;
+    return true;
 }
 
 static __always_inline __s64 call_result(void *ctx, const volatile struct hook_slots *at)

@@ -8,16 +8,16 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_sl
 {
     __u64 self = bpf_get_current_task();
     __u32 key = task_seat_of(self);
-    struct task_seat *seat = bpf_map_lookup_elem(&seats, &key);
+    struct task_record *seat = bpf_map_lookup_elem(&seats, &key);
     __u32 thread = bpf_get_current_pid_tgid();
 
     if (!features.task_storage) {
         bpf_map_delete_elem(&tasks, &thread);
         bpf_map_delete_elem(&stages, &thread);
     }
-    if (!seat || seat->record.owner != self)
+    if (!seat || seat->owner != self)
         return 0;
-    seat->record.owner = 0;
+    seat->owner = 0;
     bpf_map_delete_elem(&claims, &key);
     return 0;
 }

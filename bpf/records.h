@@ -101,7 +101,11 @@ struct lost_record {
     __u64 count[LOST_CAUSES];
 };
 
-/* Map `account`, a hash: what a step did. */
+/*
+ * What a step did: map `places`, a hash, account_key -> the place (__u32) of its counters in map
+ * `account`, an array that user space maps too. Place 0 is nobody's: in `places` it says that the
+ * key is being made. A place that lies outside of the array: the key has no counters.
+ */
 struct account_key {
     __u32 step;
     __u32 dev; /* s_dev of the super block, (major << 20) | minor; 0: the call reached none */
@@ -110,7 +114,7 @@ struct account_key {
 };
 
 /* Counters in one cache line, then the buckets: u32, the reader adds their wrapping differences.
- * The kernel's element header (48 bytes) and the key (16) put the value on a line of its own. */
+ * A mmapable array begins with a page, so that each value has lines of its own. */
 struct account_value {
     __u64 requests;
     __u64 async_requests;
@@ -119,10 +123,13 @@ struct account_value {
     __u64 time_ns;
     __u64 max_ns;
     __u64 longest_wait_ns; /* of one thread, in all its calls so far: the step's is the maximum */
-    __u64 uncached_bytes; /* of reads: not served from the page cache alone, or not through it */
+    __u64 uncached_bytes;  /* of reads: not served from the page cache alone, or not through it */
     __u32 latency[IO_BUCKETS];
     __u32 size[IO_BUCKETS]; /* data operations that did not fail */
 };
+
+/* User space maps so many at once: whole pages of 4, 16 or 64 KiB. The array's size is a multiple. */
+#define ACCOUNT_WINDOW 1024
 
 /* Map `caches`, a hash: what a step brought into the page cache. Hits are not counted one by one:
  * they are the bytes of the reads without their uncached_bytes. */
@@ -169,24 +176,26 @@ struct aio_record {
 };
 
 /*
- * Memory. An element of `account` takes 48 (header) + 16 (key) + 320 = 384 bytes and its bucket 16.
+ * Memory. The counters of a key take 320 bytes, its element of `places` 48 (header) + 16 (key) + 8
+ * (place) and its bucket 16.
  * Room is made for MAX steps x MOUNTS x IO_OP_COUNT elements, and for a pool of extra shards, at
  * most one a CPU and JOBIO_MAX_SHARDS, for steps that many CPUs hammer:
  *   200 steps:          200 x 20 x 24 =  96,000 elements
- *   pool, 256 CPUs:      96 x 20 x 24 =  46,080
- *   account: 142,080 x 384 + 262,144 buckets x 16          = 56.0 MiB
+ *   pool, 256 CPUs:      80 x 20 x 24 =  38,400
+ *   account: 134,400 x 320                                 = 41.0 MiB
+ *   places: 134,400 x 72 + 262,144 buckets x 16            = 13.2 MiB
  *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
- *   caches: (200 + 96) x 20 = 5,920 x 128 + 8,192 x 16     =  0.9 MiB
+ *   caches: (200 + 80) x 20 = 5,600 x 128 + 8,192 x 16     =  0.9 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 4,096 x 112 + 4,096 x 16, ring 128 KiB         =  0.6 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
- *   seats: 8,192 x 128, claims: 8,192 x (64 + 16)          =  1.6 MiB
- * which is 64 MiB; a task in a step that has no seat adds about 150 bytes, one that has faulted as
- * many; on kernels without task storage JOBIO_MAX_THREADS of both have room at once, 5.5 MiB.
+ *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB
+ * which is 62 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as
+ * many; on kernels without task storage JOBIO_MAX_THREADS of both have room at once, 6.4 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20
-#define JOBIO_MAX_SHARDS 96
+#define JOBIO_MAX_SHARDS 80
 #define JOBIO_MAX_ERRNOS 16384
 #define JOBIO_MAX_AIO 16384
 #define JOBIO_MAX_THREADS 16384

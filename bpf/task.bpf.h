@@ -19,25 +19,23 @@ struct task_record {
     __u64 filled;  /* the start of the call for which a page was read into the page cache */
     __u64 told;    /* the super block of the outermost call, if a function inside has told it */
     struct who who;
-    __u16 hook;     /* enum hook_number of the outermost call */
-    __u16 argument; /* where the witness lies in the frame */
-    __u16 walk;     /* enum io_op of a call whose path is on its way; 0: there is none */
-    __u32 reached;  /* the s_dev that it has led to; 0: to none yet */
-    __u64 reached_sb; /* the same, only good for bpf_probe_read */
+    __u64 reached_sb; /* what the path of the call has led to, only good for bpf_probe_read */
+    __u32 reached;    /* the s_dev of that; 0: to none yet */
+    __u16 walk;       /* enum io_op of a call whose path is on its way; 0: there is none */
+    __u16 hook;       /* enum hook_number of the outermost call */
+    __u32 argument;   /* where the witness lies in the frame */
+    struct hint hints[ACCOUNT_HINTS];
 };
 
-/* Two cache lines a seat: mmapable, because only then the first one begins with a line. */
-struct task_seat {
-    struct task_record record;
-    __u8 pad[128 - sizeof(struct task_record)];
-};
+/* A record is three cache lines: mmapable, because only then the first one begins with a line. */
+_Static_assert(sizeof(struct task_record) == 192, "three cache lines");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
     __type(key, __u32);
-    __type(value, struct task_seat);
+    __type(value, struct task_record);
 } seats SEC(".maps");
 
 /* Who takes a seat puts its key here first: one only can. */
@@ -96,13 +94,23 @@ static __always_inline struct task_record *task_find(void)
 {
     __u64 self = bpf_get_current_task();
     __u32 at = task_seat_of(self);
-    struct task_seat *seat = bpf_map_lookup_elem(&seats, &at);
+    struct task_record *seat = bpf_map_lookup_elem(&seats, &at);
 
-    if (seat && seat->record.owner == self)
-        return &seat->record;
+    if (seat && seat->owner == self)
+        return seat;
     if (!levels.spilled)
         return NULL;
     return task_stored(&tasks);
+}
+
+/* NULL: the set of steps has changed since they were learnt. */
+static __always_inline struct hint *task_hints(struct task_record *task)
+{
+    struct hint *hints = task->who.generation == levels.generation ? task->hints : NULL;
+
+    /* The compiler would ask the generation again, of which the verifier learns nothing. */
+    asm volatile("" : "+r"(hints));
+    return hints;
 }
 
 /* A seat that is left by nobody would never be free again: none for a task that has exited. */
@@ -110,7 +118,7 @@ static __always_inline struct task_record *task_sit_down(struct task_struct *cur
 {
     __u64 self = bpf_get_current_task();
     __u32 at = task_seat_of(self);
-    struct task_seat *seat;
+    struct task_record *seat;
 
     if (!levels.seats || TASK_READ(current, flags) & PF_EXITING ||
         bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
@@ -118,9 +126,9 @@ static __always_inline struct task_record *task_sit_down(struct task_struct *cur
     seat = bpf_map_lookup_elem(&seats, &at);
     if (!seat)
         return NULL;
-    __builtin_memset(&seat->record, 0, sizeof(seat->record));
-    seat->record.owner = self;
-    return &seat->record;
+    __builtin_memset(seat, 0, sizeof(*seat));
+    seat->owner = self;
+    return seat;
 }
 
 static __always_inline struct task_record *task_make(struct task_struct *current)

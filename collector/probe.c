@@ -32,14 +32,18 @@ static uint32_t shards_of_cpus(void)
 
 static void set_sizes(struct jobio_bpf *skel, uint32_t max_steps)
 {
-    uint32_t steps = max_steps ? max_steps : JOBIO_DEFAULT_STEPS;
+    uint32_t steps = max_steps ? max_steps : JOBIO_DEFAULT_STEPS, keys, values;
 
     if (steps > JOBIO_MAX_STEPS)
         steps = JOBIO_MAX_STEPS;
+    keys = (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT;
     (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNTS);
     (void)bpf_map__set_max_entries(skel->maps.caches, (steps + pool_size()) * JOBIO_MOUNTS);
-    (void)bpf_map__set_max_entries(skel->maps.account,
-                                   (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT);
+    (void)bpf_map__set_max_entries(skel->maps.places, keys);
+    /* The kernel has an element more for each CPU. */
+    values = 1 + keys + shards_of_cpus();
+    values = (values + ACCOUNT_WINDOW - 1) / ACCOUNT_WINDOW * ACCOUNT_WINDOW;
+    (void)bpf_map__set_max_entries(skel->maps.account, values);
 }
 
 /* devtmpfs has one super block, however often it is mounted. The host's table first: a service may
@@ -101,6 +105,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     }
     probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
     probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
+    probe->skel->rodata->account_places = bpf_map__max_entries(probe->skel->maps.account) - 1;
     return 0;
 }
 
@@ -225,6 +230,7 @@ void probe_destroy(struct probe *probe)
     ring_buffer__free(probe->ring);
     hooks_close(probe);
     accounts_close(probe);
+    maps_close(probe);
     jobio_bpf__destroy(probe->skel);
     free(probe->folder);
     free(probe);

@@ -83,7 +83,8 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
 bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version);
 /* Stop counting and forget the step's counters: call after they are safe in the store. */
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error);
-/* The same for many: one pass over the maps, however many they are. */
+/* The same for many: one pass over the maps, however many they are, and twice a wait for the programs
+ * that run just then (some 10 ms each). */
 struct probe_cgroup {
     uint64_t id;
     int version; /* 1 or 2 */

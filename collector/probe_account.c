@@ -109,15 +109,20 @@ static int add_errno(const void *key, const void *value, void *arg)
 static int add_value(const void *key, const void *value, void *arg)
 {
     const struct account_key *at = key;
-    const struct account_value *from = value;
+    const struct account_value *from;
     struct pass *pass = arg;
+    uint32_t place;
     struct tally_op *op;
     struct account_value *to;
 
     if (!pass_has(pass, at->step))
         return 0;
+    memcpy(&place, value, sizeof(place));
+    if (!maps_has_place(pass->probe, place))
+        return 0;
+    from = maps_value(pass->probe, place);
     op = tally_op_get(pass->probe, at->step, at->dev, at->op);
-    if (!op)
+    if (!op || !from)
         return -ENOMEM;
     to = &op->now;
     to->requests += from->requests;
@@ -239,7 +244,7 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
      * to more than the errors. */
     r = map_each(probe->skel->maps.errnos, add_errno, &pass, error);
     if (r == 0)
-        r = map_each(probe->skel->maps.account, add_value, &pass, error);
+        r = map_each(probe->skel->maps.places, add_value, &pass, error);
     if (r == 0)
         r = map_each(probe->skel->maps.caches, add_cache, &pass, error);
     if (r < 0)

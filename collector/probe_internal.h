@@ -46,6 +46,9 @@ struct probe {
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* what probe_hooks() hands out */
     uint64_t distrusted, ns_per_event; /* probe_tested() */
     struct ring_buffer *ring;
+    struct account_value **windows; /* on the map `account`; NULL: not mapped yet */
+    size_t n_windows;
+    int fence[2]; /* maps_wait() makes and uses them; 0: not made */
     void *accounts; /* tsearch tree of struct tally, by step and dev */
     probe_mount_f sighting;
     void *sighting_arg;
@@ -67,6 +70,13 @@ int maps_share(const struct probe *probe, struct bpf_object *object);
 int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error);
 /* Remove the folder and its pins. 0 also if there is none. */
 int maps_unpin(const char *folder, struct error *error);
+/* False: a key with this place has no counters (bpf/records.h). */
+bool maps_has_place(const struct probe *probe, uint32_t place);
+/* The counters of such a place, in the map itself; NULL: no memory. */
+struct account_value *maps_value(struct probe *probe, uint32_t place);
+void maps_close(struct probe *probe);
+/* Wait until all programs have ended that run now. */
+int maps_wait(struct probe *probe, struct error *error);
 
 /* probe_features.c: what the programs may do on this kernel. */
 

@@ -13,6 +13,7 @@
 #define MANY 100u
 
 static struct probe *probe;
+static uint32_t places; /* taken */
 static struct error error;
 
 static void must(int r)
@@ -27,6 +28,7 @@ static int setup(void **state)
 
     (void)state;
     probe = NULL;
+    places = 0;
     if (probe_create(&probe, &options, &error) < 0)
         printf("no probe here: %s\n", error.text);
     return 0;
@@ -52,11 +54,13 @@ static void count(uint32_t step, uint64_t requests, uint32_t bucket)
     const struct mount_key mount_at = {step, EXT4};
     const struct mount_record mount = {.pid = 1, .fstype = "ext4"};
     const struct lost_record lost = {.count = {1}};
-    struct account_value value = {.requests = requests, .bytes = requests * 10};
+    struct account_value value = {.requests = requests,
+                                  .bytes = requests * 10};
     uint64_t one = 1;
 
     value.latency[3] = bucket;
-    put(probe->skel->maps.account, &key, &value);
+    *maps_value(probe, ++places) = value;
+    put(probe->skel->maps.places, &key, &places);
     put(probe->skel->maps.errnos, &errno_at, &one);
     put(probe->skel->maps.mounts, &mount_at, &mount);
     put(probe->skel->maps.lost, &step, &lost);
@@ -69,9 +73,24 @@ static int count_key(const void *key, const void *value, void *arg)
     return 0;
 }
 
+/* Places are in use or empty. */
+static size_t count_places(void)
+{
+    static const struct account_value none;
+    size_t n = 0;
+
+    for (uint32_t i = 1; i <= places; i++) {
+        if (maps_value(probe, i)->requests)
+            n++;
+        else
+            assert_memory_equal(maps_value(probe, i), &none, sizeof(none));
+    }
+    return n;
+}
+
 static void check_keys(size_t want)
 {
-    const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.errnos,
+    const struct bpf_map *maps[] = {probe->skel->maps.places, probe->skel->maps.errnos,
                                     probe->skel->maps.mounts, probe->skel->maps.lost};
 
     for (size_t i = 0; i < 4; i++) {
@@ -81,6 +100,7 @@ static void check_keys(size_t want)
         if (n != want)
             fail_msg("%s: %zu keys, not %zu", bpf_map__name(maps[i]), n, want);
     }
+    assert_int_equal(count_places(), want);
 }
 
 static int sum(uint32_t step, uint32_t dev, const struct io_account *io,
