@@ -74,14 +74,31 @@ static __always_inline bool bypasses(const struct file *file)
     return file->f_flags & O_DIRECT;
 }
 
+/* A task outside of jobs whose cgroup is as deep as a step costs a look into `steps`: once. */
+static __always_inline void task_stay_outside(struct task_record *task, __u32 generation)
+{
+    if (levels.v1) /* what v2's cgroup says nothing about */
+        return;
+    if (!task)
+        task = task_sit_down(current_task());
+    if (!task || task->frame)
+        return;
+    task->who.cgroup = bpf_get_current_cgroup_id();
+    task->who.shard_mask = WHO_NO_STEP;
+    task->who.generation = generation;
+}
+
 /* Not inlined: once for a task and each change of the steps. */
 static __noinline struct task_record *task_join(struct task_record *task)
 {
     struct task_struct *current = current_task();
+    __u32 generation = levels.generation;
     struct who who = {};
 
-    if (!who_find(&who, current))
+    if (!who_find(&who, current)) {
+        task_stay_outside(task, generation);
         return NULL;
+    }
     if (!task)
         task = task_make(current);
     if (!task) { /* call_leave counts the call, without its time */
@@ -101,7 +118,7 @@ static __always_inline struct task_record *task_enter(void)
     struct task_record *task = task_find();
 
     if (task && who_holds(&task->who))
-        return task;
+        return task->who.shard_mask == WHO_NO_STEP ? NULL : task;
     return who_is_outside() ? NULL : task_join(task);
 }
 
@@ -155,6 +172,8 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
         account_lost(task->who.key, LOST_ENDS, 1);
         task->frame = 0;
     }
+    if (task && task->who.shard_mask == WHO_NO_STEP && who_holds(&task->who))
+        return false;
     /* The task came into the step in mid-call, as a step's first process does: what went before is
      * not the step's time. Or there was no memory for its record, and call_enter has said so. */
     if (who_is_outside() || !who_search(&who))

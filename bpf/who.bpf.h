@@ -20,8 +20,10 @@ struct who {
     __u64 key;        /* of `steps` */
     __u64 cgroup;     /* of v2: where the task was */
     __u32 generation; /* 0: does not hold */
-    __u32 shard_mask;
+    __u32 shard_mask; /* WHO_NO_STEP: a task in that cgroup is in none */
 };
+
+#define WHO_NO_STEP 0xffffffffu
 
 static __always_inline __u32 who_number(__u64 key)
 {

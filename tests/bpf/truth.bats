@@ -180,6 +180,25 @@ END
     rmdir $group
 }
 
+@test "a task that goes in and out of a step is counted inside only" {
+    local group=/sys/fs/cgroup/jobio-in other=/sys/fs/cgroup/jobio-out # as deep
+    mkdir $other
+    cat > "$T/in-out" << END
+#!/bin/bash
+for folder in $other $group $other $group; do
+    echo \$BASHPID > \$folder/cgroup.procs
+    for i in 1 2 3; do printf 12345 >> "$T/tmpfs/in-out"; done
+done
+END
+    chmod +x "$T/in-out"
+    "$BIN/count" -g $group -o "$T/in-out.counted" -- "$T/in-out"
+    jq . "$T/in-out.counted"
+    [ "$(counter "$T/in-out.counted" write requests)" -eq 6 ]
+    [ "$(counter "$T/in-out.counted" write bytes)" -eq 30 ]
+    jq -e '[.mounts[].write // empty | .latency_log2[]] | add == 6' "$T/in-out.counted"
+    rmdir $other
+}
+
 @test "what cannot work is said in one line" {
     run -1 setpriv --reuid 65534 --clear-groups "$BIN/count" -g /sys/fs/cgroup -o /dev/null
     [[ "$output" == *"CAP_BPF"* ]]
