@@ -7,7 +7,6 @@
 
 #include "collector/daemon.h"
 #include "collector/deliver.h"
-#include "collector/selftest.h"
 #include "collector/server.h"
 #include "collector/tracker.h"
 
@@ -22,7 +21,6 @@ struct daemon {
     int lock_fd;
     sd_event *loop;
     struct probe *probe;
-    struct selftest selftest; /* all 0: not done */
     struct mounts *mounts;
     struct hierarchy *hierarchy;
     struct sampler *sampler;
@@ -34,9 +32,7 @@ struct daemon {
     struct deliver *deliver;
     struct runs *runs;
     struct server *server;
-    sd_event_source *tick, *settle;
-    struct prometheus_names metric_names;
-    size_t names_kept; /* of these, in the store */
+    sd_event_source *tick;
 };
 
 /* dispatch.c: one question of a peer. */
