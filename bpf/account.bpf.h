@@ -8,8 +8,23 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1);
     __type(key, struct account_key);
+    __type(value, __u32);
+} places SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, __u32);
     __type(value, struct account_value);
 } account SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __type(key, struct cache_key);
+    __type(value, struct cache_value);
+} caches SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -40,9 +55,26 @@ struct {
 /* The only super block of devtmpfs, 0 if there is none: its magic is that of tmpfs. */
 const volatile __u32 devtmpfs_dev = 0;
 
-/* What an element begins with; too large for the stack. */
-static const struct account_value account_empty;
+/* Places that are in use: all but the first. */
+const volatile __u32 account_places = 1;
+
+/* What an element begins with. */
 static const struct lost_record lost_empty;
+static const struct cache_value cache_empty;
+
+/*
+ * What a thread remembers of its last call of an operation: it saves the look into the hash, which
+ * costs as much as half of two empty programs. Places are given anew only after the generation of
+ * the set of steps has changed, and hints of another generation are not looked at.
+ */
+struct hint {
+    __u32 dev;
+    __u32 place; /* in the upper bits the operation and the shard */
+};
+
+#define ACCOUNT_HINTS 11
+#define HINT_BITS 20
+#define ACCOUNT_NO_PLACE 0xffffffff
 
 /* A finished call. */
 struct call {
@@ -52,8 +84,31 @@ struct call {
     struct super_block *sb; /* the same, only good for bpf_probe_read */
     __s64 result;           /* below 0: a negative errno */
     __u64 time_ns;
-    __u64 *wait_ns; /* the thread's sum of time in counted calls; NULL: time_ns is not known */
+    bool missed;        /* something had to be read into the page cache for it */
+    bool bypassed;      /* it did not go through the page cache */
+    bool async;         /* no thread waited */
+    __u64 *wait_ns;     /* the thread's sum of time in counted calls; NULL: time_ns is not known */
+    struct hint *hints; /* ACCOUNT_HINTS of the thread, of this generation; NULL: none */
+    __u32 pid;          /* of an asynchronous call's process; 0: the current one */
 };
+
+static __always_inline struct hint *hint_of(const struct call *call)
+{
+    __u32 at = (__u32)call->op % ACCOUNT_HINTS;
+
+    if (!__builtin_constant_p(at)) {
+        /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+        asm volatile("%0 &= 15" : "+r"(at));
+        if (at >= ACCOUNT_HINTS)
+            at = 0;
+    }
+    return &call->hints[at];
+}
+
+static __always_inline __u32 hint_tag(__u32 op, __u32 shard)
+{
+    return shard << 5 | op;
+}
 
 static __always_inline void add(__u64 *counter, __u64 n)
 {
@@ -110,7 +165,7 @@ static __always_inline void account_announce(const struct call *call, __u32 magi
 
     if (bpf_map_lookup_elem(&mounts, &key))
         return;
-    record.pid = bpf_get_current_pid_tgid() >> 32;
+    record.pid = call->pid ? call->pid : bpf_get_current_pid_tgid() >> 32;
     name = BPF_CORE_READ(sb, s_type, name);
     bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), name);
     bpf_core_read_str(record.id, sizeof(record.id), &sb->s_id);
@@ -121,31 +176,96 @@ static __always_inline void account_announce(const struct call *call, __u32 magi
         account_lost(call->who.key, LOST_MOUNTS, 1);
 }
 
+/* Does the super block hold data? If so, it is announced at its first call. */
+static __always_inline bool account_super(const struct call *call, const struct account_key *key)
+{
+    struct super_block *sb = call->sb;
+    __u32 magic = BPF_CORE_READ(sb, s_magic);
+
+    if (is_pseudo(magic) || key->dev == devtmpfs_dev)
+        return false;
+    account_announce(call, magic, key);
+    return true;
+}
+
+/* A kernel type, for its size. */
+struct htab_elem {};
+
+/* The place of the counters is that of the key's element among the elements of `places`, which the
+ * kernel keeps in one array: so its list of free elements is also the one of free places. */
+static __always_inline __u32 account_place(__u32 *element)
+{
+    __u32 size = bpf_core_type_size(struct htab_elem) + 16 /* key */ + 8 /* value */;
+    __u64 address;
+
+    bpf_probe_read_kernel(&address, sizeof(address), &element);
+    return 1 + address / size % account_places;
+}
+
+static __always_inline struct account_value *account_take(const struct account_key *key)
+{
+    __u32 *element, place = 0;
+    struct account_value *value;
+    bool exists;
+
+    exists = bpf_map_update_elem(&places, key, &place, BPF_NOEXIST);
+    element = bpf_map_lookup_elem(&places, key);
+    if (!element)
+        return NULL;
+    place = *element ?: account_place(element);
+    value = bpf_map_lookup_elem(&account, &place);
+    /* What is new must be empty, else the kernel's elements do not lie as they should. */
+    if (value && !exists && value->requests) {
+        place = ACCOUNT_NO_PLACE;
+        value = NULL;
+    }
+    *element = place;
+    return value;
+}
+
 /* The first call of its kind. NULL: not to be counted, or no room, and then the loss is. */
 static __always_inline struct account_value *account_make(const struct call *call,
                                                           const struct account_key *key)
 {
     __u64 step = call->who.key;
-    struct super_block *sb = call->sb;
     struct account_value *value;
-    __u32 magic;
 
     /* A step that is being dropped gets no new keys: nobody would take them away again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return NULL;
-    if (key->dev) {
-        magic = BPF_CORE_READ(sb, s_magic);
-        if (is_pseudo(magic) || key->dev == devtmpfs_dev)
-            return NULL;
-        account_announce(call, magic, key);
-    }
-    bpf_map_update_elem(&account, key, &account_empty, BPF_NOEXIST);
-    value = bpf_map_lookup_elem(&account, key);
+    if (key->dev && !account_super(call, key))
+        return NULL;
+    value = account_take(key);
     if (!value) {
         account_lost(step, LOST_REQUESTS, 1);
         if (call->op < IO_OP_FIRST_META && call->result > 0)
             account_lost(step, LOST_BYTES, call->result);
     }
+    return value;
+}
+
+/* The counters of a call for which there is no hint, made if there are none. A place is good while its
+ * step is there: the call's generation says so, or the map. */
+static __noinline struct account_value *account_seek(const struct call *call, __u32 shard)
+{
+    struct account_key key = {
+        .step = who_number(call->who.key), .dev = call->dev, .op = call->op, .shard = shard};
+    __u64 step = call->who.key;
+    struct account_value *value;
+    __u32 *element, place;
+
+    if (!call->hints && !bpf_map_lookup_elem(&steps, &step))
+        return NULL;
+    element = bpf_map_lookup_elem(&places, &key);
+    if (!element || !*element)
+        return account_make(call, &key);
+    place = *element;
+    value = bpf_map_lookup_elem(&account, &place);
+    if (!value)
+        return account_make(call, &key);
+    if (call->hints && place < 1 << HINT_BITS)
+        *hint_of(call) =
+            (struct hint){.dev = call->dev, .place = hint_tag(call->op, shard) << HINT_BITS | place};
     return value;
 }
 
@@ -193,35 +313,42 @@ static __always_inline __u16 errno_of(__s64 result)
     return -result;
 }
 
-static __always_inline void account_errno(const struct call *call, const struct account_key *at)
+static __noinline int account_errno(__u64 step, const struct errno_key *key)
 {
-    struct errno_key key = {
-        .step = at->step, .dev = at->dev, .op = at->op, .code = errno_of(call->result)};
-    __u64 *count = bpf_map_lookup_elem(&errnos, &key), none = 0;
+    __u64 *count = bpf_map_lookup_elem(&errnos, key), none = 0;
 
     if (!count) {
-        bpf_map_update_elem(&errnos, &key, &none, BPF_NOEXIST);
-        count = bpf_map_lookup_elem(&errnos, &key);
+        bpf_map_update_elem(&errnos, key, &none, BPF_NOEXIST);
+        count = bpf_map_lookup_elem(&errnos, key);
     }
     if (count)
         add(count, 1);
     else
-        account_lost(call->who.key, LOST_ERRNOS, 1);
+        account_lost(step, LOST_ERRNOS, 1);
+    return 0;
 }
 
 /* The counters of a call, made if there are none. */
-static __always_inline struct account_value *account_find(const struct call *call,
-                                                          struct account_key *key)
+static __always_inline struct account_value *account_find(const struct call *call)
 {
     struct account_value *value;
+    __u32 shard = 0, place;
+    struct hint *hint;
+    struct call copy;
 
-    key->step = who_number(call->who.key);
-    key->dev = call->dev;
-    key->op = call->op;
     if (call->who.shard_mask)
-        key->shard = bpf_get_smp_processor_id() & call->who.shard_mask;
-    value = bpf_map_lookup_elem(&account, key);
-    return value ? value : account_make(call, key);
+        shard = bpf_get_smp_processor_id() & call->who.shard_mask;
+    if (call->hints) {
+        hint = hint_of(call);
+        place = hint->place & ((1 << HINT_BITS) - 1);
+        if (hint->dev == call->dev && hint->place >> HINT_BITS == hint_tag(call->op, shard)) {
+            value = bpf_map_lookup_elem(&account, &place);
+            if (value && place)
+                return value;
+        }
+    }
+    copy = *call; /* so that the call itself can stay in registers */
+    return account_seek(&copy, shard);
 }
 
 static __always_inline void account_time(const struct call *call, struct account_value *value)
@@ -238,20 +365,74 @@ static __always_inline void account_time(const struct call *call, struct account
     add_u32(&value->latency[bucket_of(call->time_ns, 7)]);
 }
 
+static __always_inline struct cache_value *account_cache_make(const struct call *call,
+                                                              const struct cache_key *key)
+{
+    struct account_key at = {.step = key->step, .dev = key->dev};
+    __u64 step = call->who.key;
+
+    if (!bpf_map_lookup_elem(&steps, &step) || !account_super(call, &at))
+        return NULL;
+    bpf_map_update_elem(&caches, key, &cache_empty, BPF_NOEXIST);
+    if (!bpf_map_lookup_elem(&caches, key))
+        account_lost(step, LOST_FILLS, call->result);
+    return bpf_map_lookup_elem(&caches, key);
+}
+
+/* What the page cache did for a step: result bytes of the kind, or of misses (IO_FILL_COUNT). Not
+ * inlined: it is seldom. */
+static __noinline int account_cache(const struct call *call, __u32 kind)
+{
+    struct cache_key key = {.step = who_number(call->who.key), .dev = call->dev};
+    struct cache_value *value;
+
+    if (call->who.shard_mask)
+        key.shard = bpf_get_smp_processor_id() & call->who.shard_mask;
+    value = bpf_map_lookup_elem(&caches, &key);
+    if (!value)
+        value = account_cache_make(call, &key);
+    if (!value)
+        return 0;
+    if (kind < IO_FILL_COUNT)
+        add(&value->fill_bytes[kind], call->result);
+    else
+        add(&value->miss_bytes, call->result);
+    return 0;
+}
+
+/* A read that was not served from the page cache alone. Of an asynchronous one, or one whose begin
+ * was not seen, nobody knows. */
+static __always_inline void account_uncached(const struct call *call, struct account_value *value)
+{
+    struct call copy = *call; /* as in account_find() */
+
+    add(&value->uncached_bytes, call->result);
+    if (!call->bypassed && call->wait_ns)
+        account_cache(&copy, IO_FILL_COUNT);
+}
+
 static __always_inline void account_call(const struct call *call)
 {
-    struct account_key key = {};
-    struct account_value *value = account_find(call, &key);
+    struct account_value *value = account_find(call);
 
     if (!value)
         return;
     add(&value->requests, 1);
+    if (call->async)
+        add(&value->async_requests, 1);
     if (call->result < 0) {
+        struct errno_key key = {.step = who_number(call->who.key),
+                                .dev = call->dev,
+                                .op = call->op,
+                                .code = errno_of(call->result)};
+
         add(&value->errors, 1);
-        account_errno(call, &key);
+        account_errno(call->who.key, &key);
     } else if (call->op < IO_OP_FIRST_META) {
         add(&value->bytes, call->result);
         add_u32(&value->size[bucket_of(call->result, 0)]);
+        if (call->op == IO_READ && (call->missed || call->bypassed || !call->wait_ns))
+            account_uncached(call, value);
     }
     account_time(call, value);
 }
@@ -259,9 +440,12 @@ static __always_inline void account_call(const struct call *call)
 /* An open that made the file counts once more, as a request only. */
 static __always_inline void account_create(const struct call *open)
 {
-    struct call create = {.who = open->who, .op = IO_CREATE, .dev = open->dev, .sb = open->sb};
-    struct account_key key = {};
-    struct account_value *value = account_find(&create, &key);
+    struct call create = {.who = open->who,
+                          .op = IO_CREATE,
+                          .dev = open->dev,
+                          .sb = open->sb,
+                          .hints = open->hints};
+    struct account_value *value = account_find(&create);
 
     if (value)
         add(&value->requests, 1);

@@ -15,23 +15,6 @@
 /* Above any kernel stack's size. */
 #define STACK_BYTES (64 * 1024)
 
-/* What a task remembers. */
-struct task_record {
-    __u64 frame;   /* of the outermost call; 0: in none */
-    __u64 witness; /* the argument that leads to the super block: proves that the frame is alive */
-    __u64 start;   /* when it began, ns */
-    __u64 wait_ns; /* spent in calls since it is in this step */
-    struct who who;
-    __u32 argument; /* where the witness lies in the frame */
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct task_record);
-} tasks SEC(".maps");
-
 const volatile struct hook_slots hooks[HOOK_COUNT] = {};
 
 /* An argument or the result, by its place. The place is constant for the verifier (read-only data),
@@ -59,44 +42,65 @@ static __always_inline __u64 slot(void *ctx, __u8 place)
 
 /* Does the outermost call still run that we remember? If its end was not seen, something else lies
  * on the stack there by now. */
+static __always_inline bool is_inside(__u64 outer, __u64 witness, __u32 argument, __u64 frame)
+{
+    __u64 found = 0;
+
+    if (frame >= outer || frame < outer - STACK_BYTES)
+        return false;
+    bpf_probe_read_kernel(&found, sizeof(found), (void *)outer + 8 * argument);
+    return found == witness;
+}
+
 static __always_inline bool call_is_inside(const struct task_record *task, __u64 frame)
 {
-    __u64 witness = 0;
-
-    if (frame >= task->frame || frame < task->frame - STACK_BYTES)
-        return false;
-    bpf_probe_read_kernel(&witness, sizeof(witness), (void *)task->frame + 8 * task->argument);
-    return witness == task->witness;
+    return is_inside(task->frame, task->witness, task->argument, frame);
 }
 
 /* Data is what regular files hold; pipes and sockets pass through the same functions. */
-static __always_inline bool call_is_data(void *ctx, const volatile struct hook_slots *at)
+static __always_inline bool is_data(const struct file *file)
 {
-    struct file *file = (struct file *)slot(ctx, at->argument);
-
     return (file->f_inode->i_mode & S_IFMT) == S_IFREG;
 }
 
-/* What the task remembers, NULL if nothing: it never was in a step. */
-static __always_inline struct task_record *task_find(struct task_struct *current)
+static __always_inline bool call_is_data(void *ctx, const volatile struct hook_slots *at)
 {
-    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
-        return NULL;
-    return bpf_task_storage_get(&tasks, current, NULL, 0);
+    return is_data((struct file *)slot(ctx, at->argument));
 }
 
-/* The record of a task that is in a step, made if there is none. */
-static __always_inline struct task_record *task_enter(struct task_struct *current)
+/* Read past the page cache, which then neither hits nor misses. */
+static __always_inline bool bypasses(const struct file *file)
 {
-    struct task_record *task = task_find(current);
+    return file->f_flags & O_DIRECT;
+}
+
+/* A task outside of jobs whose cgroup is as deep as a step costs a look into `steps`: once. */
+static __always_inline void task_stay_outside(struct task_record *task, __u32 generation)
+{
+    if (levels.v1) /* what v2's cgroup says nothing about */
+        return;
+    if (!task)
+        task = task_sit_down(current_task());
+    if (!task || task->frame)
+        return;
+    task->who.cgroup = bpf_get_current_cgroup_id();
+    task->who.shard_mask = WHO_NO_STEP;
+    task->who.generation = generation;
+}
+
+/* Not inlined: once for a task and each change of the steps. */
+static __noinline struct task_record *task_join(struct task_record *task)
+{
+    struct task_struct *current = current_task();
+    __u32 generation = levels.generation;
     struct who who = {};
 
-    if (task && who_holds(&task->who))
-        return task;
-    if (!who_find(&who, current))
+    if (!who_find(&who, current)) {
+        task_stay_outside(task, generation);
         return NULL;
+    }
     if (!task)
-        task = bpf_task_storage_get(&tasks, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+        task = task_make(current);
     if (!task) { /* call_leave counts the call, without its time */
         account_lost(who.key, LOST_LATENCIES, 1);
         return NULL;
@@ -104,57 +108,78 @@ static __always_inline struct task_record *task_enter(struct task_struct *curren
     if (task->who.key != who.key)
         task->wait_ns = 0;
     task->who = who;
+    __builtin_memset(task->hints, 0, sizeof(task->hints));
     return task;
 }
 
-static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
+/* The record of the current task if it is in a step, made if there is none. */
+static __always_inline struct task_record *task_enter(void)
 {
-    struct task_record *task;
+    struct task_record *task = task_find();
 
-    if (!(levels.v2 | levels.v1))
-        return 0;
-    task = task_enter(bpf_get_current_task_btf());
-    if (!task)
-        return 0;
-    if (op < IO_OP_FIRST_META && !call_is_data(ctx, &hooks[hook]))
-        return 0;
+    if (task && who_holds(&task->who))
+        return task->who.shard_mask == WHO_NO_STEP ? NULL : task;
+    return who_is_outside() ? NULL : task_join(task);
+}
+
+/* The outermost call begins. False: it is an inner one. The argument in this place is its witness. */
+static __always_inline bool call_begin(struct task_record *task, void *ctx, enum hook_number hook,
+                                       __u8 argument)
+{
     if (task->frame) {
         if (call_is_inside(task, (__u64)ctx))
-            return 0;
+            return false;
         account_lost(task->who.key, LOST_ENDS, 1);
     }
     task->frame = (__u64)ctx;
-    task->argument = hooks[hook].argument;
-    task->witness = slot(ctx, hooks[hook].argument);
+    task->hook = hook;
+    task->argument = argument;
+    task->witness = slot(ctx, argument);
     task->start = bpf_ktime_get_ns();
-    return 0;
+    return true;
+}
+
+/* who_find(), not inlined: it is seldom asked at the end of a call. */
+static __noinline int who_search(struct who *who)
+{
+    return who_find(who, current_task());
 }
 
 /* Fill in who made the call and how long it took. False: not a step's, or an inner call. */
 static __always_inline bool call_finish(struct call *call, __u64 frame)
 {
-    struct task_struct *current = bpf_get_current_task_btf();
     struct task_record *task;
+    struct who who;
 
-    if (!(levels.v2 | levels.v1))
+    if (who_has_no_steps())
         return false;
-    task = task_find(current);
+    task = task_find();
     if (task && task->frame) {
         if (frame < task->frame)
             return false;
         if (frame == task->frame) {
             call->time_ns = bpf_ktime_get_ns() - task->start;
-            call->wait_ns = &task->wait_ns;
+            call->async = TASK_READ(current_task(), flags) & PF_IO_WORKER;
+            call->wait_ns = call->async ? NULL : &task->wait_ns;
             call->who = task->who;
+            call->missed = task->filled == task->start;
+            call->dev = task->reached;
+            call->sb = (struct super_block *)task->reached_sb;
+            call->hints = task_hints(task);
             task->frame = 0;
             return true;
         }
         account_lost(task->who.key, LOST_ENDS, 1);
         task->frame = 0;
     }
+    if (task && task->who.shard_mask == WHO_NO_STEP && who_holds(&task->who))
+        return false;
     /* The task came into the step in mid-call, as a step's first process does: what went before is
      * not the step's time. Or there was no memory for its record, and call_enter has said so. */
-    return who_find(&call->who, current);
+    if (who_is_outside() || !who_search(&who))
+        return false;
+    call->who = who;
+    return true;
 }
 
 static __always_inline __s64 call_result(void *ctx, const volatile struct hook_slots *at)
@@ -177,11 +202,11 @@ static __always_inline __s64 call_result(void *ctx, const volatile struct hook_s
 /* The file of a descriptor of the current task, only good for bpf_probe_read. */
 static __always_inline struct file *file_of(unsigned long descriptor)
 {
-    struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
+    struct fdtable *table = TASK_READ(current_task(), files, fdt);
     struct file *file = NULL;
 
-    if (descriptor < table->max_fds)
-        bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+    if (descriptor < BPF_CORE_READ(table, max_fds))
+        bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + descriptor);
     return file;
 }
 
@@ -189,6 +214,34 @@ static __always_inline void call_reach(struct call *call, struct super_block *sb
 {
     call->dev = sb->s_dev;
     call->sb = sb;
+}
+
+/* Told by a function inside of the outermost call of this hook. */
+static __always_inline int call_tell(enum hook_number outer, struct dentry *dentry)
+{
+    struct task_record *task;
+
+    if (who_has_no_steps())
+        return 0;
+    task = task_find();
+    if (task && task->frame && task->hook == outer)
+        task->told = (__u64)dentry->d_sb;
+    return 0;
+}
+
+#define on_rmdir_told(ctx, at)                                                                     \
+    call_tell(HOOK_do_rmdir, (struct dentry *)slot(ctx, (at)->argument))
+
+static __always_inline struct super_block *call_told(void)
+{
+    struct task_record *task = task_find();
+    struct super_block *sb;
+
+    if (!task)
+        return NULL;
+    sb = (struct super_block *)task->told;
+    task->told = 0;
+    return sb;
 }
 
 /* Find the super block. False: the call reached none, and does not count. */
@@ -200,9 +253,11 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     struct file *file;
 
     switch (at->object) {
+    case OBJECT_WALK: /* the call has it from its walk */
+        return true;
     case OBJECT_OPEN:
         object = slot(ctx, at->result);
-        if (object < -4095ull) /* not IS_ERR: a failed open counts without a super block */
+        if (object < -4095ull) /* not IS_ERR */
             call_reach(call, ((struct file *)object)->f_inode->i_sb);
         return true;
     case OBJECT_FILE:
@@ -217,14 +272,72 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_RENAME:
         call_reach(call, ((struct renamedata *)object)->old_dentry->d_sb);
         return true;
+    case OBJECT_TOLD:
+        sb = call_told();
+        if (sb) { /* else it failed where its walk ended */
+            call->dev = BPF_CORE_READ(sb, s_dev);
+            call->sb = sb;
+        }
+        return true;
     case OBJECT_REGS:
-        file = file_of(REGS_FIRST((struct pt_regs *)object));
+    case OBJECT_REGS_32:
+        file = file_of(at->object == OBJECT_REGS ? REGS_FIRST((struct pt_regs *)object)
+                                                 : REGS_FIRST_32((struct pt_regs *)object));
         sb = BPF_CORE_READ(file, f_inode, i_sb);
         call->dev = BPF_CORE_READ(sb, s_dev);
         call->sb = sb;
         return file;
     }
     return false;
+}
+
+/* io_uring tries an open without waiting, and lets a thread of its own do it once more where this
+ * failed. */
+static __always_inline bool call_is_trial(const struct call *call, void *ctx,
+                                          const volatile struct hook_slots *at)
+{
+    struct open_flags *how;
+
+    if (call->result != -EAGAIN)
+        return false;
+    how = (struct open_flags *)slot(ctx, at->argument);
+    return how->open_flag & O_NONBLOCK;
+}
+
+/* A call by path begins, or the inner call that is its end: that one has what the path led to. */
+static __always_inline void call_walk(struct task_record *task, void *ctx, bool outermost,
+                                      const volatile struct hook_slots *at, enum io_op op)
+{
+    struct call inner = {};
+
+    if (at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_TOLD) {
+        if (!outermost)
+            return;
+        task->walk = op;
+        task->reached = 0;
+        task->reached_sb = 0;
+    } else if (!outermost && task->walk == op) {
+        (void)call_find_super(&inner, ctx, at);
+        task->walk = 0;
+        task->reached = inner.dev;
+        task->reached_sb = (__u64)inner.sb;
+    }
+}
+
+static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
+{
+    struct task_record *task;
+    bool outermost;
+
+    if (who_has_no_steps())
+        return 0;
+    task = task_enter();
+    if (!task || (op < IO_OP_FIRST_META && !call_is_data(ctx, &hooks[hook])))
+        return 0;
+    outermost = call_begin(task, ctx, hook, hooks[hook].argument);
+    if (op >= IO_OP_FIRST_META)
+        call_walk(task, ctx, outermost, &hooks[hook], op);
+    return 0;
 }
 
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
@@ -238,9 +351,13 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
         return 0;
     if (!call_find_super(&call, ctx, &hooks[hook]))
         return 0;
+    if (op == IO_READ)
+        call.bypassed = bypasses((struct file *)slot(ctx, hooks[hook].argument));
     call.result = call_result(ctx, &hooks[hook]);
+    if (op == IO_OPEN && call_is_trial(&call, ctx, &hooks[hook]))
+        return 0;
     account_call(&call);
-    if (op == IO_OPEN && call.dev) {
+    if (op == IO_OPEN && call.result >= 0) {
         file = (struct file *)slot(ctx, hooks[hook].result);
         if (file->f_mode & FMODE_CREATED)
             account_create(&call);

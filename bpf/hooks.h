@@ -2,8 +2,21 @@
 /*
  * The hooks: one line each, for the programs and for their loader.
  *   HOOK(function, operation, object, parameter, object and parameter of other kernels)
- * The parameter that leads to the super block is found by its name in the kernel's BTF, never by
- * its place; where kernels differ, the first name that the function has is taken.
+ *     a call: a program at its begin (enter_function) and one at its end (leave_function)
+ *   EXTRA(function, operation, feature, object, parameter, object and parameter of other kernels)
+ *     the same for a call that the operation's own hook misses in part, or on some kernels
+ *   EVENT(name, section, operations, feature, object, parameter, object and parameter of other
+ *     kernels, second parameter)
+ *     one program (event_name), in on_name()
+ *   TRANSFER(function, operation on the source, operation on the target, source, target, feature)
+ *     a call that moves data between two files: programs as those of a HOOK, in
+ *     bpf/transfer.bpf.h; a side whose parameter is "" is not looked at
+ *   STAGE(function, operations, object, parameter)
+ *     where a task may be beside its calls: programs as those of a HOOK, in function_enter() and
+ *     function_leave()
+ * Parameters are found by their name in the kernel's BTF, never by their place; where kernels
+ * differ, the first name that the function has is taken. "" is no parameter. A feature is a way in
+ * that not every process takes ("io_uring"): without it the operation counts all other calls.
  */
 #ifndef JOBIO_BPF_HOOKS_H
 #define JOBIO_BPF_HOOKS_H
@@ -16,7 +29,15 @@ enum hook_object {
     OBJECT_DENTRY,
     OBJECT_RENAME, /* struct renamedata */
     OBJECT_OPEN,   /* nothing of use: the file is what the function returns */
+    OBJECT_WALK,   /* nothing of use: it is what the function finds along a path */
     OBJECT_REGS,   /* the registers of a system call, of which the first holds a descriptor */
+    OBJECT_REGS_32, /* the same of a 32-bit program */
+    OBJECT_TOLD,   /* nothing of use: a function inside tells the super block (call_tell) */
+    OBJECT_NUMBER, /* not a pointer */
+    OBJECT_FAULT,  /* struct vm_fault */
+    OBJECT_FOLIO,
+    OBJECT_PAGE, /* before folios */
+    OBJECT_ANY,
 };
 
 /* What a function returns. */
@@ -26,9 +47,24 @@ enum hook_return { RETURN_LONG, RETURN_INT, RETURN_POINTER };
 struct hook_slots {
     __u8 object;   /* enum hook_object */
     __u8 argument; /* its place among the arguments */
-    __u8 result;   /* the place of the return value, behind the last argument */
+    __u8 second;   /* that of the second parameter; HOOK_NO_SLOT: this kernel has none */
+    __u8 result;   /* the place of the return value: the number of arguments */
     __u8 returns;  /* enum hook_return */
+    __u8 target;   /* the place of the file that is written; HOOK_NO_SLOT: none */
 };
+
+#define HOOK_NO_SLOT 0xff
+
+/* What the two programs for all kprobes know of a hook, by the cookie of the link, which is the
+ * hook's number. Filled in by the loader. */
+struct kprobe_entry {
+    struct hook_slots at;
+    __u8 op; /* enum io_op */
+    __u8 to; /* that on the second file; IO_OP_COUNT: there is none */
+};
+
+/* Above all hooks; a power of two. */
+#define KPROBE_ENTRIES 128
 
 /* System calls have a name for each architecture. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
@@ -38,14 +74,16 @@ struct hook_slots {
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define SYSTEM_CALLS(HOOK)                                                                         \
     HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                          \
-    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")
+    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                      \
+    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")                      \
+    HOOK(__ia32_sys_fdatasync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")
 #else
 #define SYSTEM_CALLS(HOOK)
 #endif
 
 /* fdatasync(2) has vfs_fsync_range inlined on 6.1, fsync(2) as well on 7.2; where one has not, the
  * call inside it is an inner one, and counts once all the same. msync(2) comes through
- * vfs_fsync_range. */
+ * vfs_fsync_range. rmdir(2) has vfs_rmdir inlined on 5.10. */
 #define HOOKS(HOOK)                                                                                \
     HOOK(vfs_read, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                                  \
     HOOK(vfs_write, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")                                \
@@ -56,16 +94,120 @@ struct hook_slots {
     HOOK(iterate_dir, IO_READDIR, OBJECT_FILE, "file", OBJECT_NONE, "")                            \
     HOOK(vfs_mkdir, IO_MKDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
     HOOK(vfs_rmdir, IO_RMDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
+    HOOK(do_rmdir, IO_RMDIR, OBJECT_TOLD, "dfd", OBJECT_NONE, "")                                  \
     HOOK(vfs_unlink, IO_UNLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                          \
     HOOK(vfs_rename, IO_RENAME, OBJECT_RENAME, "rd", OBJECT_DENTRY, "old_dentry")                  \
     HOOK(vfs_link, IO_LINK, OBJECT_DENTRY, "old_dentry", OBJECT_NONE, "")                          \
     HOOK(vfs_symlink, IO_SYMLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                        \
     HOOK(vfs_fsync_range, IO_FSYNC, OBJECT_FILE, "file", OBJECT_NONE, "")                          \
     HOOK(do_truncate, IO_TRUNCATE, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                       \
+    HOOK(vfs_create, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                           \
+    HOOK(vfs_mknod, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
+    HOOK(vfs_fallocate, IO_FALLOCATE, OBJECT_FILE, "file", OBJECT_NONE, "")                        \
+    HOOK(chmod_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                           \
+    HOOK(chown_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                           \
+    HOOK(vfs_utimes, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                             \
+    HOOK(do_getxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")                            \
+    HOOK(listxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")                              \
+    HOOK(do_setxattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_DENTRY, "d")                    \
+    HOOK(vfs_removexattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                   \
     SYSTEM_CALLS(HOOK)
 
-#define HOOK_NUMBER(function, ...) HOOK_##function,
-enum hook_number { HOOKS(HOOK_NUMBER) HOOK_COUNT };
+/*
+ * Calls by path, from where the path is not walked yet: they fail with ENOENT or EEXIST before the
+ * functions above. These are inner calls then, and say what the path led to. A posix ACL has a
+ * function to remove it from 6.2 on.
+ */
+#define EXTRAS(EXTRA)                                                                              \
+    EXTRA(vfs_statx, IO_STAT, "stat by path", OBJECT_WALK, "filename", OBJECT_NONE, "")            \
+    EXTRA(do_mkdirat, IO_MKDIR, "mkdir that fails", OBJECT_WALK, "name", OBJECT_WALK, "pathname")  \
+    EXTRA(do_unlinkat, IO_UNLINK, "unlink that fails", OBJECT_WALK, "name", OBJECT_NONE, "")       \
+    EXTRA(do_renameat2, IO_RENAME, "rename that fails", OBJECT_WALK, "from", OBJECT_NONE, "")      \
+    EXTRA(do_linkat, IO_LINK, "link that fails", OBJECT_WALK, "old", OBJECT_WALK, "oldname")       \
+    EXTRA(do_symlinkat, IO_SYMLINK, "symlink that fails", OBJECT_WALK, "from", OBJECT_WALK,        \
+          "oldname")                                                                               \
+    EXTRA(vfs_remove_acl, IO_SETXATTR, "ACL", OBJECT_DENTRY, "dentry", OBJECT_NONE, "")
+
+#define OPS_BY_PATH                                                                                \
+    (1ull << IO_OPEN | 1ull << IO_STAT | 1ull << IO_MKDIR | 1ull << IO_RMDIR | 1ull << IO_UNLINK | \
+     1ull << IO_RENAME | 1ull << IO_LINK | 1ull << IO_SYMLINK)
+
+#define OPS_RW (1ull << IO_READ | 1ull << IO_WRITE)
+
+/* What ends a call stands before what begins it. */
+#define EVENTS(EVENT)                                                                              \
+    EVENT(task_exit, "tp_btf/sched_process_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")     \
+    EVENT(rmdir_told, "fentry/security_path_rmdir", 1ull << IO_RMDIR, "inlined rmdir",             \
+          OBJECT_DENTRY, "dentry", OBJECT_NONE, "", "")                                            \
+    EVENT(io_uring, "tp_btf/io_uring_complete", OPS_RW, "io_uring", OBJECT_NUMBER, "req",          \
+          OBJECT_NONE, "", "res")                                                                  \
+    EVENT(io_uring_post, "fentry/io_req_complete_post", OPS_RW, "io_uring", OBJECT_NUMBER, "res",  \
+          OBJECT_NONE, "", "req")                                                                  \
+    EVENT(io_uring_flush, "fentry/io_submit_flush_completions", OPS_RW, "io_uring", OBJECT_NUMBER, \
+          "ctx", OBJECT_NONE, "", "")                                                              \
+    EVENT(io_uring_overflow, "fentry/io_req_cqe_overflow", OPS_RW, "io_uring overflow",            \
+          OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_overflow_only, "fentry/io_cqring_event_overflow", OPS_RW, "io_uring overflow",  \
+          OBJECT_NUMBER, "ctx", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_overflow_cqe, "fentry/io_cqe_overflow", OPS_RW, "io_uring overflow",            \
+          OBJECT_NUMBER, "cqe", OBJECT_NONE, "", "big_cqe")                                        \
+    EVENT(io_uring_read, "fexit/io_read", 1ull << IO_READ, "io_uring without completion",          \
+          OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_write, "fexit/io_write", 1ull << IO_WRITE, "io_uring without completion",       \
+          OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_late, "fexit/io_req_rw_complete", OPS_RW, "io_uring without completion",        \
+          OBJECT_NUMBER, "req", OBJECT_NUMBER, "tw_req", "")                                       \
+    EVENT(io_uring_polled, "fexit/io_complete_rw_iopoll", OPS_RW, "io_uring without completion",   \
+          OBJECT_NUMBER, "kiocb", OBJECT_NONE, "", "res")                                          \
+    EVENT(aio_complete_rw, "fentry/aio_complete_rw", OPS_RW, "libaio", OBJECT_NUMBER, "kiocb",     \
+          OBJECT_NONE, "", "res")                                                                  \
+    EVENT(aio_complete, "fentry/aio_complete", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "iocb",  \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_refused_read, "fexit/aio_read", 1ull << IO_READ, "libaio", OBJECT_NUMBER, "req",     \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_refused_write, "fexit/aio_write", 1ull << IO_WRITE, "libaio", OBJECT_NUMBER, "req",  \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_refused_fsync, "fexit/aio_fsync", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "req",  \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_read, "fentry/aio_read", 1ull << IO_READ, "libaio", OBJECT_NUMBER, "req",            \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_write, "fentry/aio_write", 1ull << IO_WRITE, "libaio", OBJECT_NUMBER, "req",         \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(aio_fsync, "fentry/aio_fsync", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "req",         \
+          OBJECT_NONE, "", "")                                                                     \
+    EVENT(walked, "fentry/terminate_walk", OPS_BY_PATH, "mount of a failed call", OBJECT_NONE,     \
+          "nd", OBJECT_NONE, "", "")                                                               \
+    EVENT(found_parent, "fexit/path_parentat", OPS_BY_PATH, "mount of a failed call", OBJECT_PATH, \
+          "parent", OBJECT_NONE, "", "")                                                           \
+    EVENT(page_added, "tp_btf/mm_filemap_add_to_page_cache", 1 << IO_MMAP_READ | IO_CACHE, "",     \
+          OBJECT_FOLIO, "folio", OBJECT_PAGE, "page", "")
+
+/* Memory-mapped files, and for whom the page cache is filled: bpf/cache.bpf.h. */
+#define STAGES(STAGE)                                                                              \
+    STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, OBJECT_FAULT, "vmf")                        \
+    STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, OBJECT_FAULT, "vmf")                                \
+    STAGE(page_cache_async_ra, IO_CACHE, OBJECT_ANY, "ractl")                                      \
+    STAGE(generic_fadvise, IO_CACHE, OBJECT_ANY, "file")
+
+/*
+ * sendfile(2) is do_splice_direct; to a pipe it is splice_file_to_pipe, which 5.10 lacks, because
+ * there all goes through do_splice_direct. splice(2) is do_splice: one side of it is a pipe.
+ * vfs_clone_file_range is FICLONE and FICLONERANGE: a request on the target. __kernel_write_iter
+ * writes core dumps.
+ */
+#define TRANSFERS(TRANSFER)                                                                        \
+    TRANSFER(do_splice_direct, IO_READ, IO_WRITE, "in", "out", "sendfile")                         \
+    TRANSFER(splice_file_to_pipe, IO_READ, IO_READ, "in", "", "sendfile to a pipe")                \
+    TRANSFER(do_splice, IO_READ, IO_WRITE, "in", "out", "splice")                                  \
+    TRANSFER(vfs_copy_file_range, IO_COPY_READ, IO_COPY_WRITE, "file_in", "file_out", "")          \
+    TRANSFER(vfs_clone_file_range, IO_CLONE, IO_CLONE, "", "file_out", "")                         \
+    TRANSFER(__kernel_write_iter, IO_WRITE, IO_WRITE, "", "file", "core dump")
+
+#define HOOK_NUMBER(name, ...) HOOK_##name,
+enum hook_number {
+    HOOKS(HOOK_NUMBER) EXTRAS(HOOK_NUMBER) EVENTS(HOOK_NUMBER) TRANSFERS(HOOK_NUMBER)
+        STAGES(HOOK_NUMBER) HOOK_COUNT
+};
 #undef HOOK_NUMBER
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: who, account, call. */
+/* The programs. What they do stands in the headers, in this order: current, who, account, task,
+ * call, walk; transfer, async, cache, exit. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -8,9 +9,17 @@
 #include "bpf/records.h"
 #include "bpf/hooks.h"
 #include "bpf/pseudo.h"
+#include "bpf/features.h"
+#include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/account.bpf.h"
+#include "bpf/task.bpf.h"
 #include "bpf/call.bpf.h"
+#include "bpf/walk.bpf.h"
+#include "bpf/transfer.bpf.h"
+#include "bpf/async.bpf.h"
+#include "bpf/cache.bpf.h"
+#include "bpf/exit.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -27,3 +36,41 @@ char LICENSE[] SEC("license") = "GPL";
     }
 
 HOOKS(HOOK_PROGRAMS)
+EXTRAS(HOOK_PROGRAMS)
+
+#define EVENT_PROGRAM(name, section, ...)                                                          \
+    SEC(section)                                                                                   \
+    int event_##name(void *ctx)                                                                    \
+    {                                                                                              \
+        return on_##name(ctx, &hooks[HOOK_##name]);                                                \
+    }
+
+EVENTS(EVENT_PROGRAM)
+
+#define TRANSFER_PROGRAMS(function, from, to, ...)                                                 \
+    SEC("fentry/" #function)                                                                       \
+    int enter_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return transfer_enter(ctx, HOOK_##function, to);                                           \
+    }                                                                                              \
+    SEC("fexit/" #function)                                                                        \
+    int leave_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return transfer_leave(ctx, HOOK_##function, from, to);                                     \
+    }
+
+TRANSFERS(TRANSFER_PROGRAMS)
+
+#define STAGE_PROGRAMS(function, ...)                                                              \
+    SEC("fentry/" #function)                                                                       \
+    int enter_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return function##_enter(ctx, &hooks[HOOK_##function]);                                     \
+    }                                                                                              \
+    SEC("fexit/" #function)                                                                        \
+    int leave_##function(void *ctx)                                                                \
+    {                                                                                              \
+        return function##_leave(ctx, &hooks[HOOK_##function]);                                     \
+    }
+
+STAGES(STAGE_PROGRAMS)

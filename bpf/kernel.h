@@ -24,17 +24,35 @@ typedef _Bool bool;
 /* uapi/linux/bpf.h */
 enum {
     BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
     BPF_MAP_TYPE_RINGBUF = 27,
     BPF_MAP_TYPE_TASK_STORAGE = 29,
     BPF_NOEXIST = 1,
     BPF_F_NO_PREALLOC = 1,
+    BPF_F_MMAPABLE = 1024,
     BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
 
+#define PF_EXITING 0x00000004
+#define PF_DUMPCORE 0x00000200
+#define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000
+#define EAGAIN 11
+#define ECANCELED 125
+#define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
 #define FMODE_CREATED 0x100000
+#define FMODE_PATH 0x4000
+#define FMODE_BACKING 0x2000000
+#if defined(__TARGET_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 040000
+#endif
 #define S_IFMT 0170000
 #define S_IFREG 0100000
+#define AT_EMPTY_PATH 0x1000
+#define O_NONBLOCK 04000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -51,6 +69,7 @@ struct super_block {
 
 struct inode {
     __u16 i_mode;
+    __s64 i_size;
     struct super_block *i_sb;
 };
 
@@ -64,7 +83,61 @@ struct path {
 
 struct file {
     __u32 f_mode;
+    unsigned int f_flags;
     struct inode *f_inode;
+    struct path f_path;
+};
+
+/* A file below an overlay, and what the user opened (6.6 on; before, its f_path is that). */
+struct backing_file {
+    struct file file;
+    struct path user_path;
+};
+
+struct vm_area_struct {
+    struct file *vm_file;
+};
+
+struct vm_fault {
+    struct vm_area_struct *vma;
+    unsigned long pgoff;
+};
+
+struct address_space {
+    struct inode *host;
+};
+
+struct page {
+    struct address_space *mapping;
+};
+
+/* 5.16 on. Of a large one, the order lies in a byte of its own (up to 6.5) or in a lowest one. */
+struct folio {
+    unsigned long flags;
+    struct address_space *mapping;
+    unsigned long _flags_1;
+};
+
+struct folio___order {
+    unsigned char _folio_order;
+};
+
+/* 6.18 on. */
+typedef struct {
+    unsigned long f;
+} memdesc_flags_t;
+
+struct folio___memdesc {
+    memdesc_flags_t flags;
+};
+
+struct open_flags {
+    int open_flag;
+};
+
+/* A walk along a path. */
+struct nameidata {
+    struct path path;
 };
 
 /* 5.12 on; before, vfs_rename takes the dentry itself. */
@@ -100,17 +173,87 @@ struct files_struct {
     struct fdtable *fdt;
 };
 
-/* The first argument of a system call. */
+/* The arguments of a system call, and its number. */
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-    unsigned long di;
+    unsigned long di, si, dx, cx, r10, r8, r9, orig_ax, ax, bx, sp;
 #define REGS_FIRST(regs) ((regs)->di)
+#define REGS_FIRST_32(regs) ((regs)->bx & 0xffffffff)
+#define REGS_SECOND(regs) ((regs)->si)
+#define REGS_THIRD(regs) ((regs)->dx)
+#define REGS_FOURTH(regs) ((regs)->r10)
+#define REGS_FIFTH(regs) ((regs)->r8)
+#define REGS_SIXTH(regs) ((regs)->r9)
+#define REGS_NUMBER(regs) ((regs)->orig_ax)
+#define REGS_FIRST_MEMBER di
+#define REGS_FIRST_32_MEMBER bx
+/* Those of a function of the kernel. */
+#define KERNEL_FIRST(regs) ((regs)->di)
+#define KERNEL_SECOND(regs) ((regs)->si)
+#define KERNEL_THIRD(regs) ((regs)->dx)
+#define KERNEL_FOURTH(regs) ((regs)->cx)
+#define KERNEL_FIFTH(regs) ((regs)->r8)
+#define KERNEL_SIXTH(regs) ((regs)->r9)
+#define KERNEL_RESULT(regs) ((regs)->ax)
+#define KERNEL_STACK(regs) ((regs)->sp)
+#define RETURN_BYTES 8 /* the call has put the address to return to on the stack */
 #elif defined(__TARGET_ARCH_arm64)
-    unsigned long orig_x0;
+    unsigned long regs[31], orig_x0, sp;
+    int syscallno;
 #define REGS_FIRST(regs) ((regs)->orig_x0)
+#define REGS_FIRST_32(regs) (-1ul)
+#define REGS_SECOND(r) ((r)->regs[1])
+#define REGS_THIRD(r) ((r)->regs[2])
+#define REGS_FOURTH(r) ((r)->regs[3])
+#define REGS_FIFTH(r) ((r)->regs[4])
+#define REGS_SIXTH(r) ((r)->regs[5])
+#define REGS_NUMBER(regs) ((regs)->syscallno)
+#define REGS_FIRST_MEMBER orig_x0
+#define REGS_FIRST_32_MEMBER orig_x0
+/* Those of a function of the kernel. */
+#define KERNEL_FIRST(r) ((r)->regs[0])
+#define KERNEL_SECOND(r) ((r)->regs[1])
+#define KERNEL_THIRD(r) ((r)->regs[2])
+#define KERNEL_FOURTH(r) ((r)->regs[3])
+#define KERNEL_FIFTH(r) ((r)->regs[4])
+#define KERNEL_SIXTH(r) ((r)->regs[5])
+#define KERNEL_RESULT(r) ((r)->regs[0])
+#define KERNEL_STACK(regs) ((regs)->sp)
+#define RETURN_BYTES 0
 #else
     unsigned long none;
 #define REGS_FIRST(regs) (-1ul)
+#define REGS_FIRST_32(regs) (-1ul)
+#define REGS_SECOND(regs) (-1ul)
+#define REGS_THIRD(regs) (-1ul)
+#define REGS_FOURTH(regs) (-1ul)
+#define REGS_FIFTH(regs) (-1ul)
+#define REGS_SIXTH(regs) (-1ul)
+#define REGS_NUMBER(regs) (-1ul)
+#define REGS_FIRST_MEMBER none
+#define REGS_FIRST_32_MEMBER none
+#define KERNEL_FIRST(regs) 0
+#define KERNEL_SECOND(regs) 0
+#define KERNEL_THIRD(regs) 0
+#define KERNEL_FOURTH(regs) 0
+#define KERNEL_FIFTH(regs) 0
+#define KERNEL_SIXTH(regs) 0
+#define KERNEL_RESULT(regs) 0
+#define KERNEL_STACK(regs) 0
+#define RETURN_BYTES 0
+#endif
+};
+
+/* Is the task in a system call of the 32-bit kind? */
+struct thread_info {
+    unsigned long flags;
+#if defined(__TARGET_ARCH_x86)
+    __u32 status;
+#define TASK_IS_32_BIT(task) ((task)->thread_info.status & 2) /* TS_COMPAT */
+#elif defined(__TARGET_ARCH_arm64)
+#define TASK_IS_32_BIT(task) ((task)->thread_info.flags & 1ul << 22) /* TIF_32BIT */
+#else
+#define TASK_IS_32_BIT(task) true
 #endif
 };
 
@@ -118,19 +261,85 @@ struct bpf_local_storage;
 
 struct css_set {
     struct cgroup_subsys_state *subsys[1];
+    struct cgroup *dfl_cgrp;
 };
 
 struct task_struct {
+    struct thread_info thread_info;
     unsigned int flags;
+    __s32 tgid;
     struct files_struct *files;
     struct css_set *cgroups;
     struct bpf_local_storage *bpf_storage;
 };
 
+/* What io_submit(2) makes of a call: the kiocb (or fsync_iocb, which begins alike) comes first. */
+struct kiocb {
+    struct file *ki_filp;
+};
+
+struct io_event {
+    __s64 res;
+};
+
+struct aio_kiocb {
+    struct io_event ki_res;
+};
+
+struct io_cqe {
+    __s32 res;
+};
+
+struct io_ring_ctx;
+
+struct io_big_cqe {
+    __u64 extra1;
+};
+
+struct io_kiocb {
+    struct file *file;
+    __u8 opcode;
+    __u32 flags; /* of 64 bits since 6.10: the low ones are wanted */
+    struct io_cqe cqe;
+    struct io_ring_ctx *ctx;
+    struct io_big_cqe big_cqe;
+    struct task_struct *task;
+};
+
+struct io_uring_task {
+    struct task_struct *task;
+};
+
+/* 6.13 on. */
+struct io_kiocb___tctx {
+    struct io_uring_task *tctx;
+};
+
+/* Before 5.19. */
+struct io_kiocb___result {
+    __u32 result;
+};
+
+/* Before 5.16. */
+#define IO_COMPL_BATCH 32
+
+struct io_submit_state {
+    struct io_kiocb *compl_reqs[IO_COMPL_BATCH];
+    unsigned int compl_nr;
+};
+
+struct io_ring_ctx {
+    struct io_submit_state submit_state;
+};
+
 #pragma clang attribute pop
 
+enum pageflags {
+    PG_head = 6, /* relocated, as the next */
+};
+
 enum cgroup_subsys_id {
-    freezer_cgrp_id = 1, /* relocated: only the name counts */
+    freezer_cgrp_id = 1, /* only the name counts */
 };
 
 #endif

@@ -13,18 +13,17 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 1
+#define JOBIO_LAYOUT 2
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
+#define JOBIO_SEATS_LOG2 13
 
 /*
  * To tag a cgroup without jobiod (raw bpf(2) on the pinned maps):
  *   1. BPF_MAP_UPDATE_ELEM of `steps` with BPF_NOEXIST: step_key(id, version) -> a zeroed
  *      step_record (EEXIST: it is tagged already);
- *   2. mmap(2) the one value of `levels` (MAP_SHARED, one page) and OR level_bit(level) into v2 or
- *      v1 with __atomic_fetch_or; bits are never taken away;
- *   3. add 1 to its generation with __atomic_fetch_add.
+ *   2. mmap(2) the one value of `levels` (MAP_SHARED, one page) and call levels_add().
  * In this order, so that whoever sees the level finds the step. A BPF_MAP_UPDATE_ELEM of `levels`
  * would undo what another process does at the same time.
  */
@@ -58,13 +57,31 @@ struct levels_record {
     __u32 v2;
     __u32 v1;
     __u32 generation; /* of the set of steps: what a task remembers of it holds for one; never 0 */
-    __u32 pad;
+    __u32 seats;      /* 1: seats are left at exit, so tasks may take them (task.bpf.h) */
+    __u32 spilled;    /* 1: some task has no seat */
+    __u32 least;      /* a task of v2 less deep than this is in no step; 0: nobody knows */
 };
 
 static inline __u32 level_bit(unsigned int level)
 {
     return level < JOBIO_MAX_LEVELS ? 0x80000000u >> level : 0;
 }
+
+#ifndef __bpf__
+/* Steps have this depth, too. Nothing of it is ever taken back. */
+static inline void levels_add(struct levels_record *levels, unsigned int level, int cgroup_version)
+{
+    __u32 mine = cgroup_version == 1 ? 0 : level;
+    __u32 least = __atomic_load_n(&levels->least, __ATOMIC_SEQ_CST);
+
+    (void)__atomic_fetch_or(cgroup_version == 1 ? &levels->v1 : &levels->v2, level_bit(level),
+                            __ATOMIC_SEQ_CST);
+    while (mine < least && !__atomic_compare_exchange_n(&levels->least, &least, mine, 0,
+                                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+    (void)__atomic_fetch_add(&levels->generation, 1, __ATOMIC_SEQ_CST);
+}
+#endif
 
 /* Map `lost`, a hash: step number -> what was seen, but is not in its account. */
 enum lost_cause {
@@ -74,6 +91,9 @@ enum lost_cause {
     LOST_LATENCIES, /* calls that are counted without their time */
     LOST_MOUNTS,    /* super blocks that could not be announced */
     LOST_ENDS,      /* calls whose begin was seen, but not their end: another tracer came or went */
+    LOST_ASYNC,     /* asynchronous calls whose submission found no room: never counted */
+    LOST_UNSEEN,    /* asynchronous calls that ended without a completion that could be read */
+    LOST_FILLS,     /* bytes brought into the page cache that found no room for counters */
     LOST_CAUSES,
 };
 
@@ -81,7 +101,11 @@ struct lost_record {
     __u64 count[LOST_CAUSES];
 };
 
-/* Map `account`, a hash: what a step did. */
+/*
+ * What a step did: map `places`, a hash, account_key -> the place (__u32) of its counters in map
+ * `account`, an array that user space maps too. Place 0 is nobody's: in `places` it says that the
+ * key is being made. A place that lies outside of the array: the key has no counters.
+ */
 struct account_key {
     __u32 step;
     __u32 dev; /* s_dev of the super block, (major << 20) | minor; 0: the call reached none */
@@ -90,7 +114,7 @@ struct account_key {
 };
 
 /* Counters in one cache line, then the buckets: u32, the reader adds their wrapping differences.
- * The kernel's element header (48 bytes) and the key (16) put the value on a line of its own. */
+ * A mmapable array begins with a page, so that each value has lines of its own. */
 struct account_value {
     __u64 requests;
     __u64 async_requests;
@@ -99,9 +123,26 @@ struct account_value {
     __u64 time_ns;
     __u64 max_ns;
     __u64 longest_wait_ns; /* of one thread, in all its calls so far: the step's is the maximum */
-    __u64 pad;
+    __u64 uncached_bytes;  /* of reads: not served from the page cache alone, or not through it */
     __u32 latency[IO_BUCKETS];
     __u32 size[IO_BUCKETS]; /* data operations that did not fail */
+};
+
+/* User space maps so many at once: whole pages of 4, 16 or 64 KiB. The array's size is a multiple. */
+#define ACCOUNT_WINDOW 1024
+
+/* Map `caches`, a hash: what a step brought into the page cache. Hits are not counted one by one:
+ * they are the bytes of the reads without their uncached_bytes. */
+struct cache_key {
+    __u32 step;
+    __u32 dev;
+    __u32 shard;
+};
+
+struct cache_value {
+    __u64 miss_bytes; /* of buffered reads for which something had to be read first */
+    __u64 fill_bytes[IO_FILL_COUNT];
+    __u64 pad[3]; /* to a cache line */
 };
 
 /* Map `errnos`, a hash -> __u64 count. */
@@ -126,22 +167,38 @@ struct mount_record {
     char id[32]; /* s_id */
 };
 
+/* Map `aio`, a hash: the address of a libaio call in flight -> whose it is. */
+struct aio_record {
+    __u64 step; /* key of `steps` */
+    __u32 pid;
+    __u16 op;
+    __u16 shard_mask;
+};
+
 /*
- * Memory. An element of `account` takes 48 (header) + 16 (key) + 320 = 384 bytes and its bucket 16.
+ * Memory. The counters of a key take 320 bytes, its element of `places` 48 (header) + 16 (key) + 8
+ * (place) and its bucket 16.
  * Room is made for MAX steps x MOUNTS x IO_OP_COUNT elements, and for a pool of extra shards, at
  * most one a CPU and JOBIO_MAX_SHARDS, for steps that many CPUs hammer:
  *   200 steps:          200 x 20 x 24 =  96,000 elements
- *   pool, 256 CPUs:      96 x 20 x 24 =  46,080
- *   account: 142,080 x 384 + 262,144 buckets x 16          = 56.0 MiB
- *   steps and lost: 8,192 x (64 + 104) + 2 x 8,192 x 16    =  1.6 MiB
+ *   pool, 256 CPUs:      80 x 20 x 24 =  38,400
+ *   account: 134,400 x 320                                 = 41.0 MiB
+ *   places: 134,400 x 72 + 262,144 buckets x 16            = 13.2 MiB
+ *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
+ *   caches: (200 + 80) x 20 = 5,600 x 128 + 8,192 x 16     =  0.9 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 4,096 x 112 + 4,096 x 16, ring 128 KiB         =  0.6 MiB
- * which is 60 MiB; a task in a call adds about 120 bytes.
+ *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
+ *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB
+ * which is 62 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as
+ * many; on kernels without task storage JOBIO_MAX_THREADS of both have room at once, 6.4 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20
-#define JOBIO_MAX_SHARDS 96
+#define JOBIO_MAX_SHARDS 80
 #define JOBIO_MAX_ERRNOS 16384
+#define JOBIO_MAX_AIO 16384
+#define JOBIO_MAX_THREADS 16384
 #define JOBIO_SIGHTINGS_BYTES (128 * 1024)
 
 #endif

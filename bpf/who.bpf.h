@@ -11,7 +11,8 @@ struct {
 } steps SEC(".maps");
 
 /* Read in place: an array map of one value, that user space maps too. */
-struct levels_record levels SEC(".data.levels") = {.generation = 1};
+struct levels_record levels SEC(".data.levels") __attribute__((aligned(8))) = {
+    .generation = 1, .least = JOBIO_MAX_LEVELS};
 
 /* The step of a task, as it is kept in the task. It holds as long as the task stays in its cgroup
  * (Slurm moves tasks) and the set of steps is the same. */
@@ -19,8 +20,10 @@ struct who {
     __u64 key;        /* of `steps` */
     __u64 cgroup;     /* of v2: where the task was */
     __u32 generation; /* 0: does not hold */
-    __u32 shard_mask;
+    __u32 shard_mask; /* WHO_NO_STEP: a task in that cgroup is in none */
 };
+
+#define WHO_NO_STEP 0xffffffffu
 
 static __always_inline __u32 who_number(__u64 key)
 {
@@ -58,7 +61,7 @@ static __always_inline bool who_holds(const struct who *who)
 static __always_inline bool who_by_v2(struct who *who, __u32 mask)
 {
     for (int i = 0; i < JOBIO_MAX_LEVELS && mask; i++, mask &= mask - 1) {
-        __u64 id = bpf_get_current_ancestor_cgroup_id(who_deepest(mask));
+        __u64 id = current_ancestor(who_deepest(mask));
 
         if (id && who_is(who, id))
             return true;
@@ -66,44 +69,25 @@ static __always_inline bool who_by_v2(struct who *who, __u32 mask)
     return false;
 }
 
-/* The cgroup's id at a level of its own or above. Not inlined: the compiler would move the offset
- * that this kernel lacks out of its branch, where the verifier sees it. */
-static __noinline __u64 who_ancestor(struct cgroup *cgroup, __u32 level)
-{
-    struct cgroup *ancestor = NULL;
-    struct kernfs_node *kn = NULL;
-    __u64 id = 0;
-    void *at;
-
-    if (!bpf_core_field_exists(cgroup->ancestors)) {
-        at = (void *)cgroup + bpf_core_field_offset(struct cgroup___ids, ancestor_ids);
-        bpf_probe_read_kernel(&id, sizeof(id), at + level * sizeof(id));
-        return id;
-    }
-    at = (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
-    bpf_probe_read_kernel(&ancestor, sizeof(ancestor), at + level * sizeof(ancestor));
-    bpf_core_read(&kn, sizeof(kn), &ancestor->kn);
-    bpf_core_read(&id, sizeof(id), &kn->id);
-    return id;
-}
-
 /* cgroup v1: the freezer hierarchy, in which Slurm tracks the processes of a step. */
 static __always_inline bool who_by_v1(struct who *who, struct task_struct *task, __u32 mask)
 {
-    struct cgroup_subsys_state *css;
+    struct cgroup_subsys_state *css = NULL;
     struct cgroup *cgroup;
+    __u32 depth;
     void *at;
 
     if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
         return false;
-    at = (void *)task->cgroups + bpf_core_field_offset(struct css_set, subsys) +
+    at = (void *)TASK_READ(task, cgroups) + bpf_core_field_offset(struct css_set, subsys) +
          bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id) * sizeof(void *);
-    css = *(struct cgroup_subsys_state **)at;
-    cgroup = css->cgroup;
+    bpf_probe_read_kernel(&css, sizeof(css), at);
+    cgroup = BPF_CORE_READ(css, cgroup);
+    depth = BPF_CORE_READ(cgroup, level);
     for (int i = 0; i < JOBIO_MAX_LEVELS && mask; i++, mask &= mask - 1) {
         __u32 level = who_deepest(mask);
 
-        if (level <= (__u32)cgroup->level && who_is(who, who_ancestor(cgroup, level) | STEP_KEY_V1))
+        if (level <= depth && who_is(who, cgroup_ancestor(cgroup, level) | STEP_KEY_V1))
             return true;
     }
     return false;
@@ -123,7 +107,20 @@ static __always_inline bool who_find(struct who *who, struct task_struct *task)
     } else {
         return false;
     }
-    return !(task->flags & PF_KTHREAD);
+    return !(TASK_READ(task, flags) & PF_KTHREAD);
+}
+
+/* No step was tagged since the maps were made. */
+static __always_inline bool who_has_no_steps(void)
+{
+    return !*(const volatile __u64 *)&levels; /* v2 and v1 */
+}
+
+/* True: the current task's cgroup is less deep than all that are tagged. Three loads in place of a
+ * helper call, for what most tasks outside of jobs are. */
+static __always_inline bool who_is_outside(void)
+{
+    return (__u32)TASK_READ(current_task(), cgroups, dfl_cgrp, level) < levels.least;
 }
 
 #endif

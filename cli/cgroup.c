@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fts.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -252,6 +253,28 @@ size_t cgroup_processes(const struct cgroup *cgroup, unsigned wait_ms)
     if (!wait_empty(cgroup, wait_ms))
         tree_walk(cgroup, count_one, &n);
     return n;
+}
+
+struct task_list {
+    uint32_t *pids;
+    size_t n, max;
+};
+
+static void list_one(const char *folder, void *arg)
+{
+    _fclose_ FILE *procs = file_open(folder, "cgroup.procs");
+    struct task_list *list = arg;
+
+    while (procs && list->n < list->max && fscanf(procs, "%" SCNu32, &list->pids[list->n]) == 1)
+        list->n++;
+}
+
+size_t cgroup_tasks(const struct cgroup *cgroup, uint32_t *pids, size_t max)
+{
+    struct task_list list = {.pids = pids, .max = max};
+
+    tree_walk(cgroup, list_one, &list);
+    return list.n;
 }
 
 /* --- life --------------------------------------------------------------------------------------

@@ -28,6 +28,9 @@ int cgroup_enter(const struct cgroup *cgroup, pid_t pid, struct error *error);
 /* The processes in it now, at and below; ones that are about to end get up to wait_ms to do so. */
 size_t cgroup_processes(const struct cgroup *cgroup, unsigned wait_ms);
 
+/* Fill pids with processes in it, at and below, at most max; returns how many. */
+size_t cgroup_tasks(const struct cgroup *cgroup, uint32_t *pids, size_t max);
+
 /* For tests. Where cgroup2 is mounted: reads a mountinfo, prefers /sys/fs/cgroup. `*ret_mount` and
  * `*ret_root` (the part of the hierarchy that is mounted there) are malloc'd. -ENOTSUP. */
 int cgroup2_find(FILE *mountinfo, char **ret_mount, char **ret_root);

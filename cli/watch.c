@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cgroup.h"
 #include "collector/mounts.h"
@@ -45,6 +46,18 @@ void watch_destroy(struct watch *watch)
 }
 DEFINE_CLEANUP(struct watch, watch_destroy)
 
+/* As sampler_tasks_f. This process, too: the command began in its namespace, which may be neither
+ * the host's nor have a living task of the command. */
+static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
+{
+    const struct watch *watch = arg;
+    size_t n = cgroup_tasks(watch->cgroup, pids, max - 1);
+
+    (void)step;
+    pids[n++] = (uint32_t)getpid();
+    return n;
+}
+
 int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
 {
     static const struct probe_options options = {.pin_dir = NULL, .max_steps = 1};
@@ -63,6 +76,7 @@ int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
         rc = sampler_create(&watch->sampler, watch->probe, watch->mounts, interval_ns, error);
     if (rc < 0)
         return rc;
+    sampler_set_tasks(watch->sampler, list_tasks, watch);
     *ret = TAKE_PTR(watch);
     return 0;
 }

@@ -25,10 +25,12 @@ struct adoption {
     struct tracker *tracker;
     struct store *store;
     bool rebooted;
+    bool unsure; /* a step file could not be dealt with */
     struct job_account **stored; /* unfinished, as loaded */
     bool **taken;                /* by job and step: a step file has it */
     struct probe_step *counted;
     size_t n_counted;
+    bool *known; /* by counted: it is in the store */
 };
 
 static void adoption_clear(struct adoption *a)
@@ -38,6 +40,7 @@ static void adoption_clear(struct adoption *a)
     free(a->taken);
     store_jobs_free(a->stored);
     free(a->counted);
+    free(a->known);
 }
 
 /* --- the store --------------------------------------------------------------------------------- */
@@ -268,7 +271,7 @@ static int follow_running(struct adoption *a, struct tag *tag, const struct step
 {
     struct tracker *tracker = a->tracker;
     uint32_t number = step_number(tag->cgroup_id, tag->version);
-    bool counted = tracker_is_counted(tracker, number);
+    bool counted = probe_has(tracker->probe, tag->cgroup_id, tag->version);
     int r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, error);
     bool gone = r == -ENOENT || r == -ESTALE;
     struct tracked_step *step;
@@ -285,14 +288,16 @@ static int follow_running(struct adoption *a, struct tag *tag, const struct step
     step->folds &= !before; /* it has a row already */
     if (!counted)
         tracked_doubt(step);
-    return gone ? tracked_close(step, STEP_VANISHED, 0, error) : 0;
+    if (gone)
+        tracked_end(step, STEP_VANISHED, 0);
+    return 0;
 }
 
 static int follow_ended(struct adoption *a, struct tag *tag, const struct step_account *before,
                         uint64_t ended_boot, struct error *error)
 {
     uint32_t number = step_number(tag->cgroup_id, tag->version);
-    bool counted = tracker_is_counted(a->tracker, number);
+    bool counted = probe_has(a->tracker->probe, tag->cgroup_id, tag->version);
     struct tracked_step *step;
     int r = tracked_follow(a->tracker, tag, number, before, &step, error);
 
@@ -301,7 +306,15 @@ static int follow_ended(struct adoption *a, struct tag *tag, const struct step_a
     step->folds &= !before;
     if (!counted)
         tracked_doubt(step);
-    return tracked_close(step, STEP_ENDED, ended_boot, error);
+    tracked_end(step, STEP_ENDED, ended_boot);
+    return 0;
+}
+
+/* All that nobody follows is dropped in the end. */
+static void know_counted(struct adoption *a, uint32_t number)
+{
+    for (size_t i = 0; i < a->n_counted; i++)
+        a->known[i] |= a->counted[i].step == number;
 }
 
 static int adopt_step(struct adoption *a, const char *name, struct error *error)
@@ -316,7 +329,7 @@ static int adopt_step(struct adoption *a, const char *name, struct error *error)
     before = find_stored(a, &tag);
     if ((before && before->state != STEP_RUNNING) || tracked_was_folded(a->store, &tag) ||
         (!before && is_final_in_ended_job(a, &tag))) {
-        (void)probe_drop(a->tracker->probe, tag.cgroup_id, tag.version, NULL);
+        know_counted(a, step_number(tag.cgroup_id, tag.version));
         tag_remove_files(a->tracker->steps_fd, name);
         return 0;
     }
@@ -344,7 +357,10 @@ static int adopt_files(struct adoption *a, struct error *error)
             tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", entry->d_name, why.text);
         if (r == -EBADMSG || r == -EINVAL)
             tracked_reject_file(tracker, entry->d_name);
+        else
+            a->unsure |= r < 0;
     }
+    tracker_settle(tracker);
     return 0;
 }
 
@@ -355,23 +371,29 @@ static bool is_followed(const struct tracker *tracker, uint32_t number)
     return sampler_mounts(tracker->sampler, number) != NULL;
 }
 
-/* Nobody can tell whose these are: a run whose client has gone, or a step whose file was taken
- * away. Counted before the files were listed, so a step that is being tagged is not among them. */
+/* What the store has, and what nobody can tell whose it is: a run whose client has gone, or a step
+ * whose file was taken away. Counted before the files were listed, so a step that is being tagged is
+ * not among them. */
 static void drop_strangers(struct adoption *a)
 {
     struct tracker *tracker = a->tracker;
+    _free_ struct probe_cgroup *cgroups = malloc((a->n_counted + 1) * sizeof(*cgroups));
+    size_t n = 0;
 
-    for (size_t i = 0; i < a->n_counted; i++) {
+    for (size_t i = 0; cgroups && i < a->n_counted; i++) {
         const struct probe_step *step = &a->counted[i];
 
         if (is_followed(tracker, step->step))
             continue;
-        tracker_say(tracker, LOG_LEVEL_WARNING,
-                    "cgroup %llu is in the maps (%llu events) and no file says whose it is: "
-                    "its counters are dropped",
-                    (unsigned long long)step->cgroup_id, (unsigned long long)step->events);
-        (void)probe_drop(tracker->probe, step->cgroup_id, step->cgroup_version, NULL);
+        if (!a->known[i])
+            tracker_say(tracker, LOG_LEVEL_WARNING,
+                        "cgroup %llu is in the maps (%llu events) and no file says whose it is: "
+                        "its counters are dropped",
+                        (unsigned long long)step->cgroup_id, (unsigned long long)step->events);
+        cgroups[n++] = (struct probe_cgroup){step->cgroup_id, step->cgroup_version};
     }
+    if (n)
+        (void)probe_drop_many(tracker->probe, cgroups, n, NULL);
 }
 
 static void finish_after_reboot(struct adoption *a)
@@ -385,6 +407,8 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
     CLEANUP(adoption_clear) struct adoption a = {.tracker = tracker, .store = store};
     int r = probe_steps(tracker->probe, &a.counted, &a.n_counted, error);
 
+    if (!r && !(a.known = calloc(a.n_counted + 1, sizeof(*a.known))))
+        r = error_set(error, -ENOMEM, "no memory for the steps in the maps");
     if (!r)
         r = check_boot(&a, error);
     if (!r)
@@ -401,6 +425,9 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
     if (r < 0)
         return r;
     drop_strangers(&a);
+    (void)probe_sweep(tracker->probe, NULL);
+    if (!a.unsure)
+        (void)tracked_sweep_marks(store, NULL);
     finish_after_reboot(&a);
     return 0;
 }

@@ -46,51 +46,96 @@ static int sum_up(struct tracked_step *step)
     return r;
 }
 
-/* Many steps may end at the same moment, and each pass over the maps is one over all steps: one that
- * began after the end of this step will do. */
-static int read_last(struct tracked_step *step, uint64_t at_boot_ns, struct error *error)
+void tracked_end(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns)
 {
-    struct tracker *tracker = step->job->tracker;
-    int r = at_boot_ns ? sampler_seal(tracker->sampler, step->number, at_boot_ns) : -EAGAIN;
+    uint64_t now = tracker_boot_ns();
 
-    if (r != -EAGAIN)
-        return r < 0 ? error_set(error, r, "no memory for the last reading") : 0;
-    r = tracker_pass(tracker, false, error);
-    if (r < 0)
-        return r;
-    r = sampler_seal(tracker->sampler, step->number, 0);
-    return r < 0 ? error_set(error, r, "no memory for the last reading") : 0;
+    if (step->state != TRACKED_RUNNING)
+        return;
+    tracked_resolve_doubt(step, true);
+    if (state == STEP_VANISHED)
+        (void)sampler_blame(step->job->tracker->sampler, step->number, "step-vanished", 1, 0);
+    step->state = TRACKED_ENDED;
+    step->how = state;
+    step->ended_boot_ns = at_boot_ns;
+    step->quiet_ns = at_boot_ns && at_boot_ns < now ? at_boot_ns : now;
 }
 
-int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns,
-                  struct error *error)
+/* What it did is in the last reading. */
+static int close_step(struct tracked_step *step)
 {
     struct tracked_job *job = step->job;
     struct tracker *tracker = job->tracker;
-    uint64_t now = tracker_boot_ns();
-    int r;
+    int r = tracked_account(step, &step->account);
 
-    if (step->state != TRACKED_RUNNING)
-        return 0;
-    tracked_resolve_doubt(step, true);
-    if (state == STEP_VANISHED)
-        (void)sampler_blame(tracker->sampler, step->number, "step-vanished", 1, 0);
-    r = read_last(step, at_boot_ns, error);
     if (r < 0)
         return r;
-    if (tracked_account(step, &step->account) < 0)
-        return error_set(error, -ENOMEM, "no memory for the account of a step");
-    step->account.state = state;
-    if (at_boot_ns > step->tag.tagged_boot_ns)
-        step->account.elapsed_ns = at_boot_ns - step->tag.tagged_boot_ns;
+    step->account.state = step->how;
+    if (step->ended_boot_ns > step->tag.tagged_boot_ns)
+        step->account.elapsed_ns = step->ended_boot_ns - step->tag.tagged_boot_ns;
     step->state = TRACKED_UNSAVED;
     r = sum_up(step);
     step->summed = true;
-    job->last_end_boot_ns = at_boot_ns ? at_boot_ns : now;
+    if (step->quiet_ns > job->last_end_boot_ns)
+        job->last_end_boot_ns = step->quiet_ns;
     tracker->stats.lost += step->account.completeness.lost;
-    tracker->stats.vanished += state == STEP_VANISHED;
-    tracked_save(job);
-    return r < 0 ? error_set(error, r, "no memory for the sum of a job") : 0;
+    tracker->stats.vanished += step->how == STEP_VANISHED;
+    return r;
+}
+
+struct round {
+    bool due; /* a step has ended after the last reading */
+    int result;
+};
+
+static void close_steps_of(struct tracked_job *job, struct round *round)
+{
+    bool closed = false;
+
+    for (size_t i = 0; i < job->n_steps; i++) {
+        struct tracked_step *step = job->steps[i];
+        int r;
+
+        if (step->state != TRACKED_ENDED)
+            continue;
+        r = sampler_seal(job->tracker->sampler, step->number, step->quiet_ns);
+        if (r == -EAGAIN) {
+            round->due = true;
+            continue;
+        }
+        if (!r)
+            r = close_step(step);
+        closed |= step->state == TRACKED_UNSAVED;
+        round->result = round->result < 0 ? round->result : r;
+    }
+    if (closed)
+        tracked_save(job);
+}
+
+static struct round close_round(struct tracker *tracker)
+{
+    struct round round = {0};
+
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        close_steps_of(tracker->jobs[i], &round);
+    return round;
+}
+
+int tracked_close(struct tracker *tracker, struct error *error)
+{
+    struct round round = close_round(tracker);
+    int result = round.result;
+
+    /* A second time if the first one has met a mount whose name had to be looked for. */
+    for (int i = 0; i < 2 && round.due; i++) {
+        int r = tracker_pass(tracker, false, error);
+
+        if (r < 0)
+            return r;
+        round = close_round(tracker);
+        result = result < 0 ? result : round.result;
+    }
+    return result < 0 ? error_set(error, -ENOMEM, "no memory for the account of a step") : 0;
 }
 
 void tracked_finish_job(struct tracked_job *job)
@@ -101,7 +146,7 @@ void tracked_finish_job(struct tracked_job *job)
     if (job->over)
         return;
     for (size_t i = 0; i < job->n_steps; i++)
-        if (job->steps[i]->state == TRACKED_RUNNING)
+        if (tracked_is_open(job->steps[i]))
             return;
     tracked_describe(job);
     job->over = true;

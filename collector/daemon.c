@@ -34,6 +34,8 @@
 
 #define BPFFS "/sys/fs/bpf"
 #define FLUSH_MS 10000
+/* Of a task's table of mounts, in a turn of the loop: some 3 ms. */
+#define MOUNT_LINES 1000
 
 void daemon_log_limited(const char *key, unsigned seconds, const char *format, ...)
 {
@@ -157,10 +159,30 @@ static int write_probe_file(const struct daemon *d, struct error *error)
 
 /* --- what wakes the loop ----------------------------------------------------------------------- */
 
+static void settle_soon(struct daemon *d)
+{
+    (void)sd_event_source_set_enabled(d->settle, SD_EVENT_ONESHOT);
+}
+
+/* Behind everything else that is waiting. */
+static int on_settle(sd_event_source *source, void *arg)
+{
+    struct daemon *d = arg;
+
+    (void)source;
+    tracker_settle(d->tracker);
+    if (mounts_work(d->mounts))
+        settle_soon(d);
+    return 0;
+}
+
 static int on_writer(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
+    struct daemon *d = arg;
+
     (void)source, (void)fd, (void)events;
-    (void)writer_dispatch(((struct daemon *)arg)->writer);
+    (void)writer_dispatch(d->writer);
+    settle_soon(d);
     return 0;
 }
 
@@ -179,6 +201,8 @@ static int on_sighting(sd_event_source *source, int fd, uint32_t events, void *a
     (void)source, (void)fd, (void)events;
     if (sampler_sightings(d->sampler, &error) < 0)
         daemon_log_limited("sighting", 60, "mounts: %s", error.text);
+    if (mounts_busy(d->mounts))
+        settle_soon(d);
     return 0;
 }
 
@@ -200,6 +224,7 @@ static int on_step_file(sd_event_source *source, const struct inotify_event *eve
     (void)source;
     if (event->len)
         tracker_file(d->tracker, event->name);
+    settle_soon(d);
     return 0;
 }
 
@@ -212,6 +237,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     if (tracker_tick(d->tracker, &error) < 0)
         daemon_log_limited("tick", 60, "the counters cannot be read: %s", error.text);
     runs_tick(d->runs);
+    settle_soon(d);
     (void)sd_event_source_set_time_relative(source, d->settings->interval_ns / 1000);
     (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     return 0;
@@ -230,6 +256,13 @@ static int watch_steps(struct daemon *d)
     return sd_event_add_inotify(d->loop, NULL, path, IN_MOVED_TO, on_step_file, d);
 }
 
+static int prepare_settling(struct daemon *d)
+{
+    int r = sd_event_add_defer(d->loop, &d->settle, on_settle, d);
+
+    return r < 0 ? r : sd_event_source_set_priority(d->settle, SD_EVENT_PRIORITY_IDLE);
+}
+
 static int watch_all(struct daemon *d, struct error *error)
 {
     uint64_t interval_us = d->settings->interval_ns / 1000;
@@ -243,6 +276,8 @@ static int watch_all(struct daemon *d, struct error *error)
         r = watch_fd(d, mounts_fd(d->mounts), EPOLLPRI, on_mounts);
     if (r >= 0)
         r = watch_steps(d);
+    if (r >= 0)
+        r = prepare_settling(d);
     if (r >= 0)
         r = sd_event_add_time_relative(d->loop, &d->tick, CLOCK_MONOTONIC, interval_us,
                                        interval_us / 20 + 1, on_tick, d);
@@ -271,19 +306,53 @@ static void on_job_over(const struct job_account *job, void *arg)
         log_error("job %u: no memory to deliver it", job->key.jobid);
 }
 
+static void say_hooks(const struct probe_hook *hooks, size_t n)
+{
+    size_t attached = 0;
+
+    for (size_t i = 0; i < n; i++)
+        attached += hooks[i].backend != PROBE_NONE;
+    if (!attached && n) {
+        log_error("nothing is counted: %s: %s (CAP_BPF and CAP_PERFMON are needed)",
+                  hooks[0].function, hooks[0].why);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (hooks[i].backend != PROBE_NONE && *hooks[i].why)
+            log_info("%s are counted %s", hooks[i].function, hooks[i].why);
+        else if (hooks[i].backend == PROBE_NONE && !(hooks[i].absent && *hooks[i].feature))
+            log_warning("%s: not counted: %s", hooks[i].function, hooks[i].why);
+    }
+}
+
 static int create_probe(struct daemon *d, struct error *error)
 {
-    const struct probe_options options = {.pin_dir = d->pin_dir};
-    const struct probe_hook *hooks;
-    size_t n;
+    const struct probe_options options = {.pin_dir = d->pin_dir,
+                                          .backend = d->settings->backend};
+    const struct probe_hook *hooks = NULL;
+    size_t n = 0;
     int r = probe_create(&d->probe, &options, error);
 
     if (r < 0)
         return error_prefix(error, r, "the kernel side");
-    for (size_t i = 0; probe_hooks(d->probe, &hooks, &n) == 0 && i < n; i++)
-        if (hooks[i].backend == PROBE_NONE)
-            log_warning("%s is not counted: %s", hooks[i].function, hooks[i].why);
+    (void)probe_hooks(d->probe, &hooks, &n);
+    say_hooks(hooks, n);
     return write_probe_file(d, error);
+}
+
+/* Where the kernel does not do what its BTF promises, this tells; what cannot be tested is believed. */
+static void test_probe(struct daemon *d)
+{
+    struct error error = {""};
+
+    if (selftest_run(d->probe, d->hierarchy, d->runtime_dir, &d->selftest, &error) < 0) {
+        log_info("%s: the counting is not tested", error.text);
+        return;
+    }
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (d->selftest.failed & UINT64_C(1) << op)
+            log_warning("%s is not counted as it should be on this kernel", io_op_name(op));
+    probe_tested(d->probe, d->selftest.failed, d->selftest.ns_per_event);
 }
 
 /* A store that cannot be used is left as it is and keeps jobiod from starting. The maps are there
@@ -307,7 +376,11 @@ static int create_counting(struct daemon *d, struct error *error)
     if (!r)
         r = mounts_create(&d->mounts, "/proc", error);
     if (!r)
+        mounts_set_lines(d->mounts, MOUNT_LINES);
+    if (!r)
         r = create_probe(d, error);
+    if (!r)
+        test_probe(d);
     if (!r)
         r = sampler_create(&d->sampler, d->probe, d->mounts, d->settings->interval_ns, error);
     if (!r)
@@ -341,18 +414,31 @@ static int create_tracker(struct daemon *d, struct error *error)
     return query_create(&d->query, d->store_path, 0, error);
 }
 
+static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
+{
+    struct daemon *d = arg;
+    size_t n = tracker_tasks(d->tracker, step, pids, max);
+
+    return n ? n : runs_tasks(d->runs, step, pids, max);
+}
+
 static int create_runs(struct daemon *d, struct error *error)
 {
     const struct runs_options options = {
         .cluster = d->settings->cluster,
         .node = d->node,
+        .runtime_dir = d->runtime_dir,
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,
         .tracker = d->tracker,
     };
 
-    return runs_create(&d->runs, d->loop, &options, error);
+    int r = runs_create(&d->runs, d->loop, &options, error);
+
+    if (!r)
+        sampler_set_tasks(d->sampler, list_tasks, d);
+    return r;
 }
 
 static int create_server(struct daemon *d, struct error *error)
@@ -416,6 +502,8 @@ void daemon_destroy(struct daemon *d)
     hierarchy_destroy(d->hierarchy);
     store_close(d->store);
     sd_event_source_disable_unref(d->tick);
+    sd_event_source_disable_unref(d->settle);
+    prometheus_names_clear(&d->metric_names);
     sd_event_unref(d->loop);
     cleanup_close(&d->lock_fd);
     free(d->runtime_dir);
@@ -466,6 +554,7 @@ int daemon_run(struct daemon *d, struct error *error)
     (void)sd_notify(0, "STOPPING=1");
     (void)tracker_tick(d->tracker, NULL);
     (void)writer_flush(d->writer, FLUSH_MS);
+    tracker_settle(d->tracker);
     return r < 0 ? error_errno(error, r, "the event loop failed") : 0;
 }
 

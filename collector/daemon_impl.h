@@ -7,6 +7,7 @@
 
 #include "collector/daemon.h"
 #include "collector/deliver.h"
+#include "collector/selftest.h"
 #include "collector/server.h"
 #include "collector/tracker.h"
 
@@ -21,6 +22,7 @@ struct daemon {
     int lock_fd;
     sd_event *loop;
     struct probe *probe;
+    struct selftest selftest; /* all 0: not done */
     struct mounts *mounts;
     struct hierarchy *hierarchy;
     struct sampler *sampler;
@@ -32,7 +34,9 @@ struct daemon {
     struct deliver *deliver;
     struct runs *runs;
     struct server *server;
-    sd_event_source *tick;
+    sd_event_source *tick, *settle;
+    struct prometheus_names metric_names;
+    size_t names_kept; /* of these, in the store */
 };
 
 /* dispatch.c: one question of a peer. */

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "collector/hierarchy.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,41 @@ size_t hierarchy_processes(struct hierarchy *h, const char *path)
     while (procs && fgets(text, sizeof(text), procs))
         n++;
     return n ? n : 1;
+}
+
+struct task_list {
+    uint32_t *pids;
+    size_t n, max;
+};
+
+static void list_tasks(int parent, const char *name, struct task_list *list)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    int procs = dir ? openat(fd, "cgroup.procs", O_RDONLY | O_CLOEXEC) : -1;
+    _fclose_ FILE *file = procs < 0 ? NULL : fdopen(procs, "re");
+    struct dirent *entry;
+
+    while (file && list->n < list->max && fscanf(file, "%" SCNu32, &list->pids[list->n]) == 1)
+        list->n++;
+    while (dir && list->n < list->max && (entry = readdir(dir)))
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            list_tasks(fd, entry->d_name, list);
+}
+
+size_t hierarchy_tasks(struct hierarchy *h, int version, const char *path, uint32_t *pids,
+                       size_t max)
+{
+    struct task_list list = {.pids = pids, .max = max};
+    const char *mount = mount_of(h, version);
+    _free_ char *full = NULL;
+
+    if (!mount || asprintf(&full, "%s%s", mount, path) < 0) {
+        full = NULL;
+        return 0;
+    }
+    list_tasks(AT_FDCWD, full, &list);
+    return list.n;
 }
 
 /* A line is ID:CONTROLLERS:PATH. */

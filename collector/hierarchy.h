@@ -28,6 +28,10 @@ bool hierarchy_is_deserted(struct hierarchy *hierarchy, int version, const char 
  * there is no such cgroup. */
 size_t hierarchy_processes(struct hierarchy *hierarchy, const char *path);
 
+/* Fill pids with processes at and below this cgroup, at most max; returns how many. */
+size_t hierarchy_tasks(struct hierarchy *hierarchy, int version, const char *path, uint32_t *pids,
+                       size_t max);
+
 /* A cgroup that was made for somebody. */
 struct hierarchy_leaf {
     char path[512]; /* below the mount */

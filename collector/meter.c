@@ -13,6 +13,7 @@ struct amount {
 struct channel {
     char *mount, *fstype, *source;
     bool private;
+    uint32_t dev;
     struct amount start[IO_OP_COUNT]; /* at the beginning of the open interval */
     struct amount mark[IO_OP_COUNT];  /* at its last tick */
     struct amount now[IO_OP_COUNT];
@@ -25,6 +26,19 @@ struct meter {
     struct channel *channels;
     size_t n;
 };
+
+static void channel_clear(struct channel *c)
+{
+    free(c->mount);
+    free(c->fstype);
+    free(c->source);
+}
+
+static void raise_to(uint64_t *best, uint64_t value)
+{
+    if (value > *best)
+        *best = value;
+}
 
 struct meter *meter_create(uint64_t interval_ns, uint64_t start_ns)
 {
@@ -41,11 +55,8 @@ void meter_destroy(struct meter *meter)
 {
     if (!meter)
         return;
-    for (size_t i = 0; i < meter->n; i++) {
-        free(meter->channels[i].mount);
-        free(meter->channels[i].fstype);
-        free(meter->channels[i].source);
-    }
+    for (size_t i = 0; i < meter->n; i++)
+        channel_clear(&meter->channels[i]);
     free(meter->channels);
     free(meter);
 }
@@ -80,11 +91,37 @@ static struct channel *channel_get(struct meter *meter, const struct io_mount *m
     meter->n++;
     if (c->mount && c->fstype && c->source)
         return c;
-    meter->n--;
-    free(c->mount);
-    free(c->fstype);
-    free(c->source);
+    channel_clear(&meter->channels[--meter->n]);
     return NULL;
+}
+
+static void amounts_add(struct amount *to, const struct amount *from)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        to[op].bytes += from[op].bytes;
+        to[op].requests += from[op].requests;
+    }
+}
+
+/* The mount had no name before, and has one now: what it did then was no burst of this interval. */
+static void take_nameless(struct meter *meter, struct channel *c, uint32_t dev)
+{
+    for (size_t i = 0; dev && i < meter->n; i++) {
+        struct channel *from = &meter->channels[i];
+
+        if (from == c || from->dev != dev || strcmp(from->mount, "(unknown)") != 0)
+            continue;
+        amounts_add(c->start, from->start);
+        amounts_add(c->mark, from->mark);
+        for (int op = 0; op < IO_OP_COUNT; op++) {
+            raise_to(&c->best[op].bytes_per_s, from->best[op].bytes_per_s);
+            raise_to(&c->best[op].requests_per_s, from->best[op].requests_per_s);
+        }
+        memset(from->start, 0, sizeof(from->start));
+        memset(from->mark, 0, sizeof(from->mark));
+        from->dev = 0;
+        return;
+    }
 }
 
 static void channel_add(struct channel *c, const struct io_mount *m)
@@ -128,6 +165,9 @@ int meter_add(struct meter *meter, const struct io_mounts *mounts)
 
         if (!c)
             return -ENOMEM;
+        c->dev = mounts->items[i].dev;
+        if (strcmp(c->mount, "(unknown)") != 0)
+            take_nameless(meter, c, c->dev);
         channel_add(c, &mounts->items[i]);
     }
     return 0;
@@ -137,12 +177,6 @@ static uint64_t rate(uint64_t from, uint64_t to, uint64_t span_ns)
 {
     /* Rounded as the mean is: a peak is never below it. */
     return to <= from ? 0 : io_per_second(to - from, span_ns);
-}
-
-static void raise_to(uint64_t *best, uint64_t value)
-{
-    if (value > *best)
-        *best = value;
 }
 
 static void raise_peak(struct io_peak *peak, struct amount from, struct amount to, uint64_t span_ns)

@@ -7,21 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/mountinfo.h"
+#include "collector/namespaces.h"
 #include "common/cleanup.h"
-
-/* Of several mounts of one super block the lowest class names it. */
-enum entry_class { ENTRY_WHOLE, ENTRY_BIND, ENTRY_DELETED };
-
-struct entry {
-    uint32_t dev;
-    enum entry_class class;
-    char *mount, *fstype, *source;
-};
-
-struct table {
-    struct entry *items; /* ascending dev, one each */
-    size_t n;
-};
 
 /* What was learnt. A better name later keeps the earlier one alive in `before`, because callers may
  * still hold it. */
@@ -39,9 +27,11 @@ struct known {
 struct mounts {
     char *proc;
     int fd;
-    struct table host;
+    struct mountinfo *host;
+    struct namespaces *namespaces;
     struct known *known; /* ascending (step, dev) */
     size_t n_known;
+    size_t lines; /* of a turn */
 };
 
 static const struct mount_name no_mount = {
@@ -49,198 +39,25 @@ static const struct mount_name no_mount = {
 static const struct mount_name unknown_mount = {
     .mount = "(unknown)", .fstype = "unknown", .source = "none", .private = true};
 
-/* seq_escape() writes space, tab, newline, backslash and, in newer kernels, '#' as \ooo. */
-static void unescape(char *text)
+static int table_load(struct mountinfo **ret, const char *proc, const char *who,
+                      struct error *error)
 {
-    char *to = text;
+    size_t lines = SIZE_MAX;
+    struct mountinfo *info;
+    int r = mountinfo_open(&info, proc, who, error);
 
-    for (const char *from = text; *from; to++) {
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
-            from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
-            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
-            from += 4;
-        } else {
-            *to = *from++;
-        }
+    if (r < 0)
+        return r;
+    r = mountinfo_read(info, NULL, &lines);
+    if (r < 0) {
+        mountinfo_close(info);
+        return error_errno(error, r, "read \"%s/%s/mountinfo\"", proc, who);
     }
-    *to = '\0';
-}
-
-static bool drop_suffix(char *text, const char *suffix)
-{
-    size_t length = strlen(text), tail = strlen(suffix);
-
-    if (length <= tail || strcmp(text + length - tail, suffix) != 0)
-        return false;
-    text[length - tail] = '\0';
-    return true;
-}
-
-/* "ID PARENT MAJOR:MINOR ROOT MOUNT OPTIONS [OPTIONAL...] - FSTYPE SOURCE SUPEROPTIONS". The
- * strings of *ret point into the line. */
-static bool entry_parse(char *line, struct entry *ret)
-{
-    char *field[6], *word, *fstype, *source;
-    unsigned major, minor;
-    bool deleted;
-
-    line[strcspn(line, "\n")] = '\0';
-    for (size_t i = 0; i < ARRAY_SIZE(field); i++)
-        if (!(field[i] = strsep(&line, " ")))
-            return false;
-    if (sscanf(field[2], "%u:%u", &major, &minor) != 2)
-        return false;
-    do {
-        if (!(word = strsep(&line, " ")))
-            return false;
-    } while (strcmp(word, "-") != 0);
-    fstype = strsep(&line, " ");
-    source = strsep(&line, " ");
-    if (!fstype || !source)
-        return false;
-
-    unescape(field[3]);
-    unescape(field[4]);
-    unescape(fstype);
-    unescape(source);
-    deleted = drop_suffix(field[3], "//deleted");
-    deleted = drop_suffix(field[4], "//deleted") || deleted;
-    *ret = (struct entry){
-        .dev = (major << 20) | (minor & 0xfffff),
-        .class = deleted                      ? ENTRY_DELETED
-                 : strcmp(field[3], "/") == 0 ? ENTRY_WHOLE
-                                              : ENTRY_BIND,
-        .mount = *field[4] ? field[4] : (char *)unknown_mount.mount,
-        .fstype = *fstype ? fstype : (char *)unknown_mount.fstype,
-        .source = *source ? source : (char *)unknown_mount.source,
-    };
-    return true;
-}
-
-static void entry_clear(struct entry *entry)
-{
-    free(entry->mount);
-    free(entry->fstype);
-    free(entry->source);
-}
-
-static int entry_copy(struct entry *ret, const struct entry *from)
-{
-    struct entry copy = {.dev = from->dev, .class = from->class};
-
-    copy.mount = strdup(from->mount);
-    copy.fstype = strdup(from->fstype);
-    copy.source = strdup(from->source);
-    if (!copy.mount || !copy.fstype || !copy.source) {
-        entry_clear(&copy);
-        return -ENOMEM;
-    }
-    *ret = copy;
+    *ret = info;
     return 0;
 }
 
-static bool entry_is_better(const struct entry *a, const struct entry *b)
-{
-    if (a->class != b->class)
-        return a->class < b->class;
-    return strlen(a->mount) < strlen(b->mount);
-}
-
-static void table_clear(struct table *table)
-{
-    for (size_t i = 0; i < table->n; i++)
-        entry_clear(&table->items[i]);
-    free(table->items);
-    *table = (struct table){0};
-}
-
-/* The index of dev, or where it belongs. */
-static size_t table_place(const struct table *table, uint32_t dev)
-{
-    size_t low = 0, high = table->n;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (table->items[middle].dev < dev)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static const struct entry *table_find(const struct table *table, uint32_t dev)
-{
-    size_t at = table_place(table, dev);
-
-    return at < table->n && table->items[at].dev == dev ? &table->items[at] : NULL;
-}
-
-static int table_add(struct table *table, const struct entry *entry)
-{
-    size_t at = table_place(table, entry->dev);
-    struct entry copy, *items;
-
-    if (at < table->n && table->items[at].dev == entry->dev) {
-        if (!entry_is_better(entry, &table->items[at]))
-            return 0;
-        if (entry_copy(&copy, entry) < 0)
-            return -ENOMEM;
-        entry_clear(&table->items[at]);
-        table->items[at] = copy;
-        return 0;
-    }
-    items = reallocarray(table->items, table->n + 1, sizeof(*items));
-    if (!items)
-        return -ENOMEM;
-    table->items = items;
-    if (entry_copy(&copy, entry) < 0)
-        return -ENOMEM;
-    memmove(&items[at + 1], &items[at], (table->n - at) * sizeof(*items));
-    items[at] = copy;
-    table->n++;
-    return 0;
-}
-
-/* Lines of another form are skipped: a field that a later kernel adds must not cost all names. */
-static int table_read(struct table *ret, FILE *file)
-{
-    struct table table = {0};
-    _free_ char *line = NULL;
-    size_t size = 0;
-    int rc = 0;
-
-    errno = 0;
-    while (rc == 0 && getline(&line, &size, file) > 0) {
-        struct entry entry;
-
-        if (entry_parse(line, &entry))
-            rc = table_add(&table, &entry);
-    }
-    if (rc == 0 && !feof(file))
-        rc = errno ? -errno : -EIO;
-    if (rc < 0) {
-        table_clear(&table);
-        return rc;
-    }
-    *ret = table;
-    return 0;
-}
-
-static int table_load(struct table *ret, const char *proc, const char *who, struct error *error)
-{
-    char path[PATH_MAX];
-    _fclose_ FILE *file = NULL;
-    int rc;
-
-    snprintf(path, sizeof(path), "%s/%s/mountinfo", proc, who);
-    file = fopen(path, "re");
-    rc = file ? table_read(ret, file) : -errno;
-    return rc < 0 ? error_errno(error, rc, "read \"%s\"", path) : 0;
-}
-
-static int host_load(struct mounts *mounts, struct table *ret, struct error *error)
+static int host_load(struct mounts *mounts, struct mountinfo **ret, struct error *error)
 {
     if (table_load(ret, mounts->proc, "1", error) == 0)
         return 0;
@@ -317,6 +134,12 @@ int mounts_create(struct mounts **ret, const char *proc, struct error *error)
     rc = host_load(mounts, &mounts->host, error);
     if (rc < 0)
         goto fail;
+    mounts->lines = SIZE_MAX;
+    mounts->namespaces = namespaces_create(mounts->proc);
+    if (!mounts->namespaces) {
+        rc = error_errno(error, -ENOMEM, "mounts");
+        goto fail;
+    }
     *ret = mounts;
     return 0;
 fail:
@@ -331,7 +154,8 @@ void mounts_destroy(struct mounts *mounts)
     for (size_t i = 0; i < mounts->n_known; i++)
         name_destroy(mounts->known[i].name);
     free(mounts->known);
-    table_clear(&mounts->host);
+    namespaces_destroy(mounts->namespaces);
+    mountinfo_close(mounts->host);
     cleanup_close(&mounts->fd);
     free(mounts->proc);
     free(mounts);
@@ -344,13 +168,13 @@ int mounts_fd(const struct mounts *mounts)
 
 int mounts_refresh(struct mounts *mounts, struct error *error)
 {
-    struct table table;
-    int rc = host_load(mounts, &table, error);
+    struct mountinfo *host;
+    int rc = host_load(mounts, &host, error);
 
     if (rc < 0)
         return rc;
-    table_clear(&mounts->host);
-    mounts->host = table;
+    mountinfo_close(mounts->host);
+    mounts->host = host;
     return 0;
 }
 
@@ -396,9 +220,9 @@ static struct known *known_find(const struct mounts *mounts, uint32_t step, uint
     return &mounts->known[at];
 }
 
-static bool is_unknown(const struct mount_name *shown)
+bool mounts_is_unknown(const struct mount_name *name)
 {
-    return shown->private && strcmp(shown->mount, unknown_mount.mount) == 0;
+    return name->private && strcmp(name->mount, unknown_mount.mount) == 0;
 }
 
 /* Give (step, dev) this name. */
@@ -429,7 +253,7 @@ static int known_put(struct mounts *mounts, uint32_t step, uint32_t dev,
     return 0;
 }
 
-static struct mount_name entry_name(const struct entry *entry, bool private)
+static struct mount_name entry_name(const struct mountinfo_entry *entry, bool private)
 {
     return (struct mount_name){
         .mount = entry->mount,
@@ -440,39 +264,42 @@ static struct mount_name entry_name(const struct entry *entry, bool private)
     };
 }
 
-/* From the table of the task's own namespace; -ENOENT if that has no such super block, or no
- * longer a task. */
+static int learn_entry(struct mounts *mounts, uint32_t step, uint32_t dev,
+                       const struct mountinfo_entry *entry, bool private)
+{
+    struct mount_name shown = entry_name(entry, private);
+
+    return known_put(mounts, step, dev, &shown);
+}
+
 static int learn_from_task(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid)
 {
-    struct table table = {0};
-    const struct entry *entry;
-    struct mount_name shown;
-    char who[16];
-    int rc;
+    const struct mountinfo_entry *entry;
+    int rc = namespaces_find(mounts->namespaces, mounts->host, pid, step, dev, &entry);
 
-    snprintf(who, sizeof(who), "%u", pid);
-    rc = table_load(&table, mounts->proc, who, NULL);
-    if (rc < 0)
-        return rc == -ENOMEM ? rc : -ENOENT;
-    entry = table_find(&table, dev);
-    if (!entry) {
-        table_clear(&table);
-        return -ENOENT;
-    }
-    shown = entry_name(entry, true);
-    rc = known_put(mounts, step, dev, &shown);
-    table_clear(&table);
-    return rc;
+    return rc == 0 ? learn_entry(mounts, step, dev, entry, true) : rc;
 }
 
 static int learn_from_host(struct mounts *mounts, uint32_t step, uint32_t dev)
 {
-    const struct entry *entry = table_find(&mounts->host, dev);
-    struct mount_name shown;
+    const struct mountinfo_entry *entry = mountinfo_find(mounts->host, dev);
 
-    if (!entry)
-        return -ENOENT;
-    shown = entry_name(entry, false);
+    return entry ? learn_entry(mounts, step, dev, entry, false) : -ENOENT;
+}
+
+static int put_unknown(struct mounts *mounts, uint32_t step, uint32_t dev, const char *fstype,
+                       const char *id)
+{
+    struct mount_name shown = unknown_mount;
+    char source[64];
+
+    if (fstype && *fstype)
+        shown.fstype = fstype;
+    if (id && *id)
+        shown.source = id;
+    /* All of a type without a device would be one otherwise. */
+    (void)snprintf(source, sizeof(source), "%s %u:%u", shown.source, dev >> 20, dev & 0xfffff);
+    shown.source = source;
     return known_put(mounts, step, dev, &shown);
 }
 
@@ -480,27 +307,72 @@ int mounts_learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pi
                  const char *fstype, const char *id, struct error *error)
 {
     const struct known *known = known_find(mounts, step, dev);
-    struct mount_name shown = unknown_mount;
     int rc;
 
-    if (dev == 0 || (known && !is_unknown(&known->name->shown)))
+    if (dev == 0 || (known && !mounts_is_unknown(&known->name->shown)))
         return 0;
     refresh_if_changed(mounts);
     rc = learn_from_host(mounts, step, dev);
     if (rc == -ENOENT && pid)
         rc = learn_from_task(mounts, step, dev, pid);
-    if (rc == -ENOENT && known)
-        return 1;
-    if (rc == -ENOENT) {
-        if (fstype && *fstype)
-            shown.fstype = fstype;
-        if (id && *id)
-            shown.source = id;
-        rc = known_put(mounts, step, dev, &shown);
-        if (rc == 0)
-            return 1;
-    }
-    return rc < 0 ? error_errno(error, rc, "name of the mount %u:%u", dev >> 20, dev & 0xfffff) : 0;
+    if (rc == -ENOENT || rc == -EBUSY)
+        rc = 1;
+    if (rc == 1 && !known && put_unknown(mounts, step, dev, fstype, id) < 0)
+        rc = -ENOMEM;
+    return rc < 0 ? error_errno(error, rc, "name of the mount %u:%u", dev >> 20, dev & 0xfffff)
+                  : rc;
+}
+
+/* --- portions ---------------------------------------------------------------------------------- */
+
+void mounts_set_lines(struct mounts *mounts, size_t lines)
+{
+    mounts->lines = lines;
+}
+
+void mounts_turn(struct mounts *mounts)
+{
+    namespaces_turn(mounts->namespaces, mounts->lines);
+}
+
+static int take_told(uint32_t step, uint32_t dev, const struct mountinfo_entry *entry, void *arg)
+{
+    struct mounts *mounts = arg;
+    const struct known *known = known_find(mounts, step, dev);
+
+    return entry && known && mounts_is_unknown(&known->name->shown)
+               ? learn_entry(mounts, step, dev, entry, true)
+               : 0;
+}
+
+bool mounts_work(struct mounts *mounts)
+{
+    mounts_turn(mounts);
+    (void)namespaces_work(mounts->namespaces, mounts->host, 0, take_told, mounts);
+    return namespaces_busy(mounts->namespaces);
+}
+
+bool mounts_busy(const struct mounts *mounts)
+{
+    return namespaces_busy(mounts->namespaces);
+}
+
+void mounts_finish(struct mounts *mounts, uint32_t step)
+{
+    if (!namespaces_busy(mounts->namespaces))
+        return;
+    namespaces_turn(mounts->namespaces, SIZE_MAX);
+    (void)namespaces_work(mounts->namespaces, mounts->host, step, take_told, mounts);
+}
+
+unsigned mounts_renamed(const struct mounts *mounts, uint32_t step)
+{
+    unsigned n = 0;
+
+    for (size_t i = known_place(mounts, step, 0);
+         i < mounts->n_known && mounts->known[i].step == step; i++)
+        n += mounts->known[i].name->before != NULL;
+    return n;
 }
 
 struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint32_t dev)
@@ -519,6 +391,7 @@ void mounts_forget(struct mounts *mounts, uint32_t step)
 {
     size_t from = known_place(mounts, step, 0), to = from;
 
+    namespaces_forget(mounts->namespaces, step);
     while (to < mounts->n_known && mounts->known[to].step == step)
         name_destroy(mounts->known[to++].name);
     if (to == from)

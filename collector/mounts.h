@@ -7,6 +7,7 @@
 #define JOBIO_COLLECTOR_MOUNTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
@@ -33,10 +34,22 @@ int mounts_refresh(struct mounts *mounts, struct error *error);
 /* Learn the name of a super block that a step touched: from the host's table, else from the task's.
  * What BPF saw (fstype, id; may be NULL) is the last resort: mount "(unknown)", source id. A name
  * once given to (step, dev) stays, also after an unmount, until mounts_forget(); dev numbers are
- * used again by later mounts. 0; 1: nobody could name it, ask again with another task of the step,
- * which then replaces "(unknown)"; -ENOMEM. */
+ * used again by later mounts. 0; 1: nobody could name it, or the task's table is still being read:
+ * ask again, with other tasks of the step, too, which then replaces "(unknown)"; -ENOMEM. */
 int mounts_learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid,
                  const char *fstype, const char *id, struct error *error);
+/* Tables of tasks are read in portions of so many lines, one a turn of the loop; SIZE_MAX, as at first:
+ * as a whole. mounts_turn() begins a turn, mounts_work() begins one and reads on: true if there is
+ * more to do. */
+void mounts_set_lines(struct mounts *mounts, size_t lines);
+void mounts_turn(struct mounts *mounts);
+bool mounts_work(struct mounts *mounts);
+bool mounts_busy(const struct mounts *mounts);
+/* Read at once what the step waits for (0: all). */
+void mounts_finish(struct mounts *mounts, uint32_t step);
+/* How many super blocks of the step have got a name instead of "(unknown)". */
+unsigned mounts_renamed(const struct mounts *mounts, uint32_t step);
+bool mounts_is_unknown(const struct mount_name *name);
 /* The name, good until mounts_forget(step). dev 0 is "(no mount)", one nobody knows "(unknown)". */
 struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint32_t dev);
 void mounts_forget(struct mounts *mounts, uint32_t step);

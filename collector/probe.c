@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 
@@ -31,13 +32,18 @@ static uint32_t shards_of_cpus(void)
 
 static void set_sizes(struct jobio_bpf *skel, uint32_t max_steps)
 {
-    uint32_t steps = max_steps ? max_steps : JOBIO_DEFAULT_STEPS;
+    uint32_t steps = max_steps ? max_steps : JOBIO_DEFAULT_STEPS, keys, values;
 
     if (steps > JOBIO_MAX_STEPS)
         steps = JOBIO_MAX_STEPS;
+    keys = (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT;
     (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNTS);
-    (void)bpf_map__set_max_entries(skel->maps.account,
-                                   (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT);
+    (void)bpf_map__set_max_entries(skel->maps.caches, (steps + pool_size()) * JOBIO_MOUNTS);
+    (void)bpf_map__set_max_entries(skel->maps.places, keys);
+    /* The kernel has an element more for each CPU. */
+    values = 1 + keys + shards_of_cpus();
+    values = (values + ACCOUNT_WINDOW - 1) / ACCOUNT_WINDOW * ACCOUNT_WINDOW;
+    (void)bpf_map__set_max_entries(skel->maps.account, values);
 }
 
 /* devtmpfs has one super block, however often it is mounted. The host's table first: a service may
@@ -87,7 +93,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     int r;
 
     jobio_bpf__destroy(probe->skel);
-    probe->skel = jobio_bpf__open();
+    probe->skel = features_open(&probe->features);
     if (!probe->skel)
         return error_errno(error, -errno, "cannot open the BPF object");
     set_sizes(probe->skel, max_steps);
@@ -98,6 +104,8 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
         probe->adopted = r > 0;
     }
     probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
+    probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
+    probe->skel->rodata->account_places = bpf_map__max_entries(probe->skel->maps.account) - 1;
     return 0;
 }
 
@@ -109,6 +117,13 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
         return r;
     if (probe->adopted)
         hooks_adopt(probe);
+    if (probe->adopted && kprobes_adopt(probe)) {
+        hooks_replace(probe);
+        kprobes_use(probe);
+    } else if (probe->adopted ? syscalls_adopt(probe)
+                              : probe->wanted == PROBE_TP_BTF || probe->wanted == PROBE_KPROBE) {
+        hooks_replace(probe);
+    }
     hooks_choose(probe, probe->skel);
     if (jobio_bpf__load(probe->skel) == 0)
         return 0;
@@ -123,6 +138,36 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
         return error_errno(error, r == -EACCES ? -EPERM : r, "cannot load the BPF programs%s",
                            r == -EPERM ? " (CAP_BPF and CAP_PERFMON are needed)" : "");
     return 0;
+}
+
+/* If they hook at least so many functions. */
+static void try_kprobes(struct probe *probe, size_t least)
+{
+    if (kprobes_attach(probe) < least) {
+        kprobes_drop(probe);
+        return;
+    }
+    hooks_replace(probe);
+    kprobes_use(probe);
+}
+
+static void attach(struct probe *probe)
+{
+    /* What was adopted stays as it is: calls that are under way would be lost. */
+    bool fresh = !hooks_attached(probe) && !probe->by_kprobes && !probe->by_syscalls;
+    bool any = fresh && probe->wanted == PROBE_NONE;
+
+    if (fresh && probe->wanted == PROBE_KPROBE)
+        try_kprobes(probe, 0);
+    else if (any && probe->kprobes_better)
+        try_kprobes(probe, hooks_resolved(probe));
+    hooks_attach(probe);
+    if (any && !probe->by_kprobes && hooks_attached(probe) < hooks_resolved(probe))
+        try_kprobes(probe, hooks_attached(probe) + 1);
+    if ((fresh && probe->wanted == PROBE_TP_BTF) || (any && !hooks_see_data(probe))) {
+        hooks_replace(probe);
+        syscalls_attach(probe);
+    }
 }
 
 static int see_mount(void *arg, void *data, size_t size)
@@ -150,9 +195,11 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
 
     if (!probe)
         return error_errno(error, -ENOMEM, "cannot make the probe");
+    probe->wanted = options->backend;
     (void)libbpf_set_print(NULL);
     /* Before 5.11 maps are charged to it; later it does not matter. */
     (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    features_detect(&probe->features);
     r = hooks_resolve(probe, error);
     if (r == 0 && options->pin_dir)
         r = open_folder(probe, options->pin_dir, error);
@@ -167,7 +214,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         if (r < 0)
             return r;
     }
-    hooks_attach(probe);
+    attach(probe);
     probe->ring =
         ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), see_mount, probe, NULL);
     if (!probe->ring)
@@ -183,6 +230,7 @@ void probe_destroy(struct probe *probe)
     ring_buffer__free(probe->ring);
     hooks_close(probe);
     accounts_close(probe);
+    maps_close(probe);
     jobio_bpf__destroy(probe->skel);
     free(probe->folder);
     free(probe);
@@ -209,7 +257,6 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
 {
     const struct step_record record = {0};
     uint64_t key = step_key(cgroup_id, cgroup_version);
-    struct levels_record *levels = &probe->skel->data_levels->levels;
     int r;
 
     if (!level_bit(level) || !level || !cgroup_id)
@@ -219,35 +266,18 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
     if (r < 0 && r != -EEXIST)
         return error_errno(error, r, "cannot add the step to the BPF map");
-    (void)__atomic_fetch_or(cgroup_version == 1 ? &levels->v1 : &levels->v2, level_bit(level),
-                            __ATOMIC_SEQ_CST);
-    (void)__atomic_fetch_add(&levels->generation, 1, __ATOMIC_SEQ_CST);
+    levels_add(&probe->skel->data_levels->levels, level, cgroup_version);
     if (ret)
         *ret = step_number(cgroup_id, cgroup_version);
     return 0;
 }
 
-int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
 {
-    const struct bpf_map *maps[] = {probe->skel->maps.account, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts};
     uint64_t key = step_key(cgroup_id, cgroup_version);
-    uint32_t step = step_number(cgroup_id, cgroup_version);
-    int result, r;
+    struct step_record record;
 
-    /* The step first: from then on no program makes keys for it. */
-    result = bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.steps), &key);
-    if (result == -ENOENT)
-        result = 0;
-    if (result < 0)
-        (void)error_errno(error, result, "cannot drop the step");
-    for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
-        r = map_drop_step(maps[i], step, error);
-        result = result < 0 ? result : r;
-    }
-    (void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.lost), &step);
-    accounts_forget(probe, step);
-    return result;
+    return bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record) == 0;
 }
 
 struct shards_used {
@@ -306,7 +336,9 @@ static int list_step(const void *key, const void *value, void *arg)
     step.lost.latencies = lost.count[LOST_LATENCIES];
     step.lost.mounts = lost.count[LOST_MOUNTS];
     step.lost.ends = lost.count[LOST_ENDS];
-    accounts_sum(list->probe, &step);
+    step.lost.async = lost.count[LOST_ASYNC];
+    step.lost.unseen = lost.count[LOST_UNSEEN];
+    step.lost.fills = lost.count[LOST_FILLS];
     items = reallocarray(list->items, list->n + 1, sizeof(*items));
     if (!items)
         return -ENOMEM;
@@ -324,6 +356,7 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
         free(list.items);
         return r == -ENOMEM ? error_errno(error, r, "cannot list the steps") : r;
     }
+    accounts_sum(probe, list.items, list.n);
     *ret = list.items;
     *n = list.n;
     return 0;

@@ -16,6 +16,8 @@
 
 struct probe;
 
+enum probe_backend { PROBE_NONE, PROBE_FENTRY, PROBE_KPROBE, PROBE_TP_BTF };
+
 struct probe_options {
     /* Folder on bpffs for maps and links ("/sys/fs/bpf/jobio"): a folder of the layout's number is
      * made below it, or adopted if an earlier process left it. NULL: nothing outlives the process.
@@ -23,6 +25,9 @@ struct probe_options {
     const char *pin_dir;
     /* Room for this many steps at once; 0: the default. Ignored on adoption. */
     uint32_t max_steps;
+    /* How to count. PROBE_NONE: each function by fentry or else kprobe, or, where neither sees the
+     * reads and writes, all by system calls (PROBE_TP_BTF), which see less. Ignored on adoption. */
+    enum probe_backend backend;
 };
 
 /* A tagged cgroup, as found in the maps. */
@@ -33,7 +38,7 @@ struct probe_step {
     uint64_t longest_wait_ns; /* as of the last probe_read() of the step; 0 before */
     uint64_t events;          /* the same: counted calls */
     struct {                  /* bpf/records.h, enum lost_cause */
-        uint64_t requests, bytes, errnos, latencies, mounts, ends;
+        uint64_t requests, bytes, errnos, latencies, mounts, ends, async, unseen, fills;
     } lost;
 };
 
@@ -44,13 +49,16 @@ struct probe_mount {
     char id[32];
 };
 
-enum probe_backend { PROBE_NONE, PROBE_FENTRY, PROBE_KPROBE, PROBE_TP_BTF };
+/* The feature of calls that have a path, where only those by descriptor are seen. */
+#define PROBE_BY_PATH "by path"
 
 struct probe_hook {
     const char *function;       /* "vfs_read" */
+    const char *feature;        /* "io_uring": the way in that it sees; "": the operation itself */
     uint64_t ops;               /* bit 1 << io_op: what it counts */
+    bool absent;                /* this kernel's BTF has no such function */
     enum probe_backend backend; /* PROBE_NONE: not attached, `why` says why */
-    char why[96];
+    char why[128];              /* else why this backend, or "" */
     uint64_t run_count, run_time_ns; /* of its programs; time only with kernel.bpf_stats_enabled */
     uint64_t missed;                 /* recursion misses: events that nobody counted */
 };
@@ -71,20 +79,34 @@ bool probe_is_adopted(const struct probe *probe);
  */
 int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
               uint32_t *ret, struct error *error);
+/* True if it is in the maps. */
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version);
 /* Stop counting and forget the step's counters: call after they are safe in the store. */
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error);
+/* The same for many: one pass over the maps, however many they are, and twice a wait for the programs
+ * that run just then (some 10 ms each). */
+struct probe_cgroup {
+    uint64_t id;
+    int version; /* 1 or 2 */
+};
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error);
+/* Remove what is left of steps that were dropped: a call that was under way in a program just then may
+ * have made keys. Returns of how many steps. */
+int probe_sweep(struct probe *probe, struct error *error);
 /* Spread the step's counters over this many shards (rounded up to a power of two; bounded by the
  * CPUs and by what the pool has left). For steps that many CPUs hammer. */
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards);
 
-/* All steps that are in the maps, running or not yet dropped. Free *ret with free(). */
+/* All steps that are in the maps, running or not yet dropped, by ascending number. Free *ret with free(). */
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error);
 
 /* The totals since the tag, one call for each (step, dev) with a request, shards summed, counters
- * in `io` owned by the callee's caller (copy what you keep). One pass over the maps reads all steps
+ * in `io` and `cache` owned by the callee's caller (copy what you keep). One pass over the maps reads all steps
  * (step 0) or one. u32 buckets are widened inside the probe: it must be read at least once every
  * 2^32 calls of one bucket. A non-zero return of `each` ends the pass and is returned. */
-typedef int (*probe_account_f)(uint32_t step, uint32_t dev, const struct io_account *io, void *arg);
+typedef int (*probe_account_f)(uint32_t step, uint32_t dev, const struct io_account *io,
+                               const struct io_cache *cache, void *arg);
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
                struct error *error);
 
@@ -97,7 +119,12 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
 
 /* The hooks, owned by the probe, refreshed by the call. */
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n);
-/* bit 1 << io_op: what no attached hook counts. */
+/* bit 1 << io_op: what no attached hook counts, and what is not trusted. */
 uint64_t probe_unsupported(const struct probe *probe);
+/* What a test has shown: operations that are not counted right, whatever hooks there are, and what
+ * a counted call costs (0: not known). */
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event);
+uint64_t probe_distrusted(const struct probe *probe);
+uint64_t probe_ns_per_event(const struct probe *probe);
 
 #endif

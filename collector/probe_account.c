@@ -11,7 +11,8 @@
 /* The counters of an operation as 64-bit totals. The kernel's buckets are u32 and wrap; `before`
  * has the sums over the shards at the last reading, and what is added is the wrapping difference.
  * A process that adopts the maps has no `before` but 0: it takes the first reading as it is, which
- * is short by 2^32 for each time that a bucket had wrapped until then. */
+ * is short by 2^32 for each time that a bucket had wrapped until then; whoever has kept what the
+ * process before has read can tell (sampler_wraps.c). */
 struct tally_op {
     struct io_counter counter;
     struct account_value now; /* sums over the shards, in this pass */
@@ -23,6 +24,8 @@ struct tally {
     uint32_t step, dev;
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
+    struct io_cache cache;
+    struct tally *next; /* of those that accounts_forget() has found */
 };
 
 static int tally_compare(const void *a, const void *b)
@@ -53,6 +56,7 @@ struct pass {
     probe_account_f each;
     void *arg;
     int result;
+    uint64_t unsupported; /* by the probe */
 };
 
 static bool pass_has(const struct pass *pass, uint32_t step)
@@ -105,15 +109,20 @@ static int add_errno(const void *key, const void *value, void *arg)
 static int add_value(const void *key, const void *value, void *arg)
 {
     const struct account_key *at = key;
-    const struct account_value *from = value;
+    const struct account_value *from;
     struct pass *pass = arg;
+    uint32_t place;
     struct tally_op *op;
     struct account_value *to;
 
     if (!pass_has(pass, at->step))
         return 0;
+    memcpy(&place, value, sizeof(place));
+    if (!maps_has_place(pass->probe, place))
+        return 0;
+    from = maps_value(pass->probe, place);
     op = tally_op_get(pass->probe, at->step, at->dev, at->op);
-    if (!op)
+    if (!op || !from)
         return -ENOMEM;
     to = &op->now;
     to->requests += from->requests;
@@ -121,6 +130,7 @@ static int add_value(const void *key, const void *value, void *arg)
     to->bytes += from->bytes;
     to->errors += from->errors;
     to->time_ns += from->time_ns;
+    to->uncached_bytes += from->uncached_bytes;
     to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
     if (from->longest_wait_ns > to->longest_wait_ns)
         to->longest_wait_ns = from->longest_wait_ns;
@@ -128,6 +138,24 @@ static int add_value(const void *key, const void *value, void *arg)
         to->latency[i] += from->latency[i];
         to->size[i] += from->size[i];
     }
+    return 0;
+}
+
+static int add_cache(const void *key, const void *value, void *arg)
+{
+    const struct cache_key *at = key;
+    const struct cache_value *from = value;
+    struct pass *pass = arg;
+    struct tally *tally;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    tally = tally_get(pass->probe, at->step, at->dev);
+    if (!tally)
+        return -ENOMEM;
+    tally->cache.miss_bytes += from->miss_bytes;
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        tally->cache.fill_bytes[fill] += from->fill_bytes[fill];
     return 0;
 }
 
@@ -154,6 +182,17 @@ static void tally_op_finish(struct tally_op *op)
     widen(counter->size_log2, op->before[1], op->now.size);
 }
 
+/* What was read from the page cache alone is not counted, but what was not. */
+static void finish_cache(const struct pass *pass, struct tally *tally)
+{
+    const struct tally_op *read = tally->ops[IO_READ];
+
+    if (pass->unsupported & IO_CACHE)
+        tally->cache = (struct io_cache){0};
+    else if (read && read->now.bytes > read->now.uncached_bytes)
+        tally->cache.hit_bytes = read->now.bytes - read->now.uncached_bytes;
+}
+
 static void begin_tally(const void *node, VISIT visit, void *arg)
 {
     struct tally *tally = *(struct tally *const *)node;
@@ -166,6 +205,7 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
         memset(&tally->ops[op]->now, 0, sizeof(tally->ops[op]->now));
         tally->ops[op]->counter.n_errnos = 0;
     }
+    tally->cache = (struct io_cache){0};
 }
 
 static void end_tally(const void *node, VISIT visit, void *arg)
@@ -184,14 +224,19 @@ static void end_tally(const void *node, VISIT visit, void *arg)
         tally->io.ops[op] = &tally->ops[op]->counter;
         any = true;
     }
-    if (any)
-        pass->result = pass->each(tally->step, tally->dev, &tally->io, pass->arg);
+    finish_cache(pass, tally);
+    if (any || !io_cache_is_empty(&tally->cache))
+        pass->result = pass->each(tally->step, tally->dev, &tally->io, &tally->cache, pass->arg);
 }
 
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
                struct error *error)
 {
-    struct pass pass = {.probe = probe, .step = step, .each = each, .arg = arg};
+    struct pass pass = {.probe = probe,
+                        .step = step,
+                        .each = each,
+                        .arg = arg,
+                        .unsupported = probe_unsupported(probe)};
     int r;
 
     twalk_r(probe->accounts, begin_tally, &pass);
@@ -199,25 +244,37 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
      * to more than the errors. */
     r = map_each(probe->skel->maps.errnos, add_errno, &pass, error);
     if (r == 0)
-        r = map_each(probe->skel->maps.account, add_value, &pass, error);
+        r = map_each(probe->skel->maps.places, add_value, &pass, error);
+    if (r == 0)
+        r = map_each(probe->skel->maps.caches, add_cache, &pass, error);
     if (r < 0)
         return r;
     twalk_r(probe->accounts, end_tally, &pass);
     return pass.result;
 }
 
-struct sum {
-    struct probe_step *step;
+struct sums {
+    struct probe_step *steps; /* ascending */
+    size_t n;
 };
+
+static int compare_sums(const void *a, const void *b)
+{
+    const struct probe_step *x = a, *y = b;
+
+    return (x->step > y->step) - (x->step < y->step);
+}
 
 static void sum_tally(const void *node, VISIT visit, void *arg)
 {
     const struct tally *tally = *(struct tally *const *)node;
-    struct probe_step *step = ((struct sum *)arg)->step;
+    const struct sums *sums = arg;
+    struct probe_step wanted = {.step = tally->step}, *step;
 
-    if ((visit != postorder && visit != leaf) || tally->step != step->step)
+    if (visit != postorder && visit != leaf)
         return;
-    for (int op = 0; op < IO_OP_COUNT; op++) {
+    step = bsearch(&wanted, sums->steps, sums->n, sizeof(wanted), compare_sums);
+    for (int op = 0; step && op < IO_OP_COUNT; op++) {
         const struct tally_op *at = tally->ops[op];
 
         if (!at || !at->now.requests)
@@ -229,37 +286,54 @@ static void sum_tally(const void *node, VISIT visit, void *arg)
     }
 }
 
-void accounts_sum(const struct probe *probe, struct probe_step *step)
+void accounts_sum(const struct probe *probe, struct probe_step *steps, size_t n)
 {
-    struct sum sum = {.step = step};
+    struct sums sums = {steps, n};
 
-    twalk_r(probe->accounts, sum_tally, &sum);
+    if (!n)
+        return;
+    qsort(steps, n, sizeof(*steps), compare_sums);
+    twalk_r(probe->accounts, sum_tally, &sums);
 }
 
+/* Those that are to go; deleting in a walk is not allowed. */
 struct victims {
-    uint32_t step;
-    struct tally *first; /* one that is to go; deleting in a walk is not allowed */
+    const uint32_t *steps; /* ascending */
+    size_t n_steps;
+    struct tally *first;
 };
 
-static void find_victim(const void *node, VISIT visit, void *arg)
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void find_victims(const void *node, VISIT visit, void *arg)
 {
     struct tally *tally = *(struct tally *const *)node;
     struct victims *victims = arg;
 
-    if ((visit == postorder || visit == leaf) && tally->step == victims->step)
+    if ((visit == postorder || visit == leaf) &&
+        bsearch(&tally->step, victims->steps, victims->n_steps, sizeof(tally->step),
+                compare_numbers)) {
+        tally->next = victims->first;
         victims->first = tally;
+    }
 }
 
-void accounts_forget(struct probe *probe, uint32_t step)
+void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n)
 {
-    for (;;) {
-        struct victims victims = {.step = step};
+    struct victims victims = {.steps = steps, .n_steps = n};
 
-        twalk_r(probe->accounts, find_victim, &victims);
-        if (!victims.first)
-            return;
-        tdelete(victims.first, &probe->accounts, tally_compare);
-        tally_destroy(victims.first);
+    twalk_r(probe->accounts, find_victims, &victims);
+    while (victims.first) {
+        struct tally *tally = victims.first;
+
+        victims.first = tally->next;
+        tdelete(tally, &probe->accounts, tally_compare);
+        tally_destroy(tally);
     }
 }
 

@@ -9,37 +9,106 @@
 
 #define OPS(op) (1ull << (op) | ((op) == IO_OPEN ? 1ull << IO_CREATE : 0))
 
+#define NO_PROGRAM SIZE_MAX
+
 struct hook_entry {
-    const char *function;
-    enum io_op op;
+    const char *name;    /* of the programs */
+    const char *section; /* of the program at the end, or the only one */
+    const char *feature;
+    uint64_t ops;
     struct {
         enum hook_object object;
         const char *parameter;
     } ways[2];
+    const char *second;          /* the other parameter that is looked up */
+    bool needs_second;           /* it must be there, if it has a name */
+    bool is_call;                /* one that is counted as such */
     size_t programs[SIDE_COUNT]; /* where the skeleton has them */
 };
 
-#define ENTRY(name, operation, object1, parameter1, object2, parameter2) \
-    {                                                                    \
-        .function = #name,                                               \
-        .op = operation,                                                 \
-        .ways = {{object1, parameter1}, {object2, parameter2}},          \
-        .programs = {offsetof(struct jobio_bpf, progs.enter_##name),     \
-                     offsetof(struct jobio_bpf, progs.leave_##name)},    \
+#define ENTRY_EXTRA(function, op, feature_name, object1, parameter1, object2, parameter2) \
+    {                                                                                     \
+        .name = #function,                                                                \
+        .section = "fexit/" #function,                                                    \
+        .feature = feature_name,                                                          \
+        .ops = OPS(op),                                                                   \
+        .is_call = true,                                                                  \
+        .ways = {{object1, parameter1}, {object2, parameter2}},                           \
+        .second = "",                                                                     \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)},                 \
+    },
+#define ENTRY_HOOK(function, op, object1, ...)                              \
+    ENTRY_EXTRA(function, op,                                              \
+                object1 == OBJECT_REGS_32 ? "32-bit programs"              \
+                : object1 == OBJECT_TOLD  ? "inlined " #function           \
+                                          : "",                            \
+                object1, __VA_ARGS__)
+
+#define ENTRY_EVENT(event, section_name, operations, feature_name, object1, parameter1, object2, \
+                    parameter2, second_parameter)                                                \
+    {                                                                                            \
+        .name = #event,                                                                          \
+        .section = section_name,                                                                 \
+        .feature = feature_name,                                                                 \
+        .ops = operations,                                                                       \
+        .ways = {{object1, parameter1}, {object2, parameter2}},                                  \
+        .second = second_parameter,                                                              \
+        .programs = {NO_PROGRAM, offsetof(struct jobio_bpf, progs.event_##event)},               \
     },
 
-static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY)};
+#define ENTRY_TRANSFER(function, from, to, source, target, feature_name)  \
+    {                                                                     \
+        .name = #function,                                                \
+        .section = "fexit/" #function,                                    \
+        .feature = feature_name,                                          \
+        .ops = OPS(from) | OPS(to),                                       \
+        .ways = {{OBJECT_FILE, source}, {OBJECT_NONE, ""}},               \
+        .second = target,                                                 \
+        .needs_second = true,                                             \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)}, \
+    },
+
+#define ENTRY_STAGE(function, operations, object1, parameter1)            \
+    {                                                                     \
+        .name = #function,                                                \
+        .section = "fexit/" #function,                                    \
+        .feature = "",                                                    \
+        .ops = operations,                                                \
+        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},               \
+        .second = "",                                                     \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)}, \
+    },
+
+static const struct hook_entry entries[HOOK_COUNT] = {
+    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER)
+        STAGES(ENTRY_STAGE)};
 
 /* Functions that got another name, with the same parameters. */
 static const struct {
     const char *from, *to;
 } renamed[] = {
-    {"do_filp_open", "do_file_open"}, /* seen in 7.2 */
+    {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
+    {"__kernel_write_iter", "__kernel_write"}, /* which calls it where both are */
+    {"do_getxattr", "getxattr"}, /* static, before 6.1 */
+    {"do_setxattr", "setxattr"},
+    {"path_parentat", "__filename_parentat"}, /* seen in 7.2, with those below */
+    {"do_mkdirat", "filename_mkdirat"},
+    {"do_rmdir", "filename_rmdir"},
+    {"do_unlinkat", "filename_unlinkat"},
+    {"do_renameat2", "filename_renameat2"},
+    {"do_linkat", "filename_linkat"},
+    {"do_symlinkat", "filename_symlinkat"},
 };
 
+/* NULL: the hook has no program on this side. */
 static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook, int side)
 {
-    return *(struct bpf_program **)((char *)skel + entries[hook].programs[side]);
+    size_t at = entries[hook].programs[side];
+
+    return at == NO_PROGRAM ? NULL : *(struct bpf_program **)((char *)skel + at);
 }
 
 static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
@@ -62,57 +131,110 @@ static int result_kind(const struct btf *btf, uint32_t id)
     return type->size == 8 ? RETURN_LONG : RETURN_INT;
 }
 
-static int find_parameter(const struct btf *btf, const struct btf_type *function, const char *name)
-{
-    const struct btf_param *params = btf_params(function);
+/* What a program is attached to. */
+struct target {
+    const char *name;              /* in this kernel */
+    const struct btf_type *params; /* the prototype */
+    int skip;                      /* parameters that the program does not get */
+};
 
-    for (int i = 0; i < btf_vlen(function); i++)
+static int find_parameter(const struct btf *btf, const struct target *target, const char *name)
+{
+    const struct btf_param *params = btf_params(target->params);
+
+    for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
         if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
-            return i;
+            return i - target->skip;
     return -ENOENT;
 }
 
-/* The function by its name in this kernel, which is put into *name. */
-static int find_function(const struct btf *btf, const char **name)
+static const struct btf_type *find_prototype(const struct btf *btf, const char *name)
 {
-    int id = btf__find_by_name_kind(btf, *name, BTF_KIND_FUNC);
+    int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
 
-    for (size_t i = 0; i < ARRAY_SIZE(renamed) && id < 0; i++) {
-        if (strcmp(*name, renamed[i].from))
-            continue;
-        id = btf__find_by_name_kind(btf, renamed[i].to, BTF_KIND_FUNC);
-        if (id >= 0)
-            *name = renamed[i].to;
-    }
-    return id;
+    return id < 0 ? NULL : btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
 }
 
-static int hook_resolve(const struct btf *btf, size_t i, struct hook_slots *slots,
-                        struct probe_hook *hook)
+static int find_function(const struct btf *btf, const char *name, struct target *ret)
 {
-    const struct hook_entry *entry = &entries[i];
-    const struct btf_type *function;
-    int id = find_function(btf, &hook->function), at, kind;
+    *ret = (struct target){.name = name, .params = find_prototype(btf, name)};
+    for (size_t i = 0; i < ARRAY_SIZE(renamed) && !ret->params; i++) {
+        if (strcmp(name, renamed[i].from))
+            continue;
+        ret->name = renamed[i].to;
+        ret->params = find_prototype(btf, ret->name);
+    }
+    return ret->params ? 0 : -ENOENT;
+}
 
-    if (id < 0) {
+/* The parameters have names in the function that calls the programs; their first one is its own. */
+static int find_tracepoint(const struct btf *btf, const char *name, struct target *ret)
+{
+    char function[128];
+
+    (void)snprintf(function, sizeof(function), "__traceiter_%s", name);
+    *ret = (struct target){.name = name, .params = find_prototype(btf, function), .skip = 1};
+    return ret->params ? 0 : -ENOENT;
+}
+
+/* "kind/function" */
+static const char *function_of(const struct hook_entry *entry)
+{
+    return strchr(entry->section, '/') + 1;
+}
+
+static int find_target(const struct btf *btf, const struct hook_entry *entry, struct target *ret)
+{
+    return strncmp(entry->section, "tp_btf/", 7) ? find_function(btf, function_of(entry), ret)
+                                                 : find_tracepoint(btf, function_of(entry), ret);
+}
+
+static int find_object(const struct btf *btf, const struct hook_entry *entry,
+                       const struct target *target, struct hook_slots *slots)
+{
+    for (size_t way = 0; way < ARRAY_SIZE(entry->ways); way++) {
+        int at = find_parameter(btf, target, entry->ways[way].parameter);
+
+        if (at < 0)
+            continue;
+        slots->object = entry->ways[way].object;
+        slots->argument = at;
+        return 0;
+    }
+    return *entry->ways[0].parameter ? -ENOENT : 0;
+}
+
+static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
+                        struct hook_slots *slots, struct probe_hook *hook)
+{
+    struct target target;
+    int second, kind;
+
+    if (find_target(btf, entry, &target) < 0) {
+        hook->absent = true;
         snprintf(hook->why, sizeof(hook->why), "this kernel's BTF has no such function");
         return -ENOENT;
     }
-    function = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-    kind = result_kind(btf, function->type);
-    for (size_t way = 0; way < ARRAY_SIZE(entry->ways) && kind >= 0; way++) {
-        at = find_parameter(btf, function, entry->ways[way].parameter);
-        if (at < 0)
-            continue;
-        *slots = (struct hook_slots){.object = entry->ways[way].object,
-                                     .argument = at,
-                                     .result = btf_vlen(function),
-                                     .returns = kind};
-        return 0;
+    hook->function = target.name;
+    kind = result_kind(btf, target.params->type);
+    if (kind < 0 || find_object(btf, entry, &target, slots) < 0) {
+        /* Of the functions of a feature some have their form on some kernels only. */
+        hook->absent = *entry->feature;
+        snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
+                 entry->ways[0].parameter);
+        return -EINVAL;
     }
-    snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
-             entry->ways[0].parameter);
-    return -EINVAL;
+    second = find_parameter(btf, &target, entry->second);
+    if (second < 0 && entry->needs_second && *entry->second) {
+        snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
+                 entry->second);
+        return -EINVAL;
+    }
+    slots->second = second < 0 ? HOOK_NO_SLOT : second;
+    slots->result = btf_vlen(target.params) - target.skip;
+    slots->returns = kind;
+    slots->target = entry->ops == OPS(IO_WRITE) && second < 0 ? slots->argument : slots->second;
+    return 0;
 }
 
 int hooks_resolve(struct probe *probe, struct error *error)
@@ -120,15 +242,17 @@ int hooks_resolve(struct probe *probe, struct error *error)
     struct btf *btf = btf__load_vmlinux_btf();
 
     if (!btf)
-        return error_errno(error, -ENOTSUP, "cannot read the kernel's BTF: %s", strerror(errno));
+        return error_set(error, -ENOTSUP,
+                         "this kernel has no BTF (/sys/kernel/btf/vmlinux): nothing can be counted");
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
-        *hook = (struct probe_hook){.function = entries[i].function, .ops = OPS(entries[i].op)};
-        for (int side = 0; side < SIDE_COUNT; side++)
-            probe->state[i].programs[side] = -1;
-        (void)hook_resolve(btf, i, &probe->slots[i], hook);
+        *hook = (struct probe_hook){.function = function_of(&entries[i]),
+                                    .feature = entries[i].feature,
+                                    .ops = entries[i].ops};
+        probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->slots[i], hook) == 0;
     }
+    kprobes_choose_kind(probe, btf);
     btf__free(btf);
     return 0;
 }
@@ -136,30 +260,61 @@ int hooks_resolve(struct probe *probe, struct error *error)
 static int link_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
 {
     int n = snprintf(path, PATH_MAX, "%s/%s_%s", probe->folder,
-                     side == SIDE_ENTER ? "enter" : "leave", entries[hook].function);
+                     side == SIDE_ENTER ? "enter" : "leave", entries[hook].name);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* The descriptor of a link's program, for its statistics. */
+/* The descriptor of a link's program, for its statistics; 0: none. */
 static int link_program(const struct bpf_link *link)
 {
     struct bpf_link_info info = {0};
     uint32_t size = sizeof(info);
 
+    int fd;
+
     if (bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &size) < 0)
-        return -1;
-    return bpf_prog_get_fd_by_id(info.prog_id);
+        return 0;
+    fd = bpf_prog_get_fd_by_id(info.prog_id);
+    return fd < 0 ? 0 : fd;
+}
+
+void state_link(struct hook_state *state, int side, struct bpf_link *link)
+{
+    state->links[side] = link;
+    state->programs[side] = link ? link_program(link) : 0;
+}
+
+void state_close(struct hook_state *state)
+{
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        (void)bpf_link__destroy(state->links[side]);
+        if (state->programs[side] > 0)
+            (void)close(state->programs[side]);
+    }
+    *state = (struct hook_state){0};
+}
+
+void state_unlink(struct hook_state *state)
+{
+    for (int side = 0; side < SIDE_COUNT; side++)
+        if (state->links[side])
+            (void)bpf_link__unpin(state->links[side]);
+    state_close(state);
+}
+
+static enum probe_backend backend_of(const struct hook_entry *entry)
+{
+    return strncmp(entry->section, "tp_btf/", 7) ? PROBE_FENTRY : PROBE_TP_BTF;
 }
 
 static void hook_linked(struct probe *probe, size_t hook, int side, struct bpf_link *link)
 {
     struct hook_state *state = &probe->state[hook];
 
-    state->links[side] = link;
-    state->programs[side] = link_program(link);
+    state_link(state, side, link);
     if (state->links[SIDE_LEAVE])
-        probe->hooks[hook].backend = PROBE_FENTRY;
+        probe->hooks[hook].backend = backend_of(&entries[hook]);
 }
 
 void hooks_adopt(struct probe *probe)
@@ -179,14 +334,17 @@ void hooks_adopt(struct probe *probe)
     }
 }
 
-/* Load the program or not, for the function by the name that this kernel has. */
+/* Load the program or not, for the function by the name that this kernel has. NULL: there is none.
+ */
 static struct bpf_program *choose(const struct probe *probe, const struct jobio_bpf *skel,
                                   size_t hook, int side, bool wanted)
 {
     struct bpf_program *program = program_of(skel, hook, side);
 
+    if (!program)
+        return NULL;
     (void)bpf_program__set_autoload(program, wanted);
-    if (wanted && strcmp(probe->hooks[hook].function, entries[hook].function))
+    if (wanted && strcmp(probe->hooks[hook].function, function_of(&entries[hook])))
         (void)bpf_program__set_attach_target(program, 0, probe->hooks[hook].function);
     return program;
 }
@@ -203,8 +361,81 @@ void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         for (int side = 0; side < SIDE_COUNT; side++)
             (void)choose(probe, skel, i, side,
-                         !probe->hooks[i].why[0] && !probe->state[i].links[side]);
+                         !probe->hooks[i].why[0] && !probe->state[i].links[side] &&
+                             probe->hooks[i].backend != PROBE_KPROBE);
     }
+}
+
+/* A begin without an end, or the reverse, is worse than neither: inner calls would count as well,
+ * and no call would have its time. */
+static void hook_detach(struct probe *probe, size_t hook)
+{
+    state_unlink(&probe->state[hook]);
+    probe->hooks[hook].backend = PROBE_NONE;
+}
+
+/* vfs_readv and its twin have fewer users: without them the operation is not counted as a whole. */
+static bool is_data_hook(size_t hook)
+{
+    return hook == HOOK_vfs_read || hook == HOOK_vfs_write;
+}
+
+bool hooks_see_data(const struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (is_data_hook(i) && probe->hooks[i].why[0])
+            return false;
+    return true;
+}
+
+/* A call, which another backend can count as well; not an event, nor a page fault. */
+static bool is_function(size_t hook)
+{
+    return kprobes_have(hook);
+}
+
+/* What helps the programs that count functions by fentry, and nobody else. */
+static bool is_helper(size_t hook)
+{
+    return hook == HOOK_walked || hook == HOOK_found_parent ||
+           (!is_function(hook) && entries[hook].is_call);
+}
+
+void hooks_replace(struct probe *probe)
+{
+    const char *first = probe->hooks[HOOK_vfs_read].why;
+    char reason[sizeof(probe->hooks->why)];
+
+    (void)snprintf(reason, sizeof(reason), "%s",
+                   *first ? first : "another backend counts in its place");
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        struct probe_hook *hook = &probe->hooks[i];
+
+        if (!is_function(i) && !is_helper(i))
+            continue;
+        hook_detach(probe, i);
+        if (!hook->why[0])
+            (void)snprintf(hook->why, sizeof(hook->why), "%s",
+                           is_helper(i) ? "only where calls are counted by fentry" : reason);
+    }
+}
+
+size_t hooks_attached(const struct probe *probe)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        n += is_function(i) && probe->hooks[i].backend == PROBE_FENTRY;
+    return n;
+}
+
+size_t hooks_resolved(const struct probe *probe)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        n += is_function(i) && probe->resolved[i];
+    return n;
 }
 
 /* The last line of the verifier's log that says something. */
@@ -221,7 +452,7 @@ static const char *last_line(char *log)
 static void hook_try(struct probe *probe, size_t hook)
 {
     _free_ char *log = calloc(1, 1 << 20);
-    struct jobio_bpf *skel = jobio_bpf__open();
+    struct jobio_bpf *skel = features_open(&probe->features);
     struct bpf_program *program;
     int r;
 
@@ -233,7 +464,8 @@ static void hook_try(struct probe *probe, size_t hook)
     }
     for (int side = 0; side < SIDE_COUNT; side++) {
         program = choose(probe, skel, hook, side, true);
-        (void)bpf_program__set_log_buf(program, log, 1 << 20);
+        if (program)
+            (void)bpf_program__set_log_buf(program, log, 1 << 20);
     }
     set_constants(probe, skel);
     r = jobio_bpf__load(skel);
@@ -247,19 +479,25 @@ out:
 void hooks_try(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
-        if (!probe->hooks[i].why[0])
+        if (is_data_hook(i) && !probe->hooks[i].why[0])
+            hook_try(probe, i);
+    if (probe->wanted == PROBE_NONE && !hooks_see_data(probe))
+        hooks_replace(probe);
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_data_hook(i) && !probe->hooks[i].why[0])
             hook_try(probe, i);
 }
 
 static int hook_attach(struct probe *probe, size_t hook, int side)
 {
+    struct bpf_program *program = program_of(probe->skel, hook, side);
     struct bpf_link *link;
     char path[PATH_MAX];
     int r;
 
-    if (probe->state[hook].links[side])
+    if (!program || probe->state[hook].links[side])
         return 0;
-    link = bpf_program__attach(program_of(probe->skel, hook, side));
+    link = bpf_program__attach(program);
     if (!link)
         return -errno;
     if (probe->folder) {
@@ -275,33 +513,13 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     return 0;
 }
 
-/* A begin without an end, or the reverse, is worse than neither: inner calls would count as well,
- * and no call would have its time. */
-static void hook_detach(struct probe *probe, size_t hook)
-{
-    struct hook_state *state = &probe->state[hook];
-
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        if (!state->links[side])
-            continue;
-        if (probe->folder)
-            (void)bpf_link__unpin(state->links[side]);
-        (void)bpf_link__destroy(state->links[side]);
-        state->links[side] = NULL;
-        if (state->programs[side] > 0)
-            (void)close(state->programs[side]);
-        state->programs[side] = -1;
-    }
-    probe->hooks[hook].backend = PROBE_NONE;
-}
-
 void hooks_attach(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
         int r = 0;
 
-        if (hook->why[0])
+        if (hook->why[0] || hook->backend == PROBE_KPROBE)
             continue;
         /* The end first: a call whose begin nobody saw is counted without its time, one whose end
          * nobody sees not at all. */
@@ -310,56 +528,113 @@ void hooks_attach(struct probe *probe)
         if (r < 0) {
             hook_detach(probe, i);
             snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
+        } else if (i == HOOK_task_exit) {
+            probe->skel->data_levels->levels.seats = 1;
         }
     }
 }
 
 void hooks_close(struct probe *probe)
 {
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        for (int side = 0; side < SIDE_COUNT; side++) {
-            struct hook_state *state = &probe->state[i];
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        state_close(&probe->state[i]);
+    kprobes_close(probe);
+    state_close(&probe->syscall_state);
+}
 
-            (void)bpf_link__destroy(state->links[side]);
-            if (state->programs[side] > 0)
-                (void)close(state->programs[side]);
+static void add_statistics(struct probe_hook *hook, const struct hook_state *state)
+{
+    hook->run_count = hook->run_time_ns = hook->missed = 0;
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+
+        if (state->programs[side] <= 0 ||
+            bpf_obj_get_info_by_fd(state->programs[side], &info, &size) < 0)
+            continue;
+        hook->run_count += info.run_cnt;
+        hook->run_time_ns += info.run_time_ns;
+        hook->missed += info.recursion_misses;
+    }
+}
+
+/* Does the backend of system calls count what this hook would? */
+static bool is_replaced(const struct probe *probe, size_t hook)
+{
+    return probe->syscall_hooks[0].backend != PROBE_NONE && is_function(hook) &&
+           !(entries[hook].ops & ~probe->syscall_hooks[0].ops);
+}
+
+/* The hooks that matter for what is counted. */
+struct hook_list {
+    const struct probe_hook *hooks[HOOK_COUNT + SYSCALL_HOOKS];
+    const struct hook_state *states[HOOK_COUNT + SYSCALL_HOOKS];
+    size_t n;
+};
+
+static void list_hooks(const struct probe *probe, struct hook_list *list)
+{
+    static const struct hook_state none;
+
+    list->n = 0;
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_replaced(probe, i)) {
+            list->hooks[list->n] = &probe->hooks[i];
+            list->states[list->n++] = probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i]
+                                                                              : &probe->state[i];
         }
+    for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
+        list->hooks[list->n] = &probe->syscall_hooks[i];
+        list->states[list->n++] = i ? &none : &probe->syscall_state;
     }
 }
 
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        struct probe_hook *hook = &probe->hooks[i];
+    struct hook_list list;
 
-        hook->run_count = hook->run_time_ns = hook->missed = 0;
-        for (int side = 0; side < SIDE_COUNT; side++) {
-            struct bpf_prog_info info = {0};
-            uint32_t size = sizeof(info);
-
-            if (probe->state[i].programs[side] < 0 ||
-                bpf_obj_get_info_by_fd(probe->state[i].programs[side], &info, &size) < 0)
-                continue;
-            hook->run_count += info.run_cnt;
-            hook->run_time_ns += info.run_time_ns;
-            hook->missed += info.recursion_misses;
-        }
+    kprobes_read_missed(probe);
+    list_hooks(probe, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        probe->listed[i] = *list.hooks[i];
+        add_statistics(&probe->listed[i], list.states[i]);
+        probe->listed[i].missed += list.hooks[i]->missed;
     }
-    *ret = probe->hooks;
-    *n = HOOK_COUNT;
+    *n = list.n;
+    *ret = probe->listed;
     return 0;
 }
 
 uint64_t probe_unsupported(const struct probe *probe)
 {
-    uint64_t all = (1ull << IO_OP_COUNT) - 1, counted = 0, partly = 0;
+    uint64_t all = (1ull << IO_SET_BITS) - 1, counted = 0, partly = 0;
+    struct hook_list list;
 
+    list_hooks(probe, &list);
     /* An operation that one of its functions cannot count is not counted as a whole. */
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        if (probe->hooks[i].backend == PROBE_NONE)
-            partly |= probe->hooks[i].ops;
-        else
-            counted |= probe->hooks[i].ops;
+    for (size_t i = 0; i < list.n; i++) {
+        if (list.hooks[i]->backend != PROBE_NONE)
+            counted |= list.hooks[i]->ops;
+        else if (!*list.hooks[i]->feature)
+            partly |= list.hooks[i]->ops;
     }
-    return all & ~(counted & ~partly);
+    if (probe->by_kprobes) /* they do not tell the hooks of the cache in which call a task is */
+        counted &= ~IO_CACHE;
+    return all & ~(counted & ~partly & ~probe->distrusted);
+}
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    probe->distrusted = failed;
+    probe->ns_per_event = ns_per_event;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    return probe->ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    return probe->distrusted;
 }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
@@ -55,7 +56,7 @@ static int map_each_single(const struct bpf_map *map, map_each_f each, void *arg
 
 int map_each(const struct bpf_map *map, map_each_f each, void *arg, struct error *error)
 {
-    size_t key = bpf_map__key_size(map), value = (bpf_map__value_size(map) + 7) & ~7u;
+    size_t key = bpf_map__key_size(map), value = bpf_map__value_size(map);
     _batch_ struct batch batch = {0};
     int fd = bpf_map__fd(map), r;
     uint64_t position = 0, next = 0;
@@ -90,19 +91,29 @@ int map_each(const struct bpf_map *map, map_each_f each, void *arg, struct error
 }
 
 struct doomed {
-    uint32_t step;
+    const uint32_t *steps; /* ascending */
+    size_t n_steps;
     size_t key_size;
     char *keys;
     size_t n, room;
 };
 
-static int collect_step(const void *key, const void *value, void *arg)
+static int compare_steps(const void *a, const void *b)
+{
+    uint32_t x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static int collect_steps(const void *key, const void *value, void *arg)
 {
     struct doomed *doomed = arg;
     char *keys;
 
     (void)value;
-    if (memcmp(key, &doomed->step, sizeof(doomed->step)))
+    if (!bsearch(key, doomed->steps, doomed->n_steps, sizeof(*doomed->steps), compare_steps))
         return 0;
     if (doomed->n == doomed->room) {
         size_t room = doomed->room ? doomed->room * 2 : 256;
@@ -117,13 +128,15 @@ static int collect_step(const void *key, const void *value, void *arg)
     return 0;
 }
 
-int map_drop_step(const struct bpf_map *map, uint32_t step, struct error *error)
+int map_drop_steps(const struct bpf_map *map, const uint32_t *steps, size_t n_steps,
+                   struct error *error)
 {
-    struct doomed doomed = {.step = step, .key_size = bpf_map__key_size(map)};
+    struct doomed doomed = {
+        .steps = steps, .n_steps = n_steps, .key_size = bpf_map__key_size(map)};
     uint32_t n;
     int r, fd = bpf_map__fd(map);
 
-    r = map_each(map, collect_step, &doomed, error);
+    r = map_each(map, collect_steps, &doomed, error);
     n = doomed.n;
     if (!r && n && bpf_map_delete_batch(fd, doomed.keys, &n, NULL) < 0) {
         for (size_t i = 0; i < doomed.n; i++)
@@ -206,6 +219,22 @@ int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
     return 1;
 }
 
+int maps_share(const struct probe *probe, struct bpf_object *object)
+{
+    struct bpf_map *map, *other;
+    int r = 0;
+
+    bpf_object__for_each_map(map, object)
+    {
+        if (strstr(bpf_map__name(map), "rodata"))
+            continue;
+        other = bpf_object__find_map_by_name(probe->skel->obj, bpf_map__name(map));
+        if (other && r == 0)
+            r = bpf_map__reuse_fd(map, bpf_map__fd(other));
+    }
+    return r;
+}
+
 int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error)
 {
     struct bpf_map *map;
@@ -244,4 +273,72 @@ int maps_unpin(const char *folder, struct error *error)
     if (rmdir(folder) < 0 && errno != ENOENT)
         return error_errno(error, -errno, "cannot remove '%s'", folder);
     return 0;
+}
+
+#define WINDOW_BYTES (ACCOUNT_WINDOW * sizeof(struct account_value))
+
+/* Not the whole map at once: the kernel counts all pages of a mapping as resident. */
+static struct account_value *open_window(struct probe *probe, size_t window)
+{
+    int fd = bpf_map__fd(probe->skel->maps.account);
+    void *at =
+        mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, window * WINDOW_BYTES);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+bool maps_has_place(const struct probe *probe, uint32_t place)
+{
+    return place && place < bpf_map__max_entries(probe->skel->maps.account);
+}
+
+struct account_value *maps_value(struct probe *probe, uint32_t place)
+{
+    size_t window = place / ACCOUNT_WINDOW;
+
+    if (!probe->windows) {
+        probe->n_windows = bpf_map__max_entries(probe->skel->maps.account) / ACCOUNT_WINDOW;
+        probe->windows = calloc(probe->n_windows, sizeof(*probe->windows));
+    }
+    if (!probe->windows)
+        return NULL;
+    if (!probe->windows[window])
+        probe->windows[window] = open_window(probe, window);
+    return probe->windows[window] ? &probe->windows[window][place % ACCOUNT_WINDOW] : NULL;
+}
+
+void maps_close(struct probe *probe)
+{
+    for (size_t i = 0; probe->windows && i < probe->n_windows; i++)
+        if (probe->windows[i])
+            (void)munmap(probe->windows[i], WINDOW_BYTES);
+    free(probe->windows);
+    for (size_t i = 0; i < ARRAY_SIZE(probe->fence); i++)
+        if (probe->fence[i] > 0)
+            (void)close(probe->fence[i]);
+}
+
+static int make_fence(int fence[2])
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options);
+    int key = 4, value = 4;
+
+    fence[0] = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, key, value, 1, NULL);
+    if (fence[0] < 0)
+        return fence[0];
+    options.inner_map_fd = fence[0];
+    fence[1] = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, NULL, key, value, 1, &options);
+    return fence[1] < 0 ? fence[1] : 0;
+}
+
+/* An update of a map of maps returns when no program can see the old map any more: since 1ae80cf31938
+ * ("bpf: wait for running BPF programs when updating map-in-map"), 4.20. */
+int maps_wait(struct probe *probe, struct error *error)
+{
+    const uint32_t key = 0;
+    int r = probe->fence[1] > 0 ? 0 : make_fence(probe->fence);
+
+    if (r == 0)
+        r = bpf_map_update_elem(probe->fence[1], &key, &probe->fence[0], 0);
+    return r < 0 ? error_errno(error, r, "cannot wait for the BPF programs") : 0;
 }

@@ -47,6 +47,31 @@ int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, stru
     return 0;
 }
 
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    return false;
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
+{
+    (void)probe;
+    (void)cgroups;
+    (void)n;
+    (void)error;
+    return 0;
+}
+
+int probe_sweep(struct probe *probe, struct error *error)
+{
+    (void)probe;
+    (void)error;
+    return 0;
+}
+
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
 {
     (void)probe;
@@ -111,5 +136,24 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 uint64_t probe_unsupported(const struct probe *probe)
 {
     (void)probe;
-    return (1ull << IO_OP_COUNT) - 1;
+    return (1ull << IO_SET_BITS) - 1;
+}
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    (void)probe;
+    (void)failed;
+    (void)ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
 }

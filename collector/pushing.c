@@ -2,6 +2,7 @@
 /* What delivery asks of the daemon: the state of the node, and a place for its notes. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,42 @@ static void keep(const char *key, const char *value, void *arg)
         daemon_log_limited("note", 60, "deliver: cannot keep \"%s\": %s", key, error.text);
         note_free(note);
     }
+}
+
+/* --- names of mounts ----------------------------------------------------------------------------- */
+
+/* One a line, in their order: a counter keeps its name over a restart. */
+#define NAMES_KEY "metric-names"
+
+static void keep_names(struct daemon *daemon)
+{
+    const struct prometheus_names *names = &daemon->metric_names;
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *out = names->n > daemon->names_kept ? open_memstream(&text, &size) : NULL;
+
+    if (!out)
+        return;
+    for (size_t i = 0; i < names->n; i++)
+        (void)fprintf(out, "%s\n", names->items[i]);
+    if (fclose(out) != 0)
+        return;
+    keep(NAMES_KEY, text, daemon);
+    daemon->names_kept = names->n;
+}
+
+static int restore_names(struct daemon *daemon, struct error *error)
+{
+    _free_ char *text = NULL;
+    char *save = NULL;
+    int r = store_get_state(daemon->store, NAMES_KEY, &text, error);
+
+    for (char *name = text ? strtok_r(text, "\n", &save) : NULL; name && r >= 0;
+         name = strtok_r(NULL, "\n", &save))
+        if (prometheus_names_get(&daemon->metric_names, name) < 0)
+            r = error_set(error, -ENOMEM, "no memory for the names of mounts");
+    daemon->names_kept = daemon->metric_names.n;
+    return r;
 }
 
 /* --- the state of the node --------------------------------------------------------------------- */
@@ -157,12 +194,14 @@ static int provide(struct daemon *daemon, struct collection *c, struct error *er
         .totals = &totals,
         .jobs = all,
         .n_jobs = n,
+        .names = &daemon->metric_names,
         .users = daemon->settings->metrics_user,
         .lost = stats.lost,
         .version = PACKAGE_VERSION,
     };
     if (all)
         deliver_provide(daemon->deliver, &node, NULL);
+    keep_names(daemon);
     store_jobs_free(active);
     return all ? 0 : error_set(error, -ENOMEM, "no memory for the jobs of the node");
 }
@@ -264,9 +303,11 @@ int pushing_create(struct daemon *daemon, struct error *error)
 
     fill_options(daemon, &options);
     r = deliver_create(&daemon->deliver, daemon->loop, &options, &hooks, error);
-    return r < 0 || !daemon->store ? r
-                                   : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore,
-                                                      daemon, error);
+    if (r < 0 || !daemon->store)
+        return r;
+    r = restore_names(daemon, error);
+    return r < 0 ? r
+                 : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore, daemon, error);
 }
 
 /* --- retire ------------------------------------------------------------------------------------ */

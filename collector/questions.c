@@ -6,11 +6,15 @@
 #include <string.h>
 
 #include "collector/daemon_impl.h"
+#include "collector/probe.h"
 #include "collector/query.h"
 #include "collector/rows.h"
 #include "collector/store.h"
 #include "common/cleanup.h"
 #include "report/json.h"
+
+/* Restarts and holders of a number that an answer lists. */
+#define JOBS_MAX 100
 
 struct question {
     struct request *request;
@@ -21,6 +25,7 @@ struct question {
     uint32_t jobid;
     bool all;
     unsigned flags;
+    uint64_t ns_per_event;     /* of this node, as it is now */
     struct job_account **live; /* owned */
     /* query-history */
     struct history_filter filter;
@@ -122,10 +127,13 @@ static struct job_account *find_live(const struct question *q, const struct job_
 static int add_document(struct question *q, struct json_object *array,
                         const struct job_account *job)
 {
+    size_t n = json_object_array_length(array);
     struct json_object *document;
 
-    if (!q->all && json_object_array_length(array))
+    if (n >= (q->all ? JOBS_MAX : 1)) {
+        q->cut |= q->all;
         return 0;
+    }
     document = report_json(job, q->flags);
     if (!document || json_object_array_add(array, document) < 0) {
         json_object_put(document);
@@ -151,6 +159,7 @@ static int add_documents(struct question *q, struct json_object *array,
     for (size_t i = 0; stored && stored[i] && !r; i++) {
         struct job_account *live = find_live(q, stored[i]);
 
+        stored[i]->ns_per_event = q->ns_per_event;
         for (size_t j = 0; live && j < n; j++)
             known[j] |= q->live[j] == live;
         if (live)
@@ -173,8 +182,13 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
     struct question *q = arg;
     struct job_account **stored = NULL;
     struct json_object *array;
-    int r = store_jobs(reader, NULL, q->jobid, true, q->uid, &stored, error);
+    uint32_t limit = q->all ? JOBS_MAX + 1 : 1;
+    int r;
 
+    /* A job that runs takes its ended steps from the store. */
+    for (size_t i = 0; q->live[i]; i++)
+        limit++;
+    r = store_newest_jobs(reader, NULL, q->jobid, limit, q->uid, &stored, error);
     if (r < 0)
         return r;
     array = json_object_new_array();
@@ -213,6 +227,7 @@ static int parse_query_job(struct daemon *daemon, const struct message *m, struc
     if (!jobid)
         return error_set(error, -EINVAL, "JOBID is missing");
     q->jobid = (uint32_t)jobid;
+    q->ns_per_event = probe_ns_per_event(daemon->probe);
     q->all = all;
     q->flags = steps ? REPORT_STEPS : 0;
     r = tracker_jobs(daemon->tracker, q->jobid, &q->live, error);

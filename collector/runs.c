@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "collector/runs.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/hierarchy.h"
@@ -39,7 +42,84 @@ struct runs {
     struct runs_options options;
     struct run *list;
     uint64_t last;
+    int dir; /* a file for each run, its name the number, with the path of its cgroup */
 };
+
+/* --- files -------------------------------------------------------------------------------------
+ */
+
+/* Without it a cgroup is only left behind if we are killed. */
+static void note_run(const struct run *run)
+{
+    size_t size = strlen(run->leaf.path);
+    char name[32];
+    int fd;
+
+    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
+    fd = openat(run->runs->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && write(fd, run->leaf.path, size) != (ssize_t)size)
+        (void)unlinkat(run->runs->dir, name, 0);
+    cleanup_close(&fd);
+}
+
+static void forget_note(const struct run *run)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
+    (void)unlinkat(run->runs->dir, name, 0);
+}
+
+/* A run of a process before this one: nobody can ask for it any more, and its cgroup goes once nobody
+ * is left in it. */
+static void take_note(struct runs *runs, const char *name)
+{
+    _close_ int fd = openat(runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct run *run = calloc(1, sizeof(*run));
+    char own[32];
+    ssize_t n = run && fd >= 0 ? read(fd, run->leaf.path, sizeof(run->leaf.path) - 1) : -1;
+
+    if (n > 0) {
+        run->runs = runs;
+        run->number = strtoull(name, NULL, 10);
+        run->uid = (uid_t)-1;
+        run->over = true;
+        run->pidfd = -1;
+        (void)snprintf(own, sizeof(own), "jobio-run-%" PRIu64, run->number);
+    }
+    if (n <= 0 || !strrchr(run->leaf.path, '/') ||
+        strcmp(strrchr(run->leaf.path, '/') + 1, own) != 0) {
+        (void)unlinkat(runs->dir, name, 0);
+        free(run);
+        return;
+    }
+    run->next = runs->list;
+    runs->list = run;
+}
+
+static void take_notes(struct runs *runs)
+{
+    int fd = runs->dir < 0 ? -1 : fcntl(runs->dir, F_DUPFD_CLOEXEC, 3);
+    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            take_note(runs, entry->d_name);
+}
+
+static int open_notes(const char *runtime_dir)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof(path), "%s/runs", runtime_dir);
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
 
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error)
@@ -52,6 +132,9 @@ int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *op
     runs->options = *options;
     /* Numbers of an earlier process must not meet runs of this one. */
     runs->last = tracker_real_ns();
+    runs->dir = open_notes(options->runtime_dir);
+    take_notes(runs);
+    runs_tick(runs);
     *ret = runs;
     return 0;
 }
@@ -63,6 +146,14 @@ size_t runs_count(const struct runs *runs)
     for (const struct run *run = runs->list; run; run = run->next)
         n += !run->over;
     return n;
+}
+
+size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max)
+{
+    for (const struct run *run = runs->list; run; run = run->next)
+        if (run->step == number)
+            return hierarchy_tasks(runs->options.hierarchy, 2, run->leaf.path, pids, max);
+    return 0;
 }
 
 /* --- ends -------------------------------------------------------------------------------------- */
@@ -90,6 +181,7 @@ static bool run_remove(struct run *run)
     stop_counting(run);
     if (hierarchy_remove(run->runs->options.hierarchy, run->leaf.path) == -EBUSY)
         return false;
+    forget_note(run);
     while (*at != run)
         at = &(*at)->next;
     *at = run->next;
@@ -120,6 +212,7 @@ void runs_destroy(struct runs *runs)
         runs->list = run->next;
         free(run);
     }
+    cleanup_close(&runs->dir);
     sd_event_unref(runs->loop);
     free(runs);
 }
@@ -176,7 +269,9 @@ static int check_free(struct runs *runs, pid_t pid, struct error *error)
     jobid = tracker_covers(runs->options.tracker, pid, path);
     if (jobid)
         return error_set(error, -EBUSY,
-                         "this is a step of job %u, which is counted already: see jobio job %u",
+                         "this is a step of job %u, which is counted already: `srun --overlap "
+                         "COMMAND` makes COMMAND a step of its own, and `jobio job %u --full` "
+                         "lists the steps",
                          jobid, jobid);
     for (const struct run *run = runs->list; run; run = run->next)
         if (!run->over && is_below(path, run->leaf.path))
@@ -236,6 +331,7 @@ static int begin(struct runs *runs, struct request *request, uint64_t *number, s
     }
     run->next = runs->list;
     runs->list = run;
+    note_run(run);
     /* If it ended meanwhile, nobody knows who was moved: nothing of it is counted for the user. */
     r = peer_check(pidfd, error);
     if (!r)
@@ -308,6 +404,7 @@ static char *document(struct run *run, struct error *error)
     job->elapsed_ns = step.elapsed_ns;
     job->nodes_expected = job->nodes_reported = 1;
     job->unsupported = probe_unsupported(o->probe);
+    job->ns_per_event = probe_ns_per_event(o->probe);
     text = report_json_text(job, 0);
     job_account_destroy(job);
     return text;

@@ -20,13 +20,15 @@ struct tracker;
 
 struct runs_options {
     const char *cluster, *node;
+    const char *runtime_dir; /* runs/ lies in it */
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
     struct tracker *tracker; /* knows the cgroups of jobs */
 };
 
-/* What the options point to must outlive it, strings too. */
+/* What the options point to must outlive it, strings too. Cgroups that runs of an earlier process left
+ * are removed, now or once nobody is in them. */
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error);
 /* Ends all runs; their processes go on uncounted. NULL is fine. */
@@ -39,5 +41,7 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
 /* Every interval: remove cgroups that could not be removed before. */
 void runs_tick(struct runs *runs);
 size_t runs_count(const struct runs *runs);
+/* Living tasks of a run by its step's number in the maps, as sampler_tasks_f. */
+size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/sampler.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/meter.h"
 #include "collector/mounts.h"
 #include "collector/probe.h"
+#include "collector/sampler_impl.h"
 #include "common/cleanup.h"
 
 #define NS_PER_S 1000000000ull
@@ -17,33 +16,9 @@
  * contended atomic add is some 100 ns, three a call. */
 #define SHARD_EVENTS_PER_S 200000
 
-#define CAUSE_MISSED "recursion-missed"
 #define CAUSE_HOOK "hook-not-attached"
-
-struct follower {
-    uint32_t step;
-    bool finished;
-    uint64_t started_ns, read_ns;
-    struct probe_step last; /* what the maps say of the step beside its counters */
-    unsigned shards;
-    struct completeness causes; /* those that are not counted in the maps */
-    struct io_mounts mounts;    /* without peaks */
-    struct io_mounts fresh;     /* of the pass under way */
-    struct meter *meter;
-};
-
-struct sampler {
-    struct probe *probe;
-    struct mounts *mounts;
-    uint64_t interval_ns;
-    struct follower **followers; /* ascending step number */
-    size_t n;
-    uint64_t *missed; /* by hook, as of the last reading */
-    size_t n_missed;
-    struct completeness gap; /* missed between the process before and this one */
-    char *const *labels;
-    size_t n_labels;
-};
+#define CAUSE_FEATURE "unseen: " /* and the feature */
+#define CAUSE_SELFTEST "self-test-failed"
 
 /* The losses that the maps count themselves, as causes. */
 static const struct lost_cause_name {
@@ -57,6 +32,9 @@ static const struct lost_cause_name {
     {"latency-lost", offsetof(struct probe_step, lost.latencies), false},
     {"mount-unannounced", offsetof(struct probe_step, lost.mounts), false},
     {"end-unseen", offsetof(struct probe_step, lost.ends), true},
+    {"async-lost", offsetof(struct probe_step, lost.async), true},
+    {"async-unseen", offsetof(struct probe_step, lost.unseen), true},
+    {"cache-map-full-bytes", offsetof(struct probe_step, lost.fills), false},
 };
 
 static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_name *c)
@@ -85,7 +63,7 @@ static size_t follower_index(const struct sampler *sampler, uint32_t step)
     return low;
 }
 
-static struct follower *follower_find(const struct sampler *sampler, uint32_t step)
+struct follower *follower_find(const struct sampler *sampler, uint32_t step)
 {
     size_t i = follower_index(sampler, step);
 
@@ -99,6 +77,7 @@ static void follower_destroy(struct follower *f)
     completeness_clear(&f->causes);
     io_mounts_clear(&f->mounts);
     io_mounts_clear(&f->fresh);
+    io_mounts_clear(&f->wraps);
     meter_destroy(f->meter);
     free(f);
 }
@@ -121,32 +100,6 @@ static int follower_insert(struct sampler *sampler, struct follower *f)
 
 /* --- life -------------------------------------------------------------------------------------- */
 
-struct learning {
-    struct sampler *sampler;
-    struct error *error;
-    int result;
-};
-
-static int learn_mount(const struct probe_mount *m, void *arg)
-{
-    struct learning *l = arg;
-    struct error error;
-    int r = mounts_learn(l->sampler->mounts, m->step, m->dev, m->pid, m->fstype, m->id, &error);
-
-    /* One name that cannot be had keeps no other from being learnt. */
-    if (r < 0 && !l->result)
-        l->result = error_set(l->error, r, "%s", error.text);
-    return 0;
-}
-
-int sampler_sightings(struct sampler *sampler, struct error *error)
-{
-    struct learning l = {sampler, error, 0};
-    int r = probe_sightings(sampler->probe, learn_mount, &l, error);
-
-    return r < 0 ? r : l.result;
-}
-
 void sampler_destroy(struct sampler *sampler)
 {
     if (!sampler)
@@ -155,32 +108,16 @@ void sampler_destroy(struct sampler *sampler)
         follower_destroy(sampler->followers[i]);
     free(sampler->followers);
     free(sampler->missed);
+    free(sampler->unnamed);
     completeness_clear(&sampler->gap);
     free(sampler);
 }
 DEFINE_CLEANUP(struct sampler, sampler_destroy)
 
-static int remember_missed(struct sampler *sampler, const struct probe_hook *hooks, size_t n)
-{
-    uint64_t *grown;
-
-    if (n != sampler->n_missed) {
-        grown = realloc(sampler->missed, (n ? n : 1) * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        sampler->missed = grown;
-        sampler->n_missed = n;
-    }
-    for (size_t i = 0; i < n; i++)
-        sampler->missed[i] = hooks[i].missed;
-    return 0;
-}
-
 int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mounts,
                    uint64_t interval_ns, struct error *error)
 {
     CLEANUP(sampler_destroyp) struct sampler *sampler = calloc(1, sizeof(*sampler));
-    struct learning l = {sampler, NULL, 0};
     const struct probe_hook *hooks;
     size_t n;
     int r;
@@ -190,73 +127,13 @@ int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mou
     sampler->probe = probe;
     sampler->mounts = mounts;
     sampler->interval_ns = interval_ns;
-    r = probe_mounts(probe, learn_mount, &l, error);
+    r = names_learn_known(sampler, error);
     if (r < 0)
         return r;
-    if (!probe_hooks(probe, &hooks, &n) && remember_missed(sampler, hooks, n) < 0)
+    if (!probe_hooks(probe, &hooks, &n) && missed_remember(sampler, hooks, n) < 0)
         return error_set(error, -ENOMEM, "no memory for the sampler");
     *ret = TAKE_PTR(sampler);
     return 0;
-}
-
-/* --- from one process to the next ---------------------------------------------------------------
- */
-
-#define MISSED_TITLE "missed:"
-
-/* " FUNCTION/OPS=": functions may be hooked for more than one operation. */
-static void missed_name(char buf[128], const struct probe_hook *hook)
-{
-    (void)snprintf(buf, 128, " %s/%" PRIx64 "=", hook->function, hook->ops);
-}
-
-char *sampler_missed(const struct sampler *sampler)
-{
-    const struct probe_hook *hooks;
-    char *text = NULL, name[128];
-    size_t n = 0, size = 0;
-    FILE *file = open_memstream(&text, &size);
-
-    if (!file)
-        return NULL;
-    (void)fputs(MISSED_TITLE, file);
-    if (probe_hooks(sampler->probe, &hooks, &n) < 0)
-        n = 0;
-    for (size_t i = 0; i < n && i < sampler->n_missed; i++) {
-        if (!sampler->missed[i])
-            continue;
-        missed_name(name, &hooks[i]);
-        (void)fprintf(file, "%s%" PRIu64, name, sampler->missed[i]);
-    }
-    if (fclose(file) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
-int sampler_resume_missed(struct sampler *sampler, const char *text)
-{
-    const struct probe_hook *hooks;
-    char name[128];
-    size_t n;
-    int r = 0;
-
-    completeness_clear(&sampler->gap);
-    if (!text || strncmp(text, MISSED_TITLE, strlen(MISSED_TITLE)) != 0 ||
-        probe_hooks(sampler->probe, &hooks, &n) < 0)
-        return 0;
-    for (size_t i = 0; i < n && i < sampler->n_missed && !r; i++) {
-        const char *at;
-        uint64_t before;
-
-        missed_name(name, &hooks[i]);
-        at = strstr(text, name);
-        before = at ? strtoull(at + strlen(name), NULL, 10) : 0;
-        if (sampler->missed[i] > before)
-            r = completeness_add(&sampler->gap, CAUSE_MISSED, sampler->missed[i] - before,
-                                 hooks[i].ops);
-    }
-    return r;
 }
 
 /* --- steps ------------------------------------------------------------------------------------- */
@@ -285,12 +162,41 @@ static int follower_resume(struct follower *f, const struct step_account *before
     for (size_t i = 0; i < before->completeness.n && !r; i++) {
         const struct incomplete *item = &before->completeness.items[i];
 
-        if (!is_counted_in_maps(item->cause))
+        if (!is_counted_in_maps(item->cause) && strcmp(item->cause, CAUSE_HISTOGRAM) != 0)
             r = completeness_add(&f->causes, item->cause, item->count, item->ops);
     }
     f->last.longest_wait_ns = before->longest_wait_ns;
+    if (!r)
+        r = wraps_resume(f, &before->mounts);
     return r < 0 ? r
                  : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
+}
+
+/* A way in that nobody sees; not one that this kernel does not have. */
+static int blame_missing_feature(const struct probe_hook *hook, struct completeness *causes)
+{
+    char cause[64];
+
+    if (hook->backend != PROBE_NONE || hook->absent || !*hook->feature)
+        return 0;
+    (void)snprintf(cause, sizeof(cause), CAUSE_FEATURE "%s", hook->feature);
+    return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, hook->ops);
+}
+
+static int blame_missing_features(struct sampler *sampler, struct completeness *causes)
+{
+    uint64_t distrusted = probe_distrusted(sampler->probe);
+    const struct probe_hook *hooks;
+    size_t n;
+    int r = 0;
+
+    if (distrusted && !has_cause(causes, CAUSE_SELFTEST))
+        r = completeness_add(causes, CAUSE_SELFTEST, __builtin_popcountll(distrusted), distrusted);
+    if (r < 0 || probe_hooks(sampler->probe, &hooks, &n) < 0)
+        return r;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = blame_missing_feature(&hooks[i], causes);
+    return r;
 }
 
 static int blame_missing_hooks(struct sampler *sampler, struct completeness *causes)
@@ -302,7 +208,7 @@ static int blame_missing_hooks(struct sampler *sampler, struct completeness *cau
     if (has_cause(causes, CAUSE_HOOK) || probe_hooks(sampler->probe, &hooks, &n) < 0)
         return 0;
     for (size_t i = 0; i < n; i++)
-        if (hooks[i].backend == PROBE_NONE && hooks[i].ops & unsupported) {
+        if (hooks[i].backend == PROBE_NONE && !*hooks[i].feature && hooks[i].ops & unsupported) {
             ops |= hooks[i].ops & unsupported;
             count++;
         }
@@ -329,7 +235,8 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
     f->meter = meter_create(sampler->interval_ns, started_ns);
     if (!f->meter || (before && follower_resume(f, before) < 0) ||
         completeness_merge(&f->causes, &sampler->gap) < 0 ||
-        blame_missing_hooks(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
+        blame_missing_hooks(sampler, &f->causes) < 0 ||
+        blame_missing_features(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
         return error_set(error, -ENOMEM, "no memory to follow a step");
     (void)TAKE_PTR(f);
     return 0;
@@ -353,6 +260,7 @@ void sampler_forget(struct sampler *sampler, uint32_t step)
     sampler->n--;
     memmove(&sampler->followers[i], &sampler->followers[i + 1],
             (sampler->n - i) * sizeof(*sampler->followers));
+    names_forget(sampler, step);
     mounts_forget(sampler->mounts, step);
 }
 
@@ -372,7 +280,8 @@ static bool may_label(const struct sampler *sampler, const char *fstype)
     return false;
 }
 
-static int take_account(uint32_t step, uint32_t dev, const struct io_account *io, void *arg)
+static int take_account(uint32_t step, uint32_t dev, const struct io_account *io,
+                        const struct io_cache *cache, void *arg)
 {
     struct sampler *sampler = arg;
     struct follower *f = follower_find(sampler, step);
@@ -382,11 +291,14 @@ static int take_account(uint32_t step, uint32_t dev, const struct io_account *io
     if (!f || f->finished)
         return 0;
     name = mounts_find(sampler->mounts, step, dev);
+    f->unnamed |= mounts_is_unknown(&name);
     m = io_mounts_get(&f->fresh, name.mount, name.fstype, name.source, name.private);
     if (!m)
         return -ENOMEM;
     m->labelled = name.labelled || (!name.private && may_label(sampler, name.fstype));
     m->dev = dev;
+    if (!(io_unsupported_on(name.fstype) & IO_CACHE))
+        io_cache_add(&m->cache, cache);
     return io_account_add(&m->io, io);
 }
 
@@ -429,32 +341,11 @@ static int take_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, b
     return 0;
 }
 
-/* Events that no program saw: nobody knows whose they were, so every step says so. */
-static int take_missed(struct sampler *sampler)
-{
-    const struct probe_hook *hooks;
-    size_t n;
-
-    if (probe_hooks(sampler->probe, &hooks, &n) < 0)
-        return 0;
-    for (size_t i = 0; i < n && i < sampler->n_missed; i++) {
-        uint64_t more =
-            hooks[i].missed > sampler->missed[i] ? hooks[i].missed - sampler->missed[i] : 0;
-
-        for (size_t j = 0; more && j < sampler->n; j++) {
-            struct follower *f = sampler->followers[j];
-
-            if (!f->finished && completeness_add(&f->causes, CAUSE_MISSED, more, hooks[i].ops) < 0)
-                return -ENOMEM;
-        }
-    }
-    return remember_missed(sampler, hooks, n);
-}
-
 static int follower_take(struct follower *f, uint64_t now_ns, bool tick)
 {
     int r;
 
+    wraps_apply(f);
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
@@ -466,21 +357,32 @@ static int follower_take(struct follower *f, uint64_t now_ns, bool tick)
     return r;
 }
 
+static void begin_taking(const struct sampler *sampler, struct follower *f)
+{
+    io_mounts_clear(&f->fresh);
+    if (f->finished)
+        return;
+    f->unnamed = false;
+    f->renamed = mounts_renamed(sampler->mounts, f->step);
+}
+
 static int read_pass(struct sampler *sampler, uint32_t step, uint64_t now_ns, bool tick,
                      struct error *error)
 {
     int r;
 
     (void)sampler_sightings(sampler, NULL);
+    if (tick)
+        names_ask_again(sampler);
     for (size_t i = 0; i < sampler->n; i++)
-        io_mounts_clear(&sampler->followers[i]->fresh);
+        begin_taking(sampler, sampler->followers[i]);
     r = probe_read(sampler->probe, step, take_account, sampler, error);
     if (r < 0)
         return r == -ENOMEM ? error_set(error, r, "no memory for a reading") : r;
     r = take_steps(sampler, step, now_ns, tick, error);
     if (r < 0)
         return r;
-    r = take_missed(sampler);
+    r = missed_take(sampler);
     for (size_t i = 0; i < sampler->n && !r; i++) {
         struct follower *f = sampler->followers[i];
 
@@ -509,6 +411,8 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
         return error_set(error, -ENOENT, "step number %u is not followed", step);
     if (f->finished)
         return 0;
+    (void)sampler_sightings(sampler, NULL);
+    mounts_finish(sampler->mounts, step);
     r = read_pass(sampler, step, now_ns, true, error);
     if (!r)
         f->finished = true;
@@ -524,7 +428,9 @@ int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns)
         return -ENOENT;
     if (f->finished)
         return 0;
-    if (f->read_ns <= quiet_ns)
+    mounts_finish(sampler->mounts, step);
+    if (f->read_ns <= quiet_ns ||
+        (f->unnamed && f->renamed != mounts_renamed(sampler->mounts, step)))
         return -EAGAIN;
     meter_begin(f->meter);
     r = meter_add(f->meter, &f->mounts);
@@ -541,6 +447,8 @@ static int fill_completeness(const struct follower *f, struct completeness *ret)
 {
     int r = completeness_merge(ret, &f->causes);
 
+    if (!r)
+        r = wraps_blame(f, ret);
     for (size_t i = 0; i < ARRAY_SIZE(lost_causes) && !r; i++) {
         uint64_t count = lost_value(&f->last, &lost_causes[i]);
 

@@ -41,6 +41,12 @@ char *sampler_missed(const struct sampler *sampler);
  * of every step that is added from now on. NULL: steps that are added now are new again. */
 int sampler_resume_missed(struct sampler *sampler, const char *text);
 
+/* Fill pids with living tasks of the step, at most max; returns how many. */
+typedef size_t (*sampler_tasks_f)(uint32_t step, uint32_t *pids, size_t max, void *arg);
+/* Who is asked, at the next readings, for the name of a super block that the task that was seen first
+ * could not tell. Not called for steps that are not followed. NULL, as at first: nobody. */
+void sampler_set_tasks(struct sampler *sampler, sampler_tasks_f tasks, void *arg);
+
 /* Name the super blocks that were touched for the first time: call it as soon as probe_fd() is
  * readable, so that a mount that goes away soon still has its name. */
 int sampler_sightings(struct sampler *sampler, struct error *error);
@@ -55,7 +61,7 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
 
 /* The same without a reading of its own, for many steps that end at once: the last reading (of all
  * steps) is the last of this one, because it did nothing after quiet_ns. -EAGAIN: the last reading
- * did not begin after that. */
+ * did not begin after that, or one of its mounts has got its name since. */
 int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns);
 
 /* Add to the causes of a step, e.g. "began-untracked". */

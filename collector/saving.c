@@ -15,10 +15,15 @@
 #include "collector/writer.h"
 #include "common/cleanup.h"
 
+#define FOLDED_PREFIX "folded/"
 #define FOLDED_KEY_SIZE 96
+
+/* So many steps are dropped without waiting for those that the writer has. */
+#define ENOUGH 512
 
 /* The marks of folded steps. */
 struct marks {
+    struct marks *next;
     size_t n;
     char keys[][FOLDED_KEY_SIZE];
 };
@@ -55,7 +60,7 @@ DEFINE_CLEANUP(struct saving, saving_destroy)
  * already: this mark is written with the sum and goes after the step's counters have gone. */
 static void folded_key(char buf[FOLDED_KEY_SIZE], const struct tag *tag)
 {
-    (void)snprintf(buf, FOLDED_KEY_SIZE, "folded/%u.%u.%u.%u.%" PRIu64, tag->jobid, tag->restart,
+    (void)snprintf(buf, FOLDED_KEY_SIZE, FOLDED_PREFIX "%u.%u.%u.%u.%" PRIu64, tag->jobid, tag->restart,
                    tag->het, tag->step, tag->tagged_at_ns);
 }
 
@@ -68,6 +73,11 @@ bool tracked_was_folded(struct store *store, const struct tag *tag)
     return store_get_state(store, key, &value, NULL) == 0 && value;
 }
 
+int tracked_sweep_marks(struct store *store, struct error *error)
+{
+    return store_drop_states(store, FOLDED_PREFIX, error);
+}
+
 static int forget_folded(struct store *store, void *arg, struct error *error)
 {
     const struct marks *marks = arg;
@@ -76,6 +86,16 @@ static int forget_folded(struct store *store, void *arg, struct error *error)
     for (size_t i = 0; i < marks->n && r >= 0; i++)
         r = store_put_state(store, marks->keys[i], NULL, error);
     return r;
+}
+
+void tracked_free_marks(struct tracker *tracker)
+{
+    while (tracker->marks) {
+        struct marks *marks = tracker->marks;
+
+        tracker->marks = marks->next;
+        free(marks);
+    }
 }
 
 static void forgot_folded(int result, const struct error *error, void *arg)
@@ -129,15 +149,11 @@ static bool owns_files(const struct tracked_step *step)
     return true;
 }
 
-void tracked_drop(struct tracked_step *step)
+static void forget_step(struct tracked_step *step)
 {
     struct tracker *tracker = step->job->tracker;
-    struct error error;
     char name[TAG_FILE_SIZE];
 
-    if (probe_drop(tracker->probe, step->tag.cgroup_id, step->tag.version, &error) < 0)
-        tracker_say(tracker, LOG_LEVEL_WARNING, "job %u: its counters stay in the maps: %s",
-                    step->tag.jobid, error.text);
     sampler_forget(tracker->sampler, step->number);
     tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
     if (owns_files(step))
@@ -145,17 +161,76 @@ void tracked_drop(struct tracked_step *step)
     tracker->recent[tracker->n_recent++ % RECENT_STEPS] = (struct recent_step){
         {step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step},
         step->tag.tagged_at_ns};
-    tracked_remember(step);
     tracked_remove_step(step);
 }
 
+/* If nothing of it is left to be done. */
 static void forget_job(struct tracked_job *job)
 {
     struct tracker *tracker = job->tracker;
     uint32_t jobid = job->sum->key.jobid, restart = job->sum->key.restart;
 
+    if (!job->over_saved || job->n_steps || job->n_saving)
+        return;
     tracked_remove_job(job);
     tracked_forget_file(tracker, jobid, restart);
+}
+
+static size_t count_steps(const struct tracker *tracker, enum tracked_state state)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        for (size_t j = 0; j < tracker->jobs[i]->n_steps; j++)
+            n += tracker->jobs[i]->steps[j]->state == state;
+    return n;
+}
+
+static void drop_counters(struct tracker *tracker, struct probe_cgroup *cgroups)
+{
+    struct error error;
+    size_t n = 0;
+
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        for (size_t j = 0; j < tracker->jobs[i]->n_steps; j++) {
+            const struct tracked_step *step = tracker->jobs[i]->steps[j];
+
+            if (step->state == TRACKED_SAVED)
+                cgroups[n++] = (struct probe_cgroup){step->tag.cgroup_id, step->tag.version};
+        }
+    if (probe_drop_many(tracker->probe, cgroups, n, &error) < 0)
+        tracker_say(tracker, LOG_LEVEL_WARNING, "counters of steps stay in the maps: %s",
+                    error.text);
+}
+
+static void forget_saved(struct tracked_job *job)
+{
+    for (size_t i = job->n_steps; i-- > 0;)
+        if (job->steps[i]->state == TRACKED_SAVED)
+            forget_step(job->steps[i]);
+    forget_job(job);
+}
+
+void tracked_drop_saved(struct tracker *tracker, bool now)
+{
+    size_t n = count_steps(tracker, TRACKED_SAVED);
+    _free_ struct probe_cgroup *cgroups = NULL;
+
+    if (!n || (!now && n < ENOUGH && count_steps(tracker, TRACKED_SAVING)))
+        return;
+    cgroups = malloc(n * sizeof(*cgroups));
+    if (!cgroups) /* the next tick tries again */
+        return;
+    drop_counters(tracker, cgroups);
+    tracker->littered = true;
+    for (size_t i = tracker->n_jobs; i-- > 0;)
+        forget_saved(tracker->jobs[i]);
+    while (tracker->marks) {
+        struct marks *marks = tracker->marks;
+
+        tracker->marks = marks->next;
+        clear_marks(tracker, marks);
+    }
 }
 
 static void take_success(struct saving *s)
@@ -164,10 +239,14 @@ static void take_success(struct saving *s)
 
     if (s->over)
         job->over_saved = true;
-    for (size_t i = 0; i < s->n_ending; i++)
-        tracked_drop(s->ending[i]);
-    if (s->marks)
-        clear_marks(job->tracker, TAKE_PTR(s->marks));
+    for (size_t i = 0; i < s->n_ending; i++) {
+        s->ending[i]->state = TRACKED_SAVED;
+        tracked_remember(s->ending[i]);
+    }
+    if (s->marks) {
+        s->marks->next = job->tracker->marks;
+        job->tracker->marks = TAKE_PTR(s->marks);
+    }
 }
 
 static void saving_done(int result, const struct error *error, void *arg)
@@ -194,8 +273,7 @@ static void saving_done(int result, const struct error *error, void *arg)
         take_success(s);
         tracked_save(job); /* what had to wait for this */
     }
-    if (job->over_saved && !job->n_steps && !job->n_saving)
-        forget_job(job);
+    forget_job(job);
 }
 
 static struct saving *saving_create(struct tracked_job *job, size_t n)
@@ -245,21 +323,30 @@ static int copy_folded(struct tracked_job *job, struct step_account *ret)
     return completeness_merge(&ret->completeness, &job->folded.completeness);
 }
 
-static int save_step(struct tracked_step *step)
+/* Those that have a row of their own, in one request. */
+static int save_steps(struct tracked_job *job)
 {
-    struct saving *s = saving_create(step->job, 1);
-    int r;
+    CLEANUP(saving_destroyp) struct saving *s = NULL;
+    size_t n = 0;
 
+    for (size_t i = 0; i < job->n_steps; i++)
+        n += job->steps[i]->state == TRACKED_UNSAVED && !job->steps[i]->folds;
+    if (!n)
+        return 0;
+    s = saving_create(job, n);
     if (!s)
         return -ENOMEM;
-    s->n = 1;
-    r = tracked_account(step, &s->steps[0]);
-    if (r < 0) {
-        saving_destroy(s);
-        return r;
+    for (size_t i = 0; i < job->n_steps; i++) {
+        struct tracked_step *step = job->steps[i];
+
+        if (step->state != TRACKED_UNSAVED || step->folds)
+            continue;
+        if (tracked_account(step, &s->steps[s->n]) < 0)
+            return -ENOMEM;
+        s->n++;
+        s->ending[s->n_ending++] = step;
     }
-    s->ending[s->n_ending++] = step;
-    return submit(s);
+    return submit(TAKE_PTR(s));
 }
 
 static bool has_unsaved(const struct tracked_job *job)
@@ -316,13 +403,7 @@ static int save_over(struct tracked_job *job)
 
 void tracked_save(struct tracked_job *job)
 {
-    for (size_t i = 0; i < job->n_steps; i++) {
-        struct tracked_step *step = job->steps[i];
-
-        if (step->state == TRACKED_UNSAVED && !step->folds && save_step(step) < 0)
-            return;
-    }
-    if (save_folded(job) < 0)
+    if (save_steps(job) < 0 || save_folded(job) < 0)
         return;
     /* The writer keeps the order: the end of the job comes behind its last step. */
     if (job->over && !job->over_saved && !job->over_saving && !has_unsaved(job))
@@ -390,7 +471,7 @@ static bool are_rows_handed(const struct tracker *tracker)
         for (size_t j = 0; j < job->n_steps; j++) {
             const struct tracked_step *step = job->steps[j];
 
-            if (step->state == TRACKED_UNSAVED ||
+            if (step->state == TRACKED_ENDED || step->state == TRACKED_UNSAVED ||
                 (step->state == TRACKED_RUNNING &&
                  (step->folds || job->handed_ns != tracker->pass_at_ns)))
                 return false;

@@ -165,6 +165,22 @@ static int parse_record(const struct key *key, const char *value, void *field, s
     return error_set(error, -EINVAL, "\"%s\" is none of job-end, deferred, off", value);
 }
 
+static int parse_backend(const struct key *key, const char *value, void *field, struct error *error)
+{
+    static const char *const names[] = {[PROBE_NONE] = "auto",
+                                        [PROBE_FENTRY] = "fentry",
+                                        [PROBE_KPROBE] = "kprobe",
+                                        [PROBE_TP_BTF] = "tp_btf"};
+
+    (void)key;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!strcmp(value, names[i])) {
+            *(enum probe_backend *)field = (enum probe_backend)i;
+            return 0;
+        }
+    return error_set(error, -EINVAL, "\"%s\" is none of auto, fentry, kprobe, tp_btf", value);
+}
+
 static int parse_summary(const struct key *key, const char *value, void *field, struct error *error)
 {
     int summary = summary_parse(value);
@@ -200,6 +216,7 @@ static const struct key keys[] = {
     KEY("", "group", group, parse_name, 1, 64, false),
     KEY("", "log_level", log_level, parse_level, 0, 0, false),
     KEY("", "interval", interval_ns, parse_span, SECOND / 10, 3600 * SECOND, false),
+    KEY("", "backend", backend, parse_backend, 0, 0, false),
     KEY("", "fuse_labels", fuse_labels, parse_words, 0, 0, true),
     KEY("store", "keep", keep_ns, parse_span, 0, 100 * 365 * DAY, false),
     KEY("store", "keep_size", keep_bytes, parse_bytes, 1 << 20, 0, false),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/probe.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "report/text.h"
@@ -28,6 +29,7 @@ struct settings {
     enum settings_record record;
     char *record_program;
     uint64_t interval_ns;
+    enum probe_backend backend;
     uint64_t keep_ns;
     uint64_t keep_bytes;
     struct settings_list fuse_labels;

@@ -38,39 +38,88 @@ static struct json_object *op_names(uint64_t ops)
 {
     struct json_object *names = json_object_new_array();
 
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (ops & 1ull << op)
-            (void)json_object_array_add(names, json_object_new_string(io_op_name(op)));
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
+        if (ops & 1ull << bit)
+            (void)json_object_array_add(names, json_object_new_string(io_bit_name(bit)));
     return names;
 }
 
+static const char *const backends[] = {[PROBE_NONE] = "none",
+                                       [PROBE_FENTRY] = "fentry",
+                                       [PROBE_KPROBE] = "kprobe",
+                                       [PROBE_TP_BTF] = "tp_btf"};
+
 static struct json_object *hook_json(const struct probe_hook *hook)
 {
-    static const char *const backends[] = {[PROBE_NONE] = "none", [PROBE_FENTRY] = "fentry",
-                                           [PROBE_KPROBE] = "kprobe", [PROBE_TP_BTF] = "tp_btf"};
     struct json_object *object = json_object_new_object();
 
     put_text(object, "function", hook->function);
     (void)json_object_object_add(object, "ops", op_names(hook->ops));
     put_text(object, "backend", backends[hook->backend]);
-    if (hook->backend == PROBE_NONE)
+    if (*hook->feature)
+        put_text(object, "feature", hook->feature);
+    if (*hook->why)
         put_text(object, "why", hook->why);
-    put_u64(object, "run_count", hook->run_count);
-    put_u64(object, "run_time_ns", hook->run_time_ns);
+    if (hook->run_count) {
+        put_u64(object, "run_count", hook->run_count);
+        put_u64(object, "run_time_ns", hook->run_time_ns);
+    }
     put_u64(object, "missed", hook->missed);
+    return object;
+}
+
+/* Each operation with the backend that counts it; "none": nobody does. */
+static struct json_object *op_backends(const struct probe_hook *hooks, size_t n,
+                                       uint64_t unsupported)
+{
+    struct json_object *object = json_object_new_object();
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        enum probe_backend backend = PROBE_NONE;
+
+        for (size_t i = 0; i < n && !(unsupported & 1ull << op); i++)
+            if (backend == PROBE_NONE && hooks[i].ops & 1ull << op)
+                backend = hooks[i].backend;
+        put_text(object, io_op_name(op), backends[backend]);
+    }
+    return object;
+}
+
+/* The kernel counts the runs of programs, and their time, only when it is told to. */
+static bool has_run_statistics(void)
+{
+    _fclose_ FILE *file = fopen("/proc/sys/kernel/bpf_stats_enabled", "re");
+
+    return file && getc(file) == '1';
+}
+
+static struct json_object *selftest_json(const struct selftest *test)
+{
+    struct json_object *object = json_object_new_object();
+
+    (void)json_object_object_add(object, "tested", op_names(test->tested));
+    (void)json_object_object_add(object, "failed", op_names(test->failed));
+    put_u64(object, "ns_per_event", test->ns_per_event);
+    put_u64(object, "took_ms", test->took_ns / 1000000u);
     return object;
 }
 
 static void put_hooks(struct json_object *document, struct daemon *daemon)
 {
     struct json_object *hooks = json_object_new_array();
-    const struct probe_hook *list;
-    size_t n;
+    uint64_t unsupported = probe_unsupported(daemon->probe);
+    const struct probe_hook *list = NULL;
+    size_t n = 0;
 
     for (size_t i = 0; probe_hooks(daemon->probe, &list, &n) == 0 && i < n; i++)
         (void)json_object_array_add(hooks, hook_json(&list[i]));
+    put_text(document, "run_statistics",
+             has_run_statistics() ? "on" : "off (sysctl kernel.bpf_stats_enabled=1)");
+    (void)json_object_object_add(document, "operations", op_backends(list, n, unsupported));
     (void)json_object_object_add(document, "hooks", hooks);
-    (void)json_object_object_add(document, "unsupported", op_names(probe_unsupported(daemon->probe)));
+    (void)json_object_object_add(document, "unsupported", op_names(unsupported));
+    if (daemon->selftest.tested)
+        (void)json_object_object_add(document, "self_test", selftest_json(&daemon->selftest));
 }
 
 static void put_tracker(struct json_object *document, struct daemon *daemon)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/records.h"
+#include "collector/probe.h"
 #include "collector/sampler.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
@@ -68,7 +69,7 @@ static int adopt_ended(struct tracker *tracker, struct tag *tag, enum step_state
                        uint64_t ended_boot, struct error *error)
 {
     uint32_t number = step_number(tag->cgroup_id, tag->version);
-    bool counted = tracker_is_counted(tracker, number);
+    bool counted = probe_has(tracker->probe, tag->cgroup_id, tag->version);
     struct tracked_step *step;
     int r;
 
@@ -79,7 +80,8 @@ static int adopt_ended(struct tracker *tracker, struct tag *tag, enum step_state
         return r;
     if (!counted)
         tracked_doubt(step);
-    return tracked_close(step, state, ended_boot, error);
+    tracked_end(step, state, ended_boot);
+    return 0;
 }
 
 /* A step that nobody told us of: its plugin found no jobiod, or a busy one. */
@@ -132,7 +134,7 @@ static void look_at(struct tracker *tracker, const char *name, bool ends)
     int r = 0;
 
     if (ended_boot)
-        r = tracked_close(step, STEP_ENDED, ended_boot, &error);
+        tracked_end(step, STEP_ENDED, ended_boot);
     else if (!step || (!running && is_another(step, name)))
         r = adopt_file(tracker, name, &error);
     if (r < 0)

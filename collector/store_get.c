@@ -274,13 +274,19 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
     return r;
 }
 
-int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
-               struct job_account ***ret, struct error *error)
+int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
+                      uint32_t uid, struct job_account ***ret, struct error *error)
 {
     return jobs_query(store, SQL_JOB_LIST,
                       VALUES(TEXT(cluster), U64(jobid), uid == UINT32_MAX ? NONE : U64(uid),
-                             U64(all ? INT64_MAX : 1)),
+                             U64(limit)),
                       ret, error);
+}
+
+int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
+               struct job_account ***ret, struct error *error)
+{
+    return store_newest_jobs(store, cluster, jobid, all ? UINT32_MAX : 1, uid, ret, error);
 }
 
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error)

@@ -417,6 +417,18 @@ static int state_write(struct store *store, const void *arg, struct error *error
                     : store_run(store, SQL_STATE_DROP, VALUES(TEXT(w->key)), error);
 }
 
+static int states_drop(struct store *store, const void *arg, struct error *error)
+{
+    const char *prefix = arg;
+
+    return store_run(store, SQL_STATE_DROP_ALL, VALUES(TEXT(prefix)), error);
+}
+
+int store_drop_states(struct store *store, const char *prefix, struct error *error)
+{
+    return put(store, states_drop, prefix, error);
+}
+
 int store_put_state(struct store *store, const char *key, const char *value, struct error *error)
 {
     return put(store, state_write, &(struct state_write){.key = key, .value = value}, error);

@@ -93,9 +93,9 @@ static struct json_object *ops_json(uint64_t ops)
 {
     struct json_object *array = json_object_new_array();
 
-    for (unsigned op = 0; array && op < IO_OP_COUNT; op++)
-        if (ops & (1ull << op))
-            json_object_array_add(array, json_object_new_string(io_op_name(op)));
+    for (unsigned bit = 0; array && bit < IO_SET_BITS; bit++)
+        if (ops & (1ull << bit))
+            json_object_array_add(array, json_object_new_string(io_bit_name(bit)));
     return array;
 }
 
@@ -107,7 +107,7 @@ static uint64_t ops_of_json(struct json_object *array)
     for (size_t i = 0;
          json_object_is_type(array, json_type_array) && i < (size_t)json_object_array_length(array);
          i++) {
-        int op = io_op_parse(json_object_get_string(json_object_array_get_idx(array, i)));
+        int op = io_bit_parse(json_object_get_string(json_object_array_get_idx(array, i)));
 
         if (op >= 0)
             ops |= 1ull << op;

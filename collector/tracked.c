@@ -259,7 +259,7 @@ int tracked_account(const struct tracked_step *step, struct step_account *ret)
                                                          .tagged_at_ns = step->tag.tagged_at_ns};
     int r;
 
-    if (step->state != TRACKED_RUNNING)
+    if (!tracked_is_open(step))
         return copy_step(&step->account, ret);
     r = copy_string(&a.node, step->tag.node ? step->tag.node : tracker->node);
     if (!r)
@@ -322,13 +322,16 @@ static int add_steps(const struct tracked_job *job, struct job_account *ret, boo
     for (size_t i = 0; i < job->n_steps; i++) {
         const struct tracked_step *step = job->steps[i];
         CLEANUP(step_account_clear) struct step_account account = {0};
-        int r = tracked_account(step, &account);
+        int r;
 
+        if (step->summed && (!keep || step->folds || step->state == TRACKED_SAVED))
+            continue;
+        r = tracked_account(step, &account);
         if (!r && !step->summed)
             r = job_account_add_step(ret, &account);
         if (r < 0)
             return r;
-        if (keep && !(step->folds && step->summed)) {
+        if (keep) {
             ret->steps[ret->n_steps++] = account;
             memset(&account, 0, sizeof(account));
         }
@@ -358,6 +361,7 @@ static struct job_account *build(struct tracked_job *job, bool keep)
     }
     ret->elapsed_ns = elapsed(job);
     ret->unsupported = probe_unsupported(job->tracker->probe);
+    ret->ns_per_event = probe_ns_per_event(job->tracker->probe);
     meter_fill(job->meter, &ret->mounts, ret->elapsed_ns);
     return ret;
 }

@@ -6,12 +6,15 @@
 #include "collector/meter.h"
 #include "collector/tracker.h"
 
+struct marks;
 struct names;
 
 enum tracked_state {
     TRACKED_RUNNING,
-    TRACKED_UNSAVED, /* ended; its account waits for the writer */
+    TRACKED_ENDED,   /* its last reading is due */
+    TRACKED_UNSAVED, /* its account waits for the writer */
     TRACKED_SAVING,  /* the writer has it */
+    TRACKED_SAVED,   /* it is in the store: its counters and files can go */
 };
 
 struct tracked_step {
@@ -23,6 +26,9 @@ struct tracked_step {
     unsigned deserted;   /* ticks in a row without any process */
     bool doubtful;       /* tagged late, and not yet known whether the plugin did it itself */
     bool summed;         /* its account is in the job's sum */
+    enum step_state how; /* it ended */
+    uint64_t ended_boot_ns; /* 0: nobody has said when */
+    uint64_t quiet_ns;      /* it did nothing after this */
     struct step_account account; /* once it has ended */
 };
 
@@ -80,6 +86,9 @@ struct tracker {
     struct recent_step recent[RECENT_STEPS];
     size_t n_recent; /* ever */
     uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
+    bool littered;       /* a step was dropped after the last sweep of the maps */
+    unsigned unswept;    /* ticks since then */
+    struct marks *marks; /* of folded steps whose counters have yet to go */
     char *missed; /* sampler_missed() as the writer got it last */
 };
 
@@ -90,7 +99,6 @@ uint64_t tracker_real_ns(void);
 
 /* --- tracker.c -----------------------------------------------------------------------------------
  */
-bool tracker_is_counted(struct tracker *tracker, uint32_t number);
 /* Read all steps now. */
 int tracker_pass(struct tracker *tracker, bool tick, struct error *error);
 /* Follow a step that is counted; takes the tag over on success. */
@@ -130,6 +138,11 @@ void tracked_remove_step(struct tracked_step *step);
 struct job_account *tracked_snapshot(struct tracked_job *job);
 /* The row of the job alone: as the snapshot, without steps and their completeness. */
 struct job_account *tracked_row(struct tracked_job *job);
+/* Not all that it did is in its account yet. */
+static inline bool tracked_is_open(const struct tracked_step *step)
+{
+    return step->state == TRACKED_RUNNING || step->state == TRACKED_ENDED;
+}
 /* The account of one step as of now: running, or as it ended. */
 int tracked_account(const struct tracked_step *step, struct step_account *ret);
 int tracked_meter(struct tracked_job *job, uint64_t now_ns, bool tick);
@@ -147,9 +160,11 @@ int tracked_add_totals(struct io_mounts *totals, const struct io_mounts *mounts)
 
 /* --- closing.c: ends -----------------------------------------------------------------------------
  */
-/* Read for the last time, sum, hand to the writer. at_boot_ns 0: now. */
-int tracked_close(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns,
-                  struct error *error);
+/* The step has ended (at_boot_ns 0: just now). Its account follows with the next tracked_close(). */
+void tracked_end(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns);
+/* Of all steps that have ended: read for the last time, sum, hand to the writer. However many they
+ * are, that is one pass over the maps, and none if the last one began after they had ended. */
+int tracked_close(struct tracker *tracker, struct error *error);
 /* If its last step is closed: end the job. */
 void tracked_finish_job(struct tracked_job *job);
 
@@ -173,7 +188,11 @@ void tracked_save_provisional(struct tracked_job *job);
 void tracked_save_missed(struct tracker *tracker);
 /* True if a step was folded into its job's last row before the process died. */
 bool tracked_was_folded(struct store *store, const struct tag *tag);
-/* The step is in the store: forget its counters and files. */
-void tracked_drop(struct tracked_step *step);
+/* At the start, when no file and no counter of these steps is left: forget that they were folded. */
+int tracked_sweep_marks(struct store *store, struct error *error);
+/* Forget the counters and files of the steps that are in the store, all in one pass over the maps.
+ * Unless `now`, while the writer has more of them they wait for each other. */
+void tracked_drop_saved(struct tracker *tracker, bool now);
+void tracked_free_marks(struct tracker *tracker);
 
 #endif

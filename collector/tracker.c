@@ -25,6 +25,8 @@
  * job, and without one, when the next step may come after a long pause. */
 #define IDLE_WITH_EXTERN (60 * SECOND)
 #define IDLE (3600 * SECOND)
+/* Ticks between two sweeps of the maps while there are jobs. */
+#define SWEEP_TICKS 60
 /* How old the numbers of a running job may be that somebody asks for. */
 #define FRESH SECOND
 
@@ -53,6 +55,7 @@ void tracker_destroy(struct tracker *tracker)
     free(tracker->cluster);
     free(tracker->node);
     free(tracker->missed);
+    tracked_free_marks(tracker);
     names_destroy(tracker->names);
     io_mounts_clear(&tracker->totals);
     cleanup_close(&tracker->steps_fd);
@@ -101,19 +104,6 @@ void tracker_attach(struct tracker *tracker, struct writer *writer)
 
 /* --- tags -------------------------------------------------------------------------------------- */
 
-bool tracker_is_counted(struct tracker *tracker, uint32_t number)
-{
-    _free_ struct probe_step *steps = NULL;
-    size_t n;
-
-    if (probe_steps(tracker->probe, &steps, &n, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (steps[i].step == number)
-            return true;
-    return false;
-}
-
 /* Put the cgroup into the map. If the user's code may have begun before, and the plugin did not do
  * it itself, say so. */
 static int begin_counting(struct tracker *tracker, const struct tag *tag, uint32_t *number,
@@ -124,7 +114,7 @@ static int begin_counting(struct tracker *tracker, const struct tag *tag, uint32
     int r;
 
     *number = step_number(tag->cgroup_id, tag->version);
-    *untracked = late && !tracker_is_counted(tracker, *number);
+    *untracked = late && !probe_has(tracker->probe, tag->cgroup_id, tag->version);
     r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, error);
     if (r < 0)
         return r;
@@ -214,7 +204,7 @@ bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag)
         return false;
     if (step->tag.cgroup_id == tag->cgroup_id && step->tag.version == tag->version)
         return true;
-    (void)tracked_close(step, STEP_VANISHED, 0, NULL);
+    tracked_end(step, STEP_VANISHED, 0);
     return false;
 }
 
@@ -263,7 +253,8 @@ int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint3
                          step_format(step_id, text));
     if (ended_boot_ns > tracker_boot_ns())
         ended_boot_ns = 0;
-    return tracked_close(step, STEP_ENDED, ended_boot_ns, error);
+    tracked_end(step, STEP_ENDED, ended_boot_ns);
+    return tracked_close(tracker, error);
 }
 
 static void set_text(char **field, const char *value)
@@ -317,14 +308,13 @@ static bool is_gone(struct tracker *tracker, struct tracked_step *step)
     return step->job->ending || step->deserted >= patience(tracker);
 }
 
-static void close_gone_steps(struct tracked_job *job)
+static void end_gone_steps(struct tracked_job *job)
 {
     struct tracker *tracker = job->tracker;
     char name[TAG_FILE_SIZE], text[16];
 
     for (size_t i = 0; i < job->n_steps; i++) {
         struct tracked_step *step = job->steps[i];
-        struct error error;
         uint64_t ended_boot;
 
         if (step->state != TRACKED_RUNNING || !is_gone(tracker, step))
@@ -334,9 +324,7 @@ static void close_gone_steps(struct tracked_job *job)
         if (!ended_boot)
             tracker_say(tracker, LOG_LEVEL_WARNING, "step %u.%s vanished without an end",
                         step->tag.jobid, step_format(step->tag.step, text));
-        if (tracked_close(step, ended_boot ? STEP_ENDED : STEP_VANISHED, ended_boot, &error) < 0)
-            tracker_say(tracker, LOG_LEVEL_ERROR, "step %u.%s: %s", step->tag.jobid,
-                        step_format(step->tag.step, text), error.text);
+        tracked_end(step, ended_boot ? STEP_ENDED : STEP_VANISHED, ended_boot);
     }
 }
 
@@ -357,24 +345,30 @@ static uint32_t last_run(const struct tracker *tracker, uint32_t jobid)
     return found ? last : UINT32_MAX;
 }
 
+static bool is_of_job(const struct tracked_job *job, uint32_t jobid)
+{
+    return !job->over && job->sum->key.jobid == jobid;
+}
+
 int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error)
 {
-    (void)error;
+    int r;
+
     /* Its plugin may have spoken through files only. */
     tracked_scan_files(tracker);
-    for (size_t i = 0; i < tracker->n_jobs; i++) {
-        struct tracked_job *job = tracker->jobs[i];
-
-        if (job->over || job->sum->key.jobid != jobid)
-            continue;
-        job->ending = true;
-        close_gone_steps(job);
-        tracked_finish_job(job);
-    }
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        if (is_of_job(tracker->jobs[i], jobid)) {
+            tracker->jobs[i]->ending = true;
+            end_gone_steps(tracker->jobs[i]);
+        }
+    r = tracked_close(tracker, error);
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        if (is_of_job(tracker->jobs[i], jobid))
+            tracked_finish_job(tracker->jobs[i]);
     /* One that did nothing here. Should an end be said twice, and the second time after the prolog of
      * the next run, that one's file stays. */
     tracked_forget_file(tracker, jobid, last_run(tracker, jobid));
-    return 0;
+    return r;
 }
 
 /* --- the tick ---------------------------------------------------------------------------------- */
@@ -393,7 +387,6 @@ static void tick_job(struct tracked_job *job, uint64_t now)
     (void)tracked_meter(job, now, true);
     for (size_t i = 0; i < job->n_steps; i++)
         tracked_resolve_doubt(job->steps[i], false);
-    close_gone_steps(job);
     tracked_describe(job);
     finish_idle(job, now);
     tracked_save(job);
@@ -413,13 +406,32 @@ int tracker_pass(struct tracker *tracker, bool tick, struct error *error)
     return r;
 }
 
+/* Now and then, and not in the moment in which steps are dropped. */
+static void sweep(struct tracker *tracker)
+{
+    tracker->unswept++;
+    if (!tracker->littered || (tracker->n_jobs && tracker->unswept < SWEEP_TICKS))
+        return;
+    (void)probe_sweep(tracker->probe, NULL);
+    tracker->littered = false;
+    tracker->unswept = 0;
+}
+
 int tracker_tick(struct tracker *tracker, struct error *error)
 {
     uint64_t now = tracker_boot_ns();
     int r;
 
+    sweep(tracker);
+    tracked_drop_saved(tracker, true);
+    /* Who has ended is looked for before the reading: so it is the last one of all of them. */
     tracked_scan_files(tracker);
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        if (!tracker->jobs[i]->over)
+            end_gone_steps(tracker->jobs[i]);
     r = tracker_pass(tracker, true, error);
+    if (!r)
+        r = tracked_close(tracker, error);
     for (size_t i = 0; i < tracker->n_jobs; i++)
         if (!tracker->jobs[i]->over)
             tick_job(tracker->jobs[i], now);
@@ -428,6 +440,15 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     if (!r)
         tracked_save_missed(tracker);
     return r;
+}
+
+void tracker_settle(struct tracker *tracker)
+{
+    struct error error;
+
+    if (tracked_close(tracker, &error) < 0 && log_allowed("settle", 60, NULL))
+        tracker_say(tracker, LOG_LEVEL_ERROR, "steps that have ended: %s", error.text);
+    tracked_drop_saved(tracker, false);
 }
 
 /* --- questions --------------------------------------------------------------------------------- */
@@ -532,6 +553,19 @@ uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path)
     return 0;
 }
 
+size_t tracker_tasks(struct tracker *tracker, uint32_t number, uint32_t *pids, size_t max)
+{
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        for (size_t j = 0; j < tracker->jobs[i]->n_steps; j++) {
+            const struct tracked_step *step = tracker->jobs[i]->steps[j];
+
+            if (step->number == number)
+                return hierarchy_tasks(tracker->hierarchy, step->tag.version, step->tag.cgroup,
+                                       pids, max);
+        }
+    return 0;
+}
+
 void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
 {
     *ret = tracker->stats;
@@ -541,7 +575,8 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
         ret->jobs += !job->over;
         for (size_t j = 0; j < job->n_steps; j++) {
             ret->steps += job->steps[j]->state == TRACKED_RUNNING;
-            ret->unsaved += job->steps[j]->state != TRACKED_RUNNING;
+            ret->unsaved += job->steps[j]->state != TRACKED_RUNNING &&
+                            job->steps[j]->state != TRACKED_SAVED;
         }
     }
 }

@@ -67,8 +67,11 @@ int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
 int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error);
 
 /* A step file has appeared. Its .end is looked at by the next tick: the END that comes with it is
- * faster, if it comes. */
+ * faster, if it comes. Call tracker_settle() after the last of them. */
 void tracker_file(struct tracker *tracker, const char *name);
+/* After files that have appeared, and after outcomes of the writer: what many steps need that have
+ * ended is done in one pass over the maps. */
+void tracker_settle(struct tracker *tracker);
 
 /* Every interval: a reading of all steps, provisional rows, steps that vanished, rows that could
  * not be written before. */
@@ -89,6 +92,9 @@ int tracker_totals(struct tracker *tracker, struct io_mounts *ret);
 /* The job of the running step that this process is in, by its cgroup v2 path or by the freezer's; 0:
  * none. */
 uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path);
+
+/* Living tasks of a step by its number in the maps, as sampler_tasks_f. */
+size_t tracker_tasks(struct tracker *tracker, uint32_t number, uint32_t *pids, size_t max);
 
 struct tracker_stats {
     size_t jobs, steps; /* active; running */

@@ -57,6 +57,37 @@ int io_op_parse(const char *name)
     return -EINVAL;
 }
 
+const char *io_bit_name(unsigned bit)
+{
+    return bit == IO_OP_COUNT ? "cache" : io_op_name(bit);
+}
+
+int io_bit_parse(const char *name)
+{
+    return strcmp(name, "cache") ? io_op_parse(name) : IO_OP_COUNT;
+}
+
+#define IO_MMAP (1ull << IO_MMAP_READ | 1ull << IO_MMAP_WRITE)
+
+uint64_t io_unsupported_on(const char *fstype)
+{
+    /* tmpfs and hugetlbfs have faults and page caches of their own. */
+    static const struct {
+        const char *fstype;
+        uint64_t ops;
+    } known[] = {
+        {"ext2", 0},      {"ext3", 0},  {"ext4", 0},     {"xfs", 0},      {"btrfs", 0},
+        {"f2fs", 0},      {"nfs", 0},   {"nfs4", 0},     {"vfat", 0},     {"exfat", 0},
+        {"iso9660", 0},   {"squashfs", 0},
+        {"tmpfs", IO_MMAP | IO_CACHE},  {"hugetlbfs", IO_MMAP | IO_CACHE},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strcmp(fstype, known[i].fstype))
+            return known[i].ops;
+    return IO_CACHE;
+}
+
 const char *io_fill_name(enum io_fill fill)
 {
     return (unsigned)fill < IO_FILL_COUNT ? fill_names[fill] : "unknown";
@@ -498,6 +529,21 @@ static struct io_mount *mount_reserve(struct io_mounts *to, const struct io_moun
     return account_reserve(&mine->io, &m->io) < 0 ? NULL : mine;
 }
 
+bool io_cache_is_empty(const struct io_cache *cache)
+{
+    static const struct io_cache none;
+
+    return !memcmp(cache, &none, sizeof(none));
+}
+
+void io_cache_add(struct io_cache *to, const struct io_cache *from)
+{
+    add(&to->hit_bytes, from->hit_bytes);
+    add(&to->miss_bytes, from->miss_bytes);
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        add(&to->fill_bytes[fill], from->fill_bytes[fill]);
+}
+
 static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
 {
     account_add_reserved(&to->io, &from->io);
@@ -507,10 +553,7 @@ static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
         raise_to(&to->peaks[op].bytes_per_s, from->peaks[op].bytes_per_s);
         raise_to(&to->peaks[op].requests_per_s, from->peaks[op].requests_per_s);
     }
-    add(&to->cache.hit_bytes, from->cache.hit_bytes);
-    add(&to->cache.miss_bytes, from->cache.miss_bytes);
-    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
-        add(&to->cache.fill_bytes[fill], from->cache.fill_bytes[fill]);
+    io_cache_add(&to->cache, &from->cache);
 }
 
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from)

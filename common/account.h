@@ -37,8 +37,6 @@ struct io_account {
     struct io_counter *ops[IO_OP_COUNT]; /* owned */
 };
 
-enum io_fill { IO_FILL_READ, IO_FILL_FAULT, IO_FILL_PREFETCH, IO_FILL_WRITE, IO_FILL_COUNT };
-
 struct io_cache {
     uint64_t hit_bytes;
     uint64_t miss_bytes;
@@ -84,6 +82,13 @@ static inline bool io_op_is_data(enum io_op op)
 {
     return op < IO_OP_FIRST_META;
 }
+/* The same of a bit in a set of operations (bit 1 << io_op): IO_CACHE is "cache". */
+#define IO_SET_BITS (IO_OP_COUNT + 1)
+const char *io_bit_name(unsigned bit);
+int io_bit_parse(const char *name);
+/* What no kernel lets us count on file systems of this type, as a set. The page cache is only seen
+ * where all buffered reads go through the kernel's own code for it. */
+uint64_t io_unsupported_on(const char *fstype);
 /* "read", "fault", "prefetch", "write". */
 const char *io_fill_name(enum io_fill fill);
 
@@ -128,6 +133,9 @@ struct io_sum io_account_writes(const struct io_account *account);
 struct io_sum io_account_meta(const struct io_account *account);
 /* All of them; for bytes: reads plus writes. */
 struct io_sum io_account_all(const struct io_account *account);
+
+bool io_cache_is_empty(const struct io_cache *cache);
+void io_cache_add(struct io_cache *to, const struct io_cache *from);
 
 /* Find the mount of these names, or append an empty one (strings are copied). NULL: no memory. */
 struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,

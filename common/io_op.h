@@ -39,6 +39,12 @@ enum io_op {
 
 #define IO_OP_FIRST_META IO_OPEN
 
+/* In a set of operations (bit 1 << io_op): what the page cache did. */
+#define IO_CACHE (1ull << IO_OP_COUNT)
+
+/* For what the page cache was filled. */
+enum io_fill { IO_FILL_READ, IO_FILL_FAULT, IO_FILL_PREFETCH, IO_FILL_WRITE, IO_FILL_COUNT };
+
 /* Buckets of the histograms. size: [0] is <= 1 B, [i] is 2^(i-1) < v <= 2^i. latency: [0] is
  * <= 128 ns, [i] is 2^(i+6) < ns <= 2^(i+7). The last bucket is open. */
 #define IO_BUCKETS 32

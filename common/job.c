@@ -150,6 +150,20 @@ bool job_is_complete(const struct job_account *job)
            job->nodes_reported >= job->nodes_expected;
 }
 
+uint64_t job_events(const struct job_account *job)
+{
+    uint64_t events = 0;
+
+    for (size_t i = 0; i < job->mounts.n; i++)
+        for (int op = 0; op < IO_OP_COUNT; op++) {
+            const struct io_counter *counter = job->mounts.items[i].io.ops[op];
+
+            if (counter && op != IO_CREATE) /* is part of an open */
+                events += counter->requests;
+        }
+    return events;
+}
+
 int job_account_add_step(struct job_account *job, const struct step_account *step)
 {
     struct completeness sum;

@@ -68,6 +68,7 @@ struct job_account {
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
     uint64_t unsupported; /* bit 1 << io_op: operations that this node cannot count */
+    uint64_t ns_per_event; /* what counting a call costs on this node; 0: not known */
 };
 
 /* "batch", "extern", "interactive", "folded", "0", "17". buf holds 16 bytes. Returns buf. */
@@ -86,6 +87,9 @@ void completeness_clear(struct completeness *c);
 /* Nothing lost, no cause, and every expected node reported; false while nodes_expected is 0, not
  * known. */
 bool job_is_complete(const struct job_account *job);
+
+/* The calls that were counted: what the accounting cost is this times ns_per_event. */
+uint64_t job_events(const struct job_account *job);
 
 /* Fold a step into the job's sums (mounts, completeness, longest wait), without keeping it. */
 int job_account_add_step(struct job_account *job, const struct step_account *step);

@@ -63,9 +63,7 @@ static int put_level(const char *folder, const struct cgroup *cgroup, struct err
     levels = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (levels == MAP_FAILED)
         return error_errno(error, -errno, "map the levels");
-    __atomic_fetch_or(cgroup->version == 1 ? &levels->v1 : &levels->v2, level_bit(cgroup->level),
-                      __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&levels->generation, 1, __ATOMIC_SEQ_CST);
+    levels_add(levels, cgroup->level, cgroup->version);
     (void)munmap(levels, size);
     return 0;
 }

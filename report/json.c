@@ -85,9 +85,9 @@ static struct json_object *op_names(struct writer *w, uint64_t ops)
 {
     struct json_object *names = new_array(w);
 
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (ops & UINT64_C(1) << op)
-            append(w, names, json_object_new_string(io_op_name(op)));
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
+        if (ops & UINT64_C(1) << bit)
+            append(w, names, json_object_new_string(io_bit_name(bit)));
     return names;
 }
 
@@ -147,13 +147,6 @@ static struct json_object *ops(struct writer *w, const struct io_mount *m, uint6
     return o;
 }
 
-static bool cache_is_empty(const struct io_cache *cache)
-{
-    static const struct io_cache none;
-
-    return !memcmp(cache, &none, sizeof(none));
-}
-
 static struct json_object *cache(struct writer *w, const struct io_cache *c)
 {
     struct json_object *o = new_object(w), *fill = new_object(w);
@@ -181,9 +174,9 @@ static struct json_object *mounts(struct writer *w, const struct io_mounts *list
         put_bool(w, o, "private", m->private);
         put(w, o, "ops", ops(w, m, elapsed_ns));
         /* All zero means that nobody counted, not that there was no miss. */
-        if (!cache_is_empty(&m->cache))
+        if (!io_cache_is_empty(&m->cache))
             put(w, o, "cache", cache(w, &m->cache));
-        put(w, o, "unsupported", op_names(w, unsupported));
+        put(w, o, "unsupported", op_names(w, unsupported | io_unsupported_on(m->fstype)));
         append(w, array, o);
     }
     return array;
@@ -284,6 +277,18 @@ static struct json_object *identity(struct writer *w, const struct job_account *
     return o;
 }
 
+/* Computed, beside what one event costs. */
+static void put_accounting(struct writer *w, struct json_object *to, const struct job_account *job)
+{
+    struct json_object *o = new_object(w);
+    uint64_t events = job_events(job);
+
+    put_u64(w, o, "events", events);
+    put_u64(w, o, "ns_per_event", job->ns_per_event);
+    put_seconds(w, o, "seconds", events * job->ns_per_event);
+    put(w, to, "accounting", o);
+}
+
 struct json_object *report_json(const struct job_account *job, unsigned flags)
 {
     struct writer w = {0};
@@ -298,6 +303,8 @@ struct json_object *report_json(const struct job_account *job, unsigned flags)
     put(&w, document, "nodes", nodes);
     put_seconds(&w, document, "elapsed_s", job->elapsed_ns);
     put_wait(&w, document, job->longest_wait_ns, &job->mounts);
+    if (job->ns_per_event)
+        put_accounting(&w, document, job);
     put(&w, document, "unsupported", op_names(&w, job->unsupported));
     put(&w, document, "mounts", mounts(&w, &job->mounts, job->elapsed_ns, job->unsupported));
     if (flags & (REPORT_STEPS | REPORT_NODES))

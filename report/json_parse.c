@@ -149,7 +149,7 @@ static int get_ops(struct json_object *from, const char *key, uint64_t *ret, str
     for (size_t i = 0; r > 0 && i < json_object_array_length(names); i++) {
         struct json_object *name = json_object_array_get_idx(names, i);
         int op = json_object_is_type(name, json_type_string)
-                     ? io_op_parse(json_object_get_string(name))
+                     ? io_bit_parse(json_object_get_string(name))
                      : -EINVAL;
 
         if (op >= 0)
@@ -291,8 +291,8 @@ static int get_name(struct json_object *from, const char *key, char **ret, struc
     return r;
 }
 
-static int parse_mount(struct json_object *from, struct io_mount *m, uint64_t *unsupported,
-                       struct error *error)
+/* What is unsupported on a mount follows from the job's own list and the type. */
+static int parse_mount(struct json_object *from, struct io_mount *m, struct error *error)
 {
     int r = get_name(from, "mount", &m->mount, error);
 
@@ -306,8 +306,6 @@ static int parse_mount(struct json_object *from, struct io_mount *m, uint64_t *u
         r = get_account(from, m, error);
     if (r == 0)
         r = get_cache(from, &m->cache, error);
-    if (r == 0)
-        r = get_ops(from, "unsupported", unsupported, error);
     return r;
 }
 
@@ -324,8 +322,7 @@ static int get_list(struct json_object *from, const char *key, struct json_objec
     return r < 0 ? r : 0;
 }
 
-static int get_mounts(struct json_object *from, struct io_mounts *ret, uint64_t *unsupported,
-                      struct error *error)
+static int get_mounts(struct json_object *from, struct io_mounts *ret, struct error *error)
 {
     struct json_object *list;
     size_t n;
@@ -337,14 +334,13 @@ static int get_mounts(struct json_object *from, struct io_mounts *ret, uint64_t 
     if (!ret->items)
         return error_set(error, -ENOMEM, "out of memory");
     for (ret->n = 0; r == 0 && ret->n < n; ret->n++)
-        r = parse_mount(json_object_array_get_idx(list, ret->n), &ret->items[ret->n], unsupported,
-                        error);
+        r = parse_mount(json_object_array_get_idx(list, ret->n), &ret->items[ret->n], error);
     return r < 0 ? error_prefix(error, r, "mounts[%zu]", ret->n - 1) : 0;
 }
 
 static int parse_cause(struct json_object *from, struct completeness *c, struct error *error)
 {
-    const uint64_t all = (UINT64_C(1) << IO_OP_COUNT) - 1;
+    const uint64_t all = (UINT64_C(1) << IO_SET_BITS) - 1;
     _free_ char *cause = NULL;
     uint64_t count = 0, ops = 0;
     int r = get_name(from, "cause", &cause, error);
@@ -384,6 +380,14 @@ static int get_wait(struct json_object *from, uint64_t *longest_ns, struct error
     return r > 0 ? get_u64(wait, "longest_thread_ns", longest_ns, error) : r;
 }
 
+static int get_accounting(struct json_object *from, uint64_t *ns_per_event, struct error *error)
+{
+    struct json_object *accounting;
+    int r = get(from, "accounting", json_type_object, &accounting, error);
+
+    return r > 0 ? get_u64(accounting, "ns_per_event", ns_per_event, error) : r;
+}
+
 static int get_step_names(struct json_object *from, struct step_account *s, struct error *error)
 {
     _free_ char *step = NULL, *state = NULL;
@@ -402,8 +406,7 @@ static int get_step_names(struct json_object *from, struct step_account *s, stru
     return 0;
 }
 
-static int parse_step(struct json_object *from, struct step_account *s, uint64_t *unsupported,
-                      struct error *error)
+static int parse_step(struct json_object *from, struct step_account *s, struct error *error)
 {
     int r = get_step_names(from, s, error);
 
@@ -423,7 +426,7 @@ static int parse_step(struct json_object *from, struct step_account *s, uint64_t
     if (r == 0)
         r = get_wait(from, &s->longest_wait_ns, error);
     if (r == 0)
-        r = get_mounts(from, &s->mounts, unsupported, error);
+        r = get_mounts(from, &s->mounts, error);
     return r;
 }
 
@@ -440,7 +443,7 @@ static int get_steps(struct json_object *from, struct job_account *job, struct e
         return error_set(error, -ENOMEM, "out of memory");
     for (job->n_steps = 0; r == 0 && job->n_steps < n; job->n_steps++)
         r = parse_step(json_object_array_get_idx(list, job->n_steps), &job->steps[job->n_steps],
-                       &job->unsupported, error);
+                       error);
     return r < 0 ? error_prefix(error, r, "steps[%zu]", job->n_steps - 1) : 0;
 }
 
@@ -558,9 +561,11 @@ int report_json_parse(struct json_object *document, struct job_account **ret, st
     if (r == 0)
         r = get_wait(document, &job->longest_wait_ns, error);
     if (r == 0)
+        r = get_accounting(document, &job->ns_per_event, error);
+    if (r == 0)
         r = get_ops(document, "unsupported", &job->unsupported, error);
     if (r == 0)
-        r = get_mounts(document, &job->mounts, &job->unsupported, error);
+        r = get_mounts(document, &job->mounts, error);
     if (r == 0)
         r = get_steps(document, job, error);
     if (r < 0)

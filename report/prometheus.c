@@ -11,16 +11,8 @@
 #include "common/cleanup.h"
 #include "common/units.h"
 
-#define NAMES_MAX 32
 #define NAME_PRIVATE "(private)"
 #define NAME_OTHER "(other)"
-
-/* The mount points that keep their name, for the whole body, so that one mount has one name in all
- * families. */
-struct names {
-    char *items[NAMES_MAX]; /* owned, sanitized */
-    size_t n;
-};
 
 /* What has the same labels, added up: the mounts have their labels for names. */
 struct group {
@@ -33,7 +25,7 @@ struct page {
     FILE *out;
     char *where; /* owned: cluster="...",instance="..." */
     const struct prometheus_node *node;
-    struct names names;
+    struct prometheus_names own, *names; /* the node's, or our own */
     struct group totals;
     struct group *jobs; /* owned */
     size_t n_jobs;
@@ -70,23 +62,35 @@ static int put_label(FILE *out, const char *name, const char *value)
     return 0;
 }
 
-/* The name that the mount has in this body; NULL: no memory. */
-static const char *mount_label(struct names *names, const struct io_mount *m)
+void prometheus_names_clear(struct prometheus_names *names)
 {
-    _free_ char *clean = NULL;
+    while (names->n)
+        free(names->items[--names->n]);
+}
+
+int prometheus_names_get(struct prometheus_names *names, const char *name)
+{
+    _free_ char *clean = units_sanitize(name);
+
+    if (!clean)
+        return -ENOMEM;
+    for (size_t i = 0; i < names->n; i++)
+        if (!strcmp(names->items[i], clean))
+            return (int)i;
+    if (names->n == PROMETHEUS_NAMES_MAX)
+        return PROMETHEUS_NAMES_MAX;
+    names->items[names->n] = TAKE_PTR(clean);
+    return (int)names->n++;
+}
+
+/* The name that the mount has, the same in all families; NULL: no memory. */
+static const char *mount_label(struct prometheus_names *names, const struct io_mount *m)
+{
+    int i = m->labelled ? prometheus_names_get(names, m->mount) : -1;
 
     if (!m->labelled)
         return NAME_PRIVATE;
-    clean = units_sanitize(m->mount);
-    if (!clean)
-        return NULL;
-    for (size_t i = 0; i < names->n; i++)
-        if (!strcmp(names->items[i], clean))
-            return names->items[i];
-    if (names->n == NAMES_MAX)
-        return NAME_OTHER;
-    names->items[names->n] = TAKE_PTR(clean);
-    return names->items[names->n++];
+    return i < 0 ? NULL : i == PROMETHEUS_NAMES_MAX ? NAME_OTHER : names->items[i];
 }
 
 /* Whoever mounts a FUSE file system chooses what stands behind the dot. */
@@ -95,17 +99,19 @@ static const char *fstype_label(const struct io_mount *m)
     return !m->labelled && !strncmp(m->fstype, "fuse", 4) ? "fuse" : m->fstype;
 }
 
-static int group_add(struct group *group, struct names *names, const struct io_mounts *mounts)
+static int group_add(struct group *group, struct prometheus_names *names,
+                     const struct io_mounts *mounts)
 {
     for (size_t i = 0; i < mounts->n; i++) {
         struct io_mount renamed = mounts->items[i];
         const struct io_mounts one = {&renamed, 1};
-        const char *name = mount_label(names, &mounts->items[i]);
+        const char *name;
 
-        if (!name)
-            return -ENOMEM;
         if (io_account_is_empty(&renamed.io))
             continue;
+        name = mount_label(names, &mounts->items[i]);
+        if (!name)
+            return -ENOMEM;
         renamed.mount = (char *)name;
         renamed.fstype = (char *)fstype_label(&mounts->items[i]);
         renamed.source = (char *)"";
@@ -130,7 +136,7 @@ static int page_group(struct page *page)
 {
     const struct prometheus_node *node = page->node;
 
-    if (node->totals && group_add(&page->totals, &page->names, node->totals) < 0)
+    if (node->totals && group_add(&page->totals, page->names, node->totals) < 0)
         return -ENOMEM;
     page->jobs = calloc(node->n_jobs + 1, sizeof(*page->jobs));
     if (!page->jobs)
@@ -143,7 +149,7 @@ static int page_group(struct page *page)
             group->job = job;
         if (__builtin_add_overflow(group->elapsed_ns, job->elapsed_ns, &group->elapsed_ns))
             group->elapsed_ns = UINT64_MAX;
-        if (group_add(group, &page->names, &job->mounts) < 0)
+        if (group_add(group, page->names, &job->mounts) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -396,8 +402,7 @@ static int page_write(struct page *page)
 
 static void page_clear(struct page *page)
 {
-    for (size_t i = 0; i < page->names.n; i++)
-        free(page->names.items[i]);
+    prometheus_names_clear(&page->own);
     for (size_t i = 0; i < page->n_jobs; i++)
         io_mounts_clear(&page->jobs[i].mounts);
     free(page->jobs);
@@ -424,6 +429,7 @@ char *report_prometheus(const struct prometheus_node *node)
     size_t size;
     int r;
 
+    page.names = node->names ? node->names : &page.own;
     if (!page.where || page_group(&page) < 0)
         return NULL;
     page.out = open_memstream(&text, &size);

@@ -4,14 +4,28 @@
 #define JOBIO_REPORT_PROMETHEUS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "common/job.h"
+
+/* The mount points that keep their name as a label, in the order in which they came; sanitized. Who
+ * keeps it from body to body keeps counters from moving between names. */
+#define PROMETHEUS_NAMES_MAX 32
+struct prometheus_names {
+    char *items[PROMETHEUS_NAMES_MAX]; /* owned */
+    size_t n;
+};
+void prometheus_names_clear(struct prometheus_names *names);
+/* The place of the name, which is taken in if there is room; PROMETHEUS_NAMES_MAX: there is none;
+ * -ENOMEM. */
+int prometheus_names_get(struct prometheus_names *names, const char *name);
 
 struct prometheus_node {
     const char *cluster, *instance;
     const struct io_mounts *totals;         /* jobio_node_*: finished and running steps */
     const struct job_account *const *jobs;  /* running, and ended ones still in the window */
     size_t n_jobs;
+    struct prometheus_names *names; /* of earlier bodies, new ones are added; NULL: of this one */
     bool users; /* user and account in jobio_job_info */
     /* metrics about jobio itself */
     uint64_t lost;
@@ -19,8 +33,8 @@ struct prometheus_node {
 };
 
 /* The body, malloc'd, ends in a newline; NULL: no memory. Metric names, labels, the folding of
- * private mounts by type, and the 32-name limit: the first names of `totals`, then of the jobs, keep
- * theirs. Label values are sanitized and escaped; runs of one job number are one job. */
+ * private mounts by type, and the 32-name limit: after the names that there are, the first ones of
+ * `totals` with a request, then of the jobs, keep theirs. Label values are sanitized and escaped; runs of one job number are one job. */
 char *report_prometheus(const struct prometheus_node *node);
 
 #endif

@@ -101,12 +101,24 @@ static struct json_object *mounts(const struct text_job *t, size_t n)
     return array;
 }
 
+/* The busiest intervals of two mounts need not be the same one: of their sum it is only known that
+ * its peak is at least that of each, and at least its mean. */
+static void raise_to_mean(struct text_row *sum, uint64_t elapsed_ns)
+{
+    uint64_t reads = io_per_second(sum->reads.bytes, elapsed_ns);
+    uint64_t writes = io_per_second(sum->writes.bytes, elapsed_ns);
+
+    sum->read_peak = reads > sum->read_peak ? reads : sum->read_peak;
+    sum->write_peak = writes > sum->write_peak ? writes : sum->write_peak;
+}
+
 static struct json_object *rest(const struct text_job *t, size_t from)
 {
     struct text_row sum = {0};
 
     for (size_t i = from; i < t->n; i++)
         text_row_add(&sum, &t->rows[i]);
+    raise_to_mean(&sum, t->job->elapsed_ns);
     return row_array(&sum, NULL);
 }
 

@@ -8,7 +8,8 @@
 #define RECORD_MAX 2048
 
 /* `IO1:{...}` of at most RECORD_MAX bytes, the smallest mounts folded into `rest`; malloc'd, NULL:
- * no memory. */
+ * no memory. The peaks of `rest` are lower bounds: the larger of the mounts' own peaks and the mean
+ * of their sum. */
 char *report_record(const struct job_account *job);
 
 /* `comment` (may be NULL) with its IO1:{...} replaced by `record`, or with the record appended after

@@ -14,6 +14,21 @@
 #define FULL_STEPS 50
 #define FULL_COMPLETENESS 12
 
+/* A line that `write` makes, wrapped; nothing if it is empty. */
+static void write_line(FILE *out, void (*write)(FILE *out, const void *what), const void *what,
+                       size_t indent, size_t lines)
+{
+    _free_ char *text = NULL;
+    size_t size = 0;
+    FILE *line = open_memstream(&text, &size);
+
+    if (!line)
+        return;
+    write(line, what);
+    if (fclose(line) == 0 && size)
+        layout_wrap(out, text, TEXT_COLUMNS, indent, lines);
+}
+
 static void field(FILE *out, const char *name, const char *value, const char **between)
 {
     _free_ char *clean = value ? units_sanitize(value) : NULL;
@@ -25,15 +40,11 @@ static void field(FILE *out, const char *name, const char *value, const char **b
 }
 
 /* Who the job is; names are untrusted. */
-static char *who_line(const struct job_account *job)
+static void who_line(FILE *out, const void *what)
 {
+    const struct job_account *job = what;
     const char *between = "";
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
 
-    if (!out)
-        return NULL;
     field(out, "user", job->user, &between);
     field(out, "account", job->account, &between);
     field(out, "partition", job->partition, &between);
@@ -41,17 +52,14 @@ static char *who_line(const struct job_account *job)
     if (job->key.restart)
         fprintf(out, "%srestart %u", between, job->key.restart);
     field(out, "name", job->name, &between);
-    return fclose(out) == 0 ? text : NULL;
 }
 
 static void write_who(FILE *out, const struct job_account *job)
 {
-    _free_ char *line = job->command ? NULL : who_line(job);
-
     if (job->command)
         fprintf(out, "exit status %d\n", job->exit_status);
-    else if (line && *line)
-        layout_wrap(out, line, TEXT_COLUMNS, 2, 4);
+    else
+        write_line(out, who_line, job, 2, 4);
 }
 
 /* --- a mount by operation ----------------------------------------------------------------------
@@ -125,15 +133,11 @@ static void op_header(FILE *out)
 }
 
 /* "errors: open 88.0 k ENOENT; write 5 ENOSPC, 2 EINTR" */
-static char *errors_line(const struct io_account *io)
+static void errors_line(FILE *out, const void *what)
 {
+    const struct io_account *io = what;
     const char *before_op = "  errors: ";
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
 
-    if (!out)
-        return NULL;
     for (int op = 0; op < IO_OP_COUNT; op++) {
         const struct io_counter *c = io->ops[op];
         const char *between = " ";
@@ -150,18 +154,13 @@ static char *errors_line(const struct io_account *io)
             between = ", ";
         }
     }
-    return fclose(out) == 0 ? text : NULL;
 }
 
-static char *async_line(const struct io_account *io)
+static void async_line(FILE *out, const void *what)
 {
+    const struct io_account *io = what;
     const char *between = "  asynchronous, so no wait: ";
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
 
-    if (!out)
-        return NULL;
     for (int op = 0; op < IO_OP_COUNT; op++) {
         char some[UNITS_SIZE], all[UNITS_SIZE];
 
@@ -171,20 +170,31 @@ static char *async_line(const struct io_account *io)
                 units_count(io->ops[op]->requests, all), io_op_name(op));
         between = ", ";
     }
-    return fclose(out) == 0 ? text : NULL;
 }
 
-static char *cache_line(const struct io_cache *cache)
+/* What was brought in for reads, and how often that is what was read. What exceeds it was of no use,
+ * unless it was mapped. */
+static void write_amplification(FILE *out, const struct io_cache *cache, bool is_mapped)
 {
+    uint64_t used = cache->hit_bytes + cache->miss_bytes;
+    uint64_t brought = cache->fill_bytes[IO_FILL_READ] + cache->fill_bytes[IO_FILL_PREFETCH];
+    char buf[UNITS_SIZE];
+
+    if (!used || brought < used + used / 10 || brought < cache->fill_bytes[IO_FILL_READ])
+        return;
+    fprintf(out, ": %.1f times what was read", (double)brought / (double)used);
+    if (!is_mapped)
+        fprintf(out, ", at least %s in vain", units_bytes(brought - used, buf));
+}
+
+static void cache_line(FILE *out, const void *what)
+{
+    const struct io_mount *m = what;
+    const struct io_cache *cache = &m->cache;
     char hit[UNITS_SIZE], miss[UNITS_SIZE], share[UNITS_SIZE];
     uint64_t all = cache->hit_bytes + cache->miss_bytes;
     const char *between = "; filled by ";
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
 
-    if (!out)
-        return NULL;
     if (all)
         fprintf(out, "  page cache: %s served from it (%s), %s not",
                 units_bytes(cache->hit_bytes, hit),
@@ -198,42 +208,32 @@ static char *cache_line(const struct io_cache *cache)
         fprintf(out, "%s%s %s", between, io_fill_name(i), units_bytes(cache->fill_bytes[i], hit));
         between = ", ";
     }
-    return fclose(out) == 0 ? text : NULL;
-}
-
-/* Takes the line over. */
-static void wrap_and_free(FILE *out, char *line)
-{
-    if (line)
-        layout_wrap(out, line, TEXT_COLUMNS, 4, 8);
-    free(line);
+    write_amplification(out, cache, m->io.ops[IO_MMAP_READ]);
 }
 
 /* "/scratch (nfs4, srv:/scratch)" */
-static char *mount_line(const struct io_mount *m)
+static void mount_line(FILE *out, const void *what)
 {
+    const struct io_mount *m = what;
     _free_ char *mount = units_sanitize(m->mount), *fstype = units_sanitize(m->fstype),
                 *source = units_sanitize(m->source);
-    char *line;
 
-    if (!mount || !fstype || !source ||
-        asprintf(&line, "%s (%s, %s)%s", mount, fstype, source,
-                 m->private ? ", in the job's own namespace" : "") < 0)
-        return NULL;
-    return line;
+    if (mount && fstype && source)
+        fprintf(out, "%s (%s, %s)%s", mount, fstype, source,
+                m->private ? ", in the job's own namespace" : "");
 }
 
 static void write_mount(FILE *out, const struct text_job *t, const struct io_mount *m)
 {
     fputc('\n', out);
-    wrap_and_free(out, mount_line(m));
+    write_line(out, mount_line, m, 4, 8);
     op_header(out);
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (m->io.ops[op] && m->io.ops[op]->requests)
             op_line(out, t, op, m->io.ops[op]);
-    wrap_and_free(out, errors_line(&m->io));
-    wrap_and_free(out, async_line(&m->io));
-    wrap_and_free(out, cache_line(&m->cache));
+    write_line(out, errors_line, &m->io, 4, 8);
+    write_line(out, async_line, &m->io, 4, 8);
+    write_line(out, cache_line, m, 4, 8);
 }
 
 /* --- steps -------------------------------------------------------------------------------------
@@ -306,23 +306,17 @@ static void write_steps(FILE *out, const struct job_account *job)
         fprintf(out, "  %zu more steps\n", job->n_steps - FULL_STEPS);
 }
 
-static void write_unsupported(FILE *out, uint64_t ops)
+static void unsupported_line(FILE *out, const void *what)
 {
+    uint64_t ops = *(const uint64_t *)what;
     const char *between = "not counted on this node: ";
-    char *text = NULL;
-    size_t size;
-    FILE *line = ops ? open_memstream(&text, &size) : NULL;
 
-    if (!line)
-        return;
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        if (!(ops & UINT64_C(1) << op))
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++) {
+        if (!(ops & UINT64_C(1) << bit))
             continue;
-        fprintf(line, "%s%s", between, io_op_name(op));
+        fprintf(out, "%s%s", between, io_bit_name(bit));
         between = ", ";
     }
-    if (fclose(line) == 0)
-        wrap_and_free(out, text);
 }
 
 void text_full(FILE *out, const struct text_job *t)
@@ -336,6 +330,6 @@ void text_full(FILE *out, const struct text_job *t)
         fputs("\n(sizes, p50 and p99 are counted in powers of two: at most that)\n", out);
     write_steps(out, t->job);
     fputc('\n', out);
-    write_unsupported(out, t->job->unsupported);
+    write_line(out, unsupported_line, &t->job->unsupported, 4, 8);
     text_completeness(out, t->job, FULL_COMPLETENESS);
 }

@@ -307,10 +307,15 @@ static const struct {
     {"map-full-bytes", "of data found the counters full", true},
     {"errno-unknown", "errors of unknown kind", false},
     {"latency-lost", "calls without their time", false},
+    {"histogram-short", "calls missing from the histograms", false},
     {"mount-unannounced", "mounts without a name", false},
     {"end-unseen", "calls whose end was not seen", false},
+    {"async-lost", "asynchronous calls not counted", false},
+    {"async-unseen", "asynchronous calls whose end was not seen", false},
+    {"cache-map-full-bytes", "of the page cache not counted", true},
     {"recursion-missed", "calls missed by the kernel", false},
     {"hook-not-attached", "kinds of calls not counted", false},
+    {"self-test-failed", "operations not counted right", false},
     {"began-untracked", "steps began before they were counted", false},
     {"step-vanished", "steps gone without a word of their end", false},
     {"node-restarted", "steps cut off by a restart of the node", false},
@@ -321,10 +326,10 @@ static void write_ops(FILE *out, uint64_t ops)
 {
     const char *between = " (";
 
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        if (!(ops & UINT64_C(1) << op))
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++) {
+        if (!(ops & UINT64_C(1) << bit))
             continue;
-        fprintf(out, "%s%s", between, io_op_name(op));
+        fprintf(out, "%s%s", between, io_bit_name(bit));
         between = ", ";
     }
     if (ops)
@@ -367,6 +372,9 @@ static char *completeness_line(const struct job_account *job)
     else
         fprintf(out, "%u nodes, of how many is not known", job->nodes_reported);
     fprintf(out, ", %s events lost", units_count(c->lost, buf));
+    if (job->ns_per_event)
+        fprintf(out, ", accounting took %s",
+                units_time(job_events(job) * job->ns_per_event, buf));
     for (size_t i = 0; i < c->n; i++) {
         fputs("; ", out);
         write_cause(out, &c->items[i]);

@@ -3,6 +3,7 @@
 #   queries/job_put.sql -> SQL_JOB_PUT and its text in sql_queries[]
 #   migrations/0002.sql -> an entry of sql_migrations[] that leads to version 2
 #   schema.sql          -> sql_schema
+# A file with the line ".as NAME WHERE CONDITION" is the query NAME with one more condition.
 # awk -v want=h|c -f embed.awk FILE...
 
 function base(path) {
@@ -16,12 +17,31 @@ FNR == 1 {
     order[++files] = file
 }
 
+/^\.as / {
+    like[file] = $2
+    condition[file] = $0
+    sub(/^\.as [a-z_]+ WHERE /, "", condition[file])
+    next
+}
+
 !/^[ \t]*(--|$)/ {
     line = $0
     sub(/[ \t]+-- .*$/, "", line)
     gsub(/\\/, "\\\\", line)
     gsub(/"/, "\\\"", line)
     text[file] = text[file] "\n    \"" line "\\n\""
+}
+
+# The text of a query, whose first WHERE may get one more condition.
+function text_of(file,    i, t) {
+    if (!(file in like))
+        return text[file]
+    for (i = 1; i <= files; i++)
+        if (base(order[i]) == like[file])
+            t = text[order[i]]
+    if (!sub(/WHERE /, "WHERE " condition[file] " AND ", t))
+        exit 1
+    return t
 }
 
 END {
@@ -47,7 +67,7 @@ END {
         print "const char *const sql_queries[SQL_QUERY_COUNT] = {"
         for (i = 1; i <= files; i++)
             if (order[i] ~ /queries\//)
-                print "    [SQL_" toupper(base(order[i])) "] =" text[order[i]] ","
+                print "    [SQL_" toupper(base(order[i])) "] =" text_of(order[i]) ","
         print "};\n\nconst char *const sql_query_names[SQL_QUERY_COUNT] = {"
         for (i = 1; i <= files; i++)
             if (order[i] ~ /queries\//)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a call costs: a cached 4 KiB pread and a stat, with no programs, with empty programs on the
- * same functions, with jobio for a process outside jobs and for one inside. Rounds of all four, one
- * after the other, so that a slow spell of the machine hits all; of a round the fastest chunk counts
- * (the one that nothing disturbed), and of the rounds the median.
+ * same functions, with jobio for a process outside jobs, for one in a cgroup of no step that is as
+ * deep as a step, and for one inside a step. Rounds of all, one after the other, so that a slow spell
+ * of the machine hits all; of a round the fastest chunk counts (the one that nothing disturbed), and
+ * of the rounds the median.
  *
  *   calls [ROUNDS]
  */
@@ -24,15 +25,17 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 #define GROUP CGROUPS "/jobio-bench"
-#define CHUNKS 200
+#define OTHER_GROUP CGROUPS "/jobio-bench-other"
+#define CHUNKS 30
 #define CALLS 200
 #define MAX_ROUNDS 101
 
-enum { NOTHING, EMPTY, OUTSIDE, INSIDE, MODES };
+enum { NOTHING, EMPTY, OUTSIDE, BESIDE, INSIDE, MODES };
 enum { PREAD, STAT, KINDS };
 
 static const char *const mode_names[MODES] = {"no programs", "empty programs",
-                                              "jobio, outside jobs", "jobio, inside a job"};
+                                              "jobio, outside jobs", "jobio, beside a job",
+                                              "jobio, inside a job"};
 
 struct bench {
     int file;
@@ -124,7 +127,7 @@ static void measure_jobio(struct bench *bench)
     struct probe *probe;
     struct stat st;
 
-    if (mkdir(GROUP, 0755) < 0 && errno != EEXIST)
+    if ((mkdir(GROUP, 0755) < 0 || mkdir(OTHER_GROUP, 0755) < 0) && errno != EEXIST)
         die(GROUP);
     if (stat(GROUP, &st) < 0)
         die(GROUP);
@@ -134,6 +137,8 @@ static void measure_jobio(struct bench *bench)
         exit(1);
     }
     measure(bench, OUTSIDE);
+    join(OTHER_GROUP);
+    measure(bench, BESIDE);
     join(GROUP);
     measure(bench, INSIDE);
     join(CGROUPS);

@@ -3,9 +3,9 @@
  * A small user of the probe, for the tests: counts one command and prints what the probe says, as
  * JSON. The command is told its cgroup in $CGROUP and goes there itself when it is ready.
  *
- *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-1] [-k] -- COMMAND...
+ *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-b BACKEND] [-1] [-k] -- COMMAND...
  * -g: the cgroup's folder (made if missing), -1: of the freezer hierarchy, -k: leave the step and
- * the pins when done.
+ * the pins when done; -b: fentry, kprobe or tp_btf (default: what works).
  */
 #include "config.h"
 
@@ -45,6 +45,7 @@ static struct json_object *json_counter(const struct io_counter *counter)
     struct json_object *op = json_object_new_object(), *errnos = json_object_new_object();
 
     json_object_object_add(op, "requests", json_object_new_uint64(counter->requests));
+    json_object_object_add(op, "async_requests", json_object_new_uint64(counter->async_requests));
     json_object_object_add(op, "bytes", json_object_new_uint64(counter->bytes));
     json_object_object_add(op, "errors", json_object_new_uint64(counter->errors));
     for (size_t i = 0; i < counter->n_errnos; i++)
@@ -58,9 +59,27 @@ static struct json_object *json_counter(const struct io_counter *counter)
     return op;
 }
 
-static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io, void *arg)
+static struct json_object *json_cache(const struct io_cache *cache)
 {
-    struct json_object *mounts = arg, *ops = json_object_new_object();
+    struct json_object *object = json_object_new_object();
+
+    json_object_object_add(object, "hit", json_object_new_uint64(cache->hit_bytes));
+    json_object_object_add(object, "miss", json_object_new_uint64(cache->miss_bytes));
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        json_object_object_add(object, io_fill_name(fill),
+                               json_object_new_uint64(cache->fill_bytes[fill]));
+    return object;
+}
+
+struct printed {
+    struct json_object *mounts, *caches;
+};
+
+static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io,
+                     const struct io_cache *cache, void *arg)
+{
+    const struct printed *printed = arg;
+    struct json_object *ops = json_object_new_object();
     char name[32];
 
     (void)step;
@@ -68,7 +87,9 @@ static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io, v
         if (io->ops[op])
             json_object_object_add(ops, io_op_name(op), json_counter(io->ops[op]));
     snprintf(name, sizeof(name), "%u:%u", dev >> 20, dev & 0xfffff);
-    json_object_object_add(mounts, name, ops);
+    json_object_object_add(printed->mounts, name, ops);
+    if (!io_cache_is_empty(cache))
+        json_object_object_add(printed->caches, name, json_cache(cache));
     return 0;
 }
 
@@ -95,6 +116,9 @@ static void add_step(const struct probe_step *step, struct json_object *document
         {"lost_ends", step->lost.ends},
         {"lost_errnos", step->lost.errnos},
         {"lost_mounts", step->lost.mounts},
+        {"lost_async", step->lost.async},
+        {"lost_unseen", step->lost.unseen},
+        {"lost_fills", step->lost.fills},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
@@ -125,7 +149,7 @@ static void add_hooks(struct probe *probe, struct json_object *document)
         return;
     for (size_t i = 0; i < n; i++) {
         missed += hooks[i].missed;
-        if (hooks[i].backend == PROBE_NONE)
+        if (hooks[i].backend == PROBE_NONE && !(hooks[i].absent && *hooks[i].feature))
             json_object_object_add(missing, hooks[i].function,
                                    json_object_new_string(hooks[i].why));
     }
@@ -136,14 +160,15 @@ static void add_hooks(struct probe *probe, struct json_object *document)
 static int print_account(struct probe *probe, uint32_t step, const char *output,
                          struct error *error)
 {
-    struct json_object *document = json_object_new_object(), *mounts = json_object_new_object(),
-                       *fstypes = json_object_new_object();
-    int r = probe_read(probe, step, add_mount, mounts, error);
+    struct json_object *document = json_object_new_object(), *fstypes = json_object_new_object();
+    struct printed printed = {json_object_new_object(), json_object_new_object()};
+    int r = probe_read(probe, step, add_mount, &printed, error);
 
     if (r == 0)
         r = probe_sightings(probe, add_fstype, fstypes, error);
     json_object_object_add(document, "adopted", json_object_new_boolean(probe_is_adopted(probe)));
-    json_object_object_add(document, "mounts", mounts);
+    json_object_object_add(document, "mounts", printed.mounts);
+    json_object_object_add(document, "caches", printed.caches);
     json_object_object_add(document, "fstypes", fstypes);
     if (r == 0)
         r = add_steps(probe, step, document, error);
@@ -219,6 +244,19 @@ static int count(const struct options *options, struct error *error)
     return r < 0 ? r : status;
 }
 
+static enum probe_backend backend_named(const char *name)
+{
+    static const char *const names[] = {
+        [PROBE_NONE] = "auto", [PROBE_FENTRY] = "fentry", [PROBE_KPROBE] = "kprobe",
+        [PROBE_TP_BTF] = "tp_btf"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!strcmp(name, names[i]))
+            return i;
+    fprintf(stderr, "count: there is no backend '%s'\n", name);
+    exit(2);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {
@@ -226,7 +264,7 @@ int main(int argc, char **argv)
     struct error error = {""};
     int option, r;
 
-    while ((option = getopt(argc, argv, "o:p:s:g:1k")) != -1) {
+    while ((option = getopt(argc, argv, "o:p:s:g:b:1k")) != -1) {
         switch (option) {
         case 'o':
             options.output = optarg;
@@ -239,6 +277,9 @@ int main(int argc, char **argv)
             break;
         case 'g':
             options.cgroup = optarg;
+            break;
+        case 'b':
+            options.probe.backend = backend_named(optarg);
             break;
         case '1':
             options.version = 1;

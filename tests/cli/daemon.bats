@@ -66,6 +66,19 @@ as() {
     [ "$(jobio history -P --sort read -n 2 -o JobID | wc -l)" = 3 ]
 }
 
+@test "an answer lists the newest hundred of a number, and says that there are more" {
+    split jobio job 126 --all --json
+    expect 0
+    one_line "the answer was too long"
+    [ "$(jq length <<< "$out")" = 100 ]
+    [ "$(jq -c '[.[0,99].job.restart]' <<< "$out")" = '[119,20]' ]
+    split jobio job 126 --json
+    expect 0
+    [ -z "$err" ]
+    [ "$(jq .job.restart <<< "$out")" = 119 ]
+    [ "$(jobio --store "$STATE/jobio.db" job 126 --all --json | jq length)" = 120 ]
+}
+
 @test "a user sees their own jobs, and cannot tell those of others from none" {
     split as alice jobio job 123
     expect 0
@@ -130,6 +143,48 @@ as() {
     kill "$(cat /run/survivor)"
     [ "$(jq -c '[.complete, [.incomplete[] | [.cause, .count]]]' /tmp/alice-survivor.json)" = \
         '[false,[["still-running",1]]]' ]
+}
+
+jobiod_kill() {
+    kill -KILL "$(cat /run/jobiod.pid)"
+    until_true 60 eval "! kill -0 $(cat /run/jobiod.pid) 2> /dev/null"
+}
+
+# The cgroup of the only run there is, with a process in it, in $left.
+run_cgroup() {
+    left=$(find /sys/fs/cgroup -name "jobio-run-*")
+    [ "$(wc -w <<< "$left")" = 1 ] && grep -q . "$left/cgroup.procs"
+}
+
+@test "jobio run for a user: jobiod is killed in the middle of it" {
+    # those of the tests before
+    until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
+    mkfifo -m 666 /run/go-on
+    as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on; exit 7' > /run/killed.out 2>&1 3>&- &
+    run_pid=$!
+    until_true 60 run_cgroup
+    jobiod_kill
+    jobiod_start
+    # somebody is still in it
+    [ -d "$left" ]
+    echo > /run/go-on
+    code=0
+    wait $run_pid || code=$?
+    [ "$code" = 7 ]
+    grep -q 'was jobiod restarted' /run/killed.out
+    # an interval at most
+    until_true 60 eval '[ ! -d "$left" ]'
+    [ -z "$(ls /run/jobio/runs)" ]
+    # and one that nobody is in by then
+    as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on' > /run/killed.out 2>&1 3>&- &
+    run_pid=$!
+    until_true 60 run_cgroup
+    jobiod_kill
+    echo > /run/go-on
+    wait $run_pid || true
+    [ -d "$left" ]
+    jobiod_start
+    [ ! -d "$left" ]
 }
 
 @test "jobio run for a user: text, signals, failures" {

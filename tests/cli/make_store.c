@@ -133,6 +133,10 @@ int main(int argc, char **argv)
     check(store_open(&store, &options, &error));
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
         put_job(store, &samples[i], now_ns);
+    /* A number that was used more often than an answer lists. */
+    for (uint32_t i = 0; i < 120; i++)
+        put_job(store, &(struct sample){126, i, 0, "root", "often", (200 - i) * DAY, HOUR, true, 0},
+                now_ns);
     store_close(store);
     return 0;
 }

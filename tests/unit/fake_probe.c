@@ -7,7 +7,7 @@
 
 #include "bpf/records.h"
 
-#define MAX 64
+#define MAX 1024
 
 struct row {
     uint32_t step, dev;
@@ -22,6 +22,7 @@ struct probe {
     struct probe_mount sights[MAX];
     size_t n_sights, n_known;
     struct probe_hook hooks[2];
+    unsigned passes, sweeps;
     int fail;
     bool adopted;
 };
@@ -31,9 +32,9 @@ struct probe *fake_probe_create(void)
     struct probe *probe = calloc(1, sizeof(*probe));
 
     probe->hooks[0] = (struct probe_hook){
-        .function = "vfs_read", .ops = 1 << IO_READ, .backend = PROBE_FENTRY};
+        .function = "vfs_read", .feature = "", .ops = 1 << IO_READ, .backend = PROBE_FENTRY};
     probe->hooks[1] = (struct probe_hook){
-        .function = "vfs_write", .ops = 1 << IO_WRITE, .backend = PROBE_FENTRY};
+        .function = "vfs_write", .feature = "", .ops = 1 << IO_WRITE, .backend = PROBE_FENTRY};
     return probe;
 }
 
@@ -70,7 +71,13 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_
     c->time_ns += requests * 1000;
 }
 
-void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
+struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint32_t dev,
+                                      enum io_op op)
+{
+    return io_account_op(&row_get(probe, step, dev)->io, op);
+}
+
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
 {
     struct probe_mount *m;
 
@@ -82,6 +89,7 @@ void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const ch
     m = &probe->sights[probe->n_sights++];
     *m = (struct probe_mount){.step = step, .dev = dev};
     snprintf(m->fstype, sizeof(m->fstype), "%s", fstype);
+    return m;
 }
 
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step)
@@ -100,6 +108,16 @@ struct probe_hook *fake_probe_hook(struct probe *probe, size_t i)
 void fake_probe_fail(struct probe *probe, int code)
 {
     probe->fail = code;
+}
+
+unsigned fake_probe_passes(const struct probe *probe)
+{
+    return probe->passes;
+}
+
+unsigned fake_probe_sweeps(const struct probe *probe)
+{
+    return probe->sweeps;
 }
 
 /* --- the contract ------------------------------------------------------------------------------ */
@@ -147,14 +165,17 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
     return 0;
 }
 
-int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
 {
-    uint32_t step = step_number(cgroup_id, cgroup_version);
+    return fake_probe_step(probe, step_number(cgroup_id, cgroup_version));
+}
+
+static void drop_step(struct probe *probe, uint32_t step)
+{
     struct probe_step *s = fake_probe_step(probe, step);
 
-    (void)error;
     if (!s)
-        return 0;
+        return;
     *s = probe->steps[--probe->n_steps];
     for (size_t i = 0; i < probe->n_rows;)
         if (probe->rows[i].step == step) {
@@ -163,6 +184,27 @@ int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, stru
         } else {
             i++;
         }
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
+{
+    (void)error;
+    probe->passes++;
+    for (size_t i = 0; i < n; i++)
+        drop_step(probe, step_number(cgroups[i].id, cgroups[i].version));
+    return 0;
+}
+
+int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+{
+    return probe_drop_many(probe, &(struct probe_cgroup){cgroup_id, cgroup_version}, 1, error);
+}
+
+int probe_sweep(struct probe *probe, struct error *error)
+{
+    (void)error;
+    probe->sweeps++;
     return 0;
 }
 
@@ -184,13 +226,15 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
                struct error *error)
 {
+    static const struct io_cache cache;
     int r = 0;
 
     if (probe->fail)
         return error_set(error, probe->fail, "the fake probe was told to fail");
+    probe->passes++;
     for (size_t i = 0; i < probe->n_rows && !r; i++)
         if (!step || step == probe->rows[i].step)
-            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, arg);
+            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache, arg);
     return r;
 }
 
@@ -235,4 +279,23 @@ uint64_t probe_unsupported(const struct probe *probe)
         if (probe->hooks[i].backend != PROBE_NONE)
             have |= probe->hooks[i].ops;
     return ((1ull << IO_OP_COUNT) - 1) & ~have;
+}
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    (void)probe;
+    (void)failed;
+    (void)ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
 }

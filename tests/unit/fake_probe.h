@@ -16,10 +16,17 @@ void fake_probe_adopt(struct probe *probe);
 /* Count `requests` calls of `bytes` each. */
 void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
                       uint64_t requests, uint64_t bytes);
-/* The next probe_sightings() hands this out. */
-void fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype);
+/* What it counted; good until the step is dropped. */
+struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint32_t dev,
+                                      enum io_op op);
+/* The next probe_sightings() hands this out; good until the next one that is made. */
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype);
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step);
 struct probe_hook *fake_probe_hook(struct probe *probe, size_t i);
+/* How often all of the maps have been walked through, to read or to drop. */
+unsigned fake_probe_passes(const struct probe *probe);
+/* How often probe_sweep() was called. */
+unsigned fake_probe_sweeps(const struct probe *probe);
 /* From now on probe_read() fails with this; 0: works again. */
 void fake_probe_fail(struct probe *probe, int code);
 

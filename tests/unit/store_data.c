@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+struct folder folder;
+struct store *opened;
+
 void assert_ok_at(int r, const struct error *error, const char *file, int line)
 {
     if (r < 0)
@@ -14,13 +17,13 @@ void assert_ok_at(int r, const struct error *error, const char *file, int line)
     assert_true(r >= 0);
 }
 
-void folder_make(struct folder *folder)
+void folder_make(struct folder *ret)
 {
     const char *tmp = getenv("TMPDIR");
 
-    (void)snprintf(folder->path, sizeof(folder->path), "%s/jobio-store-XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(folder->path));
-    (void)snprintf(folder->store, sizeof(folder->store), "%s/jobio.db", folder->path);
+    (void)snprintf(ret->path, sizeof(ret->path), "%s/jobio-store-XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(ret->path));
+    (void)snprintf(ret->store, sizeof(ret->store), "%s/jobio.db", ret->path);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -31,26 +34,49 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
-void folder_remove(struct folder *folder)
+void folder_remove(struct folder *at)
 {
-    (void)nftw(folder->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(at->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-struct store *open_store(const struct folder *folder)
+int folder_set_up(void **state)
+{
+    (void)state;
+    folder_make(&folder);
+    return 0;
+}
+
+int store_set_up(void **state)
+{
+    folder_set_up(state);
+    opened = open_store(&folder);
+    return 0;
+}
+
+int folder_tear_down(void **state)
+{
+    (void)state;
+    store_close(opened);
+    opened = NULL;
+    folder_remove(&folder);
+    return 0;
+}
+
+struct store *open_store(const struct folder *at)
 {
     struct store *store = NULL;
     struct error error;
 
-    assert_ok(store_open(&store, &(struct store_options){.path = folder->store}, &error), error);
+    assert_ok(store_open(&store, &(struct store_options){.path = at->store}, &error), error);
     return store;
 }
 
-struct store *open_reader(const struct folder *folder)
+struct store *open_reader(const struct folder *at)
 {
     struct store *store = NULL;
     struct error error;
 
-    assert_ok(store_open_reader(&store, folder->store, &error), error);
+    assert_ok(store_open_reader(&store, at->store, &error), error);
     return store;
 }
 
@@ -115,4 +141,35 @@ void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns
     private = io_mounts_get(&step->mounts, "/mnt/mine", "tmpfs", "none", true);
     assert_non_null(private);
     (void)counter(private, IO_WRITE, 2 * scale, 100 * scale);
+}
+
+void put_rows(const struct job_account *job, const struct step_account *step, bool final)
+{
+    struct error error;
+
+    assert_ok(store_put_job(opened, job, &error), error);
+    if (step)
+        assert_ok(store_put_step(opened, &job->key, step, final, &error), error);
+}
+
+void fill_history(void)
+{
+    const uint64_t scales[] = {30, 10, 40, 20};
+    struct step_account step;
+
+    for (uint32_t id = 1; id <= 4; id++) {
+        struct job_account *job = job_make(id, NOW + id * 10 * SECOND);
+
+        job->ended = id < 4;
+        job->end_ns = job->start_ns + 10 * SECOND - 1;
+        if (id % 2 == 0) {
+            free(job->user);
+            job->user = strdup("bob");
+            job->uid = 2000;
+        }
+        step_make(&step, 0, job->start_ns, scales[id - 1]);
+        put_rows(job, &step, true);
+        step_account_clear(&step);
+        job_account_destroy(job);
+    }
 }

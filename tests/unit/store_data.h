@@ -13,18 +13,31 @@ struct folder {
     char path[128];
     char store[160]; /* path/jobio.db */
 };
-void folder_make(struct folder *folder);
-void folder_remove(struct folder *folder);
+void folder_make(struct folder *ret);
+void folder_remove(struct folder *at);
+
+/* Of every test: a folder, and in the second case a store in it, too. What is open is closed. */
+extern struct folder folder;
+extern struct store *opened; /* NULL: none is */
+int folder_set_up(void **state);
+int store_set_up(void **state);
+int folder_tear_down(void **state);
 
 /* A store there, or the test fails with the text. */
-struct store *open_store(const struct folder *folder);
-struct store *open_reader(const struct folder *folder);
+struct store *open_store(const struct folder *at);
+struct store *open_reader(const struct folder *at);
 
 /* A running job of uid 1000, begun at `start_ns`; job_account_destroy it. */
 struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
 /* An ended step with known numbers on two mounts; step_account_clear it. Its reads on "/scratch"
  * are `scale` requests of 4096 x `scale` bytes in all. */
 void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale);
+
+/* The job, and the step unless it is NULL, into `opened`. */
+void put_rows(const struct job_account *job, const struct step_account *step, bool final);
+
+/* Jobs 1, 2, 3 run for 10 s one after the other, job 4 still runs; 2 and 4 are Bob's. */
+void fill_history(void);
 
 #define assert_ok(r, error) assert_ok_at((r), &(error), __FILE__, __LINE__)
 void assert_ok_at(int r, const struct error *error, const char *file, int line);

@@ -20,6 +20,19 @@ static void test_op_names_round_trip(void **state)
     assert_string_equal(io_fill_name(IO_FILL_PREFETCH), "prefetch");
 }
 
+static void test_sets_name_the_page_cache(void **state)
+{
+    (void)state;
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
+        assert_int_equal(io_bit_parse(io_bit_name(bit)), bit);
+    assert_string_equal(io_bit_name(IO_OP_COUNT), "cache");
+    assert_int_equal(io_bit_parse("dash"), -EINVAL);
+    assert_int_equal(io_unsupported_on("nfs4"), 0);
+    assert_int_equal(io_unsupported_on("tmpfs"),
+                     IO_CACHE | 1 << IO_MMAP_READ | 1 << IO_MMAP_WRITE);
+    assert_int_equal(io_unsupported_on("fuse.sshfs"), IO_CACHE);
+}
+
 static void test_buckets_hold_their_bounds(void **state)
 {
     (void)state;
@@ -343,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_op_names_round_trip),
+        cmocka_unit_test(test_sets_name_the_page_cache),
         cmocka_unit_test(test_buckets_hold_their_bounds),
         cmocka_unit_test(test_quantile),
         cmocka_unit_test(test_errno_names_round_trip),

@@ -20,39 +20,7 @@
 
 #include "collector/mounts.h"
 #include "common/cleanup.h"
-
-#define DEV(major, minor) ((uint32_t)(major) << 20 | (minor))
-
-static char proc[] = "/tmp/jobio-mounts-XXXXXX";
-
-static void proc_path(char path[256], const char *pid, const char *file)
-{
-    snprintf(path, 256, "%s/%s%s%s", proc, pid, file ? "/" : "", file ? file : "");
-}
-
-static void proc_write(const char *pid, const char *text)
-{
-    char path[256];
-    FILE *f;
-
-    proc_path(path, pid, NULL);
-    (void)mkdir(path, 0755);
-    proc_path(path, pid, "mountinfo");
-    f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void proc_remove(const char *pid)
-{
-    char path[256];
-
-    proc_path(path, pid, "mountinfo");
-    (void)unlink(path);
-    proc_path(path, pid, NULL);
-    (void)rmdir(path);
-}
+#include "tests/unit/proc.h"
 
 static char *data(const char *name)
 {
@@ -67,31 +35,6 @@ static char *data(const char *name)
     assert_true(fread(text, 1, 65535, f) > 0);
     fclose(f);
     return text;
-}
-
-static struct mounts *create(void)
-{
-    struct mounts *mounts = NULL;
-    struct error error;
-
-    assert_int_equal(mounts_create(&mounts, proc, &error), 0);
-    return mounts;
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    return mkdtemp(proc) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    const char *const pids[] = {"1", "self", "7", "8"};
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
-        proc_remove(pids[i]);
-    return rmdir(proc);
 }
 
 struct expected {
@@ -131,7 +74,7 @@ static void test_host_names(void **state)
 
     (void)state;
     proc_write("1", host);
-    mounts = create();
+    mounts = proc_mounts();
     check_names(mounts, want, ARRAY_SIZE(want));
     mounts_destroy(mounts);
 }
@@ -152,8 +95,42 @@ static void test_awkward_names(void **state)
 
     (void)state;
     proc_write("1", odd);
-    mounts = create();
+    mounts = proc_mounts();
     check_names(mounts, want, ARRAY_SIZE(want));
+    mounts_destroy(mounts);
+}
+
+/* What a 6.1 kernel printed for one mount of each kind, on the host and in a job's own namespace:
+ * there a bind mount has gone, and a tmpfs and the host's squashfs image were mounted. */
+static void test_kinds_of_mounts(void **state)
+{
+    static const struct expected want[] = {
+        {DEV(0, 34), "/tmp/m/vol", "btrfs", "/dev/loop0", true}, /* and not its subvolume */
+        {DEV(7, 1), "/tmp/m/sqm", "squashfs", "/dev/loop1", true},
+        {DEV(0, 37), "/tmp/m/merged", "overlay", "overlay", true},
+        {DEV(0, 39), "/tmp/m/fuse", "fuse.squashfuse", "squashfuse", false},
+        {DEV(0, 33), "/tmp/m", "tmpfs", "none", true}, /* nor its binds, one of them deleted */
+        {DEV(0, 40), "/tmp/m/stack", "tmpfs", "first", true}, /* below the next one */
+        {DEV(0, 41), "/tmp/m/stack", "tmpfs", "second", true},
+    };
+    _free_ char *host = data("kinds"), *job = data("job");
+    struct mounts *mounts;
+    struct mount_name name;
+
+    (void)state;
+    proc_write("1", host);
+    proc_write("7", job);
+    mounts = proc_mounts();
+    check_names(mounts, want, ARRAY_SIZE(want));
+    for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+        assert_int_equal(mounts_learn(mounts, 2, want[i].dev, 7, "t", "s", NULL), 0);
+    assert_string_equal(mounts_find(mounts, 2, DEV(7, 1)).mount, "/tmp/m/sqm");
+    assert_int_equal(mounts_learn(mounts, 2, DEV(0, 42), 7, "tmpfs", "none", NULL), 0);
+    name = mounts_find(mounts, 2, DEV(0, 42));
+    assert_string_equal(name.mount, "/tmp/m/priv");
+    assert_string_equal(name.source, "my scratch");
+    assert_true(name.private);
+    proc_remove("7");
     mounts_destroy(mounts);
 }
 
@@ -167,7 +144,7 @@ static void test_deleted_is_the_last_choice(void **state)
                     "3 1 0:8 /x//deleted /only//deleted rw - tmpfs t rw\n"
                     "4 1 0:7 /q /b1 rw - tmpfs first rw\n"
                     "5 1 0:7 /q /b2 rw - tmpfs second rw\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_string_equal(mounts_find(mounts, 1, 9).mount, "/longer");
     assert_string_equal(mounts_find(mounts, 1, 8).mount, "/only");
     assert_string_equal(mounts_find(mounts, 1, 7).source, "first");
@@ -183,7 +160,7 @@ static void test_private_mount(void **state)
     proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
     proc_write("7", "1 1 8:1 / /host rw - ext4 /dev/sda1 rw\n"
                     "2 1 0:77 / /image rw - squashfs /dev/loop0 ro\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 0);
     name = mounts_find(mounts, 5, DEV(0, 77));
     assert_string_equal(name.mount, "/image");
@@ -206,20 +183,20 @@ static void test_unknown_mount(void **state)
     proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
     proc_remove("7");
     proc_write("8", "2 1 0:77 / /image rw - squashfs /dev/loop0 ro\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_string_equal(mounts_find(mounts, 5, DEV(0, 77)).mount, "(unknown)");
     assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 1);
     early = mounts_find(mounts, 5, DEV(0, 77));
     assert_string_equal(early.mount, "(unknown)");
     assert_string_equal(early.fstype, "squashfs");
-    assert_string_equal(early.source, "loop0");
+    assert_string_equal(early.source, "loop0 0:77");
     assert_false(early.labelled);
     /* Another task of the step still has it; what was handed out before stays readable. */
     assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 7, "squashfs", "loop0", NULL), 1);
     assert_int_equal(mounts_learn(mounts, 5, DEV(0, 77), 8, "squashfs", "loop0", NULL), 0);
     name = mounts_find(mounts, 5, DEV(0, 77));
     assert_string_equal(name.mount, "/image");
-    assert_string_equal(early.source, "loop0");
+    assert_string_equal(early.source, "loop0 0:77");
     name = mounts_find(mounts, 5, 0);
     assert_string_equal(name.mount, "(no mount)");
     assert_true(*name.fstype && *name.source);
@@ -233,7 +210,7 @@ static void test_name_stays_until_forgotten(void **state)
 
     (void)state;
     proc_write("1", "1 1 0:9 / /a rw - tmpfs t rw\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_int_equal(mounts_learn(mounts, 1, 9, 0, NULL, NULL, NULL), 0);
     proc_write("1", "1 1 0:9 / /b rw - tmpfs t rw\n");
     assert_int_equal(mounts_refresh(mounts, &error), 0);
@@ -256,7 +233,7 @@ static void test_many_steps(void **state)
     for (int i = 40; i > 0; i--)
         sprintf(lines + strlen(lines), "%d 1 0:%d / /m%d rw - tmpfs t rw\n", i, i, i);
     proc_write("1", lines);
-    mounts = create();
+    mounts = proc_mounts();
     for (uint32_t step = 300; step > 0; step--)
         for (uint32_t dev = 1; dev <= 40; dev++)
             assert_int_equal(mounts_learn(mounts, step * 7919, dev, 0, NULL, NULL, NULL), 0);
@@ -287,7 +264,7 @@ static void test_garbage(void **state)
             text[rand_r(&seed) % length] = " \n\\/-:019"[rand_r(&seed) % 9];
         text[rand_r(&seed) % length] = '\0';
         proc_write("1", text);
-        mounts = create();
+        mounts = proc_mounts();
         for (uint32_t dev = 0; dev < 64; dev++) {
             struct mount_name name = mounts_find(mounts, 1, dev);
 
@@ -298,7 +275,7 @@ static void test_garbage(void **state)
     proc_write("1", "\n\n1 2\nx y z\n1 1 0:9 / /a rw - tmpfs\n"
                     "1 1 0:9 / /good rw - tmpfs t rw\n1 1 0:9 / / rw");
     {
-        struct mounts *mounts = create();
+        struct mounts *mounts = proc_mounts();
 
         assert_string_equal(mounts_find(mounts, 1, 9).mount, "/good");
         mounts_destroy(mounts);
@@ -312,11 +289,11 @@ static void test_table_missing(void **state)
 
     (void)state;
     proc_remove("1");
-    assert_int_equal(mounts_create(&mounts, proc, &error), -ENOENT);
+    assert_int_equal(mounts_create(&mounts, proc_folder, &error), -ENOENT);
     assert_null(mounts);
     assert_non_null(strstr(error.text, "mountinfo"));
     proc_write("self", "1 1 0:9 / /a rw - tmpfs t rw\n");
-    mounts = create();
+    mounts = proc_mounts();
     assert_string_equal(mounts_find(mounts, 1, 9).mount, "/a");
     mounts_destroy(mounts);
     mounts_destroy(NULL);
@@ -377,7 +354,7 @@ static void test_mount_comes_and_goes(void **state)
         proc_path(link, "1", NULL);
         snprintf(target, sizeof(target), "/proc/%d", (int)getpid());
         assert_int_equal(symlink(target, link), 0);
-        mounts = create();
+        mounts = proc_mounts();
         assert_int_equal(mount("src", dir, "tmpfs", 0, NULL), 0);
         assert_int_equal(stat(dir, &st), 0);
         dev = DEV(major(st.st_dev), minor(st.st_dev));
@@ -404,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host_names),
         cmocka_unit_test(test_awkward_names),
+        cmocka_unit_test(test_kinds_of_mounts),
         cmocka_unit_test(test_deleted_is_the_last_choice),
         cmocka_unit_test(test_private_mount),
         cmocka_unit_test(test_unknown_mount),
@@ -415,5 +393,5 @@ int main(void)
         cmocka_unit_test(test_mount_comes_and_goes),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, proc_set_up, proc_tear_down);
 }

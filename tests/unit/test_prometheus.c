@@ -14,8 +14,8 @@
 #define WHERE "cluster=\"alpha\",instance=\"n1\""
 #define SCRATCH "mountpoint=\"/scratch\",fstype=\"nfs4\""
 
-static char *page_of(const struct job_account *const *jobs, size_t n,
-                     const struct io_mounts *totals)
+static char *page_with(const struct job_account *const *jobs, size_t n,
+                       const struct io_mounts *totals, struct prometheus_names *names)
 {
     const struct prometheus_node node = {
         .cluster = "alpha",
@@ -23,6 +23,7 @@ static char *page_of(const struct job_account *const *jobs, size_t n,
         .totals = totals,
         .jobs = jobs,
         .n_jobs = n,
+        .names = names,
         .users = true,
         .lost = 7,
         .version = "0.1.0",
@@ -31,6 +32,12 @@ static char *page_of(const struct job_account *const *jobs, size_t n,
 
     assert_non_null(text);
     return text;
+}
+
+static char *page_of(const struct job_account *const *jobs, size_t n,
+                     const struct io_mounts *totals)
+{
+    return page_with(jobs, n, totals, NULL);
 }
 
 static void assert_line(const char *text, const char *line)
@@ -257,6 +264,37 @@ static void test_names_are_limited(void **state)
     assert_no(text, "jobio_node_read_bytes_total{" WHERE ",mountpoint=\"(other)\"");
 }
 
+/* Who came first keeps its name in later bodies, also when others come before it there: no counter
+ * goes back. */
+static void test_names_stay(void **state)
+{
+    _job_ *first = job_account_create(), *second = job_account_create();
+    const struct job_account *one[] = {first}, *two[] = {second, first};
+    CLEANUP(prometheus_names_clear) struct prometheus_names names = {0};
+    _free_ char *before = NULL, *after = NULL;
+
+    (void)state;
+    sample_mount(&first->mounts, "/idle", "xfs", "s"); /* takes no place */
+    for (unsigned i = 0; i < 40; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "/a%u", i);
+        sample_calls(sample_mount(&first->mounts, name, "xfs", "s"), IO_READ, 1, 1, 1);
+        snprintf(name, sizeof(name), "/b%u", i);
+        sample_calls(sample_mount(&second->mounts, name, "xfs", "s"), IO_READ, 1, 1, 1);
+    }
+    second->key.jobid = 1;
+    before = page_with(one, 1, NULL, &names);
+    assert_int_equal(names.n, 32);
+    after = page_with(two, 2, NULL, &names);
+    assert_int_equal(names.n, 32);
+    assert_line(before, BYTES "\"/a31\",fstype=\"xfs\"} 1");
+    assert_line(after, BYTES "\"/a31\",fstype=\"xfs\"} 1");
+    assert_line(after, BYTES "\"(other)\",fstype=\"xfs\"} 8");
+    assert_no(after, "mountpoint=\"/b");
+    assert_no(after, "idle");
+}
+
 static void test_values_are_escaped(void **state)
 {
     _job_ *job = sample_job();
@@ -333,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_runs_of_a_requeued_job_are_one),
         cmocka_unit_test(test_private_mounts_sum_by_fstype),
         cmocka_unit_test(test_names_are_limited),
+        cmocka_unit_test(test_names_stay),
         cmocka_unit_test(test_values_are_escaped),
         cmocka_unit_test(test_nanoseconds_stay),
         cmocka_unit_test(test_empty_node),

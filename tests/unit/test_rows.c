@@ -121,7 +121,6 @@ static size_t answered(struct store *store, uint32_t limit, uint32_t max, bool *
 
 static void test_long_answers_are_cut(void **state)
 {
-    struct folder folder;
     struct store *store;
     struct error error;
     bool cut;

@@ -177,6 +177,25 @@ static void test_missing_hook_is_said(void **state)
     step_account_clear(&got);
 }
 
+static void test_missing_feature_is_said(void **state)
+{
+    struct probe_hook *hook = fake_probe_hook(probe, 1);
+    struct step_account got;
+
+    (void)state;
+    hook->feature = "io_uring";
+    hook->backend = PROBE_NONE;
+    got = account(tag(100, 0));
+    assert_int_equal(got.completeness.n, 1);
+    assert_string_equal(got.completeness.items[0].cause, "unseen: io_uring");
+    assert_int_equal(got.completeness.items[0].ops, 1 << IO_WRITE);
+    step_account_clear(&got);
+    hook->absent = true; /* what the kernel does not have, nobody uses */
+    got = account(tag(101, 0));
+    assert_int_equal(got.completeness.n, 0);
+    step_account_clear(&got);
+}
+
 static void test_next_process_goes_on(void **state)
 {
     struct step_account before, got;
@@ -209,6 +228,47 @@ static void test_next_process_goes_on(void **state)
     (void)state;
 }
 
+/* Buckets of 32 bits that wrapped before this process took them over, and once more while nobody
+ * read: the stored histogram tells. What it cannot tell is said. */
+static void test_wrapped_histograms(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account before, got;
+    struct io_counter *c;
+
+    (void)state;
+    touch(a, EXT4, "ext4");
+    fake_probe_count(probe, a, EXT4, IO_READ, 10, 1);
+    c = fake_probe_counter(probe, a, EXT4, IO_READ);
+    c->requests = (5ull << 32) + 5;
+    c->latency_log2[3] = c->size_log2[0] = (5ull << 32) + 5;
+    must(sampler_read(sampler, 10 * S, &error));
+    before = account(a);
+    sampler_destroy(sampler);
+    must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
+    must(sampler_add(sampler, a, 0, &before, &error));
+    c->requests = (6ull << 32) + 2;
+    c->latency_log2[3] = c->size_log2[0] = 2; /* as a new probe reads it */
+    must(sampler_read(sampler, 20 * S, &error));
+    c->requests += 1ull << 32;
+    c->latency_log2[3] = c->size_log2[0] = (1ull << 32) + 2; /* and widens from then on */
+    must(sampler_read(sampler, 30 * S, &error));
+    got = account(a);
+    assert_true(got.mounts.items[0].io.ops[IO_READ]->latency_log2[3] == (7ull << 32) + 2);
+    assert_true(got.mounts.items[0].io.ops[IO_READ]->size_log2[0] == (7ull << 32) + 2);
+    assert_int_equal(got.completeness.n, 0);
+    step_account_clear(&got);
+    c->requests += 3ull << 32;
+    must(sampler_read(sampler, 40 * S, &error));
+    got = account(a);
+    assert_int_equal(got.completeness.n, 1);
+    assert_string_equal(got.completeness.items[0].cause, "histogram-short");
+    assert_true(got.completeness.items[0].count == 3ull << 32);
+    assert_int_equal(got.completeness.items[0].ops, 1 << IO_READ);
+    step_account_clear(&got);
+    step_account_clear(&before);
+}
+
 static void test_failed_reading_keeps_the_last(void **state)
 {
     struct step_account got;
@@ -228,6 +288,121 @@ static void test_failed_reading_keeps_the_last(void **state)
     must(sampler_finish(sampler, a, 20 * S, &error));
     got = account(a);
     assert_int_equal(got.mounts.items[0].io.ops[IO_READ]->bytes, 20);
+    step_account_clear(&got);
+}
+
+/* --- a mount that only a job's namespace has ---------------------------------------------------- */
+
+#define PRIVATE 77u
+static char task[160]; /* its folder */
+static unsigned asked;
+
+static void task_begin(void)
+{
+    char name[200];
+    FILE *f;
+
+    snprintf(task, sizeof(task), "%s/55", proc);
+    assert_int_equal(mkdir(task, 0700), 0);
+    snprintf(name, sizeof(name), "%s/mountinfo", task);
+    f = fopen(name, "w");
+    assert_non_null(f);
+    fputs("90 1 0:77 / /image rw - squashfs /dev/loop0 ro\n", f);
+    fclose(f);
+}
+
+static void task_end(void)
+{
+    char name[200];
+
+    snprintf(name, sizeof(name), "%s/mountinfo", task);
+    unlink(name);
+    rmdir(task);
+}
+
+static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
+{
+    assert_int_equal(step, *(uint32_t *)arg);
+    assert_true(max >= 2);
+    asked++;
+    pids[0] = 54; /* has just gone */
+    pids[1] = 55;
+    return 2;
+}
+
+/* The task that was seen has gone: others of the step are asked, less and less often. What was
+ * counted in the meantime gets the name, too, and is no burst. */
+static void test_another_task_knows_the_name(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account got;
+    uint64_t at = 0;
+
+    (void)state;
+    asked = 0;
+    sampler_set_tasks(sampler, list_tasks, &a);
+    touch(a, PRIVATE, "squashfs");
+    for (int i = 0; i < 4; i++) {
+        fake_probe_count(probe, a, PRIVATE, IO_READ, 1, 2500);
+        must(sampler_read(sampler, at += 10 * S, &error));
+    }
+    assert_int_equal(asked, 2); /* at readings 1 and 3, next at 7 */
+    got = account(a);
+    assert_string_equal(got.mounts.items[0].mount, "(unknown)");
+    assert_string_equal(got.mounts.items[0].fstype, "squashfs");
+    step_account_clear(&got);
+    task_begin();
+    for (int i = 0; i < 3; i++)
+        must(sampler_read(sampler, at += 10 * S, &error));
+    assert_int_equal(asked, 3);
+    task_end();
+    fake_probe_count(probe, a, PRIVATE, IO_READ, 1, 500);
+    for (int i = 0; i < 12; i++)
+        must(sampler_read(sampler, at += 10 * S, &error));
+    assert_int_equal(asked, 3);
+    got = account(a);
+    assert_int_equal(got.mounts.n, 1);
+    assert_string_equal(got.mounts.items[0].mount, "/image");
+    assert_true(got.mounts.items[0].private);
+    assert_int_equal(got.mounts.items[0].io.ops[IO_READ]->bytes, 10500);
+    assert_int_equal(got.mounts.items[0].peaks[IO_READ].bytes_per_s, 250);
+    step_account_clear(&got);
+}
+
+static void test_a_name_that_nobody_knows(void **state)
+{
+    uint32_t a = tag(100, 0);
+
+    (void)state;
+    asked = 0;
+    sampler_set_tasks(sampler, list_tasks, &a);
+    touch(a, PRIVATE, "tmpfs");
+    for (uint64_t at = 10 * S; at < 2000 * S; at += 10 * S)
+        must(sampler_read(sampler, at, &error));
+    assert_int_equal(asked, 6);
+}
+
+/* Its table is long, and the step ends before it is read: the last reading waits for it. */
+static void test_a_name_that_comes_with_the_end(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account got;
+
+    (void)state;
+    task_begin();
+    mounts_set_lines(mounts, 0);
+    fake_probe_sight(probe, a, PRIVATE, "squashfs")->pid = 55;
+    fake_probe_count(probe, a, PRIVATE, IO_READ, 1, 10);
+    must(sampler_read(sampler, 10 * S, &error));
+    got = account(a);
+    assert_string_equal(got.mounts.items[0].mount, "(unknown)");
+    step_account_clear(&got);
+    task_end();
+    assert_int_equal(sampler_seal(sampler, a, 9 * S), -EAGAIN);
+    must(sampler_peek(sampler, 0, 11 * S, &error));
+    must(sampler_seal(sampler, a, 9 * S));
+    got = account(a);
+    assert_string_equal(got.mounts.items[0].mount, "/image");
     step_account_clear(&got);
 }
 
@@ -251,8 +426,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_totals_peaks_and_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_losses_are_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_feature_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrapped_histograms, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_reading_keeps_the_last, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_task_knows_the_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_name_that_nobody_knows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_name_that_comes_with_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
     };
     int r;

@@ -5,41 +5,12 @@
 
 #include "collector/store_private.h"
 
-static struct folder folder;
-static struct store *store;
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder_make(&folder);
-    store = open_store(&folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    store_close(store);
-    store = NULL;
-    folder_remove(&folder);
-    return 0;
-}
-
-static void put(const struct job_account *job, const struct step_account *step, bool final)
-{
-    struct error error;
-
-    assert_ok(store_put_job(store, job, &error), error);
-    if (step)
-        assert_ok(store_put_step(store, &job->key, step, final, &error), error);
-}
-
 static struct job_account **jobs(uint32_t jobid, bool all, uint32_t uid)
 {
     struct job_account **found = NULL;
     struct error error;
 
-    assert_ok(store_jobs(store, "linux", jobid, all, uid, &found, &error), error);
+    assert_ok(store_jobs(opened, "linux", jobid, all, uid, &found, &error), error);
     return found;
 }
 
@@ -97,7 +68,7 @@ static void test_round_trip(void **state)
     assert_int_equal(completeness_add(&job->completeness, "began-untracked", 1, 0), 0);
     job->unsupported = 1ull << IO_MMAP_READ | 1ull << IO_SETXATTR;
     job->longest_wait_ns = 12;
-    put(job, &step, true);
+    put_rows(job, &step, true);
     found = jobs(7, false, UINT32_MAX);
     assert_non_null(found[0]);
     assert_null(found[1]);
@@ -142,9 +113,9 @@ static void test_peaks_of_the_job(void **state)
     m->labelled = true;
     m->peaks[IO_READ] = (struct io_peak){.bytes_per_s = 999, .requests_per_s = 88};
     step_make(&step, 0, NOW, 1);
-    put(job, &step, true);
+    put_rows(job, &step, true);
     m->peaks[IO_READ].bytes_per_s = 1001;
-    put(job, NULL, true);
+    put_rows(job, NULL, true);
     found = jobs(7, false, UINT32_MAX);
     assert_int_equal(found[0]->mounts.n, 2);
     assert_int_equal(found[0]->mounts.items[0].peaks[IO_READ].bytes_per_s, 1001);
@@ -167,7 +138,7 @@ static struct history_row only_row(void)
     struct error error;
 
     assert_ok(
-        store_history(store, &(struct history_filter){.uid = UINT32_MAX}, keep_row, &row, &error),
+        store_history(opened, &(struct history_filter){.uid = UINT32_MAX}, keep_row, &row, &error),
         error);
     return row;
 }
@@ -179,7 +150,7 @@ static uint64_t total_of(const char *mount, enum io_op op)
     struct error error;
     uint64_t requests;
 
-    assert_ok(store_node_totals(store, &totals, &error), error);
+    assert_ok(store_node_totals(opened, &totals, &error), error);
     c = op_of(&totals, mount, op);
     requests = c ? c->requests : 0;
     io_mounts_clear(&totals);
@@ -195,16 +166,16 @@ static void test_sums_hold_a_step_once(void **state)
 
     (void)state;
     step_make(&step, 0, NOW, 2);
-    put(job, &step, false);
+    put_rows(job, &step, false);
     assert_int_equal(total_of("/scratch", IO_READ), 0);
     assert_int_equal(only_row().reads.requests, 2);
     step_account_clear(&step);
     step_make(&step, 0, NOW, 5);
     for (int i = 0; i < 3; i++)
-        put(job, &step, true);
-    put(job, &step, false);
+        put_rows(job, &step, true);
+    put_rows(job, &step, false);
     step_make(&other, 1, NOW + 1, 7);
-    put(job, &other, true);
+    put_rows(job, &other, true);
     assert_int_equal(total_of("/scratch", IO_READ), 12);
     assert_int_equal(total_of("(private)", IO_WRITE), 24);
     row = only_row();
@@ -233,7 +204,7 @@ static void test_final_row_that_changes(void **state)
     for (unsigned n = 1; n <= 4; n++) {
         step_make(&step, STEP_FOLDED, NOW, 10 * n);
         step.folded = n;
-        put(job, &step, true);
+        put_rows(job, &step, true);
         assert_int_equal(total_of("/scratch", IO_READ), 10 * n);
         row = only_row();
         assert_int_equal(row.steps, n);
@@ -244,7 +215,7 @@ static void test_final_row_that_changes(void **state)
     step.folded = 4;
     free(step.mounts.items[0].mount);
     step.mounts.items[0].mount = strdup("/late");
-    put(job, &step, true);
+    put_rows(job, &step, true);
     assert_int_equal(total_of("/scratch", IO_READ), 0);
     assert_int_equal(total_of("/late", IO_READ), 40);
     step_account_clear(&step);
@@ -259,18 +230,18 @@ static void test_many_steps(void **state)
     struct error error;
 
     (void)state;
-    assert_ok(store_begin(store, true, &error), error);
-    put(job, NULL, true);
+    assert_ok(store_begin(opened, true, &error), error);
+    put_rows(job, NULL, true);
     for (uint32_t n = 0; n < 1000; n++) {
         step_make(&step, n, NOW + n, 1);
-        put(job, &step, true);
+        put_rows(job, &step, true);
         step_account_clear(&step);
     }
     step_make(&step, STEP_FOLDED, NOW + 1000, 5);
     step.folded = 5;
-    put(job, &step, true);
+    put_rows(job, &step, true);
     step_account_clear(&step);
-    assert_ok(store_commit(store, &error), error);
+    assert_ok(store_commit(opened, &error), error);
     assert_int_equal(total_of("/scratch", IO_READ), 1005);
     assert_int_equal(only_row().steps, 1005);
     found = jobs(7, false, UINT32_MAX);
@@ -291,7 +262,7 @@ static void test_numbers_saturate(void **state)
         step_make(&step, n, NOW, 1);
         step.mounts.items[0].io.ops[IO_READ]->bytes = UINT64_MAX;
         step.mounts.items[0].io.ops[IO_READ]->size_log2[31] = UINT64_MAX;
-        put(job, &step, true);
+        put_rows(job, &step, true);
         step_account_clear(&step);
     }
     found = jobs(7, false, UINT32_MAX);
@@ -312,17 +283,17 @@ static void test_restarts_and_holders(void **state)
     step_make(&step, STEP_BATCH, NOW, 1);
     job->ended = true;
     job->end_ns = NOW + 10 * SECOND;
-    put(job, &step, true);
-    put(job, &step, true); /* the same again */
+    put_rows(job, &step, true);
+    put_rows(job, &step, true); /* the same again */
     job->key.restart = 1;
     job->start_ns = step.tagged_at_ns = NOW + 20 * SECOND;
     job->end_ns = NOW + 30 * SECOND;
-    put(job, &step, true);
+    put_rows(job, &step, true);
     job->key.restart = 0; /* a reset cluster gives the number to somebody else */
     job->start_ns = step.tagged_at_ns = NOW + 40 * SECOND;
     job->end_ns = NOW + 50 * SECOND;
     job->uid = 2000;
-    put(job, &step, true);
+    put_rows(job, &step, true);
     found = jobs(7, true, UINT32_MAX);
     assert_int_equal(found[0]->uid, 2000);
     assert_int_equal(found[0]->n_steps, 1);
@@ -353,13 +324,13 @@ static void test_unfinished_after_a_restart(void **state)
     (void)state;
     step_make(&step, 0, NOW, 3);
     step.state = STEP_RUNNING;
-    put(running, &step, false);
+    put_rows(running, &step, false);
     ended->ended = true;
     ended->end_ns = NOW + SECOND;
-    put(ended, NULL, true);
-    store_close(store);
-    store = open_store(&folder);
-    assert_ok(store_unfinished(store, &found, &error), error);
+    put_rows(ended, NULL, true);
+    store_close(opened);
+    opened = open_store(&folder);
+    assert_ok(store_unfinished(opened, &found, &error), error);
     assert_int_equal(found[0]->key.jobid, 1);
     assert_null(found[1]);
     assert_int_equal(found[0]->steps[0].state, STEP_RUNNING);
@@ -367,112 +338,6 @@ static void test_unfinished_after_a_restart(void **state)
     step_account_clear(&step);
     job_account_destroy(running);
     job_account_destroy(ended);
-}
-
-struct seen {
-    uint32_t jobids[8];
-    size_t n;
-};
-
-static int note_job(const struct history_row *row, void *arg)
-{
-    struct seen *seen = arg;
-
-    assert_true(seen->n < 8);
-    seen->jobids[seen->n++] = row->jobid;
-    return 0;
-}
-
-/* `want` as text: the jobs in the order that they come. */
-static void assert_history(struct history_filter filter, const char *want)
-{
-    struct seen seen = {0};
-    struct error error;
-    char got[64] = "";
-
-    assert_ok(store_history(store, &filter, note_job, &seen, &error), error);
-    for (size_t i = 0; i < seen.n; i++)
-        (void)snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%u", i ? " " : "",
-                       seen.jobids[i]);
-    assert_string_equal(got, want);
-}
-
-/* Jobs 1, 2, 3 run for 10 s one after the other, job 4 still runs; 2 and 4 are Bob's. */
-static void fill_history(void)
-{
-    const uint64_t scales[] = {30, 10, 40, 20};
-    struct step_account step;
-
-    for (uint32_t id = 1; id <= 4; id++) {
-        struct job_account *job = job_make(id, NOW + id * 10 * SECOND);
-
-        job->ended = id < 4;
-        job->end_ns = job->start_ns + 10 * SECOND - 1;
-        if (id % 2 == 0) {
-            free(job->user);
-            job->user = strdup("bob");
-            job->uid = 2000;
-        }
-        step_make(&step, 0, job->start_ns, scales[id - 1]);
-        put(job, &step, true);
-        step_account_clear(&step);
-        job_account_destroy(job);
-    }
-}
-
-static void test_history_filters(void **state)
-{
-    const uint32_t all = UINT32_MAX;
-    int r;
-    struct error error;
-    struct history_row row;
-
-    (void)state;
-    fill_history();
-    assert_history((struct history_filter){.uid = all}, "4 3 2 1");
-    assert_history((struct history_filter){.uid = all, .limit = 2}, "4 3");
-    assert_history((struct history_filter){.uid = all, .sort = HISTORY_READ}, "3 1 4 2");
-    assert_history((struct history_filter){.uid = all, .sort = HISTORY_WRITE, .limit = 1}, "3");
-    assert_history((struct history_filter){.uid = all, .sort = HISTORY_WAIT, .limit = 1}, "3");
-    assert_history((struct history_filter){.uid = all, .sort = HISTORY_META}, "4 3 2 1");
-    assert_history((struct history_filter){.uid = 1000}, "3 1");
-    assert_history((struct history_filter){.uid = all, .user = "bob"}, "4 2");
-    assert_history((struct history_filter){.uid = all, .user = "2000"}, "4 2");
-    assert_history((struct history_filter){.uid = 1000, .user = "bob"}, "");
-    assert_history((struct history_filter){.uid = 1000, .user = "2000"}, "");
-    assert_history((struct history_filter){.uid = 1000, .user = "alice"}, "3 1");
-    assert_history((struct history_filter){.uid = all, .user = "x' OR 1=1 --"}, "");
-    /* the first instant of job 2 and the last of job 3, and one beyond each */
-    assert_history((struct history_filter){.uid = all,
-                                           .since_ns = NOW + 20 * SECOND,
-                                           .until_ns = NOW + 40 * SECOND},
-                   "3 2");
-    assert_history((struct history_filter){.uid = all,
-                                           .since_ns = NOW + 20 * SECOND - 1,
-                                           .until_ns = NOW + 40 * SECOND + 1},
-                   "4 3 2 1");
-    assert_history((struct history_filter){.uid = all, .since_ns = NOW + 500 * SECOND}, "4");
-    r = store_history(store, &(struct history_filter){.uid = all}, keep_row, &row, &error);
-    assert_int_equal(r, 0);
-}
-
-static int stop_at_once(const struct history_row *row, void *arg)
-{
-    (void)row;
-    (void)arg;
-    return 42;
-}
-
-static void test_history_can_be_stopped(void **state)
-{
-    struct error error;
-
-    (void)state;
-    fill_history();
-    assert_int_equal(store_history(store, &(struct history_filter){.uid = UINT32_MAX}, stop_at_once,
-                                   NULL, &error),
-                     42);
-    assert_history((struct history_filter){.uid = UINT32_MAX}, "4 3 2 1");
 }
 
 static void test_write_that_fails_undoes_itself(void **state)
@@ -484,16 +349,16 @@ static void test_write_that_fails_undoes_itself(void **state)
 
     (void)state;
     step_make(&step, 0, NOW, 1);
-    assert_ok(store_begin(store, true, &error), error);
-    put(job, &step, true);
-    assert_int_equal(store_put_step(store, &nobody, &step, true, &error), -ENOENT);
+    assert_ok(store_begin(opened, true, &error), error);
+    put_rows(job, &step, true);
+    assert_int_equal(store_put_step(opened, &nobody, &step, true, &error), -ENOENT);
     assert_non_null(strstr(error.text, "job 99"));
-    assert_ok(store_commit(store, &error), error);
+    assert_ok(store_commit(opened, &error), error);
     assert_int_equal(total_of("/scratch", IO_READ), 1);
-    assert_ok(store_begin(store, false, &error), error);
+    assert_ok(store_begin(opened, false, &error), error);
     job->key.jobid = 8;
-    put(job, &step, true);
-    store_rollback(store);
+    put_rows(job, &step, true);
+    store_rollback(opened);
     found = jobs(8, true, UINT32_MAX);
     assert_null(found[0]);
     store_jobs_free(found);
@@ -508,15 +373,15 @@ static void test_state(void **state)
     char *value = (char *)"untouched";
 
     (void)state;
-    assert_ok(store_get_state(store, "push:a", &value, &error), error);
+    assert_ok(store_get_state(opened, "push:a", &value, &error), error);
     assert_null(value);
-    assert_ok(store_put_state(store, "push:a", "1", &error), error);
-    assert_ok(store_put_state(store, "push:a", "2", &error), error);
-    assert_ok(store_get_state(store, "push:a", &value, &error), error);
+    assert_ok(store_put_state(opened, "push:a", "1", &error), error);
+    assert_ok(store_put_state(opened, "push:a", "2", &error), error);
+    assert_ok(store_get_state(opened, "push:a", &value, &error), error);
     assert_string_equal(value, "2");
     free(value);
-    assert_ok(store_put_state(store, "push:a", NULL, &error), error);
-    assert_ok(store_get_state(store, "push:a", &value, &error), error);
+    assert_ok(store_put_state(opened, "push:a", NULL, &error), error);
+    assert_ok(store_get_state(opened, "push:a", &value, &error), error);
     assert_null(value);
 }
 
@@ -534,17 +399,17 @@ static void test_states_below_a_prefix(void **state)
     char text[200] = "";
 
     (void)state;
-    assert_ok(store_each_state(store, "p/", join_state, text, &error), error);
+    assert_ok(store_each_state(opened, "p/", join_state, text, &error), error);
     assert_string_equal(text, "");
-    assert_ok(store_put_state(store, "p/b", "2", &error), error);
-    assert_ok(store_put_state(store, "o/a", "x", &error), error);
-    assert_ok(store_put_state(store, "p/a", "1", &error), error);
-    assert_ok(store_put_state(store, "p0", "y", &error), error); /* '0' follows '/' */
-    assert_ok(store_each_state(store, "p/", join_state, text, &error), error);
+    assert_ok(store_put_state(opened, "p/b", "2", &error), error);
+    assert_ok(store_put_state(opened, "o/a", "x", &error), error);
+    assert_ok(store_put_state(opened, "p/a", "1", &error), error);
+    assert_ok(store_put_state(opened, "p0", "y", &error), error); /* '0' follows '/' */
+    assert_ok(store_each_state(opened, "p/", join_state, text, &error), error);
     assert_string_equal(text, "p/a=1 p/b=2 ");
-    assert_ok(store_put_state(store, "p/a", "stop", &error), error);
+    assert_ok(store_put_state(opened, "p/a", "stop", &error), error);
     text[0] = '\0';
-    assert_int_equal(store_each_state(store, "p/", join_state, text, &error), 7);
+    assert_int_equal(store_each_state(opened, "p/", join_state, text, &error), 7);
     assert_string_equal(text, "p/a=stop ");
 }
 
@@ -555,7 +420,7 @@ static void test_stats(void **state)
 
     (void)state;
     fill_history();
-    assert_ok(store_stats(store, &stats, &error), error);
+    assert_ok(store_stats(opened, &stats, &error), error);
     assert_int_equal(stats.jobs, 4);
     assert_int_equal(stats.steps, 4);
     assert_int_equal(stats.oldest_ns, NOW + 20 * SECOND - 1);
@@ -570,7 +435,7 @@ static void test_reader_beside_the_writer(void **state)
     struct error error;
 
     (void)state;
-    put(job, NULL, true);
+    put_rows(job, NULL, true);
     assert_ok(store_jobs(reader, NULL, 7, false, UINT32_MAX, &found, &error), error);
     assert_non_null(found[0]);
     store_jobs_free(found);
@@ -587,18 +452,18 @@ static void test_views_answer(void **state)
     (void)state;
     fill_history();
     assert_ok(
-        store_number(store, "SELECT count(*) FROM v_job WHERE state = 'running'", &number, &error),
+        store_number(opened, "SELECT count(*) FROM v_job WHERE state = 'running'", &number, &error),
         error);
     assert_int_equal(number, 1);
     assert_ok(
-        store_number(store, "SELECT sum(bytes) FROM v_step_io WHERE op = 'read'", &number, &error),
+        store_number(opened, "SELECT sum(bytes) FROM v_step_io WHERE op = 'read'", &number, &error),
         error);
     assert_int_equal(number, 4096 * 100);
-    assert_ok(store_number(store, "SELECT bytes FROM v_job_io WHERE jobid = 3 AND op = 'read'",
+    assert_ok(store_number(opened, "SELECT bytes FROM v_job_io WHERE jobid = 3 AND op = 'read'",
                            &number, &error),
               error);
     assert_int_equal(number, 4096 * 40);
-    assert_ok(store_number(store,
+    assert_ok(store_number(opened,
                            "SELECT write_bytes FROM v_job_mount"
                            " WHERE jobid = 3 AND mount = '/scratch'",
                            &number, &error),
@@ -606,7 +471,7 @@ static void test_views_answer(void **state)
     assert_int_equal(number, 512);
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
 
 int main(void)
 {
@@ -619,8 +484,6 @@ int main(void)
         STORE_TEST(test_numbers_saturate),
         STORE_TEST(test_restarts_and_holders),
         STORE_TEST(test_unfinished_after_a_restart),
-        STORE_TEST(test_history_filters),
-        STORE_TEST(test_history_can_be_stopped),
         STORE_TEST(test_write_that_fails_undoes_itself),
         STORE_TEST(test_state),
         STORE_TEST(test_states_below_a_prefix),

@@ -16,22 +16,6 @@
 
 #include "collector/store_private.h"
 
-static struct folder folder;
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder_make(&folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(&folder);
-    return 0;
-}
-
 static void write_file(const char *path, const void *data, size_t size)
 {
     FILE *f = fopen(path, "w");
@@ -571,7 +555,7 @@ static void test_migration_that_fails(void **state)
     store_close(store);
 }
 
-#define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
 {

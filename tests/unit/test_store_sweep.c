@@ -16,30 +16,11 @@
 
 #define HOUR (3600 * SECOND)
 
-static struct folder folder;
-static struct store *store;
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder_make(&folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    store_close(store);
-    store = NULL;
-    folder_remove(&folder);
-    return 0;
-}
-
 static void open_with(uint64_t keep_ns, uint64_t keep_bytes)
 {
     struct error error;
 
-    assert_ok(store_open(&store,
+    assert_ok(store_open(&opened,
                          &(struct store_options){
                              .path = folder.store, .keep_ns = keep_ns, .keep_bytes = keep_bytes},
                          &error),
@@ -55,16 +36,16 @@ static void put_job(uint32_t jobid, uint64_t end_ns, uint32_t steps)
 
     job->ended = end_ns != 0;
     job->end_ns = end_ns;
-    assert_ok(store_begin(store, false, &error), error);
-    assert_ok(store_put_job(store, job, &error), error);
+    assert_ok(store_begin(opened, false, &error), error);
+    assert_ok(store_put_job(opened, job, &error), error);
     for (uint32_t n = 0; n < steps; n++) {
         step_make(&step, n, job->start_ns + n, 1);
         free(step.mounts.items[1].mount);
         assert_true(asprintf(&step.mounts.items[1].mount, "/mine/%u", jobid) > 0);
-        assert_ok(store_put_step(store, &job->key, &step, true, &error), error);
+        assert_ok(store_put_step(opened, &job->key, &step, true, &error), error);
         step_account_clear(&step);
     }
-    assert_ok(store_commit(store, &error), error);
+    assert_ok(store_commit(opened, &error), error);
     job_account_destroy(job);
 }
 
@@ -73,7 +54,7 @@ static int64_t number(const char *sql)
     struct error error;
     int64_t value = -1;
 
-    assert_ok(store_number(store, sql, &value, &error), error);
+    assert_ok(store_number(opened, sql, &value, &error), error);
     return value;
 }
 
@@ -85,12 +66,12 @@ static unsigned sweep_all(uint64_t now_ns)
     struct error error;
 
     for (; more; calls++) {
-        int before = sqlite3_total_changes(store->db);
+        int before = sqlite3_total_changes(opened->db);
         int64_t pages = number("PRAGMA page_count");
 
         assert_true(calls < 10000);
-        assert_ok(store_sweep(store, now_ns, &more, &error), error);
-        assert_true(sqlite3_total_changes(store->db) - before < 1100);
+        assert_ok(store_sweep(opened, now_ns, &more, &error), error);
+        assert_true(sqlite3_total_changes(opened->db) - before < 1100);
         assert_true(pages - number("PRAGMA page_count") <= 200);
     }
     return calls;
@@ -135,8 +116,8 @@ static void test_by_size(void **state)
                      601 - number("SELECT min(jobid) FROM job"));
     assert_int_equal(number("SELECT count(*) FROM step"), 10 * number("SELECT count(*) FROM job"));
     assert_int_equal(total_reads(), 6000);
-    store_close(store);
-    store = NULL;
+    store_close(opened);
+    opened = NULL;
     assert_int_equal(stat(folder.store, &st), 0);
     assert_true(st.st_size <= (1 << 20) + 64 * 4096); /* given back to the file system */
 }
@@ -162,15 +143,15 @@ static void test_nobody_sees_half_a_job(void **state)
     (void)state;
     open_with(HOUR, 0);
     put_job(1, NOW - 2 * HOUR, 1000);
-    assert_ok(store_sweep(store, NOW, &more, &error), error);
+    assert_ok(store_sweep(opened, NOW, &more, &error), error);
     assert_true(more);
     assert_true(number("SELECT count(*) FROM step") > 500);
-    assert_ok(store_jobs(store, NULL, 1, true, UINT32_MAX, &found, &error), error);
+    assert_ok(store_jobs(opened, NULL, 1, true, UINT32_MAX, &found, &error), error);
     assert_null(found[0]);
     store_jobs_free(found);
     assert_int_equal(number("SELECT count(*) FROM v_job"), 0);
     assert_int_equal(number("SELECT count(*) FROM v_step_io"), 0);
-    store_close(store);
+    store_close(opened);
     open_with(0, 0);
     (void)sweep_all(NOW);
     assert_int_equal(number("SELECT count(*) FROM step"), 0);
@@ -231,8 +212,8 @@ static void test_killed_writer(void **state)
         assert_int_equal(number("SELECT ifnull(sum(steps), 0) FROM job"), steps);
         assert_int_equal(number("SELECT ifnull(sum(read_bytes), 0) FROM job"),
                          number("SELECT ifnull(sum(bytes), 0) FROM io WHERE op = 'read'"));
-        store_close(store);
-        store = NULL;
+        store_close(opened);
+        opened = NULL;
     }
     assert_true(steps > 10);
 }
@@ -244,7 +225,7 @@ static void plan_of(enum sql_query query, char *ret, size_t size)
     sqlite3_stmt *row = NULL;
 
     (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", sql_queries[query]);
-    assert_int_equal(sqlite3_prepare_v2(store->db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(opened->db, sql, -1, &row, NULL), SQLITE_OK);
     *ret = '\0';
     while (sqlite3_step(row) == SQLITE_ROW) {
         size_t used = strlen(ret);
@@ -289,7 +270,7 @@ static void test_queries_use_indexes(void **state)
     }
 }
 
-#define SWEEP_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define SWEEP_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
 {

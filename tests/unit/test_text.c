@@ -85,6 +85,22 @@ static void test_golden(void **state)
     check_golden(run, SUMMARY_SHORT, "summary-run.txt");
 }
 
+static void test_page_cache_says_what_was_in_vain(void **state)
+{
+    _job_ *job = sample_job();
+    struct io_mount *m = &job->mounts.items[0];
+    _free_ char *text = NULL, *mapped = NULL;
+
+    (void)state;
+    m->cache = (struct io_cache){1024, 1024, {2048, 4096, 1024, 8192}};
+    text = report_text(job, SUMMARY_FULL);
+    assert_non_null(strstr(text, "prefetch 1.0 KiB, write 8.0"));
+    assert_non_null(strstr(text, " KiB in vain\n"));
+    io_account_op(&m->io, IO_MMAP_READ)->requests = 1;
+    mapped = report_text(job, SUMMARY_FULL);
+    assert_non_null(strstr(mapped, " what was read\n"));
+}
+
 static void test_off_is_empty(void **state)
 {
     _job_ *job = sample_job();
@@ -348,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_page_cache_says_what_was_in_vain),
         cmocka_unit_test(test_off_is_empty),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_little_is_one_line),

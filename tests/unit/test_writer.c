@@ -12,22 +12,6 @@
 #include "collector/store_private.h"
 #include "collector/writer.h"
 
-static struct folder folder;
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder_make(&folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(&folder);
-    return 0;
-}
-
 static struct writer *writer_open(size_t capacity, unsigned sweep_ms)
 {
     struct writer *writer = NULL;
@@ -431,7 +415,7 @@ static void test_store_that_comes_later(void **state)
     query_destroy(query);
 }
 
-#define WRITER_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define WRITER_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
 {

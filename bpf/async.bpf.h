@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Asynchronous I/O: io_uring and libaio. No thread waits in such a call, so it has no time; and its
+ * end may come in any context, so that the step is never that of the current task.
+ *
+ * io_uring: a request belongs to the task that submitted it, which it remembers. It counts where
+ * its completion is put into the ring, with the result that the program reads there; elsewhere the
+ * kernel has the results of parts only. A request that was cancelled before it came to its file is
+ * no call. Opens, splices and others that io_uring offers run the functions that are hooked for
+ * them, and count there.
+ *
+ * libaio: a call remembers no task, so its step is kept from the submission to the completion.
+ */
+#ifndef JOBIO_BPF_ASYNC_H
+#define JOBIO_BPF_ASYNC_H
+
+/* struct kiocb (or fsync_iocb) -> the call. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, JOBIO_MAX_AIO);
+    __type(key, __u64);
+    __type(value, struct aio_record);
+} aio SEC(".maps");
+
+/* The step of the current task. Early out for most tasks outside of jobs. */
+static __always_inline bool who_runs(struct who *who)
+{
+    struct task_record *task;
+
+    if (who_is_outside())
+        return false;
+    task = task_find();
+    if (task && who_holds(&task->who)) {
+        *who = task->who;
+        return true;
+    }
+    return who_search(who);
+}
+
+/* The deepest tagged cgroup of the levels in `mask`, at or above this one. */
+static __always_inline bool who_above(struct who *who, struct cgroup *cgroup, __u32 mask, __u64 kind)
+{
+    int level = BPF_CORE_READ(cgroup, level);
+
+    for (int i = 0; i < JOBIO_MAX_LEVELS && mask; i++, mask &= mask - 1) {
+        __u32 at = who_deepest(mask);
+
+        if ((int)at <= level && who_is(who, cgroup_ancestor(cgroup, at) | kind))
+            return true;
+    }
+    return false;
+}
+
+static __always_inline struct cgroup *freezer_of(struct css_set *set)
+{
+    struct cgroup_subsys_state *css = NULL;
+
+    if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
+        return NULL;
+    bpf_probe_read_kernel(&css, sizeof(css),
+                          (void *)set + bpf_core_field_offset(struct css_set, subsys) +
+                              bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id) *
+                                  sizeof(void *));
+    return BPF_CORE_READ(css, cgroup);
+}
+
+/* The step of a task that need not be the current one. */
+static __always_inline bool who_of(struct who *who, struct task_struct *task)
+{
+    struct css_set *set = BPF_CORE_READ(task, cgroups);
+
+    if (levels.v2 && who_above(who, BPF_CORE_READ(set, dfl_cgrp), levels.v2, 0))
+        return true;
+    return levels.v1 && who_above(who, freezer_of(set), levels.v1, STEP_KEY_V1);
+}
+
+/* Data is what regular files hold. */
+static __always_inline bool async_reach(struct call *call, struct file *file, bool data)
+{
+    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+
+    if (!inode || (data && (BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG))
+        return false;
+    call->sb = sb;
+    call->dev = BPF_CORE_READ(sb, s_dev);
+    return true;
+}
+
+/* uapi/linux/io_uring.h; the last two since 6.15, none of other meaning before. */
+static __always_inline bool io_uring_is_data(__u8 opcode, enum io_op *op)
+{
+    switch (opcode) {
+    case 1:  /* IORING_OP_READV */
+    case 4:  /* IORING_OP_READ_FIXED */
+    case 22: /* IORING_OP_READ */
+    case 60: /* IORING_OP_READV_FIXED */
+        *op = IO_READ;
+        return true;
+    case 2:
+    case 5:
+    case 23:
+    case 61:
+        *op = IO_WRITE;
+        return true;
+    }
+    return false;
+}
+
+static __always_inline struct task_struct *io_uring_task(struct io_kiocb *req)
+{
+    if (bpf_core_field_exists(req->task))
+        return BPF_CORE_READ(req, task);
+    return BPF_CORE_READ((struct io_kiocb___tctx *)req, tctx, task);
+}
+
+static __noinline int io_uring_count(__u64 address, __s32 result)
+{
+    struct io_kiocb *req = (struct io_kiocb *)address;
+    struct task_struct *task, *current = current_task();
+    struct call call = {.result = result, .async = true};
+
+    if (result == -ECANCELED || !io_uring_is_data(BPF_CORE_READ(req, opcode), &call.op))
+        return 0;
+    task = io_uring_task(req);
+    if (task == current) {
+        if (!who_runs(&call.who))
+            return 0;
+    } else {
+        if (!who_of(&call.who, task))
+            return 0;
+        call.pid = BPF_CORE_READ(task, tgid);
+    }
+    if (async_reach(&call, BPF_CORE_READ(req, file), true))
+        account_call(&call);
+    return 0;
+}
+
+/* The result that goes into the ring. */
+static __always_inline __s32 io_uring_result(struct io_kiocb *req)
+{
+    if (bpf_core_field_exists(req->cqe))
+        return BPF_CORE_READ(req, cqe.res);
+    return BPF_CORE_READ((struct io_kiocb___result *)req, result);
+}
+
+/* A completion that no request belongs to (of a multishot) is none of a file. */
+static __always_inline int on_io_uring(void *ctx, const volatile struct hook_slots *at)
+{
+    struct io_kiocb *req;
+
+    if (who_has_no_steps())
+        return 0;
+    req = (struct io_kiocb *)slot(ctx, at->argument);
+    if (!req)
+        return 0;
+    return io_uring_count((__u64)req, at->second == HOOK_NO_SLOT ? io_uring_result(req)
+                                                                 : (__s32)slot(ctx, at->second));
+}
+
+/* IOSQE_CQE_SKIP_SUCCESS: no completion is made, unless the call fails or is short (the kernel
+ * takes the flag away then). */
+static __always_inline int io_uring_skipped(struct io_kiocb *req)
+{
+    if (BPF_CORE_READ(req, flags) & REQ_F_CQE_SKIP)
+        return io_uring_count((__u64)req, io_uring_result(req));
+    return 0;
+}
+
+/* io_read() and io_write() return 0 if all is done, and a negative number if the rest comes later or
+ * in another thread. */
+static __always_inline int on_io_uring_read(void *ctx, const volatile struct hook_slots *at)
+{
+    if (who_has_no_steps() || (__s32)slot(ctx, at->result))
+        return 0;
+    return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
+}
+
+#define on_io_uring_write on_io_uring_read
+
+/* The rest of those that the file system completed later. */
+static __always_inline int on_io_uring_late(void *ctx, const volatile struct hook_slots *at)
+{
+    return who_has_no_steps() ? 0 : io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
+}
+
+/* The same of a ring with IORING_SETUP_IOPOLL. The kiocb is the first in the request; one that is
+ * tried again comes back here. */
+static __always_inline int on_io_uring_polled(void *ctx, const volatile struct hook_slots *at)
+{
+    if (who_has_no_steps() || (__s64)slot(ctx, at->second) == -EAGAIN)
+        return 0;
+    return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
+}
+
+/* Of the overflow that this CPU works on, and that is counted. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u64);
+} overflow SEC(".maps");
+
+/* Completions that found the ring full wait in a list, where the tracepoint does not see them. Until
+ * 6.17 this function gets the request, where it is not inlined (6.1) ... */
+static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_slots *at)
+{
+    struct io_kiocb *req;
+    __u64 *counted;
+    __u32 zero = 0;
+
+    if (who_has_no_steps())
+        return 0;
+    req = (struct io_kiocb *)slot(ctx, at->argument);
+    counted = bpf_map_lookup_elem(&overflow, &zero);
+    if (counted)
+        *counted = (__u64)BPF_CORE_READ(req, ctx);
+    return io_uring_count((__u64)req, io_uring_result(req));
+}
+
+/* ... and calls this one, which does not. A spin lock is held around both. */
+static __always_inline int on_io_uring_overflow_only(void *ctx,
+                                                     const volatile struct hook_slots *at)
+{
+    struct who who = {};
+    __u64 *counted;
+    __u32 zero = 0;
+
+    /* 5.10 counts before. */
+    if (who_has_no_steps() || !bpf_core_field_exists(struct io_kiocb, cqe))
+        return 0;
+    counted = bpf_map_lookup_elem(&overflow, &zero);
+    if (!counted)
+        return 0;
+    if (*counted == slot(ctx, at->argument))
+        *counted = 0;
+    else if (who_runs(&who))
+        account_lost(who.key, LOST_UNSEEN, 1);
+    return 0;
+}
+
+/* Later it is this one, with the completion inside the request, or one that belongs to none. */
+static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile struct hook_slots *at)
+{
+    __u64 pointer = slot(ctx, at->argument), req;
+
+    if (who_has_no_steps() || !bpf_core_field_exists(struct io_kiocb, cqe))
+        return 0;
+    bpf_probe_read_kernel(&req, sizeof(req), &pointer); /* as a number, for the verifier */
+    req -= bpf_core_field_offset(struct io_kiocb, cqe);
+    if (slot(ctx, at->second) != req + bpf_core_field_offset(struct io_kiocb, big_cqe))
+        return 0;
+    return io_uring_count(req, io_uring_result((struct io_kiocb *)req));
+}
+
+/* 5.10, whose tracepoint has no request: a completion is made alone ... */
+static __always_inline int on_io_uring_post(void *ctx, const volatile struct hook_slots *at)
+{
+    if (who_has_no_steps() || at->second == HOOK_NO_SLOT)
+        return 0;
+    return io_uring_count(slot(ctx, at->second), (__s32)slot(ctx, at->argument));
+}
+
+/* ... or with others that ended in one call of io_uring_enter(2). */
+static __always_inline int on_io_uring_flush(void *ctx, const volatile struct hook_slots *at)
+{
+    struct io_ring_ctx *ring;
+    struct io_kiocb *req;
+    __u32 n;
+
+    if (who_has_no_steps() || !bpf_core_field_exists(struct io_ring_ctx, submit_state))
+        return 0;
+    ring = (struct io_ring_ctx *)slot(ctx, at->argument);
+    n = BPF_CORE_READ(ring, submit_state.compl_nr);
+    for (__u32 i = 0; i < IO_COMPL_BATCH && i < n; i++) {
+        bpf_core_read(&req, sizeof(req), &ring->submit_state.compl_reqs[i]);
+        io_uring_count((__u64)req, io_uring_result(req));
+    }
+    return 0;
+}
+
+static __always_inline void aio_submit(struct kiocb *kiocb, const struct aio_record *record)
+{
+    __u64 key = (__u64)kiocb;
+    struct aio_record *old;
+    long error = bpf_map_update_elem(&aio, &key, record, BPF_NOEXIST);
+
+    if (!error)
+        return;
+    old = bpf_map_lookup_elem(&aio, &key);
+    if (!old) {
+        account_lost(record->step, LOST_ASYNC, 1);
+        return;
+    }
+    /* The completion of an earlier call at this address was not seen. */
+    account_lost(old->step, LOST_UNSEEN, 1);
+    *old = *record;
+}
+
+static __always_inline int aio_begin(void *ctx, const volatile struct hook_slots *at, enum io_op op)
+{
+    struct kiocb *kiocb;
+    struct aio_record record = {.op = op};
+    struct who who = {};
+
+    if (who_has_no_steps() || !who_runs(&who))
+        return 0;
+    kiocb = (struct kiocb *)slot(ctx, at->argument);
+    if (op < IO_OP_FIRST_META && (kiocb->ki_filp->f_inode->i_mode & S_IFMT) != S_IFREG)
+        return 0;
+    record.step = who.key;
+    record.shard_mask = who.shard_mask;
+    record.pid = bpf_get_current_pid_tgid() >> 32;
+    aio_submit(kiocb, &record);
+    return 0;
+}
+
+static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
+{
+    __u64 key = (__u64)kiocb;
+    struct aio_record *record = bpf_map_lookup_elem(&aio, &key);
+    struct call call = {.result = result, .async = true};
+
+    if (!record)
+        return 0;
+    call.who.key = record->step;
+    call.who.shard_mask = record->shard_mask;
+    call.op = record->op;
+    call.pid = record->pid;
+    bpf_map_delete_elem(&aio, &key);
+    if (async_reach(&call, BPF_CORE_READ(kiocb, ki_filp), false))
+        account_call(&call);
+    return 0;
+}
+
+static __always_inline int on_aio_read(void *ctx, const volatile struct hook_slots *at)
+{
+    return aio_begin(ctx, at, IO_READ);
+}
+
+static __always_inline int on_aio_write(void *ctx, const volatile struct hook_slots *at)
+{
+    return aio_begin(ctx, at, IO_WRITE);
+}
+
+static __always_inline int on_aio_fsync(void *ctx, const volatile struct hook_slots *at)
+{
+    return aio_begin(ctx, at, IO_FSYNC);
+}
+
+/* What io_submit(2) returns as its own error has no completion. */
+static __always_inline int on_aio_refused(void *ctx, const volatile struct hook_slots *at)
+{
+    __s64 result = call_result(ctx, at);
+
+    if (who_has_no_steps() || result >= 0)
+        return 0;
+    return aio_end((struct kiocb *)slot(ctx, at->argument), result);
+}
+
+#define on_aio_refused_read on_aio_refused
+#define on_aio_refused_write on_aio_refused
+#define on_aio_refused_fsync on_aio_refused
+
+static __always_inline int on_aio_complete_rw(void *ctx, const volatile struct hook_slots *at)
+{
+    if (who_has_no_steps())
+        return 0;
+    return aio_end((struct kiocb *)slot(ctx, at->argument), (__s64)slot(ctx, at->second));
+}
+
+/* All calls end here, and fsync only here. */
+static __always_inline int on_aio_complete(void *ctx, const volatile struct hook_slots *at)
+{
+    struct aio_kiocb *call;
+    struct aio_record *record;
+    __u64 key;
+
+    if (who_has_no_steps())
+        return 0;
+    call = (struct aio_kiocb *)slot(ctx, at->argument);
+    key = (__u64)call;
+    record = bpf_map_lookup_elem(&aio, &key);
+    if (!record || record->op != IO_FSYNC)
+        return 0;
+    return aio_end((struct kiocb *)call, call->ki_res.res);
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory-mapped files, and what was brought into the page cache and for whom.
+ *
+ * Pages come into the cache in the task that needs them. For what is told by what that task is
+ * doing: a page fault (filemap_fault), reading ahead of it or on advice (page_cache_async_ra,
+ * generic_fadvise), or else its outermost call. A fault may happen inside a call: a read into a
+ * mapping faults on the mapping's file, and only there.
+ *
+ * mmap_read: a fault that brought something in is a request with these bytes, what it read ahead
+ * included. mmap_write: a fault that made a clean page writable is a request with one page, also
+ * where the file system has larger folios: it maps that page only, the next one faults again. A
+ * fault inside a call has no time of its own, the call has it.
+ */
+#ifndef JOBIO_BPF_CACHE_H
+#define JOBIO_BPF_CACHE_H
+
+/* include/linux/mm_types.h, enum vm_fault_reason */
+#define VM_FAULT_SIGBUS 0x2
+#define VM_FAULT_ERROR 0x873
+#define VM_FAULT_NOPAGE 0x100
+#define VM_FAULT_LOCKED 0x200
+
+const volatile __u64 page_size = 4096;
+
+/* A function that the task may be in, beside its outermost call; as in struct task_record. */
+struct stage {
+    __u64 frame; /* 0: it is not */
+    __u64 witness;
+    __u32 argument;
+    __u32 pad;
+};
+
+/* What a task of a step remembers that faults or reads ahead. */
+struct stage_record {
+    struct stage fault, prefetch;
+    __u64 fault_start;
+    __u64 fault_bytes; /* brought in so far */
+    __u64 fault_sb;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct stage_record);
+} stages SEC(".maps");
+
+/* What an element begins with. */
+static const struct stage_record stage_empty;
+
+static __always_inline struct task_record *cache_task(void)
+{
+    if (!(levels.v2 | levels.v1) || TASK_READ(current_task(), flags) & PF_KTHREAD)
+        return NULL;
+    return task_enter();
+}
+
+/* --- stages: where the task is ------------------------------------------------------------------
+ */
+
+static __always_inline void stage_enter(struct stage *stage, void *ctx,
+                                        const volatile struct hook_slots *at)
+{
+    stage->frame = (__u64)ctx;
+    stage->witness = slot(ctx, at->argument);
+    stage->argument = at->argument;
+}
+
+/* False: this end has no begin. */
+static __always_inline bool stage_leave(struct stage *stage, void *ctx)
+{
+    if (stage->frame != (__u64)ctx)
+        return false;
+    stage->frame = 0;
+    return true;
+}
+
+static __always_inline bool stage_has(const struct stage *stage, void *ctx)
+{
+    return stage->frame &&
+           is_inside(stage->frame, stage->witness, stage->argument, (__u64)ctx);
+}
+
+/* NULL: the task never was in one, in a step. */
+static __always_inline struct stage_record *stages_find(void)
+{
+    if (!(levels.v2 | levels.v1))
+        return NULL;
+    return task_stored(&stages);
+}
+
+/* Made if there is none. NULL: the task is in no step, or its loss is counted. */
+static __always_inline struct stage_record *stages_enter(void)
+{
+    struct task_record *task = cache_task();
+    struct stage_record *record;
+
+    if (!task)
+        return NULL;
+    record = task_store(&stages, &stage_empty);
+    if (!record)
+        account_lost(task->who.key, LOST_FILLS, page_size);
+    return record;
+}
+
+static __always_inline int prefetch_enter(void *ctx, const volatile struct hook_slots *at)
+{
+    struct stage_record *record = stages_enter();
+
+    if (record)
+        stage_enter(&record->prefetch, ctx, at);
+    return 0;
+}
+
+static __always_inline int prefetch_leave(void *ctx)
+{
+    struct stage_record *record = stages_find();
+
+    if (record)
+        stage_leave(&record->prefetch, ctx);
+    return 0;
+}
+
+#define page_cache_async_ra_enter(ctx, at) prefetch_enter(ctx, at)
+#define page_cache_async_ra_leave(ctx, at) prefetch_leave(ctx)
+#define generic_fadvise_enter(ctx, at) prefetch_enter(ctx, at)
+#define generic_fadvise_leave(ctx, at) prefetch_leave(ctx)
+
+/* --- faults ------------------------------------------------------------------------------------ */
+
+/* Of the file as its user opened it: overlayfs maps the file below. */
+static __always_inline struct super_block *mapped_super(struct file *file)
+{
+    struct backing_file *backing = (struct backing_file *)file;
+
+    if (bpf_core_field_exists(backing->user_path) && file->f_mode & FMODE_BACKING)
+        return BPF_CORE_READ(backing, user_path.dentry, d_sb);
+    return file->f_path.dentry->d_sb;
+}
+
+static __always_inline int fault_enter(void *ctx, const volatile struct hook_slots *at)
+{
+    struct stage_record *record = stages_enter();
+    struct vm_fault *fault;
+    struct file *file;
+
+    if (!record)
+        return 0;
+    fault = (struct vm_fault *)slot(ctx, at->argument);
+    file = fault->vma->vm_file;
+    if (!file || !is_data(file))
+        return 0;
+    stage_enter(&record->fault, ctx, at);
+    /* Now: the fault may let go of the mapping while it reads. */
+    record->fault_sb = (__u64)mapped_super(file);
+    record->fault_bytes = 0;
+    record->fault_start = bpf_ktime_get_ns();
+    return 0;
+}
+
+/* Not inlined: it is most of a program. */
+static __noinline int fault_account(const struct stage_record *record, struct task_record *task,
+                                    enum io_op op, __s64 bytes, bool waits)
+{
+    struct super_block *sb = (struct super_block *)record->fault_sb;
+    struct call call = {.who = task->who, .op = op, .sb = sb, .result = bytes};
+    struct account_value *value;
+
+    call.dev = BPF_CORE_READ(sb, s_dev);
+    call.time_ns = bpf_ktime_get_ns() - record->fault_start;
+    if (waits)
+        call.wait_ns = &task->wait_ns;
+    call.hints = task_hints(task);
+    value = account_find(&call);
+    if (!value)
+        return 0;
+    add(&value->requests, 1);
+    if (bytes < 0) { /* nobody says which error it was */
+        add(&value->errors, 1);
+    } else {
+        add(&value->bytes, bytes);
+        add_u32(&value->size[bucket_of(bytes, 0)]);
+    }
+    account_time(&call, value);
+    return 0;
+}
+
+/* A fault that counts has ended. Inside a call, the time is the call's. */
+static __always_inline int fault_end(void *ctx, const struct stage_record *record, enum io_op op,
+                                     __s64 bytes)
+{
+    struct task_record *task = cache_task();
+
+    if (!task)
+        return 0;
+    return fault_account(record, task, op, bytes,
+                         !task->frame || !call_is_inside(task, (__u64)ctx));
+}
+
+/* A page of the file could not be had. What lies beyond its end never could. */
+static __always_inline bool fault_failed(void *ctx, const volatile struct hook_slots *at)
+{
+    struct vm_fault *fault = (struct vm_fault *)slot(ctx, at->argument);
+
+    return (__u32)slot(ctx, at->result) & VM_FAULT_SIGBUS &&
+           fault->pgoff * page_size < (__u64)fault->vma->vm_file->f_inode->i_size;
+}
+
+#define filemap_fault_enter(ctx, at) fault_enter(ctx, at)
+#define do_page_mkwrite_enter(ctx, at) fault_enter(ctx, at)
+
+static __always_inline int filemap_fault_leave(void *ctx, const volatile struct hook_slots *at)
+{
+    struct stage_record *record = stages_find();
+
+    if (!record || !stage_leave(&record->fault, ctx))
+        return 0;
+    if (fault_failed(ctx, at))
+        return fault_end(ctx, record, IO_MMAP_READ, -1);
+    return record->fault_bytes ? fault_end(ctx, record, IO_MMAP_READ, record->fault_bytes) : 0;
+}
+
+static __always_inline int do_page_mkwrite_leave(void *ctx, const volatile struct hook_slots *at)
+{
+    struct stage_record *record = stages_find();
+    __u32 result;
+
+    if (!record || !stage_leave(&record->fault, ctx))
+        return 0;
+    result = slot(ctx, at->result);
+    if (result & VM_FAULT_ERROR)
+        return fault_end(ctx, record, IO_MMAP_WRITE, -1);
+    /* Without its lock, the page has gone or the fault comes again. */
+    if (!(result & VM_FAULT_LOCKED) || result & VM_FAULT_NOPAGE)
+        return 0;
+    return fault_end(ctx, record, IO_MMAP_WRITE, page_size);
+}
+
+/* --- pages ------------------------------------------------------------------------------------- */
+
+static __always_inline __u32 folio_order(struct folio *folio)
+{
+    struct folio___memdesc *memdesc = (struct folio___memdesc *)folio;
+    struct folio___order *old = (struct folio___order *)folio;
+    unsigned long flags = bpf_core_field_exists(memdesc->flags.f)
+                              ? BPF_CORE_READ(memdesc, flags.f)
+                              : BPF_CORE_READ(folio, flags);
+
+    if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
+        return 0;
+    return bpf_core_field_exists(old->_folio_order) ? BPF_CORE_READ(old, _folio_order)
+                                                    : BPF_CORE_READ(folio, _flags_1) & 0xff;
+}
+
+/* A file among the arguments of the outermost call, only good for bpf_probe_read. */
+static __always_inline struct file *call_file(const struct task_record *task, __u8 place)
+{
+    struct file *file = NULL;
+
+    if (place != HOOK_NO_SLOT)
+        bpf_probe_read_kernel(&file, sizeof(file), (void *)task->frame + 8 * place);
+    return file;
+}
+
+/* For what the page of this inode came, and on whose super block it counts: that of the file in the
+ * call, which on overlayfs is not the page's. */
+static __always_inline enum io_fill fill_of_call(struct task_record *task, struct inode *inode,
+                                                 struct call *call)
+{
+    const volatile struct hook_slots *at;
+    struct file *source, *target;
+    __u32 hook = task->hook;
+
+    if (hook >= HOOK_COUNT)
+        return IO_FILL_READ;
+    at = &hooks[hook];
+    source = at->object == OBJECT_FILE ? call_file(task, at->argument) : NULL;
+    target = call_file(task, at->target);
+    if (target && (target == source || !source || BPF_CORE_READ(target, f_inode) == inode)) {
+        call->sb = BPF_CORE_READ(target, f_inode, i_sb);
+        return IO_FILL_WRITE;
+    }
+    if (source)
+        call->sb = BPF_CORE_READ(source, f_inode, i_sb);
+    return IO_FILL_READ;
+}
+
+static __always_inline int page_added(void *ctx, struct inode *inode, __u64 bytes)
+{
+    struct task_record *task = cache_task();
+    struct call call = {.sb = inode->i_sb, .result = bytes};
+    enum io_fill fill = IO_FILL_READ;
+    struct stage_record *record;
+    struct super_block *sb;
+
+    if (!task)
+        return 0;
+    call.who = task->who;
+    record = stages_find();
+    if (record && stage_has(&record->fault, ctx)) {
+        record->fault_bytes += bytes;
+        call.sb = (struct super_block *)record->fault_sb;
+        fill = IO_FILL_FAULT;
+    } else if (task->frame && call_is_inside(task, (__u64)ctx)) {
+        fill = fill_of_call(task, inode, &call);
+    }
+    if (record && stage_has(&record->prefetch, ctx))
+        fill = IO_FILL_PREFETCH;
+    if (fill == IO_FILL_READ)
+        task->filled = task->start;
+    sb = call.sb;
+    call.dev = BPF_CORE_READ(sb, s_dev);
+    return account_cache(&call, fill);
+}
+
+static __always_inline int on_page_added(void *ctx, const volatile struct hook_slots *at)
+{
+    struct inode *inode;
+    __u64 bytes;
+
+    if (!(levels.v2 | levels.v1))
+        return 0;
+    if (at->object == OBJECT_FOLIO) {
+        struct folio *folio = (struct folio *)slot(ctx, at->argument);
+
+        inode = folio->mapping->host;
+        bytes = page_size << folio_order(folio);
+    } else {
+        inode = ((struct page *)slot(ctx, at->argument))->mapping->host;
+        bytes = page_size;
+    }
+    if ((inode->i_mode & S_IFMT) != S_IFREG)
+        return 0;
+    return page_added(ctx, inode, bytes);
+}
+
+#endif

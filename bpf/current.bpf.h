@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The current task, also where the kernel lacks helpers for it (5.10 has none of `features`). */
+#ifndef JOBIO_BPF_CURRENT_H
+#define JOBIO_BPF_CURRENT_H
+
+const volatile struct kernel_features features = {};
+
+/* Only good for TASK_READ, and to be handed to helpers that features allow. */
+static __always_inline struct task_struct *current_task(void)
+{
+    if (features.task_btf)
+        return bpf_get_current_task_btf();
+    return (struct task_struct *)bpf_get_current_task();
+}
+
+#define ARROW_1(a) ->a
+#define ARROW_2(a, b) ->a->b
+#define ARROW_3(a, b, c) ->a->b->c
+#define ARROW(a, b, c, n, ...) n
+/* A member by its path: TASK_READ(task, cgroups, dfl_cgrp). */
+#define TASK_READ(task, ...)                                                                       \
+    (features.task_btf ? (task)ARROW(__VA_ARGS__, ARROW_3, ARROW_2, ARROW_1)(__VA_ARGS__)          \
+                       : BPF_CORE_READ(task, __VA_ARGS__))
+
+/* The cgroup's id at a level of its own or above. Not inlined: the compiler would move the offset
+ * that this kernel lacks out of its branch, where the verifier sees it. */
+static __noinline __u64 cgroup_ancestor(struct cgroup *cgroup, __u32 level)
+{
+    struct cgroup *ancestor = NULL;
+    struct kernfs_node *kn = NULL;
+    __u64 id = 0;
+    void *at;
+
+    if (!bpf_core_field_exists(cgroup->ancestors)) {
+        at = (void *)cgroup + bpf_core_field_offset(struct cgroup___ids, ancestor_ids);
+        bpf_probe_read_kernel(&id, sizeof(id), at + level * sizeof(id));
+        return id;
+    }
+    at = (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
+    bpf_probe_read_kernel(&ancestor, sizeof(ancestor), at + level * sizeof(ancestor));
+    bpf_core_read(&kn, sizeof(kn), &ancestor->kn);
+    bpf_core_read(&id, sizeof(id), &kn->id);
+    return id;
+}
+
+/* The id of the v2 cgroup that the current task is in, at that level; 0: it is not that deep. */
+static __always_inline __u64 current_ancestor(__u32 level)
+{
+    struct cgroup *cgroup;
+
+    if (features.ancestor_id)
+        return bpf_get_current_ancestor_cgroup_id(level);
+    cgroup = TASK_READ(current_task(), cgroups, dfl_cgrp);
+    return level <= (__u32)BPF_CORE_READ(cgroup, level) ? cgroup_ancestor(cgroup, level) : 0;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What ends with a task. */
+#ifndef JOBIO_BPF_EXIT_H
+#define JOBIO_BPF_EXIT_H
+
+/* The current task is the one that exits. */
+static __always_inline int on_task_exit(void *ctx, const volatile struct hook_slots *at)
+{
+    __u64 self = bpf_get_current_task();
+    __u32 key = task_seat_of(self);
+    struct task_record *seat = bpf_map_lookup_elem(&seats, &key);
+    __u32 thread = bpf_get_current_pid_tgid();
+
+    if (!features.task_storage) {
+        bpf_map_delete_elem(&tasks, &thread);
+        bpf_map_delete_elem(&stages, &thread);
+    }
+    if (!seat || seat->owner != self)
+        return 0;
+    seat->owner = 0;
+    bpf_map_delete_elem(&claims, &key);
+    return 0;
+}
+
+#endif

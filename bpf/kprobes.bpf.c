@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The programs of the backend of kprobes; an object of its own with the same maps. */
+#include "bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "bpf/records.h"
+#include "bpf/hooks.h"
+#include "bpf/pseudo.h"
+#include "bpf/features.h"
+#include "bpf/current.bpf.h"
+#include "bpf/who.bpf.h"
+#include "bpf/account.bpf.h"
+#include "bpf/saved.bpf.h"
+#include "bpf/kprobes.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("kprobe")
+int enter_any(struct pt_regs *regs)
+{
+    return kprobe_begin(regs, bpf_get_attach_cookie(regs));
+}
+
+SEC("kretprobe")
+int leave_any(struct pt_regs *regs)
+{
+    return kprobe_end(regs, bpf_get_attach_cookie(regs));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The programs of the backend that counts system calls; an object of its own with the same maps. */
+#include "bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "bpf/records.h"
+#include "bpf/pseudo.h"
+#include "bpf/syscalls.h"
+#include "bpf/features.h"
+#include "bpf/current.bpf.h"
+#include "bpf/who.bpf.h"
+#include "bpf/account.bpf.h"
+#include "bpf/saved.bpf.h"
+#include "bpf/syscalls.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("tp_btf/sys_enter")
+int enter_syscall(__u64 *ctx)
+{
+    return syscall_enter((struct pt_regs *)ctx[0], ctx[1]);
+}
+
+SEC("tp_btf/sys_exit")
+int leave_syscall(__u64 *ctx)
+{
+    return syscall_leave((struct pt_regs *)ctx[0], ctx[1]);
+}

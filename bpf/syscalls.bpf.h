@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The backend of kernels that let nobody attach to their functions: all is taken from the begin and
+ * the end of system calls. The files that a call works on are looked up at its begin, because
+ * another thread may close the descriptor before its end.
+ */
+#ifndef JOBIO_BPF_SYSCALLS_BPF_H
+#define JOBIO_BPF_SYSCALLS_BPF_H
+
+const volatile struct syscall_entry syscall_table[SYSCALL_COUNT] = {};
+
+static __always_inline __u64 syscall_argument(const struct pt_regs *regs, __u8 place)
+{
+    switch (place) {
+    case 0:
+        return REGS_FIRST(regs);
+    case 1:
+        return REGS_SECOND(regs);
+    case 2:
+        return REGS_THIRD(regs);
+    case 3:
+        return REGS_FOURTH(regs);
+    case 4:
+        return REGS_FIFTH(regs);
+    }
+    return REGS_SIXTH(regs);
+}
+
+/* The entry of a system call that is counted here, or NULL. Those of 32-bit programs have numbers
+ * of their own. */
+static __always_inline const volatile struct syscall_entry *syscall_known(struct task_struct *task,
+                                                                          __u64 number)
+{
+    const volatile struct syscall_entry *entry;
+
+    if (number >= SYSCALL_COUNT || TASK_IS_32_BIT(task))
+        return NULL;
+    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    asm volatile("%0 &= 511" : "+r"(number));
+    entry = &syscall_table[number];
+    return entry->kind ? entry : NULL;
+}
+
+/* Data is what regular files hold. A file that is only a place (O_PATH) takes few calls. */
+static __always_inline bool file_takes(struct file *file, enum syscall_kind kind, enum io_op op)
+{
+    __u16 mode = BPF_CORE_READ(file, f_inode, i_mode);
+
+    if ((BPF_CORE_READ(file, f_mode) & FMODE_PATH) && kind != SYSCALL_AT && op != IO_STAT)
+        return false;
+    return op >= IO_OP_FIRST_META || (mode & S_IFMT) == S_IFREG;
+}
+
+static __always_inline void target_find(struct saved_file *target, struct task_struct *task,
+                                        __u32 descriptor, enum syscall_kind kind, enum io_op op)
+{
+    struct file *file = file_of_descriptor(task, descriptor);
+
+    target->sb = NULL;
+    if (file && file_takes(file, kind, op))
+        saved_reach(target, BPF_CORE_READ(file, f_inode, i_sb));
+}
+
+/* Does a call with such arguments work on the file of its descriptor? For SYSCALL_AT it depends on
+ * the path as well, of which only the end of the call knows that it is in memory. */
+static __always_inline bool syscall_fits(const volatile struct syscall_entry *entry,
+                                         const struct pt_regs *regs, const char **path)
+{
+    *path = NULL;
+    switch (entry->kind) {
+    case SYSCALL_AT:
+        if (!(syscall_argument(regs, entry->flags) & AT_EMPTY_PATH))
+            return false;
+        *path = (const char *)syscall_argument(regs, entry->second);
+        return true;
+    case SYSCALL_NULL:
+        return !syscall_argument(regs, entry->second);
+    }
+    return true;
+}
+
+static __always_inline void syscall_find_files(struct saved_call *record,
+                                               const volatile struct syscall_entry *entry,
+                                               struct task_struct *task,
+                                               const struct pt_regs *regs)
+{
+    record->files[0].sb = record->files[1].sb = NULL;
+    if (entry->kind == SYSCALL_OPEN || !syscall_fits(entry, regs, &record->path))
+        return;
+    target_find(&record->files[0], task, syscall_argument(regs, entry->fd), entry->kind,
+                entry->op);
+    if (entry->kind == SYSCALL_TWO)
+        target_find(&record->files[1], task, syscall_argument(regs, entry->second), entry->kind,
+                    entry->target);
+}
+
+static __always_inline int syscall_enter(struct pt_regs *regs, __u64 number)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    const volatile struct syscall_entry *entry;
+    struct saved_call *record;
+
+    if (who_has_no_steps())
+        return 0;
+    entry = syscall_known(task, number);
+    if (!entry)
+        return 0;
+    record = saved_enter(task);
+    if (!record)
+        return 0;
+    syscall_find_files(record, entry, task, regs);
+    record->number = number + 1;
+    record->start = bpf_ktime_get_ns();
+    return 0;
+}
+
+/* A path that cannot be read any more was read by the call itself. */
+static __always_inline bool path_is_empty(const char *path)
+{
+    char first = 0;
+
+    if (path)
+        bpf_probe_read_user(&first, sizeof(first), path);
+    return !first;
+}
+
+static __always_inline void syscall_count_open(struct call *call, struct task_struct *task)
+{
+    struct file *file = call->result < 0 ? NULL : file_of_descriptor(task, call->result);
+
+    if (call->result >= 0 && !file) /* closed by another thread meanwhile */
+        account_lost(call->who.key, LOST_REQUESTS, 1);
+    else
+        saved_count_open(call, file);
+}
+
+/* The task came into its step in mid-call: its arguments are still there. If it failed, seccomp may
+ * have kept it from taking place. */
+static __always_inline struct saved_call *
+syscall_late(struct task_struct *task, const volatile struct syscall_entry *entry,
+             const struct pt_regs *regs, __s64 result)
+{
+    struct saved_call *record = result < 0 ? NULL : saved_enter(task);
+
+    if (record)
+        syscall_find_files(record, entry, task, regs);
+    return record;
+}
+
+static __always_inline int syscall_leave(struct pt_regs *regs, __s64 result)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    const volatile struct syscall_entry *entry;
+    struct call call = {.result = result};
+    struct saved_call *record;
+    __u64 number = REGS_NUMBER(regs);
+
+    if (who_has_no_steps())
+        return 0;
+    entry = syscall_known(task, number);
+    if (!entry)
+        return 0;
+    record = saved_find(task);
+    if (record && record->number == number + 1) {
+        call.time_ns = bpf_ktime_get_ns() - record->start;
+        call.wait_ns = &record->wait_ns;
+    } else {
+        record = syscall_late(task, entry, regs, result);
+        if (!record)
+            return 0;
+    }
+    record->number = 0;
+    call.who = record->who;
+    call.op = entry->op;
+    if (entry->kind == SYSCALL_OPEN) {
+        syscall_count_open(&call, task);
+    } else if (entry->kind != SYSCALL_AT || path_is_empty(record->path)) {
+        saved_count(&call, record, entry->target);
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is remembered of a task that is in a step.
+ *
+ * The kernel's task storage is the safe place, but one look into it costs as much as a third of two
+ * empty programs. So a task gets a seat, if its own is free: a place in an array, found by the
+ * address of its task_struct. Whoever comes second has its record in the task storage, as all have
+ * while nothing is attached to the exit of tasks, where seats become free.
+ */
+#ifndef JOBIO_BPF_TASK_H
+#define JOBIO_BPF_TASK_H
+
+struct task_record {
+    __u64 owner;   /* of the seat: the task's address; 0: free */
+    __u64 frame;   /* of the outermost call; 0: in none */
+    __u64 witness; /* the argument that leads to the super block: proves that the frame is alive */
+    __u64 start;   /* when it began, ns */
+    __u64 wait_ns; /* spent in calls since it is in this step */
+    __u64 filled;  /* the start of the call for which a page was read into the page cache */
+    __u64 told;    /* the super block of the outermost call, if a function inside has told it */
+    struct who who;
+    __u64 reached_sb; /* what the path of the call has led to, only good for bpf_probe_read */
+    __u32 reached;    /* the s_dev of that; 0: to none yet */
+    __u16 walk;       /* enum io_op of a call whose path is on its way; 0: there is none */
+    __u16 hook;       /* enum hook_number of the outermost call */
+    __u32 argument;   /* where the witness lies in the frame */
+    struct hint hints[ACCOUNT_HINTS];
+};
+
+/* A record is three cache lines: mmapable, because only then the first one begins with a line. */
+_Static_assert(sizeof(struct task_record) == 192, "three cache lines");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
+    __type(key, __u32);
+    __type(value, struct task_record);
+} seats SEC(".maps");
+
+/* Who takes a seat puts its key here first: one only can. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
+    __type(key, __u32);
+    __type(value, __u64);
+} claims SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct task_record);
+} tasks SEC(".maps");
+
+/* What a stored record begins with. */
+static const struct task_record task_empty;
+
+static __always_inline __u32 task_seat_of(__u64 task)
+{
+    return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_SEATS_LOG2);
+}
+
+/* Maps of the type task storage. On kernels that have none they are hashes by thread, and the
+ * elements are deleted at the thread's exit (exit.bpf.h). */
+static __always_inline void *task_stored(void *map)
+{
+    struct task_struct *current = current_task();
+    __u32 thread = bpf_get_current_pid_tgid();
+
+    if (!features.task_storage)
+        return bpf_map_lookup_elem(map, &thread);
+    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
+        return NULL;
+    return bpf_task_storage_get(map, current, NULL, 0);
+}
+
+static __always_inline void *task_store(void *map, const void *empty)
+{
+    struct task_struct *current = current_task();
+    __u32 thread = bpf_get_current_pid_tgid();
+
+    if (features.task_storage)
+        return bpf_task_storage_get(map, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    /* After its exit nobody would delete it. */
+    if (!levels.seats || TASK_READ(current, flags) & PF_EXITING)
+        return NULL;
+    bpf_map_update_elem(map, &thread, empty, BPF_NOEXIST);
+    return bpf_map_lookup_elem(map, &thread);
+}
+
+/* What the task remembers, NULL if nothing: it never was in a step. */
+static __always_inline struct task_record *task_find(void)
+{
+    __u64 self = bpf_get_current_task();
+    __u32 at = task_seat_of(self);
+    struct task_record *seat = bpf_map_lookup_elem(&seats, &at);
+
+    if (seat && seat->owner == self)
+        return seat;
+    if (!levels.spilled)
+        return NULL;
+    return task_stored(&tasks);
+}
+
+/* NULL: the set of steps has changed since they were learnt. */
+static __always_inline struct hint *task_hints(struct task_record *task)
+{
+    struct hint *hints = task->who.generation == levels.generation ? task->hints : NULL;
+
+    /* The compiler would ask the generation again, of which the verifier learns nothing. */
+    asm volatile("" : "+r"(hints));
+    return hints;
+}
+
+/* A seat that is left by nobody would never be free again: none for a task that has exited. */
+static __always_inline struct task_record *task_sit_down(struct task_struct *current)
+{
+    __u64 self = bpf_get_current_task();
+    __u32 at = task_seat_of(self);
+    struct task_record *seat;
+
+    if (!levels.seats || TASK_READ(current, flags) & PF_EXITING ||
+        bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
+        return NULL;
+    seat = bpf_map_lookup_elem(&seats, &at);
+    if (!seat)
+        return NULL;
+    __builtin_memset(seat, 0, sizeof(*seat));
+    seat->owner = self;
+    return seat;
+}
+
+static __always_inline struct task_record *task_make(struct task_struct *current)
+{
+    struct task_record *task = task_sit_down(current);
+
+    if (task)
+        return task;
+    levels.spilled = 1;
+    return task_store(&tasks, &task_empty);
+}
+
+#endif

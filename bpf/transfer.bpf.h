@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Calls that move data between two files in the kernel: sendfile, splice, copy_file_range, clone,
+ * and core dumps, which have a target only. A transfer is one request on the source and one on the
+ * target, each if it is a regular file; bytes, errors and time of the call are those of both. The
+ * thread waited once. They nest in each other and in overlayfs: the outermost counts, as in
+ * bpf/call.bpf.h.
+ */
+#ifndef JOBIO_BPF_TRANSFER_H
+#define JOBIO_BPF_TRANSFER_H
+
+/* A side's file, if that holds data; else NULL. */
+static __always_inline struct file *transfer_source(void *ctx,
+                                                    const volatile struct hook_slots *at)
+{
+    struct file *file;
+
+    if (at->object != OBJECT_FILE)
+        return NULL;
+    file = (struct file *)slot(ctx, at->argument);
+    return is_data(file) ? file : NULL;
+}
+
+static __always_inline struct file *transfer_target(void *ctx,
+                                                    const volatile struct hook_slots *at)
+{
+    struct file *file;
+
+    if (at->second == HOOK_NO_SLOT)
+        return NULL;
+    file = (struct file *)slot(ctx, at->second);
+    return is_data(file) ? file : NULL;
+}
+
+/* The kernel also writes for itself in a job's process (process accounting at its exit), through the
+ * function that dumps core. */
+static __always_inline bool transfer_is_own(const volatile struct hook_slots *at, enum io_op to)
+{
+    return to != IO_WRITE || at->object == OBJECT_FILE ||
+           TASK_READ(current_task(), flags) & PF_DUMPCORE;
+}
+
+static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum io_op to)
+{
+    const volatile struct hook_slots *at = &hooks[hook];
+    struct task_record *task;
+
+    if (who_has_no_steps() || !transfer_is_own(at, to))
+        return 0;
+    task = task_enter();
+    if (task && (transfer_source(ctx, at) || transfer_target(ctx, at)))
+        call_begin(task, ctx, hook, at->object == OBJECT_FILE ? at->argument : at->second);
+    return 0;
+}
+
+/* Not inlined: twice in each program it would be the larger part of all of them. */
+static __noinline int transfer_account(struct call *call)
+{
+    account_call(call);
+    return 0;
+}
+
+static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum io_op from,
+                                          enum io_op to)
+{
+    const volatile struct hook_slots *at = &hooks[hook];
+    __u64 before = 0, after = 0;
+    struct call call = {};
+    struct file *file;
+
+    if (!transfer_is_own(at, to) || !call_finish(&call, (__u64)ctx))
+        return 0;
+    call.result = call_result(ctx, at);
+    if (call.wait_ns)
+        before = *call.wait_ns;
+    file = transfer_source(ctx, at);
+    if (file) {
+        call.op = from;
+        call.bypassed = bypasses(file);
+        call_reach(&call, file->f_inode->i_sb);
+        transfer_account(&call);
+    }
+    if (call.wait_ns) {
+        after = *call.wait_ns;
+        *call.wait_ns = before;
+    }
+    file = transfer_target(ctx, at);
+    if (file) {
+        call.op = to;
+        call_reach(&call, file->f_inode->i_sb);
+        transfer_account(&call);
+    }
+    if (call.wait_ns)
+        raise_to(call.wait_ns, after);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The truth (what workloads say) against the reports of `jobio run --json`. Input: an array of
+# {row, truth, report} or {row, error}; $rows: the lines "ROW EXPECTED". Output: TAP, and a line
+# "= ROW VERDICT" for each. A truth with "only" is one of these operations on its own mounts; all else
+# that was counted is not compared. The verdicts:
+#   exact        all that the truth states is so, and nothing else was counted
+#   approximate  the same, but the truth could only state a range, or the report says by itself that
+#                something was lost or that it does not know the name of a mount
+#   unsupported  what differs are operations of which the report says that they are not counted
+#   WRONG        anything else
+
+def key: "\(.mount) (\(.fstype)\(if .private then ", private" else "" end))";
+def by_mount: map({key: key, value: .}) | from_entries;
+
+# "field WANTED, not GOT" where they differ; a pair is a range
+def differs($got):
+    to_entries[] | .key as $field | .value as $want
+    | if ($want | type) == "array" and $field == "bytes"
+      then select($got[$field] < $want[0] or $got[$field] > $want[1])
+      else select($got[$field] != $want) end
+    | "\($field) \($want | tojson), not \($got[$field] | tojson)";
+
+def nothing: {requests: 0, bytes: 0, errors: 0, async_requests: 0, errno: {}, size_log2: []};
+
+def differing_ops($want; $got):
+    ($want + $got | keys[]) as $op
+    | ($want[$op] // {requests: 0}) as $w | ($got[$op] // nothing) as $g
+    | [$w | differs($g)] | select(length > 0) | {op: $op, text: join("; ")};
+
+def differing_cache($want; $got):
+    select($want) | [$want | del(.fill_bytes) | differs($got // {})]
+        + [$want.fill_bytes | differs($got.fill_bytes // {}) | "fill " + .]
+    | select(length > 0) | {op: "cache", text: join("; ")};
+
+# A mount that jobio calls unknown stands for one of that type that it does not have.
+def named($truth):
+    . as $counted
+    | reduce (($truth | keys[]) | select($counted[.] | not)) as $m ($counted;
+        "(unknown) (\($truth[$m].fstype), private)" as $unknown
+        | if .[$unknown] then .[$m] = .[$unknown] | del(.[$unknown]) else . end);
+
+# Where the report says that the open of an exec is not seen, that of the workload itself is none.
+def without_exec($report):
+    if any($report.incomplete[]; .cause == "unseen: exec")
+    then (.exec) as $exec | .mounts |= map(if .mount == $exec then .ops.open.requests -= 1 else . end
+        | if .ops.open.requests == 0 then del(.ops.open) else . end | select(.ops != {}))
+    else . end;
+
+def judge:
+    .report as $report
+    | (.truth | without_exec($report) | .mounts | by_mount) as $truth
+    | (.truth.only) as $only
+    | ($report.mounts | by_mount
+        | if $only then with_entries(select($truth[.key])
+            | .value.ops |= with_entries(select(.key as $op | $only | index($op)))) else . end) as $seen
+    | ($seen | named($truth)) as $counted
+    | ($seen | keys - ($counted | keys)) as $unknown
+    | [$report.unsupported[], ($report.mounts[] | .unsupported // [] | .[]),
+        ($report.incomplete[] | .ops // [] | .[])] as $unsupported
+    | [($truth + $counted | keys[]) as $m
+        | ($truth[$m] // {ops: {}}) as $want | ($counted[$m] // {ops: {}}) as $got
+        | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache))
+        | .text = "\($m) \(.op): \(.text)"] as $differing
+    | ($differing | map(select(.op as $op | $unsupported | index($op) == null))) as $wrong
+    | ([$truth[].ops[].bytes? | type == "array"] | any) as $ranged
+    | [$report.incomplete[].cause | select(test("^(hook-not-attached$|unseen: )") | not)]
+        as $causes
+    | {
+        verdict: (if $wrong != [] then "WRONG"
+            elif $differing != [] then "unsupported"
+            elif $ranged or $causes != [] or $unknown != [] then "approximate"
+            else "exact" end),
+        why: (($differing | map(.text)) + ($causes | map("incomplete: \(.)"))
+            + ($unknown | map("a mount is called \(.)")))
+    };
+
+def rank($verdict): ["exact", "approximate", "unsupported", "WRONG", "-"] | index([$verdict]);
+
+([$rows | split("\n")[] | select(. != "") | split(" ")]) as $expected
+| (map({key: .row, value: .}) | from_entries) as $results
+| "1..\($expected | length)",
+  ($expected | to_entries[] | .key as $i | .value[0] as $row | .value[1] as $listed
+    | ($results[$row] // {error: "did not run"}) as $result
+    | ($result | if .error then {verdict: "WRONG", why: [.error]} else judge end)
+    | ((if rank(.verdict) <= rank($listed) then "ok" else "not ok" end)
+        + " \($i + 1) - \($row): \(.verdict)"
+        + (if .verdict == $listed then "" else " (listed as \($listed))" end)),
+      (.why[] | "#   " + .),
+      (if $verbose then "#   " + ($result | tojson) else empty end),
+      "= \($row) \(.verdict)")

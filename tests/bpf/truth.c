@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "tests/bpf/truth.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PLACES 12
+#define ERRNOS 140
+
+struct tally {
+    uint64_t requests, async, bytes, errors, errnos[ERRNOS], sizes[IO_BUCKETS];
+    uint64_t least, most; /* of the bytes, when `ranged` */
+    uint64_t unknown;     /* the number of requests is */
+    uint64_t ranged, perhaps;
+};
+
+struct truth {
+    struct tally tallies[PLACES][IO_OP_COUNT];
+    uint64_t cache[PLACES][CACHE_COUNT], has_cache[PLACES];
+};
+
+struct place {
+    char mount[PATH_MAX], fstype[64];
+    unsigned major, minor;
+    bool private;
+};
+
+/* As the JSON names them (doc/json.md). */
+static const char *const op_names[IO_OP_COUNT] = {
+    [IO_READ] = "read",
+    [IO_WRITE] = "write",
+    [IO_COPY_READ] = "copy_read",
+    [IO_COPY_WRITE] = "copy_write",
+    [IO_CLONE] = "clone",
+    [IO_MMAP_READ] = "mmap_read",
+    [IO_MMAP_WRITE] = "mmap_write",
+    [IO_OPEN] = "open",
+    [IO_CREATE] = "create",
+    [IO_STAT] = "stat",
+    [IO_READDIR] = "readdir",
+    [IO_MKDIR] = "mkdir",
+    [IO_RMDIR] = "rmdir",
+    [IO_UNLINK] = "unlink",
+    [IO_RENAME] = "rename",
+    [IO_LINK] = "link",
+    [IO_SYMLINK] = "symlink",
+    [IO_MKNOD] = "mknod",
+    [IO_TRUNCATE] = "truncate",
+    [IO_FALLOCATE] = "fallocate",
+    [IO_FSYNC] = "fsync",
+    [IO_SETATTR] = "setattr",
+    [IO_GETXATTR] = "getxattr",
+    [IO_SETXATTR] = "setxattr",
+};
+
+static struct truth *truth;
+static struct place places[PLACES] = {{.mount = "(no mount)", .fstype = "none"}};
+static int n_places = 1, exec_place;
+
+void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+long must(long result, const char *what)
+{
+    if (result < 0)
+        die(what);
+    return result;
+}
+
+void truth_init(void)
+{
+    truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (truth == MAP_FAILED)
+        die("mmap");
+}
+
+/* --- places ------------------------------------------------------------------------------------
+ */
+
+struct mount_line {
+    unsigned major, minor;
+    char root[1024], where[1024], fstype[64];
+};
+
+static bool parse_line(const char *line, struct mount_line *mount)
+{
+    const char *dash = strstr(line, " - ");
+
+    return dash &&
+           sscanf(line, "%*d %*d %u:%u %1023s %1023s", &mount->major, &mount->minor, mount->root,
+                  mount->where) == 4 &&
+           sscanf(dash, " - %63s", mount->fstype) == 1;
+}
+
+/* The super block of the longest mount point that holds the path, and of the last mount there. */
+static void find_super(FILE *file, const char *path, struct place *place)
+{
+    struct mount_line mount;
+    char line[4096];
+    size_t best = 0;
+
+    while (fgets(line, sizeof(line), file)) {
+        size_t n;
+
+        if (!parse_line(line, &mount))
+            continue;
+        n = strcmp(mount.where, "/") ? strlen(mount.where) : 0;
+        if (n < best || strncmp(path, mount.where, n) || (path[n] && path[n] != '/'))
+            continue;
+        best = n;
+        place->major = mount.major;
+        place->minor = mount.minor;
+        snprintf(place->fstype, sizeof(place->fstype), "%s", mount.fstype);
+    }
+}
+
+/* Its name: where its root is mounted before where a part of it is, then the shortest. */
+static void find_name(FILE *file, struct place *place)
+{
+    struct mount_line mount;
+    char line[4096];
+    bool whole = false;
+
+    place->mount[0] = '\0';
+    while (fgets(line, sizeof(line), file)) {
+        bool is_root, better;
+
+        if (!parse_line(line, &mount) || mount.major != place->major || mount.minor != place->minor)
+            continue;
+        is_root = !strcmp(mount.root, "/");
+        better = is_root == whole && strlen(mount.where) < strlen(place->mount);
+        if (place->mount[0] && !better && (whole || !is_root))
+            continue;
+        whole = is_root;
+        snprintf(place->mount, sizeof(place->mount), "%s", mount.where);
+    }
+}
+
+/* Does the first process not see it? */
+static bool is_private(const struct place *place)
+{
+    FILE *file = fopen("/proc/1/mountinfo", "re");
+    struct mount_line mount;
+    char line[4096];
+    bool found = false;
+
+    if (!file)
+        die("/proc/1/mountinfo");
+    while (!found && fgets(line, sizeof(line), file))
+        found =
+            parse_line(line, &mount) && mount.major == place->major && mount.minor == place->minor;
+    fclose(file);
+    return !found;
+}
+
+int place_of(const char *path)
+{
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+    struct place *place = &places[n_places];
+
+    if (!file || n_places == PLACES)
+        die(path);
+    find_super(file, path, place);
+    for (int i = 1; i < n_places; i++) {
+        if (places[i].major != place->major || places[i].minor != place->minor)
+            continue;
+        fclose(file);
+        return i;
+    }
+    rewind(file);
+    find_name(file, place);
+    fclose(file);
+    place->private = is_private(place);
+    return n_places++;
+}
+
+void place_name(int place, const char *name)
+{
+    snprintf(places[place].mount, sizeof(places[place].mount), "%s", name);
+}
+
+/* --- notes -------------------------------------------------------------------------------------
+ */
+
+static void add(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static struct tally *note(int place, enum io_op op, long result, int code)
+{
+    struct tally *tally = &truth->tallies[place][op];
+
+    add(&tally->requests, 1);
+    if (result < 0) {
+        add(&tally->errors, 1);
+        add(&tally->errnos[code], 1);
+    } else if (op < IO_OP_FIRST_META) {
+        unsigned bucket = 0;
+
+        while (bucket < IO_BUCKETS - 1 && (uint64_t)result > 1ull << bucket)
+            bucket++;
+        add(&tally->bytes, (uint64_t)result);
+        add(&tally->sizes[bucket], 1);
+    }
+    return tally;
+}
+
+long did(int place, enum io_op op, long result)
+{
+    note(place, op, result, errno);
+    return result;
+}
+
+void truth_exec(int place)
+{
+    exec_place = place;
+    did(place, IO_OPEN, 0);
+}
+
+void did_async(int place, enum io_op op, long result)
+{
+    add(&note(place, op, result, (int)-result)->async, 1);
+}
+
+void did_between(int place, enum io_op op, uint64_t least, uint64_t most)
+{
+    struct tally *tally = &truth->tallies[place][op];
+
+    tally->ranged = tally->unknown = 1;
+    tally->least = least;
+    tally->most = most;
+}
+
+void did_bytes(int place, enum io_op op, uint64_t bytes)
+{
+    truth->tallies[place][op].unknown = 1;
+    add(&truth->tallies[place][op].bytes, bytes);
+}
+
+void did_perhaps(int place, enum io_op op)
+{
+    truth->tallies[place][op].perhaps = 1;
+}
+
+void did_cache(int place, enum truth_cache what, uint64_t bytes)
+{
+    truth->has_cache[place] = 1;
+    add(&truth->cache[place][what], bytes);
+}
+
+long did_well(int place, enum io_op op, long result, const char *what)
+{
+    if (did(place, op, result) < 0)
+        die(what);
+    return result;
+}
+
+void did_fail(int place, enum io_op op, long result, int code, const char *what)
+{
+    if (result >= 0 || errno != code)
+        die(what);
+    did(place, op, result);
+}
+
+/* --- printing ----------------------------------------------------------------------------------
+ */
+
+static void print_errnos(const struct tally *tally)
+{
+    const char *comma = "";
+
+    printf("\"errno\":{");
+    for (int i = 0; i < ERRNOS; i++) {
+        if (!tally->errnos[i])
+            continue;
+        printf("%s\"%s\":%" PRIu64, comma, strerrorname_np(i), tally->errnos[i]);
+        comma = ",";
+    }
+    printf("}");
+}
+
+static void print_sizes(const struct tally *tally)
+{
+    int last = IO_BUCKETS - 1;
+
+    while (last >= 0 && !tally->sizes[last])
+        last--;
+    printf(",\"size_log2\":[");
+    for (int i = 0; i <= last; i++)
+        printf("%s%" PRIu64, i ? "," : "", tally->sizes[i]);
+    printf("]");
+}
+
+/* Fields that are not there are not compared, a pair is a range. */
+static void print_tally(const struct tally *tally, enum io_op op)
+{
+    printf("\"%s\":{", op_names[op]);
+    if (!tally->perhaps) {
+        if (tally->ranged)
+            printf("\"bytes\":[%" PRIu64 ",%" PRIu64 "],", tally->least, tally->most);
+        else
+            printf("\"bytes\":%" PRIu64 ",", tally->bytes);
+        if (!tally->unknown)
+            printf("\"requests\":%" PRIu64 ",\"async_requests\":%" PRIu64 ",", tally->requests,
+                   tally->async);
+        printf("\"errors\":%" PRIu64 ",", tally->errors);
+        print_errnos(tally);
+        if (!tally->unknown)
+            print_sizes(tally);
+    }
+    printf("}");
+}
+
+static void print_cache(const uint64_t *cache)
+{
+    printf(",\"cache\":{\"hit_bytes\":%" PRIu64 ",\"miss_bytes\":%" PRIu64
+           ",\"fill_bytes\":{\"read\":%" PRIu64 ",\"fault\":%" PRIu64 ",\"prefetch\":%" PRIu64
+           ",\"write\":%" PRIu64 "}}",
+           cache[CACHE_HIT], cache[CACHE_MISS], cache[CACHE_FILL_READ], cache[CACHE_FILL_FAULT],
+           cache[CACHE_FILL_PREFETCH], cache[CACHE_FILL_WRITE]);
+}
+
+static bool is_noted(const struct tally *tally)
+{
+    return tally->requests || tally->unknown || tally->perhaps;
+}
+
+static bool print_place(int p, const char *comma)
+{
+    bool any = false;
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct tally *tally = &truth->tallies[p][op];
+
+        if (!is_noted(tally))
+            continue;
+        if (!any)
+            printf("%s{\"mount\":\"%s\",\"fstype\":\"%s\",\"private\":%s,\"ops\":{", comma,
+                   places[p].mount, places[p].fstype, places[p].private ? "true" : "false");
+        else
+            printf(",");
+        print_tally(tally, op);
+        any = true;
+    }
+    if (!any)
+        return false;
+    printf("}");
+    if (truth->has_cache[p])
+        print_cache(truth->cache[p]);
+    printf("}");
+    return true;
+}
+
+void truth_print(const char *workload)
+{
+    const char *comma = "";
+
+    printf("{\"workload\":\"%s\",\"exec\":\"%s\",\"mounts\":[", workload, places[exec_place].mount);
+    for (int p = 0; p < n_places; p++)
+        if (print_place(p, comma))
+            comma = ",\n";
+    printf("]}\n");
+}

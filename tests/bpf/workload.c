@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Does one workload, known by its name, on some folders, and prints what it did, as JSON: what
+ * `jobio run -- workload NAME FOLDER...` must have counted. It leaves the cgroup of the run at
+ * once, prepares, and comes back for the work. Linked statically: its exec opens one file and no
+ * more.
+ */
+#include "config.h"
+
+#include "tests/bpf/workload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FOLDERS 4
+
+char block[BLOCK] __attribute__((aligned(4096)));
+void *volatile bad_address = (void *)8;
+
+static const struct workload *const tables[] = {
+    workloads_async, workloads_cache, workloads_data,    workloads_meta,
+    workloads_mount, workloads_path,  workloads_process, workloads_transfer,
+};
+
+static struct {
+    char given[PATH_MAX / 2], own[PATH_MAX - 300];
+    int place;
+} folder_list[FOLDERS];
+static int n_folders, job_procs, root_procs;
+
+static void move_to(int procs)
+{
+    if (write(procs, "0", 1) != 1)
+        die("cgroup.procs");
+}
+
+void begin(void)
+{
+    move_to(job_procs);
+}
+
+void leave(void)
+{
+    move_to(root_procs);
+}
+
+int place_at(int folder)
+{
+    return folder_list[folder].place;
+}
+
+const char *given(int folder)
+{
+    return folder_list[folder].given;
+}
+
+int folders(void)
+{
+    return n_folders;
+}
+
+const char *at(int folder, const char *name)
+{
+    static __thread char paths[4][PATH_MAX];
+    static __thread unsigned next;
+    char *path = paths[next++ % 4];
+
+    snprintf(path, PATH_MAX, "%s/%s", folder_list[folder].own, name);
+    return path;
+}
+
+void drop_cache(int fd)
+{
+    MUST(fsync(fd));
+    MUST(-posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+}
+
+int make_file(const char *path, size_t size, enum temperature temperature)
+{
+    int fd = MUST(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+
+    for (size_t done = 0; done < size;) {
+        size_t left = size - done < BLOCK ? size - done : BLOCK;
+
+        done += (size_t)MUST(pwrite(fd, block, left, (off_t)done));
+    }
+    if (temperature == COLD)
+        drop_cache(fd);
+    return fd;
+}
+
+int do_open(int place, const char *path, int flags)
+{
+    bool made = (flags & O_CREAT) && access(path, F_OK) < 0;
+    int fd = (int)WELL(place, IO_OPEN, open(path, flags | O_CLOEXEC, 0644));
+
+    if (made)
+        did(place, IO_CREATE, 0);
+    return fd;
+}
+
+void await(pid_t pid)
+{
+    int status;
+
+    if (waitpid(pid, &status, 0) < 0 || status) {
+        errno = ECHILD;
+        die("a child failed");
+    }
+}
+
+void in_child(void (*work)(void))
+{
+    pid_t pid = (pid_t)MUST(fork());
+
+    if (pid == 0) {
+        work();
+        _exit(0);
+    }
+    await(pid);
+}
+
+/* --- start and end -----------------------------------------------------------------------------
+ */
+
+/* Of cgroup v2, with v1 beside it or not. */
+static const char *cgroup_root(void)
+{
+    return access("/sys/fs/cgroup/unified", F_OK) < 0 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
+}
+
+static int open_procs(const char *cgroup)
+{
+    char path[2 * PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s%s/cgroup.procs", cgroup_root(), cgroup);
+    return (int)MUST(open(path, O_WRONLY | O_CLOEXEC));
+}
+
+static int open_own_procs(void)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[PATH_MAX];
+    int fd = -1;
+
+    while (file && fd < 0 && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "0::", 3))
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        fd = open_procs(line + 3);
+    }
+    if (fd < 0)
+        die("own cgroup");
+    fclose(file);
+    return fd;
+}
+
+/* A folder of the workload's own, unless the file system takes none. */
+static void add_folder(const char *folder, const char *workload)
+{
+    if (n_folders == FOLDERS)
+        die("too many folders");
+    snprintf(folder_list[n_folders].given, sizeof(folder_list[0].given), "%s", folder);
+    snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s/%s.%d.%d", folder,
+             workload, n_folders, (int)getpid());
+    if (mkdir(folder_list[n_folders].own, 0777) < 0) {
+        if (errno != EROFS && errno != ENOSYS && errno != EACCES)
+            die(folder);
+        snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s", folder);
+    }
+    folder_list[n_folders].place = place_of(folder);
+    n_folders++;
+}
+
+static const struct workload *find(const char *name)
+{
+    for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++)
+        for (const struct workload *w = tables[t]; w->name; w++)
+            if (!strcmp(w->name, name))
+                return w;
+    return NULL;
+}
+
+static void note_exec(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = MUST(readlink("/proc/self/exe", path, sizeof(path) - 1));
+
+    path[n] = '\0';
+    truth_exec(place_of(path));
+}
+
+int main(int argc, char **argv)
+{
+    const struct workload *workload = argc > 2 ? find(argv[1]) : NULL;
+
+    root_procs = open_procs("");
+    job_procs = open_own_procs();
+    leave();
+    if (!workload) {
+        fprintf(stderr, "usage: workload NAME FOLDER...\n");
+        return 2;
+    }
+    MUST(setresuid(0, 0, 0));
+    umask(022);
+    truth_init();
+    note_exec();
+    memset(block, 'x', sizeof(block));
+    for (int i = 2; i < argc; i++)
+        add_folder(argv[i], workload->name);
+    workload->run();
+    leave();
+    truth_print(workload->name);
+    return 0;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* File systems that come and go, and names that are not what they seem. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/bpf/workload.h"
+
+#define FILE_BYTES 100000 /* of the file "data" in images (mounts.bash) */
+
+static const char *given_in(const char *name)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s", given(0), name);
+    return path;
+}
+
+/* A read-only image: a file, a folder. */
+static void do_image(void)
+{
+    struct stat st;
+    int fd;
+
+    begin();
+    fd = do_open(HERE, given_in("data"), O_RDONLY);
+    WELL(HERE, IO_STAT, fstat(fd, &st));
+    if (st.st_size != FILE_BYTES)
+        die("size");
+    while (WELL(HERE, IO_READ, read(fd, block, 30000)) > 0)
+        ;
+    WELL(HERE, IO_STAT, stat(given_in("folder/below"), &st));
+    FAILS(HERE, IO_OPEN, EROFS, open(given_in("data"), O_RDWR));
+    FAILS(HERE, IO_STAT, ENOENT, stat(given_in("absent"), &st));
+}
+
+/* Opened for writing, a file of the lower layer is copied: the overlay's own work. */
+static void do_copy_up(void)
+{
+    int fd;
+
+    begin();
+    fd = do_open(HERE, given_in("data"), O_RDONLY);
+    WELL(HERE, IO_READ, read(fd, block, 1000));
+    fd = do_open(HERE, given_in("data"), O_RDWR);
+    WELL(HERE, IO_WRITE, pwrite(fd, block, 2000, 0));
+    WELL(HERE, IO_READ, pread(fd, block, 3000, 0));
+    WELL(HERE, IO_UNLINK, unlink(given_in("folder/below")));
+}
+
+static void use(int place, const char *folder)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/file", folder);
+    fd = do_open(place, path, O_RDWR | O_CREAT);
+    WELL(place, IO_WRITE, write(fd, block, 12345));
+    WELL(place, IO_READ, pread(fd, block, 345, 0));
+    close(fd);
+}
+
+/* A tmpfs of the workload's own, in its folder; its place. */
+static int mount_own(const char *name)
+{
+    MUST(mkdir(IN(name), 0755));
+    MUST(mount("own", IN(name), "tmpfs", 0, NULL));
+    return place_of(IN(name));
+}
+
+static void do_everywhere(void)
+{
+    begin();
+    for (int i = 0; i < folders(); i++)
+        use(place_at(i), at(i, "."));
+}
+
+/* A container's namespace that nobody else sees. */
+static void do_namespace(void)
+{
+    int place;
+
+    MUST(unshare(CLONE_NEWNS));
+    MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+    place = mount_own("private");
+    begin();
+    use(place, IN("private"));
+    use(HERE, IN("."));
+}
+
+/* And with a root of its own, as containers have. What the host has keeps its name there. */
+static void do_container(void)
+{
+    int root, place;
+
+    MUST(unshare(CLONE_NEWNS));
+    MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+    root = mount_own("root");
+    place_name(root, "/");
+    MUST(mkdir(IN("root/data"), 0755));
+    MUST(mount(IN("."), IN("root/data"), NULL, MS_BIND, NULL));
+    place = HERE;
+    MUST(chroot(IN("root")));
+    begin();
+    use(place, "/data");
+    use(root, "/");
+}
+
+/* The job mounts it and unmounts it, on the host. */
+static void do_passing(void)
+{
+    int place;
+
+    begin();
+    WELL(HERE, IO_MKDIR, mkdir(IN("passing"), 0755));
+    MUST(mount("own", IN("passing"), "tmpfs", 0, NULL));
+    place = place_of(IN("passing"));
+    use(place, IN("passing"));
+    usleep(1500000); /* its name is asked for when it is seen, and jobiod looks every second */
+    MUST(umount2(IN("passing"), 0));
+    WELL(HERE, IO_RMDIR, rmdir(IN("passing")));
+}
+
+/* Gone from the table of mounts, still in use. */
+static void do_detached(void)
+{
+    int place = mount_own("detached"), fd = make_file(IN("detached/file"), 0, WARM);
+
+    begin();
+    WELL(place, IO_WRITE, write(fd, block, 100));
+    usleep(1500000);
+    MUST(umount2(IN("detached"), MNT_DETACH));
+    WELL(place, IO_WRITE, write(fd, block, 200));
+}
+
+/* A bind mount of a folder that is deleted: "//deleted" in the table of mounts. */
+static void do_deleted(void)
+{
+    int fd;
+
+    MUST(mkdir(IN("source"), 0755));
+    MUST(mkdir(IN("target"), 0755));
+    MUST(mount(IN("source"), IN("target"), NULL, MS_BIND, NULL));
+    fd = make_file(IN("target/file"), 0, WARM);
+    MUST(unlink(IN("source/file")));
+    MUST(rmdir(IN("source")));
+    begin();
+    WELL(HERE, IO_WRITE, write(fd, block, 100));
+    close(do_open(HERE, IN("target"), O_RDONLY | O_DIRECTORY));
+    leave();
+    MUST(umount2(IN("target"), MNT_DETACH));
+}
+
+/* The first access mounts it. */
+static void do_automount(void)
+{
+    char folder[PATH_MAX];
+    int fd;
+
+    snprintf(folder, sizeof(folder), "%s/auto", given(0));
+    begin();
+    fd = (int)MUST(open(given_in("auto/file"), O_RDWR | O_CREAT, 0600));
+    did(place_of(folder), IO_OPEN, 0);
+    did(place_of(folder), IO_CREATE, 0);
+    WELL(place_of(folder), IO_WRITE, write(fd, block, 1234));
+}
+
+const struct workload workloads_mount[] = {
+    {"image", do_image},           {"copy_up", do_copy_up},
+    {"everywhere", do_everywhere}, {"namespace", do_namespace},
+    {"container", do_container},   {"passing", do_passing},
+    {"detached", do_detached},     {"deleted", do_deleted},
+    {"automount", do_automount},   {NULL, NULL},
+};

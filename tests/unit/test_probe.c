@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The maps of a real probe, filled by hand. What programs count is tested in guests; here it does not
+ * matter whether this kernel lets them attach. */
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/probe_internal.h"
+
+#define EXT4 ((8u << 20) | 1)
+#define KEPT 7000u
+#define MANY 100u
+
+static struct probe *probe;
+static uint32_t places; /* taken */
+static struct error error;
+
+static void must(int r)
+{
+    if (r < 0)
+        fail_msg("%d: %s", r, error.text);
+}
+
+static int setup(void **state)
+{
+    const struct probe_options options = {0};
+
+    (void)state;
+    probe = NULL;
+    places = 0;
+    if (probe_create(&probe, &options, &error) < 0)
+        printf("no probe here: %s\n", error.text);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    probe_destroy(probe);
+    return 0;
+}
+
+static void put(const struct bpf_map *map, const void *key, const void *value)
+{
+    assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY), 0);
+}
+
+/* As the programs do. */
+static void count(uint32_t step, uint64_t requests, uint32_t bucket)
+{
+    const struct account_key key = {.step = step, .dev = EXT4, .op = IO_READ};
+    const struct errno_key errno_at = {step, EXT4, IO_OPEN, 2};
+    const struct mount_key mount_at = {step, EXT4};
+    const struct mount_record mount = {.pid = 1, .fstype = "ext4"};
+    const struct lost_record lost = {.count = {1}};
+    struct account_value value = {.requests = requests,
+                                  .bytes = requests * 10};
+    uint64_t one = 1;
+
+    value.latency[3] = bucket;
+    *maps_value(probe, ++places) = value;
+    put(probe->skel->maps.places, &key, &places);
+    put(probe->skel->maps.errnos, &errno_at, &one);
+    put(probe->skel->maps.mounts, &mount_at, &mount);
+    put(probe->skel->maps.lost, &step, &lost);
+}
+
+static int count_key(const void *key, const void *value, void *arg)
+{
+    (void)key, (void)value;
+    ++*(size_t *)arg;
+    return 0;
+}
+
+/* Places are in use or empty. */
+static size_t count_places(void)
+{
+    static const struct account_value none;
+    size_t n = 0;
+
+    for (uint32_t i = 1; i <= places; i++) {
+        if (maps_value(probe, i)->requests)
+            n++;
+        else
+            assert_memory_equal(maps_value(probe, i), &none, sizeof(none));
+    }
+    return n;
+}
+
+static void check_keys(size_t want)
+{
+    const struct bpf_map *maps[] = {probe->skel->maps.places, probe->skel->maps.errnos,
+                                    probe->skel->maps.mounts, probe->skel->maps.lost};
+
+    for (size_t i = 0; i < 4; i++) {
+        size_t n = 0;
+
+        must(map_each(maps[i], count_key, &n, &error));
+        if (n != want)
+            fail_msg("%s: %zu keys, not %zu", bpf_map__name(maps[i]), n, want);
+    }
+    assert_int_equal(count_places(), want);
+}
+
+static int sum(uint32_t step, uint32_t dev, const struct io_account *io,
+               const struct io_cache *cache, void *arg)
+{
+    (void)step, (void)dev, (void)cache;
+    *(uint64_t *)arg += io->ops[IO_READ]->requests;
+    return 0;
+}
+
+static void fill(void)
+{
+    for (uint32_t i = 0; i <= MANY; i++) {
+        uint64_t id = i == MANY ? KEPT : 100 + i;
+        uint32_t number;
+
+        assert_false(probe_has(probe, id, 2));
+        must(probe_add(probe, id, 3, 2, &number, &error));
+        assert_true(probe_has(probe, id, 2));
+        assert_false(probe_has(probe, id, 1));
+        count(number, i + 1, 5);
+    }
+    check_keys(MANY + 1);
+}
+
+static void test_drop_many(void **state)
+{
+    struct probe_cgroup cgroups[MANY + 1];
+    struct probe_step *steps;
+    uint64_t requests = 0;
+    size_t n;
+
+    (void)state;
+    if (!probe)
+        skip();
+    fill();
+    must(probe_read(probe, 0, sum, &requests, &error));
+    assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
+    must(probe_steps(probe, &steps, &n, &error));
+    assert_int_equal(n, MANY + 1);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(i == 0 || steps[i - 1].step < steps[i].step);
+        assert_int_equal(steps[i].events, i + 1);
+        assert_int_equal(steps[i].lost.requests, 1);
+    }
+    free(steps);
+    for (uint32_t i = 0; i < MANY; i++) /* in no order */
+        cgroups[i] = (struct probe_cgroup){100 + (i * 37) % MANY, 2};
+    cgroups[MANY] = (struct probe_cgroup){99999, 2}; /* never tagged */
+    must(probe_drop_many(probe, cgroups, MANY + 1, &error));
+    check_keys(1);
+    assert_false(probe_has(probe, 100, 2));
+    assert_true(probe_has(probe, KEPT, 2));
+    requests = 0;
+    must(probe_read(probe, 0, sum, &requests, &error));
+    assert_int_equal(requests, MANY + 1);
+    must(probe_drop(probe, KEPT, 2, &error));
+    check_keys(0);
+}
+
+/* A call that was under way when its step was dropped has made keys. */
+static void test_sweep(void **state)
+{
+    uint64_t requests = 0;
+
+    (void)state;
+    if (!probe)
+        skip();
+    fill();
+    for (uint32_t step = 300; step < 310; step++)
+        count(step, 1, 0);
+    check_keys(MANY + 11);
+    must(probe_read(probe, 0, sum, &requests, &error));
+    assert_int_equal(probe_sweep(probe, &error), 10);
+    check_keys(MANY + 1);
+    assert_int_equal(probe_sweep(probe, &error), 0);
+    requests = 0;
+    must(probe_read(probe, 0, sum, &requests, &error));
+    assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_drop_many, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One jobiod after the other on a node (tests/unit/node.h): what was left is taken over. */
+#include "tests/unit/test.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/records.h"
+#include "collector/hierarchy.h"
+#include "tests/unit/node.h"
+
+#define MANY 200
+
+static void test_restart_goes_on(void **state)
+{
+    uint32_t batch = node_begin(STEP_BATCH), zero = node_begin(0), one = node_begin(1);
+    struct job_account *report, **jobs;
+
+    (void)state;
+    node_write(batch, 1, 1);
+    node_write(zero, 1, 20);
+    node_write(one, 1, 300);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_restart();
+    /* One went on, and one ended, while nobody looked. */
+    node_write(batch, 1, 4000);
+    node_must(tracker_report(node.tracker, JOB, 0, &report, &node.error));
+    assert_int_equal(node_written(&report->mounts), 4321);
+    assert_true(job_is_complete(report));
+    job_account_destroy(report);
+    node_stop();
+    node_write(one, 1, 50000);
+    node_put_end(1, node_now(CLOCK_BOOTTIME) + 5 * S);
+    fake_probe_adopt(node.probe);
+    node_start();
+    node_flush();
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &node.error));
+    node_must(tracker_job_end(node.tracker, JOB, &node.error));
+    node_flush();
+    jobs = node_stored();
+    assert_true(jobs[0]->ended);
+    assert_null(jobs[1]);
+    assert_int_equal(jobs[0]->n_steps, 3);
+    assert_int_equal(node_written(&jobs[0]->mounts), 54321);
+    assert_int_equal(node_step(jobs[0], 1)->state, STEP_ENDED);
+    assert_in_range(node_step(jobs[0], 1)->elapsed_ns, 5 * S, 6 * S);
+    assert_true(job_is_complete(jobs[0]));
+    store_jobs_free(jobs);
+    assert_int_equal(node_total(), 54321);
+}
+
+/* What the job says of events that no program saw. */
+static uint64_t missed_of(void)
+{
+    struct job_account *report;
+    uint64_t count = 0;
+
+    node_must(tracker_report(node.tracker, JOB, 0, &report, &node.error));
+    for (size_t i = 0; i < report->completeness.n; i++)
+        if (!strcmp(report->completeness.items[i].cause, "recursion-missed"))
+            count += report->completeness.items[i].count;
+    job_account_destroy(report);
+    return count;
+}
+
+static void test_missed_while_nobody_read(void **state)
+{
+    (void)state;
+    fake_probe_hook(node.probe, 1)->missed = 1; /* before the step: none of its business */
+    node_restart();
+    node_begin(0);
+    assert_int_equal(missed_of(), 0);
+    fake_probe_hook(node.probe, 1)->missed += 2;
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
+    assert_int_equal(missed_of(), 2);
+    node_stop();
+    fake_probe_hook(node.probe, 1)->missed += 30;
+    node_start();
+    assert_int_equal(missed_of(), 32);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
+    node_restart();
+    assert_int_equal(missed_of(), 32);
+    /* Killed before the first reading. */
+    fake_probe_hook(node.probe, 0)->missed += 400;
+    node_restart();
+    node_restart();
+    assert_int_equal(missed_of(), 432);
+    /* A step that begins now missed nothing of that. */
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_begin(1);
+    assert_int_equal(missed_of(), 432);
+}
+
+/* Killed between the commit of a final row and the removal of what it came from. */
+static void test_kill_after_commit(void **state)
+{
+    uint32_t zero = node_begin(0);
+    struct tag tag = node_tag(0, false);
+    char full[256], saved[8192] = "";
+    FILE *f;
+
+    (void)state;
+    node_path(full, "run/steps/17.0.4294967294.0");
+    f = fopen(full, "r");
+    assert_non_null(f);
+    assert_true(fread(saved, 1, sizeof(saved) - 1, f) > 0);
+    fclose(f);
+    node_begin(1);
+    node_write(zero, 1, 600);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_flush();
+    assert_int_equal(node_total(), 600);
+    node_stop();
+    node_put("run/steps/17.0.4294967294.0", saved);
+    node_put_end(0, node_now(CLOCK_BOOTTIME));
+    node_must(probe_add(node.probe, tag.cgroup_id, 1, 2, NULL, &node.error));
+    node_write(zero, 1, 600);
+    node_start();
+    node_flush();
+    assert_int_equal(node_total(), 600);
+    assert_false(node_has_step(0));
+    assert_null(fake_probe_step(node.probe, zero));
+}
+
+static void test_reboot(void **state)
+{
+    uint32_t number = node_begin(STEP_BATCH);
+    struct store_options options = {0};
+    struct job_account **jobs;
+    struct store *store;
+    char full[256];
+
+    (void)state;
+    node_write(number, 1, 70);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_stop();
+    fake_probe_reset(node.probe);
+    node_path(full, "run/steps/17.0.4294967294.4294967291");
+    assert_int_equal(unlink(full), 0);
+    node_path(full, "jobio.db");
+    options.path = full;
+    node_must(store_open(&store, &options, &node.error));
+    node_must(store_put_state(store, "boot-id", "another boot", &node.error));
+    store_close(store);
+    node_start();
+    node_flush();
+    assert_int_equal(node.over, 1);
+    jobs = node_stored();
+    assert_true(jobs[0]->ended);
+    assert_int_equal(jobs[0]->steps[0].state, STEP_VANISHED);
+    assert_true(node_blames(&jobs[0]->completeness, "node-restarted"));
+    assert_int_equal(node_written(&jobs[0]->mounts), 70);
+    store_jobs_free(jobs);
+    assert_int_equal(node_total(), 70);
+}
+
+/* Killed between the commit of the sum that a step was folded into and the removal of its file. */
+static void test_kill_after_folding(void **state)
+{
+    struct store_options options = {0};
+    struct store *store;
+    struct tag tag;
+    char full[256], key[128];
+
+    (void)state;
+    node_begin(STEP_BATCH);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_stop();
+    tag = node_tag(5000, true);
+    node_put_end(5000, node_now(CLOCK_BOOTTIME));
+    node_must(probe_add(node.probe, tag.cgroup_id, 1, 2, NULL, &node.error));
+    node_write(step_number(tag.cgroup_id, 2), 1, 600);
+    node_path(full, "jobio.db");
+    options.path = full;
+    node_must(store_open(&store, &options, &node.error));
+    snprintf(key, sizeof(key), "folded/17.0.%u.5000.%" PRIu64, HET_NONE, tag.tagged_at_ns);
+    node_must(store_put_state(store, key, "1", &node.error));
+    node_must(store_put_state(store, "folded", "stays", &node.error));
+    node_must(store_put_state(store, "folded0", "stays", &node.error));
+    store_close(store);
+    node_start();
+    node_flush();
+    assert_int_equal(node_total(), 0);
+    assert_false(node_has_step(5000));
+    assert_true(node_has_step(STEP_BATCH));
+    assert_null(fake_probe_step(node.probe, step_number(tag.cgroup_id, 2)));
+    assert_false(node_has_state(key));
+    assert_true(node_has_state("folded"));
+    assert_true(node_has_state("folded0"));
+}
+
+/* The same, while no jobiod was there: tagged before or never, ended or gone. */
+static void test_many_ends_while_down(void **state)
+{
+    struct tracker_stats stats;
+    unsigned before;
+
+    (void)state;
+    node_begin(STEP_BATCH);
+    for (uint32_t step = 0; step < MANY; step++) {
+        struct tag tag = node_tag(step, true);
+
+        if (step % 2)
+            node_must(tracker_tag(node.tracker, &tag, &node.error));
+        else
+            node_must(probe_add(node.probe, tag.cgroup_id, 1, 2, NULL, &node.error));
+        node_write(step_number(tag.cgroup_id, 2), 1, 1);
+    }
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_stop();
+    for (uint32_t step = 0; step < MANY; step++)
+        node_put_end(step, node_now(CLOCK_BOOTTIME));
+    fake_probe_adopt(node.probe);
+    before = fake_probe_passes(node.probe);
+    node_start();
+    assert_int_equal(node_total(), MANY);
+    tracker_stats(node.tracker, &stats);
+    assert_int_equal(stats.steps, 1);
+    node_flush();
+    assert_int_equal(fake_probe_passes(node.probe) - before, 2);
+    assert_false(node_has_step(MANY - 1));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_restart_goes_on),
+        TEST(test_missed_while_nobody_read),
+        TEST(test_kill_after_commit),
+        TEST(test_reboot),
+        TEST(test_kill_after_folding),
+        TEST(test_many_ends_while_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Steps that end, in many ways and in numbers, on a node (tests/unit/node.h). */
+#include "tests/unit/test.h"
+
+#include <sys/stat.h>
+
+#include "bpf/records.h"
+#include "collector/hierarchy.h"
+#include "tests/unit/node.h"
+
+static void test_vanished_step(void **state)
+{
+    uint32_t number = node_begin(0);
+    struct job_account **jobs;
+
+    (void)state;
+    node_write(number, 2, 50);
+    node_rmdir("cg/step_0");
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
+    jobs = node_stored();
+    assert_int_equal(jobs[0]->steps[0].state, STEP_VANISHED);
+    assert_true(node_blames(&jobs[0]->steps[0].completeness, "step-vanished"));
+    assert_int_equal(node_written(&jobs[0]->mounts), 100);
+    store_jobs_free(jobs);
+    assert_false(node_has_step(0));
+}
+
+static void test_deserted_step(void **state)
+{
+    struct tracker_stats stats;
+
+    (void)state;
+    node_mkdir("cg/job");
+    node_put("cg/job/cgroup.events", "populated 0\nfrozen 0\n");
+    node_begin(0);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    /* The parent of /job/user is /job: nobody is left in it, twice. */
+    {
+        struct tag tag = node_tag(1, false);
+        struct stat st;
+        char full[256];
+
+        node_mkdir("cg/job/user");
+        node_path(full, "cg/job/user");
+        assert_int_equal(stat(full, &st), 0);
+        tag.cgroup = (char *)"/job/user";
+        tag.cgroup_id = st.st_ino;
+        node_must(tracker_tag(node.tracker, &tag, &node.error));
+    }
+    node_must(tracker_tick(node.tracker, &node.error));
+    tracker_stats(node.tracker, &stats);
+    assert_int_equal(stats.steps, 1);
+    node_must(tracker_tick(node.tracker, &node.error));
+    tracker_stats(node.tracker, &stats);
+    assert_int_equal(stats.steps, 0);
+    assert_int_equal(stats.vanished, 1);
+}
+
+/* Steps that end at the same moment share one pass over the maps, and none loses what it did. */
+static void test_ends_share_a_reading(void **state)
+{
+    uint32_t a = node_begin(0), b = node_begin(1), c;
+    uint64_t ended;
+
+    (void)state;
+    node_write(a, 1, 1);
+    node_write(b, 1, 20);
+    ended = node_now(CLOCK_BOOTTIME);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, ended, &node.error));
+    /* After its end: cannot be, and shows that nobody looks again. */
+    node_write(b, 1, 100000);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 1, ended, &node.error));
+    assert_int_equal(node_total(), 21);
+    /* One that began later than that pass has one of its own. */
+    c = node_begin(2);
+    node_write(c, 1, 300);
+    ended = node_now(CLOCK_BOOTTIME);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 2, ended, &node.error));
+    assert_int_equal(node_total(), 321);
+}
+
+/* However many steps end, vanish or are met only after their end, a tick reads once, and drops them
+ * once. */
+#define MANY 200
+
+static unsigned passes_of(uint32_t n)
+{
+    unsigned before;
+    uint64_t bytes = node_total();
+
+    for (uint32_t step = 0; step < n; step++) {
+        uint32_t number = node_begin(step);
+
+        node_write(number, 1, 1);
+        if (step % 3 == 0)
+            node_lose_cgroup();
+        else
+            node_put_end(step, node_now(CLOCK_BOOTTIME));
+    }
+    before = fake_probe_passes(node.probe);
+    node_must(tracker_tick(node.tracker, &node.error));
+    assert_int_equal(node_total(), bytes + n);
+    node_flush();
+    for (uint32_t step = 0; step < n; step++)
+        assert_false(node_has_step(step));
+    return fake_probe_passes(node.probe) - before;
+}
+
+static void test_many_ends_cost_one_pass(void **state)
+{
+    (void)state;
+    node_begin(STEP_BATCH);
+    assert_int_equal(passes_of(3), 2);
+    assert_int_equal(passes_of(MANY), 2);
+}
+
+/* The maps are looked through at the start, and when steps have been dropped and no job is left. */
+static void test_maps_are_swept(void **state)
+{
+    unsigned before = fake_probe_sweeps(node.probe);
+
+    (void)state;
+    node_restart();
+    assert_int_equal(fake_probe_sweeps(node.probe), ++before);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_begin(0);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_flush();
+    node_must(tracker_tick(node.tracker, &node.error));
+    assert_int_equal(fake_probe_sweeps(node.probe), before);
+    for (int i = 0; i < 60; i++)
+        node_must(tracker_tick(node.tracker, &node.error));
+    assert_int_equal(fake_probe_sweeps(node.probe), ++before);
+    node_begin(1);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 1, 0, &node.error));
+    node_must(tracker_job_end(node.tracker, JOB, &node.error));
+    node_flush();
+    for (int i = 0; i < 100; i++)
+        node_must(tracker_tick(node.tracker, &node.error));
+    assert_int_equal(fake_probe_sweeps(node.probe), ++before);
+}
+
+static void test_many_steps_fold(void **state)
+{
+    struct job_account **jobs;
+    struct step_account *folded;
+    uint32_t batch = node_begin(STEP_BATCH);
+
+    (void)state;
+    for (uint32_t step = 0; step < TRACKER_STEPS_PER_JOB + 20; step++) {
+        uint32_t number = node_begin(step);
+
+        node_write(number, 1, 10);
+        node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, step, 0, &node.error));
+        if (step % 20 == 0)
+            node_flush();
+    }
+    node_flush();
+    node_restart();
+    node_write(batch, 1, 1);
+    node_begin(5000);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 5000, 0, &node.error));
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &node.error));
+    node_must(tracker_job_end(node.tracker, JOB, &node.error));
+    node_flush();
+    jobs = node_stored();
+    assert_int_equal(jobs[0]->n_steps, TRACKER_STEPS_PER_JOB + 1);
+    folded = node_step(jobs[0], STEP_FOLDED);
+    assert_non_null(folded);
+    assert_int_equal(folded->folded, 22);
+    assert_int_equal(node_written(&folded->mounts), 210);
+    assert_int_equal(node_written(&jobs[0]->mounts), (TRACKER_STEPS_PER_JOB + 20) * 10 + 1);
+    store_jobs_free(jobs);
+    assert_int_equal(node_total(), (TRACKER_STEPS_PER_JOB + 20) * 10 + 1);
+}
+
+/* Folded steps that the queue had no room for are in the sum that the next row writes. */
+static void test_stop_with_a_full_queue(void **state)
+{
+    struct job_account **jobs;
+
+    (void)state;
+    node_begin(STEP_BATCH);
+    for (uint32_t step = 1; step < TRACKER_STEPS_PER_JOB; step++) {
+        node_begin(step);
+        node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, step, 0, &node.error));
+        if (step % 20 == 0)
+            node_flush();
+    }
+    node_flush();
+    node_stop();
+    node.capacity = 1;
+    node_start();
+    for (uint32_t step = 6000; step < 6003; step++) {
+        node_write(node_begin(step), 1, 10);
+        node_put_end(step, node_now(CLOCK_BOOTTIME));
+        node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, step, 0, &node.error));
+    }
+    node_flush();
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_stop();
+    node.capacity = 0;
+    node_start();
+    node_flush();
+    jobs = node_stored();
+    assert_int_equal(node_step(jobs[0], STEP_FOLDED)->folded, 3);
+    assert_int_equal(node_written(&jobs[0]->mounts), 30);
+    store_jobs_free(jobs);
+    assert_int_equal(node_total(), 30);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_vanished_step),
+        TEST(test_deserted_step),
+        TEST(test_ends_share_a_reading),
+        TEST(test_many_ends_cost_one_pass),
+        TEST(test_maps_are_swept),
+        TEST(test_many_steps_fold),
+        TEST(test_stop_with_a_full_queue),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
