@@ -110,6 +110,15 @@ static __always_inline __u32 hint_tag(__u32 op, __u32 shard)
     return shard << 5 | op;
 }
 
+/* The verifier turns no pointer of the kernel into a number, a copy through memory does. */
+static __always_inline __u64 address_of(const void *pointer)
+{
+    __u64 address;
+
+    bpf_probe_read_kernel(&address, sizeof(address), &pointer);
+    return address;
+}
+
 static __always_inline void add(__u64 *counter, __u64 n)
 {
     __sync_fetch_and_add(counter, n);
@@ -126,8 +135,9 @@ static __always_inline void raise_to(__u64 *maximum, __u64 value)
         *maximum = value;
 }
 
-/* Never for a step that is gone: nobody would take its key away again. */
-static __noinline int account_lost(__u64 key, enum lost_cause cause, __u64 n)
+/* Never for a step that is gone: nobody would take its key away again. Not static, like those below:
+ * see bpf/who.bpf.h. */
+__noinline int account_lost(__u64 key, enum lost_cause cause, __u64 n)
 {
     __u32 step = who_number(key);
     struct lost_record *record = bpf_map_lookup_elem(&lost, &step);
@@ -154,18 +164,17 @@ static __always_inline bool is_pseudo(__u32 magic)
     return false;
 }
 
-static __always_inline void account_announce(const struct call *call, __u32 magic,
-                                             const struct account_key *at)
+static __always_inline void account_announce(__u64 step, __u32 dev, struct super_block *sb,
+                                             __u32 magic, __u32 pid)
 {
-    struct mount_key key = {.step = at->step, .dev = at->dev};
+    struct mount_key key = {.step = who_number(step), .dev = dev};
     struct mount_record record = {.magic = magic};
-    struct super_block *sb = call->sb;
     const char *name;
     long error;
 
     if (bpf_map_lookup_elem(&mounts, &key))
         return;
-    record.pid = call->pid ? call->pid : bpf_get_current_pid_tgid() >> 32;
+    record.pid = pid ? pid : bpf_get_current_pid_tgid() >> 32;
     name = BPF_CORE_READ(sb, s_type, name);
     bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), name);
     bpf_core_read_str(record.id, sizeof(record.id), &sb->s_id);
@@ -173,20 +182,22 @@ static __always_inline void account_announce(const struct call *call, __u32 magi
     if (!error)
         error = bpf_ringbuf_output(&sightings, &key, sizeof(key), 0);
     if (error && !bpf_map_lookup_elem(&mounts, &key))
-        account_lost(call->who.key, LOST_MOUNTS, 1);
+        account_lost(step, LOST_MOUNTS, 1);
 }
 
-/* Does the super block hold data? If so, it is announced at its first call. */
-static __always_inline bool account_super(const struct call *call, const struct account_key *key)
+/* Does the super block hold data? If so, it is announced at the step's first call there. */
+__noinline bool account_super(__u64 step, __u32 dev, __u64 super, __u32 pid)
 {
-    struct super_block *sb = call->sb;
+    struct super_block *sb = (struct super_block *)super;
     __u32 magic = BPF_CORE_READ(sb, s_magic);
 
-    if (is_pseudo(magic) || key->dev == devtmpfs_dev)
+    if (is_pseudo(magic) || dev == devtmpfs_dev)
         return false;
-    account_announce(call, magic, key);
+    account_announce(step, dev, sb, magic, pid);
     return true;
 }
+
+_Static_assert(IO_FILL_COUNT == 4, "account_cache() says so to the verifier");
 
 /* A kernel type, for its size. */
 struct htab_elem {};
@@ -196,13 +207,12 @@ struct htab_elem {};
 static __always_inline __u32 account_place(__u32 *element)
 {
     __u32 size = bpf_core_type_size(struct htab_elem) + 16 /* key */ + 8 /* value */;
-    __u64 address;
 
-    bpf_probe_read_kernel(&address, sizeof(address), &element);
-    return 1 + address / size % account_places;
+    return 1 + address_of(element) / size % account_places;
 }
 
-static __always_inline struct account_value *account_take(const struct account_key *key)
+/* 0: there is no room. */
+static __always_inline __u32 account_take(const struct account_key *key)
 {
     __u32 *element, place = 0;
     struct account_value *value;
@@ -211,62 +221,62 @@ static __always_inline struct account_value *account_take(const struct account_k
     exists = bpf_map_update_elem(&places, key, &place, BPF_NOEXIST);
     element = bpf_map_lookup_elem(&places, key);
     if (!element)
-        return NULL;
+        return 0;
     place = *element ?: account_place(element);
     value = bpf_map_lookup_elem(&account, &place);
     /* What is new must be empty, else the kernel's elements do not lie as they should. */
     if (value && !exists && value->requests) {
-        place = ACCOUNT_NO_PLACE;
-        value = NULL;
+        *element = ACCOUNT_NO_PLACE;
+        return 0;
     }
     *element = place;
-    return value;
+    return value ? place : 0;
 }
 
-/* The first call of its kind. NULL: not to be counted, or no room, and then the loss is. */
-static __always_inline struct account_value *account_make(const struct call *call,
-                                                          const struct account_key *key)
+/* Where a call counts: the part of struct account_key that says so, in one number. */
+static __always_inline __u64 account_where(const struct call *call, __u32 shard)
 {
-    __u64 step = call->who.key;
-    struct account_value *value;
+    return (__u64)shard << 48 | (__u64)call->op << 32 | call->dev;
+}
+
+static __always_inline struct account_key account_key_of(__u64 step, __u64 where)
+{
+    return (struct account_key){
+        .step = who_number(step), .dev = where, .op = where >> 32, .shard = where >> 48};
+}
+
+/* The first call of its kind: the place of its counters. 0: it is not to be counted, or there is no
+ * room, and then the loss is counted. */
+static __always_inline __u32 account_make(__u64 step, const struct account_key *key, __u64 super,
+                                          __s64 result, __u32 pid)
+{
+    __u32 place;
 
     /* A step that is being dropped gets no new keys: nobody would take them away again. */
     if (!bpf_map_lookup_elem(&steps, &step))
-        return NULL;
-    if (key->dev && !account_super(call, key))
-        return NULL;
-    value = account_take(key);
-    if (!value) {
+        return 0;
+    if (key->dev && !account_super(step, key->dev, super, pid))
+        return 0;
+    place = account_take(key);
+    if (!place) {
         account_lost(step, LOST_REQUESTS, 1);
-        if (call->op < IO_OP_FIRST_META && call->result > 0)
-            account_lost(step, LOST_BYTES, call->result);
+        if (key->op < IO_OP_FIRST_META && result > 0)
+            account_lost(step, LOST_BYTES, result);
     }
-    return value;
+    return place;
 }
 
-/* The counters of a call for which there is no hint, made if there are none. A place is good while its
- * step is there: the call's generation says so, or the map. */
-static __noinline struct account_value *account_seek(const struct call *call, __u32 shard)
+/* The place of the counters of a call for which there is no hint, made if there is none. pid: of the
+ * process; 0: the current one. */
+__noinline __u32 account_seek(__u64 step, __u64 where, __u64 super, __s64 result, __u32 pid)
 {
-    struct account_key key = {
-        .step = who_number(call->who.key), .dev = call->dev, .op = call->op, .shard = shard};
-    __u64 step = call->who.key;
-    struct account_value *value;
-    __u32 *element, place;
+    struct account_key key = account_key_of(step, where);
+    __u32 *element = bpf_map_lookup_elem(&places, &key);
 
-    if (!call->hints && !bpf_map_lookup_elem(&steps, &step))
-        return NULL;
-    element = bpf_map_lookup_elem(&places, &key);
-    if (!element || !*element)
-        return account_make(call, &key);
-    place = *element;
-    value = bpf_map_lookup_elem(&account, &place);
-    if (!value)
-        return account_make(call, &key);
-    if (call->hints && place < 1 << HINT_BITS)
-        *hint_of(call) =
-            (struct hint){.dev = call->dev, .place = hint_tag(call->op, shard) << HINT_BITS | place};
-    return value;
+    /* One that lies outside was lost before, and is so again. */
+    return element && *element && *element <= account_places
+               ? *element
+               : account_make(step, &key, super, result, pid);
 }
 
 /* How many bits a byte has: 0 for 0, 8 for 255. */
@@ -313,13 +323,15 @@ static __always_inline __u16 errno_of(__s64 result)
     return -result;
 }
 
-static __noinline int account_errno(__u64 step, const struct errno_key *key)
+__noinline int account_errno(__u64 step, __u64 where, __s64 result)
 {
-    __u64 *count = bpf_map_lookup_elem(&errnos, key), none = 0;
+    struct errno_key key = {
+        .step = who_number(step), .dev = where, .op = where >> 32, .code = errno_of(result)};
+    __u64 *count = bpf_map_lookup_elem(&errnos, &key), none = 0;
 
     if (!count) {
-        bpf_map_update_elem(&errnos, key, &none, BPF_NOEXIST);
-        count = bpf_map_lookup_elem(&errnos, key);
+        bpf_map_update_elem(&errnos, &key, &none, BPF_NOEXIST);
+        count = bpf_map_lookup_elem(&errnos, &key);
     }
     if (count)
         add(count, 1);
@@ -328,13 +340,19 @@ static __noinline int account_errno(__u64 step, const struct errno_key *key)
     return 0;
 }
 
+static __always_inline bool account_has_step(const struct call *call)
+{
+    __u64 step = call->who.key;
+
+    return bpf_map_lookup_elem(&steps, &step);
+}
+
 /* The counters of a call, made if there are none. */
 static __always_inline struct account_value *account_find(const struct call *call)
 {
     struct account_value *value;
     __u32 shard = 0, place;
     struct hint *hint;
-    struct call copy;
 
     if (call->who.shard_mask)
         shard = bpf_get_smp_processor_id() & call->who.shard_mask;
@@ -346,9 +364,18 @@ static __always_inline struct account_value *account_find(const struct call *cal
             if (value && place)
                 return value;
         }
+    } else if (!account_has_step(call)) {
+        /* A place is good while its step is there: the call's generation says so, or the map. */
+        return NULL;
     }
-    copy = *call; /* so that the call itself can stay in registers */
-    return account_seek(&copy, shard);
+    place = account_seek(call->who.key, account_where(call, shard), address_of(call->sb), call->result,
+                         call->pid);
+    if (!place)
+        return NULL;
+    if (call->hints && place < 1 << HINT_BITS)
+        *hint_of(call) =
+            (struct hint){.dev = call->dev, .place = hint_tag(call->op, shard) << HINT_BITS | place};
+    return bpf_map_lookup_elem(&account, &place);
 }
 
 static __always_inline void account_time(const struct call *call, struct account_value *value)
@@ -365,50 +392,54 @@ static __always_inline void account_time(const struct call *call, struct account
     add_u32(&value->latency[bucket_of(call->time_ns, 7)]);
 }
 
-static __always_inline struct cache_value *account_cache_make(const struct call *call,
-                                                              const struct cache_key *key)
+static __always_inline struct cache_value *
+account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 bytes)
 {
-    struct account_key at = {.step = key->step, .dev = key->dev};
-    __u64 step = call->who.key;
-
-    if (!bpf_map_lookup_elem(&steps, &step) || !account_super(call, &at))
+    if (!bpf_map_lookup_elem(&steps, &step) || !account_super(step, key->dev, super, 0))
         return NULL;
     bpf_map_update_elem(&caches, key, &cache_empty, BPF_NOEXIST);
     if (!bpf_map_lookup_elem(&caches, key))
-        account_lost(step, LOST_FILLS, call->result);
+        account_lost(step, LOST_FILLS, bytes);
     return bpf_map_lookup_elem(&caches, key);
 }
 
-/* What the page cache did for a step: result bytes of the kind, or of misses (IO_FILL_COUNT). Not
- * inlined: it is seldom. */
-static __noinline int account_cache(const struct call *call, __u32 kind)
+/* What the page cache did for a step: bytes of the kind, or of misses (IO_FILL_COUNT). */
+__noinline int account_cache(__u64 step, __u64 where, __u64 super, __u64 bytes, __u32 kind)
 {
-    struct cache_key key = {.step = who_number(call->who.key), .dev = call->dev};
-    struct cache_value *value;
+    struct cache_key key = {.step = who_number(step), .dev = where, .shard = where >> 48};
+    struct cache_value *value = bpf_map_lookup_elem(&caches, &key);
 
-    if (call->who.shard_mask)
-        key.shard = bpf_get_smp_processor_id() & call->who.shard_mask;
-    value = bpf_map_lookup_elem(&caches, &key);
     if (!value)
-        value = account_cache_make(call, &key);
+        value = account_cache_make(step, &key, super, bytes);
     if (!value)
         return 0;
-    if (kind < IO_FILL_COUNT)
-        add(&value->fill_bytes[kind], call->result);
-    else
-        add(&value->miss_bytes, call->result);
+    if (kind >= IO_FILL_COUNT) {
+        add(&value->miss_bytes, bytes);
+        return 0;
+    }
+    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    asm volatile("%0 &= 3" : "+r"(kind));
+    add(&value->fill_bytes[kind], bytes);
     return 0;
+}
+
+static __always_inline void account_fill(const struct call *call, __u32 kind)
+{
+    __u32 shard = 0;
+
+    if (call->who.shard_mask)
+        shard = bpf_get_smp_processor_id() & call->who.shard_mask;
+    account_cache(call->who.key, account_where(call, shard), address_of(call->sb), call->result,
+                  kind);
 }
 
 /* A read that was not served from the page cache alone. Of an asynchronous one, or one whose begin
  * was not seen, nobody knows. */
 static __always_inline void account_uncached(const struct call *call, struct account_value *value)
 {
-    struct call copy = *call; /* as in account_find() */
-
     add(&value->uncached_bytes, call->result);
     if (!call->bypassed && call->wait_ns)
-        account_cache(&copy, IO_FILL_COUNT);
+        account_fill(call, IO_FILL_COUNT);
 }
 
 static __always_inline void account_call(const struct call *call)
@@ -421,13 +452,8 @@ static __always_inline void account_call(const struct call *call)
     if (call->async)
         add(&value->async_requests, 1);
     if (call->result < 0) {
-        struct errno_key key = {.step = who_number(call->who.key),
-                                .dev = call->dev,
-                                .op = call->op,
-                                .code = errno_of(call->result)};
-
         add(&value->errors, 1);
-        account_errno(call->who.key, &key);
+        account_errno(call->who.key, account_where(call, 0), call->result);
     } else if (call->op < IO_OP_FIRST_META) {
         add(&value->bytes, call->result);
         add_u32(&value->size[bucket_of(call->result, 0)]);

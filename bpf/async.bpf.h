@@ -37,41 +37,17 @@ static __always_inline bool who_runs(struct who *who)
     return who_search(who);
 }
 
-/* The deepest tagged cgroup of the levels in `mask`, at or above this one. */
-static __always_inline bool who_above(struct who *who, struct cgroup *cgroup, __u32 mask, __u64 kind)
-{
-    int level = BPF_CORE_READ(cgroup, level);
-
-    for (int i = 0; i < JOBIO_MAX_LEVELS && mask; i++, mask &= mask - 1) {
-        __u32 at = who_deepest(mask);
-
-        if ((int)at <= level && who_is(who, cgroup_ancestor(cgroup, at) | kind))
-            return true;
-    }
-    return false;
-}
-
-static __always_inline struct cgroup *freezer_of(struct css_set *set)
-{
-    struct cgroup_subsys_state *css = NULL;
-
-    if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
-        return NULL;
-    bpf_probe_read_kernel(&css, sizeof(css),
-                          (void *)set + bpf_core_field_offset(struct css_set, subsys) +
-                              bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id) *
-                                  sizeof(void *));
-    return BPF_CORE_READ(css, cgroup);
-}
-
 /* The step of a task that need not be the current one. */
 static __always_inline bool who_of(struct who *who, struct task_struct *task)
 {
     struct css_set *set = BPF_CORE_READ(task, cgroups);
+    __u64 key = 0;
 
-    if (levels.v2 && who_above(who, BPF_CORE_READ(set, dfl_cgrp), levels.v2, 0))
-        return true;
-    return levels.v1 && who_above(who, freezer_of(set), levels.v1, STEP_KEY_V1);
+    if (levels.v2)
+        key = who_above((__u64)BPF_CORE_READ(set, dfl_cgrp), levels.v2, 0);
+    if (!key && levels.v1)
+        key = who_above(who_freezer(set), levels.v1, STEP_KEY_V1);
+    return key && who_is(who, key);
 }
 
 /* Data is what regular files hold. */
@@ -242,11 +218,11 @@ static __always_inline int on_io_uring_overflow_only(void *ctx,
 /* Later it is this one, with the completion inside the request, or one that belongs to none. */
 static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile struct hook_slots *at)
 {
-    __u64 pointer = slot(ctx, at->argument), req;
+    __u64 req;
 
     if (who_has_no_steps() || !bpf_core_field_exists(struct io_kiocb, cqe))
         return 0;
-    bpf_probe_read_kernel(&req, sizeof(req), &pointer); /* as a number, for the verifier */
+    req = address_of((void *)slot(ctx, at->argument));
     req -= bpf_core_field_offset(struct io_kiocb, cqe);
     if (slot(ctx, at->second) != req + bpf_core_field_offset(struct io_kiocb, big_cqe))
         return 0;
@@ -259,6 +235,12 @@ static __always_inline int on_io_uring_post(void *ctx, const volatile struct hoo
     if (who_has_no_steps() || at->second == HOOK_NO_SLOT)
         return 0;
     return io_uring_count(slot(ctx, at->second), (__s32)slot(ctx, at->argument));
+}
+
+/* Not static: see bpf/who.bpf.h. */
+__noinline int io_uring_flushed(__u64 req)
+{
+    return io_uring_count(req, io_uring_result((struct io_kiocb *)req));
 }
 
 /* ... or with others that ended in one call of io_uring_enter(2). */
@@ -274,7 +256,7 @@ static __always_inline int on_io_uring_flush(void *ctx, const volatile struct ho
     n = BPF_CORE_READ(ring, submit_state.compl_nr);
     for (__u32 i = 0; i < IO_COMPL_BATCH && i < n; i++) {
         bpf_core_read(&req, sizeof(req), &ring->submit_state.compl_reqs[i]);
-        io_uring_count((__u64)req, io_uring_result(req));
+        io_uring_flushed((__u64)req);
     }
     return 0;
 }

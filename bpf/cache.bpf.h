@@ -311,7 +311,8 @@ static __always_inline int page_added(void *ctx, struct inode *inode, __u64 byte
         task->filled = task->start;
     sb = call.sb;
     call.dev = BPF_CORE_READ(sb, s_dev);
-    return account_cache(&call, fill);
+    account_fill(&call, fill);
+    return 0;
 }
 
 static __always_inline int on_page_added(void *ctx, const volatile struct hook_slots *at)

@@ -184,7 +184,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
 
 static __always_inline __s64 call_result(void *ctx, const volatile struct hook_slots *at)
 {
-    __u64 result = slot(ctx, at->result), number;
+    __u64 result = slot(ctx, at->result);
 
     switch (at->returns) {
     case RETURN_INT:
@@ -192,9 +192,7 @@ static __always_inline __s64 call_result(void *ctx, const volatile struct hook_s
     case RETURN_POINTER:
         if (result < -4095ull) /* not IS_ERR */
             return 0;
-        /* The verifier turns no pointer into a number, a copy through memory does. */
-        bpf_probe_read_kernel(&number, sizeof(number), &result);
-        return number;
+        return address_of((void *)result);
     }
     return result;
 }

@@ -58,39 +58,62 @@ static __always_inline bool who_holds(const struct who *who)
     return who->generation == levels.generation && who->cgroup == bpf_get_current_cgroup_id();
 }
 
-static __always_inline bool who_by_v2(struct who *who, __u32 mask)
-{
-    for (int i = 0; i < JOBIO_MAX_LEVELS && mask; i++, mask &= mask - 1) {
-        __u64 id = current_ancestor(who_deepest(mask));
+/*
+ * Functions that are not static are read by the verifier once for a program, not once for each way
+ * that leads to them: without that, the rounds of these loops were most of what it did.
+ */
 
-        if (id && who_is(who, id))
-            return true;
-    }
-    return false;
+/* The step whose cgroup this is, or the one above it at that level; 0: none. kind: STEP_KEY_V1 in
+ * v1's hierarchy, else 0. */
+__noinline __u64 who_at(__u64 cgroup, __u32 level, __u64 kind)
+{
+    __u64 key;
+
+    if (level > (__u32)BPF_CORE_READ((struct cgroup *)cgroup, level))
+        return 0;
+    key = cgroup_ancestor((struct cgroup *)cgroup, level) | kind;
+    return bpf_map_lookup_elem(&steps, &key) ? key : 0;
 }
 
-/* cgroup v1: the freezer hierarchy, in which Slurm tracks the processes of a step. */
-static __always_inline bool who_by_v1(struct who *who, struct task_struct *task, __u32 mask)
+/* The deepest of the levels in the mask at which there is one; 0: none. */
+__noinline __u64 who_above(__u64 cgroup, __u32 mask, __u64 kind)
+{
+    __u64 key = 0;
+
+    for (int i = 0; i < JOBIO_MAX_LEVELS && mask && !key; i++, mask &= mask - 1)
+        key = who_at(cgroup, who_deepest(mask), kind);
+    return key;
+}
+
+/* who_at() for the current task. */
+__noinline __u64 who_am_at(__u32 level)
+{
+    __u64 key = current_ancestor(level);
+
+    return key && bpf_map_lookup_elem(&steps, &key) ? key : 0;
+}
+
+__noinline __u64 who_am_below(__u32 mask)
+{
+    __u64 key = 0;
+
+    for (int i = 0; i < JOBIO_MAX_LEVELS && mask && !key; i++, mask &= mask - 1)
+        key = who_am_at(who_deepest(mask));
+    return key;
+}
+
+/* cgroup v1: the freezer hierarchy, in which Slurm tracks the processes of a step. 0: none. */
+static __always_inline __u64 who_freezer(struct css_set *set)
 {
     struct cgroup_subsys_state *css = NULL;
-    struct cgroup *cgroup;
-    __u32 depth;
-    void *at;
 
     if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
-        return false;
-    at = (void *)TASK_READ(task, cgroups) + bpf_core_field_offset(struct css_set, subsys) +
-         bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id) * sizeof(void *);
-    bpf_probe_read_kernel(&css, sizeof(css), at);
-    cgroup = BPF_CORE_READ(css, cgroup);
-    depth = BPF_CORE_READ(cgroup, level);
-    for (int i = 0; i < JOBIO_MAX_LEVELS && mask; i++, mask &= mask - 1) {
-        __u32 level = who_deepest(mask);
-
-        if (level <= depth && who_is(who, cgroup_ancestor(cgroup, level) | STEP_KEY_V1))
-            return true;
-    }
-    return false;
+        return 0;
+    bpf_probe_read_kernel(&css, sizeof(css),
+                          (void *)set + bpf_core_field_offset(struct css_set, subsys) +
+                              bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id) *
+                                  sizeof(void *));
+    return (__u64)BPF_CORE_READ(css, cgroup);
 }
 
 /* The step of the current task; the deepest tagged cgroup wins. A task outside the levels that hold
@@ -98,16 +121,16 @@ static __always_inline bool who_by_v1(struct who *who, struct task_struct *task,
 static __always_inline bool who_find(struct who *who, struct task_struct *task)
 {
     __u32 v2 = levels.v2, v1 = levels.v1, generation = levels.generation;
+    __u64 key = v2 ? who_am_below(v2) : 0;
 
-    if (v2 && who_by_v2(who, v2)) {
+    if (key) {
         who->generation = generation;
         who->cgroup = bpf_get_current_cgroup_id();
-    } else if (v1 && who_by_v1(who, task, v1)) {
+    } else if (v1) {
         who->generation = 0;
-    } else {
-        return false;
+        key = who_above(who_freezer(TASK_READ(task, cgroups)), v1, STEP_KEY_V1);
     }
-    return !(TASK_READ(task, flags) & PF_KTHREAD);
+    return key && who_is(who, key) && !(TASK_READ(task, flags) & PF_KTHREAD);
 }
 
 /* No step was tagged since the maps were made. */
