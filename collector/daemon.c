@@ -157,6 +157,16 @@ static int write_probe_file(const struct daemon *d, struct error *error)
     return 0;
 }
 
+/* Nobody would ever drop what plugins put into the maps. */
+static int remove_probe_file(const struct daemon *d, struct error *error)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof(path), "%s/probe", d->runtime_dir);
+    return unlink(path) == 0 || errno == ENOENT ? 0
+                                                : error_errno(error, -errno, "cannot remove %s", path);
+}
+
 /* --- what wakes the loop ----------------------------------------------------------------------- */
 
 static void settle_soon(struct daemon *d)
@@ -308,15 +318,6 @@ static void on_job_over(const struct job_account *job, void *arg)
 
 static void say_hooks(const struct probe_hook *hooks, size_t n)
 {
-    size_t attached = 0;
-
-    for (size_t i = 0; i < n; i++)
-        attached += hooks[i].backend != PROBE_NONE;
-    if (!attached && n) {
-        log_error("nothing is counted: %s: %s (CAP_BPF and CAP_PERFMON are needed)",
-                  hooks[0].function, hooks[0].why);
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
         if (hooks[i].backend != PROBE_NONE && *hooks[i].why)
             log_info("%s are counted %s", hooks[i].function, hooks[i].why);
@@ -325,16 +326,29 @@ static void say_hooks(const struct probe_hook *hooks, size_t n)
     }
 }
 
+/* Nothing that the kernel lacks keeps jobiod from running: then jobs are followed without being
+ * counted. */
 static int create_probe(struct daemon *d, struct error *error)
 {
     const struct probe_options options = {.pin_dir = d->pin_dir,
                                           .backend = d->settings->backend};
     const struct probe_hook *hooks = NULL;
     size_t n = 0;
-    int r = probe_create(&d->probe, &options, error);
+    struct error why;
+    const char *blind;
+    int r = probe_create(&d->probe, &options, &why);
 
     if (r < 0)
-        return error_prefix(error, r, "the kernel side");
+        r = probe_create_blind(&d->probe, why.text, error);
+    if (r < 0)
+        return r;
+    blind = probe_blind(d->probe);
+    if (blind) {
+        log_error("nothing is counted: %s; jobs run on, and their reports say so until this is "
+                  "mended and jobiod restarted",
+                  blind);
+        return remove_probe_file(d, error);
+    }
     (void)probe_hooks(d->probe, &hooks, &n);
     say_hooks(hooks, n);
     return write_probe_file(d, error);
@@ -345,6 +359,8 @@ static void test_probe(struct daemon *d)
 {
     struct error error = {""};
 
+    if (probe_blind(d->probe))
+        return;
     if (selftest_run(d->probe, d->hierarchy, d->runtime_dir, &d->selftest, &error) < 0) {
         log_info("%s: the counting is not tested", error.text);
         return;

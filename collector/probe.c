@@ -170,6 +170,23 @@ static void attach(struct probe *probe)
     }
 }
 
+/* Programs without a hook count nothing: that is no better than none. */
+static int see_whether_blind(struct probe *probe, struct error *error)
+{
+    const struct probe_hook *hooks;
+    size_t n;
+
+    (void)probe_hooks(probe, &hooks, &n);
+    for (size_t i = 0; i < n; i++)
+        if (hooks[i].ops && hooks[i].backend != PROBE_NONE)
+            return 0;
+    if (asprintf(&probe->blind, "%s: %s (CAP_BPF and CAP_PERFMON are needed)", hooks[0].function,
+                 hooks[0].why) >= 0)
+        return 0;
+    probe->blind = NULL;
+    return error_errno(error, -ENOMEM, "cannot make the probe");
+}
+
 static int see_mount(void *arg, void *data, size_t size)
 {
     const struct mount_key *key = data;
@@ -215,12 +232,32 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
             return r;
     }
     attach(probe);
+    r = see_whether_blind(probe, error);
+    if (r < 0)
+        return r;
     probe->ring =
         ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), see_mount, probe, NULL);
     if (!probe->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
     *ret = TAKE_PTR(probe);
     return 0;
+}
+
+int probe_create_blind(struct probe **ret, const char *why, struct error *error)
+{
+    CLEANUP(probe_destroyp) struct probe *probe = calloc(1, sizeof(*probe));
+
+    if (probe)
+        probe->blind = strdup(why);
+    if (!probe || !probe->blind)
+        return error_errno(error, -ENOMEM, "cannot make the probe");
+    *ret = TAKE_PTR(probe);
+    return 0;
+}
+
+const char *probe_blind(const struct probe *probe)
+{
+    return probe->blind;
 }
 
 void probe_destroy(struct probe *probe)
@@ -233,6 +270,7 @@ void probe_destroy(struct probe *probe)
     maps_close(probe);
     jobio_bpf__destroy(probe->skel);
     free(probe->folder);
+    free(probe->blind);
     free(probe);
 }
 
@@ -261,14 +299,16 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
 
     if (!level_bit(level) || !level || !cgroup_id)
         return error_set(error, -EINVAL, "a cgroup at level %u cannot be a step", level);
+    if (ret)
+        *ret = step_number(cgroup_id, cgroup_version);
+    if (probe->blind)
+        return 0;
     r = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record, BPF_NOEXIST);
     if (r == -E2BIG)
         return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
     if (r < 0 && r != -EEXIST)
         return error_errno(error, r, "cannot add the step to the BPF map");
     levels_add(&probe->skel->data_levels->levels, level, cgroup_version);
-    if (ret)
-        *ret = step_number(cgroup_id, cgroup_version);
     return 0;
 }
 
@@ -277,7 +317,8 @@ bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
     uint64_t key = step_key(cgroup_id, cgroup_version);
     struct step_record record;
 
-    return bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record) == 0;
+    return probe->blind ||
+           bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record) == 0;
 }
 
 struct shards_used {
@@ -302,7 +343,7 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
     uint32_t limit = shards_of_cpus(), n = 1;
     int r;
 
-    r = map_each(probe->skel->maps.steps, sum_shards, &used, NULL);
+    r = probe->blind ? -ENOTSUP : map_each(probe->skel->maps.steps, sum_shards, &used, NULL);
     if (r < 0)
         return r;
     while (n < shards && n < limit && n * 2 - 1 + used.n <= pool_size())
@@ -350,7 +391,7 @@ static int list_step(const void *key, const void *value, void *arg)
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
 {
     struct step_list list = {.probe = probe};
-    int r = map_each(probe->skel->maps.steps, list_step, &list, error);
+    int r = probe->blind ? 0 : map_each(probe->skel->maps.steps, list_step, &list, error);
 
     if (r < 0) {
         free(list.items);
@@ -364,13 +405,15 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
 
 int probe_fd(const struct probe *probe)
 {
-    return ring_buffer__epoll_fd(probe->ring);
+    return probe->blind ? -1 : ring_buffer__epoll_fd(probe->ring);
 }
 
 int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
 {
     int r;
 
+    if (probe->blind)
+        return 0;
     probe->sighting = each;
     probe->sighting_arg = arg;
     r = ring_buffer__consume(probe->ring);
@@ -400,5 +443,5 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
 {
     struct mount_list list = {each, arg};
 
-    return map_each(probe->skel->maps.mounts, list_mount, &list, error);
+    return probe->blind ? 0 : map_each(probe->skel->maps.mounts, list_mount, &list, error);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel side: loads, attaches, pins and reads the BPF programs. All of it may be missing
- * (--disable-bpf, no BTF, no capability): probe_none.c has the same functions, and a probe whose
- * hooks are not attached still works and says so.
+ * (--disable-bpf, no BTF, no capability): probe_none.c has the same functions, and a blind probe
+ * takes steps without counting them and says so.
  */
 #ifndef JOBIO_COLLECTOR_PROBE_H
 #define JOBIO_COLLECTOR_PROBE_H
@@ -67,6 +67,12 @@ struct probe_hook {
  * -ENOTSUP: this build or kernel can do nothing at all; -EPERM: a capability is missing, -EBUSY:
  * never. *ret untouched on failure. */
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error);
+/* A probe for where there can be none: steps come and go, nothing is counted, every operation is
+ * unsupported, and probe_blind() says why. */
+int probe_create_blind(struct probe **ret, const char *why, struct error *error);
+/* Why nothing at all is counted, also where there are programs and none could be attached; NULL:
+ * something is. */
+const char *probe_blind(const struct probe *probe);
 /* Ends the process's hold; what is pinned goes on counting. NULL is fine. */
 void probe_destroy(struct probe *probe);
 /* Remove the pinned state (jobio retire, tests). */
@@ -79,7 +85,7 @@ bool probe_is_adopted(const struct probe *probe);
  */
 int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
               uint32_t *ret, struct error *error);
-/* True if it is in the maps. */
+/* True if it is in the maps; also if there are none. */
 bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version);
 /* Stop counting and forget the step's counters: call after they are safe in the store. */
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error);

@@ -109,18 +109,16 @@ static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_st
     return r;
 }
 
-int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
-                    struct error *error)
+static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                      struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
                                     probe->skel->maps.mounts};
-    _free_ uint32_t *numbers = malloc((n ? n : 1) * sizeof(*numbers));
+    _free_ uint32_t *numbers = malloc(n * sizeof(*numbers));
     int result, r;
 
     if (!numbers)
         return error_errno(error, -ENOMEM, "cannot drop steps");
-    if (!n)
-        return 0;
     result = drop_tags(probe, cgroups, n, numbers, error);
     r = drop_accounts(probe, numbers, n, error);
     result = result < 0 ? result : r;
@@ -130,6 +128,12 @@ int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, siz
     }
     accounts_forget(probe, numbers, n);
     return result;
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
+{
+    return !n || probe->blind ? 0 : drop_steps(probe, cgroups, n, error);
 }
 
 /* --- strays ------------------------------------------------------------------------------------ */
@@ -179,7 +183,7 @@ static void keep_strays(struct numbers *numbers, const struct probe_step *steps,
     numbers->n = kept;
 }
 
-int probe_sweep(struct probe *probe, struct error *error)
+static int drop_strays(struct probe *probe, struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
                                     probe->skel->maps.mounts,
@@ -204,4 +208,9 @@ int probe_sweep(struct probe *probe, struct error *error)
         accounts_forget(probe, numbers.items, numbers.n);
     free(numbers.items);
     return r < 0 ? r : (int)numbers.n;
+}
+
+int probe_sweep(struct probe *probe, struct error *error)
+{
+    return probe->blind ? 0 : drop_strays(probe, error);
 }

@@ -243,7 +243,8 @@ int hooks_resolve(struct probe *probe, struct error *error)
 
     if (!btf)
         return error_set(error, -ENOTSUP,
-                         "this kernel has no BTF (/sys/kernel/btf/vmlinux): nothing can be counted");
+                         "this kernel has no BTF (/sys/kernel/btf/vmlinux), which "
+                         "CONFIG_DEBUG_INFO_BTF makes");
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
@@ -593,6 +594,10 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
     struct hook_list list;
 
+    *ret = probe->listed;
+    *n = 0;
+    if (!probe->skel)
+        return 0;
     kprobes_read_missed(probe);
     list_hooks(probe, &list);
     for (size_t i = 0; i < list.n; i++) {
@@ -601,7 +606,6 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
         probe->listed[i].missed += list.hooks[i]->missed;
     }
     *n = list.n;
-    *ret = probe->listed;
     return 0;
 }
 
@@ -610,6 +614,8 @@ uint64_t probe_unsupported(const struct probe *probe)
     uint64_t all = (1ull << IO_SET_BITS) - 1, counted = 0, partly = 0;
     struct hook_list list;
 
+    if (probe->blind)
+        return all;
     list_hooks(probe, &list);
     /* An operation that one of its functions cannot count is not counted as a whole. */
     for (size_t i = 0; i < list.n; i++) {

@@ -26,7 +26,8 @@ struct hook_state {
 #define SYSCALL_HOOKS 7
 
 struct probe {
-    struct jobio_bpf *skel;
+    char *blind;            /* owned; why nothing is counted; NULL: something is */
+    struct jobio_bpf *skel; /* NULL also if it is blind from the start */
     char *folder; /* owned; of this layout's pins; NULL: nothing is pinned */
     bool adopted;
     struct kernel_features features;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
 #include "collector/sampler.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,8 +156,9 @@ static bool has_cause(const struct completeness *c, const char *cause)
     return false;
 }
 
-/* What an earlier process knew; what the maps count is read again from them. */
-static int follower_resume(struct follower *f, const struct step_account *before)
+/* What an earlier process knew; what the maps count is read again from them, unless nobody can and
+ * it is to be kept. */
+static int follower_resume(struct follower *f, const struct step_account *before, bool keep)
 {
     int r = 0;
 
@@ -166,7 +169,9 @@ static int follower_resume(struct follower *f, const struct step_account *before
             r = completeness_add(&f->causes, item->cause, item->count, item->ops);
     }
     f->last.longest_wait_ns = before->longest_wait_ns;
-    if (!r)
+    if (!r && keep)
+        r = io_mounts_copy(&before->mounts, &f->mounts);
+    else if (!r)
         r = wraps_resume(f, &before->mounts);
     return r < 0 ? r
                  : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
@@ -199,6 +204,18 @@ static int blame_missing_features(struct sampler *sampler, struct completeness *
     return r;
 }
 
+/* Everything is missing. */
+static int blame_blindness(const char *why, struct completeness *causes)
+{
+    _free_ char *cause = NULL;
+
+    if (asprintf(&cause, CAUSE_NOT_COUNTED "%s", why) < 0) {
+        cause = NULL;
+        return -ENOMEM;
+    }
+    return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, 0);
+}
+
 static int blame_missing_hooks(struct sampler *sampler, struct completeness *causes)
 {
     const struct probe_hook *hooks;
@@ -219,6 +236,17 @@ static int blame_missing_hooks(struct sampler *sampler, struct completeness *cau
     return count ? completeness_add(causes, CAUSE_HOOK, count, ops) : 0;
 }
 
+static int blame_the_probe(struct sampler *sampler, struct completeness *causes)
+{
+    const char *blind = probe_blind(sampler->probe);
+    int r;
+
+    if (blind)
+        return blame_blindness(blind, causes);
+    r = blame_missing_hooks(sampler, causes);
+    return r < 0 ? r : blame_missing_features(sampler, causes);
+}
+
 int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
                 const struct step_account *before, struct error *error)
 {
@@ -233,10 +261,9 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
     f->started_ns = f->read_ns = started_ns;
     f->shards = 1;
     f->meter = meter_create(sampler->interval_ns, started_ns);
-    if (!f->meter || (before && follower_resume(f, before) < 0) ||
+    if (!f->meter || (before && follower_resume(f, before, probe_blind(sampler->probe)) < 0) ||
         completeness_merge(&f->causes, &sampler->gap) < 0 ||
-        blame_missing_hooks(sampler, &f->causes) < 0 ||
-        blame_missing_features(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
+        blame_the_probe(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
         return error_set(error, -ENOMEM, "no memory to follow a step");
     (void)TAKE_PTR(f);
     return 0;
@@ -341,15 +368,17 @@ static int take_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, b
     return 0;
 }
 
-static int follower_take(struct follower *f, uint64_t now_ns, bool tick)
+static int follower_take(struct follower *f, uint64_t now_ns, bool tick, bool keep)
 {
     int r;
 
+    f->read_ns = now_ns;
+    if (keep)
+        return 0;
     wraps_apply(f);
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
-    f->read_ns = now_ns;
     meter_begin(f->meter);
     r = meter_add(f->meter, &f->mounts);
     if (!r)
@@ -387,7 +416,7 @@ static int read_pass(struct sampler *sampler, uint32_t step, uint64_t now_ns, bo
         struct follower *f = sampler->followers[i];
 
         if (!f->finished && (!step || f->step == step))
-            r = follower_take(f, now_ns, tick);
+            r = follower_take(f, now_ns, tick, probe_blind(sampler->probe));
     }
     return r < 0 ? error_set(error, r, "no memory for a reading") : 0;
 }

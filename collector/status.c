@@ -181,6 +181,8 @@ static struct json_object *build(struct daemon *daemon)
     put_text(document, "maps", daemon->pin_dir);
     (void)json_object_object_add(document, "maps_adopted",
                                  json_object_new_boolean(probe_is_adopted(daemon->probe)));
+    if (probe_blind(daemon->probe))
+        put_text(document, "not_counted", probe_blind(daemon->probe));
     put_text(document, "record", settings_record_name(daemon->settings->record));
     put_u64(document, "interval_ms", daemon->settings->interval_ns / 1000000u);
     put_tracker(document, daemon);

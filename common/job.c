@@ -150,6 +150,16 @@ bool job_is_complete(const struct job_account *job)
            job->nodes_reported >= job->nodes_expected;
 }
 
+const char *job_not_counted(const struct job_account *job)
+{
+    const struct completeness *c = &job->completeness;
+
+    for (size_t i = 0; !job->mounts.n && i < c->n; i++)
+        if (!strncmp(c->items[i].cause, CAUSE_NOT_COUNTED, strlen(CAUSE_NOT_COUNTED)))
+            return c->items[i].cause;
+    return NULL;
+}
+
 uint64_t job_events(const struct job_account *job)
 {
     uint64_t events = 0;

@@ -88,6 +88,11 @@ void completeness_clear(struct completeness *c);
  * known. */
 bool job_is_complete(const struct job_account *job);
 
+/* A cause of this text and the reason: nothing was counted, if only for a part of the time. */
+#define CAUSE_NOT_COUNTED "not counted: "
+/* That cause if nothing was counted at all: then no number of the job's means anything. Else NULL. */
+const char *job_not_counted(const struct job_account *job);
+
 /* The calls that were counted: what the accounting cost is this times ns_per_event. */
 uint64_t job_events(const struct job_account *job);
 

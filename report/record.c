@@ -122,6 +122,14 @@ static struct json_object *rest(const struct text_job *t, size_t from)
     return row_array(&sum, NULL);
 }
 
+/* Else nobody could tell a job that did nothing from one that nobody counted. */
+static bool put_reason(struct json_object *o, const struct job_account *job)
+{
+    const char *reason = job_not_counted(job);
+
+    return !reason || put(o, "why", json_object_new_string(reason));
+}
+
 /* The record with the first n mounts in rows of their own. */
 static char *record_with(const struct text_job *t, size_t n)
 {
@@ -132,7 +140,7 @@ static char *record_with(const struct text_job *t, size_t n)
     if (o && put(o, "v", json_object_new_int(1)) &&
         put(o, "complete", json_object_new_boolean(job_is_complete(t->job))) &&
         put(o, "nodes", nodes(t->job)) && put(o, "s", seconds(t->job->elapsed_ns)) &&
-        put(o, "m", mounts(t, n)) && put(o, "rest", rest(t, n)))
+        put_reason(o, t->job) && put(o, "m", mounts(t, n)) && put(o, "rest", rest(t, n)))
         text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
                                                      JSON_C_TO_STRING_NOSLASHESCAPE);
     if (text && asprintf(&record, "IO1:%s", text) < 0)

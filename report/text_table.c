@@ -165,8 +165,10 @@ void text_title(FILE *out, const struct text_job *t)
 
     units_elapsed(job->elapsed_ns, elapsed);
     units_percent(t->wait_ns, job->elapsed_ns, waiting);
-    if (job->command) {
+    snprintf(end, sizeof(end), ", %s", elapsed);
+    if (!job_not_counted(job))
         snprintf(end, sizeof(end), ", %s, %s of it waiting for I/O", elapsed, waiting);
+    if (job->command) {
         command = command_line(job->command);
         fitted = command ? layout_cut(command, TEXT_COLUMNS - strlen("I/O summary: ") - strlen(end))
                          : NULL;
@@ -174,8 +176,8 @@ void text_title(FILE *out, const struct text_job *t)
         return;
     }
     snprintf(who, sizeof(who), "job %u%s", job->key.jobid, job->ended ? "" : " (running)");
-    snprintf(line, sizeof(line), "I/O summary: %s, %u node%s, %s, %s of it waiting for I/O", who,
-             nodes, nodes == 1 ? "" : "s", elapsed, waiting);
+    snprintf(line, sizeof(line), "I/O summary: %s, %u node%s%s", who, nodes,
+             nodes == 1 ? "" : "s", end);
     fprintf(out, "%.*s\n", TEXT_COLUMNS, line);
 }
 
@@ -265,7 +267,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
     bool star = false;
 
     if (!t->n) {
-        fputs("no I/O was counted\n", out);
+        fputs(job_not_counted(t->job) ? "" : "no I/O was counted\n", out);
         return;
     }
     table_header(out);

@@ -80,8 +80,7 @@ start_jobiod() {
     jq -e '.operations.read != "none" and .operations.write != "none"' "$T/status"
     setpriv --reuid 65533 --clear-groups \
         "$BUILD/jobio" run --json --output "$T/open/report" -- cat /etc/passwd > /dev/null
-    kill $jobiod
-    wait $jobiod
+    stop_jobiod
     jq .accounting "$T/open/report"
     jq -e '.accounting.events == ([.mounts[].ops | to_entries[] | select(.key != "create")
                                    | .value.requests] | add)' "$T/open/report"
@@ -89,26 +88,118 @@ start_jobiod() {
     [ -z "$(find "$T/run" -name 'selftest-*')" ]
 }
 
-@test "what cannot work is said in one line" {
+stop_jobiod() {
+    kill $jobiod
+    wait $jobiod
+    jobiod=
+}
+
+# tag: a step, as its plugin's file says it, with somebody in it
+tag() {
+    mkdir -p "$GROUP/step_0"
+    (echo $BASHPID > "$GROUP/step_0/cgroup.procs" && exec sleep 600) 3>&- &
+    member=$!
+    cat > "$T/tag" << END
+VERSION=1
+TYPE=tag
+JOBID=7
+RESTART=0
+HET=4294967294
+STEP=0
+UID=0
+CGROUP=/${GROUP##*/}/step_0
+CGROUP_ID=$(stat -c %i "$GROUP/step_0")
+CGROUP_LEVEL=2
+CGROUP_VERSION=2
+TAGGED_AT=$(date +%s%N)
+TAGGED_BOOT=1
+NODES=1
+SUMMARY=short
+END
+    mv "$T/tag" "$T/run/steps/7.0.4294967294.0"
+}
+
+status_is() {
+    for ((i = 0; i < 400; i++)); do
+        "$BUILD/jobio" status --json > "$T/status"
+        ! jq -e "$1" "$T/status" > /dev/null || return 0
+        sleep 0.05
+    done
+    jq . "$T/status"
+    return 1
+}
+
+# is_blind WORDS PREFIX...: jobiod runs, says once what is missing, follows steps, serves commands
+# and calls nothing complete that it did not count.
+is_blind() {
+    local words=$1 member
+    shift
+    rm -rf "$T/run" "$T/state" "$T/open/report"
+    mkdir -p "$T/run" "$T/state" "$T/open"
+    chmod 755 "$BATS_RUN_TMPDIR" "$T"
+    chmod 777 "$T/open"
+    start_jobiod "$@"
+    cat "$T/jobiod.log"
+    [ "$(grep -c "nothing is counted: .*$words.*restarted" "$T/jobiod.log")" = 1 ]
+    [ -z "$(grep -v "nothing is counted\|no group jobio\|are followed" "$T/jobiod.log")" ]
+    jq -e --arg words "$words" '(.not_counted | contains($words)) and .hooks == []
+        and (.operations | all(. == "none"))' "$T/status"
+    [ ! -e "$T/run/probe" ]
+    tag
+    status_is '.steps.running == 1'
+    "$BUILD/jobio" job 7 --json > "$T/job"
+    "$BUILD/jobio" job 7 | tee "$T/job.text"
+    run -9 setpriv --reuid 65533 --clear-groups "$BUILD/jobio" run --json --output "$T/open/report" \
+        -- sh -c 'cat /etc/passwd > /dev/null; exit 9'
+    for report in "$T/job" "$T/open/report"; do
+        jq -c . "$report"
+        jq -e --arg words "$words" '.complete == false and .mounts == []
+            and ([.incomplete[].cause] | length == 1)
+            and (.incomplete[0].cause | startswith("not counted: ") and contains($words))' "$report"
+    done
+    grep -q "not counted: " "$T/job.text"
+    [ -z "$(grep "waiting\|no I/O" "$T/job.text")" ]
+    kill $member
+    wait $member || true
+    status_is '.steps.running == 0 and .steps.unsaved == 0'
+    rmdir "$GROUP/step_0"
+    "$BUILD/jobio" --store "$T/state/jobio.db" job 7 --json > "$T/stored"
+    jq -e '.complete == false and .incomplete[0].cause[:13] == "not counted: "' "$T/stored"
+    stop_jobiod
+}
+
+@test "without CAP_BPF jobiod runs, and says that nothing is counted" {
     run -1 setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf \
         "$BIN/count" -g "$GROUP" -o /dev/null
     [[ "$output" == *"CAP_BPF"* && "${#lines[@]}" = 1 ]]
-    run -1 unshare -m sh -c "mount --bind /dev/null /sys/kernel/btf/vmlinux &&
-        '$BUILD/jobiod' --config /dev/null --runtime '$T/run' --state '$T/state'"
-    [[ "$output" == *"has no BTF"* && "${#lines[@]}" = 1 ]]
-    run -1 unshare -m sh -c "umount -l /sys/fs/bpf;
-        '$BUILD/jobiod' --config /dev/null --runtime '$T/run' --state '$T/state'"
-    [[ "$output" == *"is /sys/fs/bpf mounted?"* && "${#lines[@]}" = 1 ]]
+    is_blind CAP_BPF setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf
+}
+
+@test "without BTF jobiod runs, and says that nothing is counted" {
+    is_blind "has no BTF" unshare -m sh -c 'mount --bind /dev/null /sys/kernel/btf/vmlinux &&
+        exec "$@"' sh
+}
+
+@test "without a BPF file system jobiod runs, and says that nothing is counted" {
+    is_blind "is /sys/fs/bpf mounted?" unshare -m sh -c 'umount -l /sys/fs/bpf; exec "$@"' sh
+}
+
+@test "without CAP_PERFMON jobiod runs, and says that nothing is counted" {
+    mkdir -p "$T/run" "$T/state"
+    start_jobiod setpriv --bounding-set -sys_admin,-perfmon --inh-caps -sys_admin,-perfmon
+    cat "$T/jobiod.log"
+    [ "$(grep -c "nothing is counted: .*CAP_PERFMON" "$T/jobiod.log")" = 1 ]
+    jq -e '(.not_counted | contains("CAP_PERFMON")) and (.operations | all(. == "none"))' "$T/status"
+    stop_jobiod
+}
+
+@test "a second jobiod leaves the first alone" {
+    mkdir -p "$T/run" "$T/state"
     start_jobiod
     run -1 "$BUILD/jobiod" --config /dev/null --runtime "$T/run" --state "$T/state"
-    kill $jobiod
-    wait $jobiod
-    [[ "$output" == *"another jobiod"* && "${#lines[@]}" = 1 ]]
-    rm -r "$(jq -r .maps "$T/status")" # else it takes over the programs that are there
-    start_jobiod setpriv --bounding-set -sys_admin,-perfmon --inh-caps -sys_admin,-perfmon
-    kill $jobiod
-    wait $jobiod
-    [ "$(grep -c "nothing is counted.*CAP_PERFMON" "$T/jobiod.log")" = 1 ]
+    [[ "$output" == *"another jobiod (process $jobiod)"* && "${#lines[@]}" = 1 ]]
+    status_is '.not_counted == null and .operations.read != "none"'
+    stop_jobiod
 }
 
 @test "where functions cannot be hooked, it is chosen by itself" {

@@ -13,6 +13,8 @@ struct probe *fake_probe_create(void);
 void fake_probe_reset(struct probe *probe);
 /* One process has gone, the next one adopts: tagged steps and counters stay. */
 void fake_probe_adopt(struct probe *probe);
+/* From now on it counts nothing, for this reason. */
+void fake_probe_go_blind(struct probe *probe, const char *why);
 /* Count `requests` calls of `bytes` each. */
 void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
                       uint64_t requests, uint64_t bytes);

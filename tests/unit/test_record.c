@@ -39,6 +39,20 @@ static void test_record_of_nothing(void **state)
                                 "\"rest\":[0,0,0,0,0,0,0,0,0]}");
 }
 
+static void test_record_says_why_nothing_was_counted(void **state)
+{
+    _job_ *job = job_account_create();
+    _free_ char *record = NULL;
+
+    (void)state;
+    job->nodes_expected = job->nodes_reported = 1;
+    completeness_add(&job->completeness, "not counted: no \"BTF\"", 1, 0);
+    record = report_record(job);
+    assert_string_equal(record, "IO1:{\"v\":1,\"complete\":false,\"nodes\":[1,1],\"s\":0,"
+                                "\"why\":\"not counted: no \\\"BTF\\\"\",\"m\":[],"
+                                "\"rest\":[0,0,0,0,0,0,0,0,0]}");
+}
+
 static uint64_t number_at(struct json_object *row, size_t i)
 {
     return json_object_get_uint64(json_object_array_get_idx(row, i));
@@ -175,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_record_of_nothing),
+        cmocka_unit_test(test_record_says_why_nothing_was_counted),
         cmocka_unit_test(test_smallest_mounts_fold),
         cmocka_unit_test(test_largest_numbers_fit),
         cmocka_unit_test(test_merge),

@@ -228,6 +228,39 @@ static void test_next_process_goes_on(void **state)
     (void)state;
 }
 
+/* Nothing can be counted: that is said, and what an earlier process has counted stays. */
+static void test_blind_probe_is_said(void **state)
+{
+    struct step_account before, got;
+    uint32_t a = tag(100, 0);
+
+    (void)state;
+    touch(a, EXT4, "ext4");
+    fake_probe_count(probe, a, EXT4, IO_WRITE, 10, 100);
+    must(sampler_read(sampler, 10 * S, &error));
+    before = account(a);
+    sampler_destroy(sampler);
+    fake_probe_go_blind(probe, "no BTF");
+    must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
+    must(sampler_add(sampler, a, 0, &before, &error));
+    must(sampler_read(sampler, 20 * S, &error));
+    must(sampler_finish(sampler, a, 30 * S, &error));
+    got = account(a);
+    assert_int_equal(got.elapsed_ns, 30 * S);
+    assert_int_equal(got.mounts.n, 1);
+    assert_int_equal(got.mounts.items[0].io.ops[IO_WRITE]->bytes, 1000);
+    assert_int_equal(got.completeness.n, 1);
+    assert_string_equal(got.completeness.items[0].cause, "not counted: no BTF");
+    step_account_clear(&before);
+    step_account_clear(&got);
+    a = tag(101, 0);
+    must(sampler_read(sampler, 40 * S, &error));
+    got = account(a);
+    assert_int_equal(got.mounts.n, 0);
+    assert_int_equal(got.completeness.n, 1);
+    step_account_clear(&got);
+}
+
 /* Buckets of 32 bits that wrapped before this process took them over, and once more while nobody
  * read: the stored histogram tells. What it cannot tell is said. */
 static void test_wrapped_histograms(void **state)
@@ -425,6 +458,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_totals_peaks_and_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_losses_are_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_blind_probe_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_feature_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, setup, teardown),

@@ -134,6 +134,26 @@ static void test_nothing(void **state)
     check_shape(full, 12);
 }
 
+/* No number of a job that nobody counted is shown. */
+static void test_what_was_not_counted(void **state)
+{
+    _job_ *job = job_account_create();
+    _free_ char *full = NULL;
+
+    (void)state;
+    job->key.jobid = 7;
+    job->nodes_expected = job->nodes_reported = 1;
+    job->elapsed_ns = SECONDS(10);
+    job->unsupported = UINT64_MAX;
+    completeness_add(&job->completeness, "not counted: no BTF", 1, 0);
+    check_text(job, "I/O summary: job 7 (running), 1 node, 00:00:10\n"
+                    "NOT complete: 1/1 nodes, 0 events lost; not counted: no BTF\n");
+    full = report_text(job, SUMMARY_FULL);
+    assert_null(strstr(full, "waiting"));
+    assert_null(strstr(full, "no I/O"));
+    assert_non_null(strstr(full, "not counted: no BTF\n"));
+}
+
 static void test_little_is_one_line(void **state)
 {
     _job_ *job = job_account_create();
@@ -367,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_page_cache_says_what_was_in_vain),
         cmocka_unit_test(test_off_is_empty),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_what_was_not_counted),
         cmocka_unit_test(test_little_is_one_line),
         cmocka_unit_test(test_little_with_losses),
         cmocka_unit_test(test_order_and_rest),
