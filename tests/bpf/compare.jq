@@ -6,7 +6,8 @@
 #   exact        all that the truth states is so, and nothing else was counted
 #   approximate  the same, but the truth could only state a range, or the report says by itself that
 #                something was lost or that it does not know the name of a mount
-#   unsupported  what differs are operations of which the report says that they are not counted
+#   unsupported  what differs are operations of which the report says that they are not counted, on
+#                this mount or at all
 #   WRONG        anything else
 
 def key: "\(.mount) (\(.fstype)\(if .private then ", private" else "" end))";
@@ -46,6 +47,9 @@ def without_exec($report):
         | if .ops.open.requests == 0 then del(.ops.open) else . end | select(.ops != {}))
     else . end;
 
+# A cause that says which operations are not counted, and not that something was lost.
+def uncounted: .cause | test("^(hook-not-attached$|self-test-failed$|unseen: )");
+
 def judge:
     .report as $report
     | (.truth | without_exec($report) | .mounts | by_mount) as $truth
@@ -55,16 +59,15 @@ def judge:
             | .value.ops |= with_entries(select(.key as $op | $only | index($op)))) else . end) as $seen
     | ($seen | named($truth)) as $counted
     | ($seen | keys - ($counted | keys)) as $unknown
-    | [$report.unsupported[], ($report.mounts[] | .unsupported // [] | .[]),
-        ($report.incomplete[] | .ops // [] | .[])] as $unsupported
+    | [$report.unsupported[], ($report.incomplete[] | select(uncounted) | .ops[])] as $everywhere
     | [($truth + $counted | keys[]) as $m
         | ($truth[$m] // {ops: {}}) as $want | ($counted[$m] // {ops: {}}) as $got
+        | ($everywhere + ($got.unsupported // [])) as $unsupported
         | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache))
-        | .text = "\($m) \(.op): \(.text)"] as $differing
-    | ($differing | map(select(.op as $op | $unsupported | index($op) == null))) as $wrong
+        | .said = (.op | IN($unsupported[])) | .text = "\($m) \(.op): \(.text)"] as $differing
+    | ($differing | map(select(.said | not))) as $wrong
     | ([$truth[].ops[].bytes? | type == "array"] | any) as $ranged
-    | [$report.incomplete[].cause | select(test("^(hook-not-attached$|unseen: )") | not)]
-        as $causes
+    | [$report.incomplete[] | select(uncounted | not).cause] as $causes
     | {
         verdict: (if $wrong != [] then "WRONG"
             elif $differing != [] then "unsupported"
