@@ -85,7 +85,7 @@ static __noinline int saved_account(struct call *call)
 }
 
 /* Both files of a transfer have its time, but the thread waited once. */
-static __always_inline void saved_count(struct call *call, const struct saved_call *saved,
+static __always_inline void saved_count(struct call *call, struct saved_call *saved,
                                         enum io_op to)
 {
     __u64 waited = saved->wait_ns;
@@ -93,8 +93,7 @@ static __always_inline void saved_count(struct call *call, const struct saved_ca
     for (int i = 0; i < 2; i++) {
         if (!saved->files[i].sb)
             continue;
-        if (call->wait_ns)
-            *call->wait_ns = waited;
+        saved->wait_ns = waited;
         if (i)
             call->op = to;
         call->sb = saved->files[i].sb;
