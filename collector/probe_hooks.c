@@ -624,7 +624,8 @@ uint64_t probe_unsupported(const struct probe *probe)
         else if (!*list.hooks[i]->feature)
             partly |= list.hooks[i]->ops;
     }
-    if (probe->by_kprobes) /* they do not tell the hooks of the cache in which call a task is */
+    /* They do not tell the hooks of the cache in which call a task is. */
+    if (probe->by_kprobes || probe->by_syscalls)
         counted &= ~IO_CACHE;
     return all & ~(counted & ~partly & ~probe->distrusted);
 }
