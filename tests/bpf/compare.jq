@@ -4,8 +4,8 @@
 # "= ROW VERDICT" for each. A truth with "only" is one of these operations on its own mounts; all else
 # that was counted is not compared. The verdicts:
 #   exact        all that the truth states is so, and nothing else was counted
-#   approximate  the same, but the truth could only state a range, or the report says by itself that
-#                something was lost or that it does not know the name of a mount
+#   approximate  the same, but the truth could only state a range, or the report does not know the
+#                name of a mount, or says of all requests that are missing that they were lost
 #   unsupported  what differs are operations of which the report says that they are not counted, on
 #                this mount or at all
 #   WRONG        anything else
@@ -26,7 +26,8 @@ def nothing: {requests: 0, bytes: 0, errors: 0, async_requests: 0, errno: {}, si
 def differing_ops($want; $got):
     ($want + $got | keys[]) as $op
     | ($want[$op] // {requests: 0}) as $w | ($got[$op] // nothing) as $g
-    | [$w | differs($g)] | select(length > 0) | {op: $op, text: join("; ")};
+    | [$w | differs($g)] | select(length > 0)
+    | {op: $op, missing: (($w.requests // 0) - $g.requests), text: join("; ")};
 
 def differing_cache($want; $got):
     select($want) | [$want | del(.fill_bytes) | differs($got // {})]
@@ -65,13 +66,15 @@ def judge:
         | ($everywhere + ($got.unsupported // [])) as $unsupported
         | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache))
         | .said = (.op | IN($unsupported[])) | .text = "\($m) \(.op): \(.text)"] as $differing
-    | ($differing | map(select(.said | not))) as $wrong
+    | ($differing | map(select(.said | not))) as $unsaid
+    | (if all($unsaid[]; .missing > 0) and ([$unsaid[].missing] | add) == $report.lost then []
+       else $unsaid end) as $wrong
     | ([$truth[].ops[].bytes? | type == "array"] | any) as $ranged
     | [$report.incomplete[] | select(uncounted | not).cause] as $causes
     | {
         verdict: (if $wrong != [] then "WRONG"
-            elif $differing != [] then "unsupported"
-            elif $ranged or $causes != [] or $unknown != [] then "approximate"
+            elif any($differing[]; .said) then "unsupported"
+            elif $ranged or $unsaid != [] or $causes != [] or $unknown != [] then "approximate"
             else "exact" end),
         why: (($differing | map(.text)) + ($causes | map("incomplete: \(.)"))
             + ($unknown | map("a mount is called \(.)")))
