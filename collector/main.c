@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -101,6 +102,13 @@ static void raise_limits(void)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* The kernel's types and the logs of the verifier, some 12 MiB, are needed at the start only: in
+ * chunks of their own, which malloc() else gives up once it has seen large ones freed, they go back. */
+static void return_memory(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+
 static int run(const struct arguments *a, const struct settings *settings, struct error *error)
 {
     struct daemon *daemon = NULL;
@@ -127,6 +135,7 @@ int main(int argc, char **argv)
     log_init("jobiod", LOG_LEVEL_INFO);
     block_signals();
     raise_limits();
+    return_memory();
     r = load(&a, &settings, &error);
     if (!r) {
         log_init("jobiod", settings->log_level);

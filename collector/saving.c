@@ -257,6 +257,8 @@ static void saving_done(int result, const struct error *error, void *arg)
     job->n_saving--;
     if (s->provisional)
         job->provisional = false;
+    if (s->provisional && result < 0)
+        job->handed_ns = 0;
     if (s->over)
         job->over_saving = false;
     if (s->marks)
@@ -294,8 +296,8 @@ static struct saving *saving_create(struct tracked_job *job, size_t n)
 static int submit(struct saving *s)
 {
     struct tracked_job *job = s->job;
-    /* Provisional rows go to the disk as well: a crash of the node costs one interval. All jobs of
-     * a tick share a transaction. */
+    /* Provisional rows go to the disk as well: a crash of the node costs what came after them. All
+     * jobs of a tick share a transaction. */
     int r = job->tracker->writer
                 ? writer_submit(job->tracker->writer, true, saving_run, saving_done, s)
                 : -EAGAIN;
@@ -410,11 +412,35 @@ void tracked_save(struct tracked_job *job)
         (void)save_over(job);
 }
 
+static bool has_provisional(const struct tracked_step *step)
+{
+    return step->state == TRACKED_RUNNING && !step->folds;
+}
+
+/* For most of what jobiod does is to write these rows, and nobody reads them unless it is killed. */
+static bool needs_provisional(const struct tracked_job *job)
+{
+    if (job->provisional || job->over)
+        return false;
+    for (size_t i = 0; i < job->n_steps; i++)
+        if (has_provisional(job->steps[i]) && !job->steps[i]->handed)
+            return true;
+    return job->handed_ns < job->tracker->rows_at_ns;
+}
+
+static void mark_handed(struct tracked_job *job)
+{
+    job->provisional = true;
+    job->handed_ns = job->tracker->pass_at_ns;
+    for (size_t i = 0; i < job->n_steps; i++)
+        job->steps[i]->handed |= has_provisional(job->steps[i]);
+}
+
 void tracked_save_provisional(struct tracked_job *job)
 {
     struct saving *s;
 
-    if (job->provisional || job->over)
+    if (!needs_provisional(job))
         return;
     s = saving_create(job, job->n_steps);
     if (!s)
@@ -423,18 +449,15 @@ void tracked_save_provisional(struct tracked_job *job)
     for (size_t i = 0; i < job->n_steps; i++) {
         const struct tracked_step *step = job->steps[i];
 
-        if (step->state == TRACKED_RUNNING && !step->folds &&
-            tracked_account(step, &s->steps[s->n]) == 0)
+        if (has_provisional(step) && tracked_account(step, &s->steps[s->n]) == 0)
             s->n++;
     }
     if (!s->n) {
         saving_destroy(s);
         return;
     }
-    if (submit(s) == 0) {
-        job->provisional = true;
-        job->handed_ns = job->tracker->pass_at_ns;
-    }
+    if (submit(s) == 0)
+        mark_handed(job);
 }
 
 /* --- what was missed --------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct tracked_step {
     bool folds;          /* one of those beyond the limit */
     unsigned deserted;   /* ticks in a row without any process */
     bool doubtful;       /* tagged late, and not yet known whether the plugin did it itself */
+    bool handed;         /* the writer has had a row of it */
     bool summed;         /* its account is in the job's sum */
     enum step_state how; /* it ended */
     uint64_t ended_boot_ns; /* 0: nobody has said when */
@@ -86,6 +87,7 @@ struct tracker {
     struct recent_step recent[RECENT_STEPS];
     size_t n_recent; /* ever */
     uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
+    uint64_t rows_ns, rows_at_ns; /* the reading of which all jobs are to have provisional rows */
     bool littered;       /* a step was dropped after the last sweep of the maps */
     unsigned unswept;    /* ticks since then */
     struct marks *marks; /* of folded steps whose counters have yet to go */
@@ -181,6 +183,7 @@ int tracked_list_ended(const struct tracked_job *job, struct job_account *accoun
  */
 /* Hand what is not saved to the writer; what the writer cannot take now stays for the next call. */
 void tracked_save(struct tracked_job *job);
+/* If it is time, or a step has no row yet. */
 void tracked_save_provisional(struct tracked_job *job);
 /* What the programs have missed so far, for the process after this one: once a tick, behind the
  * rows that already say so. */

@@ -78,6 +78,7 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
     if (!tracker->cluster || !tracker->node)
         return error_set(error, -ENOMEM, "no memory for the tracker");
     tracker->interval_ns = options->interval_ns;
+    tracker->rows_ns = options->rows_ns;
     tracker->probe = options->probe;
     tracker->sampler = options->sampler;
     tracker->hierarchy = options->hierarchy;
@@ -417,6 +418,20 @@ static void sweep(struct tracker *tracker)
     tracker->unswept = 0;
 }
 
+/* All at once: they share a transaction, and what was missed can be saved with them. */
+static void see_whether_rows_are_due(struct tracker *tracker)
+{
+    uint64_t age = tracker->pass_at_ns - tracker->rows_at_ns;
+
+    if (!tracker->rows_at_ns || age + tracker->interval_ns / 2 >= tracker->rows_ns)
+        tracker->rows_at_ns = tracker->pass_at_ns;
+}
+
+void tracker_hurry(struct tracker *tracker)
+{
+    tracker->rows_at_ns = 0;
+}
+
 int tracker_tick(struct tracker *tracker, struct error *error)
 {
     uint64_t now = tracker_boot_ns();
@@ -430,6 +445,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
         if (!tracker->jobs[i]->over)
             end_gone_steps(tracker->jobs[i]);
     r = tracker_pass(tracker, true, error);
+    see_whether_rows_are_due(tracker);
     if (!r)
         r = tracked_close(tracker, error);
     for (size_t i = 0; i < tracker->n_jobs; i++)

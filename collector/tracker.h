@@ -39,6 +39,7 @@ struct tracker_options {
     const char *cluster, *node;
     const char *runtime_dir; /* steps/ and jobs/ lie in it */
     uint64_t interval_ns;
+    uint64_t rows_ns; /* between two provisional rows of a running step, at least an interval */
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
@@ -73,9 +74,11 @@ void tracker_file(struct tracker *tracker, const char *name);
  * ended is done in one pass over the maps. */
 void tracker_settle(struct tracker *tracker);
 
-/* Every interval: a reading of all steps, provisional rows, steps that vanished, rows that could
- * not be written before. */
+/* Every interval: a reading of all steps, provisional rows if they are due, steps that vanished, rows
+ * that could not be written before. */
 int tracker_tick(struct tracker *tracker, struct error *error);
+/* The next tick writes provisional rows, however old the last ones are. */
+void tracker_hurry(struct tracker *tracker);
 
 /* The job as of now (one reading), with its running steps in `steps`. -ENOENT. */
 int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,

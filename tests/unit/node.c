@@ -92,7 +92,8 @@ static void on_over(const struct job_account *job, void *arg)
 void node_start(void)
 {
     const struct tracker_hooks hooks = {on_over, NULL, NULL};
-    struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = node.interval};
+    struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = node.interval,
+                                      .rows_ns = node.rows};
     struct store_options store_options = {0};
     struct store *store;
     char full[256], runtime[256];
@@ -157,7 +158,7 @@ int node_setup(void **state)
     node_put("mountinfo", text);
     node.over = 0;
     node.interval = 10 * S;
-    node.capacity = 0;
+    node.capacity = node.rows = 0;
     node.probe = fake_probe_create();
     node_start();
     return 0;

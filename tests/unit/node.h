@@ -36,7 +36,7 @@ struct node {
     struct writer *writer;
     struct error error;
     unsigned over; /* jobs that have ended */
-    uint64_t interval;
+    uint64_t interval, rows;
     size_t capacity; /* of the writer's queue; 0: as always */
 };
 extern struct node node;

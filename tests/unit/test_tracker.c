@@ -203,6 +203,49 @@ static void test_late_tag_and_direct(void **state)
     job_account_destroy(report);
 }
 
+static uint64_t stored_bytes(void)
+{
+    struct job_account **jobs;
+    uint64_t bytes;
+
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
+    jobs = node_stored();
+    assert_non_null(jobs[0]);
+    bytes = node_written(&jobs[0]->mounts);
+    store_jobs_free(jobs);
+    return bytes;
+}
+
+/* Most of what jobiod does is to write them: not at every reading, but for a step that is new. */
+static void test_provisional_rows(void **state)
+{
+    uint32_t zero, one;
+
+    (void)state;
+    node_stop();
+    node.rows = 3600 * S;
+    node_start();
+    zero = node_begin(0);
+    node_write(zero, 1, 100);
+    assert_int_equal(stored_bytes(), 100);
+    node_write(zero, 1, 20);
+    assert_int_equal(stored_bytes(), 100);
+    one = node_begin(1);
+    node_write(one, 1, 3);
+    assert_int_equal(stored_bytes(), 123);
+    node_write(one, 1, 4);
+    assert_int_equal(stored_bytes(), 123);
+    tracker_hurry(node.tracker);
+    assert_int_equal(stored_bytes(), 127);
+    node_write(one, 1, 4);
+    assert_int_equal(stored_bytes(), 127);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_flush();
+    node_write(one, 1, 4);
+    assert_int_equal(stored_bytes(), 127);
+}
+
 /* The plugin met no jobiod: the step is found by its file, at once or by the next tick. */
 static void test_step_files(void **state)
 {
@@ -381,6 +424,7 @@ int main(void)
         TEST(test_processes_of_a_cgroup),
         TEST(test_late_tag_is_said),
         TEST(test_late_tag_and_direct),
+        TEST(test_provisional_rows),
         TEST(test_step_files),
         TEST(test_bad_step_files),
         TEST(test_peak_of_the_job),
