@@ -34,6 +34,7 @@ blind='mkdir rmdir unlink rename link symlink stat truncate'
 
 numbers() {
     jq -S --arg blind "$blind" '.mounts
+        | if type == "array" then map({key: .dev, value: .ops}) | from_entries else . end
         | map_values(with_entries(select(.key | IN($blind / " " | .[]) | not))
                      | map_values({requests, bytes, errors, errno, size_log2}))' "$1"
 }

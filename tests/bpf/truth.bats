@@ -23,7 +23,8 @@ teardown_file() {
 
 # The numbers that must be equal, sorted.
 numbers() {
-    jq -S '.mounts | with_entries(select(.value != {}))
+    jq -S '.mounts | if type == "array" then map({key: .dev, value: .ops}) | from_entries else . end
+           | with_entries(select(.value != {}))
            | map_values(map_values({requests, bytes, errors, errno, size_log2}))' "$1"
 }
 
@@ -54,7 +55,6 @@ counted() {
     counted all -- -c "$BATS_TEST_FILENAME" -s "$T/small/full" "$T/ext4" "$T/tmpfs" "$T/overlay"
     compare "$T/all.truth" "$T/all.counted"
     jq -e '.not_attached == {}' "$T/all.counted"
-    jq -e '.outside > 0' "$T/all.truth"
     [ "$(jq -r '.fstypes | [.[]] | sort | join(" ")' "$T/all.counted")" = "ext4 overlay tmpfs tmpfs" ]
 }
 

@@ -346,8 +346,10 @@ static bool print_place(int p, const char *comma)
         if (!is_noted(tally))
             continue;
         if (!any)
-            printf("%s{\"mount\":\"%s\",\"fstype\":\"%s\",\"private\":%s,\"ops\":{", comma,
-                   places[p].mount, places[p].fstype, places[p].private ? "true" : "false");
+            printf("%s{\"mount\":\"%s\",\"dev\":\"%u:%u\",\"fstype\":\"%s\","
+                   "\"private\":%s,\"ops\":{",
+                   comma, places[p].mount, places[p].major, places[p].minor, places[p].fstype,
+                   places[p].private ? "true" : "false");
         else
             printf(",");
         print_tally(tally, op);

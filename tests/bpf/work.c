@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Makes known calls in known numbers on each of some folders, and prints what it did, as JSON: what
- * jobio must have counted. It counts its own calls by their results as the calls return; it goes
- * into the cgroup $CGROUP itself, after all that is not to be counted.
+ * jobio must have counted (truth.h). It goes into the cgroup $CGROUP itself, after all that is not
+ * to be counted.
  *
  *   work [-u] [-c FILE]... [-s FILE] FOLDER...
  * -c: a file of an overlay's lower layer, which is opened for writing (copied up); -s: a file on a
- * file system that is small enough to be filled up; -u: for who counts system calls, and cannot tell
- * where a failed open got to.
+ * file system that is small enough to be filled up; -u: for who counts system calls, and cannot
+ * tell where a failed open got to.
  */
 #include "config.h"
 
@@ -29,85 +29,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/account.h"
+#include "tests/bpf/truth.h"
 
-#define PLACES 8
-#define NOWHERE 0 /* calls that reached no file system */
+#define FOLDERS 8
 #define THREADS 64
-#define ERRNOS 140
 
-struct tally {
-    uint64_t requests, bytes, errors, errnos[ERRNOS], sizes[IO_BUCKETS];
-};
-
-/* Shared by all processes. */
-struct truth {
-    struct tally tallies[PLACES][IO_OP_COUNT];
-    uint64_t outside;
-};
-
-struct place {
-    char folder[PATH_MAX - 64];
-    unsigned major, minor;
-};
-
-static struct truth *truth;
-static struct place places[PLACES];
-static int n_places = 1;
+/* The folders on them, by place (truth.h). */
+static char places[FOLDERS + 1][PATH_MAX - 64];
+static uint64_t *outside; /* shared by all processes */
 static bool paths_are_blind;
 static char block[65536] __attribute__((aligned(4096)));
 static void *volatile bad_address = (void *)8; /* mapped by nobody */
-
-static void die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
-static void add(uint64_t *counter, uint64_t n)
-{
-    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
-}
-
-/* Note a call that returned `result`, with errno, and hand the result through. */
-static long did(int place, enum io_op op, long result)
-{
-    struct tally *tally = &truth->tallies[place][op];
-
-    add(&tally->requests, 1);
-    if (result < 0) {
-        add(&tally->errors, 1);
-        add(&tally->errnos[errno], 1);
-    } else if (io_op_is_data(op)) {
-        unsigned bucket = 0;
-
-        while (bucket < IO_BUCKETS - 1 && (uint64_t)result > 1ull << bucket)
-            bucket++;
-        add(&tally->bytes, result);
-        add(&tally->sizes[bucket], 1);
-    }
-    return result;
-}
-
-/* Calls of which it is known that they work. */
-static long did_well(int place, enum io_op op, long result, const char *what)
-{
-    if (did(place, op, result) < 0)
-        die(what);
-    return result;
-}
-
-#define WELL(place, op, call) did_well(place, op, call, #call)
-
-/* A call that must fail with this errno. */
-static void did_fail(int place, enum io_op op, long result, int code, const char *what)
-{
-    if (result >= 0 || errno != code)
-        die(what);
-    did(place, op, result);
-}
-
-#define FAILS(place, op, code, call) did_fail(place, op, call, code, #call)
 
 /* Where an open that failed got to. */
 static int walked(int place)
@@ -140,7 +72,7 @@ static const char *path_in(int place, const char *name)
     static __thread unsigned next;
     char *path = paths[next++ % 4];
 
-    snprintf(path, PATH_MAX, "%s/%s", places[place].folder, name);
+    snprintf(path, PATH_MAX, "%s/%s", places[place], name);
     return path;
 }
 
@@ -196,7 +128,7 @@ static void work_errors(int p)
     for (int i = 0; i < 13; i++)
         FAILS(walked(p), IO_OPEN, ENOENT, open(path_in(p, "absent"), O_RDONLY));
     FAILS(walked(p), IO_OPEN, EEXIST, open(path_in(p, "data"), O_RDWR | O_CREAT | O_EXCL, 0600));
-    FAILS(walked(p), IO_OPEN, EISDIR, open(places[p].folder, O_WRONLY));
+    FAILS(walked(p), IO_OPEN, EISDIR, open(places[p], O_WRONLY));
     FAILS(walked(p), IO_OPEN, ENOTDIR, open(path_in(p, "data/below"), O_RDONLY));
 }
 
@@ -208,7 +140,7 @@ static void work_opens(int p)
         close(must_open(p, path_in(p, i & 1 ? "new1" : "new2"), O_WRONLY | O_CREAT));
     for (int i = 0; i < 3; i++) /* truncates inside the open */
         close(must_open(p, path_in(p, "new1"), O_WRONLY | O_CREAT | O_TRUNC));
-    close(must_open(p, places[p].folder, O_RDONLY | O_DIRECTORY));
+    close(must_open(p, places[p], O_RDONLY | O_DIRECTORY));
     close(must_open(p, path_in(p, "new1"), O_PATH));
 }
 
@@ -243,7 +175,7 @@ static void work_metadata(int p)
     FAILS(p, IO_RMDIR, ENOTEMPTY, rmdir(path_in(p, "d2")));
     FAILS(p, IO_RENAME, ENOTEMPTY, rename(path_in(p, "d0"), path_in(p, "d2")));
 
-    fd = must_open(p, places[p].folder, O_RDONLY | O_DIRECTORY);
+    fd = must_open(p, places[p], O_RDONLY | O_DIRECTORY);
     while (WELL(p, IO_READDIR, syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
         ;
     close(fd);
@@ -423,83 +355,25 @@ static pid_t start_outsider(void)
             fstat(fd, &st) < 0)
             _exit(1);
         close(fd);
-        add(&truth->outside, 1);
+        __atomic_fetch_add(outside, 1, __ATOMIC_RELAXED);
         usleep(1000);
     }
 }
 
-/* The super block below a path: that of the longest mount point that holds it, and of the last
- * mount there. */
+/* The place of a path, and the folder on it that is ours. */
 static int find_place(const char *path)
 {
-    struct place *place = &places[n_places];
-    FILE *file = fopen("/proc/self/mountinfo", "r");
-    char line[4096], where[2048], real[PATH_MAX];
-    size_t best = 0;
+    char real[PATH_MAX];
+    int place;
 
-    if (!file || !realpath(path, real))
+    if (!realpath(path, real))
         die(path);
-    while (fgets(line, sizeof(line), file)) {
-        unsigned major, minor;
-        size_t n;
-
-        if (sscanf(line, "%*d %*d %u:%u %*s %2047s", &major, &minor, where) != 3)
-            continue;
-        n = strcmp(where, "/") ? strlen(where) : 0;
-        if (n < best || strncmp(real, where, n) || (real[n] && real[n] != '/'))
-            continue;
-        best = n;
-        place->major = major;
-        place->minor = minor;
-    }
-    fclose(file);
-    snprintf(place->folder, sizeof(place->folder), "%s/work", path);
-    for (int i = 1; i < n_places; i++)
-        if (places[i].major == place->major && places[i].minor == place->minor)
-            return i;
-    return n_places++;
-}
-
-static void print_tally(const struct tally *tally, enum io_op op, bool *first)
-{
-    const char *comma = "";
-    int last = IO_BUCKETS - 1;
-
-    if (!tally->requests)
-        return;
-    printf("%s\n      \"%s\": {\"requests\": %ju, \"bytes\": %ju, \"errors\": %ju, \"errno\": {",
-           *first ? "" : ",", io_op_name(op), (uintmax_t)tally->requests, (uintmax_t)tally->bytes,
-           (uintmax_t)tally->errors);
-    for (int i = 0; i < ERRNOS; i++) {
-        if (!tally->errnos[i])
-            continue;
-        printf("%s\"%s\": %ju", comma, strerrorname_np(i), (uintmax_t)tally->errnos[i]);
-        comma = ", ";
-    }
-    printf("}, \"size_log2\": [");
-    while (last >= 0 && !tally->sizes[last])
-        last--;
-    for (int i = 0; i <= last; i++)
-        printf("%s%ju", i ? ", " : "", (uintmax_t)tally->sizes[i]);
-    printf("]}");
-    *first = false;
-}
-
-static void print_truth(void)
-{
-    const char *comma = "";
-
-    printf("{\n  \"outside\": %ju,\n  \"mounts\": {", (uintmax_t)truth->outside);
-    for (int p = 0; p < n_places; p++) {
-        bool first = true;
-
-        printf("%s\n    \"%u:%u\": {", comma, places[p].major, places[p].minor);
-        for (int op = 0; op < IO_OP_COUNT; op++)
-            print_tally(&truth->tallies[p][op], op, &first);
-        printf("}");
-        comma = ",";
-    }
-    printf("\n  }\n}\n");
+    place = place_of(real);
+    if (place > FOLDERS)
+        die("too many places");
+    if (!*places[place])
+        snprintf(places[place], sizeof(places[place]), "%s/work", path);
+    return place;
 }
 
 int main(int argc, char **argv)
@@ -519,14 +393,16 @@ int main(int argc, char **argv)
         else
             return 2;
     }
-    truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!cgroup || truth == MAP_FAILED)
+    outside = mmap(NULL, sizeof(*outside), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                   0);
+    if (!cgroup || outside == MAP_FAILED)
         die("CGROUP");
+    truth_init();
     for (int i = optind; i < argc; i++) {
         int place = find_place(argv[i]);
 
-        if (mkdir(places[place].folder, 0755) < 0)
-            die(places[place].folder);
+        if (mkdir(places[place], 0755) < 0)
+            die(places[place]);
     }
     for (int i = 0; i < n_copied; i++)
         copied_at[i] = find_place(copied[i]);
@@ -561,9 +437,9 @@ int main(int argc, char **argv)
 
     kill(outsider, SIGKILL);
     waitpid(outsider, NULL, 0);
-    if (!truth->outside)
+    if (!*outside)
         die("the outsider did nothing");
-    print_truth();
+    truth_print("work");
     rmdir(inner);
     return 0;
 }
