@@ -329,6 +329,19 @@ static void say_hooks(const struct probe_hook *hooks, size_t n)
     }
 }
 
+static void clear_other_layouts(const struct daemon *d)
+{
+    struct error error;
+    int n = probe_unpin_others(d->pin_dir, &error);
+
+    if (n < 0)
+        log_warning("the maps of another jobio are left: %s", error.text);
+    else if (n)
+        log_warning("the maps of another jobio (%s) are not understood, and are removed: the "
+                    "reports of steps that it counted say that they began untracked",
+                    d->pin_dir);
+}
+
 /* Nothing that the kernel lacks keeps jobiod from running: then jobs are followed without being
  * counted. */
 static int create_probe(struct daemon *d, struct error *error)
@@ -354,6 +367,7 @@ static int create_probe(struct daemon *d, struct error *error)
     }
     (void)probe_hooks(d->probe, &hooks, &n);
     say_hooks(hooks, n);
+    clear_other_layouts(d);
     return write_probe_file(d, error);
 }
 

@@ -3,6 +3,7 @@
 
 #include "collector/probe_internal.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <string.h>
@@ -109,6 +110,22 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     return 0;
 }
 
+/* Before 5.11 the kernel says the same where maps find no room under the limit. */
+static int say_load(int r, struct error *error)
+{
+    struct rlimit limit;
+    char locked[96] = "";
+
+    if (r != -EPERM)
+        return error_errno(error, r, "cannot load the BPF programs");
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        (void)snprintf(locked, sizeof(locked),
+                       ", before Linux 5.11 also an unlimited RLIMIT_MEMLOCK: here it is %llu KiB",
+                       (unsigned long long)limit.rlim_cur / 1024);
+    return error_errno(error, -EPERM,
+                       "cannot load the BPF programs (CAP_BPF and CAP_PERFMON are needed%s)", locked);
+}
+
 static int load(struct probe *probe, uint32_t max_steps, struct error *error)
 {
     int r = open_skeleton(probe, max_steps, error);
@@ -135,8 +152,7 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
     hooks_choose(probe, probe->skel);
     r = jobio_bpf__load(probe->skel);
     if (r < 0)
-        return error_errno(error, r == -EACCES ? -EPERM : r, "cannot load the BPF programs%s",
-                           r == -EPERM ? " (CAP_BPF and CAP_PERFMON are needed)" : "");
+        return say_load(r, error);
     return 0;
 }
 
@@ -283,6 +299,30 @@ int probe_unpin(const char *pin_dir, struct error *error)
         return error_errno(error, -ENOMEM, "cannot name the folder of the pins");
     }
     return maps_unpin(folder, error);
+}
+
+static bool is_other_layout(const char *name)
+{
+    return *name && name[strspn(name, "0123456789")] == '\0' && atoi(name) != JOBIO_LAYOUT;
+}
+
+int probe_unpin_others(const char *pin_dir, struct error *error)
+{
+    _closedir_ DIR *dir = opendir(pin_dir);
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    int r = 0, n = 0;
+
+    if (!dir)
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", pin_dir);
+    while (r == 0 && (entry = readdir(dir))) {
+        if (!is_other_layout(entry->d_name) ||
+            snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path))
+            continue;
+        r = maps_unpin(path, error);
+        n++;
+    }
+    return r < 0 ? r : n;
 }
 
 bool probe_is_adopted(const struct probe *probe)

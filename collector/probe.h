@@ -77,6 +77,9 @@ const char *probe_blind(const struct probe *probe);
 void probe_destroy(struct probe *probe);
 /* Remove the pinned state (jobio retire, tests). */
 int probe_unpin(const char *pin_dir, struct error *error);
+/* Remove what a jobio of another layout has pinned there: nobody here can read it, and its programs
+ * would run on. Returns of how many layouts. */
+int probe_unpin_others(const char *pin_dir, struct error *error);
 /* True if probe_create took over what an earlier process left. */
 bool probe_is_adopted(const struct probe *probe);
 
