@@ -133,10 +133,15 @@ static __always_inline int prefetch_leave(void *ctx)
 static __always_inline struct super_block *mapped_super(struct file *file)
 {
     struct backing_file *backing = (struct backing_file *)file;
+    struct super_block *sb;
 
-    if (bpf_core_field_exists(backing->user_path) && file->f_mode & FMODE_BACKING)
-        return BPF_CORE_READ(backing, user_path.dentry, d_sb);
-    return file->f_path.dentry->d_sb;
+    if (!bpf_core_field_exists(backing->user_path) ||
+        !(file->f_mode & (FMODE_BACKING | FMODE_BACKING_NEW)))
+        return file->f_path.dentry->d_sb;
+    /* The flag has moved: it is one if there is a path behind the file. */
+    sb = BPF_CORE_READ(backing, user_path.dentry, d_sb);
+    return sb && sb == BPF_CORE_READ(backing, user_path.mnt, mnt_sb) ? sb
+                                                                     : file->f_path.dentry->d_sb;
 }
 
 static __always_inline int fault_enter(void *ctx, const volatile struct hook_slots *at)

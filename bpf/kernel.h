@@ -43,7 +43,8 @@ enum {
 #define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
 #define FMODE_CREATED 0x100000
 #define FMODE_PATH 0x4000
-#define FMODE_BACKING 0x2000000
+#define FMODE_BACKING 0x2000000     /* until 6.13: later FMODE_NONOTIFY */
+#define FMODE_BACKING_NEW 0x1000000 /* until 6.9 FMODE_DIO_PARALLEL_WRITE */
 #if defined(__TARGET_ARCH_arm64)
 #define O_DIRECT 0200000
 #else
@@ -77,7 +78,12 @@ struct dentry {
     struct super_block *d_sb;
 };
 
+struct vfsmount {
+    struct super_block *mnt_sb;
+};
+
 struct path {
+    struct vfsmount *mnt;
     struct dentry *dentry;
 };
 
