@@ -154,15 +154,25 @@ static bool multi_is_exact(const struct btf *btf)
     return type;
 }
 
-/* May the kernel take the CPU from a task that is in a BPF program? */
+static bool has_line(const char *path, char *buf, size_t size)
+{
+    _fclose_ FILE *file = fopen(path, "re");
+
+    return file && fgets(buf, size, file);
+}
+
+/* May the kernel take the CPU from a task that is in a BPF program? If only debugfs knew and is not
+ * mounted: yes, unless it was booted not to. */
 static bool is_preemptible(void)
 {
-    _fclose_ FILE *file = fopen("/sys/kernel/debug/sched/preempt", "re");
-    char modes[128] = "";
+    char line[4096];
     struct utsname name;
 
-    if (file && fgets(modes, sizeof(modes), file))
-        return !strstr(modes, "(none)") && !strstr(modes, "(voluntary)");
+    if (has_line("/sys/kernel/debug/sched/preempt", line, sizeof(line)))
+        return !strstr(line, "(none)") && !strstr(line, "(voluntary)");
+    if (has_line("/proc/cmdline", line, sizeof(line)) &&
+        (strstr(line, "preempt=none") || strstr(line, "preempt=voluntary")))
+        return false;
     return uname(&name) == 0 && strstr(name.version, "PREEMPT");
 }
 
