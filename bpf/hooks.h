@@ -59,8 +59,15 @@ struct hook_slots {
  * hook's number. Filled in by the loader. */
 struct kprobe_entry {
     struct hook_slots at;
-    __u8 op; /* enum io_op */
-    __u8 to; /* that on the second file; IO_OP_COUNT: there is none */
+    __u8 op;   /* enum io_op */
+    __u8 to;   /* that on the second file; IO_OP_COUNT: there is none */
+    __u8 role; /* enum kprobe_role */
+};
+
+enum kprobe_role {
+    KPROBE_CALL,
+    KPROBE_WALKED, /* the others are about the path of a call, as in bpf/walk.bpf.h */
+    KPROBE_PARENT,
 };
 
 /* Above all hooks; a power of two. */

@@ -4,7 +4,8 @@
  * function (kretprobe) has no arguments, so all is looked up at its begin. As in bpf/call.bpf.h only
  * the outermost hooked call of a task counts. Here it is known by the place on the stack from which
  * the function takes the address to return to. As long as the call runs, there lies what lay there at
- * its begin, or the address that a kretprobe has put there.
+ * its begin, or the address that a kretprobe has put there. Calls by path learn what they are about
+ * as in bpf/walk.bpf.h.
  */
 #ifndef JOBIO_BPF_KPROBES_H
 #define JOBIO_BPF_KPROBES_H
@@ -102,6 +103,33 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
     return NULL;
 }
 
+/* Its path is not walked yet. */
+static __always_inline bool kprobe_is_by_path(const volatile struct hook_slots *at)
+{
+    return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_TOLD;
+}
+
+/* As call_is_trial(), which sees the arguments at the end. */
+static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved_call *saved,
+                                              const volatile struct hook_slots *at, enum io_op op)
+{
+    struct open_flags *how = (struct open_flags *)argument(regs, at->argument);
+
+    saved->walk = op;
+    saved->parent = NULL;
+    saved->trial = at->object == OBJECT_OPEN && BPF_CORE_READ(how, open_flag) & O_NONBLOCK;
+}
+
+/* An inner call that is the end of the outermost has what the path led to. */
+static __always_inline void kprobe_end_walk(struct pt_regs *regs, struct saved_call *saved,
+                                            const volatile struct hook_slots *at, enum io_op op)
+{
+    if (saved->walk != op || kprobe_is_by_path(at))
+        return;
+    saved_reach(&saved->files[0], kprobe_super(argument(regs, at->argument), at->object, op));
+    saved->walk = 0;
+}
+
 /* `to`: the operation on the second file, if there is one. True: there is something to count. */
 static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved_call *saved,
                                               const volatile struct hook_slots *at, enum io_op op,
@@ -109,9 +137,13 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
 {
     struct super_block *sb;
 
-    saved->files[0].sb = saved->files[1].sb = NULL;
-    if (at->object == OBJECT_OPEN)
+    saved_reach(&saved->files[0], NULL);
+    saved->files[1].sb = NULL;
+    saved->walk = 0;
+    if (kprobe_is_by_path(at)) {
+        kprobe_begin_walk(regs, saved, at, op);
         return true;
+    }
     sb = kprobe_super(argument(regs, at->argument), at->object, op);
     if (sb)
         saved_reach(&saved->files[0], sb);
@@ -130,22 +162,24 @@ static __always_inline bool kprobe_is_own(const volatile struct hook_slots *at, 
            bpf_get_current_task_btf()->flags & PF_DUMPCORE;
 }
 
-static __always_inline int kprobe_begin(struct pt_regs *regs, __u64 cookie)
+static __always_inline int kprobe_begin_call(struct pt_regs *regs,
+                                             const volatile struct kprobe_entry *entry)
 {
-    const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
     const volatile struct hook_slots *at = &entry->at;
     enum io_op op = entry->op, to = entry->to;
     __u64 frame = KERNEL_STACK(regs) + RETURN_BYTES;
     struct saved_call *saved;
 
-    if (who_has_no_steps() || !kprobe_is_own(at, to))
+    if (!kprobe_is_own(at, to))
         return 0;
-    saved = saved_enter(bpf_get_current_task_btf());
+    saved = saved_enter(bpf_get_current_task_btf(), LOST_REQUESTS);
     if (!saved)
         return 0;
     if (saved->frame) {
-        if (kprobe_is_inside(saved, frame))
+        if (kprobe_is_inside(saved, frame)) {
+            kprobe_end_walk(regs, saved, at, op);
             return 0;
+        }
         account_lost(saved->who.key, LOST_ENDS, 1);
         saved->frame = 0;
     }
@@ -168,16 +202,29 @@ static __always_inline __s64 kprobe_result(__u64 result, __u8 returns)
     return result;
 }
 
-/* A call that began before its task was in the step is not known: its arguments are gone. */
-static __always_inline int kprobe_end(struct pt_regs *regs, __u64 cookie)
+static __always_inline void kprobe_count(struct call *call, const struct saved_call *saved,
+                                         const volatile struct kprobe_entry *entry, __u64 result)
 {
-    const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
+    if (!kprobe_is_by_path(&entry->at)) {
+        saved_count(call, saved, entry->to);
+        return;
+    }
+    call->sb = saved->files[0].sb;
+    call->dev = saved->files[0].dev;
+    if (entry->at.object != OBJECT_OPEN)
+        saved_account(call);
+    else if (call->result != -EAGAIN || !saved->trial)
+        saved_count_open(call, call->result < 0 ? NULL : (struct file *)result);
+}
+
+/* A call that began before its task was in the step is not known: its arguments are gone. */
+static __always_inline int kprobe_end_call(struct pt_regs *regs,
+                                           const volatile struct kprobe_entry *entry)
+{
     __u64 frame = KERNEL_STACK(regs), result = KERNEL_RESULT(regs), witness;
     struct call call = {.op = entry->op};
     struct saved_call *saved;
 
-    if (who_has_no_steps())
-        return 0;
     saved = saved_find(bpf_get_current_task_btf());
     if (!saved || !saved->frame || frame < saved->frame)
         return 0;
@@ -194,11 +241,78 @@ static __always_inline int kprobe_end(struct pt_regs *regs, __u64 cookie)
     call.async = bpf_get_current_task_btf()->flags & PF_IO_WORKER;
     call.wait_ns = call.async ? NULL : &saved->wait_ns;
     call.result = kprobe_result(result, entry->at.returns);
-    if (entry->at.object == OBJECT_OPEN)
-        saved_count_open(&call, call.result < 0 ? NULL : (struct file *)result);
-    else
-        saved_count(&call, saved, entry->to);
+    kprobe_count(&call, saved, entry, result);
     return 0;
+}
+
+/* --- paths: see bpf/walk.bpf.h ------------------------------------------------------------------ */
+
+static __always_inline struct saved_call *kprobe_walk(void)
+{
+    struct saved_call *saved = saved_find(bpf_get_current_task_btf());
+
+    return saved && saved->frame && saved->walk ? saved : NULL;
+}
+
+static __always_inline int kprobe_walked(struct pt_regs *regs,
+                                         const volatile struct kprobe_entry *entry)
+{
+    struct nameidata *nd = (struct nameidata *)argument(regs, entry->at.argument);
+    struct saved_call *saved = kprobe_walk();
+    struct dentry *found;
+
+    if (!saved)
+        return 0;
+    found = BPF_CORE_READ(nd, path.dentry);
+    if (found)
+        saved_reach(&saved->files[0], BPF_CORE_READ(found, d_sb));
+    return 0;
+}
+
+static __always_inline int kprobe_seek_parent(struct pt_regs *regs,
+                                              const volatile struct kprobe_entry *entry)
+{
+    struct saved_call *saved = kprobe_walk();
+
+    if (saved)
+        saved->parent = (struct path *)argument(regs, entry->at.argument);
+    return 0;
+}
+
+static __always_inline int kprobe_found_parent(struct pt_regs *regs)
+{
+    struct saved_call *saved = kprobe_walk();
+    struct path *parent = saved ? saved->parent : NULL;
+
+    if (parent && (__s32)KERNEL_RESULT(regs) >= 0)
+        saved_reach(&saved->files[0], BPF_CORE_READ(parent, dentry, d_sb));
+    return 0;
+}
+
+/* --- the programs ------------------------------------------------------------------------------- */
+
+static __always_inline int kprobe_begin(struct pt_regs *regs, __u64 cookie)
+{
+    const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
+
+    if (who_has_no_steps())
+        return 0;
+    switch (entry->role) {
+    case KPROBE_WALKED:
+        return kprobe_walked(regs, entry);
+    case KPROBE_PARENT:
+        return kprobe_seek_parent(regs, entry);
+    }
+    return kprobe_begin_call(regs, entry);
+}
+
+static __always_inline int kprobe_end(struct pt_regs *regs, __u64 cookie)
+{
+    const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
+
+    if (who_has_no_steps())
+        return 0;
+    return entry->role == KPROBE_PARENT ? kprobe_found_parent(regs) : kprobe_end_call(regs, entry);
 }
 
 #endif

@@ -17,12 +17,16 @@ struct saved_call {
     struct who who;
     __u64 start;      /* when the call began, ns */
     __u64 wait_ns;    /* spent in calls since it is in this step */
-    const char *path; /* of SYSCALL_AT: it must be empty */
+    union {
+        const char *path;    /* of SYSCALL_AT: it must be empty */
+        struct path *parent; /* of a function that finds one: where it puts it */
+    };
     struct saved_file files[2];
     __u64 frame;   /* of a function: where it returns to on the stack; 0: in none */
     __u64 witness; /* what lies there */
     __u32 number;  /* of a system call, plus 1; 0: in none */
-    __u32 pad;
+    __u16 walk;    /* as in struct task_record; files[0] has what the path has led to */
+    __u16 trial;   /* an open that io_uring makes without waiting */
 };
 
 struct {
@@ -38,8 +42,9 @@ static __always_inline struct saved_call *saved_find(struct task_struct *task)
     return bpf_task_storage_get(&saved_calls, task, NULL, 0);
 }
 
-/* The record of a task that is in a step, made if there is none. */
-static __always_inline struct saved_call *saved_enter(struct task_struct *task)
+/* The record of a task that is in a step, made if there is none. What is lost without: `cause`. */
+static __always_inline struct saved_call *saved_enter(struct task_struct *task,
+                                                      enum lost_cause cause)
 {
     struct saved_call *saved = saved_find(task);
     struct who who = {};
@@ -51,7 +56,7 @@ static __always_inline struct saved_call *saved_enter(struct task_struct *task)
     if (!saved)
         saved = bpf_task_storage_get(&saved_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!saved) {
-        account_lost(who.key, LOST_LATENCIES, 1);
+        account_lost(who.key, cause, 1);
         return NULL;
     }
     if (saved->who.key != who.key)
@@ -63,7 +68,7 @@ static __always_inline struct saved_call *saved_enter(struct task_struct *task)
 static __always_inline void saved_reach(struct saved_file *saved, struct super_block *sb)
 {
     saved->sb = sb;
-    saved->dev = BPF_CORE_READ(sb, s_dev);
+    saved->dev = sb ? BPF_CORE_READ(sb, s_dev) : 0;
 }
 
 /* The file of a descriptor of the current task, only good for bpf_probe_read. */
@@ -102,7 +107,7 @@ static __always_inline void saved_count(struct call *call, struct saved_call *sa
     }
 }
 
-/* An open: the file is its result. NULL: it failed. */
+/* An open: the file is its result. NULL: it failed where the call says, if anywhere. */
 static __always_inline void saved_count_open(struct call *call, struct file *file)
 {
     struct super_block *sb;

@@ -105,7 +105,7 @@ static __always_inline int syscall_enter(struct pt_regs *regs, __u64 number)
     entry = syscall_known(task, number);
     if (!entry)
         return 0;
-    record = saved_enter(task);
+    record = saved_enter(task, LOST_LATENCIES);
     if (!record)
         return 0;
     syscall_find_files(record, entry, task, regs);
@@ -140,7 +140,7 @@ static __always_inline struct saved_call *
 syscall_late(struct task_struct *task, const volatile struct syscall_entry *entry,
              const struct pt_regs *regs, __s64 result)
 {
-    struct saved_call *record = result < 0 ? NULL : saved_enter(task);
+    struct saved_call *record = result < 0 ? NULL : saved_enter(task, LOST_LATENCIES);
 
     if (record)
         syscall_find_files(record, entry, task, regs);

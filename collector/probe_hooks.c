@@ -22,7 +22,6 @@ struct hook_entry {
     } ways[2];
     const char *second;          /* the other parameter that is looked up */
     bool needs_second;           /* it must be there, if it has a name */
-    bool is_call;                /* one that is counted as such */
     size_t programs[SIDE_COUNT]; /* where the skeleton has them */
 };
 
@@ -32,7 +31,6 @@ struct hook_entry {
         .section = "fexit/" #function,                                                    \
         .feature = feature_name,                                                          \
         .ops = OPS(op),                                                                   \
-        .is_call = true,                                                                  \
         .ways = {{object1, parameter1}, {object2, parameter2}},                           \
         .second = "",                                                                     \
         .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                  \
@@ -389,17 +387,10 @@ bool hooks_see_data(const struct probe *probe)
     return true;
 }
 
-/* A call, which another backend can count as well; not an event, nor a page fault. */
+/* A call or its path, which another backend can see as well; no other event, nor a page fault. */
 static bool is_function(size_t hook)
 {
     return kprobes_have(hook);
-}
-
-/* What helps the programs that count functions by fentry, and nobody else. */
-static bool is_helper(size_t hook)
-{
-    return hook == HOOK_walked || hook == HOOK_found_parent ||
-           (!is_function(hook) && entries[hook].is_call);
 }
 
 void hooks_replace(struct probe *probe)
@@ -412,12 +403,11 @@ void hooks_replace(struct probe *probe)
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
-        if (!is_function(i) && !is_helper(i))
+        if (!is_function(i))
             continue;
         hook_detach(probe, i);
         if (!hook->why[0])
-            (void)snprintf(hook->why, sizeof(hook->why), "%s",
-                           is_helper(i) ? "only where calls are counted by fentry" : reason);
+            (void)snprintf(hook->why, sizeof(hook->why), "%s", reason);
     }
 }
 

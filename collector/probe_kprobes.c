@@ -21,17 +21,33 @@ DEFINE_CLEANUP(struct kprobes_bpf, kprobes_bpf__destroy)
 #define ENTRY_TRANSFER(function, from, target, ...) \
     [HOOK_##function] = {.present = true, .op = from, .to = target},
 
-/* What a kprobe counts. */
+/* What a kprobe counts, or notes. */
 static const struct {
     bool present; /* it is a function's */
     enum io_op op, to;
-} entries[HOOK_COUNT] = {HOOKS(ENTRY_HOOK) TRANSFERS(ENTRY_TRANSFER)};
+    enum kprobe_role role;
+} entries[HOOK_COUNT] = {
+    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_HOOK) TRANSFERS(ENTRY_TRANSFER)
+    [HOOK_walked] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_WALKED},
+    [HOOK_found_parent] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_PARENT},
+};
 
 static const char *const prefixes[SIDE_COUNT] = {"kprobe", "kretprobe"};
 
 bool kprobes_have(size_t hook)
 {
     return entries[hook].present;
+}
+
+/* The side without which it is worth nothing. */
+static int main_side(size_t hook)
+{
+    return entries[hook].role == KPROBE_WALKED ? SIDE_ENTER : SIDE_LEAVE;
+}
+
+static bool has_side(size_t hook, int side)
+{
+    return side <= main_side(hook);
 }
 
 static bool is_wanted(const struct probe *probe, size_t hook)
@@ -219,7 +235,7 @@ static struct bpf_link *open_multi(const struct probe *probe, const struct bpf_p
                 .retprobe = side == SIDE_LEAVE);
 
     for (size_t i = 0; i < HOOK_COUNT; i++) {
-        if (!is_wanted(probe, i))
+        if (!is_wanted(probe, i) || !has_side(i, side))
             continue;
         functions[options.cnt] = probe->hooks[i].function;
         cookies[options.cnt++] = i;
@@ -279,7 +295,7 @@ static int attach_side(struct probe *probe, const struct kprobes_bpf *skel, size
 static void detach(struct probe *probe, size_t hook)
 {
     state_unlink(&probe->kprobes[hook]);
-    for (int side = 0; side < SIDE_COUNT && !probe->kprobes_multi; side++)
+    for (int side = 0; side <= main_side(hook) && !probe->kprobes_multi; side++)
         remove_event(probe, hook, side);
 }
 
@@ -288,7 +304,7 @@ static int attach(struct probe *probe, const struct kprobes_bpf *skel, size_t ho
 {
     int r = 0;
 
-    for (int side = SIDE_ENTER; side <= SIDE_LEAVE && r == 0; side++)
+    for (int side = SIDE_ENTER; side <= main_side(hook) && r == 0; side++)
         r = attach_side(probe, skel, hook, side);
     if (r < 0)
         detach(probe, hook);
@@ -304,7 +320,7 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
     skel->rodata->account_places = probe->skel->rodata->account_places;
     for (size_t i = 0; i < HOOK_COUNT; i++)
         skel->rodata->kprobe_table[i] =
-            (struct kprobe_entry){probe->slots[i], entries[i].op, entries[i].to};
+            (struct kprobe_entry){probe->slots[i], entries[i].op, entries[i].to, entries[i].role};
     for (int side = 0; side < SIDE_COUNT && probe->kprobes_multi; side++)
         (void)bpf_program__set_expected_attach_type(program_of(skel, side),
                                                     BPF_TRACE_KPROBE_MULTI);
@@ -349,7 +365,7 @@ void kprobes_use(struct probe *probe)
 
         if (!is_wanted(probe, i))
             continue;
-        if (probe->kprobes[link_of(probe, i)].links[SIDE_LEAVE]) {
+        if (probe->kprobes[link_of(probe, i)].links[main_side(i)]) {
             hook->backend = PROBE_KPROBE;
             hook->why[0] = '\0';
         } else {
@@ -387,10 +403,10 @@ bool kprobes_adopt(struct probe *probe)
 void kprobes_close(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
-        bool attached = probe->kprobes[i].links[SIDE_LEAVE];
+        bool attached = probe->kprobes[i].links[main_side(i)];
 
         state_close(&probe->kprobes[i]);
-        for (int side = 0; side < SIDE_COUNT && attached && !probe->folder; side++)
+        for (int side = 0; side <= main_side(i) && attached && !probe->folder; side++)
             if (!probe->kprobes_multi)
                 remove_event(probe, i, side);
     }
