@@ -202,7 +202,7 @@ static __always_inline __s64 kprobe_result(__u64 result, __u8 returns)
     return result;
 }
 
-static __always_inline void kprobe_count(struct call *call, const struct saved_call *saved,
+static __always_inline void kprobe_count(struct call *call, struct saved_call *saved,
                                          const volatile struct kprobe_entry *entry, __u64 result)
 {
     if (!kprobe_is_by_path(&entry->at)) {
