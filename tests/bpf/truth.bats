@@ -46,7 +46,8 @@ counted() {
     shift
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
-    cat "$BIN/work" > /dev/null # nothing of it is left to be read by faults
+    # Nothing of it is left to be read by faults.
+    cat "$BIN/work" $(ldd "$BIN/work" | grep -o '/[^ ]*') > /dev/null
     "$BIN/count" "${options[@]}" -o "$T/$name.counted" -- "$BIN/work" "$@" > "$T/$name.truth"
 }
 
