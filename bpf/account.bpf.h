@@ -35,13 +35,6 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 1);
-    __type(key, struct mount_key);
-    __type(value, struct mount_record);
-} mounts SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, JOBIO_MAX_STEPS);
     __type(key, __u32);
     __type(value, struct lost_record);
@@ -164,11 +157,11 @@ static __always_inline bool is_pseudo(__u32 magic)
     return false;
 }
 
-static __always_inline void account_announce(__u64 step, __u32 dev, struct super_block *sb,
-                                             __u32 magic, __u32 pid)
+static __always_inline void account_announce(__u64 step, __u32 dev, __u32 life,
+                                             struct super_block *sb, __u32 magic, __u32 pid)
 {
-    struct mount_key key = {.step = who_number(step), .dev = dev};
-    struct mount_record record = {.magic = magic};
+    struct mount_key key = {.step = who_number(step), .dev = dev, .life = life};
+    struct mount_record record = {.magic = magic, .ended = life_touch(dev)};
     const char *name;
     long error;
 
@@ -186,14 +179,14 @@ static __always_inline void account_announce(__u64 step, __u32 dev, struct super
 }
 
 /* Does the super block hold data? If so, it is announced at the step's first call there. */
-__noinline bool account_super(__u64 step, __u32 dev, __u64 super, __u32 pid)
+__noinline bool account_super(__u64 step, __u32 dev, __u32 life, __u64 super, __u32 pid)
 {
     struct super_block *sb = (struct super_block *)super;
     __u32 magic = BPF_CORE_READ(sb, s_magic);
 
     if (is_pseudo(magic) || dev == devtmpfs_dev)
         return false;
-    account_announce(step, dev, sb, magic, pid);
+    account_announce(step, dev, life, sb, magic, pid);
     return true;
 }
 
@@ -233,7 +226,8 @@ static __always_inline __u32 account_take(const struct account_key *key)
     return value ? place : 0;
 }
 
-/* Where a call counts: the part of struct account_key that says so, in one number. */
+/* Where a call counts: the part of struct account_key that says so, in one number, but for the
+ * life of the super block. */
 static __always_inline __u64 account_where(const struct call *call, __u32 shard)
 {
     return (__u64)shard << 48 | (__u64)call->op << 32 | call->dev;
@@ -241,8 +235,11 @@ static __always_inline __u64 account_where(const struct call *call, __u32 shard)
 
 static __always_inline struct account_key account_key_of(__u64 step, __u64 where)
 {
-    return (struct account_key){
-        .step = who_number(step), .dev = where, .op = where >> 32, .shard = where >> 48};
+    return (struct account_key){.step = who_number(step),
+                                .dev = where,
+                                .op = where >> 32,
+                                .life = life_of(step, where),
+                                .shard = where >> 48};
 }
 
 /* The first call of its kind: the place of its counters. 0: it is not to be counted, or there is no
@@ -255,7 +252,7 @@ static __always_inline __u32 account_make(__u64 step, const struct account_key *
     /* A step that is being dropped gets no new keys: nobody would take them away again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return 0;
-    if (key->dev && !account_super(step, key->dev, super, pid))
+    if (key->dev && !account_super(step, key->dev, key->life, super, pid))
         return 0;
     place = account_take(key);
     if (!place) {
@@ -325,8 +322,11 @@ static __always_inline __u16 errno_of(__s64 result)
 
 __noinline int account_errno(__u64 step, __u64 where, __s64 result)
 {
-    struct errno_key key = {
-        .step = who_number(step), .dev = where, .op = where >> 32, .code = errno_of(result)};
+    struct errno_key key = {.step = who_number(step),
+                            .dev = where,
+                            .op = where >> 32,
+                            .life = life_of(step, where),
+                            .code = errno_of(result)};
     __u64 *count = bpf_map_lookup_elem(&errnos, &key), none = 0;
 
     if (!count) {
@@ -395,7 +395,7 @@ static __always_inline void account_time(const struct call *call, struct account
 static __always_inline struct cache_value *
 account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 bytes)
 {
-    if (!bpf_map_lookup_elem(&steps, &step) || !account_super(step, key->dev, super, 0))
+    if (!bpf_map_lookup_elem(&steps, &step) || !account_super(step, key->dev, key->life, super, 0))
         return NULL;
     bpf_map_update_elem(&caches, key, &cache_empty, BPF_NOEXIST);
     if (!bpf_map_lookup_elem(&caches, key))
@@ -406,7 +406,10 @@ account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 b
 /* What the page cache did for a step: bytes of the kind, or of misses (IO_FILL_COUNT). */
 __noinline int account_cache(__u64 step, __u64 where, __u64 super, __u64 bytes, __u32 kind)
 {
-    struct cache_key key = {.step = who_number(step), .dev = where, .shard = where >> 48};
+    struct cache_key key = {.step = who_number(step),
+                            .dev = where,
+                            .shard = where >> 48,
+                            .life = life_of(step, where)};
     struct cache_value *value = bpf_map_lookup_elem(&caches, &key);
 
     if (!value)

@@ -144,6 +144,8 @@ enum kprobe_role {
 /* What ends a call stands before what begins it. */
 #define EVENTS(EVENT)                                                                              \
     EVENT(task_exit, "tp_btf/sched_process_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")     \
+    EVENT(unmounted, "fentry/generic_shutdown_super", 0, "unmounted file systems", OBJECT_ANY,     \
+          "sb", OBJECT_NONE, "", "")                                                               \
     EVENT(rmdir_told, "fentry/security_path_rmdir", 1ull << IO_RMDIR, "inlined rmdir",             \
           OBJECT_DENTRY, "dentry", OBJECT_NONE, "", "")                                            \
     EVENT(io_uring, "tp_btf/io_uring_complete", OPS_RW, "io_uring", OBJECT_NUMBER, "req",          \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: current, who, account, task,
- * call, walk; transfer, async, cache, exit. */
+/* The programs. What they do stands in the headers, in this order: current, who, life, account,
+ * task, call, walk; transfer, async, cache, exit. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -12,6 +12,7 @@
 #include "bpf/features.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/life.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/call.bpf.h"

@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 2
+#define JOBIO_LAYOUT 3
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -109,9 +109,13 @@ struct lost_record {
 struct account_key {
     __u32 step;
     __u32 dev; /* s_dev of the super block, (major << 20) | minor; 0: the call reached none */
-    __u16 op;  /* enum io_op */
+    __u8 op;   /* enum io_op */
+    __u8 life; /* 0: of those with this s_dev the first that the step touched, 1: the next one... */
     __u16 shard;
 };
+
+/* All lives from this one on: which of them nobody can tell, so they have no name. */
+#define LIFE_LATER 63
 
 /* Counters in one cache line, then the buckets: u32, the reader adds their wrapping differences.
  * A mmapable array begins with a page, so that each value has lines of its own. */
@@ -136,7 +140,8 @@ struct account_value {
 struct cache_key {
     __u32 step;
     __u32 dev;
-    __u32 shard;
+    __u16 shard;
+    __u16 life;
 };
 
 struct cache_value {
@@ -149,7 +154,8 @@ struct cache_value {
 struct errno_key {
     __u32 step;
     __u32 dev;
-    __u16 op;
+    __u8 op;
+    __u8 life;
     __u16 code; /* positive errno */
 };
 
@@ -158,14 +164,36 @@ struct errno_key {
 struct mount_key {
     __u32 step;
     __u32 dev;
+    __u32 life;
 };
 
 struct mount_record {
     __u32 pid; /* of the task that was seen: its /proc/PID/mountinfo names the mount */
     __u32 magic;
+    __u32 ended; /* of the s_dev, when it was seen */
+    __u32 pad;
     char fstype[16];
     char id[32]; /* s_id */
 };
+
+/*
+ * Map `lives`, an array, by life_slot(s_dev): the kernel gives the number of a file system that was
+ * unmounted to the next one (the least that is free to those without a device; that of a loop
+ * device to the next image). Numbers that share a record end lives of each other: a step has two
+ * keys for one super block then, and both have its name.
+ */
+struct life_record {
+    __u32 ended;   /* super blocks with this number that were there and are gone */
+    __u32 touched; /* 1 + ended: a step has a key for the one that is there */
+    __u64 ended_ns; /* when the last one went, CLOCK_MONOTONIC */
+};
+
+#define JOBIO_LIVES 4096
+
+static inline __u32 life_slot(__u32 dev)
+{
+    return ((dev & 0xfffff) + (dev >> 20) * 977) % JOBIO_LIVES;
+}
 
 /* Map `aio`, a hash: the address of a libaio call in flight -> whose it is. */
 struct aio_record {
@@ -187,7 +215,8 @@ struct aio_record {
  *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
  *   caches: (200 + 80) x 20 = 5,600 x 128 + 8,192 x 16     =  0.9 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
- *   mounts: 4,096 x 112 + 4,096 x 16, ring 128 KiB         =  0.6 MiB
+ *   mounts: 4,096 x 120 + 4,096 x 16, ring 128 KiB         =  0.7 MiB
+ *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB
  * which is 62 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as

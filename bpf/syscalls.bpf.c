@@ -11,6 +11,7 @@
 #include "bpf/features.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/life.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/saved.bpf.h"
 #include "bpf/syscalls.bpf.h"

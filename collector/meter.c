@@ -13,7 +13,7 @@ struct amount {
 struct channel {
     char *mount, *fstype, *source;
     bool private;
-    uint32_t dev;
+    uint64_t dev;
     struct amount start[IO_OP_COUNT]; /* at the beginning of the open interval */
     struct amount mark[IO_OP_COUNT];  /* at its last tick */
     struct amount now[IO_OP_COUNT];
@@ -104,7 +104,7 @@ static void amounts_add(struct amount *to, const struct amount *from)
 }
 
 /* The mount had no name before, and has one now: what it did then was no burst of this interval. */
-static void take_nameless(struct meter *meter, struct channel *c, uint32_t dev)
+static void take_nameless(struct meter *meter, struct channel *c, uint64_t dev)
 {
     for (size_t i = 0; dev && i < meter->n; i++) {
         struct channel *from = &meter->channels[i];

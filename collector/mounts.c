@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/mountinfo.h"
 #include "collector/namespaces.h"
@@ -20,7 +21,8 @@ struct name {
 };
 
 struct known {
-    uint32_t step, dev;
+    uint32_t step;
+    uint64_t dev;
     struct name *name;
 };
 
@@ -28,10 +30,13 @@ struct mounts {
     char *proc;
     int fd;
     struct mountinfo *host;
+    uint64_t host_ns; /* when its reading began */
     struct namespaces *namespaces;
     struct known *known; /* ascending (step, dev) */
     size_t n_known;
     size_t lines; /* of a turn */
+    mounts_is_there_f is_there; /* may be NULL */
+    void *is_there_arg;
 };
 
 static const struct mount_name no_mount = {
@@ -55,6 +60,14 @@ static int table_load(struct mountinfo **ret, const char *proc, const char *who,
     }
     *ret = info;
     return 0;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static int host_load(struct mounts *mounts, struct mountinfo **ret, struct error *error)
@@ -131,7 +144,7 @@ int mounts_create(struct mounts **ret, const char *proc, struct error *error)
         rc = error_errno(error, -errno, "open \"%s/1/mountinfo\"", proc);
         goto fail;
     }
-    rc = host_load(mounts, &mounts->host, error);
+    rc = mounts_refresh(mounts, error);
     if (rc < 0)
         goto fail;
     mounts->lines = SIZE_MAX;
@@ -168,12 +181,14 @@ int mounts_fd(const struct mounts *mounts)
 
 int mounts_refresh(struct mounts *mounts, struct error *error)
 {
+    uint64_t began_ns = now_ns();
     struct mountinfo *host;
     int rc = host_load(mounts, &host, error);
 
     if (rc < 0)
         return rc;
     mountinfo_close(mounts->host);
+    mounts->host_ns = began_ns;
     mounts->host = host;
     return 0;
 }
@@ -194,16 +209,15 @@ static bool is_fuse(const char *fstype)
            strcmp(fstype, "fuseblk") == 0;
 }
 
-static size_t known_place(const struct mounts *mounts, uint32_t step, uint32_t dev)
+static size_t known_place(const struct mounts *mounts, uint32_t step, uint64_t dev)
 {
-    uint64_t key = (uint64_t)step << 32 | dev;
     size_t low = 0, high = mounts->n_known;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
         const struct known *k = &mounts->known[middle];
 
-        if (((uint64_t)k->step << 32 | k->dev) < key)
+        if (k->step < step || (k->step == step && k->dev < dev))
             low = middle + 1;
         else
             high = middle;
@@ -211,7 +225,7 @@ static size_t known_place(const struct mounts *mounts, uint32_t step, uint32_t d
     return low;
 }
 
-static struct known *known_find(const struct mounts *mounts, uint32_t step, uint32_t dev)
+static struct known *known_find(const struct mounts *mounts, uint32_t step, uint64_t dev)
 {
     size_t at = known_place(mounts, step, dev);
 
@@ -226,7 +240,7 @@ bool mounts_is_unknown(const struct mount_name *name)
 }
 
 /* Give (step, dev) this name. */
-static int known_put(struct mounts *mounts, uint32_t step, uint32_t dev,
+static int known_put(struct mounts *mounts, uint32_t step, uint64_t dev,
                      const struct mount_name *shown)
 {
     struct known *known = known_find(mounts, step, dev);
@@ -264,7 +278,7 @@ static struct mount_name entry_name(const struct mountinfo_entry *entry, bool pr
     };
 }
 
-static int learn_entry(struct mounts *mounts, uint32_t step, uint32_t dev,
+static int learn_entry(struct mounts *mounts, uint32_t step, uint64_t dev,
                        const struct mountinfo_entry *entry, bool private)
 {
     struct mount_name shown = entry_name(entry, private);
@@ -272,41 +286,80 @@ static int learn_entry(struct mounts *mounts, uint32_t step, uint32_t dev,
     return known_put(mounts, step, dev, &shown);
 }
 
-static int learn_from_task(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid)
+/* To be asked before a table is looked into, and after: what it had is then what it still has. */
+static bool is_there(const struct mounts *mounts, uint32_t step, uint64_t dev, uint64_t *since_ns)
+{
+    *since_ns = 0;
+    return !mounts->is_there || mounts->is_there(step, dev, since_ns, mounts->is_there_arg);
+}
+
+static int learn_from_task(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pid)
 {
     const struct mountinfo_entry *entry;
-    int rc = namespaces_find(mounts->namespaces, mounts->host, pid, step, dev, &entry);
+    uint64_t since_ns;
+    int rc = -ENOENT;
 
-    return rc == 0 ? learn_entry(mounts, step, dev, entry, true) : rc;
+    if (is_there(mounts, step, dev, &since_ns))
+        rc = namespaces_find(mounts->namespaces, mounts->host, pid, step, dev, since_ns, &entry);
+    if (rc)
+        return rc;
+    return is_there(mounts, step, dev, &since_ns) ? learn_entry(mounts, step, dev, entry, true)
+                                                  : -ENOENT;
 }
 
-static int learn_from_host(struct mounts *mounts, uint32_t step, uint32_t dev)
+static int learn_from_host(struct mounts *mounts, uint32_t step, uint64_t dev)
 {
-    const struct mountinfo_entry *entry = mountinfo_find(mounts->host, dev);
+    const struct mountinfo_entry *entry;
+    uint64_t since_ns;
 
-    return entry ? learn_entry(mounts, step, dev, entry, false) : -ENOENT;
+    if (!is_there(mounts, step, dev, &since_ns))
+        return -ENOENT;
+    if (mounts->host_ns < since_ns)
+        (void)mounts_refresh(mounts, NULL);
+    entry = mounts->host_ns < since_ns ? NULL : mountinfo_find(mounts->host, (uint32_t)dev);
+    return entry && is_there(mounts, step, dev, &since_ns)
+               ? learn_entry(mounts, step, dev, entry, false)
+               : -ENOENT;
 }
 
-static int put_unknown(struct mounts *mounts, uint32_t step, uint32_t dev, const char *fstype,
+/* "8:1"; "0:53+1": a later one with the same number. */
+static void dev_name(uint64_t dev, char name[32])
+{
+    unsigned major = (uint32_t)dev >> 20, minor = dev & 0xfffff, life = dev >> 32;
+    int n = snprintf(name, 32, "%u:%u", major, minor);
+
+    if (life)
+        (void)snprintf(name + n, 32 - (size_t)n, "+%u", life);
+}
+
+static int put_unknown(struct mounts *mounts, uint32_t step, uint64_t dev, const char *fstype,
                        const char *id)
 {
     struct mount_name shown = unknown_mount;
-    char source[64];
+    char source[64], name[32];
 
     if (fstype && *fstype)
         shown.fstype = fstype;
     if (id && *id)
         shown.source = id;
     /* All of a type without a device would be one otherwise. */
-    (void)snprintf(source, sizeof(source), "%s %u:%u", shown.source, dev >> 20, dev & 0xfffff);
+    dev_name(dev, name);
+    (void)snprintf(source, sizeof(source), "%s %s", shown.source, name);
     shown.source = source;
     return known_put(mounts, step, dev, &shown);
 }
 
-int mounts_learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid,
+void mounts_set_check(struct mounts *mounts, mounts_is_there_f check, void *arg)
+{
+    mounts->is_there = check;
+    mounts->is_there_arg = arg;
+}
+
+int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pid,
                  const char *fstype, const char *id, struct error *error)
 {
     const struct known *known = known_find(mounts, step, dev);
+    char name[32];
     int rc;
 
     if (dev == 0 || (known && !mounts_is_unknown(&known->name->shown)))
@@ -319,8 +372,8 @@ int mounts_learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pi
         rc = 1;
     if (rc == 1 && !known && put_unknown(mounts, step, dev, fstype, id) < 0)
         rc = -ENOMEM;
-    return rc < 0 ? error_errno(error, rc, "name of the mount %u:%u", dev >> 20, dev & 0xfffff)
-                  : rc;
+    dev_name(dev, name);
+    return rc < 0 ? error_errno(error, rc, "name of the mount %s", name) : rc;
 }
 
 /* --- portions ---------------------------------------------------------------------------------- */
@@ -335,12 +388,15 @@ void mounts_turn(struct mounts *mounts)
     namespaces_turn(mounts->namespaces, mounts->lines);
 }
 
-static int take_told(uint32_t step, uint32_t dev, const struct mountinfo_entry *entry, void *arg)
+static int take_told(uint32_t step, uint64_t dev, uint64_t began_ns,
+                     const struct mountinfo_entry *entry, void *arg)
 {
     struct mounts *mounts = arg;
     const struct known *known = known_find(mounts, step, dev);
+    uint64_t since_ns;
 
-    return entry && known && mounts_is_unknown(&known->name->shown)
+    return entry && known && mounts_is_unknown(&known->name->shown) &&
+                   is_there(mounts, step, dev, &since_ns) && began_ns >= since_ns
                ? learn_entry(mounts, step, dev, entry, true)
                : 0;
 }
@@ -375,7 +431,7 @@ unsigned mounts_renamed(const struct mounts *mounts, uint32_t step)
     return n;
 }
 
-struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint32_t dev)
+struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev)
 {
     const struct known *known;
 

@@ -31,12 +31,19 @@ void mounts_destroy(struct mounts *mounts);
 int mounts_fd(const struct mounts *mounts);
 int mounts_refresh(struct mounts *mounts, struct error *error);
 
-/* Learn the name of a super block that a step touched: from the host's table, else from the task's.
+/* Is the super block that the step knows by this number still there? Else its name is not taken
+ * from any table. Nor from a table that was read before *since_ns (CLOCK_MONOTONIC): until then
+ * another had the number. Without such a function, all are, since the beginning. */
+typedef bool (*mounts_is_there_f)(uint32_t step, uint64_t dev, uint64_t *since_ns, void *arg);
+void mounts_set_check(struct mounts *mounts, mounts_is_there_f is_there, void *arg);
+
+/* dev, here and below: s_dev, and in the upper half which of those that had this number it is.
+ * Learn the name of a super block that a step touched: from the host's table, else from the task's.
  * What BPF saw (fstype, id; may be NULL) is the last resort: mount "(unknown)", source id. A name
  * once given to (step, dev) stays, also after an unmount, until mounts_forget(); dev numbers are
  * used again by later mounts. 0; 1: nobody could name it, or the task's table is still being read:
  * ask again, with other tasks of the step, too, which then replaces "(unknown)"; -ENOMEM. */
-int mounts_learn(struct mounts *mounts, uint32_t step, uint32_t dev, uint32_t pid,
+int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pid,
                  const char *fstype, const char *id, struct error *error);
 /* Tables of tasks are read in portions of so many lines, one a turn of the loop; SIZE_MAX, as at first:
  * as a whole. mounts_turn() begins a turn, mounts_work() begins one and reads on: true if there is
@@ -51,7 +58,7 @@ void mounts_finish(struct mounts *mounts, uint32_t step);
 unsigned mounts_renamed(const struct mounts *mounts, uint32_t step);
 bool mounts_is_unknown(const struct mount_name *name);
 /* The name, good until mounts_forget(step). dev 0 is "(no mount)", one nobody knows "(unknown)". */
-struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint32_t dev);
+struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev);
 void mounts_forget(struct mounts *mounts, uint32_t step);
 
 #endif

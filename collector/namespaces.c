@@ -21,7 +21,8 @@ struct task {
 };
 
 struct want {
-    uint32_t step, dev;
+    uint32_t step;
+    uint64_t dev;
 };
 
 /* An open mountinfo keeps the namespace, and so its number, as it is. */
@@ -168,14 +169,17 @@ static struct space *space_slot(struct namespaces *namespaces)
 
 /* Is it worth looking into? One of this turn is as good as one that would be read now; an older
  * one is good for what it has. */
-static bool is_fresh(const struct namespaces *namespaces, const struct space *space, uint32_t dev)
+static bool is_fresh(const struct namespaces *namespaces, const struct space *space, uint64_t dev,
+                     uint64_t since_ns)
 {
     if (!space->done)
         return true;
+    if (space->began_ns < since_ns)
+        return false;
     if (!is_held(namespaces, space))
         return false;
     return space->began_ns >= namespaces->turn_ns ||
-           (mountinfo_find(space->info, dev) && now_ns() - space->began_ns < KEEP_NS);
+           (mountinfo_find(space->info, (uint32_t)dev) && now_ns() - space->began_ns < KEEP_NS);
 }
 
 static int space_open(struct namespaces *namespaces, struct space *space, uint64_t ino,
@@ -195,14 +199,15 @@ static int space_open(struct namespaces *namespaces, struct space *space, uint64
     return 0;
 }
 
-static int space_get(struct namespaces *namespaces, uint32_t pid, uint32_t dev, struct space **ret)
+static int space_get(struct namespaces *namespaces, uint32_t pid, uint64_t dev, uint64_t since_ns,
+                     struct space **ret)
 {
     uint64_t ino = space_of_pid(namespaces, pid);
     struct space *space = space_find(namespaces, ino);
 
     if (ino == namespaces->host_ino)
         return -ENOENT;
-    if (space && is_fresh(namespaces, space, dev)) {
+    if (space && is_fresh(namespaces, space, dev, since_ns)) {
         *ret = space;
         return 0;
     }
@@ -210,7 +215,7 @@ static int space_get(struct namespaces *namespaces, uint32_t pid, uint32_t dev, 
     return *ret ? space_open(namespaces, *ret, ino, pid) : -EBUSY;
 }
 
-static int want_add(struct space *space, uint32_t step, uint32_t dev)
+static int want_add(struct space *space, uint32_t step, uint64_t dev)
 {
     struct want *grown;
 
@@ -238,10 +243,11 @@ static int space_read(struct namespaces *namespaces, const struct mountinfo *hos
 }
 
 int namespaces_find(struct namespaces *namespaces, const struct mountinfo *host, uint32_t pid,
-                    uint32_t step, uint32_t dev, const struct mountinfo_entry **ret)
+                    uint32_t step, uint64_t dev, uint64_t since_ns,
+                    const struct mountinfo_entry **ret)
 {
     struct space *space;
-    int r = space_get(namespaces, pid, dev, &space);
+    int r = space_get(namespaces, pid, dev, since_ns, &space);
 
     if (!r)
         r = space_read(namespaces, host, space);
@@ -249,7 +255,7 @@ int namespaces_find(struct namespaces *namespaces, const struct mountinfo *host,
         return r == -ENOMEM || r == -EBUSY ? r : -ENOENT;
     if (r > 0)
         return want_add(space, step, dev) < 0 ? -ENOMEM : 1;
-    *ret = mountinfo_find(space->info, dev);
+    *ret = space->began_ns < since_ns ? NULL : mountinfo_find(space->info, (uint32_t)dev);
     return *ret ? 0 : -ENOENT;
 }
 
@@ -266,8 +272,8 @@ static int tell(struct space *space, namespaces_told_f told, void *arg)
     int r = 0;
 
     for (size_t i = 0; i < space->n_wants && r >= 0; i++)
-        r = told(space->wants[i].step, space->wants[i].dev,
-                 mountinfo_find(space->info, space->wants[i].dev), arg);
+        r = told(space->wants[i].step, space->wants[i].dev, space->began_ns,
+                 mountinfo_find(space->info, (uint32_t)space->wants[i].dev), arg);
     space->n_wants = 0;
     return r;
 }

@@ -208,7 +208,7 @@ static int see_mount(void *arg, void *data, size_t size)
     const struct mount_key *key = data;
     struct probe *probe = arg;
     struct mount_record record;
-    struct probe_mount mount = {.step = key->step, .dev = key->dev};
+    struct probe_mount mount = {.step = key->step, .dev = (uint64_t)key->life << 32 | key->dev};
 
     if (size < sizeof(*key) || !probe->sighting ||
         bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.mounts), key, &record) < 0)
@@ -471,8 +471,10 @@ static int list_mount(const void *key, const void *value, void *arg)
     const struct mount_key *at = key;
     const struct mount_record *record = value;
     const struct mount_list *list = arg;
-    struct probe_mount mount = {
-        .step = at->step, .dev = at->dev, .pid = record->pid, .magic = record->magic};
+    struct probe_mount mount = {.step = at->step,
+                                .dev = (uint64_t)at->life << 32 | at->dev,
+                                .pid = record->pid,
+                                .magic = record->magic};
 
     memcpy(mount.fstype, record->fstype, sizeof(mount.fstype));
     memcpy(mount.id, record->id, sizeof(mount.id));
@@ -484,4 +486,19 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
     struct mount_list list = {each, arg};
 
     return probe->blind ? 0 : map_each(probe->skel->maps.mounts, list_mount, &list, error);
+}
+
+bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
+{
+    const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .life = dev >> 32};
+    uint32_t at = life_slot(key.dev);
+    struct mount_record record = {0}; /* what could not be announced was there at the first */
+    struct life_record life;
+
+    (void)bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.mounts), &key, &record);
+    if (key.life == LIFE_LATER ||
+        bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.lives), &at, &life) < 0)
+        return false;
+    *since_ns = life.ended_ns;
+    return record.ended == life.ended;
 }

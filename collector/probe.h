@@ -44,7 +44,9 @@ struct probe_step {
 
 /* A super block that a step touched. */
 struct probe_mount {
-    uint32_t step, dev, pid, magic;
+    uint32_t step;
+    uint64_t dev; /* s_dev; in the upper half its life: others may have had the number before */
+    uint32_t pid, magic;
     char fstype[16];
     char id[32];
 };
@@ -114,7 +116,7 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
  * in `io` and `cache` owned by the callee's caller (copy what you keep). One pass over the maps reads all steps
  * (step 0) or one. u32 buckets are widened inside the probe: it must be read at least once every
  * 2^32 calls of one bucket. A non-zero return of `each` ends the pass and is returned. */
-typedef int (*probe_account_f)(uint32_t step, uint32_t dev, const struct io_account *io,
+typedef int (*probe_account_f)(uint32_t step, uint64_t dev, const struct io_account *io,
                                const struct io_cache *cache, void *arg);
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
                struct error *error);
@@ -125,6 +127,9 @@ int probe_fd(const struct probe *probe);
 typedef int (*probe_mount_f)(const struct probe_mount *mount, void *arg);
 int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error);
 int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error);
+/* Is the super block that the step touched still the one with this s_dev? Then no other has had it
+ * since `*since_ns` (CLOCK_MONOTONIC). Where that is not seen (probe_hooks tells), all are. */
+bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns);
 
 /* The hooks, owned by the probe, refreshed by the call. */
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n);

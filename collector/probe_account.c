@@ -21,7 +21,8 @@ struct tally_op {
 
 /* What a step did on a super block. */
 struct tally {
-    uint32_t step, dev;
+    uint32_t step;
+    uint64_t dev; /* as in probe.h */
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
     struct io_cache cache;
@@ -64,7 +65,7 @@ static bool pass_has(const struct pass *pass, uint32_t step)
     return !pass->step || pass->step == step;
 }
 
-static struct tally *tally_get(struct probe *probe, uint32_t step, uint32_t dev)
+static struct tally *tally_get(struct probe *probe, uint32_t step, uint64_t dev)
 {
     struct tally wanted = {.step = step, .dev = dev}, *made;
     struct tally **found = tfind(&wanted, &probe->accounts, tally_compare);
@@ -83,7 +84,10 @@ static struct tally *tally_get(struct probe *probe, uint32_t step, uint32_t dev)
     return made;
 }
 
-static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint32_t dev, uint16_t op)
+/* Of struct account_key, or one that has the same names. */
+#define DEV_OF(key) ((uint64_t)(key)->life << 32 | (key)->dev)
+
+static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint64_t dev, uint16_t op)
 {
     struct tally *tally = op < IO_OP_COUNT ? tally_get(probe, step, dev) : NULL;
 
@@ -102,7 +106,7 @@ static int add_errno(const void *key, const void *value, void *arg)
     if (!pass_has(pass, at->step))
         return 0;
     memcpy(&count, value, sizeof(count));
-    op = tally_op_get(pass->probe, at->step, at->dev, at->op);
+    op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
     return op ? io_counter_errno(&op->counter, at->code, count) : -ENOMEM;
 }
 
@@ -121,7 +125,7 @@ static int add_value(const void *key, const void *value, void *arg)
     if (!maps_has_place(pass->probe, place))
         return 0;
     from = maps_value(pass->probe, place);
-    op = tally_op_get(pass->probe, at->step, at->dev, at->op);
+    op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
     if (!op || !from)
         return -ENOMEM;
     to = &op->now;
@@ -150,7 +154,7 @@ static int add_cache(const void *key, const void *value, void *arg)
 
     if (!pass_has(pass, at->step))
         return 0;
-    tally = tally_get(pass->probe, at->step, at->dev);
+    tally = tally_get(pass->probe, at->step, DEV_OF(at));
     if (!tally)
         return -ENOMEM;
     tally->cache.miss_bytes += from->miss_bytes;

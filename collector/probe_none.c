@@ -158,6 +158,15 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
     return 0;
 }
 
+bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
+{
+    (void)probe;
+    (void)step;
+    (void)dev;
+    *since_ns = 0;
+    return true;
+}
+
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
     (void)probe;

@@ -116,6 +116,11 @@ void sampler_destroy(struct sampler *sampler)
 }
 DEFINE_CLEANUP(struct sampler, sampler_destroy)
 
+static bool is_mounted(uint32_t step, uint64_t dev, uint64_t *since_ns, void *arg)
+{
+    return probe_is_mounted(arg, step, dev, since_ns);
+}
+
 int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mounts,
                    uint64_t interval_ns, struct error *error)
 {
@@ -129,6 +134,7 @@ int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mou
     sampler->probe = probe;
     sampler->mounts = mounts;
     sampler->interval_ns = interval_ns;
+    mounts_set_check(mounts, is_mounted, probe);
     r = names_learn_known(sampler, error);
     if (r < 0)
         return r;
@@ -307,7 +313,7 @@ static bool may_label(const struct sampler *sampler, const char *fstype)
     return false;
 }
 
-static int take_account(uint32_t step, uint32_t dev, const struct io_account *io,
+static int take_account(uint32_t step, uint64_t dev, const struct io_account *io,
                         const struct io_cache *cache, void *arg)
 {
     struct sampler *sampler = arg;

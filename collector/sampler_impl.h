@@ -8,7 +8,8 @@
 
 /* A super block of a step that nobody could name when it was seen. */
 struct unnamed {
-    uint32_t step, dev;
+    uint32_t step;
+    uint64_t dev;
     char fstype[16], id[32];
     unsigned wait, pause; /* readings until the next question; between this one and that */
 };

@@ -19,7 +19,7 @@ struct learning {
     int result;
 };
 
-static bool is_unnamed(const struct sampler *sampler, uint32_t step, uint32_t dev)
+static bool is_unnamed(const struct sampler *sampler, uint32_t step, uint64_t dev)
 {
     for (size_t i = 0; i < sampler->n_unnamed; i++)
         if (sampler->unnamed[i].step == step && sampler->unnamed[i].dev == dev)

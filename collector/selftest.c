@@ -43,7 +43,7 @@ static uint64_t blind_by_path(struct probe *probe)
     return ops;
 }
 
-static int add_requests(uint32_t step, uint32_t dev, const struct io_account *io,
+static int add_requests(uint32_t step, uint64_t dev, const struct io_account *io,
                         const struct io_cache *cache, void *arg)
 {
     uint64_t *requests = arg;

@@ -57,7 +57,8 @@ struct io_mount {
     char *source; /* owned */
     bool private; /* only the job's own mount namespace has it */
     bool labelled; /* may keep its name as a metric label: host namespace and not FUSE */
-    uint32_t dev;  /* s_dev, (major << 20) | minor; 0 for calls that reached no file system */
+    uint64_t dev;  /* s_dev, (major << 20) | minor; 0 for calls that reached no file system; in the
+                    * upper half which of those with this number, one after the other, it was */
     struct io_account io;
     struct io_peak peaks[IO_OP_COUNT];
     struct io_cache cache;

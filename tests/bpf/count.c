@@ -75,7 +75,17 @@ struct printed {
     struct json_object *mounts, *caches;
 };
 
-static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io,
+/* A later one with the same number does not take the place of the first: "0:53+1". */
+static void dev_name(uint64_t dev, char name[32])
+{
+    unsigned life = dev >> 32;
+    int n = snprintf(name, 32, "%u:%u", (unsigned)dev >> 20, (unsigned)dev & 0xfffff);
+
+    if (life)
+        snprintf(name + n, 32 - n, "+%u", life);
+}
+
+static int add_mount(uint32_t step, uint64_t dev, const struct io_account *io,
                      const struct io_cache *cache, void *arg)
 {
     const struct printed *printed = arg;
@@ -86,7 +96,7 @@ static int add_mount(uint32_t step, uint32_t dev, const struct io_account *io,
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (io->ops[op])
             json_object_object_add(ops, io_op_name(op), json_counter(io->ops[op]));
-    snprintf(name, sizeof(name), "%u:%u", dev >> 20, dev & 0xfffff);
+    dev_name(dev, name);
     json_object_object_add(printed->mounts, name, ops);
     if (!io_cache_is_empty(cache))
         json_object_object_add(printed->caches, name, json_cache(cache));
@@ -97,7 +107,7 @@ static int add_fstype(const struct probe_mount *mount, void *arg)
 {
     char name[32];
 
-    snprintf(name, sizeof(name), "%u:%u", mount->dev >> 20, mount->dev & 0xfffff);
+    dev_name(mount->dev, name);
     json_object_object_add(arg, name, json_object_new_string(mount->fstype));
     return 0;
 }

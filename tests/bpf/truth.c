@@ -184,6 +184,11 @@ int place_of(const char *path)
     return n_places++;
 }
 
+void place_gone(int place)
+{
+    places[place].major = UINT_MAX;
+}
+
 void place_name(int place, const char *name)
 {
     snprintf(places[place].mount, sizeof(places[place].mount), "%s", name);

@@ -36,6 +36,8 @@ void truth_print(const char *workload);
 
 /* The place (a super block) that this path lies on. Paths without symbolic links only. */
 int place_of(const char *path);
+/* Its file system has gone, and another one may get its number: that is another place. */
+void place_gone(int place);
 /* It is called so, there where the program is. */
 void place_name(int place, const char *name);
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "tests/bpf/workload.h"
 
 #define FILE_BYTES 100000 /* of the file "data" in images (mounts.bash) */
@@ -129,6 +130,35 @@ static void do_passing(void)
     WELL(HERE, IO_RMDIR, rmdir(IN("passing")));
 }
 
+/* One after the other with the same number: two names, and two sums. */
+static void do_reused(void)
+{
+    static const char *const names[] = {"first", "second", "third"};
+    struct stat st[ARRAY_SIZE(names)];
+    int fd, place;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        MUST(mkdir(IN(names[i]), 0755));
+    begin();
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        MUST(mount("own", IN(names[i]), "tmpfs", 0, NULL));
+        place = place_of(IN(names[i]));
+        use(place, IN(names[i]));
+        WELL(place, IO_STAT, stat(IN(names[i]), &st[i]));
+        fd = do_open(place, at(0, names[i]), O_RDWR | O_TMPFILE);
+        for (size_t n = 0; n <= i; n++) {
+            WELL(place, IO_WRITE, write(fd, block, 100 + i));
+            FAILS(place, IO_WRITE, EFAULT, write(fd, bad_address, 10));
+        }
+        close(fd);
+        usleep(1500000); /* as above */
+        MUST(umount2(IN(names[i]), 0));
+        place_gone(place);
+        if (st[i].st_dev != st[0].st_dev)
+            die("another number");
+    }
+}
+
 /* Gone from the table of mounts, still in use. */
 static void do_detached(void)
 {
@@ -178,5 +208,6 @@ const struct workload workloads_mount[] = {
     {"everywhere", do_everywhere}, {"namespace", do_namespace},
     {"container", do_container},   {"passing", do_passing},
     {"detached", do_detached},     {"deleted", do_deleted},
-    {"automount", do_automount},   {NULL, NULL},
+    {"automount", do_automount},   {"reused", do_reused},
+    {NULL, NULL},
 };

@@ -10,7 +10,8 @@
 #define MAX 1024
 
 struct row {
-    uint32_t step, dev;
+    uint32_t step;
+    uint64_t dev;
     struct io_account io;
 };
 
@@ -22,6 +23,7 @@ struct probe {
     struct probe_mount sights[MAX];
     size_t n_sights, n_known;
     struct probe_hook hooks[2];
+    uint64_t gone, gone_ns;
     unsigned passes, sweeps;
     int fail;
     bool adopted;
@@ -56,7 +58,7 @@ void fake_probe_go_blind(struct probe *probe, const char *why)
     probe->blind = why;
 }
 
-static struct row *row_get(struct probe *probe, uint32_t step, uint32_t dev)
+static struct row *row_get(struct probe *probe, uint32_t step, uint64_t dev)
 {
     for (size_t i = 0; i < probe->n_rows; i++)
         if (probe->rows[i].step == step && probe->rows[i].dev == dev)
@@ -67,7 +69,7 @@ static struct row *row_get(struct probe *probe, uint32_t step, uint32_t dev)
     return &probe->rows[probe->n_rows++];
 }
 
-void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
+void fake_probe_count(struct probe *probe, uint32_t step, uint64_t dev, enum io_op op,
                       uint64_t requests, uint64_t bytes)
 {
     struct io_counter *c = io_account_op(&row_get(probe, step, dev)->io, op);
@@ -77,13 +79,13 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_
     c->time_ns += requests * 1000;
 }
 
-struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint32_t dev,
+struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64_t dev,
                                       enum io_op op)
 {
     return io_account_op(&row_get(probe, step, dev)->io, op);
 }
 
-struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype)
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev, const char *fstype)
 {
     struct probe_mount *m;
 
@@ -96,6 +98,19 @@ struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_
     *m = (struct probe_mount){.step = step, .dev = dev};
     snprintf(m->fstype, sizeof(m->fstype), "%s", fstype);
     return m;
+}
+
+void fake_probe_unmount(struct probe *probe, uint64_t dev, uint64_t at_ns)
+{
+    probe->gone = dev;
+    probe->gone_ns = at_ns;
+}
+
+bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
+{
+    (void)step;
+    *since_ns = (uint32_t)dev == (uint32_t)probe->gone ? probe->gone_ns : 0;
+    return (uint32_t)dev != (uint32_t)probe->gone || dev > probe->gone;
 }
 
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step)

@@ -16,13 +16,15 @@ void fake_probe_adopt(struct probe *probe);
 /* From now on it counts nothing, for this reason. */
 void fake_probe_go_blind(struct probe *probe, const char *why);
 /* Count `requests` calls of `bytes` each. */
-void fake_probe_count(struct probe *probe, uint32_t step, uint32_t dev, enum io_op op,
+void fake_probe_count(struct probe *probe, uint32_t step, uint64_t dev, enum io_op op,
                       uint64_t requests, uint64_t bytes);
 /* What it counted; good until the step is dropped. */
-struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint32_t dev,
+struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64_t dev,
                                       enum io_op op);
 /* The next probe_sightings() hands this out; good until the next one that is made. */
-struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint32_t dev, const char *fstype);
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev, const char *fstype);
+/* The super block went then (CLOCK_MONOTONIC), with all that had its number before. */
+void fake_probe_unmount(struct probe *probe, uint64_t dev, uint64_t at_ns);
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step);
 struct probe_hook *fake_probe_hook(struct probe *probe, size_t i);
 /* How often all of the maps have been walked through, to read or to drop. */

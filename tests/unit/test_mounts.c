@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/mounts.h"
@@ -376,6 +377,92 @@ static void test_mount_comes_and_goes(void **state)
     assert_int_equal(status, 0);
 }
 
+/* Numbers that others have had: what is there, as the kernel would say it. */
+struct there {
+    uint64_t dev, since_ns;
+    unsigned lasts; /* so many questions */
+};
+
+static bool is_there(uint32_t step, uint64_t dev, uint64_t *since_ns, void *arg)
+{
+    struct there *there = arg;
+
+    assert_int_equal(step, 1);
+    *since_ns = there->since_ns;
+    return dev == there->dev && there->lasts && there->lasts--;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &ts), 0);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void test_number_of_another(void **state)
+{
+    const uint64_t first = DEV(0, 9), later = 1ull << 32 | DEV(0, 9);
+    struct there there = {.dev = first, .lasts = 99};
+    struct mounts *mounts;
+
+    (void)state;
+    proc_write("1", "1 1 0:9 / /first rw - tmpfs t rw\n");
+    mounts = proc_mounts();
+    mounts_set_check(mounts, is_there, &there);
+    assert_int_equal(mounts_learn(mounts, 1, first, 0, "tmpfs", "t", NULL), 0);
+    /* The table was read while the first was there; now it is read again. */
+    there = (struct there){.dev = later, .since_ns = now_ns(), .lasts = 99};
+    proc_write("1", "1 1 0:9 / /later rw - tmpfs t rw\n");
+    assert_int_equal(mounts_learn(mounts, 1, later, 0, "tmpfs", "t", NULL), 0);
+    assert_string_equal(mounts_find(mounts, 1, first).mount, "/first");
+    assert_string_equal(mounts_find(mounts, 1, later).mount, "/later");
+    mounts_forget(mounts, 1);
+    /* It has gone before anybody looked, or while. */
+    for (unsigned lasts = 0; lasts < 2; lasts++) {
+        there.lasts = lasts;
+        assert_int_equal(mounts_learn(mounts, 1, later, 0, "tmpfs", "t", NULL), 1);
+        assert_string_equal(mounts_find(mounts, 1, later).mount, "(unknown)");
+        assert_string_equal(mounts_find(mounts, 1, later).source, "t 0:9+1");
+        assert_string_equal(mounts_find(mounts, 1, first).mount, "(unknown)");
+        mounts_forget(mounts, 1);
+    }
+    mounts_destroy(mounts);
+}
+
+static void test_number_of_another_in_a_namespace(void **state)
+{
+    const uint64_t first = DEV(0, 9), later = 1ull << 32 | DEV(0, 9);
+    struct there there = {.dev = first, .lasts = 99};
+    struct mounts *mounts;
+
+    (void)state;
+    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    proc_write("7", "1 1 0:9 / /first rw - tmpfs t rw\n");
+    proc_task("7", NULL, 100);
+    mounts = proc_mounts();
+    mounts_set_check(mounts, is_there, &there);
+    mounts_turn(mounts);
+    assert_int_equal(mounts_learn(mounts, 1, first, 7, "tmpfs", "t", NULL), 0);
+    /* What was read in this turn is not good any more. */
+    there = (struct there){.dev = later, .since_ns = now_ns(), .lasts = 99};
+    proc_write("7", "1 1 0:9 / /later rw - tmpfs t rw\n");
+    assert_int_equal(mounts_learn(mounts, 1, later, 7, "tmpfs", "t", NULL), 0);
+    assert_string_equal(mounts_find(mounts, 1, first).mount, "/first");
+    assert_string_equal(mounts_find(mounts, 1, later).mount, "/later");
+    /* It went while its table was read in portions. */
+    proc_write("7", "1 1 0:8 / /x rw - tmpfs t rw\n1 1 0:9 / /last rw - tmpfs t rw\n");
+    there = (struct there){.dev = 2ull << 32 | DEV(0, 9), .since_ns = now_ns(), .lasts = 99};
+    mounts_set_lines(mounts, 1);
+    mounts_turn(mounts);
+    assert_int_equal(mounts_learn(mounts, 1, there.dev, 7, "tmpfs", "t", NULL), 1);
+    there.lasts = 0;
+    mounts_finish(mounts, 1);
+    assert_string_equal(mounts_find(mounts, 1, there.dev).mount, "(unknown)");
+    proc_remove("7");
+    mounts_destroy(mounts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +478,8 @@ int main(void)
         cmocka_unit_test(test_table_missing),
         cmocka_unit_test(test_this_kernel),
         cmocka_unit_test(test_mount_comes_and_goes),
+        cmocka_unit_test(test_number_of_another),
+        cmocka_unit_test(test_number_of_another_in_a_namespace),
     };
 
     return cmocka_run_group_tests(tests, proc_set_up, proc_tear_down);

@@ -54,8 +54,8 @@ static void put(const struct bpf_map *map, const void *key, const void *value)
 static void count(uint32_t step, uint64_t requests, uint32_t bucket)
 {
     const struct account_key key = {.step = step, .dev = EXT4, .op = IO_READ};
-    const struct errno_key errno_at = {step, EXT4, IO_OPEN, 2};
-    const struct mount_key mount_at = {step, EXT4};
+    const struct errno_key errno_at = {step, EXT4, IO_OPEN, 0, 2};
+    const struct mount_key mount_at = {step, EXT4, 0};
     const struct mount_record mount = {.pid = 1, .fstype = "ext4"};
     const struct lost_record lost = {.count = {1}};
     struct account_value value = {.requests = requests,
@@ -107,7 +107,7 @@ static void check_keys(size_t want)
     assert_int_equal(count_places(), want);
 }
 
-static int sum(uint32_t step, uint32_t dev, const struct io_account *io,
+static int sum(uint32_t step, uint64_t dev, const struct io_account *io,
                const struct io_cache *cache, void *arg)
 {
     (void)step, (void)dev, (void)cache;

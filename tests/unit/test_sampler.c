@@ -91,7 +91,7 @@ static struct step_account account(uint32_t step)
     return a;
 }
 
-static void touch(uint32_t step, uint32_t dev, const char *fstype)
+static void touch(uint32_t step, uint64_t dev, const char *fstype)
 {
     fake_probe_sight(probe, step, dev, fstype);
     must(sampler_sightings(sampler, &error));
@@ -258,6 +258,37 @@ static void test_blind_probe_is_said(void **state)
     got = account(a);
     assert_int_equal(got.mounts.n, 0);
     assert_int_equal(got.completeness.n, 1);
+    step_account_clear(&got);
+}
+
+static const struct io_mount *mount_at(const struct step_account *a, const char *mount)
+{
+    for (size_t i = 0; i < a->mounts.n; i++)
+        if (!strcmp(a->mounts.items[i].mount, mount))
+            return &a->mounts.items[i];
+    fail_msg("no %s", mount);
+    return NULL;
+}
+
+/* The second file system with a number has gone as well before anybody asked for its name. */
+static void test_number_of_another(void **state)
+{
+    uint32_t a = tag(100, 0);
+    uint64_t later = 1ull << 32 | NFS;
+    struct step_account got;
+
+    (void)state;
+    touch(a, NFS, "nfs4");
+    fake_probe_count(probe, a, NFS, IO_WRITE, 10, 1000);
+    fake_probe_count(probe, a, later, IO_WRITE, 1, 1);
+    fake_probe_unmount(probe, later, 0);
+    touch(a, later, "tmpfs");
+    must(sampler_finish(sampler, a, 10 * S, &error));
+    got = account(a);
+    assert_int_equal(got.mounts.n, 2);
+    assert_int_equal(mount_at(&got, "/home")->io.ops[IO_WRITE]->bytes, 10000);
+    assert_int_equal(mount_at(&got, "(unknown)")->io.ops[IO_WRITE]->bytes, 1);
+    assert_string_equal(mount_at(&got, "(unknown)")->fstype, "tmpfs");
     step_account_clear(&got);
 }
 
@@ -462,6 +493,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_feature_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_number_of_another, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrapped_histograms, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_reading_keeps_the_last, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_task_knows_the_name, setup, teardown),
