@@ -4,7 +4,8 @@
  *
  * Pages come into the cache in the task that needs them. For what is told by what that task is
  * doing: a page fault (filemap_fault), reading ahead of it or on advice (page_cache_async_ra,
- * generic_fadvise), or else its outermost call. A fault may happen inside a call: a read into a
+ * generic_fadvise), a read of the kernel's own (__kernel_read: the head of a program that is
+ * executed), or else its outermost call. A fault may happen inside a call: a read into a
  * mapping faults on the mapping's file, and only there.
  *
  * mmap_read: a fault that brought something in is a request with these bytes, what it read ahead
@@ -33,10 +34,12 @@ struct stage {
 
 /* What a task of a step remembers that faults or reads ahead. */
 struct stage_record {
-    struct stage fault, prefetch;
+    struct stage fault, prefetch, kernel_read;
     __u64 fault_start;
     __u64 fault_bytes; /* brought in so far */
     __u64 fault_sb;
+    __u64 prefetch_sb; /* 0: that of the page */
+    __u64 kernel_read_sb;
 };
 
 struct {
@@ -104,32 +107,7 @@ static __always_inline struct stage_record *stages_enter(void)
     return record;
 }
 
-static __always_inline int prefetch_enter(void *ctx, const volatile struct hook_slots *at)
-{
-    struct stage_record *record = stages_enter();
-
-    if (record)
-        stage_enter(&record->prefetch, ctx, at);
-    return 0;
-}
-
-static __always_inline int prefetch_leave(void *ctx)
-{
-    struct stage_record *record = stages_find();
-
-    if (record)
-        stage_leave(&record->prefetch, ctx);
-    return 0;
-}
-
-#define page_cache_async_ra_enter(ctx, at) prefetch_enter(ctx, at)
-#define page_cache_async_ra_leave(ctx, at) prefetch_leave(ctx)
-#define generic_fadvise_enter(ctx, at) prefetch_enter(ctx, at)
-#define generic_fadvise_leave(ctx, at) prefetch_leave(ctx)
-
-/* --- faults ------------------------------------------------------------------------------------ */
-
-/* Of the file as its user opened it: overlayfs maps the file below. */
+/* Of the file as its user opened it: overlayfs maps and reads ahead the file below. */
 static __always_inline struct super_block *mapped_super(struct file *file)
 {
     struct backing_file *backing = (struct backing_file *)file;
@@ -143,6 +121,63 @@ static __always_inline struct super_block *mapped_super(struct file *file)
     return sb && sb == BPF_CORE_READ(backing, user_path.mnt, mnt_sb) ? sb
                                                                      : file->f_path.dentry->d_sb;
 }
+
+static __always_inline int prefetch_enter(void *ctx, const volatile struct hook_slots *at,
+                                          struct file *file)
+{
+    struct stage_record *record = stages_enter();
+
+    if (!record)
+        return 0;
+    stage_enter(&record->prefetch, ctx, at);
+    record->prefetch_sb = file ? (__u64)mapped_super(file) : 0;
+    return 0;
+}
+
+static __always_inline int prefetch_leave(void *ctx)
+{
+    struct stage_record *record = stages_find();
+
+    if (record)
+        stage_leave(&record->prefetch, ctx);
+    return 0;
+}
+
+#define page_cache_async_ra_enter(ctx, at) prefetch_enter(ctx, at, NULL)
+#define page_cache_async_ra_leave(ctx, at) prefetch_leave(ctx)
+#define generic_fadvise_enter(ctx, at)                                                             \
+    prefetch_enter(ctx, at, (struct file *)slot(ctx, (at)->argument))
+#define generic_fadvise_leave(ctx, at) prefetch_leave(ctx)
+
+/* Of the file as it was opened: on overlayfs the pages are those of the file below. */
+static __always_inline int kernel_read_enter(void *ctx, const volatile struct hook_slots *at)
+{
+    struct stage_record *record = stages_enter();
+    struct file *file;
+
+    if (!record)
+        return 0;
+    file = (struct file *)slot(ctx, at->argument);
+    if (!is_data(file))
+        return 0;
+    stage_enter(&record->kernel_read, ctx, at);
+    record->kernel_read_sb = (__u64)file->f_inode->i_sb;
+    return 0;
+}
+
+static __always_inline int kernel_read_leave(void *ctx)
+{
+    struct stage_record *record = stages_find();
+
+    if (record)
+        stage_leave(&record->kernel_read, ctx);
+    return 0;
+}
+
+#define __kernel_read_enter(ctx, at) kernel_read_enter(ctx, at)
+#define __kernel_read_leave(ctx, at) kernel_read_leave(ctx)
+
+/* --- faults ------------------------------------------------------------------------------------ */
 
 static __always_inline int fault_enter(void *ctx, const volatile struct hook_slots *at)
 {
@@ -307,11 +342,16 @@ static __always_inline int page_added(void *ctx, struct inode *inode, __u64 byte
         record->fault_bytes += bytes;
         call.sb = (struct super_block *)record->fault_sb;
         fill = IO_FILL_FAULT;
+    } else if (record && stage_has(&record->kernel_read, ctx)) {
+        call.sb = (struct super_block *)record->kernel_read_sb;
     } else if (task->frame && call_is_inside(task, (__u64)ctx)) {
         fill = fill_of_call(task, inode, &call);
     }
-    if (record && stage_has(&record->prefetch, ctx))
+    if (record && stage_has(&record->prefetch, ctx)) {
+        if (record->prefetch_sb)
+            call.sb = (struct super_block *)record->prefetch_sb;
         fill = IO_FILL_PREFETCH;
+    }
     if (fill == IO_FILL_READ)
         task->filled = task->start;
     sb = call.sb;

@@ -196,7 +196,8 @@ enum kprobe_role {
     STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, OBJECT_FAULT, "vmf")                        \
     STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, OBJECT_FAULT, "vmf")                                \
     STAGE(page_cache_async_ra, IO_CACHE, OBJECT_ANY, "ractl")                                      \
-    STAGE(generic_fadvise, IO_CACHE, OBJECT_ANY, "file")
+    STAGE(generic_fadvise, IO_CACHE, OBJECT_ANY, "file")                                           \
+    STAGE(__kernel_read, IO_CACHE, OBJECT_ANY, "file")
 
 /*
  * sendfile(2) is do_splice_direct; to a pipe it is splice_file_to_pipe, which 5.10 lacks, because
