@@ -40,6 +40,8 @@ void watch_destroy(struct watch *watch)
         return;
     sampler_destroy(watch->sampler);
     mounts_destroy(watch->mounts);
+    if (watch->probe)
+        probe_linger(watch->probe);
     probe_destroy(watch->probe);
     cgroup_destroy(watch->cgroup);
     free(watch);

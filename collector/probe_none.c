@@ -40,6 +40,11 @@ void probe_destroy(struct probe *probe)
     free(probe);
 }
 
+void probe_linger(const struct probe *probe)
+{
+    (void)probe;
+}
+
 int probe_unpin(const char *pin_dir, struct error *error)
 {
     (void)pin_dir;
