@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/probe_internal.h"
 
+#include <unistd.h>
+
 #include "common/cleanup.h"
 
 /* libbpf can try no helper in fentry programs, which need a function to attach to. Those for raw
@@ -17,11 +19,21 @@ void features_detect(struct kernel_features *features)
     features->task_storage = features->task_btf && has_helper(BPF_FUNC_task_storage_get);
 }
 
+/* Types that this kernel does not have libbpf would look for in its modules, which takes CAP_SYS_ADMIN.
+ * It does not if it is told where the kernel's own are. */
+const struct bpf_object_open_opts *features_types(void)
+{
+    static const struct bpf_object_open_opts options = {
+        .sz = sizeof(options), .btf_custom_path = "/sys/kernel/btf/vmlinux"};
+
+    return access(options.btf_custom_path, R_OK) == 0 ? &options : NULL;
+}
+
 struct jobio_bpf *features_open(const struct kernel_features *features)
 {
     static const size_t maps[] = {offsetof(struct jobio_bpf, maps.tasks),
                                   offsetof(struct jobio_bpf, maps.stages)};
-    struct jobio_bpf *skel = jobio_bpf__open();
+    struct jobio_bpf *skel = jobio_bpf__open_opts(features_types());
 
     if (!skel)
         return NULL;

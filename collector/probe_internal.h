@@ -83,6 +83,8 @@ int maps_wait(struct probe *probe, struct error *error);
 
 /* Try it out. */
 void features_detect(struct kernel_features *features);
+/* How to open a BPF object so that it can be loaded without CAP_SYS_ADMIN. */
+const struct bpf_object_open_opts *features_types(void);
 /* A skeleton that is open and fits the kernel, NULL and errno. */
 struct jobio_bpf *features_open(const struct kernel_features *features);
 

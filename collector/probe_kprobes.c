@@ -340,7 +340,8 @@ _Static_assert(HOOK_COUNT <= KPROBE_ENTRIES, "the mask of kprobe_entry() is too 
 
 size_t kprobes_attach(struct probe *probe)
 {
-    CLEANUP(kprobes_bpf__destroyp) struct kprobes_bpf *skel = kprobes_bpf__open();
+    CLEANUP(kprobes_bpf__destroyp) struct kprobes_bpf *skel =
+        kprobes_bpf__open_opts(features_types());
     int r = !kprobes_exist(probe) ? -EOPNOTSUPP : skel ? load(probe, skel) : -errno;
     size_t n = 0;
 
