@@ -25,7 +25,6 @@ struct question {
     uint32_t jobid;
     bool all;
     unsigned flags;
-    uint64_t ns_per_event;     /* of this node, as it is now */
     struct job_account **live; /* owned */
     /* query-history */
     struct history_filter filter;
@@ -159,7 +158,6 @@ static int add_documents(struct question *q, struct json_object *array,
     for (size_t i = 0; stored && stored[i] && !r; i++) {
         struct job_account *live = find_live(q, stored[i]);
 
-        stored[i]->ns_per_event = q->ns_per_event;
         for (size_t j = 0; live && j < n; j++)
             known[j] |= q->live[j] == live;
         if (live)
@@ -227,7 +225,6 @@ static int parse_query_job(struct daemon *daemon, const struct message *m, struc
     if (!jobid)
         return error_set(error, -EINVAL, "JOBID is missing");
     q->jobid = (uint32_t)jobid;
-    q->ns_per_event = probe_ns_per_event(daemon->probe);
     q->all = all;
     q->flags = steps ? REPORT_STEPS : 0;
     r = tracker_jobs(daemon->tracker, q->jobid, &q->live, error);

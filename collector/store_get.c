@@ -189,6 +189,7 @@ static int job_columns(struct store *store, sqlite3_stmt *row, struct job_accoun
     job->nodes_reported = (uint32_t)column_u64(row, 14);
     job->longest_wait_ns = column_u64(row, 15);
     job->completeness.lost = column_u64(row, 16);
+    job->ns_per_event = column_u64(row, 19);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 --
 -- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is real
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
--- PRAGMA user_version is the version of this schema: 1.
+-- PRAGMA user_version is the version of this schema: 2.
 
 -- One job on this node. A job that Slurm requeued has a row for each restart. A number that was
 -- given out again (a new or reset cluster) has a row for each holder.
@@ -31,6 +31,7 @@ CREATE TABLE job (
     lost INTEGER NOT NULL,            -- events seen but not accounted, without those of its steps
     incomplete TEXT,                  -- why it is not whole: [{"cause":"..","count":N,"ops":[..]}]
     unsupported TEXT,                 -- operations that the node could not count: ["clone",..]
+    ns_per_event INTEGER NOT NULL DEFAULT 0, -- what counting a call cost on the node; 0: not known
     expired INTEGER NOT NULL DEFAULT 0, -- 1: its rows are being deleted, do not trust them
     -- Sums over its steps, kept with every write of a step, so that the history needs no other
     -- table. read and write hold copied bytes as well, meta all other calls.

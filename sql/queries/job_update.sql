@@ -2,5 +2,5 @@
 UPDATE job SET
     uid = ?4, user = ?5, account = ?6, partition = ?7, name = ?8, ended = ?9, start_ns = ?10,
     end_ns = ?11, elapsed_ns = ?12, nodes_expected = ?13, nodes_reported = ?14,
-    longest_wait_ns = ?15, lost = ?16, incomplete = ?17, unsupported = ?18
+    longest_wait_ns = ?15, lost = ?16, incomplete = ?17, unsupported = ?18, ns_per_event = ?19
 WHERE id = ?1;

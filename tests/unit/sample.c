@@ -232,6 +232,7 @@ void assert_same_job(const struct job_account *a, const struct job_account *b)
     assert_int_equal(a->longest_wait_ns, b->longest_wait_ns);
     assert_int_equal(a->exit_status, b->exit_status);
     assert_int_equal(a->unsupported, b->unsupported);
+    assert_int_equal(a->ns_per_event, b->ns_per_event);
     assert_same_command(a->command, b->command);
     assert_same_completeness(&a->completeness, &b->completeness);
     assert_same_mounts(&a->mounts, &b->mounts);

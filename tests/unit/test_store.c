@@ -83,6 +83,7 @@ static void test_round_trip(void **state)
     assert_int_equal(found[0]->end_ns, 0);
     assert_int_equal(found[0]->elapsed_ns, 5 * SECOND);
     assert_int_equal(found[0]->unsupported, job->unsupported);
+    assert_int_equal(found[0]->ns_per_event, 200);
     assert_int_equal(found[0]->longest_wait_ns, 4500); /* of the step */
     assert_int_equal(found[0]->completeness.lost, 4);
     assert_int_equal(found[0]->completeness.n, 2);

@@ -120,7 +120,7 @@ static void test_new_store_is_set_up(void **state)
     } want[] = {
         {"PRAGMA auto_vacuum", 2},
         {"PRAGMA application_id", STORE_APPLICATION},
-        {"PRAGMA user_version", 1},
+        {"PRAGMA user_version", 2},
         {"PRAGMA synchronous", 2},
         {"PRAGMA foreign_keys", 1},
         {"PRAGMA trusted_schema", 0},
@@ -197,8 +197,8 @@ static void test_newer_store(void **state)
 {
     (void)state;
     make_store(1);
-    sql("PRAGMA user_version = 2");
-    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 2, this one knows 1)");
+    sql("PRAGMA user_version = 3");
+    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 3, this one knows 2)");
 }
 
 static void test_odd_paths(void **state)
@@ -397,7 +397,7 @@ static void test_reader_errors(void **state)
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EMEDIUMTYPE);
     assert_int_equal(unlink(folder.store), 0);
     make_store(1);
-    sql("PRAGMA user_version = 2");
+    sql("PRAGMA user_version = 3");
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
     sql("PRAGMA user_version = 0");
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
@@ -496,18 +496,6 @@ static void test_read_only_file_system(void **state)
     (void)umount2(folder.path, MNT_DETACH);
 }
 
-/* Made-up versions: 1 is the real schema, 2 and 3 change it. */
-static const struct sql_migration made_up[] = {
-    {2, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
-    {3, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
-    {0, NULL},
-};
-static const struct sql_migration broken[] = {
-    {2, "ALTER TABLE job ADD COLUMN two INTEGER"},
-    {3, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
-    {0, NULL},
-};
-
 static int64_t number(struct store *store, const char *text)
 {
     struct error error;
@@ -516,6 +504,33 @@ static int64_t number(struct store *store, const char *text)
     assert_ok(store_number(store, text, &value, &error), error);
     return value;
 }
+
+/* As version 1 left it. */
+static void test_store_of_version_1(void **state)
+{
+    struct store *store;
+
+    (void)state;
+    make_store(5);
+    sql("ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
+    store = open_store(&folder);
+    assert_int_equal(number(store, "PRAGMA user_version"), 2);
+    assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
+    assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
+    store_close(store);
+}
+
+/* Made-up versions: 2 is the real schema, 3 and 4 change it. */
+static const struct sql_migration made_up[] = {
+    {3, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
+    {4, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
+    {0, NULL},
+};
+static const struct sql_migration broken[] = {
+    {3, "ALTER TABLE job ADD COLUMN two INTEGER"},
+    {4, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
+    {0, NULL},
+};
 
 static void test_migration(void **state)
 {
@@ -527,15 +542,15 @@ static void test_migration(void **state)
     make_store(5);
     store = open_store(&folder);
     assert_ok(store_migrate(store, "no", made_up, &error), error);
-    assert_int_equal(number(store, "PRAGMA user_version"), 3);
+    assert_int_equal(number(store, "PRAGMA user_version"), 4);
     assert_int_equal(number(store, "SELECT two FROM job"), 2);
     assert_int_equal(number(store, "SELECT x FROM three"), 3);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing left to do */
     store_close(store);
-    (void)strcat(folder.store, ".v1");
+    (void)strcat(folder.store, ".v2");
     free(read_file(folder.store, &size));
-    assert_int_equal(count_steps(), 5); /* the copy is a whole store of version 1 */
+    assert_int_equal(count_steps(), 5); /* the copy is a whole store of version 2 */
 }
 
 static void test_migration_that_fails(void **state)
@@ -547,11 +562,11 @@ static void test_migration_that_fails(void **state)
     make_store(5);
     store = open_store(&folder);
     assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "version 3"));
-    assert_int_equal(number(store, "PRAGMA user_version"), 2); /* the step that went well */
+    assert_non_null(strstr(error.text, "version 4"));
+    assert_int_equal(number(store, "PRAGMA user_version"), 3); /* the step that went well */
     assert_int_equal(number(store, "SELECT count(*) FROM sqlite_master WHERE name = 'three'"), 0);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* goes on from there */
-    assert_int_equal(number(store, "PRAGMA user_version"), 3);
+    assert_int_equal(number(store, "PRAGMA user_version"), 4);
     store_close(store);
 }
 
@@ -577,6 +592,7 @@ int main(void)
         OPEN_TEST(test_full_file_system),
         OPEN_TEST(test_no_room_for_a_new_store),
         OPEN_TEST(test_read_only_file_system),
+        OPEN_TEST(test_store_of_version_1),
         OPEN_TEST(test_migration),
         OPEN_TEST(test_migration_that_fails),
     };
