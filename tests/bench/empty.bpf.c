@@ -20,4 +20,12 @@ char LICENSE[] SEC("license") = "GPL";
     }
 
 EMPTY(vfs_read)
+/* A stat by its path comes through both, and walks the path. */
+EMPTY(vfs_statx)
 EMPTY(vfs_getattr_nosec)
+
+SEC("fentry/terminate_walk")
+int enter_terminate_walk(void *ctx)
+{
+    return 0;
+}
