@@ -124,7 +124,7 @@ static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved
 static __always_inline void kprobe_end_walk(struct pt_regs *regs, struct saved_call *saved,
                                             const volatile struct hook_slots *at, enum io_op op)
 {
-    if (saved->walk != op || kprobe_is_by_path(at))
+    if (!saved->walk || saved->walk != op || kprobe_is_by_path(at)) /* op may be 0: a read */
         return;
     saved_reach(&saved->files[0], kprobe_super(argument(regs, at->argument), at->object, op));
     saved->walk = 0;
