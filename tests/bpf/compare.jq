@@ -16,7 +16,7 @@ def by_mount: map({key: key, value: .}) | from_entries;
 # "field WANTED, not GOT" where they differ; a pair is a range
 def differs($got):
     to_entries[] | .key as $field | .value as $want
-    | if ($want | type) == "array" and $field == "bytes"
+    | if ($want | type) == "array" and ($field | IN("bytes", "write"))
       then select($got[$field] < $want[0] or $got[$field] > $want[1])
       else select($got[$field] != $want) end
     | "\($field) \($want | tojson), not \($got[$field] | tojson)";
@@ -69,7 +69,7 @@ def judge:
     | ($differing | map(select(.said | not))) as $unsaid
     | (if all($unsaid[]; .missing > 0) and ([$unsaid[].missing] | add) == $report.lost then []
        else $unsaid end) as $wrong
-    | ([$truth[].ops[].bytes? | type == "array"] | any) as $ranged
+    | ([$truth[] | .ops[].bytes?, .cache.fill_bytes.write? | type == "array"] | any) as $ranged
     | [$report.incomplete[] | select(uncounted | not).cause] as $causes
     | {
         verdict: (if $wrong != [] then "WRONG"

@@ -23,7 +23,7 @@ struct tally {
 
 struct truth {
     struct tally tallies[PLACES][IO_OP_COUNT];
-    uint64_t cache[PLACES][CACHE_COUNT], has_cache[PLACES];
+    uint64_t cache[PLACES][CACHE_COUNT], has_cache[PLACES], refills[PLACES];
 };
 
 struct place {
@@ -264,6 +264,16 @@ void did_cache(int place, enum truth_cache what, uint64_t bytes)
     add(&truth->cache[place][what], bytes);
 }
 
+bool place_is(int place, const char *fstype)
+{
+    return !strcmp(places[place].fstype, fstype);
+}
+
+void did_refill(int place)
+{
+    truth->refills[place] = 1;
+}
+
 long did_well(int place, enum io_op op, long result, const char *what)
 {
     if (did(place, op, result) < 0)
@@ -327,13 +337,16 @@ static void print_tally(const struct tally *tally, enum io_op op)
     printf("}");
 }
 
-static void print_cache(const uint64_t *cache)
+static void print_cache(const uint64_t *cache, bool refills)
 {
+    uint64_t written = cache[CACHE_FILL_WRITE];
+
     printf(",\"cache\":{\"hit_bytes\":%" PRIu64 ",\"miss_bytes\":%" PRIu64
            ",\"fill_bytes\":{\"read\":%" PRIu64 ",\"fault\":%" PRIu64 ",\"prefetch\":%" PRIu64
-           ",\"write\":%" PRIu64 "}}",
+           ",\"write\":",
            cache[CACHE_HIT], cache[CACHE_MISS], cache[CACHE_FILL_READ], cache[CACHE_FILL_FAULT],
-           cache[CACHE_FILL_PREFETCH], cache[CACHE_FILL_WRITE]);
+           cache[CACHE_FILL_PREFETCH]);
+    printf(refills ? "[%" PRIu64 ",%" PRIu64 "]}}" : "%" PRIu64 "}}", written, 2 * written);
 }
 
 static bool is_noted(const struct tally *tally)
@@ -364,7 +377,7 @@ static bool print_place(int p, const char *comma)
         return false;
     printf("}");
     if (truth->has_cache[p])
-        print_cache(truth->cache[p]);
+        print_cache(truth->cache[p], truth->refills[p]);
     printf("}");
     return true;
 }

@@ -53,6 +53,10 @@ void did_bytes(int place, enum io_op op, uint64_t bytes);
 void did_perhaps(int place, enum io_op op);
 /* Bytes for the page cache's account, which is compared as a whole once one of them is noted. */
 void did_cache(int place, enum truth_cache what, uint64_t bytes);
+/* Pages that a write brings in may be dropped and brought in again before it is done. */
+void did_refill(int place);
+/* Is the place on a file system of this type? */
+bool place_is(int place, const char *fstype);
 
 /* Print what failed, with errno, and end. */
 void die(const char *what) __attribute__((noreturn));
