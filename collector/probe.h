@@ -63,6 +63,7 @@ struct probe_hook {
     char why[128];              /* else why this backend, or "" */
     uint64_t run_count, run_time_ns; /* of its programs; time only with kernel.bpf_stats_enabled */
     uint64_t missed;                 /* recursion misses: events that nobody counted */
+    uint64_t missed_ops; /* what they were, if not only this hook's: it shares its programs; else 0 */
 };
 
 /* Load and attach, or adopt. Hooks that cannot be attached are no error (probe_hooks tells);

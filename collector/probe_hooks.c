@@ -556,6 +556,12 @@ static bool is_replaced(const struct probe *probe, size_t hook)
            !(entries[hook].ops & ~probe->syscall_hooks[0].ops);
 }
 
+/* Seats are only taken where fentry counts. */
+static bool is_needless(const struct probe *probe, size_t hook)
+{
+    return hook == HOOK_task_exit && probe->by_kprobes && probe->hooks[hook].backend == PROBE_NONE;
+}
+
 /* The hooks that matter for what is counted. */
 struct hook_list {
     const struct probe_hook *hooks[HOOK_COUNT + SYSCALL_HOOKS];
@@ -569,7 +575,7 @@ static void list_hooks(const struct probe *probe, struct hook_list *list)
 
     list->n = 0;
     for (size_t i = 0; i < HOOK_COUNT; i++)
-        if (!is_replaced(probe, i)) {
+        if (!is_replaced(probe, i) && !is_needless(probe, i)) {
             list->hooks[list->n] = &probe->hooks[i];
             list->states[list->n++] = probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i]
                                                                               : &probe->state[i];
@@ -593,6 +599,8 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
     for (size_t i = 0; i < list.n; i++) {
         probe->listed[i] = *list.hooks[i];
         add_statistics(&probe->listed[i], list.states[i]);
+        if (list.hooks[i]->backend == PROBE_KPROBE)
+            probe->listed[i].missed_ops = kprobes_ops(probe);
         probe->listed[i].missed += list.hooks[i]->missed;
     }
     *n = list.n;

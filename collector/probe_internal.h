@@ -130,6 +130,8 @@ void kprobes_use(struct probe *probe);
 void kprobes_drop(struct probe *probe);
 /* Bring hooks[].missed up to date: what the kernel could not give to the programs. */
 void kprobes_read_missed(struct probe *probe);
+/* What all of them count: they share two programs, and with them the misses. */
+uint64_t kprobes_ops(const struct probe *probe);
 void kprobes_close(struct probe *probe);
 
 /* probe_syscalls.c: the backend of system calls, for the whole node. */

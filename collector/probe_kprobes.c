@@ -55,6 +55,15 @@ static bool is_wanted(const struct probe *probe, size_t hook)
     return entries[hook].present && probe->resolved[hook];
 }
 
+uint64_t kprobes_ops(const struct probe *probe)
+{
+    uint64_t ops = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        ops |= probe->hooks[i].backend == PROBE_KPROBE ? probe->hooks[i].ops : 0;
+    return ops;
+}
+
 /* --- events of tracefs: only there a kretprobe can have room for many sleeping tasks --------------
  */
 
@@ -358,9 +367,20 @@ size_t kprobes_attach(struct probe *probe)
     return n;
 }
 
+/* The end of a task may be missed as well, and its seat with what it remembers would be another's:
+ * without that hook nobody takes a seat. */
+static void leave_seats(struct probe *probe)
+{
+    struct probe_hook *hook = &probe->hooks[HOOK_task_exit];
+
+    if (hook->backend == PROBE_NONE && probe->features.task_storage && !hook->why[0])
+        (void)snprintf(hook->why, sizeof(hook->why), "only where calls are counted by fentry");
+}
+
 void kprobes_use(struct probe *probe)
 {
     probe->by_kprobes = true;
+    leave_seats(probe);
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 

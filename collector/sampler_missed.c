@@ -16,6 +16,11 @@ static void missed_name(char buf[128], const struct probe_hook *hook)
     (void)snprintf(buf, 128, " %s/%" PRIx64 "=", hook->function, hook->ops);
 }
 
+static uint64_t missed_ops(const struct probe_hook *hook)
+{
+    return hook->missed_ops ? hook->missed_ops : hook->ops;
+}
+
 char *sampler_missed(const struct sampler *sampler)
 {
     const struct probe_hook *hooks;
@@ -60,7 +65,7 @@ int sampler_resume_missed(struct sampler *sampler, const char *text)
         before = at ? strtoull(at + strlen(name), NULL, 10) : 0;
         if (sampler->missed[i] > before)
             r = completeness_add(&sampler->gap, CAUSE_MISSED, sampler->missed[i] - before,
-                                 hooks[i].ops);
+                                 missed_ops(&hooks[i]));
     }
     return r;
 }
@@ -95,7 +100,8 @@ int missed_take(struct sampler *sampler)
         for (size_t j = 0; more && j < sampler->n; j++) {
             struct follower *f = sampler->followers[j];
 
-            if (!f->finished && completeness_add(&f->causes, CAUSE_MISSED, more, hooks[i].ops) < 0)
+            if (!f->finished &&
+                completeness_add(&f->causes, CAUSE_MISSED, more, missed_ops(&hooks[i])) < 0)
                 return -ENOMEM;
         }
     }
