@@ -148,6 +148,11 @@ static int add_steps(struct probe *probe, uint32_t step, struct json_object *doc
     return r;
 }
 
+static const char *const backends[] = {[PROBE_NONE] = "auto",
+                                       [PROBE_FENTRY] = "fentry",
+                                       [PROBE_KPROBE] = "kprobe",
+                                       [PROBE_TP_BTF] = "tp_btf"};
+
 static void add_hooks(struct probe *probe, struct json_object *document)
 {
     const struct probe_hook *hooks;
@@ -159,6 +164,9 @@ static void add_hooks(struct probe *probe, struct json_object *document)
         return;
     for (size_t i = 0; i < n; i++) {
         missed += hooks[i].missed;
+        if (!strcmp(hooks[i].function, "vfs_read"))
+            json_object_object_add(document, "backend",
+                                   json_object_new_string(backends[hooks[i].backend]));
         if (hooks[i].backend == PROBE_NONE && !(hooks[i].absent && *hooks[i].feature))
             json_object_object_add(missing, hooks[i].function,
                                    json_object_new_string(hooks[i].why));
@@ -256,12 +264,8 @@ static int count(const struct options *options, struct error *error)
 
 static enum probe_backend backend_named(const char *name)
 {
-    static const char *const names[] = {
-        [PROBE_NONE] = "auto", [PROBE_FENTRY] = "fentry", [PROBE_KPROBE] = "kprobe",
-        [PROBE_TP_BTF] = "tp_btf"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (!strcmp(name, names[i]))
+    for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
+        if (!strcmp(name, backends[i]))
             return i;
     fprintf(stderr, "count: there is no backend '%s'\n", name);
     exit(2);
