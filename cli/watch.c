@@ -7,15 +7,19 @@
 #include <unistd.h>
 
 #include "cli/cgroup.h"
+#include "collector/hierarchy.h"
 #include "collector/mounts.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
+#include "collector/selftest.h"
 #include "common/cleanup.h"
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 /* Processes that end together with the command, as in a pipeline, are not called still running. */
 #define GRACE_MS 100
+/* Any file system that is counted. */
+#define SELFTEST_FOLDER "/run"
 
 struct watch {
     uint64_t interval_ns, due_ns;
@@ -25,6 +29,11 @@ struct watch {
     struct sampler *sampler;
     uint32_t step;
 };
+
+int watch_leave(struct watch *watch, struct error *error)
+{
+    return cgroup_remove(watch->cgroup, error);
+}
 
 static uint64_t boot_ns(void)
 {
@@ -60,6 +69,19 @@ static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
     return n;
 }
 
+/* What a counted call costs, and what is not counted as it should be. Its calls are those of a step of
+ * their own, which has gone when the command begins. What cannot be tested is believed. */
+static void test_probe(struct probe *probe)
+{
+    struct hierarchy *hierarchy = NULL;
+    struct selftest test;
+
+    if (hierarchy_create(&hierarchy, "/proc/self/mountinfo", NULL) == 0 &&
+        selftest_run(probe, hierarchy, SELFTEST_FOLDER, &test, NULL) == 0)
+        probe_tested(probe, test.failed, test.ns_per_event);
+    hierarchy_destroy(hierarchy);
+}
+
 int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
 {
     static const struct probe_options options = {.pin_dir = NULL, .max_steps = 1};
@@ -72,6 +94,8 @@ int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
     rc = cgroup_create(&watch->cgroup, error);
     if (rc == 0)
         rc = probe_create(&watch->probe, &options, error);
+    if (rc == 0)
+        test_probe(watch->probe);
     if (rc == 0)
         rc = mounts_create(&watch->mounts, "/proc", error);
     if (rc == 0)
@@ -161,6 +185,7 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
     if (rc == 0) {
         job->elapsed_ns = step.elapsed_ns;
         job->unsupported = probe_unsupported(watch->probe);
+        job->ns_per_event = probe_ns_per_event(watch->probe);
     }
     step_account_clear(&step);
     return rc < 0 ? error_errno(error, rc, "read the account of the command") : 0;
