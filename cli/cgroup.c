@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include "common/cleanup.h"
@@ -167,12 +169,22 @@ static int pid_write(const char *folder, pid_t pid)
 /* --- the tree ----------------------------------------------------------------------------------
  */
 
+/* The command may have mounted something there: that is nobody's to tidy up. */
+static bool is_cgroup(const char *folder)
+{
+    struct statfs fs;
+
+    return statfs(folder, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
 /* Call `each` for the cgroup and all below it, children first. */
 static void tree_walk(const struct cgroup *cgroup, void (*each)(const char *folder, void *arg),
                       void *arg)
 {
     char *const paths[] = {cgroup->folder, NULL};
-    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTS *fts = is_cgroup(cgroup->folder)
+                   ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL)
+                   : NULL;
     const FTSENT *entry;
 
     while (fts && (entry = fts_read(fts))) {
@@ -280,16 +292,28 @@ size_t cgroup_tasks(const struct cgroup *cgroup, uint32_t *pids, size_t max)
 /* --- life --------------------------------------------------------------------------------------
  */
 
+int cgroup_remove(struct cgroup *cgroup, struct error *error)
+{
+    _free_ char *folder = cgroup->folder;
+    int r = 0;
+
+    /* A process that forks meanwhile needs a second look, one that is ending cannot be moved. */
+    for (int tries = 0; folder && access(folder, F_OK) == 0 && tries < 100; tries++) {
+        tree_walk(cgroup, remove_one, cgroup);
+        (void)wait_empty(cgroup, 20);
+    }
+    if (folder && access(folder, F_OK) == 0)
+        r = error_set(error, -EBUSY,
+                      "the cgroup \"%s\" stays: a process or a mount keeps it", folder);
+    cgroup->folder = NULL;
+    return r;
+}
+
 void cgroup_destroy(struct cgroup *cgroup)
 {
     if (!cgroup)
         return;
-    /* A process that forks meanwhile needs a second look, one that is ending cannot be moved. */
-    for (int tries = 0; cgroup->folder && access(cgroup->folder, F_OK) == 0 && tries < 100; tries++) {
-        tree_walk(cgroup, remove_one, cgroup);
-        (void)wait_empty(cgroup, 20);
-    }
-    free(cgroup->folder);
+    (void)cgroup_remove(cgroup, NULL);
     free(cgroup->own);
     free(cgroup);
 }

@@ -16,7 +16,10 @@ struct cgroup;
  * cgroup2 file system is mounted, or we are in a cgroup namespace, where the depth of a cgroup
  * cannot be known. */
 int cgroup_create(struct cgroup **ret, struct error *error);
-/* Move what still runs in it to our own cgroup and remove it. NULL is fine. */
+/* Move what still runs in it to our own cgroup and remove it. -EBUSY: for two seconds that was not
+ * possible; the text has its name. Then only cgroup_destroy() is left to call. */
+int cgroup_remove(struct cgroup *cgroup, struct error *error);
+/* The same without a word. NULL is fine. */
 void cgroup_destroy(struct cgroup *cgroup);
 
 /* The id (inode number) and the depth (the root is 0), as BPF sees them. */

@@ -70,7 +70,11 @@ static uint64_t real_ns(void)
 
 static void run_clear(struct run *run)
 {
+    struct error error;
+
     child_destroy(run->child);
+    if (run->watch && watch_leave(run->watch, &error) < 0)
+        output_error("run: %s", error.text);
     watch_destroy(run->watch);
     job_account_destroy(run->job);
     if (run->output)

@@ -162,6 +162,29 @@ no_cgroup_is_left() {
     no_cgroup_is_left
 }
 
+@test "a cgroup that cannot be removed is named" {
+    local folder
+    split jobio run --output /tmp/stays.txt -- sh -c \
+        'd=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup); echo "$d"; mount -t tmpfs stays "$d"; mkdir "$d/empty"'
+    folder=$out
+    expect 0
+    one_line "the cgroup \"$folder\" stays"
+    [ -d "$folder/empty" ] # not ours to remove
+    umount "$folder"
+    rmdir "$folder"
+}
+
+@test "jobio run says what the accounting cost" {
+    split jobio run --json --output /tmp/cost.json -- cat /etc/passwd
+    expect 0
+    jq -c .accounting /tmp/cost.json
+    jq -e '.accounting.ns_per_event > 0 and .accounting.events ==
+        ([.mounts[].ops | to_entries[] | select(.key != "create").value.requests] | add)' /tmp/cost.json
+    # nothing of the test of the probe: it is in /run
+    [ "$(jq -c '[.mounts[] | select(.mount == "/run")]' /tmp/cost.json)" = "[]" ]
+    [ -z "$(find /run -maxdepth 1 -name 'selftest-*')" ]
+}
+
 @test "cgroups and mounts that the command makes" {
     mkdir -p /mnt/private /mnt/passing
     the_run -- sh -c '
