@@ -90,6 +90,22 @@ start_jobiod() {
     [ -z "$(find "$T/run" -name 'selftest-*')" ]
 }
 
+# It gives up on a machine that is too busy.
+accounted() {
+    "$BUILD/jobio" run --json --output "$T/own" -- cat /etc/passwd > /dev/null
+    jq -e .accounting "$T/own"
+}
+
+@test "jobio run tests its probe, and says what the accounting cost" {
+    for ((i = 0; i < 20; i++)); do
+        ! accounted || break
+    done
+    jq -e '.accounting.ns_per_event > 0 and .accounting.events ==
+        ([.mounts[].ops | to_entries[] | select(.key != "create").value.requests] | add)' "$T/own"
+    jq -e '[.mounts[] | select(.mount == "/run")] == []' "$T/own"
+    [ -z "$(find /run -maxdepth 1 -name 'selftest-*')" ]
+}
+
 stop_jobiod() {
     kill $jobiod
     wait $jobiod
