@@ -178,7 +178,7 @@ bad_store() {
     id=$(submit alice --wrap 'work write:/scratch/full:300:4096')
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = COMPLETED ]
-    wait_for 20 eval 'jobiod_log | grep -i full'
+    wait_for 60 eval 'jobiod_log | grep -i full'
     rm /var/lib/jobio/filler
     wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 300 1228800 0" ]'
     wait_for 60 eval '[ "$(sql "SELECT requests FROM v_job_io WHERE jobid = $id

@@ -206,7 +206,7 @@ END
 
 cluster_gateway() {
     unit pushgateway prometheus-pushgateway --web.listen-address=127.0.0.1:9091
-    wait_for 20 curl -sf http://127.0.0.1:9091/-/ready
+    wait_for 60 curl -sf http://127.0.0.1:9091/-/ready
 }
 
 cluster_jobiod() {

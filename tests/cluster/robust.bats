@@ -25,7 +25,7 @@ writes() {
 trickle_job() {
     local id
     id=$(submit alice --wrap "work trickle:/scratch/$1:200:30000")
-    wait_for 30 test -s "/scratch/$1"
+    wait_for 60 test -s "/scratch/$1"
     echo "$id"
 }
 
@@ -34,7 +34,7 @@ whole_trickle="write 200 819200 0"
 @test "jobiod killed in mid-job and started again: no byte is lost" {
     id=$(trickle_job killed)
     kill_jobiod KILL
-    wait_for 20 systemctl is-active jobiod
+    wait_for 60 systemctl is-active jobiod
     job_wait "$id"
     [ "$(writes "$id")" = "$whole_trickle" ]
     job_json "$id" | jq -e .complete
@@ -54,8 +54,8 @@ whole_trickle="write 200 819200 0"
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = COMPLETED ]
     systemctl start jobiod
-    wait_for 20 job_json "$id"
-    wait_for 20 eval '[ "$(writes "$id")" = "write 320 1310720 0" ]'
+    wait_for 60 job_json "$id"
+    wait_for 60 eval '[ "$(writes "$id")" = "write 320 1310720 0" ]'
 }
 
 @test "jobiod stopped (SIGSTOP): jobs and steps cost two deadlines in all" {
@@ -70,7 +70,7 @@ whole_trickle="write 200 819200 0"
     missed=$(tail -n +$((before + 1)) $cluster_dir/slurmd.log | grep -c "jobio:.*in time")
     [ "$missed" -ge 1 ]
     [ "$missed" -le 2 ]
-    wait_for 20 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
+    wait_for 60 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
 }
 
 @test "a job at its time limit has its summary and its account" {
@@ -78,25 +78,25 @@ whole_trickle="write 200 819200 0"
     job_wait "$id" 120
     [ "$(job_field "$id" JobState)" = TIMEOUT ]
     [ "$(writes "$id")" = "write 300 1228800 0" ]
-    wait_for 10 grep -q /scratch "/home/alice/slurm-$id.out"
+    wait_for 60 grep -q /scratch "/home/alice/slurm-$id.out"
 }
 
 @test "a cancelled job has its summary and its account" {
     id=$(submit alice --wrap 'work write:/scratch/cancel:300:4096; sleep 100')
-    wait_for 30 test -s /scratch/cancel
+    wait_for 60 test -s /scratch/cancel
     scancel "$id"
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = CANCELLED ]
-    wait_for 10 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
-    wait_for 10 grep -q /scratch "/home/alice/slurm-$id.out"
+    wait_for 60 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
+    wait_for 60 grep -q /scratch "/home/alice/slurm-$id.out"
 }
 
 @test "a job that runs out of memory has its summary and its account" {
     id=$(submit alice --mem=40 --wrap 'work write:/scratch/oom:300:4096; exec tail /dev/zero')
     job_wait "$id" 120
     [ "$(job_field "$id" JobState)" = OUT_OF_MEMORY ]
-    wait_for 10 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
-    wait_for 10 grep -q /scratch "/home/alice/slurm-$id.out"
+    wait_for 60 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
+    wait_for 60 grep -q /scratch "/home/alice/slurm-$id.out"
 }
 
 @test "a requeued job: the restart count separates the accounts" {
@@ -107,7 +107,7 @@ work write:/scratch/requeue$n:$n:4096
 [ "${SLURM_RESTART_COUNT:-0}" = 1 ] || sleep 100
 END
     )
-    wait_for 30 test -s /scratch/requeue10
+    wait_for 60 test -s /scratch/requeue10
     scontrol requeue "$id"
     # Slurm holds a requeued job until its old credential has expired. Not to be hurried by StartTime=:
     # slurmd would run it without a prolog, which tells the plugin the restart count.
@@ -130,7 +130,7 @@ END
 
 @test "the job's output on a hung NFS server does not hold the job's end" {
     id=$(submit alice -o /nfs/hung.out --wrap 'echo begin; work await:/fast/hung write:/scratch/h:300:4096')
-    wait_for 30 test -s /nfs/hung.out
+    wait_for 60 test -s /nfs/hung.out
     rpc.nfsd 0
     touch /fast/hung
     start=$SECONDS
@@ -148,7 +148,7 @@ END
     id=$(submit alice --wrap 'work write:/scratch/g:10:4096')
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = COMPLETED ]
-    wait_for 20 eval 'jobio status | tee /dev/stderr | grep -iqE "refused|connect|fail"'
+    wait_for 60 eval 'jobio status | tee /dev/stderr | grep -iqE "refused|connect|fail"'
     cluster_gateway
     wait_for 60 metric_is 40960 jobio_write_bytes_total "jobid=$id" mountpoint=/scratch
 }

@@ -93,7 +93,7 @@ teardown() {
 @test "the Pushgateway has the same numbers" {
     for mount in /scratch /nfs /fast; do
         labels=("jobid=$main" "mountpoint=$mount")
-        wait_for 10 metric_is 6563600 jobio_read_bytes_total "${labels[@]}"
+        wait_for 60 metric_is 6563600 jobio_read_bytes_total "${labels[@]}"
         metric_is 110 jobio_read_requests_total "${labels[@]}"
         metric_is 6563600 jobio_write_bytes_total "${labels[@]}"
         metric_is 110 jobio_write_requests_total "${labels[@]}"
@@ -139,8 +139,8 @@ END
     for n in 1 2; do
         ids[n]=$(submit alice --wrap "srun work await:/fast/sync/go trickle:/scratch/par$n:$((n * 50)):20000")
     done
-    wait_for 30 job_is "${ids[1]}" RUNNING
-    wait_for 30 job_is "${ids[2]}" RUNNING
+    wait_for 60 job_is "${ids[1]}" RUNNING
+    wait_for 60 job_is "${ids[2]}" RUNNING
     touch /fast/sync/go
     work write:/scratch/outside:1000:4096
     job_wait "${ids[1]}"
@@ -169,11 +169,11 @@ END
 work await:/fast/late-go write:/late/a:10:1000 write:/fast/late-done:1:1 await:/fast/late-end
 END
     )
-    wait_for 30 job_is "$id" RUNNING
+    wait_for 60 job_is "$id" RUNNING
     mkdir -p /late
     mount -t tmpfs -o mode=1777 late /late
     touch /fast/late-go
-    wait_for 30 test -s /fast/late-done
+    wait_for 60 test -s /fast/late-done
     umount /late
     touch /fast/late-end
     job_wait "$id"
@@ -184,7 +184,7 @@ END
     run as alice salloc -Q --io-summary=full srun work write:/scratch/salloc:30:1000
     [ "$status" = 0 ]
     id=$(sql "SELECT max(jobid) FROM job")
-    wait_for 20 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 30 30000 0" ]'
+    wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 30 30000 0" ]'
 }
 
 @test "a nested cgroup still belongs to the job" {
