@@ -63,7 +63,11 @@ static void test_report_counts_what_runs(void **state)
     job_account_destroy(report);
     node_flush();
     node_write(zero, 1, 3);
-    node_must(tracker_report(node.tracker, JOB, 0, &report, &node.error));
+    /* Not at once where the last reading took long: reports that come together share one. */
+    for (report = NULL; !report || node_written(&report->mounts) == 120;) {
+        job_account_destroy(report);
+        node_must(tracker_report(node.tracker, JOB, 0, &report, &node.error));
+    }
     assert_int_equal(node_written(&report->mounts), 123);
     /* The batch step is in the store by now; its sum is listed, and only for the report. */
     assert_int_equal(report->n_steps, 2);
