@@ -133,11 +133,19 @@ enum kprobe_role {
     EXTRA(do_linkat, IO_LINK, "link that fails", OBJECT_WALK, "old", OBJECT_WALK, "oldname")       \
     EXTRA(do_symlinkat, IO_SYMLINK, "symlink that fails", OBJECT_WALK, "from", OBJECT_WALK,        \
           "oldname")                                                                               \
+    EXTRA(do_fchmodat, IO_SETATTR, "chmod that fails", OBJECT_WALK, "filename", OBJECT_NONE, "")   \
+    EXTRA(do_fchownat, IO_SETATTR, "chown that fails", OBJECT_WALK, "filename", OBJECT_NONE, "")   \
+    EXTRA(do_utimes, IO_SETATTR, "utimes that fails", OBJECT_WALK, "filename", OBJECT_NONE, "")    \
+    EXTRA(path_getxattr, IO_GETXATTR, "getxattr that fails", OBJECT_WALK, "pathname", OBJECT_NONE, \
+          "")                                                                                      \
+    EXTRA(path_setxattr, IO_SETXATTR, "setxattr that fails", OBJECT_WALK, "pathname", OBJECT_NONE, \
+          "")                                                                                      \
     EXTRA(vfs_remove_acl, IO_SETXATTR, "ACL", OBJECT_DENTRY, "dentry", OBJECT_NONE, "")
 
 #define OPS_BY_PATH                                                                                \
     (1ull << IO_OPEN | 1ull << IO_STAT | 1ull << IO_MKDIR | 1ull << IO_RMDIR | 1ull << IO_UNLINK | \
-     1ull << IO_RENAME | 1ull << IO_LINK | 1ull << IO_SYMLINK)
+     1ull << IO_RENAME | 1ull << IO_LINK | 1ull << IO_SYMLINK | 1ull << IO_SETATTR |               \
+     1ull << IO_GETXATTR | 1ull << IO_SETXATTR)
 
 #define OPS_RW (1ull << IO_READ | 1ull << IO_WRITE)
 

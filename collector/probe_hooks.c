@@ -99,6 +99,8 @@ static const struct {
     {"do_renameat2", "filename_renameat2"},
     {"do_linkat", "filename_linkat"},
     {"do_symlinkat", "filename_symlinkat"},
+    {"path_getxattr", "path_getxattrat"},
+    {"path_setxattr", "path_setxattrat"},
 };
 
 /* NULL: the hook has no program on this side. */

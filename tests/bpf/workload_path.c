@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tests/bpf/workload.h"
@@ -125,6 +126,34 @@ static void do_names_refused(void)
         FAILS(place_at(1), IO_RENAME, EXDEV, rename(IN("file"), IN("there/moved")));
 }
 
+/* What is to be changed is not there, or not ours. */
+static void do_changes_refused(void)
+{
+    struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 2}};
+    char value[10];
+
+    touch(IN("file"));
+    MUST(mkdir(IN("folder"), 0755));
+    MUST(symlink(at(folders() - 1, "."), IN("there")));
+    begin();
+    FAILS(HERE, IO_SETATTR, ENOENT, chmod(IN("absent"), 0600));
+    FAILS(HERE, IO_SETATTR, ENOTDIR, chmod(IN("file/below"), 0600));
+    FAILS(HERE, IO_SETATTR, ENOENT, chown(IN("absent"), 1, 1));
+    FAILS(HERE, IO_SETATTR, ENOENT, lchown(IN("absent/below"), 1, 1));
+    FAILS(HERE, IO_SETATTR, ENOENT, utimensat(AT_FDCWD, IN("absent"), times, 0));
+    FAILS(HERE, IO_GETXATTR, ENOENT, getxattr(IN("absent"), "user.x", value, sizeof(value)));
+    FAILS(HERE, IO_GETXATTR, ENODATA, getxattr(IN("file"), "user.x", value, sizeof(value)));
+    FAILS(HERE, IO_SETXATTR, ENOENT, setxattr(IN("absent"), "user.x", value, 1, 0));
+    for (int i = 0; i < 5; i++) {
+        FAILS(place_at(folders() - 1), IO_SETATTR, ENOENT, chmod(IN("there/absent"), 0600));
+        FAILS(place_at(folders() - 1), IO_GETXATTR, ENOENT,
+              lgetxattr(IN("there/absent"), "user.x", value, sizeof(value)));
+    }
+    WELL(HERE, IO_SETATTR, chmod(IN("file"), 0640));
+    WELL(HERE, IO_SETATTR, utimensat(AT_FDCWD, IN("file"), times, 0));
+    WELL(place_at(folders() - 1), IO_SETATTR, chmod(IN("there/."), 0755));
+}
+
 /* A path that needs no search counts where it is; one that is no path nowhere, or not at all. */
 static void do_no_folder(void)
 {
@@ -146,6 +175,7 @@ const struct workload workloads_path[] = {
     {"other_errors", do_other_errors},
     {"through_link", do_through_link},
     {"names_refused", do_names_refused},
+    {"changes_refused", do_changes_refused},
     {"no_folder", do_no_folder},
     {NULL, NULL},
 };
