@@ -177,24 +177,25 @@ struct {
     __type(value, __u64);
 } overflow SEC(".maps");
 
-/* Completions that found the ring full wait in a list, where the tracepoint does not see them. Until
- * 6.17 this function gets the request, where it is not inlined (6.1) ... */
-static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int io_uring_overflows(struct io_kiocb *req)
 {
-    struct io_kiocb *req;
-    __u64 *counted;
     __u32 zero = 0;
+    __u64 *counted = bpf_map_lookup_elem(&overflow, &zero);
 
-    if (who_has_no_steps())
-        return 0;
-    req = (struct io_kiocb *)slot(ctx, at->argument);
-    counted = bpf_map_lookup_elem(&overflow, &zero);
     if (counted)
         *counted = (__u64)BPF_CORE_READ(req, ctx);
     return io_uring_count((__u64)req, io_uring_result(req));
 }
 
-/* ... and calls this one, which does not. A spin lock is held around both. */
+/* Completions that found the ring full wait in a list, where the tracepoint does not see them. Until
+ * 6.17 this function gets the request, where it is not inlined (6.1) ... */
+static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_slots *at)
+{
+    return who_has_no_steps() ? 0 : io_uring_overflows((struct io_kiocb *)slot(ctx, at->argument));
+}
+
+/* ... and calls this one, which does not. A spin lock is held around both. Later kernels come here
+ * from where the next one is inlined as well. */
 static __always_inline int on_io_uring_overflow_only(void *ctx,
                                                      const volatile struct hook_slots *at)
 {
@@ -226,7 +227,7 @@ static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile st
     req -= bpf_core_field_offset(struct io_kiocb, cqe);
     if (slot(ctx, at->second) != req + bpf_core_field_offset(struct io_kiocb, big_cqe))
         return 0;
-    return io_uring_count(req, io_uring_result((struct io_kiocb *)req));
+    return io_uring_overflows((struct io_kiocb *)req);
 }
 
 /* 5.10, whose tracepoint has no request: a completion is made alone ... */

@@ -100,6 +100,7 @@ static const struct {
     {"do_linkat", "filename_linkat"},
     {"do_symlinkat", "filename_symlinkat"},
     {"path_getxattr", "path_getxattrat"},
+    {"io_cqring_event_overflow", "io_cqring_add_overflow"},
     {"path_setxattr", "path_setxattrat"},
 };
 
