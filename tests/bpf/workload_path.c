@@ -154,7 +154,7 @@ static void do_changes_refused(void)
     WELL(place_at(folders() - 1), IO_SETATTR, chmod(IN("there/."), 0755));
 }
 
-/* A path that needs no search counts where it is; one that is no path nowhere, or not at all. */
+/* A path that needs no search counts where it is; one that begins nowhere, nowhere. */
 static void do_no_folder(void)
 {
     int root = place_of("/");
@@ -164,6 +164,13 @@ static void do_no_folder(void)
     WELL(root, IO_STAT, stat("/", &st));
     FAILS(NOWHERE, IO_STAT, EBADF, fstatat(1234, "absent", &st, 0));
     FAILS(NOWHERE, IO_OPEN, EBADF, openat(1234, "absent", O_RDONLY));
+}
+
+/* What is no path at all fails before it is opened, or from 7.2 on in there. */
+static void do_no_path(void)
+{
+    begin();
+    did_perhaps(NOWHERE, IO_OPEN);
     if (open("", O_RDONLY) >= 0 || open(bad_address, O_RDONLY) >= 0)
         die("open");
 }
@@ -177,5 +184,6 @@ const struct workload workloads_path[] = {
     {"names_refused", do_names_refused},
     {"changes_refused", do_changes_refused},
     {"no_folder", do_no_folder},
+    {"no_path", do_no_path},
     {NULL, NULL},
 };
