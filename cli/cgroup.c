@@ -24,6 +24,7 @@
 struct cgroup {
     char *folder;
     char *own; /* the folder that we are in ourselves: where survivors go */
+    char *top;
     uint64_t id;
     unsigned level;
 };
@@ -315,6 +316,7 @@ void cgroup_destroy(struct cgroup *cgroup)
         return;
     (void)cgroup_remove(cgroup, NULL);
     free(cgroup->own);
+    free(cgroup->top);
     free(cgroup);
 }
 DEFINE_CLEANUP(struct cgroup, cgroup_destroy)
@@ -409,6 +411,7 @@ int cgroup_create(struct cgroup **ret, struct error *error)
     if (!cgroup || rc < 0)
         return error_errno(error, cgroup ? rc : -ENOMEM, "make a cgroup below \"%s\"", mount);
     cgroup->own = own ? TAKE_PTR(own) : strdup(mount);
+    cgroup->top = TAKE_PTR(mount);
     *ret = TAKE_PTR(cgroup);
     return 0;
 }
@@ -421,6 +424,11 @@ uint64_t cgroup_id(const struct cgroup *cgroup)
 unsigned cgroup_level(const struct cgroup *cgroup)
 {
     return cgroup->level;
+}
+
+const char *cgroup_top(const struct cgroup *cgroup)
+{
+    return cgroup->top;
 }
 
 int cgroup_enter(const struct cgroup *cgroup, pid_t pid, struct error *error)

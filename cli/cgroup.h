@@ -25,6 +25,8 @@ void cgroup_destroy(struct cgroup *cgroup);
 /* The id (inode number) and the depth (the root is 0), as BPF sees them. */
 uint64_t cgroup_id(const struct cgroup *cgroup);
 unsigned cgroup_level(const struct cgroup *cgroup);
+/* The folder of the hierarchy's root, or of what is mounted of it; owned by the cgroup. */
+const char *cgroup_top(const struct cgroup *cgroup);
 
 int cgroup_enter(const struct cgroup *cgroup, pid_t pid, struct error *error);
 

@@ -50,7 +50,7 @@ void watch_destroy(struct watch *watch)
     sampler_destroy(watch->sampler);
     mounts_destroy(watch->mounts);
     if (watch->probe)
-        probe_linger(watch->probe);
+        probe_linger(watch->probe, cgroup_top(watch->cgroup));
     probe_destroy(watch->probe);
     cgroup_destroy(watch->cgroup);
     free(watch);

@@ -81,8 +81,9 @@ void probe_destroy(struct probe *probe);
 /* To be called before probe_destroy by a process of one thread that is about to exit: nobody then
  * waits for the kernel, which takes about 0.1 s to detach each function (it waits for all tasks, one
  * function after the other). A process that shares the descriptors is left behind for it, and ends by
- * itself. Does nothing where it would not help. */
-void probe_linger(const struct probe *probe);
+ * itself. It goes into the cgroup of this folder, if it can, so that nobody has to wait for ours
+ * either. Does nothing where it would not help. */
+void probe_linger(const struct probe *probe, const char *cgroup);
 /* Remove the pinned state (jobio retire, tests). */
 int probe_unpin(const char *pin_dir, struct error *error);
 /* Remove what a jobio of another layout has pinned there: nobody here can read it, and its programs

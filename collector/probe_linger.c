@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
 #include "collector/probe_internal.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,17 +33,43 @@ static void keep_bpf(void)
     }
 }
 
-void probe_linger(const struct probe *probe)
+static void leave_cgroup(const char *to)
 {
-    pid_t parent = getpid();
+    char path[PATH_MAX];
+    _close_ int fd = -1;
 
-    /* The events of kprobes can only be removed when nobody holds them any more. */
-    if (probe->folder || probe->by_kprobes || fork() != 0)
-        return;
+    (void)snprintf(path, sizeof(path), "%s/cgroup.procs", to);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)!write(fd, "0", 1);
+}
+
+static void linger(pid_t parent, const char *cgroup)
+{
     (void)setsid();
+    leave_cgroup(cgroup);
     keep_bpf();
     /* The signal comes when the other process has closed all that it had. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
         (void)pause();
     _exit(0);
+}
+
+void probe_linger(const struct probe *probe, const char *cgroup)
+{
+    pid_t parent = getpid(), pid;
+    int gone[2];
+    char byte;
+
+    /* The events of kprobes can only be removed when nobody holds them any more. */
+    if (!probe->skel || probe->folder || probe->by_kprobes || pipe2(gone, O_CLOEXEC) < 0)
+        return;
+    pid = fork();
+    if (pid == 0)
+        linger(parent, cgroup);
+    (void)close(gone[1]);
+    /* Its end of the pipe is closed with all else, when it is in the other cgroup. */
+    if (pid > 0)
+        (void)!read(gone[0], &byte, 1);
+    (void)close(gone[0]);
 }

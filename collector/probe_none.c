@@ -40,9 +40,10 @@ void probe_destroy(struct probe *probe)
     free(probe);
 }
 
-void probe_linger(const struct probe *probe)
+void probe_linger(const struct probe *probe, const char *cgroup)
 {
     (void)probe;
+    (void)cgroup;
 }
 
 int probe_unpin(const char *pin_dir, struct error *error)
