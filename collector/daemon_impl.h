@@ -52,6 +52,11 @@ void daemon_query_history(struct daemon *daemon, struct request *request, const 
 /* status.c */
 void daemon_status(struct daemon *daemon, struct request *request, const struct message *m);
 
+/* counting.c: make daemon->probe, which may count nothing: a kernel that can do nothing keeps jobiod
+ * from nothing else. Then try what it counts, once there is a hierarchy to do so in. */
+int counting_create(struct daemon *daemon, struct error *error);
+void counting_test(struct daemon *daemon);
+
 /* pushing.c: what deliver asks of the daemon. */
 int pushing_create(struct daemon *daemon, struct error *error);
 void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the hooks have done so far, and what is not counted. */
+#include "collector/probe_internal.h"
+
+static void add_statistics(struct probe_hook *hook, const struct hook_state *state)
+{
+    hook->run_count = hook->run_time_ns = hook->missed = 0;
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+
+        if (state->programs[side] <= 0 ||
+            bpf_obj_get_info_by_fd(state->programs[side], &info, &size) < 0)
+            continue;
+        hook->run_count += info.run_cnt;
+        hook->run_time_ns += info.run_time_ns;
+        hook->missed += info.recursion_misses;
+    }
+}
+
+/* Does the backend of system calls count what this hook would? */
+static bool is_replaced(const struct probe *probe, size_t hook)
+{
+    return probe->syscall_hooks[0].backend != PROBE_NONE && kprobes_have(hook) &&
+           !(probe->hooks[hook].ops & ~probe->syscall_hooks[0].ops);
+}
+
+/* Seats are only taken where fentry counts. */
+static bool is_needless(const struct probe *probe, size_t hook)
+{
+    return hook == HOOK_task_exit && probe->by_kprobes && probe->hooks[hook].backend == PROBE_NONE;
+}
+
+/* The hooks that matter for what is counted. */
+struct hook_list {
+    const struct probe_hook *hooks[HOOK_COUNT + SYSCALL_HOOKS];
+    const struct hook_state *states[HOOK_COUNT + SYSCALL_HOOKS];
+    size_t n;
+};
+
+static void list_hooks(const struct probe *probe, struct hook_list *list)
+{
+    static const struct hook_state none;
+
+    list->n = 0;
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_replaced(probe, i) && !is_needless(probe, i)) {
+            list->hooks[list->n] = &probe->hooks[i];
+            list->states[list->n++] = probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i]
+                                                                              : &probe->state[i];
+        }
+    for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
+        list->hooks[list->n] = &probe->syscall_hooks[i];
+        list->states[list->n++] = i ? &none : &probe->syscall_state;
+    }
+}
+
+int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
+{
+    struct hook_list list;
+
+    *ret = probe->listed;
+    *n = 0;
+    if (!probe->skel)
+        return 0;
+    kprobes_read_missed(probe);
+    list_hooks(probe, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        probe->listed[i] = *list.hooks[i];
+        add_statistics(&probe->listed[i], list.states[i]);
+        if (list.hooks[i]->backend == PROBE_KPROBE)
+            probe->listed[i].missed_ops = kprobes_ops(probe);
+        probe->listed[i].missed += list.hooks[i]->missed;
+    }
+    *n = list.n;
+    return 0;
+}
+
+uint64_t probe_unsupported(const struct probe *probe)
+{
+    uint64_t all = (1ull << IO_SET_BITS) - 1, counted = 0, partly = 0;
+    struct hook_list list;
+
+    if (probe->blind)
+        return all;
+    list_hooks(probe, &list);
+    /* An operation that one of its functions cannot count is not counted as a whole. */
+    for (size_t i = 0; i < list.n; i++) {
+        if (list.hooks[i]->backend != PROBE_NONE)
+            counted |= list.hooks[i]->ops;
+        else if (!*list.hooks[i]->feature)
+            partly |= list.hooks[i]->ops;
+    }
+    /* They do not tell the hooks of the cache in which call a task is. */
+    if (probe->by_kprobes || probe->by_syscalls)
+        counted &= ~IO_CACHE;
+    return all & ~(counted & ~partly & ~probe->distrusted);
+}
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    probe->distrusted = failed;
+    probe->ns_per_event = ns_per_event;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    return probe->ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    return probe->distrusted;
+}
