@@ -4,6 +4,7 @@
 #include "tests/unit/store_data.h"
 
 #include <ftw.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -173,4 +174,49 @@ void fill_history(void)
         step_account_clear(&step);
         job_account_destroy(job);
     }
+}
+
+void store_fill(struct store *store, uint32_t steps)
+{
+    struct job_account *job = job_make(7, NOW);
+    struct step_account step;
+    struct error error;
+
+    assert_ok(store_begin(store, true, &error), error);
+    assert_ok(store_put_job(store, job, &error), error);
+    for (uint32_t n = 0; n < steps; n++) {
+        step_make(&step, n, NOW, 1);
+        assert_ok(store_put_step(store, &job->key, &step, true, &error), error);
+        step_account_clear(&step);
+    }
+    assert_ok(store_commit(store, &error), error);
+    job_account_destroy(job);
+}
+
+void store_make(uint32_t steps)
+{
+    struct store *store = open_store(&folder);
+
+    store_fill(store, steps);
+    store_close(store);
+}
+
+size_t store_count_steps(void)
+{
+    struct store *store = open_store(&folder);
+    struct store_stats stats;
+    struct error error;
+
+    assert_ok(store_stats(store, &stats, &error), error);
+    store_close(store);
+    return stats.steps;
+}
+
+void store_sql(const char *text)
+{
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(folder.store, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }

@@ -33,6 +33,15 @@ struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
  * are `scale` requests of 4096 x `scale` bytes in all. */
 void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale);
 
+/* One job of `steps` steps. */
+void store_fill(struct store *store, uint32_t steps);
+/* A store in `folder` with one job of `steps` steps in it, closed. */
+void store_make(uint32_t steps);
+/* Opens it for that. */
+size_t store_count_steps(void);
+/* Statements past the store's own code, on one that is closed. */
+void store_sql(const char *text);
+
 /* The job, and the step unless it is NULL, into `opened`. */
 void put_rows(const struct job_account *job, const struct step_account *step, bool final);
 

@@ -65,53 +65,6 @@ static void assert_refused(int code, const char *say)
     free(after);
 }
 
-/* One job of `steps` steps. */
-static void fill(struct store *store, uint32_t steps)
-{
-    struct job_account *job = job_make(7, NOW);
-    struct step_account step;
-    struct error error;
-
-    assert_ok(store_begin(store, true, &error), error);
-    assert_ok(store_put_job(store, job, &error), error);
-    for (uint32_t n = 0; n < steps; n++) {
-        step_make(&step, n, NOW, 1);
-        assert_ok(store_put_step(store, &job->key, &step, true, &error), error);
-        step_account_clear(&step);
-    }
-    assert_ok(store_commit(store, &error), error);
-    job_account_destroy(job);
-}
-
-/* A store with one job of `steps` steps in it, closed. */
-static void make_store(uint32_t steps)
-{
-    struct store *store = open_store(&folder);
-
-    fill(store, steps);
-    store_close(store);
-}
-
-static size_t count_steps(void)
-{
-    struct store *store = open_store(&folder);
-    struct store_stats stats;
-    struct error error;
-
-    assert_ok(store_stats(store, &stats, &error), error);
-    store_close(store);
-    return stats.steps;
-}
-
-static void sql(const char *text)
-{
-    sqlite3 *db = NULL;
-
-    assert_int_equal(sqlite3_open(folder.store, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
 static void test_new_store_is_set_up(void **state)
 {
     static const struct {
@@ -161,7 +114,7 @@ static void test_not_a_database(void **state)
 static void test_somebody_elses_database(void **state)
 {
     (void)state;
-    sql("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)");
+    store_sql("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)");
     assert_refused(-EMEDIUMTYPE, "another program");
 }
 
@@ -170,7 +123,7 @@ static void test_truncated_store(void **state)
     struct stat st;
 
     (void)state;
-    make_store(300);
+    store_make(300);
     assert_int_equal(stat(folder.store, &st), 0);
     assert_int_equal(truncate(folder.store, st.st_size / 2), 0);
     assert_refused(-EMEDIUMTYPE, "");
@@ -183,7 +136,7 @@ static void test_scribbled_store(void **state)
     int fd;
 
     (void)state;
-    make_store(300);
+    store_make(300);
     assert_int_equal(stat(folder.store, &st), 0);
     memset(junk, 0xa5, sizeof(junk));
     fd = open(folder.store, O_WRONLY);
@@ -196,8 +149,8 @@ static void test_scribbled_store(void **state)
 static void test_newer_store(void **state)
 {
     (void)state;
-    make_store(1);
-    sql("PRAGMA user_version = 3");
+    store_make(1);
+    store_sql("PRAGMA user_version = 3");
     assert_refused(-EPROTONOSUPPORT, "newer jobio (version 3, this one knows 2)");
 }
 
@@ -331,12 +284,12 @@ static void test_not_writable(void **state)
     (void)snprintf(lock, sizeof(lock), "%s.lock", folder.store);
     assert_int_equal(chmod(folder.path, 0755), 0);
     as_nobody(check_folder_not_writable);
-    make_store(1);
+    store_make(1);
     assert_int_equal(chmod(folder.path, 0777), 0);
     assert_int_equal(chmod(folder.store, 0444), 0);
     assert_int_equal(chmod(lock, 0666), 0);
     as_nobody(check_file_not_writable);
-    assert_int_equal(count_steps(), 1);
+    assert_int_equal(store_count_steps(), 1);
 }
 
 /* Who may only read finds the store with and without its writer. */
@@ -346,7 +299,7 @@ static void test_reader_without_rights(void **state)
 
     (void)state;
     skip_unless_root();
-    make_store(2);
+    store_make(2);
     assert_int_equal(chmod(folder.path, 0755), 0);
     assert_int_equal(chmod(folder.store, 0644), 0);
     as_nobody(check_reader);
@@ -372,7 +325,7 @@ static void test_reader_after_a_kill(void **state)
     if (pid == 0) {
         struct store *store = open_store(&folder);
 
-        fill(store, 2);
+        store_fill(store, 2);
         (void)raise(SIGKILL);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -381,7 +334,7 @@ static void test_reader_after_a_kill(void **state)
     assert_int_equal(stat(wal, &st), 0);
     assert_true(st.st_size > 0);
     as_nobody(check_reader);
-    assert_int_equal(count_steps(), 2);
+    assert_int_equal(store_count_steps(), 2);
 }
 
 static void test_reader_errors(void **state)
@@ -396,10 +349,10 @@ static void test_reader_errors(void **state)
     write_file(folder.store, "hello\n", 6);
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EMEDIUMTYPE);
     assert_int_equal(unlink(folder.store), 0);
-    make_store(1);
-    sql("PRAGMA user_version = 3");
+    store_make(1);
+    store_sql("PRAGMA user_version = 3");
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
-    sql("PRAGMA user_version = 0");
+    store_sql("PRAGMA user_version = 0");
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
     assert_non_null(strstr(error.text, "older"));
     assert_ptr_equal(reader, (struct store *)1);
@@ -412,7 +365,7 @@ static void test_path_is_no_uri(void **state)
 
     (void)state;
     (void)snprintf(folder.store, sizeof(folder.store), "%s/a?mode=rwc#b%%20c.db", folder.path);
-    make_store(1);
+    store_make(1);
     assert_ok(store_open_reader(&reader, folder.store, &error), error);
     store_close(reader);
 }
@@ -462,7 +415,7 @@ static void test_full_file_system(void **state)
     assert_int_equal(unlink(ballast), 0);
     assert_ok(store_put_step(store, &job->key, &step, true, &error), error);
     store_close(store);
-    assert_int_equal(count_steps(), stored + 1);
+    assert_int_equal(store_count_steps(), stored + 1);
     step_account_clear(&step);
     job_account_destroy(job);
     (void)umount2(folder.path, MNT_DETACH);
@@ -485,89 +438,15 @@ static void test_read_only_file_system(void **state)
     (void)state;
     if (!mount_here("tmpfs", "size=4m", 0))
         skip();
-    make_store(2);
+    store_make(2);
     assert_int_equal(mount("none", folder.path, "none", MS_REMOUNT | MS_RDONLY, NULL), 0);
     assert_int_equal(store_open(&store, &(struct store_options){.path = folder.store}, &error),
                      -EROFS);
     assert_non_null(strstr(error.text, folder.store));
     check_reader();
     assert_int_equal(mount("none", folder.path, "none", MS_REMOUNT, NULL), 0);
-    assert_int_equal(count_steps(), 2);
+    assert_int_equal(store_count_steps(), 2);
     (void)umount2(folder.path, MNT_DETACH);
-}
-
-static int64_t number(struct store *store, const char *text)
-{
-    struct error error;
-    int64_t value = -1;
-
-    assert_ok(store_number(store, text, &value, &error), error);
-    return value;
-}
-
-/* As version 1 left it. */
-static void test_store_of_version_1(void **state)
-{
-    struct store *store;
-
-    (void)state;
-    make_store(5);
-    sql("ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
-    store = open_store(&folder);
-    assert_int_equal(number(store, "PRAGMA user_version"), 2);
-    assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
-    assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
-    store_close(store);
-}
-
-/* Made-up versions: 2 is the real schema, 3 and 4 change it. */
-static const struct sql_migration made_up[] = {
-    {3, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
-    {4, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
-    {0, NULL},
-};
-static const struct sql_migration broken[] = {
-    {3, "ALTER TABLE job ADD COLUMN two INTEGER"},
-    {4, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
-    {0, NULL},
-};
-
-static void test_migration(void **state)
-{
-    struct store *store;
-    struct error error;
-    size_t size;
-
-    (void)state;
-    make_store(5);
-    store = open_store(&folder);
-    assert_ok(store_migrate(store, "no", made_up, &error), error);
-    assert_int_equal(number(store, "PRAGMA user_version"), 4);
-    assert_int_equal(number(store, "SELECT two FROM job"), 2);
-    assert_int_equal(number(store, "SELECT x FROM three"), 3);
-    assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
-    assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing left to do */
-    store_close(store);
-    (void)strcat(folder.store, ".v2");
-    free(read_file(folder.store, &size));
-    assert_int_equal(count_steps(), 5); /* the copy is a whole store of version 2 */
-}
-
-static void test_migration_that_fails(void **state)
-{
-    struct store *store;
-    struct error error;
-
-    (void)state;
-    make_store(5);
-    store = open_store(&folder);
-    assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "version 4"));
-    assert_int_equal(number(store, "PRAGMA user_version"), 3); /* the step that went well */
-    assert_int_equal(number(store, "SELECT count(*) FROM sqlite_master WHERE name = 'three'"), 0);
-    assert_ok(store_migrate(store, "no", made_up, &error), error); /* goes on from there */
-    assert_int_equal(number(store, "PRAGMA user_version"), 4);
-    store_close(store);
 }
 
 #define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
@@ -592,9 +471,6 @@ int main(void)
         OPEN_TEST(test_full_file_system),
         OPEN_TEST(test_no_room_for_a_new_store),
         OPEN_TEST(test_read_only_file_system),
-        OPEN_TEST(test_store_of_version_1),
-        OPEN_TEST(test_migration),
-        OPEN_TEST(test_migration_that_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
