@@ -376,38 +376,80 @@ static int find_place(const char *path)
     return place;
 }
 
-int main(int argc, char **argv)
+/* What is asked of it. */
+struct order {
+    const char *copied[8], *small;
+    int n_copied, copied_at[8], small_at;
+    int n_folders;
+};
+
+static bool order_parse(struct order *order, int argc, char **argv)
 {
-    const char *cgroup = getenv("CGROUP"), *copied[8] = {NULL}, *small = NULL;
-    int option, n_copied = 0, copied_at[8], small_at = 0, procs, nested, out;
-    char inner[PATH_MAX], above[PATH_MAX];
-    pid_t outsider;
+    int option;
 
     while ((option = getopt(argc, argv, "c:s:u")) != -1) {
-        if (option == 'c' && n_copied < 8)
-            copied[n_copied++] = optarg;
+        if (option == 'c' && order->n_copied < 8)
+            order->copied[order->n_copied++] = optarg;
         else if (option == 's')
-            small = optarg;
+            order->small = optarg;
         else if (option == 'u')
             paths_are_blind = true;
         else
-            return 2;
+            return false;
     }
+    order->n_folders = argc - optind;
+    return true;
+}
+
+static void order_find(struct order *order, char **folders)
+{
+    for (int i = 0; i < order->n_folders; i++) {
+        int place = find_place(folders[i]);
+
+        if (mkdir(places[place], 0755) < 0)
+            die(places[place]);
+    }
+    for (int i = 0; i < order->n_copied; i++)
+        order->copied_at[i] = find_place(order->copied[i]);
+    if (order->small)
+        order->small_at = find_place(dirname(strdupa(order->small)));
+}
+
+static void order_work(const struct order *order, int nested)
+{
+    for (int p = 1; p <= order->n_folders; p++) {
+        work_data(p);
+        work_errors(p);
+        work_opens(p);
+        work_metadata(p);
+        work_special(p);
+        work_threads(p);
+        work_tree(p, 3);
+        work_nested(p, nested);
+    }
+    for (int i = 0; i < order->n_copied; i++)
+        close(must_open(order->copied_at[i], order->copied[i], O_RDWR));
+    if (order->small)
+        work_fill(order->small_at, order->small);
+    work_uncounted();
+}
+
+int main(int argc, char **argv)
+{
+    const char *cgroup = getenv("CGROUP");
+    char inner[PATH_MAX], above[PATH_MAX];
+    struct order order = {.n_copied = 0};
+    int procs, nested, out;
+    pid_t outsider;
+
+    if (!order_parse(&order, argc, argv))
+        return 2;
     outside = mmap(NULL, sizeof(*outside), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                    0);
     if (!cgroup || outside == MAP_FAILED)
         die("CGROUP");
     truth_init();
-    for (int i = optind; i < argc; i++) {
-        int place = find_place(argv[i]);
-
-        if (mkdir(places[place], 0755) < 0)
-            die(places[place]);
-    }
-    for (int i = 0; i < n_copied; i++)
-        copied_at[i] = find_place(copied[i]);
-    if (small)
-        small_at = find_place(dirname(strdupa(small)));
+    order_find(&order, argv + optind);
     snprintf(inner, sizeof(inner), "%s/inner", cgroup);
     snprintf(above, sizeof(above), "%s/..", cgroup);
     if (mkdir(inner, 0755) < 0)
@@ -418,21 +460,7 @@ int main(int argc, char **argv)
     outsider = start_outsider();
 
     join_cgroup(procs);
-    for (int p = 1; p <= argc - optind; p++) {
-        work_data(p);
-        work_errors(p);
-        work_opens(p);
-        work_metadata(p);
-        work_special(p);
-        work_threads(p);
-        work_tree(p, 3);
-        work_nested(p, nested);
-    }
-    for (int i = 0; i < n_copied; i++)
-        close(must_open(copied_at[i], copied[i], O_RDWR));
-    if (small)
-        work_fill(small_at, small);
-    work_uncounted();
+    order_work(&order, nested);
     join_cgroup(out);
 
     kill(outsider, SIGKILL);
