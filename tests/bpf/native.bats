@@ -235,13 +235,13 @@ is_blind() {
     mkdir -p "$T/run" "$T/state"
     start_jobiod
     stop_jobiod
-    jq -e '[.hooks[] | select(.why // "" | test("refused|not attached"))] | length > 0' "$T/status" ||
-        skip "nothing is refused here"
+    # On a kernel that refuses nothing the list is empty, and nothing is said to be refused.
     jq -r '.hooks[] | select(.backend == "none" and (.why // "" | test("refused"))) | .function' \
         "$T/status" > "$T/refused"
     while read -r function; do
         grep -q "$function: not counted: the kernel refused it: " "$T/jobiod.log"
     done < "$T/refused"
+    [ "$(grep -c "not counted: the kernel refused it: " "$T/jobiod.log")" = "$(wc -l < "$T/refused")" ]
     jq -e '.operations | .read != "none" and .write != "none"' "$T/status"
 }
 
@@ -291,10 +291,13 @@ is_blind() {
     [ "$(cat "$T/sums")" = "5000|$work|$((work * 5))|0" ]
 }
 
-@test "where functions cannot be hooked, it is chosen by itself" {
+@test "where functions cannot be hooked, it is chosen by itself, and only there" {
     "$BIN/count" -b fentry -g "$GROUP" -o "$T/fentry"
-    jq -e '.not_attached | has("vfs_read")' "$T/fentry" || skip "they can be hooked here"
     "$BIN/count" -g "$GROUP" -o "$T/chosen" -- "$BIN/step" join write "$T/tmpfs/chosen" 7
     jq -e '[.mounts[].write.requests // 0] | add == 7' "$T/chosen"
-    jq -e '.not_attached | has("vfs_read") | not' "$T/chosen"
+    if jq -e '.not_attached | has("vfs_read")' "$T/fentry"; then
+        jq -e '.not_attached | has("vfs_read") | not' "$T/chosen"
+    else
+        [ "$(jq -cS .not_attached "$T/chosen")" = "$(jq -cS .not_attached "$T/fentry")" ]
+    fi
 }
