@@ -37,6 +37,7 @@ static void blame_untracked(struct tracked_step *step)
     struct tracker *tracker = step->job->tracker;
 
     step->doubtful = false;
+    step->handed = false; /* its row is to say so, now */
     tracker->stats.untracked++;
     (void)sampler_blame(tracker->sampler, step->number, "began-untracked", 1, 0);
 }
