@@ -132,7 +132,7 @@ static int lock_take(const char *path, int *ret, struct error *error)
 }
 
 /* -wal and -shm inherit the mode of the file: it holds the jobs of all users. */
-static int file_create(const char *path, struct error *error)
+int store_file_create(const char *path, struct error *error)
 {
     _close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
 
@@ -226,7 +226,7 @@ int store_open(struct store **ret, const struct store_options *options, struct e
     if (r == 0)
         r = lock_take(store->path, &store->lock, error);
     if (r == 0 && !exists)
-        r = file_create(store->path, error);
+        r = store_file_create(store->path, error);
     if (r == 0)
         r = db_open(store, store->path, SQLITE_OPEN_READWRITE, error);
     if (r == 0)

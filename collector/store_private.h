@@ -103,6 +103,9 @@ struct schema_state {
     int newest;
     bool empty; /* no table yet */
 };
+/* A new empty file that only its owner and group may read. -EEXIST: it is there. */
+int store_file_create(const char *path, struct error *error);
+
 int store_identify(struct store *store, const struct sql_migration *migrations,
                    struct schema_state *ret, struct error *error);
 /* Bring the schema to the version that the last of `migrations` leads to, or 1: `schema` for an

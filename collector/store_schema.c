@@ -44,11 +44,14 @@ static int schema_copy(struct store *store, int64_t version, struct error *error
     _free_ char *path = NULL;
     sqlite3 *copy = NULL;
     sqlite3_backup *backup;
-    int rc;
+    int rc, r;
 
     if (asprintf(&path, "%s.v%" PRId64, store->path, version) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    rc = sqlite3_open_v2(path, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    r = store_file_create(path, error);
+    if (r < 0 && r != -EEXIST)
+        return r;
+    rc = sqlite3_open_v2(path, &copy, SQLITE_OPEN_READWRITE, NULL);
     backup = rc == SQLITE_OK ? sqlite3_backup_init(copy, "main", store->db, "main") : NULL;
     if (backup) {
         (void)sqlite3_backup_step(backup, -1);

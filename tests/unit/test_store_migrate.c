@@ -62,6 +62,7 @@ static void test_migration(void **state)
     store_close(store);
     (void)strcat(folder.store, ".v2");
     assert_int_equal(stat(folder.store, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
     assert_int_equal(store_count_steps(), 5); /* the copy is a whole store of version 2 */
 }
 
