@@ -72,6 +72,8 @@ int counting_create(struct daemon *d, struct error *error)
     const char *blind;
     int r = probe_create(&d->probe, &options, &why);
 
+    if (r == -ENOMEM || r == -EAGAIN || r == -EINTR) /* it may be another time: systemd tries again */
+        return error_set(error, r, "the kernel side: %s", why.text);
     if (r < 0)
         r = probe_create_blind(&d->probe, why.text, error);
     if (r < 0)
