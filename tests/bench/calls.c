@@ -138,7 +138,8 @@ static void measure_jobio(struct bench *bench)
     struct probe *probe;
     struct stat st;
 
-    if ((mkdir(GROUP, 0755) < 0 || mkdir(OTHER_GROUP, 0755) < 0) && errno != EEXIST)
+    if ((mkdir(GROUP, 0755) < 0 && errno != EEXIST) ||
+        (mkdir(OTHER_GROUP, 0755) < 0 && errno != EEXIST))
         die(GROUP);
     if (stat(GROUP, &st) < 0)
         die(GROUP);
