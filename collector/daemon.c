@@ -33,8 +33,8 @@
 
 #define BPFFS "/sys/fs/bpf"
 #define FLUSH_MS 10000
-/* A crash of the node costs this much of the running steps' accounts: what jobiod writes is most of
- * what it does. */
+/* About this much of the running steps' accounts a crash of the node costs: a row is written at the
+ * reading that is nearest. */
 #define ROWS_NS 60000000000ull
 /* Of a task's table of mounts, in a turn of the loop: some 3 ms. */
 #define MOUNT_LINES 1000

@@ -417,7 +417,8 @@ static bool has_provisional(const struct tracked_step *step)
     return step->state == TRACKED_RUNNING && !step->folds;
 }
 
-/* For most of what jobiod does is to write these rows, and nobody reads them unless it is killed. */
+/* To write these rows is most of what jobiod does. Who reads the store sees them, and they are what is
+ * left after a crash of the node. */
 static bool needs_provisional(const struct tracked_job *job)
 {
     if (job->provisional || job->over)
