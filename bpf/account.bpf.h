@@ -217,8 +217,10 @@ static __always_inline __u32 account_take(const struct account_key *key)
         return 0;
     place = *element ?: account_place(element);
     value = bpf_map_lookup_elem(&account, &place);
-    /* What is new must be empty, else the kernel's elements do not lie as they should. */
-    if (value && !exists && value->requests) {
+    /* What is new must be empty, else the kernel's elements do not lie as they should; or another CPU
+     * has found the key meanwhile, stored the place, and counted. */
+    if (value && !exists && *(volatile __u64 *)&value->requests &&
+        !*(volatile __u32 *)element) {
         *element = ACCOUNT_NO_PLACE;
         return 0;
     }
