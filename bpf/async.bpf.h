@@ -32,7 +32,7 @@ static __always_inline bool who_runs(struct who *who)
     task = task_find();
     if (task && who_holds(&task->who)) {
         *who = task->who;
-        return true;
+        return who->shard_mask != WHO_NO_STEP;
     }
     return who_search(who);
 }

@@ -75,7 +75,8 @@ static __always_inline bool bypasses(const struct file *file)
 }
 
 /* A task outside of jobs whose cgroup is as deep as a step costs a look into `steps`: once. */
-static __always_inline void task_stay_outside(struct task_record *task, __u32 generation)
+static __always_inline void task_stay_outside(struct task_record *task, __u32 generation,
+                                              __u64 cgroup)
 {
     if (levels.v1) /* what v2's cgroup says nothing about */
         return;
@@ -83,7 +84,8 @@ static __always_inline void task_stay_outside(struct task_record *task, __u32 ge
         task = task_sit_down(current_task());
     if (!task || task->frame)
         return;
-    task->who.cgroup = bpf_get_current_cgroup_id();
+    task->who.key = 0;
+    task->who.cgroup = cgroup;
     task->who.shard_mask = WHO_NO_STEP;
     task->who.generation = generation;
 }
@@ -93,10 +95,11 @@ static __noinline struct task_record *task_join(struct task_record *task)
 {
     struct task_struct *current = current_task();
     __u32 generation = levels.generation;
+    __u64 cgroup = bpf_get_current_cgroup_id(); /* before it is looked for, as in who_find() */
     struct who who = {};
 
     if (!who_find(&who, current)) {
-        task_stay_outside(task, generation);
+        task_stay_outside(task, generation, cgroup);
         return NULL;
     }
     if (!task)

@@ -121,11 +121,12 @@ static __always_inline __u64 who_freezer(struct css_set *set)
 static __always_inline bool who_find(struct who *who, struct task_struct *task)
 {
     __u32 v2 = levels.v2, v1 = levels.v1, generation = levels.generation;
-    __u64 key = v2 ? who_am_below(v2) : 0;
+    /* First: if the task is moved meanwhile, what is found does not hold. */
+    __u64 cgroup = bpf_get_current_cgroup_id(), key = v2 ? who_am_below(v2) : 0;
 
     if (key) {
         who->generation = generation;
-        who->cgroup = bpf_get_current_cgroup_id();
+        who->cgroup = cgroup;
     } else if (v1) {
         who->generation = 0;
         key = who_above(who_freezer(TASK_READ(task, cgroups)), v1, STEP_KEY_V1);
