@@ -315,6 +315,7 @@ static __always_inline void call_walk(struct task_record *task, void *ctx, bool 
         if (!outermost)
             return;
         task->walk = op;
+        task->told = 0;
         task->reached = 0;
         task->reached_sb = 0;
     } else if (!outermost && task->walk == op) {
