@@ -9,11 +9,10 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_sl
     __u64 self = bpf_get_current_task();
     __u32 key = task_seat_of(self);
     struct task_record *seat = bpf_map_lookup_elem(&seats, &key);
-    __u32 thread = bpf_get_current_pid_tgid();
 
     if (!features.task_storage) {
-        bpf_map_delete_elem(&tasks, &thread);
-        bpf_map_delete_elem(&stages, &thread);
+        bpf_map_delete_elem(&tasks, &self);
+        bpf_map_delete_elem(&stages, &self);
     }
     if (!seat || seat->owner != self)
         return 0;

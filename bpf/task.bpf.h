@@ -61,15 +61,16 @@ static __always_inline __u32 task_seat_of(__u64 task)
     return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_SEATS_LOG2);
 }
 
-/* Maps of the type task storage. On kernels that have none they are hashes by thread, and the
- * elements are deleted at the thread's exit (exit.bpf.h). */
+/* Maps of the type task storage. On kernels that have none they are hashes by the task's address (a
+ * thread's number changes when it executes a program), and the elements are deleted at its exit
+ * (exit.bpf.h). */
 static __always_inline void *task_stored(void *map)
 {
     struct task_struct *current = current_task();
-    __u32 thread = bpf_get_current_pid_tgid();
+    __u64 self = bpf_get_current_task();
 
     if (!features.task_storage)
-        return bpf_map_lookup_elem(map, &thread);
+        return bpf_map_lookup_elem(map, &self);
     if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
         return NULL;
     return bpf_task_storage_get(map, current, NULL, 0);
@@ -78,15 +79,15 @@ static __always_inline void *task_stored(void *map)
 static __always_inline void *task_store(void *map, const void *empty)
 {
     struct task_struct *current = current_task();
-    __u32 thread = bpf_get_current_pid_tgid();
+    __u64 self = bpf_get_current_task();
 
     if (features.task_storage)
         return bpf_task_storage_get(map, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     /* After its exit nobody would delete it. */
     if (!levels.seats || TASK_READ(current, flags) & PF_EXITING)
         return NULL;
-    bpf_map_update_elem(map, &thread, empty, BPF_NOEXIST);
-    return bpf_map_lookup_elem(map, &thread);
+    bpf_map_update_elem(map, &self, empty, BPF_NOEXIST);
+    return bpf_map_lookup_elem(map, &self);
 }
 
 /* What the task remembers, NULL if nothing: it never was in a step. */

@@ -43,6 +43,7 @@ struct jobio_bpf *features_open(const struct kernel_features *features)
 
         (void)bpf_map__set_type(map, BPF_MAP_TYPE_HASH);
         (void)bpf_map__set_map_flags(map, 0);
+        (void)bpf_map__set_key_size(map, sizeof(__u64));
         (void)bpf_map__set_max_entries(map, JOBIO_MAX_THREADS);
     }
     return skel;
