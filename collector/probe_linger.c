@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+
+/* To move a process takes the kernel some tens of milliseconds. */
+#define LINGER_MS 1000
 
 DEFINE_CLEANUP(DIR, closedir)
 
@@ -44,11 +48,15 @@ static void leave_cgroup(const char *to)
         (void)!write(fd, "0", 1);
 }
 
-static void linger(pid_t parent, const char *cgroup)
+/* Nothing of the caller's is kept: not its terminal, cgroup, files or folder. */
+static void linger(pid_t parent, const char *cgroup, const int gone[2])
 {
     (void)setsid();
+    (void)!chdir("/");
     leave_cgroup(cgroup);
     keep_bpf();
+    (void)close(gone[0]); /* also when /proc could not be read */
+    (void)close(gone[1]);
     /* The signal comes when the other process has closed all that it had. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
         (void)pause();
@@ -59,17 +67,16 @@ void probe_linger(const struct probe *probe, const char *cgroup)
 {
     pid_t parent = getpid(), pid;
     int gone[2];
-    char byte;
 
     /* The events of kprobes can only be removed when nobody holds them any more. */
     if (!probe->skel || probe->folder || probe->by_kprobes || pipe2(gone, O_CLOEXEC) < 0)
         return;
     pid = fork();
     if (pid == 0)
-        linger(parent, cgroup);
+        linger(parent, cgroup, gone);
     (void)close(gone[1]);
-    /* Its end of the pipe is closed with all else, when it is in the other cgroup. */
+    /* Its end of the pipe is closed when it is in the other cgroup. */
     if (pid > 0)
-        (void)!read(gone[0], &byte, 1);
+        (void)poll(&(struct pollfd){.fd = gone[0]}, 1, LINGER_MS);
     (void)close(gone[0]);
 }
