@@ -81,6 +81,8 @@ int map_each(const struct bpf_map *map, map_each_f each, void *arg, struct error
         last = r == -ENOENT;
         for (uint32_t i = 0; i < n; i++) {
             r = each(batch.keys + i * key, batch.values + i * value, arg);
+            if (r == -ENOMEM)
+                return error_errno(error, r, "cannot read the map %s", bpf_map__name(map));
             if (r)
                 return r;
         }
@@ -328,7 +330,11 @@ static int make_fence(int fence[2])
         return fence[0];
     options.inner_map_fd = fence[0];
     fence[1] = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, NULL, key, value, 1, &options);
-    return fence[1] < 0 ? fence[1] : 0;
+    if (fence[1] >= 0)
+        return 0;
+    (void)close(fence[0]);
+    fence[0] = 0;
+    return fence[1];
 }
 
 /* An update of a map of maps returns when no program can see the old map any more: since 1ae80cf31938

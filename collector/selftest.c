@@ -113,7 +113,7 @@ static int count(struct probe *probe, const struct hierarchy_leaf *leaf, int soc
 
     if (r < 0)
         return r;
-    if (write(socket, "", 1) != 1)
+    if (send(socket, "", 1, MSG_NOSIGNAL) != 1)
         r = error_errno(error, -errno, "self-test: cannot talk to the child");
     if (r == 0)
         r = await(socket, deadline_ns, &calls, error);
@@ -136,10 +136,9 @@ static int run_child(struct probe *probe, struct hierarchy *hierarchy, pid_t pid
     char name[64];
     int r = await(socket, deadline_ns, &calls, error);
 
-    if (r < 0)
-        return r;
     (void)snprintf(name, sizeof(name), "selftest-%d", getpid());
-    r = hierarchy_enclose(hierarchy, pid, name, &leaf, error);
+    if (r == 0)
+        r = hierarchy_enclose(hierarchy, pid, name, &leaf, error);
     if (r == 0)
         r = count(probe, &leaf, socket, deadline_ns, ret, error);
     if (r < 0)
