@@ -215,7 +215,7 @@ struct aio_record {
  *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
  *   caches: (200 + 80) x 20 = 5,600 x 128 + 8,192 x 16     =  0.9 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
- *   mounts: 4,096 x 120 + 4,096 x 16, ring 128 KiB         =  0.7 MiB
+ *   mounts: 4,096 x 128 + 4,096 x 16, ring 128 KiB         =  0.7 MiB
  *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB

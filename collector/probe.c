@@ -492,7 +492,7 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
 {
     const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .life = dev >> 32};
     uint32_t at = life_slot(key.dev);
-    struct mount_record record = {0}; /* what could not be announced was there at the first */
+    struct mount_record record = {0}; /* what could not be announced is taken for the first */
     struct life_record life;
 
     *since_ns = 0;
