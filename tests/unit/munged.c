@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "tests/unit/munged.h"
+
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROGRAM "/usr/sbin/munged"
+
+struct munged {
+    pid_t pid;
+    char folder[64], socket[96];
+};
+
+bool munged_is_there(void)
+{
+    return access(PROGRAM, X_OK) == 0;
+}
+
+static void make_key(const char *folder)
+{
+    char path[96], key[1024];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "%s/key", folder);
+    assert_int_equal(getrandom(key, sizeof(key), 0), sizeof(key));
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, key, sizeof(key)), sizeof(key));
+    (void)close(fd);
+}
+
+static void run(const struct munged *m)
+{
+    static const char *const names[] = {"key", "pid", "seed", "log"};
+    static const char *const options[] = {"--key-file", "--pid-file", "--seed-file", "--log-file"};
+    char words[4][128], socket[128];
+    char *argv[] = {PROGRAM, "--foreground", "--force", socket, words[0], words[1], words[2],
+                    words[3], NULL};
+
+    for (int i = 0; i < 4; i++)
+        (void)snprintf(words[i], sizeof(words[i]), "%s=%s/%s", options[i], m->folder, names[i]);
+    (void)snprintf(socket, sizeof(socket), "--socket=%s", m->socket);
+    (void)!freopen("/dev/null", "w", stderr); /* it says the same in its log */
+    (void)execv(PROGRAM, argv);
+    _exit(127);
+}
+
+static bool answers(const struct munged *m)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+
+    (void)strncpy(address.sun_path, m->socket, sizeof(address.sun_path) - 1);
+    r = connect(fd, (const struct sockaddr *)&address, sizeof(address));
+    (void)close(fd);
+    return r == 0;
+}
+
+struct munged *munged_start(void)
+{
+    struct munged *m = calloc(1, sizeof(*m));
+
+    assert_non_null(m);
+    (void)strcpy(m->folder, "/tmp/jobio-munged-XXXXXX");
+    assert_non_null(mkdtemp(m->folder));
+    assert_int_equal(chmod(m->folder, 0711), 0);
+    (void)snprintf(m->socket, sizeof(m->socket), "%s/socket", m->folder);
+    make_key(m->folder);
+    m->pid = fork();
+    assert_true(m->pid >= 0);
+    if (m->pid == 0)
+        run(m);
+    for (int i = 0; !answers(m); i++) {
+        assert_true(i < 3000);
+        assert_int_equal(waitpid(m->pid, NULL, WNOHANG), 0);
+        (void)usleep(10000);
+    }
+    return m;
+}
+
+const char *munged_socket(const struct munged *munged)
+{
+    return munged->socket;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+void munged_stop(struct munged *munged)
+{
+    if (!munged)
+        return;
+    (void)kill(munged->pid, SIGTERM);
+    (void)waitpid(munged->pid, NULL, 0);
+    (void)nftw(munged->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(munged);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A real munged with a key, a socket and a folder of its own. */
+#ifndef JOBIO_TESTS_UNIT_MUNGED_H
+#define JOBIO_TESTS_UNIT_MUNGED_H
+
+#include <stdbool.h>
+
+struct munged;
+
+/* False: there is no munged on this machine. */
+bool munged_is_there(void);
+/* Answers when this returns. Fails the test otherwise. */
+struct munged *munged_start(void);
+const char *munged_socket(const struct munged *munged);
+void munged_stop(struct munged *munged); /* NULL is fine */
+
+#endif
