@@ -8,6 +8,7 @@
 #include "plugin/client.h"
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
+#include "plugin/nodes.h"
 #include "plugin/runtime.h"
 
 #define JOB_TIMEOUT_MS 200
@@ -55,12 +56,13 @@ static bool job_id(spank_t spank, uint32_t *ret)
 
 void slurmd_prolog(spank_t spank, int ac, char *av[])
 {
+    const char *node = settings_node_name();
     struct settings settings;
     struct error error = {""};
     uint32_t jobid;
     char name[16];
 
-    settings_read(&settings, ac, av, settings_node_name(), ignore);
+    settings_read(&settings, ac, av, node, ignore);
     if (!job_id(spank, &jobid))
         return;
     message_init(&message, "job");
@@ -69,6 +71,8 @@ void slurmd_prolog(spank_t spank, int ac, char *av[])
     (void)message_put(&message, "PARTITION", getenv("SLURM_JOB_PARTITION"));
     (void)message_put(&message, "USER", getenv("SLURM_JOB_USER"));
     (void)message_put(&message, "RESTART", getenv("SLURM_JOB_RESTART_COUNT"));
+    if (nodes_put(&message, node) == -EMSGSIZE)
+        slurm_error("jobio: job %u has too many nodes: its account is not gathered", jobid);
     (void)snprintf(name, sizeof(name), "%u", jobid);
     if (runtime_save(settings.runtime, "jobs", name, &message, &error) < 0)
         slurm_error("jobio: job %u: %s", jobid, error.text);

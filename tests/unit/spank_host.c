@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 struct spank_host_log *spank_host_log;
@@ -106,6 +107,42 @@ spank_err_t spank_getenv(spank_t h, const char *name, char *buf, int size)
                                                                               : ESPANK_SUCCESS;
     }
     return ESPANK_ENV_NOEXIST;
+}
+
+/* Names with commas between are all that this host knows of lists. Slurm's header is not the same in
+ * all releases. */
+void *slurm_hostlist_create(const char *list);
+char *slurm_hostlist_shift(void *list);
+void slurm_hostlist_destroy(void *list);
+
+struct names {
+    char *text, *next;
+};
+
+void *slurm_hostlist_create(const char *list)
+{
+    struct names *names = calloc(1, sizeof(*names));
+
+    assert_non_null(names);
+    names->text = names->next = strdup(list);
+    return names;
+}
+
+char *slurm_hostlist_shift(void *list)
+{
+    struct names *names = list;
+    char *name;
+
+    do
+        name = strsep(&names->next, ",");
+    while (name && !*name);
+    return name ? strdup(name) : NULL;
+}
+
+void slurm_hostlist_destroy(void *list)
+{
+    free(((struct names *)list)->text);
+    free(list);
 }
 
 spank_err_t spank_option_register(spank_t h, struct spank_option *option)

@@ -266,30 +266,44 @@ static void test_submit(void **state)
     spank_host_unload(&plugin);
 }
 
-static void test_prolog_and_epilog(void **state)
+static void check_prolog(const char *list, const char *in_file, const char *in_message)
 {
     struct spank_handle handle = {.context = S_CTX_JOB_SCRIPT, .jobid = 17};
     struct spank_plugin plugin;
     struct answerer a;
     _free_ char *asked = NULL;
+    char file[256], messages[512];
 
-    (void)state;
     setenv("SLURM_JOB_ACCOUNT", "physics", 1);
     setenv("SLURM_JOB_PARTITION", "p", 1);
     setenv("SLURM_JOB_USER", "ann", 1);
     setenv("SLURM_JOB_RESTART_COUNT", "3", 1);
+    setenv("SLURM_JOB_NODELIST", list, 1);
     answerer_start(&a, stepd_folder, ANSWER_OK);
     spank_host_load(&plugin, &handle, stepd_words);
     assert_int_equal(spank_host_run(&plugin, "job_prolog"), 0);
     assert_int_equal(spank_host_run(&plugin, "job_epilog"), 0);
     spank_host_unload(&plugin);
-    assert_string_equal(stepd_read("jobs/17"),
-                        "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=3\n");
+    (void)snprintf(file, sizeof(file),
+                   "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=3\n%s", in_file);
+    assert_string_equal(stepd_read("jobs/17"), file);
+    (void)snprintf(messages, sizeof(messages),
+                   "VERSION=1|TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|RESTART=3|%s\n"
+                   "VERSION=1|TYPE=job-end|JOBID=17|\n", in_message);
     asked = answerer_asked(&a);
-    assert_string_equal(
-        asked, "VERSION=1|TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|RESTART=3|\n"
-               "VERSION=1|TYPE=job-end|JOBID=17|\n");
+    assert_string_equal(asked, messages);
     answerer_stop(&a);
+}
+
+/* The first node of a job gets to know all of them, the others only the first. */
+static void test_prolog_and_epilog(void **state)
+{
+    (void)state;
+    check_prolog("n1", "NODE=n1\nGATHER=n1\nNODELIST=n1\n", "NODE=n1|GATHER=n1|NODELIST=n1|");
+    check_prolog("n1,n2,n10", "NODE=n1\nGATHER=n1\nNODELIST=n1,n2,n10\n",
+                 "NODE=n1|GATHER=n1|NODELIST=n1,n2,n10|");
+    check_prolog("n0,n1", "NODE=n1\nGATHER=n0\n", "NODE=n1|GATHER=n0|");
+    check_prolog("", "NODE=n1\n", "NODE=n1|");
 }
 
 int main(void)

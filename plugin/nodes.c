@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plugin/nodes.h"
+
+#include <errno.h>
+#include <slurm/slurm.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A host without them may load us all the same. */
+#pragma weak slurm_hostlist_create
+#pragma weak slurm_hostlist_shift
+#pragma weak slurm_hostlist_destroy
+
+#define LIST_MAX (MESSAGE_MAX - 4096)
+
+/* Slurm 22.05 to 26.05 have one of the names or both. */
+static const char *expression(void)
+{
+    const char *list = getenv("SLURM_JOB_NODELIST");
+
+    return list && *list ? list : getenv("SLURM_NODELIST");
+}
+
+static bool append(char *list, size_t *length, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (*length + n + 2 > LIST_MAX)
+        return false;
+    if (*length)
+        list[(*length)++] = ',';
+    memcpy(list + *length, name, n + 1);
+    *length += n;
+    return true;
+}
+
+/* The type of a list is not the same in all releases. */
+static int expand(const char *from, char list[LIST_MAX], size_t *first)
+{
+    __auto_type hosts = slurm_hostlist_create(from);
+    size_t length = 0;
+    bool fits = true;
+    char *name;
+
+    if (!hosts)
+        return -ENOENT;
+    *first = 0;
+    while ((name = slurm_hostlist_shift(hosts))) {
+        fits = fits && append(list, &length, name);
+        if (!*first)
+            *first = length;
+        free(name);
+    }
+    slurm_hostlist_destroy(hosts);
+    if (!length)
+        return -ENOENT;
+    return fits ? 0 : -EMSGSIZE;
+}
+
+int nodes_put(struct message *m, const char *node)
+{
+    static char list[LIST_MAX], gather[256];
+    const char *from = expression();
+    size_t first;
+    int r;
+
+    (void)message_put(m, "NODE", node);
+    if (!from || !slurm_hostlist_create || !slurm_hostlist_shift || !slurm_hostlist_destroy)
+        return -ENOENT;
+    r = expand(from, list, &first);
+    if (r == -ENOENT || first >= sizeof(gather))
+        return -ENOENT;
+    memcpy(gather, list, first);
+    gather[first] = '\0';
+    (void)message_put(m, "GATHER", gather);
+    if (r == 0 && strcmp(gather, node) == 0)
+        r = message_put(m, "NODELIST", list);
+    return r;
+}
