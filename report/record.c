@@ -77,15 +77,23 @@ static bool put(struct json_object *object, const char *key, struct json_object 
     return false;
 }
 
-static struct json_object *nodes(const struct job_account *job)
+static struct json_object *nodes(const struct record_head *head)
 {
     struct json_object *array = json_object_new_array();
 
-    if (array && append(array, json_object_new_uint64(job->nodes_reported)) &&
-        append(array, json_object_new_uint64(job->nodes_expected)))
+    if (array && append(array, json_object_new_uint64(head->nodes)) &&
+        append(array, json_object_new_uint64(head->nodes_expected)))
         return array;
     json_object_put(array);
     return NULL;
+}
+
+static bool put_head(struct json_object *o, const struct record_head *head, uint64_t elapsed_ns)
+{
+    return put(o, "v", json_object_new_int(1)) &&
+           put(o, "complete", json_object_new_boolean(head->complete)) &&
+           put(o, "nodes", nodes(head)) && put(o, "s", seconds(elapsed_ns)) &&
+           (!head->restart || put(o, "restart", json_object_new_uint64(head->restart)));
 }
 
 /* The first n mounts. */
@@ -130,23 +138,35 @@ static bool put_reason(struct json_object *o, const struct job_account *job)
     return !reason || put(o, "why", json_object_new_string(reason));
 }
 
-/* The record with the first n mounts in rows of their own. */
-static char *record_with(const struct text_job *t, size_t n)
+/* `whole`: the object has all that it should. Takes the object. */
+static char *to_record(struct json_object *o, bool whole)
 {
-    struct json_object *o = json_object_new_object();
     const char *text = NULL;
     char *record = NULL;
 
-    if (o && put(o, "v", json_object_new_int(1)) &&
-        put(o, "complete", json_object_new_boolean(job_is_complete(t->job))) &&
-        put(o, "nodes", nodes(t->job)) && put(o, "s", seconds(t->job->elapsed_ns)) &&
-        put_reason(o, t->job) && put(o, "m", mounts(t, n)) && put(o, "rest", rest(t, n)))
+    if (whole)
         text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
                                                      JSON_C_TO_STRING_NOSLASHESCAPE);
     if (text && asprintf(&record, "IO1:%s", text) < 0)
         record = NULL;
     json_object_put(o);
     return record;
+}
+
+/* The record with the first n mounts in rows of their own. */
+static char *record_with(const struct text_job *t, size_t n)
+{
+    const struct record_head head = {
+        .complete = job_is_complete(t->job),
+        .nodes = t->job->nodes_reported,
+        .nodes_expected = t->job->nodes_expected,
+        .restart = t->job->key.restart,
+    };
+    struct json_object *o = json_object_new_object();
+    bool whole = o && put_head(o, &head, t->job->elapsed_ns) && put_reason(o, t->job) &&
+                 put(o, "m", mounts(t, n)) && put(o, "rest", rest(t, n));
+
+    return to_record(o, whole);
 }
 
 char *report_record(const struct job_account *job)
@@ -238,4 +258,51 @@ char *record_merge(const char *comment, const char *record)
     else
         n = asprintf(&merged, "%s %s", comment, record);
     return n < 0 ? NULL : merged;
+}
+
+char *record_without_account(const struct record_head *head, uint64_t elapsed_s, const char *why)
+{
+    static const struct job_account no_job;
+    const struct text_job nothing = {.job = &no_job};
+    struct json_object *o = json_object_new_object();
+    bool whole = o && put_head(o, head, elapsed_s * 1000000000) &&
+                 put(o, "why", json_object_new_string(why)) && put(o, "m", mounts(&nothing, 0)) &&
+                 put(o, "rest", rest(&nothing, 0));
+
+    return to_record(o, whole);
+}
+
+char *record_object(const char *comment)
+{
+    const char *end, *record = comment ? find_record(comment, &end) : NULL;
+
+    if (!record)
+        return NULL;
+    record += strlen("IO1:");
+    return strndup(record, (size_t)(end - record));
+}
+
+static uint64_t item(struct json_object *array, size_t i)
+{
+    return array ? json_object_get_uint64(json_object_array_get_idx(array, i)) : 0;
+}
+
+bool record_head(const char *comment, struct record_head *ret)
+{
+    _free_ char *text = record_object(comment);
+    struct json_object *o = text ? json_tokener_parse(text) : NULL;
+    struct json_object *nodes_of = json_object_object_get(o, "nodes");
+
+    if (!o)
+        return false;
+    if (!json_object_is_type(nodes_of, json_type_array))
+        nodes_of = NULL;
+    *ret = (struct record_head){
+        .complete = json_object_get_boolean(json_object_object_get(o, "complete")),
+        .nodes = item(nodes_of, 0),
+        .nodes_expected = item(nodes_of, 1),
+        .restart = json_object_get_uint64(json_object_object_get(o, "restart")),
+    };
+    json_object_put(o);
+    return true;
 }

@@ -11,11 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     _free_ char *comment = fuzz_string(data, size);
     _free_ char *first = NULL, *second = NULL, *again = NULL;
+    _free_ char *text = record_text(comment);
+    struct record_head head;
     const char *at;
     size_t before, behind;
 
     if (strstr(comment, FIRST) || strstr(comment, SECOND))
         return 0; /* could not tell it from ours */
+    CHECK(record_head(comment, &head) == (text != NULL));
     first = record_merge(comment, FIRST);
     CHECK(first);
     at = strstr(first, FIRST);

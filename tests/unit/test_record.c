@@ -21,7 +21,8 @@ static void test_record(void **state)
     (void)state;
     /* 101000 MiB and 10240 MiB; 300 s, 80 s and 20 s of waiting; see sample.c */
     assert_string_equal(record,
-                        "IO1:{\"v\":1,\"complete\":true,\"nodes\":[2,2],\"s\":600,\"m\":["
+                        "IO1:{\"v\":1,\"complete\":true,\"nodes\":[2,2],\"s\":600,"
+                        "\"restart\":1,\"m\":["
                         "[\"/scratch\",\"nfs4\",105906176000,10737418240,101000,2560,943718400,"
                         "209715200,24000,7,300],"
                         "[\"/home\",\"nfs4\",4096000,0,1000,0,0,0,100000,88000,80],"
@@ -184,6 +185,91 @@ static void test_merge(void **state)
     }
 }
 
+static void test_head(void **state)
+{
+    _job_ *job = sample_job();
+    _free_ char *record = report_record(job);
+    _free_ char *comment = record_merge("JS1:{\"nodes\":[9,9]} ", record);
+    struct record_head head = {0};
+
+    (void)state;
+    assert_true(record_head(comment, &head));
+    assert_true(head.complete);
+    assert_int_equal(head.nodes, 2);
+    assert_int_equal(head.nodes_expected, 2);
+    assert_int_equal(head.restart, 1);
+    assert_true(record_head("a IO1:{\"v\":1,\"nodes\":7} b", &head));
+    assert_false(head.complete);
+    assert_int_equal(head.nodes_expected, 0);
+    assert_int_equal(head.restart, 0);
+    assert_false(record_head(NULL, &head));
+    assert_false(record_head("JS1:x IO1:{\"v\"", &head));
+    assert_null(record_object("hello"));
+}
+
+static void test_without_account(void **state)
+{
+    const struct record_head head = {.nodes_expected = 4, .restart = 2};
+    _free_ char *record = record_without_account(&head, 90, "no answer");
+    struct record_head read;
+
+    (void)state;
+    assert_string_equal(record, "IO1:{\"v\":1,\"complete\":false,\"nodes\":[0,4],\"s\":90,"
+                                "\"restart\":2,\"why\":\"no answer\",\"m\":[],"
+                                "\"rest\":[0,0,0,0,0,0,0,0,0]}");
+    assert_true(record_head(record, &read));
+    assert_int_equal(read.nodes, 0);
+    assert_int_equal(read.nodes_expected, 4);
+    assert_int_equal(read.restart, 2);
+}
+
+static void test_text(void **state)
+{
+    _job_ *job = sample_job();
+    _free_ char *record = report_record(job);
+    _free_ char *comment = record_merge("other", record);
+    _free_ char *text = record_text(comment);
+
+    (void)state;
+    assert_string_equal(
+        text, "I/O summary: 2 nodes, 00:10:00\n"
+              "mount                read written reads writes r-peak w-peak meta errors    wait\n"
+              "/scratch            98.6G   10.0G  101k   2560   900M   200M  24k      7   300 s\n"
+              "/home                3.9M       -  1000      -      -      - 100k    88k    80 s\n"
+              "/tmp                    -    512M     -    512      -      -    -      -    20 s\n"
+              "complete: 2/2 nodes\n");
+}
+
+static void test_text_of_strange_records(void **state)
+{
+    static const struct {
+        const char *comment, *text;
+    } cases[] = {
+        {"IO1:{}", "I/O summary: 0 nodes, 00:00:00\n"
+                   "nothing read or written on any mounted file system\n"
+                   "not complete: 0/0 nodes\n"},
+        {"IO1:{\"nodes\":[0,1],\"why\":\"no\\u001b[31m\",\"m\":[]}",
+         "I/O summary: 1 node, 00:00:00\nnot complete: 0/1 nodes, no?[31m\n"},
+        {"IO1:{\"s\":1e300,\"m\":[7,[],[\"/\\u001b\",2,\"x\",-1,{},[]]],\"rest\":[0,0,0,0,0,0,0,0,"
+         "1e99]}",
+         "I/O summary: 0 nodes, 00:00:00\n"
+         "mount                read written reads writes r-peak w-peak meta errors    wait\n"
+         "(other mounts)          -       -     -      -      -      -    -      -       -\n"
+         "/?                      -       -     -      -      -      -    -      -       -\n"
+         "(other mounts)          -       -     -      -      -      -    -      -       -\n"
+         "not complete: 0/0 nodes\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _free_ char *text = record_text(cases[i].comment);
+
+        assert_string_equal(text, cases[i].text);
+    }
+    assert_null(record_text("hello"));
+    assert_null(record_text(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +279,10 @@ int main(void)
         cmocka_unit_test(test_smallest_mounts_fold),
         cmocka_unit_test(test_largest_numbers_fit),
         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_without_account),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_strange_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
