@@ -295,6 +295,7 @@ static int create_store(struct daemon *d, struct error *error)
 {
     const struct store_options options = {
         .path = d->store_path,
+        .node = d->node,
         .keep_ns = d->settings->keep_ns,
         .keep_bytes = d->settings->keep_bytes,
     };
@@ -335,7 +336,7 @@ static int create_tracker(struct daemon *d, struct error *error)
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,
     };
-    const struct tracker_hooks hooks = {on_job_over, say, d};
+    const struct tracker_hooks hooks = {.job_over = on_job_over, .say = say, .arg = d};
     int r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)

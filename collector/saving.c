@@ -114,15 +114,31 @@ static void clear_marks(struct tracker *tracker, struct marks *marks)
 
 /* --- on the writer's thread -------------------------------------------------------------------- */
 
+/* In the transaction of the rows themselves: what is stored as final is queued, and the reverse. */
+static int queue_for(struct store *store, const struct saving *s, const char *sink,
+                     struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < s->n && r >= 0; i++)
+        r = store_outbox_put(store, &s->row->key, &s->steps[i], sink, error);
+    if (s->over && r >= 0)
+        r = store_outbox_put_job(store, &s->row->key, sink, error);
+    return r;
+}
+
 static int saving_run(struct store *store, void *arg, struct error *error)
 {
     struct saving *s = arg;
+    const char *const *sinks = s->provisional ? NULL : s->job->tracker->sinks;
     int r = store_put_job(store, s->row, error);
 
     for (size_t i = 0; i < s->n && r >= 0; i++)
         r = store_put_step(store, &s->row->key, &s->steps[i], !s->provisional, error);
     for (size_t i = 0; s->marks && i < s->marks->n && r >= 0; i++)
         r = store_put_state(store, s->marks->keys[i], "1", error);
+    for (; sinks && *sinks && r >= 0; sinks++)
+        r = queue_for(store, s, *sinks, error);
     return r;
 }
 
@@ -236,7 +252,10 @@ void tracked_drop_saved(struct tracker *tracker, bool now)
 static void take_success(struct saving *s)
 {
     struct tracked_job *job = s->job;
+    const struct tracker *tracker = job->tracker;
 
+    if (!s->provisional && tracker->sinks && tracker->hooks.queued)
+        tracker->hooks.queued(tracker->hooks.arg);
     if (s->over)
         job->over_saved = true;
     for (size_t i = 0; i < s->n_ending; i++) {

@@ -18,6 +18,8 @@ struct store_options {
     const char *path;    /* the database file; its folder must exist */
     uint64_t keep_ns;    /* drop jobs that ended longer ago; 0: never */
     uint64_t keep_bytes; /* and the oldest beyond this size; 0: never */
+    const char *node;    /* steps of other nodes are in no total of the node, and in no outbox; NULL:
+                          * all are its own */
 };
 
 /* Open read-write, make or migrate the schema. Nothing that is there is ever overwritten:
@@ -52,7 +54,7 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
 /* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
  * node, het, step, tagged_at). -ENOENT: its job was never put. A final step is in the node's totals
  * exactly once, however often it is written; once final, it stays final, and writing it again with
- * other numbers moves the totals by the difference. That is how STEP_FOLDED grows: put the sum of
+ * other numbers moves the totals by the difference. A step of another node is in no total. That is how STEP_FOLDED grows: put the sum of
  * all folded steps that have ended (never of running ones) under one unchanged tagged_at. */
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
@@ -115,9 +117,50 @@ typedef int (*store_state_f)(const char *key, const char *value, void *arg);
 int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
                      struct error *error);
 
+/* --- what is not yet delivered --------------------------------------------------------------------
+ */
+
+/* Queue a stored final step for a sink, behind all others; one that is queued already, or that the
+ * sink refused, goes behind again. A step of another node is not queued. -ENOENT: it is not
+ * stored. */
+int store_outbox_put(struct store *store, const struct job_key *key,
+                     const struct step_account *step, const char *sink, struct error *error);
+/* The same for one (any) final step of the job on this node: its row says what is new about the job
+ * itself, such as its end. Nothing if there is none. */
+int store_outbox_put_job(struct store *store, const struct job_key *key, const char *sink,
+                         struct error *error);
+
+/* What waits for the sink, in the order of the ids, from the first above `after_id`, at most `max`.
+ * The account is that of store_put_job() (own completeness, in its mounts only the job's peaks) with
+ * exactly one step; it is the store's until the call returns. A non-zero return of `each` ends it
+ * and is returned. Ids grow and are never used twice: a step that is queued again has a new one. */
+typedef int (*store_outbox_f)(int64_t id, const struct job_account *job, void *arg);
+int store_outbox_read(struct store *store, const char *sink, int64_t after_id, uint32_t max,
+                      store_outbox_f each, void *arg, struct error *error);
+/* The sink has these; ids that are gone are fine. */
+int store_outbox_drop(struct store *store, const int64_t *ids, size_t n, struct error *error);
+/* The sink will not take this one: it stays, out of the way, with the reason. */
+int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct error *error);
+/* All that the sink refused is to be sent again. */
+int store_outbox_retry(struct store *store, const char *sink, struct error *error);
+/* Nothing is to be sent to the sink any more. */
+int store_outbox_forget(struct store *store, const char *sink, struct error *error);
+
+struct outbox_stats {
+    uint64_t waiting, refused;
+    uint64_t oldest_ns; /* when the first that waits was queued; 0: none waits */
+    uint64_t given_up;  /* since the store was made: retention by size took them before the sink did */
+};
+int store_outbox_stats(struct store *store, const char *sink, struct outbox_stats *ret,
+                       struct error *error);
+/* The sinks for which something waits. A non-zero return of `each` ends it and is returned. */
+int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *arg), void *arg,
+                       struct error *error);
+
 /* One small step of retention, outside a transaction: at most a few hundred rows and pages. Only
- * jobs that have ended go, oldest end first; by size none that ended within the last hour. The
- * node's totals stay. *more: call again soon. */
+ * jobs that have ended go, oldest end first; by size none that ended within the last hour. By age
+ * none goes that a sink waits for; by size it does, and is counted as given up. The node's totals
+ * stay. *more: call again soon. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
 
 struct store_stats {

@@ -98,8 +98,8 @@ static int mounts_read(struct store *store, int64_t step, struct io_mounts *moun
     return r;
 }
 
-static int step_read(struct store *store, sqlite3_stmt *row, struct step_account *step,
-                     struct error *error)
+int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account *step,
+                    struct error *error)
 {
     int state = step_state_parse(column_text(row, 6));
     int r = column_copy(row, 3, &step->node);
@@ -133,7 +133,7 @@ static int steps_read(struct store *store, int64_t id, struct job_account *job, 
             return no_memory(store, error);
         job->steps = grown;
         grown[job->n_steps] = (struct step_account){0};
-        r = step_read(store, row, &grown[job->n_steps++], error);
+        r = store_read_step(store, row, &grown[job->n_steps++], error);
         if (r == 0 && job_account_add_step(job, &grown[job->n_steps - 1]) < 0)
             return no_memory(store, error);
     }
@@ -141,7 +141,7 @@ static int steps_read(struct store *store, int64_t id, struct job_account *job, 
 }
 
 /* After the steps: the sum of them knows only the busiest interval of any one step. */
-static int peaks_read(struct store *store, int64_t id, struct job_account *job, struct error *error)
+int store_read_peaks(struct store *store, int64_t id, struct job_account *job, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     int r = store_start(store, SQL_PEAK_LIST, VALUES(U64((uint64_t)id)), &row, error);
@@ -159,8 +159,8 @@ static int peaks_read(struct store *store, int64_t id, struct job_account *job, 
     return r;
 }
 
-static int job_columns(struct store *store, sqlite3_stmt *row, struct job_account *job,
-                       struct error *error)
+int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *job,
+                   struct error *error)
 {
     int r = column_copy(row, 1, &job->key.cluster);
 
@@ -197,12 +197,12 @@ static int job_read(struct store *store, sqlite3_stmt *row, struct job_account *
                     struct error *error)
 {
     int64_t id = sqlite3_column_int64(row, 0);
-    int r = job_columns(store, row, job, error);
+    int r = store_read_job(store, row, job, error);
 
     if (r == 0)
         r = steps_read(store, id, job, error);
     if (r == 0)
-        r = peaks_read(store, id, job, error);
+        r = store_read_peaks(store, id, job, error);
     return r;
 }
 
@@ -245,14 +245,13 @@ static int jobs_read(struct store *store, sqlite3_stmt *row, struct job_account 
     return r;
 }
 
-/* Several statements must see one state of the store, or a job is read with half a step. */
-static int snapshot_begin(struct store *store, bool *begun, struct error *error)
+int store_snapshot(struct store *store, bool *begun, struct error *error)
 {
     *begun = sqlite3_get_autocommit(store->db);
     return *begun ? store_exec(store, "BEGIN", error) : 0;
 }
 
-static void snapshot_end(struct store *store, bool begun)
+void store_snapshot_end(struct store *store, bool begun)
 {
     if (begun && !sqlite3_get_autocommit(store->db))
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -263,7 +262,7 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
 {
     sqlite3_stmt *row = NULL;
     bool begun;
-    int r = snapshot_begin(store, &begun, error);
+    int r = store_snapshot(store, &begun, error);
 
     if (r < 0)
         return r;
@@ -271,7 +270,7 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
     if (r == 0)
         r = jobs_read(store, row, ret, error);
     store_resetp(&row);
-    snapshot_end(store, begun);
+    store_snapshot_end(store, begun);
     return r;
 }
 

@@ -71,6 +71,7 @@ void store_close(struct store *store)
     if (store->lock >= 0)
         (void)close(store->lock);
     free(store->path);
+    free(store->node);
     free(store);
 }
 
@@ -222,6 +223,8 @@ int store_open(struct store **ret, const struct store_options *options, struct e
         return error_errno(error, -ENOMEM, "store \"%s\"", options->path);
     store->keep_ns = options->keep_ns;
     store->keep_bytes = options->keep_bytes;
+    if (options->node && !(store->node = strdup(options->node)))
+        return error_errno(error, -ENOMEM, "store \"%s\"", options->path);
     r = check_path(store->path, &exists, error);
     if (r == 0)
         r = lock_take(store->path, &store->lock, error);

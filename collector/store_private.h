@@ -14,6 +14,7 @@
 struct store {
     sqlite3 *db;
     char *path;
+    char *node; /* whose totals and deliveries it keeps; NULL: of all */
     bool read_only;
     int lock; /* held by the one writer; -1 for readers */
     uint64_t keep_ns, keep_bytes;
@@ -84,6 +85,39 @@ static inline const char *column_text(sqlite3_stmt *statement, int column)
 {
     return (const char *)sqlite3_column_text(statement, column);
 }
+
+/* Run `write` as one unit inside the open transaction, or as a final one of its own. */
+int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),
+                const void *arg, struct error *error);
+
+/* The rows of the newest holder of a job number, and of a step of it. */
+struct job_row {
+    int64_t id;
+    bool ended;
+    uint64_t end_ns;
+};
+struct step_row {
+    int64_t job, id; /* id 0: not stored yet */
+    bool final;      /* as it is stored */
+};
+/* 1: found. */
+int store_find_job(struct store *store, const struct job_key *key, struct job_row *ret,
+                   struct error *error);
+/* 0: row->id says whether it is stored already. -ENOENT: its job is not. */
+int store_find_step(struct store *store, const struct job_key *key,
+                    const struct step_account *step, struct step_row *row, struct error *error);
+/* The step ran on the store's own node. */
+bool store_is_own(const struct store *store, const struct step_account *step);
+
+/* From a row of job_list, of step_list; the peaks of a job into its mounts. */
+int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *job,
+                   struct error *error);
+int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account *step,
+                    struct error *error);
+int store_read_peaks(struct store *store, int64_t id, struct job_account *job, struct error *error);
+/* Several statements must see one state of the store, or a job is read with half a step. */
+int store_snapshot(struct store *store, bool *begun, struct error *error);
+void store_snapshot_end(struct store *store, bool begun);
 
 /* What one request of a shared transaction wrote can be undone alone. Release or undo each. */
 int store_savepoint(struct store *store, struct error *error);

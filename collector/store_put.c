@@ -64,9 +64,8 @@ static bool is_fatal(int r)
     return r == -ENOSPC || r == -EIO || r == -EMEDIUMTYPE || r == -ENOMEM || r == -EROFS;
 }
 
-/* Run `write` as one unit inside the open transaction, or as a final one of its own. */
-static int put(struct store *store, int (*write)(struct store *, const void *, struct error *),
-               const void *arg, struct error *error)
+int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),
+                const void *arg, struct error *error)
 {
     bool alone = sqlite3_get_autocommit(store->db) && !store->failed;
     int r = alone ? store_begin(store, true, error) : 0;
@@ -128,15 +127,8 @@ static int mount_id(struct store *store, const struct io_mount *m, int64_t *ret,
     return r;
 }
 
-struct job_row {
-    int64_t id;
-    bool ended;
-    uint64_t end_ns;
-};
-
-/* 1: found. */
-static int job_find(struct store *store, const struct job_key *key, struct job_row *ret,
-                    struct error *error)
+int store_find_job(struct store *store, const struct job_key *key, struct job_row *ret,
+                   struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *statement = NULL;
     int r =
@@ -185,7 +177,7 @@ static int job_write(struct store *store, const void *arg, struct error *error)
     _free_ char *causes = NULL, *unsupported = NULL;
     struct job_row row = {0};
     bool update;
-    int r = job_find(store, &job->key, &row, error);
+    int r = store_find_job(store, &job->key, &row, error);
 
     if (r < 0)
         return r;
@@ -213,7 +205,7 @@ static int job_write(struct store *store, const void *arg, struct error *error)
 
 int store_put_job(struct store *store, const struct job_account *job, struct error *error)
 {
-    return put(store, job_write, job, error);
+    return store_write(store, job_write, job, error);
 }
 
 static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op op,
@@ -254,11 +246,6 @@ static int step_mount_put(struct store *store, int64_t step, const struct io_mou
             r = io_put(store, step, mount, op, m->io.ops[op], &m->peaks[op], error);
     return r;
 }
-
-struct step_row {
-    int64_t job, id; /* id 0: not stored yet */
-    bool final;      /* as it is stored */
-};
 
 struct step_write {
     const struct job_key *key;
@@ -301,6 +288,11 @@ static struct step_sums step_sums(const struct io_mounts *mounts)
     return sums;
 }
 
+bool store_is_own(const struct store *store, const struct step_account *step)
+{
+    return !store->node || (step->node && strcmp(step->node, store->node) == 0);
+}
+
 /* The row of the step itself: inserted, or updated where row->id says. */
 static int step_row_put(struct store *store, struct step_row *row, const struct step_write *w,
                         const struct io_mounts *mounts, struct error *error)
@@ -331,18 +323,16 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
     return r;
 }
 
-/* 0: row->id says whether it is stored already. */
-static int step_find(struct store *store, const struct step_write *w, struct step_row *row,
-                     struct error *error)
+int store_find_step(struct store *store, const struct job_key *key,
+                    const struct step_account *step, struct step_row *row, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *statement = NULL;
-    const struct step_account *step = w->step;
     struct job_row job;
-    int r = job_find(store, w->key, &job, error);
+    int r = store_find_job(store, key, &job, error);
 
     if (r == 0)
         return error_set(error, -ENOENT, "store \"%s\": a step of job %u, which is not stored",
-                         store->path, w->key->jobid);
+                         store->path, key->jobid);
     if (r > 0)
         r = store_start(store, SQL_STEP_FIND,
                         VALUES(U64((uint64_t)job.id), U64(step->het), U64(step->step),
@@ -367,19 +357,20 @@ static int step_write(struct store *store, const void *arg, struct error *error)
     const struct step_write *w = arg;
     struct io_mounts mounts CLEANUP(io_mounts_clear) = {0};
     struct step_row row = {0};
-    bool old;
+    bool old, own;
     int r;
 
     /* One entry for each name, even if the caller has two. */
     if (io_mounts_copy(&w->step->mounts, &mounts) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    r = step_find(store, w, &row, error);
+    r = store_find_step(store, w->key, w->step, &row, error);
     if (r < 0)
         return r;
     old = row.id != 0;
+    own = store_is_own(store, w->step);
 #define IDS VALUES(U64((uint64_t)row.id), U64((uint64_t)row.job))
 #define ID VALUES(U64((uint64_t)row.id))
-    if (row.final)
+    if (own && row.final)
         r = store_run(store, SQL_TOTAL_TAKE, ID, error);
     if (r == 0 && old)
         r = store_run(store, SQL_JOB_TAKE, IDS, error);
@@ -391,7 +382,7 @@ static int step_write(struct store *store, const void *arg, struct error *error)
         r = step_mount_put(store, row.id, &mounts.items[i], error);
     if (r == 0)
         r = store_run(store, SQL_JOB_GIVE, IDS, error);
-    if (r == 0 && (row.final || w->final))
+    if (r == 0 && own && (row.final || w->final))
         r = store_run(store, SQL_TOTAL_GIVE, ID, error);
 #undef IDS
 #undef ID
@@ -401,8 +392,8 @@ static int step_write(struct store *store, const void *arg, struct error *error)
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error)
 {
-    return put(store, step_write, &(struct step_write){.key = key, .step = step, .final = final},
-               error);
+    return store_write(store, step_write,
+                       &(struct step_write){.key = key, .step = step, .final = final}, error);
 }
 
 struct state_write {
@@ -426,10 +417,10 @@ static int states_drop(struct store *store, const void *arg, struct error *error
 
 int store_drop_states(struct store *store, const char *prefix, struct error *error)
 {
-    return put(store, states_drop, prefix, error);
+    return store_write(store, states_drop, prefix, error);
 }
 
 int store_put_state(struct store *store, const char *key, const char *value, struct error *error)
 {
-    return put(store, state_write, &(struct state_write){.key = key, .value = value}, error);
+    return store_write(store, state_write, &(struct state_write){.key = key, .value = value}, error);
 }

@@ -38,25 +38,36 @@ static int size_is_over(struct store *store, struct error *error)
     return r < 0 ? r : (uint64_t)((pages - spare) * page_size) > store->keep_bytes;
 }
 
-/* The job that is to go next: 1 and its id, or 0. It is hidden first, so that nobody sees a part of
- * it, also not after a crash. */
-static int next_job(struct store *store, uint64_t now_ns, int64_t *id, struct error *error)
+/* By size, also what a sink still waits for: it is counted as given up. By age, nothing of that. */
+static int choose_job(struct store *store, uint64_t now_ns, int64_t *id, struct error *error)
 {
     uint64_t before = store->keep_ns && now_ns > store->keep_ns ? now_ns - store->keep_ns : 0;
     uint64_t grace = now_ns > GRACE_NS ? now_ns - GRACE_NS : 0;
-    int r = one_number(store, SQL_SWEEP_EXPIRED, NULL, 0, id, error);
+    int r = one_number(store, SQL_SWEEP_OLD, VALUES(U64(before)), id, error);
 
     if (r)
         return r;
     r = store->keep_bytes ? size_is_over(store, error) : 0;
-    if (r < 0)
+    if (r > 0)
+        r = one_number(store, SQL_SWEEP_OLDEST, VALUES(U64(grace)), id, error);
+    return r;
+}
+
+/* The job that is to go next: 1 and its id, or 0. It is hidden first, so that nobody sees a part of
+ * it, also not after a crash. */
+static int next_job(struct store *store, uint64_t now_ns, int64_t *id, struct error *error)
+{
+    static const enum sql_query queries[] = {SQL_SWEEP_GIVEN_UP, SQL_SWEEP_OUTBOX,
+                                             SQL_SWEEP_EXPIRE};
+    int r = one_number(store, SQL_SWEEP_EXPIRED, NULL, 0, id, error);
+
+    if (r)
         return r;
-    if (r > 0 && grace > before)
-        before = grace;
-    r = one_number(store, SQL_SWEEP_OLDEST, VALUES(U64(before)), id, error);
+    r = choose_job(store, now_ns, id, error);
     if (r <= 0)
         return r;
-    r = store_run(store, SQL_SWEEP_EXPIRE, VALUES(U64((uint64_t)*id)), error);
+    for (size_t i = 0; i < ARRAY_SIZE(queries) && r >= 0; i++)
+        r = store_run(store, queries[i], VALUES(U64((uint64_t)*id)), error);
     return r < 0 ? r : 1;
 }
 

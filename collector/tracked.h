@@ -80,6 +80,7 @@ struct tracker {
     struct names *names; /* of users that no prolog has told */
     struct writer *writer;
     struct tracker_hooks hooks;
+    const char *const *sinks;
     struct tracked_job **jobs;
     size_t n_jobs;
     struct io_mounts totals; /* of ended steps */

@@ -79,6 +79,7 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
         return error_set(error, -ENOMEM, "no memory for the tracker");
     tracker->interval_ns = options->interval_ns;
     tracker->rows_ns = options->rows_ns;
+    tracker->sinks = options->sinks;
     tracker->probe = options->probe;
     tracker->sampler = options->sampler;
     tracker->hierarchy = options->hierarchy;

@@ -31,15 +31,19 @@ struct tracker_hooks {
      * account is good until the call returns. */
     void (*job_over)(const struct job_account *job, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
+    /* Rows for the sinks are in the store's outbox, for good; may be NULL. */
+    void (*queued)(void *arg);
     void *arg;
 };
 
-/* All but the strings (copied) must outlive the tracker. */
+/* All but the strings (copied; not those of `sinks`) must outlive the tracker. */
 struct tracker_options {
     const char *cluster, *node;
     const char *runtime_dir; /* steps/ and jobs/ lie in it */
     uint64_t interval_ns;
     uint64_t rows_ns; /* between two provisional rows of a running step, at least an interval */
+    const char *const *sinks; /* each gets every final step: store_outbox_put(); NULL-terminated, may
+                               * be NULL */
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;

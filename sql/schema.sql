@@ -6,7 +6,7 @@
 --
 -- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is real
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
--- PRAGMA user_version is the version of this schema: 2.
+-- PRAGMA user_version is the version of this schema: 3.
 
 -- One job on this node. A job that Slurm requeued has a row for each restart. A number that was
 -- given out again (a new or reset cluster) has a row for each holder.
@@ -173,6 +173,20 @@ CREATE TABLE node_total (
     max_ns INTEGER NOT NULL,
     PRIMARY KEY (mount, fstype, labelled, op)
 ) WITHOUT ROWID;
+
+-- Finished steps of this node that a sink (the history, another node) has not acknowledged yet, in
+-- the order in which they go. A step that changes after its end is behind the others again. Ids are
+-- never used twice.
+CREATE TABLE outbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sink TEXT NOT NULL,               -- history, peer:NODE
+    step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
+    queued_ns INTEGER NOT NULL,
+    refused TEXT,                     -- NULL: to be sent; else why the sink does not want it
+    UNIQUE (sink, step_id)
+);
+CREATE INDEX outbox_waiting ON outbox (sink, id) WHERE refused IS NULL;
+CREATE INDEX outbox_step ON outbox (step_id);
 
 -- What jobiod remembers over a restart, by its own names (which sink has what).
 CREATE TABLE state (

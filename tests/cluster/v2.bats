@@ -87,7 +87,7 @@ teardown() {
             "$(sql "SELECT op, requests, bytes, errors FROM v_job_io
                     WHERE jobid = $main AND mount = '$mount' ORDER BY op")"
     done
-    [ "$(sql 'PRAGMA user_version')" = 2 ]
+    [ "$(sql 'PRAGMA user_version')" = 3 ]
 }
 
 @test "the Pushgateway has the same numbers" {

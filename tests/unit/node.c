@@ -89,11 +89,17 @@ static void on_over(const struct job_account *job, void *arg)
     node.over++;
 }
 
+static void on_queued(void *arg)
+{
+    (void)arg;
+    node.queued++;
+}
+
 void node_start(void)
 {
-    const struct tracker_hooks hooks = {on_over, NULL, NULL};
+    const struct tracker_hooks hooks = {.job_over = on_over, .queued = on_queued};
     struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = node.interval,
-                                      .rows_ns = node.rows};
+                                      .rows_ns = node.rows, .sinks = node.sinks};
     struct store_options store_options = {0};
     struct store *store;
     char full[256], runtime[256];
@@ -156,7 +162,8 @@ int node_setup(void **state)
     snprintf(mount, sizeof(mount), "%s/cg", node.root);
     snprintf(text, sizeof(text), "30 1 0:30 / %s rw - cgroup2 cgroup2 rw\n", mount);
     node_put("mountinfo", text);
-    node.over = 0;
+    node.over = node.queued = 0;
+    node.sinks = NULL;
     node.interval = 10 * S;
     node.capacity = node.rows = 0;
     node.probe = fake_probe_create();

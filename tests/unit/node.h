@@ -35,7 +35,9 @@ struct node {
     struct tracker *tracker;
     struct writer *writer;
     struct error error;
-    unsigned over; /* jobs that have ended */
+    unsigned over;            /* jobs that have ended */
+    unsigned queued;          /* times that there was something new for the sinks */
+    const char *const *sinks; /* of the tracker, from node_start() on */
     uint64_t interval, rows;
     size_t capacity; /* of the writer's queue; 0: as always */
 };

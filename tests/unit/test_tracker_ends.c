@@ -210,6 +210,62 @@ static void test_stop_with_a_full_queue(void **state)
     assert_int_equal(node_total(), 30);
 }
 
+static int count_queued(int64_t id, const struct job_account *job, void *arg)
+{
+    (void)id;
+    ((unsigned *)arg)[job->ended]++;
+    ((unsigned *)arg)[2] = job->steps[0].step;
+    return 0;
+}
+
+/* {of the running job, of the ended job, the last step} */
+static void queued(unsigned ret[3])
+{
+    struct store *reader;
+    char path[256];
+
+    node_path(path, "jobio.db");
+    node_must(store_open_reader(&reader, path, &node.error));
+    ret[0] = ret[1] = 0;
+    node_must(store_outbox_read(reader, "history", 0, 100, count_queued, ret, &node.error));
+    store_close(reader);
+}
+
+/* A final step is queued with its row, a running one is not; the end of the job is queued as well. */
+static void test_final_steps_are_queued(void **state)
+{
+    static const char *const sinks[] = {"history", "peer:m", NULL};
+    unsigned n[3];
+
+    (void)state;
+    node_stop();
+    node.sinks = sinks;
+    node_start();
+    node_begin(0);
+    node_begin(STEP_EXTERN);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
+    queued(n);
+    assert_int_equal(n[0] + n[1], 0);
+    assert_int_equal(node.queued, 0);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_flush();
+    queued(n);
+    assert_int_equal(n[0], 1);
+    assert_int_equal(n[1], 0);
+    assert_int_equal(node.queued, 1);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, STEP_EXTERN, 0, &node.error));
+    node_must(tracker_job_end(node.tracker, JOB, &node.error));
+    node_flush();
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
+    queued(n);
+    assert_int_equal(n[0], 0);
+    assert_int_equal(n[1], 2); /* each step once */
+    assert_int_equal(n[2], 0); /* again, because the job has ended */
+    assert_true(node.queued >= 2);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
@@ -221,6 +277,7 @@ int main(void)
         TEST(test_maps_are_swept),
         TEST(test_many_steps_fold),
         TEST(test_stop_with_a_full_queue),
+        TEST(test_final_steps_are_queued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Finished steps that somebody outside has not acknowledged yet.
+CREATE TABLE outbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sink TEXT NOT NULL,
+    step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
+    queued_ns INTEGER NOT NULL,
+    refused TEXT,
+    UNIQUE (sink, step_id)
+);
+CREATE INDEX outbox_waiting ON outbox (sink, id) WHERE refused IS NULL;
+CREATE INDEX outbox_step ON outbox (step_id);

@@ -1,0 +1,2 @@
+-- 1 id
+DELETE FROM outbox WHERE id = ?1;

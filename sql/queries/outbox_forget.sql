@@ -1,0 +1,2 @@
+-- 1 sink
+DELETE FROM outbox WHERE sink = ?1;
