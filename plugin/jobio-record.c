@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Put a job's record into its AdminComment. A program of its own, because libslurm blocks for as
  * long as it likes and dies when it likes. */
-#include "config.h"
-
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -14,26 +12,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "plugin/slurm.h"
 #include "report/record.h"
 
 #define NS_PER_S 1000000000ull
-
-/* Slurm 26.05 has the number in a struct. */
-#ifdef HAVE_JOB_DESC_MSG_T_JOB_ID
-#define UPDATE_JOB_ID(update) ((update).job_id)
-#else
-#define UPDATE_JOB_ID(update) ((update).step_id.job_id)
-#endif
-#ifdef HAVE_SLURM_JOB_INFO_T_JOB_ID
-#define INFO_JOB_ID(info) ((info)->job_id)
-#else
-#define INFO_JOB_ID(info) ((info)->step_id.job_id)
-#endif
 
 struct options {
     uint32_t jobid;
