@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
 #include "collector/http_client.h"
 
 #include <curl/curl.h>
@@ -208,6 +210,10 @@ static int client_init(struct http_client *client, sd_event *loop,
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, want_timer);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    /* Newer libcurls have the resolver threads here: the end would wait for them. */
+#if HAVE_DECL_CURLMOPT_QUICK_EXIT
+    curl_multi_setopt(client->multi, CURLMOPT_QUICK_EXIT, 1L);
+#endif
     return 0;
 }
 
