@@ -27,6 +27,11 @@ bool gateway_installed(void)
                   "command -v prometheus >/dev/null") == 0;
 }
 
+bool gateway_hangs_up(void)
+{
+    return system(PROGRAM " --version 2>&1 | grep -qF 'version 1.11.0 '") == 0;
+}
+
 void gateway_reserve(struct gateway *gateway)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -14,6 +14,9 @@ struct gateway {
 
 /* prometheus-pushgateway, prometheus and promtool are installed. */
 bool gateway_installed(void);
+/* Release 1.11.0 (Debian 13) hangs up where others answer 400: its log panics
+ * (prometheus/pushgateway#766). */
+bool gateway_hangs_up(void);
 /* A port that is free now, and the URL; nothing runs there yet. */
 void gateway_reserve(struct gateway *gateway);
 /* Start it there, with a web.config.file or NULL, and wait until it listens. */

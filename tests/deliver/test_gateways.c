@@ -300,12 +300,22 @@ static void test_retire_waits_for_the_push(void **state)
     assert_true(isnan(pushed_at(&a)));
 }
 
+static void check_refusal(struct world *world)
+{
+    const char *complaint = strstr(world->said, "HTTP 400: ");
+
+    assert_string_equal(world_state(world, 0), "rejected");
+    assert_int_equal(world_number(world, 0, "last_code"), 400);
+    assert_true(world_error_has(world, 0, "jobio_write_bytes_total"));
+    assert_non_null(complaint);
+    assert_null(strstr(complaint + 1, "HTTP 400: "));
+}
+
 /* The gateway's own check: a name has one type over all groups. */
 static void test_conflicting_type(void **state)
 {
     struct world *world = *state;
     struct job_account *job = world_job(world, 5, 2, 5000);
-    const char *complaint;
 
     gateway_start(&a, NULL);
     gateway_start(&b, NULL);
@@ -316,14 +326,10 @@ static void test_conflicting_type(void **state)
     world_open(world, a.url, b.url, NULL);
     world_end(world, job);
     world_until(world, world_number(world, 0, "failures") >= 3);
-    assert_string_equal(world_state(world, 0), "rejected");
-    assert_int_equal(world_number(world, 0, "last_code"), 400);
+    if (!gateway_hangs_up())
+        check_refusal(world);
     assert_int_equal(world_number(world, 0, "pending"), 1);
-    assert_true(world_error_has(world, 0, "jobio_write_bytes_total"));
     assert_true(written(&b, 5) == 5000);
-    complaint = strstr(world->said, "HTTP 400: ");
-    assert_non_null(complaint);
-    assert_null(strstr(complaint + 1, "HTTP 400: "));
     /* An empty PUT leaves the other group without metrics: the conflict is over. */
     assert_int_equal(gateway_put(&a, "job/other", ""), 200);
     world_until(world, world_number(world, 0, "pending") == 0);
