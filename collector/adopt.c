@@ -256,7 +256,7 @@ static bool is_final_in_ended_job(struct adoption *a, const struct tag *tag)
     bool found = false;
     size_t index;
 
-    if (store_jobs(a->store, a->tracker->cluster, tag->jobid, true, UINT32_MAX, &jobs, NULL) < 0)
+    if (store_node_jobs(a->store, a->tracker->cluster, tag->jobid, a->tracker->node, &jobs, NULL) < 0)
         return false;
     for (size_t i = 0; jobs[i]; i++) {
         step = jobs[i]->key.restart == tag->restart ? find_step(jobs[i], tag, &index) : NULL;

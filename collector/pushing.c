@@ -137,8 +137,9 @@ static int load_ended(struct store *reader, void *arg, struct error *error)
 
     for (size_t i = 0; i < c->n; i++) {
         struct job_account **jobs = NULL;
-        int r = store_jobs(reader, c->keys[i].cluster, c->keys[i].jobid, true, UINT32_MAX, &jobs,
-                           error);
+        /* What other nodes did is in their own groups. */
+        int r = store_node_jobs(reader, c->keys[i].cluster, c->keys[i].jobid, c->daemon->node,
+                                &jobs, error);
 
         if (r < 0)
             return r;

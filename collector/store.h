@@ -54,10 +54,16 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
 /* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
  * node, het, step, tagged_at). -ENOENT: its job was never put. A final step is in the node's totals
  * exactly once, however often it is written; once final, it stays final, and writing it again with
- * other numbers moves the totals by the difference. A step of another node is in no total. That is how STEP_FOLDED grows: put the sum of
- * all folded steps that have ended (never of running ones) under one unchanged tagged_at. */
+ * other numbers moves the totals by the difference: that is how STEP_FOLDED grows: put the sum of
+ * all folded steps that have ended (never of running ones) under one unchanged tagged_at. A step of
+ * another node is in no total. */
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
+
+/* This node, another one than the store's own, has sent all that it had of the job, which is not to be
+ * missed any more. -ENOENT: the job was never put. */
+int store_put_node(struct store *store, const struct job_key *key, const char *node,
+                   struct error *error);
 
 /* The job with its steps, the newest (restart, or holder of the number) first; NULL-terminated
  * array, free with store_jobs_free(). cluster NULL: any. all false: only the newest. A uid other
@@ -67,9 +73,13 @@ int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool al
 /* The same, at most `limit` of them, the newest. */
 int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
                       uint32_t uid, struct job_account ***ret, struct error *error);
+/* All of that number, with no other steps and sums than those of this node. */
+int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
+                    struct job_account ***ret, struct error *error);
 void store_jobs_free(struct job_account **jobs);
 
-/* The jobs that had not ended when they were last written, with steps: for a restart. */
+/* The jobs that had not ended when they were last written, with the steps of the store's own node:
+ * for a restart. */
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error);
 
 /* One line of `jobio history`. Strings are owned by the store until `each` returns. */

@@ -121,10 +121,12 @@ int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account 
     return mounts_read(store, sqlite3_column_int64(row, 0), &step->mounts, error);
 }
 
-static int steps_read(struct store *store, int64_t id, struct job_account *job, struct error *error)
+static int steps_read(struct store *store, int64_t id, const char *node, struct job_account *job,
+                      struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    int r = store_start(store, SQL_STEP_LIST, VALUES(U64((uint64_t)id)), &row, error);
+    int r = store_start(store, SQL_STEP_LIST, VALUES(U64((uint64_t)id), TEXT(node)), &row,
+                        error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0) {
         struct step_account *grown = reallocarray(job->steps, job->n_steps + 1, sizeof(*grown));
@@ -193,14 +195,14 @@ int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *j
     return 0;
 }
 
-static int job_read(struct store *store, sqlite3_stmt *row, struct job_account *job,
-                    struct error *error)
+static int job_read(struct store *store, sqlite3_stmt *row, const char *node,
+                    struct job_account *job, struct error *error)
 {
     int64_t id = sqlite3_column_int64(row, 0);
     int r = store_read_job(store, row, job, error);
 
     if (r == 0)
-        r = steps_read(store, id, job, error);
+        r = steps_read(store, id, node, job, error);
     if (r == 0)
         r = store_read_peaks(store, id, job, error);
     return r;
@@ -218,9 +220,9 @@ static void jobs_freep(struct job_account ***jobs)
     store_jobs_free(*jobs);
 }
 
-/* All rows that `row` gives, with their steps. */
-static int jobs_read(struct store *store, sqlite3_stmt *row, struct job_account ***ret,
-                     struct error *error)
+/* All rows that `row` gives, with their steps (node: those of this one; NULL: all). */
+static int jobs_read(struct store *store, sqlite3_stmt *row, const char *node,
+                     struct job_account ***ret, struct error *error)
 {
     CLEANUP(jobs_freep) struct job_account **jobs = calloc(1, sizeof(*jobs));
     size_t n = 0;
@@ -238,7 +240,7 @@ static int jobs_read(struct store *store, sqlite3_stmt *row, struct job_account 
         jobs[n + 1] = NULL;
         if (!jobs[n])
             return no_memory(store, error);
-        r = job_read(store, row, jobs[n++], error);
+        r = job_read(store, row, node, jobs[n++], error);
     }
     if (r == 0)
         *ret = TAKE_PTR(jobs);
@@ -258,7 +260,7 @@ void store_snapshot_end(struct store *store, bool begun)
 }
 
 static int jobs_query(struct store *store, enum sql_query query, const struct sql_value *values,
-                      size_t n, struct job_account ***ret, struct error *error)
+                      size_t n, const char *node, struct job_account ***ret, struct error *error)
 {
     sqlite3_stmt *row = NULL;
     bool begun;
@@ -268,7 +270,7 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
         return r;
     r = store_start(store, query, values, n, &row, error);
     if (r == 0)
-        r = jobs_read(store, row, ret, error);
+        r = jobs_read(store, row, node, ret, error);
     store_resetp(&row);
     store_snapshot_end(store, begun);
     return r;
@@ -280,7 +282,7 @@ int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, 
     return jobs_query(store, SQL_JOB_LIST,
                       VALUES(TEXT(cluster), U64(jobid), uid == UINT32_MAX ? NONE : U64(uid),
                              U64(limit)),
-                      ret, error);
+                      NULL, ret, error);
 }
 
 int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
@@ -289,9 +291,16 @@ int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool al
     return store_newest_jobs(store, cluster, jobid, all ? UINT32_MAX : 1, uid, ret, error);
 }
 
+int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
+                    struct job_account ***ret, struct error *error)
+{
+    return jobs_query(store, SQL_JOB_LIST,
+                      VALUES(TEXT(cluster), U64(jobid), NONE, U64(UINT32_MAX)), node, ret, error);
+}
+
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error)
 {
-    return jobs_query(store, SQL_JOB_UNFINISHED, NULL, 0, ret, error);
+    return jobs_query(store, SQL_JOB_UNFINISHED, NULL, 0, store->node, ret, error);
 }
 
 static struct io_sum sum_columns(sqlite3_stmt *row, int column)

@@ -396,6 +396,31 @@ int store_put_step(struct store *store, const struct job_key *key, const struct 
                        &(struct step_write){.key = key, .step = step, .final = final}, error);
 }
 
+struct node_write {
+    const struct job_key *key;
+    const char *node;
+};
+
+static int node_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct node_write *w = arg;
+    struct job_row row;
+    int r = store_find_job(store, w->key, &row, error);
+
+    if (r == 0)
+        return error_set(error, -ENOENT, "store \"%s\": job %u is not stored", store->path,
+                         w->key->jobid);
+    if (r > 0)
+        r = store_run(store, SQL_NODE_PUT, VALUES(U64((uint64_t)row.id), TEXT(w->node)), error);
+    return r < 0 ? r : store_run(store, SQL_NODE_COUNT, VALUES(U64((uint64_t)row.id)), error);
+}
+
+int store_put_node(struct store *store, const struct job_key *key, const char *node,
+                   struct error *error)
+{
+    return store_write(store, node_write, &(struct node_write){key, node}, error);
+}
+
 struct state_write {
     const char *key, *value;
 };

@@ -188,6 +188,14 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_waiting ON outbox (sink, id) WHERE refused IS NULL;
 CREATE INDEX outbox_step ON outbox (step_id);
 
+-- The other nodes of a job that have sent all that they had of it. Only on the first node of the job,
+-- where their steps are as well.
+CREATE TABLE job_node (
+    job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    node TEXT NOT NULL,
+    PRIMARY KEY (job_id, node)
+) WITHOUT ROWID;
+
 -- What jobiod remembers over a restart, by its own names (which sink has what).
 CREATE TABLE state (
     key TEXT PRIMARY KEY,

@@ -10,3 +10,10 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_waiting ON outbox (sink, id) WHERE refused IS NULL;
 CREATE INDEX outbox_step ON outbox (step_id);
+
+-- The other nodes of a job, once they have sent all that they had.
+CREATE TABLE job_node (
+    job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    node TEXT NOT NULL,
+    PRIMARY KEY (job_id, node)
+) WITHOUT ROWID;

@@ -3,7 +3,8 @@
 UPDATE job SET (
     steps, steps_incomplete, read_requests, read_bytes, read_errors, read_time_ns,
     write_requests, write_bytes, write_errors, write_time_ns, meta_requests, meta_errors,
-    meta_time_ns, errors, wait_ns, read_max_ns, write_max_ns, meta_max_ns
+    meta_time_ns, errors, wait_ns, read_max_ns, write_max_ns, meta_max_ns,
+    longest_wait_ns
 ) = (SELECT
     job.steps + max(s.folded, 1),
     job.steps_incomplete + (s.lost > 0 OR s.incomplete IS NOT NULL),
@@ -19,6 +20,7 @@ UPDATE job SET (
     CAST(job.meta_errors + s.meta_errors AS INTEGER),
     CAST(job.meta_time_ns + s.meta_time_ns AS INTEGER), CAST(job.errors + s.errors AS INTEGER),
     CAST(job.wait_ns + s.wait_ns AS INTEGER), max(job.read_max_ns, s.read_max_ns),
-    max(job.write_max_ns, s.write_max_ns), max(job.meta_max_ns, s.meta_max_ns)
+    max(job.write_max_ns, s.write_max_ns), max(job.meta_max_ns, s.meta_max_ns),
+    max(job.longest_wait_ns, s.longest_wait_ns)
     FROM step AS s WHERE s.id = ?1)
 WHERE id = ?2;

@@ -25,7 +25,7 @@ static void test_store_of_version_1(void **state)
 
     (void)state;
     store_make(5);
-    store_sql("DROP TABLE outbox; ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
+    store_sql("DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
     store = open_store(&folder);
     assert_int_equal(number(store, "PRAGMA user_version"), 3);
     assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
@@ -37,7 +37,7 @@ static void test_store_of_version_1(void **state)
 static char *outbox_schema(struct store *store)
 {
     static const char query[] =
-        "SELECT sql FROM sqlite_master WHERE tbl_name = 'outbox' AND sql IS NOT NULL ORDER BY name";
+        "SELECT sql FROM sqlite_master WHERE tbl_name IN ('outbox', 'job_node') AND sql IS NOT NULL ORDER BY name";
     sqlite3_stmt *row = NULL;
     char *text = calloc(1, 4096), *to = text;
 
@@ -67,7 +67,7 @@ static void test_store_of_version_2(void **state)
     store = open_store(&folder);
     fresh = outbox_schema(store);
     store_close(store);
-    store_sql("DROP TABLE outbox; PRAGMA user_version = 2");
+    store_sql("DROP TABLE outbox; DROP TABLE job_node; PRAGMA user_version = 2");
     store = open_store(&folder);
     assert_int_equal(number(store, "PRAGMA user_version"), 3);
     migrated = outbox_schema(store);
