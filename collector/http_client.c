@@ -20,7 +20,8 @@ struct transfer {
     void *body;
     http_done_f done;
     void *arg;
-    size_t length;
+    size_t length, kept, answer_max;
+    char *kept_body; /* with room for a NUL; NULL: nothing is kept, or nothing came */
     char error[CURL_ERROR_SIZE];
     struct http_answer answer;
 };
@@ -42,6 +43,7 @@ static void transfer_destroy(struct transfer *transfer)
     }
     curl_slist_free_all(transfer->headers);
     free(transfer->body);
+    free(transfer->kept_body);
     free(transfer);
 }
 
@@ -71,6 +73,8 @@ static void transfer_finish(struct transfer *transfer, CURLcode code)
         (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->code);
         (void)curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after);
         answer->retry_after_s = retry_after > 0 ? (uint64_t)retry_after : 0;
+        answer->body = transfer->kept_body;
+        answer->size = transfer->kept;
     } else {
         answer->misconfigured = is_misconfigured(code);
         snprintf(answer->text, sizeof(answer->text), "%.*s", HTTP_TEXT_MAX,
@@ -163,6 +167,22 @@ static int want_timer(CURLM *multi, long timeout_ms, void *arg)
     return sd_event_source_set_enabled(client->timer, SD_EVENT_ONESHOT) < 0 ? -1 : 0;
 }
 
+static bool keep(struct transfer *transfer, const char *data, size_t length)
+{
+    char *grown;
+
+    if (length > transfer->answer_max - transfer->kept)
+        return false;
+    grown = realloc(transfer->kept_body, transfer->kept + length + 1);
+    if (!grown)
+        return false;
+    memcpy(grown + transfer->kept, data, length);
+    transfer->kept += length;
+    grown[transfer->kept] = '\0';
+    transfer->kept_body = grown;
+    return true;
+}
+
 /* The beginning is kept for the operator; the rest is read so that the connection can be used
  * again. What never ends, the total time-out ends. */
 static size_t take_text(char *data, size_t size, size_t n, void *arg)
@@ -172,7 +192,7 @@ static size_t take_text(char *data, size_t size, size_t n, void *arg)
 
     memcpy(transfer->answer.text + transfer->length, data, length < room ? length : room);
     transfer->length += length < room ? length : room;
-    return length;
+    return !transfer->answer_max || keep(transfer, data, length) ? length : 0;
 }
 
 static int copy(char **to, const char *from)
@@ -309,7 +329,9 @@ static void set_options(struct transfer *transfer, const struct http_request *re
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROXY, client->proxy ? client->proxy : "");
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, client->connect_timeout_ms);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, client->timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                     request->timeout_ns ? (long)(request->timeout_ns / 1000000)
+                                         : client->timeout_ms);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "jobio");
     if (client->ca_file)
@@ -343,6 +365,7 @@ int http_client_send(struct http_client *client, const struct http_request *requ
     }
     transfer->client = client;
     transfer->body = request->body;
+    transfer->answer_max = request->answer_max;
     transfer->done = done;
     transfer->arg = arg;
     transfer->easy = curl_easy_init();

@@ -30,6 +30,8 @@ struct http_request {
     void *body; /* malloc'd; the client takes it, also when it fails; may be NULL */
     size_t size;
     const char *const *headers; /* NULL-terminated; may be NULL */
+    size_t answer_max;          /* keep the answer's body, of at most this; 0: its beginning only */
+    uint64_t timeout_ns;        /* of this request; 0: the client's */
 };
 
 #define HTTP_TEXT_MAX 200
@@ -39,6 +41,9 @@ struct http_answer {
     bool misconfigured;           /* no answer, and another try will not help: a bad certificate */
     uint64_t retry_after_s;       /* 0: not said */
     char text[HTTP_TEXT_MAX + 1]; /* the beginning of the answer's body; untrusted */
+    const char *body; /* all of it, with a NUL behind it, good until `done` returns; NULL: empty, or
+                       * not asked for. One that is longer than asked for fails the request. */
+    size_t size;
 };
 
 /* Called once for each request that was sent, from the loop. It may send again, not destroy. */
