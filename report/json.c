@@ -13,6 +13,7 @@
 /* A tree that grows. One failed allocation spoils it, and is asked for once at the end. */
 struct writer {
     bool failed;
+    unsigned flags;
 };
 
 static struct json_object *new_object(struct writer *w)
@@ -172,6 +173,8 @@ static struct json_object *mounts(struct writer *w, const struct io_mounts *list
         put_string(w, o, "fstype", m->fstype);
         put_string(w, o, "source", m->source);
         put_bool(w, o, "private", m->private);
+        if (w->flags & REPORT_WIRE)
+            put_bool(w, o, "labelled", m->labelled);
         put(w, o, "ops", ops(w, m, elapsed_ns));
         /* All zero means that nobody counted, not that there was no miss. */
         if (!io_cache_is_empty(&m->cache))
@@ -291,7 +294,7 @@ static void put_accounting(struct writer *w, struct json_object *to, const struc
 
 struct json_object *report_json(const struct job_account *job, unsigned flags)
 {
-    struct writer w = {0};
+    struct writer w = {.flags = flags};
     struct json_object *document = new_object(&w), *nodes = new_object(&w);
 
     put_u64(&w, document, "version", DOCUMENT_VERSION);

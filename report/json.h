@@ -10,7 +10,8 @@
 
 struct json_object;
 
-enum { REPORT_STEPS = 1 << 0, REPORT_NODES = 1 << 1 };
+/* WIRE: also what only another jobiod wants to know. */
+enum { REPORT_STEPS = 1 << 0, REPORT_NODES = 1 << 1, REPORT_WIRE = 1 << 2 };
 
 /* The document as a tree of json-c (json_object_put it); NULL: no memory. flags: REPORT_*. */
 struct json_object *report_json(const struct job_account *job, unsigned flags);

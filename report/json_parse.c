@@ -303,6 +303,8 @@ static int parse_mount(struct json_object *from, struct io_mount *m, struct erro
     if (r == 0)
         r = get_bool(from, "private", &m->private, error);
     if (r == 0)
+        r = get_bool(from, "labelled", &m->labelled, error);
+    if (r == 0)
         r = get_account(from, m, error);
     if (r == 0)
         r = get_cache(from, &m->cache, error);
