@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "collector/daemon_impl.h"
+#include "collector/gather.h"
 #include "collector/hierarchy.h"
 #include "collector/mounts.h"
 #include "collector/probe.h"
@@ -289,6 +290,14 @@ static void on_job_over(const struct job_account *job, void *arg)
         log_error("job %u: no memory to deliver it", job->key.jobid);
 }
 
+static void on_queued(void *arg)
+{
+    struct daemon *d = arg;
+
+    if (d->gather)
+        gather_queued(d->gather);
+}
+
 /* A store that cannot be used is left as it is and keeps jobiod from starting. The maps are there
  * by then, and plugins can tag without us: while somebody looks into it, nothing is lost. */
 static int create_store(struct daemon *d, struct error *error)
@@ -332,11 +341,13 @@ static int create_tracker(struct daemon *d, struct error *error)
         .runtime_dir = d->runtime_dir,
         .interval_ns = d->settings->interval_ns,
         .rows_ns = ROWS_NS,
+        .peers = gathering_is_wanted(d->settings),
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,
     };
-    const struct tracker_hooks hooks = {.job_over = on_job_over, .say = say, .arg = d};
+    const struct tracker_hooks hooks = {
+        .job_over = on_job_over, .say = say, .queued = on_queued, .arg = d};
     int r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)
@@ -409,12 +420,17 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_tracker(d, error);
     if (!r)
+        r = gathering_create(d, error);
+    if (!r)
         r = create_runs(d, error);
     if (!r)
         r = create_server(d, error);
     if (!r)
         r = watch_all(d, error);
-    return r < 0 ? r : deliver_start(d->deliver, error);
+    if (r < 0)
+        return r;
+    on_queued(d); /* by an earlier process */
+    return deliver_start(d->deliver, error);
 }
 
 /* --- life -------------------------------------------------------------------------------------- */
@@ -428,9 +444,11 @@ void daemon_destroy(struct daemon *d)
     recorder_destroy(d->recorder);
     if (d->tracker)
         tracker_attach(d->tracker, NULL);
+    gather_stop(d->gather);
     query_destroy(d->query);
     deliver_destroy(d->deliver);
     writer_destroy(d->writer);
+    gather_destroy(d->gather);
     tracker_destroy(d->tracker);
     sampler_destroy(d->sampler);
     probe_destroy(d->probe);

@@ -11,6 +11,7 @@
 #include "collector/server.h"
 #include "collector/tracker.h"
 
+struct gather;
 struct query;
 struct recorder;
 struct runs;
@@ -32,6 +33,7 @@ struct daemon {
     struct query *query;
     struct recorder *recorder;
     struct deliver *deliver;
+    struct gather *gather; /* NULL: no [peers] */
     struct runs *runs;
     struct server *server;
     sd_event_source *tick, *settle;
@@ -60,6 +62,10 @@ void counting_test(struct daemon *daemon);
 /* pushing.c: what deliver asks of the daemon. */
 int pushing_create(struct daemon *daemon, struct error *error);
 void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m);
+
+/* gathering.c: what gather asks of the daemon. */
+bool gathering_is_wanted(const struct settings *settings);
+int gathering_create(struct daemon *daemon, struct error *error);
 
 /* log_write() under a limit of one line in `seconds` a key. */
 void daemon_log_limited(const char *key, unsigned seconds, const char *format, ...)

@@ -5,14 +5,16 @@
 #include <time.h>
 
 #include "collector/daemon_impl.h"
+#include "collector/gather.h"
 #include "collector/recorder.h"
 #include "common/cleanup.h"
 #include "report/record.h"
 #include "report/text.h"
 
-/* slurmstepd waits 2 s in all, from its END on. Whatever the child does, the answer is on its way
- * by then. */
-#define ANSWER_NS 1500000000ull
+/* slurmstepd waits 2 s in all, from its END on. Whatever other nodes and the child do, the answer is
+ * on its way by then. */
+#define GATHER_NS 1300000000ull
+#define ANSWER_NS 1600000000ull
 
 /* A report whose record is being written. */
 struct pending {
@@ -135,13 +137,61 @@ static int parse(struct daemon *daemon, const struct message *m, uint32_t *jobid
     return 0;
 }
 
+/* A report that waits for other nodes. */
+struct waiting {
+    struct daemon *daemon;
+    struct request *request;
+    enum summary summary;
+};
+
+/* Takes the job over. */
+static void finish(struct daemon *daemon, struct request *request, enum summary summary,
+                   struct job_account *job)
+{
+    char *text = report_text(job, summary);
+    struct error error;
+
+    if (!text)
+        request_error(request, "report: no memory");
+    else if (!wants_record(daemon))
+        answer(request, text, "off");
+    else if (start_record(daemon, request, text, job, &error) < 0) {
+        log_warning("job %u: its record is not written: %s", job->key.jobid, error.text);
+        answer(request, text, "failed");
+    }
+    job_account_destroy(job);
+}
+
+static void on_gathered(struct job_account *job, void *arg)
+{
+    struct waiting *w = arg;
+
+    finish(w->daemon, w->request, w->summary, job);
+    free(w);
+}
+
+/* Takes the job over. */
+static void gather_or_finish(struct daemon *daemon, struct request *request, enum summary summary,
+                             struct job_account *job)
+{
+    const char *nodes = daemon->gather ? tracker_nodes(daemon->tracker, &job->key) : NULL;
+    struct waiting *w = nodes ? malloc(sizeof(*w)) : NULL;
+
+    if (!w) {
+        finish(daemon, request, summary, job);
+        return;
+    }
+    *w = (struct waiting){daemon, request, summary};
+    gather_ask(daemon->gather, nodes, request_monotonic_ns(request) + GATHER_NS, job, on_gathered,
+               w);
+}
+
 void daemon_report(struct daemon *daemon, struct request *request, const struct message *m)
 {
     struct job_account *job = NULL;
     uint32_t jobid = 0, restart = 0;
     enum summary summary = SUMMARY_SHORT;
     struct error error;
-    char *text;
     int r = parse(daemon, m, &jobid, &restart, &summary, &error);
 
     if (!r)
@@ -152,14 +202,5 @@ void daemon_report(struct daemon *daemon, struct request *request, const struct 
     }
     /* The batch script has ended, and the job with it: for its reader it runs no more. */
     job->ended = true;
-    text = report_text(job, summary);
-    if (!text)
-        request_error(request, "report: no memory");
-    else if (!wants_record(daemon))
-        answer(request, text, "off");
-    else if (start_record(daemon, request, text, job, &error) < 0) {
-        log_warning("job %u: its record is not written: %s", jobid, error.text);
-        answer(request, text, "failed");
-    }
-    job_account_destroy(job);
+    gather_or_finish(daemon, request, summary, job);
 }

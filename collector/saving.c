@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of jobs and steps on their way to the store. A step's counters stay in the maps, and its
  * files on disk, until the writer has said that its row is safe. */
+#define _GNU_SOURCE /* asprintf */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/gather.h"
 #include "collector/names.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
@@ -38,6 +40,7 @@ struct saving {
     struct step_account *steps;
     size_t n;
     struct marks *marks; /* NULL: no folding */
+    char *peer; /* the sink of the job's first node, if that is another one; else NULL */
 };
 
 static void saving_destroy(struct saving *s)
@@ -49,6 +52,7 @@ static void saving_destroy(struct saving *s)
         step_account_clear(&s->steps[i]);
     free(s->steps);
     free(s->ending);
+    free(s->peer);
     free(s->marks);
     free(s);
 }
@@ -139,6 +143,8 @@ static int saving_run(struct store *store, void *arg, struct error *error)
         r = store_put_state(store, s->marks->keys[i], "1", error);
     for (; sinks && *sinks && r >= 0; sinks++)
         r = queue_for(store, s, *sinks, error);
+    if (s->peer && !s->provisional && r >= 0)
+        r = queue_for(store, s, s->peer, error);
     return r;
 }
 
@@ -254,7 +260,7 @@ static void take_success(struct saving *s)
     struct tracked_job *job = s->job;
     const struct tracker *tracker = job->tracker;
 
-    if (!s->provisional && tracker->sinks && tracker->hooks.queued)
+    if (!s->provisional && (tracker->sinks || s->peer) && tracker->hooks.queued)
         tracker->hooks.queued(tracker->hooks.arg);
     if (s->over)
         job->over_saved = true;
@@ -309,6 +315,9 @@ static struct saving *saving_create(struct tracked_job *job, size_t n)
     s->row = tracked_row(job);
     s->steps = calloc(n ? n : 1, sizeof(*s->steps));
     s->ending = calloc(job->n_steps + 1, sizeof(struct tracked_step *));
+    if (job->tracker->peers && job->gatherer &&
+        asprintf(&s->peer, GATHER_SINK_PREFIX "%s", job->gatherer) < 0)
+        return NULL;
     return s->row && s->steps && s->ending ? TAKE_PTR(s) : NULL;
 }
 

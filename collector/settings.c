@@ -223,6 +223,11 @@ static const struct key keys[] = {
     KEY("report", "summary", summary, parse_summary, 0, 0, false),
     KEY("report", "record", record, parse_record, 0, 0, false),
     KEY("report", "record_program", record_program, parse_path, 0, 0, false),
+    KEY("peers", "listen", peers.listen, parse_item, 0, 0, true),
+    KEY("peers", "url", peers.url, parse_text, 0, 0, false),
+    KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),
+    KEY("peers", "munge_socket", peers.munge_socket, parse_path, 0, 0, false),
+    KEY("peers", "timeout", peers.timeout_ns, parse_span, SECOND, 600 * SECOND, false),
     KEY("push", "url", push.urls, parse_item, 0, 0, true),
     KEY("push", "interval", push.interval_ns, parse_span, SECOND, 3600 * SECOND, false),
     KEY("push", "linger", push.linger_ns, parse_span, 0, DAY, false),
@@ -251,6 +256,7 @@ struct settings *settings_create(void)
     settings->keep_ns = 90 * DAY;
     settings->keep_bytes = 256ull << 20;
     settings->metrics_user = true;
+    settings->peers.timeout_ns = 10 * SECOND;
     settings->push.interval_ns = 60 * SECOND;
     settings->push.linger_ns = 300 * SECOND;
     settings->push.timeout_ns = 15 * SECOND;
@@ -276,6 +282,10 @@ void settings_destroy(struct settings *settings)
     free(settings->group);
     free(settings->record_program);
     list_clear(&settings->fuse_labels);
+    list_clear(&settings->peers.listen);
+    list_clear(&settings->peers.readers);
+    free(settings->peers.url);
+    free(settings->peers.munge_socket);
     list_clear(&settings->push.urls);
     free(settings->push.ca_file);
     free(settings->push.cert_file);

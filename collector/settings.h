@@ -35,6 +35,11 @@ struct settings {
     struct settings_list fuse_labels;
     bool metrics_user;
     struct {
+        struct settings_list listen, readers;
+        char *url, *munge_socket; /* NULL: not set */
+        uint64_t timeout_ns;
+    } peers;
+    struct {
         struct settings_list urls;
         uint64_t interval_ns, linger_ns, timeout_ns;
         char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */

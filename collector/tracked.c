@@ -79,6 +79,8 @@ static void job_free(struct tracked_job *job)
     completeness_clear(&job->own);
     step_account_clear(&job->folded);
     tracked_forget_ended(job);
+    free(job->gatherer);
+    free(job->nodes);
     meter_destroy(job->meter);
     free(job);
 }
@@ -122,6 +124,7 @@ struct tracked_job *tracked_load_job(struct tracker *tracker, struct job_account
         return NULL;
     job->sum = account;
     tracker->jobs[tracker->n_jobs++] = job;
+    tracked_learn_nodes(job);
     return TAKE_PTR(job);
 }
 
@@ -261,7 +264,7 @@ int tracked_account(const struct tracked_step *step, struct step_account *ret)
 
     if (!tracked_is_open(step))
         return copy_step(&step->account, ret);
-    r = copy_string(&a.node, step->tag.node ? step->tag.node : tracker->node);
+    r = copy_string(&a.node, tracker->node);
     if (!r)
         r = sampler_account(tracker->sampler, step->number, &a);
     if (r < 0)
@@ -386,22 +389,48 @@ struct job_account *tracked_row(struct tracked_job *job)
 
 /* --- the rest ---------------------------------------------------------------------------------- */
 
+/* The job's file, as a message; NULL: there is none. */
+static struct message *read_job_file(const struct tracked_job *job)
+{
+    _free_ struct message *m = malloc(sizeof(*m));
+    char name[16];
+
+    (void)snprintf(name, sizeof(name), "%u", job->sum->key.jobid);
+    if (!m || job->tracker->jobs_fd < 0 ||
+        tag_read_file(job->tracker->jobs_fd, name, "job", m, NULL) < 0)
+        return NULL;
+    return TAKE_PTR(m);
+}
+
 void tracked_describe(struct tracked_job *job)
 {
     struct job_account *sum = job->sum;
-    struct tracker *tracker = job->tracker;
     _free_ struct message *m = NULL;
-    char name[16];
 
-    if (job->described || sum->account || tracker->jobs_fd < 0)
+    if (job->described || sum->account)
         return;
-    m = malloc(sizeof(*m));
-    (void)snprintf(name, sizeof(name), "%u", sum->key.jobid);
-    if (!m || tag_read_file(tracker->jobs_fd, name, "job", m, NULL) < 0)
+    m = read_job_file(job);
+    if (!m)
         return;
     job->described = true;
-    (void)tracker_describe(tracker, sum->key.jobid, message_get(m, "USER"),
+    (void)tracker_describe(job->tracker, sum->key.jobid, message_get(m, "USER"),
                            message_get(m, "ACCOUNT"), message_get(m, "PARTITION"), NULL);
+}
+
+/* Slurm may have another name for this node than we do: NODE says which. */
+void tracked_learn_nodes(struct tracked_job *job)
+{
+    _free_ struct message *m = read_job_file(job);
+    const char *node = m ? message_get(m, "NODE") : NULL;
+    const char *gatherer = m ? message_get(m, "GATHER") : NULL;
+    const char *nodes = m ? message_get(m, "NODELIST") : NULL;
+
+    if (!node || !gatherer)
+        return;
+    if (strcmp(node, gatherer) != 0)
+        (void)copy_string(&job->gatherer, gatherer);
+    else if (nodes && strchr(nodes, ','))
+        (void)copy_string(&job->nodes, nodes);
 }
 
 void tracked_forget_file(struct tracker *tracker, uint32_t jobid, uint32_t restart)

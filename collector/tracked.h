@@ -45,6 +45,8 @@ struct tracked_job {
     size_t n_ended;
     uint32_t n_rows; /* steps with a row of their own, ever */
     struct meter *meter;
+    char *gatherer; /* the first node of the job, if it is another one; else NULL */
+    char *nodes;    /* if it is this one and there are others: all names, with commas between */
     bool had_extern;
     bool ending;      /* the epilog came; steps may still have processes */
     bool over;        /* no step runs, none will come */
@@ -81,6 +83,7 @@ struct tracker {
     struct writer *writer;
     struct tracker_hooks hooks;
     const char *const *sinks;
+    bool peers;
     struct tracked_job **jobs;
     size_t n_jobs;
     struct io_mounts totals; /* of ended steps */
@@ -149,8 +152,9 @@ static inline bool tracked_is_open(const struct tracked_step *step)
 /* The account of one step as of now: running, or as it ended. */
 int tracked_account(const struct tracked_step *step, struct step_account *ret);
 int tracked_meter(struct tracked_job *job, uint64_t now_ns, bool tick);
-/* Learn account and partition from jobs/, if nobody has told them. */
+/* Learn account and partition from jobs/, if nobody has told them; and the nodes. */
 void tracked_describe(struct tracked_job *job);
+void tracked_learn_nodes(struct tracked_job *job);
 /* Remove the job's file in jobs/, unless a later run of the job has one there already. */
 void tracked_forget_file(struct tracker *tracker, uint32_t jobid, uint32_t restart);
 /* Read a step file; *ended_boot is 0 without an .end file. */

@@ -80,6 +80,7 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
     tracker->interval_ns = options->interval_ns;
     tracker->rows_ns = options->rows_ns;
     tracker->sinks = options->sinks;
+    tracker->peers = options->peers;
     tracker->probe = options->probe;
     tracker->sampler = options->sampler;
     tracker->hierarchy = options->hierarchy;
@@ -218,6 +219,10 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
     bool untracked;
     int r;
 
+    if (tag->node && strcmp(tag->node, tracker->node) != 0 && log_allowed("node", 3600, NULL))
+        tracker_say(tracker, LOG_LEVEL_WARNING,
+                    "Slurm calls this node %s, and we %s: set \"node = %s\" in jobio.conf", tag->node,
+                    tracker->node, tag->node);
     if (tracked_is_tagged(tracker, tag))
         return 0;
     r = begin_counting(tracker, tag, &number, &untracked, error);
@@ -524,6 +529,22 @@ int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***
         return error_set(error, -ENOMEM, "no memory for the accounts of running jobs");
     *ret = jobs;
     return 0;
+}
+
+const char *tracker_nodes(struct tracker *tracker, const struct job_key *key)
+{
+    struct tracked_job *job = tracked_find_job(tracker, key->jobid, key->restart);
+
+    return job ? job->nodes : NULL;
+}
+
+bool tracker_knows(struct tracker *tracker, const struct job_key *key)
+{
+    for (size_t i = 0; i < tracker->n_jobs; i++)
+        if (tracker->jobs[i]->sum->key.jobid == key->jobid &&
+            tracker->jobs[i]->sum->key.restart == key->restart)
+            return true;
+    return false;
 }
 
 int tracker_totals(struct tracker *tracker, struct io_mounts *ret)

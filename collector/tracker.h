@@ -42,6 +42,7 @@ struct tracker_options {
     const char *runtime_dir; /* steps/ and jobs/ lie in it */
     uint64_t interval_ns;
     uint64_t rows_ns; /* between two provisional rows of a running step, at least an interval */
+    bool peers; /* what a job does here goes to its first node, too, as the sink of that name */
     const char *const *sinks; /* each gets every final step: store_outbox_put(); NULL-terminated, may
                                * be NULL */
     struct probe *probe;
@@ -91,6 +92,12 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
  * NULL-terminated, free with store_jobs_free(). */
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error);
+
+/* The nodes of a job whose first one is this, with commas between; NULL: it has no others, or is not
+ * known. Good until the loop runs on. */
+const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
+/* A job that runs here, or whose last rows are on their way to the store. */
+bool tracker_knows(struct tracker *tracker, const struct job_key *key);
 
 /* All steps of this node since the store was made, ended and running; private mounts summed by
  * type. Clear with io_mounts_clear(). */

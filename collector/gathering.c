@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What gather asks of the daemon. */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/daemon_impl.h"
+#include "collector/gather.h"
+#include "collector/query.h"
+#include "collector/store.h"
+#include "common/cleanup.h"
+#include "report/record.h"
+
+/* A question of another node that the store answers. */
+struct lookup {
+    struct daemon *daemon;
+    void *question;
+    struct job_key key; /* restart UINT32_MAX: the newest */
+    struct job_account **jobs;
+    struct job_account *found; /* one of them */
+    char *record;
+};
+
+static void lookup_free(struct lookup *l)
+{
+    if (l->jobs)
+        store_jobs_free(l->jobs);
+    free(l->key.cluster);
+    free(l->record);
+    free(l);
+}
+
+static void find(struct lookup *l)
+{
+    for (size_t i = 0; l->jobs[i] && !l->found; i++)
+        if (l->key.restart == UINT32_MAX || l->jobs[i]->key.restart == l->key.restart)
+            l->found = l->jobs[i];
+}
+
+static int run_account(struct store *reader, void *arg, struct error *error)
+{
+    struct lookup *l = arg;
+    int r = store_node_jobs(reader, l->key.cluster, l->key.jobid, l->daemon->node, &l->jobs, error);
+
+    if (r == 0)
+        find(l);
+    return r;
+}
+
+static int run_record(struct store *reader, void *arg, struct error *error)
+{
+    struct lookup *l = arg;
+    int r = store_jobs(reader, l->key.cluster, l->key.jobid, true, UINT32_MAX, &l->jobs, error);
+
+    if (r < 0)
+        return r;
+    find(l);
+    if (!l->found)
+        return 0;
+    l->record = report_record(l->found);
+    return l->record ? 0 : error_set(error, -ENOMEM, "no memory for a record");
+}
+
+static void on_account(int result, const struct error *error, void *arg)
+{
+    struct lookup *l = arg;
+
+    gather_provide(l->question, l->found, result < 0 ? error : NULL);
+    lookup_free(l);
+}
+
+static void on_record(int result, const struct error *error, void *arg)
+{
+    struct lookup *l = arg;
+
+    gather_provide_record(l->question, l->found ? &l->found->key : &l->key,
+                          l->found && l->found->ended, l->record, result < 0 ? error : NULL);
+    lookup_free(l);
+}
+
+static int look_up(struct daemon *daemon, const struct job_key *key, void *question,
+                   query_run_f run, query_done_f done)
+{
+    struct lookup *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return -ENOMEM;
+    l->daemon = daemon;
+    l->question = question;
+    l->key = *key;
+    l->key.cluster = strdup(daemon->settings->cluster);
+    if (l->key.cluster && query_submit(daemon->query, run, done, l) == 0)
+        return 0;
+    lookup_free(l);
+    return -EBUSY;
+}
+
+static const struct error busy = {"too many questions to the store wait"};
+
+static void give_account(const struct job_key *key, void *question, void *arg)
+{
+    struct daemon *daemon = arg;
+    struct job_account *account;
+    struct error error;
+    int r = tracker_report(daemon->tracker, key->jobid, key->restart, &account, &error);
+
+    if (r == 0) {
+        gather_provide(question, account, NULL);
+        job_account_destroy(account);
+    } else if (r != -ENOENT) {
+        gather_provide(question, NULL, &error);
+    } else if (look_up(daemon, key, question, run_account, on_account) < 0) {
+        gather_provide(question, NULL, &busy);
+    }
+}
+
+static void give_record(const struct job_key *key, void *question, void *arg)
+{
+    if (look_up(arg, key, question, run_record, on_record) < 0)
+        gather_provide_record(question, key, false, NULL, &busy);
+}
+
+static bool is_known(const struct job_key *key, void *arg)
+{
+    return tracker_knows(((struct daemon *)arg)->tracker, key);
+}
+
+static void say(enum log_level level, const char *text, void *arg)
+{
+    (void)arg;
+    log_write(level, "peers: %s", text);
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static int find_readers(const struct settings_list *names, uid_t **ret, struct error *error)
+{
+    uid_t *uids = calloc(names->n + 1, sizeof(*uids));
+
+    if (!uids)
+        return error_set(error, -ENOMEM, "no memory");
+    for (size_t i = 0; i < names->n; i++) {
+        const struct passwd *user = getpwnam(names->items[i]);
+
+        if (!user) {
+            free(uids);
+            return error_set(error, -EINVAL, "[peers] readers: there is no user \"%s\"",
+                             names->items[i]);
+        }
+        uids[i] = user->pw_uid;
+    }
+    *ret = uids;
+    return 0;
+}
+
+bool gathering_is_wanted(const struct settings *settings)
+{
+    return settings->peers.url != NULL;
+}
+
+int gathering_create(struct daemon *daemon, struct error *error)
+{
+    const struct settings *settings = daemon->settings;
+    const struct gather_hooks hooks = {give_account, give_record, is_known, say, daemon};
+    struct gather_options options;
+    _free_ uid_t *readers = NULL;
+    int r;
+
+    if (!gathering_is_wanted(settings))
+        return settings->peers.listen.n
+                   ? error_set(error, -EINVAL, "[peers] listen without url: set both")
+                   : 0;
+    r = find_readers(&settings->peers.readers, &readers, error);
+    if (r < 0)
+        return r;
+    gather_defaults(&options);
+    options.cluster = settings->cluster;
+    options.node = daemon->node;
+    options.listen = (const char *const *)settings->peers.listen.items;
+    options.n_listen = settings->peers.listen.n;
+    options.url = settings->peers.url;
+    options.munge_socket = settings->peers.munge_socket;
+    options.readers = readers;
+    options.n_readers = settings->peers.readers.n;
+    options.timeout_ns = settings->peers.timeout_ns;
+    options.query = daemon->query;
+    options.writer = daemon->writer;
+    r = gather_create(&daemon->gather, daemon->loop, &options, &hooks, error);
+    return r < 0 ? error_prefix(error, r, "[peers]") : 0;
+}
