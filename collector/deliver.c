@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "collector/deliver_impl.h"
 #include "collector/pushgateway.h"
@@ -244,42 +243,14 @@ int deliver_start(struct deliver *deliver, struct error *error)
     return 0;
 }
 
-static int check_file(const char *path, struct error *error)
-{
-    if (path && access(path, R_OK) < 0)
-        return error_errno(error, -errno, "read \"%s\"", path);
-    return 0;
-}
-
-/* One line "user:password". */
-static int read_userpwd(const char *path, char **ret, struct error *error)
-{
-    _fclose_ FILE *file = NULL;
-    char *line = NULL;
-    size_t size = 0;
-
-    if (!path)
-        return 0;
-    file = fopen(path, "re");
-    if (!file)
-        return error_errno(error, -errno, "read \"%s\"", path);
-    if (getline(&line, &size, file) < 0 || !strchr(line, ':')) {
-        free(line);
-        return error_set(error, -EINVAL, "\"%s\" does not hold user:password", path);
-    }
-    line[strcspn(line, "\r\n")] = '\0';
-    *ret = line;
-    return 0;
-}
-
 static int check_options(const struct deliver_options *options, struct error *error)
 {
-    int rc = check_file(options->ca_file, error);
+    int rc = http_client_check_file(options->ca_file, error);
 
     if (rc == 0)
-        rc = check_file(options->cert_file, error);
+        rc = http_client_check_file(options->cert_file, error);
     if (rc == 0)
-        rc = check_file(options->key_file, error);
+        rc = http_client_check_file(options->key_file, error);
     for (size_t i = 0; rc == 0 && i < options->n_urls; i++)
         rc = pushgateway_check_url(options->urls[i], error);
     return rc;
@@ -297,7 +268,7 @@ static int create_client(struct deliver *deliver, sd_event *loop,
         .timeout_ns = options->timeout_ns,
     };
     _free_ char *userpwd = NULL;
-    int rc = read_userpwd(options->userpwd_file, &userpwd, error);
+    int rc = http_client_read_userpwd(options->userpwd_file, &userpwd, error);
 
     if (rc < 0)
         return rc;

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/queue.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 
@@ -22,6 +23,7 @@ struct transfer {
     void *arg;
     size_t length, kept, answer_max;
     char *kept_body; /* with room for a NUL; NULL: nothing is kept, or nothing came */
+    const char *mark;
     char error[CURL_ERROR_SIZE];
     struct http_answer answer;
 };
@@ -195,6 +197,15 @@ static size_t take_text(char *data, size_t size, size_t n, void *arg)
     return !transfer->answer_max || keep(transfer, data, length) ? length : 0;
 }
 
+static size_t take_header(char *data, size_t size, size_t n, void *arg)
+{
+    struct transfer *transfer = arg;
+    size_t length = strlen(transfer->mark);
+
+    transfer->answer.marked |= size * n >= length && !strncasecmp(data, transfer->mark, length);
+    return size * n;
+}
+
 static int copy(char **to, const char *from)
 {
     *to = NULL;
@@ -346,6 +357,10 @@ static void set_options(struct transfer *transfer, const struct http_request *re
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_text);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    if (transfer->mark) {
+        curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+        curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    }
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
     if (transfer->body) {
@@ -368,6 +383,7 @@ int http_client_send(struct http_client *client, const struct http_request *requ
     transfer->answer_max = request->answer_max;
     transfer->done = done;
     transfer->arg = arg;
+    transfer->mark = request->mark;
     transfer->easy = curl_easy_init();
     if (!transfer->easy || transfer_headers(transfer, request->headers) < 0)
         goto fail;
@@ -380,4 +396,31 @@ int http_client_send(struct http_client *client, const struct http_request *requ
 fail:
     transfer_destroy(transfer);
     return error_errno(error, -ENOMEM, "HTTP request");
+}
+
+int http_client_check_file(const char *path, struct error *error)
+{
+    if (path && access(path, R_OK) < 0)
+        return error_errno(error, -errno, "read \"%s\"", path);
+    return 0;
+}
+
+int http_client_read_userpwd(const char *path, char **ret, struct error *error)
+{
+    _fclose_ FILE *file = NULL;
+    char *line = NULL;
+    size_t size = 0;
+
+    if (!path)
+        return 0;
+    file = fopen(path, "re");
+    if (!file)
+        return error_errno(error, -errno, "read \"%s\"", path);
+    if (getline(&line, &size, file) < 0 || !strchr(line, ':')) {
+        free(line);
+        return error_set(error, -EINVAL, "\"%s\" does not hold user:password", path);
+    }
+    line[strcspn(line, "\r\n")] = '\0';
+    *ret = line;
+    return 0;
 }

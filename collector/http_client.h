@@ -32,6 +32,8 @@ struct http_request {
     const char *const *headers; /* NULL-terminated; may be NULL */
     size_t answer_max;          /* keep the answer's body, of at most this; 0: its beginning only */
     uint64_t timeout_ns;        /* of this request; 0: the client's */
+    const char *mark;           /* how a header begins that only the right kind of server sends, a
+                                 * literal in any case; may be NULL */
 };
 
 #define HTTP_TEXT_MAX 200
@@ -44,6 +46,7 @@ struct http_answer {
     const char *body; /* all of it, with a NUL behind it, good until `done` returns; NULL: empty, or
                        * not asked for. One that is longer than asked for fails the request. */
     size_t size;
+    bool marked;      /* it had a header that begins with `mark` */
 };
 
 /* Called once for each request that was sent, from the loop. It may send again, not destroy. */
@@ -58,6 +61,11 @@ void http_client_destroy(struct http_client *client);
 /* Start a request. On failure `done` is not called. */
 int http_client_send(struct http_client *client, const struct http_request *request,
                      http_done_f done, void *arg, struct error *error);
+
+/* For the options' files, which are read only when they are needed: -errno with text, 0 for NULL. */
+int http_client_check_file(const char *path, struct error *error);
+/* A file with one line "user:password"; *ret is malloc'd, untouched for a NULL path. -EINVAL. */
+int http_client_read_userpwd(const char *path, char **ret, struct error *error);
 
 /* NULL, or why a name server that does not answer could hold up the caller with this libcurl. */
 const char *http_client_weakness(void);

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "collector/gzip.h"
 #include "common/cleanup.h"
 
 const char *const pushgateway_headers[] = {
@@ -123,29 +123,7 @@ char *pushgateway_group_url(const char *url, const char *cluster, const char *in
 
 int pushgateway_compress(const char *text, void **ret, size_t *size)
 {
-    z_stream z = {.next_in = (unsigned char *)text, .avail_in = (unsigned)strlen(text)};
-    _free_ unsigned char *out = NULL;
-    uLong bound;
-
-    /* 15 bits of window; 16 more ask for a gzip header. */
-    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return -ENOMEM;
-    bound = deflateBound(&z, z.avail_in);
-    out = malloc(bound);
-    if (!out) {
-        (void)deflateEnd(&z);
-        return -ENOMEM;
-    }
-    z.next_out = out;
-    z.avail_out = (unsigned)bound;
-    if (deflate(&z, Z_FINISH) != Z_STREAM_END) {
-        (void)deflateEnd(&z);
-        return -ENOMEM;
-    }
-    *size = z.total_out;
-    (void)deflateEnd(&z);
-    *ret = TAKE_PTR(out);
-    return 0;
+    return gzip_compress(text, strlen(text), ret, size);
 }
 
 enum push_outcome pushgateway_outcome(const struct http_answer *answer)
