@@ -426,6 +426,8 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_server(d, error);
     if (!r)
+        r = metrics_create(&d->metrics, d, error);
+    if (!r)
         r = watch_all(d, error);
     if (r < 0)
         return r;
@@ -440,12 +442,14 @@ void daemon_destroy(struct daemon *d)
     if (!d)
         return;
     server_destroy(d->server);
+    d->server = NULL; /* what is still asked for metrics looks for it */
     runs_destroy(d->runs);
     recorder_destroy(d->recorder);
     if (d->tracker)
         tracker_attach(d->tracker, NULL);
     gather_stop(d->gather);
     query_destroy(d->query);
+    metrics_destroy(d->metrics);
     deliver_destroy(d->deliver);
     writer_destroy(d->writer);
     gather_destroy(d->gather);

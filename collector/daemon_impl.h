@@ -7,14 +7,18 @@
 
 #include "collector/daemon.h"
 #include "collector/deliver.h"
+#include "collector/http_server.h"
 #include "collector/selftest.h"
 #include "collector/server.h"
+#include "collector/store.h"
 #include "collector/tracker.h"
 
 struct gather;
+struct metrics;
 struct query;
 struct recorder;
 struct runs;
+struct selfmetrics;
 
 struct daemon {
     const struct settings *settings;
@@ -34,6 +38,7 @@ struct daemon {
     struct recorder *recorder;
     struct deliver *deliver;
     struct gather *gather; /* NULL: no [peers] */
+    struct metrics *metrics; /* NULL: neither scraped nor written */
     struct runs *runs;
     struct server *server;
     sd_event_source *tick, *settle;
@@ -61,11 +66,56 @@ void counting_test(struct daemon *daemon);
 
 /* pushing.c: what deliver asks of the daemon. */
 int pushing_create(struct daemon *daemon, struct error *error);
+/* Have a small text kept beyond the end of the process, as store_put_state(). */
+void daemon_keep(struct daemon *daemon, const char *key, const char *value);
 void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m);
 
 /* gathering.c: what gather asks of the daemon. */
 bool gathering_is_wanted(const struct settings *settings);
 int gathering_create(struct daemon *daemon, struct error *error);
+
+/* collection.c */
+struct collection {
+    const struct job_key *ended; /* these ended jobs; copied */
+    size_t n_ended;
+    uint64_t recent_since_ns; /* and the newest that ended since then (real time); 0: no others */
+};
+struct sink_stats {
+    char *name;
+    struct outbox_stats stats;
+};
+/* Good during the call that gets it. */
+struct collected {
+    struct prometheus_node node; /* the totals, what runs, what was asked for */
+    /* with recent_since_ns: */
+    struct store_stats store;
+    struct sink_stats *sinks;
+    size_t n_sinks;
+};
+typedef void (*collected_f)(const struct collected *collected, const struct error *why, void *arg);
+/* Gather the state of the node; `done` is called once, inside the call or later: NULL and why not. */
+void daemon_collect(struct daemon *daemon, const struct collection *collection, collected_f done,
+                    void *arg);
+/* The names that mounts had in the metrics of an earlier process. */
+int collection_restore(struct daemon *daemon, struct error *error);
+
+/* metrics.c: /metrics and the textfile, as far as they are configured. */
+int metrics_create(struct metrics **ret, struct daemon *daemon, struct error *error);
+/* After the daemon's query. NULL is fine. */
+void metrics_destroy(struct metrics *metrics);
+/* The node is retired: its textfile goes. NULL is fine. */
+void metrics_retire(struct metrics *metrics);
+struct metrics_stats {
+    uint64_t scrapes, textfiles, textfile_failures;
+    char textfile_error[256]; /* of the last one; "": it was written */
+    struct http_server_stats http;
+};
+void metrics_stats(const struct metrics *metrics, struct metrics_stats *ret); /* NULL: all 0 */
+
+/* selfmetrics.c: what is known of jobiod itself, as families; NULL: no memory. */
+struct selfmetrics *selfmetrics_create(struct daemon *daemon, const struct collected *collected);
+const struct prometheus_family *selfmetrics_families(const struct selfmetrics *self, size_t *n);
+void selfmetrics_destroy(struct selfmetrics *self); /* NULL is fine */
 
 /* log_write() under a limit of one line in `seconds` a key. */
 void daemon_log_limited(const char *key, unsigned seconds, const char *format, ...)

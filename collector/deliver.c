@@ -383,3 +383,26 @@ struct json_object *deliver_status(const struct deliver *deliver)
     json_object_object_add(status, "targets", targets);
     return status;
 }
+
+size_t deliver_targets(const struct deliver *deliver)
+{
+    return deliver->n_targets;
+}
+
+void deliver_stats(const struct deliver *deliver, size_t n, struct deliver_stats *ret)
+{
+    const struct target *target = &deliver->targets[n];
+
+    *ret = (struct deliver_stats){
+        .url = target->url,
+        .pushes = target->pushes,
+        .failures = target->failures,
+        .last_success_s = target->last_success_s,
+    };
+    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job)) {
+        if (job->slots[n].state != OUTBOX_PENDING)
+            continue;
+        if (!ret->pending++)
+            ret->oldest_ns = job->ended_ns;
+    }
+}

@@ -92,6 +92,17 @@ void deliver_provide(struct deliver *deliver, const struct prometheus_node *node
 typedef void (*deliver_retired_f)(const char *text, size_t failed, void *arg);
 int deliver_retire(struct deliver *deliver, deliver_retired_f done, void *arg);
 
+/* For metrics: what became of the pushes to the n-th URL. */
+struct deliver_stats {
+    const char *url; /* deliver's */
+    uint64_t pushes, failures;
+    uint64_t last_success_s; /* real time; 0: never */
+    uint64_t pending;        /* ended jobs that it has not acknowledged */
+    uint64_t oldest_ns;      /* when the first of them ended, real time; 0: there is none */
+};
+size_t deliver_targets(const struct deliver *deliver);
+void deliver_stats(const struct deliver *deliver, size_t n, struct deliver_stats *ret);
+
 /* For `jobio status`: {"retired":b,"given_up":N,"targets":[{"url","state":"new|ok|backoff|rejected|
  * misconfigured","pushing":b,"last_code","last_error","last_attempt","last_success" (seconds; 0:
  * never),"pushes","failures","failures_in_a_row","next_s","pending" (ended jobs that it has not

@@ -196,6 +196,16 @@ static int parse_address(const char *text, union address *ret, socklen_t *size)
     return inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1 ? 0 : -EINVAL;
 }
 
+int http_server_check_address(const char *text, struct error *error)
+{
+    union address address;
+    socklen_t size;
+
+    if (parse_address(text, &address, &size) < 0)
+        return error_set(error, -EINVAL, "\"%s\" is no ADDRESS:PORT or [ADDRESS]:PORT", text);
+    return 0;
+}
+
 static int bound_socket(const union address *address, socklen_t size, int *ret)
 {
     _close_ int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -245,8 +255,10 @@ static int listener_init(struct http_server *server, struct listener *listener, 
     socklen_t size;
     int fd = -1, epoll_fd, r;
 
-    if (parse_address(text, &address, &size) < 0)
-        return error_set(error, -EINVAL, "\"%s\" is no ADDRESS:PORT or [ADDRESS]:PORT", text);
+    r = http_server_check_address(text, error);
+    if (r < 0)
+        return r;
+    (void)parse_address(text, &address, &size);
     r = bound_socket(&address, size, &fd);
     if (r < 0)
         return error_errno(error, r, "cannot listen at %s", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What delivery asks of the daemon: the state of the node, and a place for its notes. */
+/* What delivery to Pushgateways asks of the daemon: the state of the node, a place for its notes. */
 #include "config.h"
 
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "collector/daemon_impl.h"
-#include "collector/query.h"
 #include "collector/store.h"
 #include "collector/writer.h"
 #include "common/cleanup.h"
@@ -41,9 +40,8 @@ static void on_noted(int result, const struct error *error, void *arg)
     note_free(note);
 }
 
-static void keep(const char *key, const char *value, void *arg)
+void daemon_keep(struct daemon *daemon, const char *key, const char *value)
 {
-    struct daemon *daemon = arg;
     struct note *note;
     struct error error = {"the queue of the store is full"};
     int r;
@@ -67,196 +65,23 @@ static void keep(const char *key, const char *value, void *arg)
     }
 }
 
-/* --- names of mounts ----------------------------------------------------------------------------- */
-
-/* One a line, in their order: a counter keeps its name over a restart. */
-#define NAMES_KEY "metric-names"
-
-static void keep_names(struct daemon *daemon)
+static void keep(const char *key, const char *value, void *arg)
 {
-    const struct prometheus_names *names = &daemon->metric_names;
-    _free_ char *text = NULL;
-    size_t size;
-    FILE *out = names->n > daemon->names_kept ? open_memstream(&text, &size) : NULL;
-
-    if (!out)
-        return;
-    for (size_t i = 0; i < names->n; i++)
-        (void)fprintf(out, "%s\n", names->items[i]);
-    if (fclose(out) != 0)
-        return;
-    keep(NAMES_KEY, text, daemon);
-    daemon->names_kept = names->n;
-}
-
-static int restore_names(struct daemon *daemon, struct error *error)
-{
-    _free_ char *text = NULL;
-    char *save = NULL;
-    int r = store_get_state(daemon->store, NAMES_KEY, &text, error);
-
-    for (char *name = text ? strtok_r(text, "\n", &save) : NULL; name && r >= 0;
-         name = strtok_r(NULL, "\n", &save))
-        if (prometheus_names_get(&daemon->metric_names, name) < 0)
-            r = error_set(error, -ENOMEM, "no memory for the names of mounts");
-    daemon->names_kept = daemon->metric_names.n;
-    return r;
+    daemon_keep(arg, key, value);
 }
 
 /* --- the state of the node --------------------------------------------------------------------- */
 
-struct collection {
-    struct daemon *daemon;
-    struct job_key *keys; /* owned, with their clusters */
-    size_t n;
-    struct job_account **ended; /* from the store, n of them at most, NULL-terminated */
-    size_t n_ended;
-};
-
-static void collection_free(struct collection *c)
+static void on_collected(const struct collected *collected, const struct error *why, void *arg)
 {
-    if (!c)
-        return;
-    for (size_t i = 0; c->keys && i < c->n; i++)
-        free(c->keys[i].cluster);
-    free(c->keys);
-    if (c->ended)
-        store_jobs_free(c->ended);
-    free(c);
-}
+    struct daemon *daemon = arg;
 
-static bool same_key(const struct job_key *a, const struct job_key *b)
-{
-    return a->jobid == b->jobid && a->restart == b->restart && !strcmp(a->cluster, b->cluster);
-}
-
-/* On the query's thread: the newest ended job of each key. */
-static int load_ended(struct store *reader, void *arg, struct error *error)
-{
-    struct collection *c = arg;
-
-    for (size_t i = 0; i < c->n; i++) {
-        struct job_account **jobs = NULL;
-        /* What other nodes did is in their own groups. */
-        int r = store_node_jobs(reader, c->keys[i].cluster, c->keys[i].jobid, c->daemon->node,
-                                &jobs, error);
-
-        if (r < 0)
-            return r;
-        for (size_t j = 0; jobs[j]; j++) {
-            if (!jobs[j]->ended || !same_key(&jobs[j]->key, &c->keys[i]))
-                continue;
-            /* Swap it out of the array that is freed below. */
-            c->ended[c->n_ended++] = jobs[j];
-            for (size_t k = j; jobs[k]; k++)
-                jobs[k] = jobs[k + 1];
-            break;
-        }
-        store_jobs_free(jobs);
-    }
-    return 0;
-}
-
-static bool is_listed(struct job_account *const *jobs, size_t n, const struct job_key *key)
-{
-    for (size_t i = 0; i < n; i++)
-        if (same_key(&jobs[i]->key, key))
-            return true;
-    return false;
-}
-
-static int provide(struct daemon *daemon, struct collection *c, struct error *error)
-{
-    CLEANUP(io_mounts_clear) struct io_mounts totals = {0};
-    struct job_account **active = NULL;
-    _free_ const struct job_account **all = NULL;
-    struct tracker_stats stats;
-    struct prometheus_node node;
-    size_t n = 0, n_active = 0;
-    int r = tracker_totals(daemon->tracker, &totals);
-
-    if (r < 0)
-        return error_set(error, r, "no memory for the totals of the node");
-    r = tracker_jobs(daemon->tracker, 0, &active, error);
-    if (r < 0)
-        return r;
-    while (active[n_active])
-        n_active++;
-    all = calloc(n_active + c->n_ended + 1, sizeof(*all));
-    for (size_t i = 0; all && i < n_active; i++)
-        all[n++] = active[i];
-    for (size_t i = 0; all && i < c->n_ended; i++)
-        if (!is_listed(active, n_active, &c->ended[i]->key))
-            all[n++] = c->ended[i];
-    tracker_stats(daemon->tracker, &stats);
-    node = (struct prometheus_node){
-        .cluster = daemon->settings->cluster,
-        .instance = daemon->node,
-        .totals = &totals,
-        .jobs = all,
-        .n_jobs = n,
-        .names = &daemon->metric_names,
-        .users = daemon->settings->metrics_user,
-        .lost = stats.lost,
-        .version = PACKAGE_VERSION,
-    };
-    if (all)
-        deliver_provide(daemon->deliver, &node, NULL);
-    keep_names(daemon);
-    store_jobs_free(active);
-    return all ? 0 : error_set(error, -ENOMEM, "no memory for the jobs of the node");
-}
-
-static void on_loaded(int result, const struct error *error, void *arg)
-{
-    struct collection *c = arg;
-    struct error why;
-
-    if (result < 0)
-        deliver_provide(c->daemon->deliver, NULL, error);
-    else if (provide(c->daemon, c, &why) < 0)
-        deliver_provide(c->daemon->deliver, NULL, &why);
-    collection_free(c);
-}
-
-static struct collection *collection_create(struct daemon *daemon, const struct job_key *ended,
-                                            size_t n)
-{
-    struct collection *c = calloc(1, sizeof(*c));
-
-    if (!c)
-        return NULL;
-    c->daemon = daemon;
-    c->keys = calloc(n + 1, sizeof(*c->keys));
-    c->ended = calloc(n + 1, sizeof(*c->ended));
-    for (size_t i = 0; c->keys && i < n; i++) {
-        c->keys[i] = ended[i];
-        c->keys[i].cluster = strdup(ended[i].cluster);
-        if (!c->keys[i].cluster)
-            break;
-        c->n++;
-    }
-    if (c->n == n && c->keys && c->ended)
-        return c;
-    collection_free(c);
-    return NULL;
+    deliver_provide(daemon->deliver, collected ? &collected->node : NULL, why);
 }
 
 static void collect(const struct job_key *ended, size_t n, void *arg)
 {
-    struct daemon *daemon = arg;
-    struct collection *c = collection_create(daemon, ended, n);
-    const struct error no_memory = {"no memory to collect the state of the node"};
-    const struct error busy = {"too many questions to the store wait"};
-
-    if (!c)
-        deliver_provide(daemon->deliver, NULL, &no_memory);
-    else if (!n)
-        on_loaded(0, NULL, c);
-    else if (query_submit(daemon->query, load_ended, on_loaded, c) < 0) {
-        collection_free(c);
-        deliver_provide(daemon->deliver, NULL, &busy);
-    }
+    daemon_collect(arg, &(struct collection){.ended = ended, .n_ended = n}, on_collected, arg);
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -306,7 +131,7 @@ int pushing_create(struct daemon *daemon, struct error *error)
     r = deliver_create(&daemon->deliver, daemon->loop, &options, &hooks, error);
     if (r < 0 || !daemon->store)
         return r;
-    r = restore_names(daemon, error);
+    r = collection_restore(daemon, error);
     return r < 0 ? r
                  : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore, daemon, error);
 }
@@ -332,9 +157,11 @@ static void on_retired(const char *text, size_t failed, void *arg)
 
 void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m)
 {
-    int r = deliver_retire(daemon->deliver, on_retired, request);
+    int r;
 
     (void)m;
+    metrics_retire(daemon->metrics);
+    r = deliver_retire(daemon->deliver, on_retired, request);
     if (r == -EALREADY)
         request_error(request, "a retirement is under way already");
     else if (r < 0)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/http_server.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 
@@ -102,6 +103,18 @@ static int parse_words(const struct key *key, const char *value, void *field, st
     while (!r && (word = strsep(&rest, " \t,")))
         if (*word)
             r = parse_item(key, word, field, error);
+    return r;
+}
+
+/* Addresses and ports. */
+static int parse_listen(const struct key *key, const char *value, void *field, struct error *error)
+{
+    struct settings_list *list = field;
+    size_t n = list->n;
+    int r = parse_words(key, value, field, error);
+
+    for (; !r && n < list->n; n++)
+        r = http_server_check_address(list->items[n], error);
     return r;
 }
 
@@ -238,6 +251,9 @@ static const struct key keys[] = {
     KEY("push", "key_file", push.key_file, parse_path, 0, 0, false),
     KEY("push", "credentials", push.credentials, parse_path, 0, 0, false),
     KEY("push", "proxy", push.proxy, parse_text, 0, 0, false),
+    KEY("metrics", "listen", metrics.listen, parse_listen, 0, 0, true),
+    KEY("metrics", "textfile", metrics.textfile, parse_path, 0, 0, false),
+    KEY("metrics", "interval", metrics.interval_ns, parse_span, SECOND, 3600 * SECOND, false),
 };
 
 struct settings *settings_create(void)
@@ -260,6 +276,7 @@ struct settings *settings_create(void)
     settings->push.interval_ns = 60 * SECOND;
     settings->push.linger_ns = 300 * SECOND;
     settings->push.timeout_ns = 15 * SECOND;
+    settings->metrics.interval_ns = 60 * SECOND;
     if (settings->cluster && settings->group && settings->record_program)
         return settings;
     settings_destroy(settings);
@@ -292,6 +309,8 @@ void settings_destroy(struct settings *settings)
     free(settings->push.key_file);
     free(settings->push.credentials);
     free(settings->push.proxy);
+    list_clear(&settings->metrics.listen);
+    free(settings->metrics.textfile);
     free(settings);
 }
 DEFINE_CLEANUP(struct settings, settings_destroy)

@@ -44,6 +44,11 @@ struct settings {
         uint64_t interval_ns, linger_ns, timeout_ns;
         char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
     } push;
+    struct {
+        struct settings_list listen; /* addresses and ports */
+        char *textfile;              /* NULL: none */
+        uint64_t interval_ns;
+    } metrics;
 };
 
 /* The defaults, then the file. All or nothing: on an error *ret is untouched and the text is

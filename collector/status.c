@@ -166,6 +166,23 @@ static void put_queues(struct json_object *document, struct daemon *daemon)
         put_text(document, "retention_error", writer.sweep_error.text);
 }
 
+static void put_metrics(struct json_object *document, const struct daemon *daemon)
+{
+    struct json_object *metrics = json_object_new_object();
+    struct metrics_stats stats;
+
+    metrics_stats(daemon->metrics, &stats);
+    put_u64(metrics, "scrapes", stats.scrapes);
+    put_u64(metrics, "refused", stats.http.refused);
+    put_u64(metrics, "timeouts", stats.http.timeouts);
+    put_u64(metrics, "crowded", stats.http.crowded);
+    put_u64(metrics, "textfiles", stats.textfiles);
+    put_u64(metrics, "textfile_failures", stats.textfile_failures);
+    if (*stats.textfile_error)
+        put_text(metrics, "textfile_error", stats.textfile_error);
+    (void)json_object_object_add(document, "metrics", metrics);
+}
+
 static struct json_object *build(struct daemon *daemon)
 {
     struct json_object *document = json_object_new_object();
@@ -189,6 +206,8 @@ static struct json_object *build(struct daemon *daemon)
     put_hooks(document, daemon);
     put_queues(document, daemon);
     (void)json_object_object_add(document, "delivery", deliver_status(daemon->deliver));
+    if (daemon->settings->metrics.listen.n || daemon->settings->metrics.textfile)
+        put_metrics(document, daemon);
     return document;
 }
 

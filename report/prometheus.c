@@ -387,6 +387,20 @@ static int put_self(struct page *page)
     return 0;
 }
 
+/* Whole numbers as such. */
+static int put_more(struct page *page, const struct prometheus_family *family)
+{
+    if (family->n)
+        put_family(page, family->name, family->type, family->help);
+    for (size_t i = 0; i < family->n; i++) {
+        fprintf(page->out, "%s{%s", family->name, page->where);
+        if (family->label && put_label(page->out, family->label, family->samples[i].value) < 0)
+            return -ENOMEM;
+        fprintf(page->out, "} %.15g\n", family->samples[i].number);
+    }
+    return 0;
+}
+
 static int page_write(struct page *page)
 {
     if (put_data(page, "jobio", VALUE_COUNT, page->jobs, page->n_jobs) < 0 ||
@@ -395,9 +409,13 @@ static int page_write(struct page *page)
         return -ENOMEM;
     put_times(page);
     if (put_data(page, "jobio_node", VALUE_NODE_COUNT, &page->totals, 1) < 0 ||
-        put_metadata_family(page, "jobio_node_metadata_requests_total", &page->totals, 1) < 0)
+        put_metadata_family(page, "jobio_node_metadata_requests_total", &page->totals, 1) < 0 ||
+        put_self(page) < 0)
         return -ENOMEM;
-    return put_self(page);
+    for (size_t i = 0; i < page->node->n_families; i++)
+        if (put_more(page, &page->node->families[i]) < 0)
+            return -ENOMEM;
+    return 0;
 }
 
 static void page_clear(struct page *page)

@@ -20,6 +20,18 @@ void prometheus_names_clear(struct prometheus_names *names);
  * -ENOMEM. */
 int prometheus_names_get(struct prometheus_names *names, const char *name);
 
+/* One more family about jobio itself, of integers and seconds. */
+struct prometheus_sample {
+    const char *value; /* of the family's label; sanitized and escaped */
+    double number;
+};
+struct prometheus_family {
+    const char *name, *type, *help;
+    const char *label; /* NULL: none */
+    const struct prometheus_sample *samples;
+    size_t n;
+};
+
 struct prometheus_node {
     const char *cluster, *instance;
     const struct io_mounts *totals;         /* jobio_node_*: finished and running steps */
@@ -30,6 +42,8 @@ struct prometheus_node {
     /* metrics about jobio itself */
     uint64_t lost;
     const char *version;
+    const struct prometheus_family *families; /* behind the others; without samples: left out */
+    size_t n_families;
 };
 
 /* The body, malloc'd, ends in a newline; NULL: no memory. Metric names, labels, the folding of

@@ -362,6 +362,35 @@ static void test_promtool_has_no_finding(void **state)
     check_promtool(empty);
 }
 
+static void test_more_families(void **state)
+{
+    const struct prometheus_sample depth[] = {{"http://g:9091/\"a\"", 3}, {"b\nc", 0}};
+    const struct prometheus_sample big[] = {{NULL, 123456789012345}};
+    const struct prometheus_sample part[] = {{NULL, 0.25}};
+    const struct prometheus_family families[] = {
+        {"jobio_depth_rows", "gauge", "Rows.", "target", depth, 2},
+        {"jobio_nothing", "gauge", "None.", NULL, NULL, 0},
+        {"jobio_big_total", "counter", "Big.", NULL, big, 1},
+        {"jobio_part_seconds", "gauge", "Part.", NULL, part, 1},
+    };
+    const struct prometheus_node node = {.cluster = "alpha",
+                                         .instance = "n1",
+                                         .version = "0.1.0",
+                                         .families = families,
+                                         .n_families = 4};
+    char *text = report_prometheus(&node);
+
+    (void)state;
+    assert_non_null(text);
+    check_form(text);
+    assert_line(text, "jobio_depth_rows{" WHERE ",target=\"http://g:9091/\\\"a\\\"\"} 3");
+    assert_line(text, "jobio_depth_rows{" WHERE ",target=\"b?c\"} 0");
+    assert_line(text, "jobio_big_total{" WHERE "} 123456789012345");
+    assert_line(text, "jobio_part_seconds{" WHERE "} 0.25");
+    assert_no(text, "jobio_nothing");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_values_are_escaped),
         cmocka_unit_test(test_nanoseconds_stay),
         cmocka_unit_test(test_empty_node),
+        cmocka_unit_test(test_more_families),
         cmocka_unit_test(test_promtool_has_no_finding),
     };
 

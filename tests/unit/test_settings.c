@@ -46,6 +46,9 @@ static void test_defaults(void **state)
     assert_int_equal(settings->summary, SUMMARY_SHORT);
     assert_true(settings->metrics_user);
     assert_int_equal(settings->push.urls.n, 0);
+    assert_int_equal(settings->metrics.listen.n, 0);
+    assert_null(settings->metrics.textfile);
+    assert_int_equal(settings->metrics.interval_ns, 60 * S);
     settings_destroy(settings);
 }
 
@@ -68,7 +71,12 @@ static void test_every_kind_of_value(void **state)
                                  "url = http://two:9091/prefix\n"
                                  "metrics_user = no\n"
                                  "interval = 30s\n"
-                                 "proxy = http://proxy:3128\n");
+                                 "proxy = http://proxy:3128\n"
+                                 "[metrics]\n"
+                                 "listen = 127.0.0.1:9417 [::1]:9417\n"
+                                 "listen = 10.0.0.1:80\n"
+                                 "textfile = /var/lib/x/jobio.prom\n"
+                                 "interval = 15s\n");
 
     (void)state;
     assert_string_equal(settings->cluster, "alpha");
@@ -85,6 +93,10 @@ static void test_every_kind_of_value(void **state)
     assert_string_equal(settings->push.urls.items[1], "http://two:9091/prefix");
     assert_false(settings->metrics_user);
     assert_int_equal(settings->push.interval_ns, 30 * S);
+    assert_int_equal(settings->metrics.listen.n, 3);
+    assert_string_equal(settings->metrics.listen.items[1], "[::1]:9417");
+    assert_string_equal(settings->metrics.textfile, "/var/lib/x/jobio.prom");
+    assert_int_equal(settings->metrics.interval_ns, 15 * S);
     settings_destroy(settings);
 }
 
@@ -105,6 +117,10 @@ static void test_bad_files(void **state)
         {"[report]\nsummary = long\n", ":2: summary: \"long\" is none of off, short, full"},
         {"[report]\nrecord_program = jobio-record\n",
          ":2: record_program: \"jobio-record\" is no absolute path"},
+        {"[metrics]\nlisten = localhost:9417\n",
+         ":2: listen: \"localhost:9417\" is no ADDRESS:PORT or [ADDRESS]:PORT"},
+        {"[metrics]\ntextfile = jobio.prom\n",
+         ":2: textfile: \"jobio.prom\" is no absolute path"},
         {"[push]\nmetrics_user = perhaps\n",
          ":2: metrics_user: \"perhaps\" is neither yes nor no"},
         {"log_level = loud\n", ":1: log_level: \"loud\" is none of error, warning, info, debug"},
