@@ -49,6 +49,7 @@ void deliver_defaults(struct deliver_options *options)
         .linger_ns = 300 * SECOND,
         .backoff_ns = 5 * SECOND,
         .slow_ns = 900 * SECOND,
+        .say_ns = 60 * SECOND,
         .connect_timeout_ns = 3 * SECOND,
         .timeout_ns = 15 * SECOND,
         .max_ended = 1000,

@@ -36,7 +36,9 @@ struct deliver_hooks {
 /* Strings are copied by deliver_create(). Times in ns. */
 struct deliver_options {
     const char *cluster, *instance; /* the group: /metrics/job/jobio/cluster/C/instance/I */
-    const char *const *urls;        /* "http://host:9091", with a path prefix if there is one */
+    /* "http://host:9091", with a path prefix if there is one; or, where VictoriaMetrics imports,
+     * "http://host:8428/api/v1/import/prometheus" */
+    const char *const *urls;
     size_t n_urls;
     const char *ca_file, *cert_file, *key_file; /* PEM; NULL: the system's CAs, no certificate */
     const char *userpwd_file;                   /* one line "user:password"; NULL: none */
@@ -48,6 +50,7 @@ struct deliver_options {
     uint64_t linger_ns;  /* an ended job stays this long after its first acknowledgement */
     uint64_t backoff_ns; /* first step of the exponential backoff */
     uint64_t slow_ns;    /* its top, and the pace after 400 and configuration errors */
+    uint64_t say_ns;     /* between two lines about failures of one URL */
     uint64_t connect_timeout_ns, timeout_ns;
     size_t max_ended;              /* ended jobs in one body; the rest waits for its turn */
     uint64_t (*realtime_ns)(void); /* the clock of acknowledgements; NULL: CLOCK_REALTIME */
@@ -56,7 +59,8 @@ struct deliver_options {
 /* The start of all keys that `keep` is called with. */
 #define DELIVER_STATE_PREFIX "deliver/"
 
-/* 60 s, 5 s apart, 500 ms, 10 s, 5 min, backoff 5 s to 15 min, 3 s and 15 s, 1,000 jobs. */
+/* 60 s, 5 s apart, 500 ms, 10 s, 5 min, backoff 5 s to 15 min, a line a minute, 3 s and 15 s, 1,000
+ * jobs. */
 void deliver_defaults(struct deliver_options *options);
 /* The linger for a scrape interval: max(3 x interval, 5 min). */
 uint64_t deliver_linger(uint64_t scrape_interval_ns);

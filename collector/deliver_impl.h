@@ -26,6 +26,9 @@ struct target {
     bool asked;                  /* takes part in the one under way */
     bool busy;                   /* a request is under way */
     bool dirty;                  /* a job ended since the last gathering */
+    bool import;                 /* it knows no groups: post, and there is nothing to delete */
+    bool said, unsaid;           /* its failure was told; is yet to be */
+    uint64_t said_ns;            /* CLOCK_BOOTTIME */
     bool retiring;               /* to be deleted as soon as the push under way is over */
     long last_code;
     char last_error[HTTP_TEXT_MAX + 56];

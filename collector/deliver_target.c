@@ -42,9 +42,10 @@ static void target_succeeded(struct target *target)
     struct deliver *deliver = target->deliver;
     uint64_t now = deliver_real_ns(deliver);
 
-    if (target->failures_in_a_row > 0)
+    if (target->said)
         deliver_say(deliver, LOG_LEVEL_INFO, "push to %s: works again after %" PRIu64 " failures",
                     target->url, target->failures_in_a_row);
+    target->said = target->unsaid = false;
     target->state = TARGET_OK;
     target->failures_in_a_row = 0;
     target->last_error[0] = '\0';
@@ -77,15 +78,30 @@ static uint64_t backoff_ns(const struct target *target)
     return deliver_random_to(step < options->slow_ns ? step : options->slow_ns);
 }
 
+/* Once for each kind of failure, and not at every turn of a gateway that comes and goes. */
+static void tell_failure(struct target *target, uint64_t now)
+{
+    struct deliver *deliver = target->deliver;
+
+    if (!target->unsaid || (target->said_ns && now - target->said_ns < deliver->options.say_ns))
+        return;
+    target->unsaid = false;
+    target->said = true;
+    target->said_ns = now;
+    deliver_say(deliver, target->state == TARGET_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
+                "push to %s: %s; next try in %" PRIu64 " s", target->url, target->last_error,
+                (target->due_ns - now + SECOND / 2) / SECOND);
+}
+
 static void target_failed(struct target *target, enum target_state state, uint64_t retry_after_s,
                           const char *why)
 {
     struct deliver *deliver = target->deliver;
-    bool news = target->state != state;
     uint64_t now = deliver_boot_ns(), wait;
 
     for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job))
         job->slots[target->index].sent = false;
+    target->unsaid |= target->state != state;
     target->state = state;
     target->failures++;
     target->failures_in_a_row++;
@@ -95,10 +111,7 @@ static void target_failed(struct target *target, enum target_state state, uint64
         retry_after_s = RETRY_AFTER_MAX;
     wait = max_u64(wait, retry_after_s * SECOND);
     target_wake_at(target, max_u64(now + wait, target->started_ns + deliver->options.gap_ns));
-    if (news)
-        deliver_say(deliver, state == TARGET_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
-                    "push to %s: %s; next try in %" PRIu64 " s", target->url, target->last_error,
-                    (target->due_ns - now + SECOND / 2) / SECOND);
+    tell_failure(target, now);
 }
 
 static void answer_text(const struct http_answer *answer, char text[HTTP_TEXT_MAX + 56])
@@ -130,6 +143,10 @@ static void target_delete(struct target *target)
     struct error error;
 
     target->retiring = false;
+    if (target->import) {
+        deliver_retired(target, false, "nothing to delete: its series end by themselves");
+        return;
+    }
     target->busy = true;
     if (http_client_send(target->deliver->client, &request, on_deleted, target, &error) < 0) {
         target->busy = false;
@@ -187,8 +204,9 @@ static int target_send(struct target *target, const struct prometheus_node *node
                        struct error *error)
 {
     struct prometheus_node part = *node;
-    struct http_request request = {
-        .method = "PUT", .url = target->group_url, .headers = pushgateway_headers};
+    struct http_request request = {.method = target->import ? "POST" : "PUT",
+                                   .url = target->group_url,
+                                   .headers = pushgateway_headers};
     _free_ const struct job_account **jobs = calloc(node->n_jobs + 1, sizeof(*jobs));
     _free_ char *text = NULL;
 
@@ -277,7 +295,10 @@ int target_init(struct target *target, struct deliver *deliver, sd_event *loop, 
 
     target->deliver = deliver;
     target->url = strdup(url);
-    target->group_url = pushgateway_group_url(url, options->cluster, options->instance);
+    target->import = pushgateway_is_import(url);
+    target->group_url = target->import
+                            ? pushgateway_import_url(url)
+                            : pushgateway_group_url(url, options->cluster, options->instance);
     if (!target->url || !target->group_url)
         return -ENOMEM;
     /* 20 ms of slack let the loop wake once for several gateways. */

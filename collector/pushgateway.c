@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* asprintf */
 #include "collector/pushgateway.h"
 
 #include <curl/curl.h>
@@ -8,6 +9,8 @@
 
 #include "collector/gzip.h"
 #include "common/cleanup.h"
+
+#define IMPORT "/api/v1/import/prometheus"
 
 const char *const pushgateway_headers[] = {
     "Content-Type: text/plain; version=0.0.4; charset=utf-8",
@@ -101,17 +104,24 @@ static void put_label(FILE *out, const char *label, const char *value)
     put_base64(out, value);
 }
 
+static size_t trimmed(const char *url)
+{
+    size_t length = strlen(url);
+
+    while (length > 0 && url[length - 1] == '/')
+        length--;
+    return length;
+}
+
 char *pushgateway_group_url(const char *url, const char *cluster, const char *instance)
 {
     char *group = NULL;
-    size_t size, length = strlen(url);
+    size_t size;
     FILE *out = open_memstream(&group, &size);
 
     if (!out)
         return NULL;
-    while (length > 0 && url[length - 1] == '/')
-        length--;
-    fprintf(out, "%.*s/metrics/job/jobio", (int)length, url);
+    fprintf(out, "%.*s/metrics/job/jobio", (int)trimmed(url), url);
     put_label(out, "cluster", cluster);
     put_label(out, "instance", instance);
     if (fclose(out) != 0) {
@@ -119,6 +129,22 @@ char *pushgateway_group_url(const char *url, const char *cluster, const char *in
         return NULL;
     }
     return group;
+}
+
+bool pushgateway_is_import(const char *url)
+{
+    size_t length = trimmed(url), n = strlen(IMPORT);
+
+    return length >= n && memcmp(url + length - n, IMPORT, n) == 0;
+}
+
+char *pushgateway_import_url(const char *url)
+{
+    char *import;
+
+    if (asprintf(&import, "%.*s?extra_label=job=jobio", (int)trimmed(url), url) < 0)
+        return NULL;
+    return import;
 }
 
 int pushgateway_compress(const char *text, void **ret, size_t *size)
@@ -146,6 +172,10 @@ enum push_outcome pushgateway_outcome(const struct http_answer *answer)
     };
 
     if (answer->code == 0 && answer->misconfigured)
+        return PUSH_MISCONFIGURED;
+    /* A login page, the start page of a web server: it has taken nothing. */
+    if (answer->code >= 200 && answer->code < 300 &&
+        answer->text[strspn(answer->text, " \r\n")] != '\0')
         return PUSH_MISCONFIGURED;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
         if (answer->code >= table[i].first && answer->code <= table[i].last)

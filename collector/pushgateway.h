@@ -3,6 +3,7 @@
 #ifndef JOBIO_COLLECTOR_PUSHGATEWAY_H
 #define JOBIO_COLLECTOR_PUSHGATEWAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,13 @@ int pushgateway_check_url(const char *url, struct error *error);
  * Values that a path cannot hold go as label@base64. */
 char *pushgateway_group_url(const char *url, const char *cluster, const char *instance);
 
+/* True for a URL that ends with /api/v1/import/prometheus: VictoriaMetrics and its agents take the
+ * same text there, know no groups, and so have nothing to be deleted. */
+bool pushgateway_is_import(const char *url);
+/* Where the text is posted there, with the label that a group has in its URL; malloc'd; NULL: no
+ * memory. */
+char *pushgateway_import_url(const char *url);
+
 /* The text compressed by gzip, malloc'd. 0 or -ENOMEM. */
 int pushgateway_compress(const char *text, void **ret, size_t *size);
 /* The headers that go with it; NULL-terminated. */
@@ -28,6 +36,7 @@ enum push_outcome {
     PUSH_MISCONFIGURED, /* slowly again, and an operator should look */
 };
 
+/* An answer of 200 or 202 with a body is not a Pushgateway's. */
 enum push_outcome pushgateway_outcome(const struct http_answer *answer);
 
 #endif

@@ -16,6 +16,8 @@ struct fake_connection {
     struct fake_connection *next;
     struct fake_http *fake;
     sd_event_source *source;
+    sd_event_source *timer;
+    const char *rest; /* of an answer that comes byte by byte */
     int fd;
     size_t length;
     int waits; /* a request without an answer */
@@ -30,8 +32,28 @@ static void connection_close(struct fake_connection *c)
         at = &(*at)->next;
     *at = c->next;
     sd_event_source_disable_unref(c->source);
+    sd_event_source_disable_unref(c->timer);
     close(c->fd);
     free(c);
+}
+
+static int on_byte(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct fake_connection *c = arg;
+
+    (void)usec;
+    if (*c->rest)
+        (void)send(c->fd, c->rest++, 1, MSG_NOSIGNAL);
+    assert_true(sd_event_source_set_time_relative(source, c->fake->byte_ms * 1000) >= 0);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void connection_dribble(struct fake_connection *c, const char *answer)
+{
+    c->rest = answer;
+    if (!c->timer)
+        assert_true(sd_event_add_time_relative(sd_event_source_get_event(c->source), &c->timer,
+                                               CLOCK_MONOTONIC, 0, 0, on_byte, c) >= 0);
 }
 
 static void connection_answer(struct fake_connection *c)
@@ -44,6 +66,10 @@ static void connection_answer(struct fake_connection *c)
     c->waits = 0;
     if (!*answer)
         return;
+    if (c->fake->byte_ms) {
+        connection_dribble(c, answer);
+        return;
+    }
     assert_int_equal(send(c->fd, answer, strlen(answer), MSG_NOSIGNAL), strlen(answer));
 }
 

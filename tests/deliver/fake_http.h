@@ -14,6 +14,7 @@ struct fake_http {
     /* The whole answer with its headers; "": closes after it has read the headers; NULL: never
      * answers. To be set at any time. */
     const char *answer;
+    unsigned byte_ms;  /* a byte of the answer so often; 0: all at once */
     unsigned requests; /* how many it has read */
     char first_line[256];
     sd_event_source *source;

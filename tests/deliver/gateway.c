@@ -19,6 +19,7 @@
 #include "tests/deliver/gateway.h"
 
 #define PROGRAM "prometheus-pushgateway"
+#define VICTORIA "victoria-metrics"
 
 bool gateway_installed(void)
 {
@@ -138,6 +139,20 @@ void gateway_start_prometheus(struct gateway *gateway, const char *config, const
         assert_true(i < 400);
         nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
     }
+}
+
+bool gateway_victoria_installed(void)
+{
+    return system("command -v " VICTORIA " >/dev/null") == 0;
+}
+
+void gateway_start_victoria(struct gateway *gateway, const char *data)
+{
+    char listen[64], storage[300], memory[] = "-memory.allowedBytes=64MB";
+
+    snprintf(listen, sizeof(listen), "-httpListenAddr=127.0.0.1:%d", gateway->port);
+    snprintf(storage, sizeof(storage), "-storageDataPath=%s", data);
+    launch(gateway, (char *[]){VICTORIA, listen, storage, memory, NULL});
 }
 
 char *gateway_get(const struct gateway *gateway, const char *path)

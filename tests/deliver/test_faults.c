@@ -164,6 +164,74 @@ static void test_rejected_body_is_quoted_once(void **state)
     assert_int_equal(world_number(world, 0, "failures_in_a_row"), 0);
 }
 
+/* A web server's start page, a proxy's login page: 200, and nothing was taken. */
+static void test_200_to_everything(void **state)
+{
+    struct world *world = *state;
+    struct job_account *job = world_job(world, 5, 2, 5000);
+
+    fake_http_start(&fake, world->loop,
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 23\r\n\r\n"
+                    "<html>It works!</html>\n");
+    world_open(world, fake.url, NULL);
+    world_end(world, job);
+    world_until(world, world_number(world, 0, "failures") == 3);
+    assert_string_equal(world_state(world, 0), "misconfigured");
+    assert_int_equal(world_number(world, 0, "last_code"), 200);
+    assert_true(world_error_has(world, 0, "It works!"));
+    assert_int_equal(world_number(world, 0, "pending"), 1);
+    assert_int_equal(count_text(world->said, "HTTP 200: <html>It works!"), 1);
+    fake.answer = OK;
+    world_until(world, world_number(world, 0, "pending") == 0);
+    assert_int_equal(count_text(world->said, "works again after"), 1);
+}
+
+/* All of it, at the pace of one that wants to keep us. */
+static void test_byte_by_byte(void **state)
+{
+    struct world *world = *state;
+    struct job_account *job = world_job(world, 5, 2, 5000);
+
+    fake_http_start(&fake, world->loop, OK);
+    fake.byte_ms = 100;
+    world_open(world, fake.url, NULL);
+    world_end(world, job);
+    world_until(world, world_number(world, 0, "failures") == 2);
+    assert_string_equal(world_state(world, 0), "backoff");
+    assert_true(world_error_has(world, 0, "timed out"));
+    assert_int_equal(world_number(world, 0, "pending"), 1);
+    assert_int_equal(count_text(world->said, "next try"), 1);
+    fake.byte_ms = 0;
+    world_until(world, world_number(world, 0, "pending") == 0);
+    assert_never_blocked(world);
+}
+
+/* It fails at every second push: that is counted, and not told each time. */
+static void test_one_that_comes_and_goes(void **state)
+{
+    struct world *world = *state;
+
+    world->options.say_ns = 3600 * S;
+    world->options.interval_ns = 60 * MS;
+    world->options.gap_ns = 10 * MS;
+    world->options.backoff_ns = 10 * MS;
+    world_job(world, 5, 2, 5000);
+    fake_http_start(&fake, world->loop, OK);
+    world_open(world, fake.url, NULL);
+    for (unsigned i = 1; i <= 5; i++) {
+        uint64_t pushes = world_number(world, 0, "pushes");
+
+        fake.answer = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+        world_until(world, world_number(world, 0, "failures_in_a_row") > 0);
+        fake.answer = OK;
+        world_until(world, world_number(world, 0, "failures_in_a_row") == 0 &&
+                               world_number(world, 0, "pushes") > pushes);
+    }
+    assert_true(world_number(world, 0, "failures") >= 5);
+    assert_int_equal(count_text(world->said, "next try"), 1);
+    assert_int_equal(count_text(world->said, "works again"), 1);
+}
+
 static void test_retry_after(void **state)
 {
     struct world *world = *state;
@@ -436,6 +504,9 @@ int main(void)
         TEST(test_redirect_is_not_followed),
         TEST(test_codes),
         TEST(test_rejected_body_is_quoted_once),
+        TEST(test_200_to_everything),
+        TEST(test_byte_by_byte),
+        TEST(test_one_that_comes_and_goes),
         TEST(test_retry_after),
         TEST(test_closes_early),
         TEST(test_half_an_answer),

@@ -138,6 +138,7 @@ int world_setup(void **state)
     world->options.first_ns = 20 * MS;
     world->options.backoff_ns = 100 * MS;
     world->options.slow_ns = 400 * MS;
+    world->options.say_ns = 0;
     world->options.connect_timeout_ns = 1 * S;
     world->options.timeout_ns = 1 * S;
     world->options.realtime_ns = moved_clock;

@@ -35,6 +35,30 @@ static void test_group_url(void **state)
     }
 }
 
+static void test_import_url(void **state)
+{
+    static const struct {
+        const char *url, *want; /* NULL: a Pushgateway */
+    } table[] = {
+        {"http://vm:8428/api/v1/import/prometheus",
+         "http://vm:8428/api/v1/import/prometheus?extra_label=job=jobio"},
+        {"http://vm/insert/0/prometheus/api/v1/import/prometheus/",
+         "http://vm/insert/0/prometheus/api/v1/import/prometheus?extra_label=job=jobio"},
+        {"http://gw:9091", NULL},
+        {"http://gw/api/v1/import/prometheus/metrics", NULL},
+        {"", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        _free_ char *got = pushgateway_import_url(table[i].url);
+
+        assert_int_equal(pushgateway_is_import(table[i].url), table[i].want != NULL);
+        if (table[i].want)
+            assert_string_equal(got, table[i].want);
+    }
+}
+
 static void test_check_url(void **state)
 {
     static const char *const good[] = {"http://h:9091", "https://h", "http://[::1]:9091/prefix"};
@@ -91,6 +115,13 @@ static void test_outcome(void **state)
                          table[i].want);
     assert_int_equal(pushgateway_outcome(&(struct http_answer){.misconfigured = true}),
                      PUSH_MISCONFIGURED);
+    assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = 200, .text = "\n"}),
+                     PUSH_OK);
+    assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = 200, .text = "<html>"}),
+                     PUSH_MISCONFIGURED);
+    assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = 500, .text = "<html>"}),
+                     PUSH_RETRY);
+    assert_int_equal(pushgateway_outcome(&(struct http_answer){.text = "timed out"}), PUSH_RETRY);
 }
 
 static void check_gunzip(const char *text)
@@ -131,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_group_url),
+        cmocka_unit_test(test_import_url),
         cmocka_unit_test(test_check_url),
         cmocka_unit_test(test_outcome),
         cmocka_unit_test(test_compress),
