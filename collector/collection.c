@@ -9,6 +9,7 @@
 #include "collector/daemon_impl.h"
 #include "collector/query.h"
 #include "collector/store.h"
+#include "collector/tracked.h"
 #include "common/cleanup.h"
 
 #define RECENT_MAX 1000 /* jobs in one body; the newest */
@@ -57,8 +58,8 @@ struct work {
     struct daemon *daemon;
     collected_f done;
     void *arg;
-    uint64_t recent_since_ns;
-    struct job_key *keys; /* owned, with their clusters */
+    uint64_t recent_ns, now_ns; /* real time */
+    struct job_key *keys;       /* owned, with their clusters */
     size_t n;
     struct job_account **ended; /* owned */
     size_t n_ended;
@@ -104,7 +105,9 @@ static int take_recent(const struct history_row *row, void *arg)
 {
     struct work *work = arg;
 
-    if (!row->ended || row->end_ns < work->recent_since_ns)
+    /* Nor one that ended in the future, by a clock that was set back: it would stay until then. */
+    if (!row->ended || row->end_ns + work->recent_ns < work->now_ns ||
+        row->end_ns > work->now_ns + work->recent_ns)
         return 0;
     return add_key(work, row->cluster, row->jobid, row->restart);
 }
@@ -112,7 +115,9 @@ static int take_recent(const struct history_row *row, void *arg)
 static int load_recent(struct store *reader, struct work *work, struct error *error)
 {
     const struct history_filter filter = {
-        .uid = UINT32_MAX, .since_ns = work->recent_since_ns, .limit = RECENT_MAX};
+        .uid = UINT32_MAX,
+        .since_ns = work->now_ns > work->recent_ns ? work->now_ns - work->recent_ns : 0,
+        .limit = RECENT_MAX};
     int r = store_history(reader, &filter, take_recent, work, error);
 
     return r == -ENOMEM ? error_set(error, r, "no memory to collect the state of the node") : r;
@@ -130,7 +135,7 @@ static int load_job(struct store *reader, struct work *work, const struct job_ke
     for (size_t j = 0; jobs[j]; j++) {
         if (!jobs[j]->ended || !same_key(&jobs[j]->key, key))
             continue;
-        if (work->recent_since_ns && !jobs[j]->n_steps)
+        if (work->recent_ns && !jobs[j]->n_steps)
             break; /* it was on other nodes only */
         /* Swap it out of the array that is freed below. */
         work->ended[work->n_ended++] = jobs[j];
@@ -169,11 +174,11 @@ static int load_sinks(struct store *reader, struct collected *collected, struct 
 static int load(struct store *reader, void *arg, struct error *error)
 {
     struct work *work = arg;
-    int r = work->recent_since_ns ? load_recent(reader, work, error) : 0;
+    int r = work->recent_ns ? load_recent(reader, work, error) : 0;
 
-    if (!r && work->recent_since_ns)
+    if (!r && work->recent_ns)
         r = store_stats(reader, &work->collected.store, error);
-    if (!r && work->recent_since_ns)
+    if (!r && work->recent_ns)
         r = load_sinks(reader, &work->collected, error);
     if (r < 0)
         return r;
@@ -258,7 +263,8 @@ static struct work *work_create(struct daemon *daemon, const struct collection *
     if (!work)
         return NULL;
     work->daemon = daemon;
-    work->recent_since_ns = collection->recent_since_ns;
+    work->recent_ns = collection->recent_ns;
+    work->now_ns = tracker_real_ns();
     for (size_t i = 0; i < collection->n_ended && !r; i++)
         r = add_key(work, collection->ended[i].cluster, collection->ended[i].jobid,
                     collection->ended[i].restart);
@@ -281,7 +287,7 @@ void daemon_collect(struct daemon *daemon, const struct collection *collection, 
     }
     work->done = done;
     work->arg = arg;
-    if (!work->n && !work->recent_since_ns) {
+    if (!work->n && !work->recent_ns) {
         on_loaded(0, NULL, work);
     } else if (query_submit(daemon->query, load, on_loaded, work) < 0) {
         work_free(work);

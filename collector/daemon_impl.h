@@ -78,7 +78,7 @@ int gathering_create(struct daemon *daemon, struct error *error);
 struct collection {
     const struct job_key *ended; /* these ended jobs; copied */
     size_t n_ended;
-    uint64_t recent_since_ns; /* and the newest that ended since then (real time); 0: no others */
+    uint64_t recent_ns; /* and the newest that ended at most so long ago; 0: no others */
 };
 struct sink_stats {
     char *name;
@@ -87,7 +87,7 @@ struct sink_stats {
 /* Good during the call that gets it. */
 struct collected {
     struct prometheus_node node; /* the totals, what runs, what was asked for */
-    /* with recent_since_ns: */
+    /* with recent_ns: */
     struct store_stats store;
     struct sink_stats *sinks;
     size_t n_sinks;

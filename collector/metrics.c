@@ -195,15 +195,13 @@ static void on_collected(const struct collected *collected, const struct error *
 
 static void collect(struct metrics *metrics)
 {
-    const struct settings *settings = metrics->daemon->settings;
-    uint64_t now = tracker_real_ns();
-    uint64_t linger = settings->push.linger_ns;
+    /* Also of none: what is known of jobiod comes with it. */
+    uint64_t linger = metrics->daemon->settings->push.linger_ns;
 
     if (metrics->collecting)
         return;
     metrics->collecting = true;
-    daemon_collect(metrics->daemon,
-                   &(struct collection){.recent_since_ns = now > linger ? now - linger : 1},
+    daemon_collect(metrics->daemon, &(struct collection){.recent_ns = linger ? linger : 1},
                    on_collected, metrics);
 }
 
