@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a real jobiod shows to those who scrape, on the machine that builds (make check-native): over
+# HTTP, and through a real node_exporter. As root; $BUILD is the build folder.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export T="$BATS_FILE_TMPDIR" BIN="$BUILD/tests/bpf" TELL="$BUILD/tests/deliver/tell"
+    [ "$(id -u)" = 0 ] || skip "not root"
+    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+    [ -n "$CGROUPS" ] || skip "no cgroup v2"
+    export CGROUPS GROUP="$CGROUPS/jobio-metrics-$$" JOBIO_SOCKET="$T/run/jobiod.sock"
+    export PATH="$BUILD:$PATH" PORT=$((20000 + $$ % 10000)) EXPORTER=$((30000 + $$ % 10000))
+    mkdir -p "$T"/{run,state,text,tmpfs}
+    mount -t tmpfs tmpfs "$T/tmpfs" || skip "no mount(2) here"
+    cat > "$T/jobio.conf" << END
+cluster = c1
+node = node1
+interval = 1s
+[push]
+linger = 6s
+[metrics]
+listen = 127.0.0.1:$PORT [::1]:$PORT
+textfile = $T/text/jobio.prom
+interval = 1s
+END
+    jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" > "$T/log" 2>&1 3>&- &
+    echo $! > "$T/pid"
+    prometheus-node-exporter --collector.disable-defaults --collector.textfile \
+        --collector.textfile.directory="$T/text" --web.listen-address="127.0.0.1:$EXPORTER" \
+        > /dev/null 2>&1 3>&- &
+    echo $! > "$T/exporter"
+    until_true 60 scrape || { cat "$T/log"; return 1; }
+}
+
+teardown_file() {
+    jobio status --json > "$T/status" || true
+    kill "$(cat "$T/exporter")" "$(cat "$T/pid")" || true
+    until_true 30 eval "! kill -0 $(cat "$T/pid") 2> /dev/null" || true
+    ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
+    [ ! -d "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} +
+    # What jobiod pins would run with every system call here.
+    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
+}
+
+until_true() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || { echo "not within the time: $*"; return 1; }
+        sleep 0.1
+    done
+}
+
+scrape() {
+    curl -sSf "http://127.0.0.1:$PORT/metrics" > "$T/metrics" 2> "$T/curl"
+}
+
+# value FILE NAME [LABEL...]: of the one sample of this name that has the labels
+value() {
+    local file=$1 name=$2 lines label
+    shift 2
+    lines=$(grep "^$name{" "$file") || { echo none; return; }
+    for label; do
+        lines=$(grep -F "$label" <<< "$lines") || { echo none; return; }
+    done
+    [ "$(wc -l <<< "$lines")" = 1 ] || { echo several; return; }
+    echo "${lines##* }"
+}
+
+# shows VALUE NAME [LABEL...]: a new scrape does
+shows() {
+    local want=$1
+    shift
+    scrape
+    [ "$(value "$T/metrics" "$@")" = "$want" ]
+}
+
+@test "a running job is shown to the byte" {
+    mkdir -p "$GROUP/7"
+    "$TELL" "$JOBIO_SOCKET" tag JOBID=7 STEP=0 UID=0 CGROUP="${GROUP#"$CGROUPS"}/7" \
+        CGROUP_ID="$(stat -c %i "$GROUP/7")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
+        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+    "$TELL" "$JOBIO_SOCKET" job JOBID=7 USER=alice ACCOUNT=physics PARTITION=batch
+    CGROUP=$GROUP/7 "$BIN/step" join write "$T/tmpfs/file" 1234
+    until_true 60 shows 123400 jobio_write_bytes_total 'jobid="7"' "mountpoint=\"$T/tmpfs\"" \
+        'cluster="c1"' 'instance="node1"' 'fstype="tmpfs"'
+    shows 1234 jobio_write_requests_total 'jobid="7"' "mountpoint=\"$T/tmpfs\""
+    shows 123400 jobio_node_write_bytes_total "mountpoint=\"$T/tmpfs\""
+    shows 1 jobio_job_info 'jobid="7"' 'user="alice"' 'account="physics"' 'state="running"'
+    promtool check metrics < "$T/metrics"
+}
+
+@test "the page says how jobiod is" {
+    jobio status --json > "$T/status"
+    shows 1 jobio_tracked_jobs
+    shows 1 jobio_tracked_steps
+    shows 0 jobio_events_lost_total
+    shows "$(jq '[.hooks[] | select(.backend != "none")] | length' "$T/status")" \
+        jobio_hooks 'state="attached"'
+    [ "$(value "$T/metrics" jobio_hooks 'state="attached"')" -gt 0 ]
+    shows "$(jq .store.bytes "$T/status")" jobio_store_size_bytes
+    shows 1 jobio_build_info "version=\"$(jq -r .version "$T/status")\""
+    jq -e '.metrics.scrapes > 0 and .metrics.textfiles > 0' "$T/status"
+}
+
+@test "an ended job stays for the linger, the totals of the node for ever" {
+    "$TELL" "$JOBIO_SOCKET" end JOBID=7 STEP=0
+    "$TELL" "$JOBIO_SOCKET" job-end JOBID=7
+    until_true 30 shows 1 jobio_job_info 'jobid="7"' 'state="ended"'
+    shows 123400 jobio_write_bytes_total 'jobid="7"' "mountpoint=\"$T/tmpfs\""
+    jobio job 7 --json | jq -e --arg m "$T/tmpfs" \
+        '.mounts[] | select(.mount == $m).ops.write | .bytes == 123400 and .requests == 1234'
+    until_true 20 shows none jobio_job_info 'jobid="7"'
+    shows none jobio_write_bytes_total 'jobid="7"'
+    shows 123400 jobio_node_write_bytes_total "mountpoint=\"$T/tmpfs\""
+}
+
+@test "node_exporter takes the file" {
+    [ "$(stat -c %a "$T/text/jobio.prom")" = 644 ]
+    curl -sSf "http://127.0.0.1:$EXPORTER/metrics" > "$T/exported"
+    [ "$(value "$T/exported" jobio_node_write_bytes_total "mountpoint=\"$T/tmpfs\"")" = 123400 ]
+    grep -qx 'node_textfile_scrape_error 0' "$T/exported"
+    grep -q "^node_textfile_mtime_seconds{file=\"$T/text/jobio.prom\"}" "$T/exported"
+    [ -z "$(find "$T/text" -name '*.new')" ]
+    promtool check metrics < "$T/text/jobio.prom"
+}
+
+@test "a file that cannot be written is counted and said once" {
+    mv "$T/text" "$T/elsewhere"
+    failures() { jobio status --json | jq -e '.metrics.textfile_failures >= 3' > /dev/null; }
+    until_true 60 failures
+    jobio status --json | jq -e '.metrics.textfile_error | test("text/jobio.prom.new: No such file")'
+    [ "$(grep -c 'metrics: cannot make' "$T/log")" = 1 ]
+    mv "$T/elsewhere" "$T/text"
+    touch -d @0 "$T/text/jobio.prom"
+    until_true 60 eval '[ "$(stat -c %Y "$T/text/jobio.prom")" != 0 ]'
+    jobio status --json | jq -e '.metrics | has("textfile_error") | not'
+    scrape
+    [ "$(value "$T/metrics" jobio_textfile_failures_total)" -ge 3 ]
+}
+
+@test "other requests are refused" {
+    code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
+    [ "$(code "http://[::1]:$PORT/metrics")" = 200 ]
+    [ "$(code "http://127.0.0.1:$PORT/")" = 404 ]
+    [ "$(code -X POST -d x "http://127.0.0.1:$PORT/metrics")" = 405 ]
+    [ "$(code -X POST -d xx "http://127.0.0.1:$PORT/metrics")" = 413 ]
+    [ "$(code -I "http://127.0.0.1:$PORT/metrics")" = 200 ]
+    jobio status --json | jq -e '.metrics.refused == 3'
+}
+
+@test "a node that retires leaves no file" {
+    jobio retire
+    until_true 30 eval '[ ! -e "$T/text/jobio.prom" ]'
+    sleep 1.5 # an interval
+    [ ! -e "$T/text/jobio.prom" ]
+}
