@@ -26,6 +26,7 @@
 #include "collector/recorder.h"
 #include "collector/runs.h"
 #include "collector/sampler.h"
+#include "collector/sink.h"
 #include "collector/store.h"
 #include "collector/tracked.h"
 #include "collector/writer.h"
@@ -296,6 +297,8 @@ static void on_queued(void *arg)
 
     if (d->gather)
         gather_queued(d->gather);
+    if (d->sink)
+        sink_notify(d->sink);
 }
 
 /* A store that cannot be used is left as it is and keeps jobiod from starting. The maps are there
@@ -342,6 +345,7 @@ static int create_tracker(struct daemon *d, struct error *error)
         .interval_ns = d->settings->interval_ns,
         .rows_ns = ROWS_NS,
         .peers = gathering_is_wanted(d->settings),
+        .sinks = feeding_sinks(d->settings),
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,
@@ -418,6 +422,8 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = pushing_create(d, error);
     if (!r)
+        r = feeding_create(d, error);
+    if (!r)
         r = create_tracker(d, error);
     if (!r)
         r = gathering_create(d, error);
@@ -432,6 +438,8 @@ static int create_parts(struct daemon *d, struct error *error)
     if (r < 0)
         return r;
     on_queued(d); /* by an earlier process */
+    if (d->sink)
+        sink_start(d->sink);
     return deliver_start(d->deliver, error);
 }
 
@@ -451,6 +459,7 @@ void daemon_destroy(struct daemon *d)
     query_destroy(d->query);
     metrics_destroy(d->metrics);
     deliver_destroy(d->deliver);
+    sink_destroy(TAKE_PTR(d->sink));
     writer_destroy(d->writer);
     gather_destroy(d->gather);
     tracker_destroy(d->tracker);
@@ -526,6 +535,9 @@ int daemon_check(const struct settings *settings, struct error *error)
         return error_errno(error, r, "cannot make an event loop");
     d.node = name_node(settings);
     r = pushing_create(&d, error);
+    if (r >= 0)
+        r = feeding_create(&d, error);
+    sink_destroy(d.sink);
     deliver_destroy(d.deliver);
     sd_event_unref(d.loop);
     free(d.node);

@@ -19,6 +19,7 @@ struct query;
 struct recorder;
 struct runs;
 struct selfmetrics;
+struct sink;
 
 struct daemon {
     const struct settings *settings;
@@ -37,6 +38,7 @@ struct daemon {
     struct query *query;
     struct recorder *recorder;
     struct deliver *deliver;
+    struct sink *sink; /* NULL: no [history] */
     struct gather *gather; /* NULL: no [peers] */
     struct metrics *metrics; /* NULL: neither scraped nor written */
     struct runs *runs;
@@ -69,6 +71,12 @@ int pushing_create(struct daemon *daemon, struct error *error);
 /* Have a small text kept beyond the end of the process, as store_put_state(). */
 void daemon_keep(struct daemon *daemon, const char *key, const char *value);
 void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m);
+
+/* feeding.c: what the history sink asks of the daemon. */
+#define FEEDING_SINK "history" /* in the outbox */
+/* Those of the tracker; NULL: none. */
+const char *const *feeding_sinks(const struct settings *settings);
+int feeding_create(struct daemon *daemon, struct error *error);
 
 /* gathering.c: what gather asks of the daemon. */
 bool gathering_is_wanted(const struct settings *settings);

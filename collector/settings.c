@@ -216,6 +216,64 @@ static int parse_level(const struct key *key, const char *value, void *field, st
     return 0;
 }
 
+static int parse_count(const struct key *key, const char *value, void *field, struct error *error)
+{
+    char *end;
+    uint64_t number = strtoull(value, &end, 10);
+
+    if (!isdigit((unsigned char)*value) || *end || number < key->min || number > key->max)
+        return error_set(error, -EINVAL, "\"%s\" is no number from %llu to %llu", value,
+                         (unsigned long long)key->min, (unsigned long long)key->max);
+    memcpy(field, &number, sizeof(number));
+    return 0;
+}
+
+static int parse_batch(const struct key *key, const char *value, void *field, struct error *error)
+{
+    uint64_t bytes;
+    int r = units_parse_bytes(value, &bytes, error);
+
+    if (r < 0)
+        return r;
+    if (bytes < key->min || bytes > key->max)
+        return error_set(error, -EINVAL, "\"%s\" is not between 1K and 64M", value);
+    memcpy(field, &bytes, sizeof(bytes));
+    return 0;
+}
+
+static int parse_format(const struct key *key, const char *value, void *field, struct error *error)
+{
+    int format = sink_format_parse(value);
+
+    (void)key;
+    if (format < 0)
+        return error_set(error, -EINVAL, "\"%s\" is neither clickhouse nor bulk", value);
+    *(enum sink_format *)field = (enum sink_format)format;
+    return 0;
+}
+
+/* One of two words: false, true. */
+static int parse_either(const char *value, const char *no, const char *yes, bool *field,
+                        struct error *error)
+{
+    if (strcmp(value, no) && strcmp(value, yes))
+        return error_set(error, -EINVAL, "\"%s\" is neither %s nor %s", value, no, yes);
+    *field = !strcmp(value, yes);
+    return 0;
+}
+
+static int parse_action(const struct key *key, const char *value, void *field, struct error *error)
+{
+    (void)key;
+    return parse_either(value, "index", "create", field, error);
+}
+
+static int parse_from(const struct key *key, const char *value, void *field, struct error *error)
+{
+    (void)key;
+    return parse_either(value, "store", "clickhouse", field, error);
+}
+
 /* --- keys -------------------------------------------------------------------------------------- */
 
 #define KEY(section, name, field, ...)                                                             \
@@ -254,6 +312,23 @@ static const struct key keys[] = {
     KEY("metrics", "listen", metrics.listen, parse_listen, 0, 0, true),
     KEY("metrics", "textfile", metrics.textfile, parse_path, 0, 0, false),
     KEY("metrics", "interval", metrics.interval_ns, parse_span, SECOND, 3600 * SECOND, false),
+    KEY("history", "url", history.url, parse_text, 0, 0, false),
+    KEY("history", "format", history.format, parse_format, 0, 0, false),
+    KEY("history", "table", history.table, parse_text, 0, 0, false),
+    KEY("history", "action", history.bulk_create, parse_action, 0, 0, false),
+    KEY("history", "parameters", history.parameters, parse_text, 0, 0, false),
+    KEY("history", "delay", history.delay_ns, parse_span, SECOND / 10, 3600 * SECOND, false),
+    KEY("history", "timeout", history.timeout_ns, parse_span, SECOND, 600 * SECOND, false),
+    KEY("history", "batch_rows", history.batch_rows, parse_count, 1, 10000, false),
+    KEY("history", "batch_size", history.batch_bytes, parse_batch, 1 << 10, 64 << 20, false),
+    KEY("history", "ca_file", history.ca_file, parse_path, 0, 0, false),
+    KEY("history", "cert_file", history.cert_file, parse_path, 0, 0, false),
+    KEY("history", "key_file", history.key_file, parse_path, 0, 0, false),
+    KEY("history", "credentials", history.credentials, parse_path, 0, 0, false),
+    KEY("history", "proxy", history.proxy, parse_text, 0, 0, false),
+    KEY("history", "from", history.ask, parse_from, 0, 0, false),
+    KEY("history", "read_url", history.read_url, parse_text, 0, 0, false),
+    KEY("history", "read_credentials", history.read_credentials, parse_path, 0, 0, false),
 };
 
 struct settings *settings_create(void)
@@ -277,6 +352,10 @@ struct settings *settings_create(void)
     settings->push.linger_ns = 300 * SECOND;
     settings->push.timeout_ns = 15 * SECOND;
     settings->metrics.interval_ns = 60 * SECOND;
+    settings->history.delay_ns = 5 * SECOND;
+    settings->history.timeout_ns = 30 * SECOND;
+    settings->history.batch_rows = 1000;
+    settings->history.batch_bytes = 1 << 20;
     if (settings->cluster && settings->group && settings->record_program)
         return settings;
     settings_destroy(settings);
@@ -311,6 +390,16 @@ void settings_destroy(struct settings *settings)
     free(settings->push.proxy);
     list_clear(&settings->metrics.listen);
     free(settings->metrics.textfile);
+    free(settings->history.url);
+    free(settings->history.table);
+    free(settings->history.parameters);
+    free(settings->history.ca_file);
+    free(settings->history.cert_file);
+    free(settings->history.key_file);
+    free(settings->history.credentials);
+    free(settings->history.proxy);
+    free(settings->history.read_url);
+    free(settings->history.read_credentials);
     free(settings);
 }
 DEFINE_CLEANUP(struct settings, settings_destroy)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "collector/probe.h"
+#include "collector/sink_row.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "report/text.h"
@@ -49,6 +50,15 @@ struct settings {
         char *textfile;              /* NULL: none */
         uint64_t interval_ns;
     } metrics;
+    struct {
+        char *url, *table, *parameters;                             /* NULL: not set */
+        char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
+        char *read_url, *read_credentials;                          /* NULL: not set */
+        enum sink_format format;
+        bool bulk_create; /* not "index" */
+        bool ask;         /* what `jobio job` and `jobio history` ask if nobody says: ClickHouse */
+        uint64_t delay_ns, timeout_ns, batch_rows, batch_bytes;
+    } history;
 };
 
 /* The defaults, then the file. All or nothing: on an error *ret is untouched and the text is

@@ -11,6 +11,7 @@
 #include "collector/query.h"
 #include "collector/recorder.h"
 #include "collector/runs.h"
+#include "collector/sink.h"
 #include "collector/store.h"
 #include "collector/tracked.h"
 #include "collector/writer.h"
@@ -20,6 +21,7 @@ struct status {
     struct request *request;
     struct json_object *document;
     struct store_stats stats;
+    struct outbox_stats history;
 };
 
 static void put_u64(struct json_object *object, const char *key, uint64_t value)
@@ -208,14 +210,29 @@ static struct json_object *build(struct daemon *daemon)
     (void)json_object_object_add(document, "delivery", deliver_status(daemon->deliver));
     if (daemon->settings->metrics.listen.n || daemon->settings->metrics.textfile)
         put_metrics(document, daemon);
+    if (daemon->sink)
+        (void)json_object_object_add(document, "history", sink_status(daemon->sink));
     return document;
 }
 
 static int load_stats(struct store *reader, void *arg, struct error *error)
 {
     struct status *status = arg;
+    int r = store_stats(reader, &status->stats, error);
 
-    return store_stats(reader, &status->stats, error);
+    return r < 0 ? r : store_outbox_stats(reader, FEEDING_SINK, &status->history, error);
+}
+
+static void put_history(const struct status *status)
+{
+    struct json_object *history;
+
+    if (!json_object_object_get_ex(status->document, "history", &history))
+        return;
+    put_u64(history, "waiting", status->history.waiting);
+    put_u64(history, "oldest", status->history.oldest_ns / 1000000000u);
+    put_u64(history, "refused", status->history.refused);
+    put_u64(history, "given_up", status->history.given_up);
 }
 
 static void on_stats(int result, const struct error *error, void *arg)
@@ -230,6 +247,7 @@ static void on_stats(int result, const struct error *error, void *arg)
         put_u64(store, "steps", status->stats.steps);
         put_u64(store, "bytes", status->stats.bytes);
         put_u64(store, "oldest_s", status->stats.oldest_ns / 1000000000u);
+        put_history(status);
     }
     (void)json_object_object_add(status->document, "store", store);
     request_text(status->request,

@@ -76,7 +76,14 @@ static void test_every_kind_of_value(void **state)
                                  "listen = 127.0.0.1:9417 [::1]:9417\n"
                                  "listen = 10.0.0.1:80\n"
                                  "textfile = /var/lib/x/jobio.prom\n"
-                                 "interval = 15s\n");
+                                 "interval = 15s\n"
+                                 "[history]\n"
+                                 "url = http://es:9200\n"
+                                 "format = bulk\n"
+                                 "action = create\n"
+                                 "batch_rows = 77\n"
+                                 "batch_size = 2K\n"
+                                 "from = clickhouse\n");
 
     (void)state;
     assert_string_equal(settings->cluster, "alpha");
@@ -97,6 +104,12 @@ static void test_every_kind_of_value(void **state)
     assert_string_equal(settings->metrics.listen.items[1], "[::1]:9417");
     assert_string_equal(settings->metrics.textfile, "/var/lib/x/jobio.prom");
     assert_int_equal(settings->metrics.interval_ns, 15 * S);
+    assert_string_equal(settings->history.url, "http://es:9200");
+    assert_int_equal(settings->history.format, SINK_BULK);
+    assert_true(settings->history.bulk_create);
+    assert_int_equal(settings->history.batch_rows, 77);
+    assert_int_equal(settings->history.batch_bytes, 2048);
+    assert_true(settings->history.ask);
     settings_destroy(settings);
 }
 
@@ -121,6 +134,10 @@ static void test_bad_files(void **state)
          ":2: listen: \"localhost:9417\" is no ADDRESS:PORT or [ADDRESS]:PORT"},
         {"[metrics]\ntextfile = jobio.prom\n",
          ":2: textfile: \"jobio.prom\" is no absolute path"},
+        {"[history]\nformat = csv\n", ":2: format: \"csv\" is neither clickhouse nor bulk"},
+        {"[history]\nbatch_rows = 0\n", ":2: batch_rows: \"0\" is no number from 1 to 10000"},
+        {"[history]\nbatch_size = 1G\n", ":2: batch_size: \"1G\" is not between 1K and 64M"},
+        {"[history]\nfrom = here\n", ":2: from: \"here\" is neither store nor clickhouse"},
         {"[push]\nmetrics_user = perhaps\n",
          ":2: metrics_user: \"perhaps\" is neither yes nor no"},
         {"log_level = loud\n", ":1: log_level: \"loud\" is none of error, warning, info, debug"},

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/sink.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/pace.h"
+#include "collector/sink_impl.h"
+#include "common/cleanup.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static const char *const state_names[] = {"new", "ok", "backoff", "misconfigured"};
+
+static void sink_say(struct sink *sink, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void sink_say(struct sink *sink, enum log_level level, const char *format, ...)
+{
+    char text[768];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    sink->hooks.say(level, text, sink->hooks.arg);
+}
+
+static uint64_t real_s(void)
+{
+    return (uint64_t)time(NULL);
+}
+
+static void wake_in(struct sink *sink, uint64_t ns)
+{
+    sink->due_ns = pace_boot_ns() + ns;
+    (void)sd_event_source_set_time(sink->timer, sink->due_ns / 1000);
+    (void)sd_event_source_set_enabled(sink->timer, SD_EVENT_ONESHOT);
+}
+
+/* --- how it went ------------------------------------------------------------------------------- */
+
+/* The rest of the batch is read again later; all before `id` is settled. */
+static void abandon(struct sink *sink, int64_t id)
+{
+    for (size_t i = 0; i < sink->n_suspects; i++)
+        if (sink->suspects[i].id < id)
+            id = sink->suspects[i].id;
+    sink->n_suspects = 0;
+    sink->n_ranges = 0;
+    sink->after = id - 1;
+    sink_batch_destroy(TAKE_PTR(sink->batch));
+}
+
+static void sink_failed(struct sink *sink, enum sink_state state, uint64_t retry_after_s,
+                        const char *why)
+{
+    bool news = sink->state != state;
+    uint64_t wait;
+
+    sink->state = state;
+    sink->failures++;
+    sink->failures_in_a_row++;
+    (void)snprintf(sink->last_error, sizeof(sink->last_error), "%s", why);
+    wait = state == SINK_BACKOFF ? pace_backoff(sink->options.backoff_ns, sink->options.slow_ns,
+                                                sink->failures_in_a_row)
+                                 : pace_jittered(sink->options.slow_ns);
+    if (retry_after_s > PACE_RETRY_AFTER_MAX)
+        retry_after_s = PACE_RETRY_AFTER_MAX;
+    if (wait < retry_after_s * SECOND)
+        wait = retry_after_s * SECOND;
+    wake_in(sink, wait);
+    if (news)
+        sink_say(sink, state == SINK_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
+                 "history to %s: %s; next try in %" PRIu64 " s", sink->url, sink->last_error,
+                 (wait + SECOND / 2) / SECOND);
+}
+
+static void sink_worked(struct sink *sink)
+{
+    if (sink->failures_in_a_row)
+        sink_say(sink, LOG_LEVEL_INFO, "history to %s: works again after %" PRIu64 " failures",
+                 sink->url, sink->failures_in_a_row);
+    sink->state = SINK_WORKS;
+    sink->failures_in_a_row = 0;
+    sink->refusals_in_a_row = 0;
+    sink->taken = true;
+    sink->last_error[0] = '\0';
+    sink->last_success_s = real_s();
+}
+
+/* --- steps ------------------------------------------------------------------------------------- */
+
+static void deliver_items(struct sink *sink, const int64_t *ids, size_t n)
+{
+    if (!n)
+        return;
+    sink_worked(sink);
+    sink->steps += n;
+    sink->hooks.delivered(ids, n, sink->hooks.arg);
+}
+
+static void refuse_suspects(struct sink *sink)
+{
+    for (size_t i = 0; i < sink->n_suspects; i++) {
+        const struct sink_suspect *s = &sink->suspects[i];
+
+        sink->refusals++;
+        sink->refusals_in_a_row++;
+        sink->hooks.refused(s->id, s->why, sink->hooks.arg);
+    }
+    sink->n_suspects = 0;
+}
+
+/* A sink that takes others means these. One that takes nothing is believed for a few; then it is
+ * more likely that something is wrong with it, and nobody's rows are put aside for that. */
+static bool may_refuse(const struct sink *sink)
+{
+    return sink->taken || sink->refusals_in_a_row + sink->n_suspects <= SINK_REFUSALS;
+}
+
+/* False: too many. */
+static bool suspect(struct sink *sink, int64_t id, const char *why)
+{
+    struct sink_suspect *s;
+
+    if (sink->n_suspects == SINK_SUSPECTS && may_refuse(sink))
+        refuse_suspects(sink);
+    if (sink->n_suspects == SINK_SUSPECTS)
+        return false;
+    s = &sink->suspects[sink->n_suspects++];
+    s->id = id;
+    (void)snprintf(s->why, sizeof(s->why), "%s", why);
+    return true;
+}
+
+static void give_up_batch(struct sink *sink, const char *why)
+{
+    char text[SINK_WHY_MAX];
+
+    (void)snprintf(text, sizeof(text), "it refuses all that it gets; the last: %.180s", why);
+    abandon(sink, sink->batch->items[sink->range.first].id);
+    sink_failed(sink, SINK_STUCK, 0, text);
+}
+
+static void send_next(struct sink *sink);
+
+/* All of the batch was sent. */
+static void finish_batch(struct sink *sink)
+{
+    bool more = sink->batch->more;
+
+    if (sink->n_suspects && !may_refuse(sink)) {
+        give_up_batch(sink, sink->suspects[sink->n_suspects - 1].why);
+        return;
+    }
+    refuse_suspects(sink);
+    sink->after = sink->batch->items[sink->batch->n - 1].id;
+    sink_batch_destroy(TAKE_PTR(sink->batch));
+    wake_in(sink, more ? 0 : sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
+}
+
+/* --- what it answered -------------------------------------------------------------------------- */
+
+static void on_refused(struct sink *sink, const char *why)
+{
+    struct sink_range r = sink->range;
+    size_t middle = r.first + (r.last - r.first) / 2;
+
+    if (r.last - r.first == 1) {
+        if (suspect(sink, sink->batch->items[r.first].id, why))
+            send_next(sink);
+        else
+            give_up_batch(sink, why);
+        return;
+    }
+    sink->ranges[sink->n_ranges++] = (struct sink_range){middle, r.last};
+    sink->ranges[sink->n_ranges++] = (struct sink_range){r.first, middle};
+    send_next(sink);
+}
+
+static void on_taken(struct sink *sink)
+{
+    size_t n = sink->range.last - sink->range.first;
+    _free_ int64_t *ids = calloc(n, sizeof(*ids));
+
+    if (!ids) { /* it gets them again */
+        abandon(sink, sink->batch->items[sink->range.first].id);
+        sink_failed(sink, SINK_BACKOFF, 0, "no memory");
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        ids[i] = sink->batch->items[sink->range.first + i].id;
+    sink->rows += sink_batch_rows(sink->batch, sink->range.first, sink->range.last);
+    deliver_items(sink, ids, n);
+    send_next(sink);
+}
+
+/* The worst of the verdicts on the rows of a step. */
+static const struct sink_verdict *verdict_on(const struct sink_verdict *rows, size_t n)
+{
+    static const int badness[] = {
+        [SINK_OK] = 0, [SINK_REFUSED] = 1, [SINK_RETRY] = 2, [SINK_MISCONFIGURED] = 3};
+    const struct sink_verdict *worst = rows;
+
+    for (size_t i = 1; i < n; i++)
+        if (badness[rows[i].outcome] > badness[worst->outcome])
+            worst = &rows[i];
+    return worst;
+}
+
+struct tally {
+    int64_t *ids; /* taken */
+    size_t n;
+    const struct sink_verdict **verdicts; /* one a step of the range */
+    const struct sink_verdict *failed;    /* the first that is to be tried again */
+    int64_t failed_id;
+};
+
+static void tally_range(struct sink *sink, const struct sink_verdict *rows, struct tally *tally)
+{
+    for (size_t i = sink->range.first; i < sink->range.last; i++) {
+        const struct sink_item *item = &sink->batch->items[i];
+        const struct sink_verdict *v = verdict_on(rows, item->rows);
+
+        rows += item->rows;
+        tally->verdicts[i - sink->range.first] = v;
+        if (v->outcome == SINK_OK) {
+            tally->ids[tally->n++] = item->id;
+            sink->rows += item->rows;
+        } else if (v->outcome != SINK_REFUSED && !tally->failed) {
+            tally->failed = v;
+            tally->failed_id = item->id;
+        }
+    }
+}
+
+static void on_partly(struct sink *sink, const struct sink_verdict *rows)
+{
+    size_t n = sink->range.last - sink->range.first;
+    _free_ int64_t *ids = calloc(n, sizeof(*ids));
+    _free_ const struct sink_verdict **verdicts = calloc(n, sizeof(struct sink_verdict *));
+    struct tally tally = {.ids = ids, .verdicts = verdicts};
+
+    if (!ids || !verdicts) {
+        abandon(sink, sink->batch->items[sink->range.first].id);
+        sink_failed(sink, SINK_BACKOFF, 0, "no memory");
+        return;
+    }
+    tally_range(sink, rows, &tally);
+    deliver_items(sink, ids, tally.n);
+    for (size_t i = 0; i < n; i++)
+        if (verdicts[i]->outcome == SINK_REFUSED &&
+            !suspect(sink, sink->batch->items[sink->range.first + i].id, verdicts[i]->why)) {
+            give_up_batch(sink, verdicts[i]->why);
+            return;
+        }
+    if (!tally.failed) {
+        send_next(sink);
+        return;
+    }
+    if (may_refuse(sink))
+        refuse_suspects(sink);
+    abandon(sink, tally.failed_id);
+    sink_failed(sink, tally.failed->outcome == SINK_RETRY ? SINK_BACKOFF : SINK_STUCK, 0,
+                tally.failed->why);
+}
+
+static void on_answer(const struct http_answer *answer, void *arg)
+{
+    struct sink *sink = arg;
+    size_t n = sink_batch_rows(sink->batch, sink->range.first, sink->range.last);
+    _free_ struct sink_verdict *rows =
+        sink->options.format == SINK_BULK ? calloc(n, sizeof(*rows)) : NULL;
+    char why[SINK_WHY_MAX] = "no memory";
+    enum sink_outcome outcome = SINK_RETRY;
+
+    sink->sending = false;
+    sink->last_code = answer->code;
+    if (rows || sink->options.format != SINK_BULK)
+        outcome = sink_answer_judge(sink->options.format, answer, n, rows, why);
+    switch (outcome) {
+    case SINK_OK:
+        on_taken(sink);
+        break;
+    case SINK_PARTLY:
+        on_partly(sink, rows);
+        break;
+    case SINK_REFUSED:
+        on_refused(sink, why);
+        break;
+    case SINK_RETRY:
+    case SINK_MISCONFIGURED:
+        if (may_refuse(sink) && sink->taken)
+            refuse_suspects(sink);
+        abandon(sink, sink->batch->items[sink->range.first].id);
+        sink_failed(sink, outcome == SINK_RETRY ? SINK_BACKOFF : SINK_STUCK, answer->retry_after_s,
+                    why);
+        break;
+    }
+}
+
+static int send_range(struct sink *sink, struct error *error)
+{
+    struct http_request request = {
+        .method = "POST",
+        .url = sink->post_url,
+        .headers = sink_headers(sink->options.format),
+        .answer_max = SINK_ANSWER_MAX,
+        .mark = sink->options.format == SINK_CLICKHOUSE ? SINK_CLICKHOUSE_MARK : NULL,
+    };
+
+    if (sink_batch_body(sink->batch, sink->range.first, sink->range.last, &request.body,
+                        &request.size) < 0)
+        return error_errno(error, -ENOMEM, "a request");
+    return http_client_send(sink->client, &request, on_answer, sink, error);
+}
+
+static void send_next(struct sink *sink)
+{
+    struct error error;
+
+    if (!sink->n_ranges) {
+        finish_batch(sink);
+        return;
+    }
+    sink->range = sink->ranges[--sink->n_ranges];
+    sink->last_attempt_s = real_s();
+    sink->requests++;
+    sink->sending = true;
+    if (send_range(sink, &error) < 0) {
+        sink->sending = false;
+        abandon(sink, sink->batch->items[sink->range.first].id);
+        sink_failed(sink, SINK_BACKOFF, 0, error.text);
+    }
+}
+
+/* --- batches ----------------------------------------------------------------------------------- */
+
+static int on_due(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct sink *sink = arg;
+
+    (void)source, (void)usec;
+    if (sink->reading || sink->batch)
+        return 0;
+    sink->reading = true;
+    sink->dirty = false;
+    if (sink->rewind)
+        sink->after = 0;
+    sink->rewind = false;
+    sink->hooks.read(sink->after, &sink->options.limits, &sink->row_options, sink->hooks.arg);
+    return 0;
+}
+
+void sink_provide(struct sink *sink, struct sink_batch *batch, const struct error *why)
+{
+    sink->reading = false;
+    if (!batch) {
+        sink->last_code = 0;
+        sink_failed(sink, SINK_BACKOFF, 0, why->text);
+        return;
+    }
+    if (!batch->n) {
+        sink_batch_destroy(batch);
+        wake_in(sink, sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
+        return;
+    }
+    sink->batch = batch;
+    sink->taken = false;
+    sink->n_ranges = 1;
+    sink->ranges[0] = (struct sink_range){0, batch->n};
+    send_next(sink);
+}
+
+void sink_notify(struct sink *sink)
+{
+    uint64_t wait = sink->options.delay_ns / 2 + pace_random_to(sink->options.delay_ns);
+
+    sink->dirty = true;
+    if (sink->started && !sink->reading && !sink->batch && !sink->failures_in_a_row &&
+        pace_boot_ns() + wait < sink->due_ns)
+        wake_in(sink, wait);
+}
+
+void sink_rewind(struct sink *sink)
+{
+    sink->rewind = true;
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static int copy(char **to, const char *from)
+{
+    *to = from ? strdup(from) : NULL;
+    return from && !*to ? -ENOMEM : 0;
+}
+
+static int create_client(struct sink *sink, sd_event *loop, const struct sink_options *options,
+                         struct error *error)
+{
+    struct http_client_options http = {
+        .ca_file = options->ca_file,
+        .cert_file = options->cert_file,
+        .key_file = options->key_file,
+        .proxy = options->proxy,
+        .connect_timeout_ns = options->connect_timeout_ns,
+        .timeout_ns = options->timeout_ns,
+    };
+    _free_ char *userpwd = NULL;
+    int r = http_client_read_userpwd(options->userpwd_file, &userpwd, error);
+
+    if (r < 0)
+        return r;
+    http.userpwd = userpwd;
+    r = http_client_create(&sink->client, loop, &http, error);
+    if (userpwd)
+        explicit_bzero(userpwd, strlen(userpwd));
+    return r;
+}
+
+static int fill(struct sink *sink, sd_event *loop, const struct sink_options *options,
+                struct error *error)
+{
+    int r;
+
+    sink->options = *options;
+    sink->post_url = sink_post_url(options);
+    if (!sink->post_url || copy(&sink->url, options->url) < 0 ||
+        copy(&sink->table, options->table) < 0 || copy(&sink->action, options->action) < 0)
+        return error_errno(error, -ENOMEM, "history sink");
+    sink->row_options =
+        (struct sink_row_options){options->format, sink->table, sink->action};
+    r = sd_event_add_time(loop, &sink->timer, CLOCK_BOOTTIME, 0, 20000, on_due, sink);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(sink->timer, SD_EVENT_OFF);
+    return r < 0 ? error_errno(error, r, "history sink")
+                 : create_client(sink, loop, options, error);
+}
+
+int sink_create(struct sink **ret, sd_event *loop, const struct sink_options *options,
+                const struct sink_hooks *hooks, struct error *error)
+{
+    struct sink *sink;
+    int r = sink_check_options(options, error);
+
+    if (r < 0)
+        return r;
+    sink = calloc(1, sizeof(*sink));
+    if (!sink)
+        return error_errno(error, -ENOMEM, "history sink");
+    sink->hooks = *hooks;
+    r = fill(sink, loop, options, error);
+    if (r < 0) {
+        sink_destroy(sink);
+        return r;
+    }
+    *ret = sink;
+    return 0;
+}
+
+void sink_destroy(struct sink *sink)
+{
+    if (!sink)
+        return;
+    http_client_destroy(sink->client);
+    sd_event_source_disable_unref(sink->timer);
+    sink_batch_destroy(sink->batch);
+    free(sink->url);
+    free(sink->post_url);
+    free(sink->table);
+    free(sink->action);
+    free(sink);
+}
+
+void sink_start(struct sink *sink)
+{
+    const char *weakness = http_client_weakness();
+
+    if (weakness)
+        sink_say(sink, LOG_LEVEL_WARNING, "history: %s", weakness);
+    sink->started = true;
+    wake_in(sink, pace_random_to(sink->options.delay_ns));
+}
+
+/* --- status ------------------------------------------------------------------------------------ */
+
+static void add_number(struct json_object *to, const char *name, uint64_t value)
+{
+    (void)json_object_object_add(to, name, json_object_new_int64((int64_t)value));
+}
+
+static void add_text(struct json_object *to, const char *name, const char *value)
+{
+    (void)json_object_object_add(to, name, json_object_new_string(value));
+}
+
+struct json_object *sink_status(const struct sink *sink)
+{
+    struct json_object *status = json_object_new_object();
+    uint64_t now = pace_boot_ns();
+
+    if (!status)
+        return NULL;
+    add_text(status, "url", sink->url);
+    add_text(status, "format", sink_format_name(sink->options.format));
+    add_text(status, "state", state_names[sink->state]);
+    (void)json_object_object_add(status, "sending", json_object_new_boolean(sink->sending));
+    add_number(status, "last_code", (uint64_t)sink->last_code);
+    add_text(status, "last_error", sink->last_error);
+    add_number(status, "last_attempt", sink->last_attempt_s);
+    add_number(status, "last_success", sink->last_success_s);
+    add_number(status, "requests", sink->requests);
+    add_number(status, "failures", sink->failures);
+    add_number(status, "failures_in_a_row", sink->failures_in_a_row);
+    add_number(status, "steps", sink->steps);
+    add_number(status, "rows", sink->rows);
+    add_number(status, "refusals", sink->refusals);
+    add_number(status, "next_s", sink->due_ns > now ? (sink->due_ns - now) / SECOND : 0);
+    return status;
+}
