@@ -108,6 +108,11 @@ static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *
     c->fake->requests++;
     snprintf(c->fake->first_line, sizeof(c->fake->first_line), "%.*s", (int)strcspn(c->data, "\r"),
              c->data);
+    if (c->fake->respond) {
+        const char *body = (const char *)memmem(c->data, c->length, "\r\n\r\n", 4) + 4;
+
+        c->fake->answer = c->fake->respond(c->fake, body, c->length - (size_t)(body - c->data));
+    }
     c->length = 0;
     connection_answer(c);
     return 0;

@@ -15,6 +15,9 @@ struct fake_http {
      * answers. To be set at any time. */
     const char *answer;
     unsigned byte_ms;  /* a byte of the answer so often; 0: all at once */
+    /* If it is set: makes `answer` out of the request's body. */
+    const char *(*respond)(struct fake_http *fake, const char *body, size_t size);
+    void *arg;         /* for it */
     unsigned requests; /* how many it has read */
     char first_line[256];
     sd_event_source *source;

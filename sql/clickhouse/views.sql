@@ -1,0 +1,130 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- The views of the node's store (sql/schema.sql) over the rows of all nodes: the same names and
+-- columns. Times are those of the server's time zone. Where the store has NULL for an unknown name,
+-- here is an empty one. Inner queries rename, because ClickHouse takes an alias for the column of
+-- the same name.
+
+-- A step on a node.
+CREATE VIEW IF NOT EXISTS jobio.v_step AS
+SELECT cluster, jobid, restart, user_ AS user,
+       cityHash64(cluster, jobid, restart, het_, step_, node, tagged_at_ns) AS step_id,
+       if(het_ = 4294967294, NULL, het_) AS het, name_ AS step, node, state_ AS state,
+       toDateTime(intDiv(tagged_at_ns, 1000000000)) AS start,
+       elapsed_ns_ / 1e9 AS elapsed_s, lost_ AS lost, incomplete_ AS incomplete,
+       read_bytes_ AS read_bytes, read_requests_ AS read_requests, write_bytes_ AS write_bytes,
+       write_requests_ AS write_requests, meta_requests_ AS meta_requests, errors_ AS errors,
+       wait_ns_ / 1e9 AS wait_s
+FROM (
+    SELECT cluster, jobid, restart, het AS het_, step AS step_, node, tagged_at_ns,
+           max(user) AS user_, any(step_name) AS name_, argMax(state, version) AS state_,
+           argMax(elapsed_ns, version) AS elapsed_ns_, argMax(lost, version) AS lost_,
+           argMax(incomplete, version) AS incomplete_,
+           sum(read_bytes) AS read_bytes_, sum(read_requests) AS read_requests_,
+           sum(write_bytes) AS write_bytes_, sum(write_requests) AS write_requests_,
+           sum(meta_requests) AS meta_requests_, sum(errors) AS errors_, sum(wait_ns) AS wait_ns_
+    FROM jobio.io FINAL
+    GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns
+);
+
+-- Jobs. One job number is one job: whoever resets the numbers of a cluster renames the cluster.
+CREATE VIEW IF NOT EXISTS jobio.v_job AS
+SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
+       partition_ AS partition, name_ AS name,
+       if(ended_ = 1, 'ended', 'running') AS state,
+       toDateTime(intDiv(start_ns_, 1000000000)) AS start,
+       if(ended_ = 1, toDateTime(intDiv(end_ns_, 1000000000)), NULL) AS `end`,
+       elapsed_ns_ / 1e9 AS elapsed_s, steps_ AS steps,
+       (lost_ = 0) AND (causes_ = 0) AND (expected_ > 0) AND (nodes_ >= expected_) AS complete,
+       read_bytes_ AS read_bytes, read_requests_ AS read_requests, write_bytes_ AS write_bytes,
+       write_requests_ AS write_requests, meta_requests_ AS meta_requests, errors_ AS errors,
+       wait_ns_ / 1e9 AS wait_s,
+       if(elapsed_ns_ > 0, least(100.0, round(100.0 * longest_ns_ / elapsed_ns_, 1)), NULL)
+           AS waiting_percent
+FROM (
+    SELECT cluster, jobid, restart, max(user_n) AS user_, max(uid_n) AS uid_,
+           max(account_n) AS account_, max(partition_n) AS partition_, max(name_n) AS name_,
+           min(ended_n) AS ended_, min(start_n) AS start_ns_, max(end_n) AS end_ns_,
+           max(elapsed_n) AS elapsed_ns_, max(expected_n) AS expected_, count() AS nodes_,
+           max(longest_n) AS longest_ns_, sum(lost_n) AS lost_, sum(causes_n) AS causes_,
+           sum(steps_n) AS steps_, sum(read_bytes_n) AS read_bytes_,
+           sum(read_requests_n) AS read_requests_, sum(write_bytes_n) AS write_bytes_,
+           sum(write_requests_n) AS write_requests_, sum(meta_requests_n) AS meta_requests_,
+           sum(errors_n) AS errors_, sum(wait_ns_n) AS wait_ns_
+    FROM (
+        SELECT cluster, jobid, restart, node, max(user_s) AS user_n, max(uid_s) AS uid_n,
+               max(account_s) AS account_n, max(partition_s) AS partition_n, max(name_s) AS name_n,
+               max(ended_s) AS ended_n, min(start_s) AS start_n, max(end_s) AS end_n,
+               argMax(elapsed_s_, version_s) AS elapsed_n, max(expected_s) AS expected_n,
+               max(longest_s_) AS longest_n,
+               sum(lost_s) + argMax(job_lost_s, version_s) AS lost_n,
+               sum(causes_s) + argMax(job_causes_s, version_s) AS causes_n,
+               sum(steps_s) AS steps_n, sum(read_bytes_s) AS read_bytes_n,
+               sum(read_requests_s) AS read_requests_n, sum(write_bytes_s) AS write_bytes_n,
+               sum(write_requests_s) AS write_requests_n, sum(meta_requests_s) AS meta_requests_n,
+               sum(errors_s) AS errors_n, sum(wait_ns_s) AS wait_ns_n
+        FROM (
+            SELECT cluster, jobid, restart, node, max(version) AS version_s, max(user) AS user_s,
+                   max(uid) AS uid_s, max(account) AS account_s, max(partition) AS partition_s,
+                   max(name) AS name_s, max(job_ended) AS ended_s, min(start_ns) AS start_s,
+                   max(end_ns) AS end_s, argMax(job_elapsed_ns, version) AS elapsed_s_,
+                   max(nodes_expected) AS expected_s, max(job_longest_wait_ns) AS longest_s_,
+                   argMax(lost, version) AS lost_s, argMax(job_lost, version) AS job_lost_s,
+                   argMax(incomplete != '', version) AS causes_s,
+                   argMax(job_incomplete != '', version) AS job_causes_s,
+                   argMax(greatest(folded, 1), version) AS steps_s,
+                   sum(read_bytes) AS read_bytes_s, sum(read_requests) AS read_requests_s,
+                   sum(write_bytes) AS write_bytes_s, sum(write_requests) AS write_requests_s,
+                   sum(meta_requests) AS meta_requests_s, sum(errors) AS errors_s,
+                   sum(wait_ns) AS wait_ns_s
+            FROM jobio.io FINAL
+            GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns
+        )
+        GROUP BY cluster, jobid, restart, node
+    )
+    GROUP BY cluster, jobid, restart
+);
+
+-- What each step did on each mount, by operation.
+CREATE VIEW IF NOT EXISTS jobio.v_step_io AS
+SELECT cluster, jobid, restart, user, if(het_ = 4294967294, NULL, het_) AS het, step_ AS step, node,
+       mount, fstype, source, op_ AS op, requests_ AS requests, bytes_ AS bytes, errors_ AS errors,
+       time_ns_ / 1e9 AS wait_s, max_ns_ / 1e9 AS longest_s,
+       peak_bytes_ AS peak_bytes_per_s, peak_requests_ AS peak_requests_per_s
+FROM (
+    SELECT cluster, jobid, restart, user, het AS het_, step_name AS step_, node, mount, fstype,
+           source, op_, requests_, bytes_, errors_, time_ns_, max_ns_, peak_bytes_, peak_requests_
+    FROM jobio.io FINAL
+    ARRAY JOIN op AS op_, op_requests AS requests_, op_bytes AS bytes_, op_errors AS errors_,
+               op_time_ns AS time_ns_, op_max_ns AS max_ns_, op_peak_bytes_per_s AS peak_bytes_,
+               op_peak_requests_per_s AS peak_requests_
+);
+
+-- The same summed up for the job.
+CREATE VIEW IF NOT EXISTS jobio.v_job_io AS
+SELECT cluster, jobid, restart, user_ AS user, mount, fstype, source, op_ AS op,
+       requests__ AS requests, bytes__ AS bytes, errors__ AS errors, time_ns__ / 1e9 AS wait_s,
+       max_ns__ / 1e9 AS longest_s
+FROM (
+    SELECT cluster, jobid, restart, max(user) AS user_, mount, fstype, source, private, op_,
+           sum(requests_) AS requests__, sum(bytes_) AS bytes__, sum(errors_) AS errors__,
+           sum(time_ns_) AS time_ns__, max(max_ns_) AS max_ns__
+    FROM jobio.io FINAL
+    ARRAY JOIN op AS op_, op_requests AS requests_, op_bytes AS bytes_, op_errors AS errors_,
+               op_time_ns AS time_ns_, op_max_ns AS max_ns_
+    GROUP BY cluster, jobid, restart, mount, fstype, source, private, op_
+);
+
+-- One line a job and mount.
+CREATE VIEW IF NOT EXISTS jobio.v_job_mount AS
+SELECT cluster, jobid, restart, user_ AS user, mount, fstype, source,
+       read_bytes_ AS read_bytes, write_bytes_ AS write_bytes, requests_ AS requests,
+       errors_ AS errors, time_ns_ / 1e9 AS wait_s
+FROM (
+    SELECT cluster, jobid, restart, max(user) AS user_, mount, fstype, source, private,
+           sum(read_bytes) AS read_bytes_, sum(write_bytes) AS write_bytes_,
+           sum(arraySum(op_requests)) AS requests_, sum(arraySum(op_errors)) AS errors_,
+           sum(arraySum(op_time_ns)) AS time_ns_
+    FROM jobio.io FINAL
+    WHERE mount != ''
+    GROUP BY cluster, jobid, restart, mount, fstype, source, private
+);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finished steps of a real store in a real ClickHouse: each once in effect, whatever is killed, and
+ * the same numbers. */
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "tests/deliver/clickhouse.h"
+#include "tests/deliver/feed.h"
+
+static struct clickhouse server;
+
+static int start_server(void **state)
+{
+    (void)state;
+    clickhouse_make(&server);
+    clickhouse_start(&server);
+    return 0;
+}
+
+static int remove_server(void **state)
+{
+    (void)state;
+    clickhouse_remove(&server);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    if (!server.pid)
+        clickhouse_start(&server);
+    clickhouse_reset(&server);
+    return feed_setup(state);
+}
+
+static void assert_answer(const char *sql, const char *want)
+{
+    _free_ char *got = clickhouse_ask(&server, sql);
+
+    assert_string_equal(got, want);
+}
+
+/* The server is killed while rows are under way, twice, and the sink once. */
+static void test_once_in_effect(void **state)
+{
+    enum { STEPS = 600 };
+    unsigned kills = 0;
+    char want[64];
+
+    (void)state;
+    for (uint32_t n = 0; n < STEPS; n++)
+        feed_put(1 + n / 3, n % 3, n + 1, NULL);
+    feed.options.limits.rows = 40;
+    feed_open(server.url);
+    while (feed_stats().waiting) {
+        feed_step();
+        if (feed.delivered > 100 * (kills + 1) && kills < 2 && feed_number("requests")) {
+            clickhouse_kill(&server);
+            feed_until(!strcmp(feed_text("state"), "backoff"));
+            clickhouse_start(&server);
+            kills++;
+        }
+        if (feed.delivered > 400 && kills == 2) {
+            feed_close(); /* with a request under way */
+            feed_open(server.url);
+            kills++;
+        }
+    }
+    assert_int_equal(kills, 3);
+    assert_int_equal(feed_stats().refused, 0);
+    assert_true(feed.largest < 1 << 20);
+    assert_answer("SELECT count() FROM jobio.io FINAL", "1200\n"); /* two mounts each */
+    assert_answer("SELECT count() FROM jobio.v_step", "600\n");
+    (void)snprintf(want, sizeof(want), "%d\n", STEPS * (STEPS + 1) / 2);
+    assert_answer("SELECT sum(read_requests) FROM jobio.v_step", want);
+    assert_answer("SELECT count() FROM jobio.v_job", "200\n");
+}
+
+/* The same query to both; what differs between the dialects is in the two texts of a column. */
+static void assert_same(const char *view, const char *in_store, const char *in_clickhouse,
+                        const char *order)
+{
+    char sql[2048];
+    _free_ char *stored = NULL, *told = NULL;
+
+    (void)snprintf(sql, sizeof(sql), "SELECT %s FROM %s ORDER BY %s", in_store, view, order);
+    stored = feed_sql(sql);
+    (void)snprintf(sql, sizeof(sql), "SELECT %s FROM jobio.%s ORDER BY %s FORMAT TSV",
+                   in_clickhouse, view, order);
+    told = clickhouse_ask(&server, sql);
+    if (strcmp(stored, told))
+        print_error("%s:\n%s---\n%s", view, stored, told);
+    assert_string_equal(stored, told);
+    assert_true(strlen(stored) > 20);
+}
+
+static void assert_same_columns(const char *view)
+{
+    char sql[256];
+    _free_ char *stored = NULL, *told = NULL;
+
+    (void)snprintf(sql, sizeof(sql), "SELECT name FROM pragma_table_info('%s')", view);
+    stored = feed_sql(sql);
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT name FROM system.columns WHERE database = 'jobio' AND table = '%s'",
+                   view);
+    told = clickhouse_ask(&server, sql);
+    assert_string_equal(stored, told);
+}
+
+#define SUMS "read_bytes, read_requests, write_bytes, write_requests, meta_requests, errors"
+
+static void test_views_agree(void **state)
+{
+    static const char *const views[] = {"v_job", "v_step", "v_step_io", "v_job_io", "v_job_mount"};
+
+    (void)state;
+    feed_put(1, 0, 5, NULL);
+    feed_put(1, 1, 7, NULL);
+    feed_put(1, STEP_BATCH, 2, NULL);
+    feed_put(2, STEP_EXTERN, 3, "bob");
+    feed_put(3, 0, 1, NULL);
+    feed_end(1);
+    feed_end(2);
+    feed_open(server.url);
+    feed_until(!feed_stats().waiting);
+    /* Written again with other numbers: these replace the first. */
+    feed_put(3, 0, 100, NULL);
+    feed_end(1);
+    sink_notify(feed.sink);
+    feed_until(!feed_stats().waiting);
+    for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+        assert_same_columns(views[i]);
+    assert_same("v_job",
+                "cluster, jobid, restart, user, uid, account, partition, state, elapsed_s * 1000,"
+                " steps, complete, " SUMS ", CAST(round(wait_s * 1e9) AS INTEGER),"
+                " CAST(waiting_percent * 10 AS INTEGER)",
+                "cluster, jobid, restart, user, uid, account, partition, state,"
+                " concat(toString(toUInt64(elapsed_s * 1000)), '.0'), steps, complete, " SUMS
+                ", toUInt64(round(wait_s * 1e9)), toUInt64(waiting_percent * 10)",
+                "jobid");
+    assert_same("v_step",
+                "cluster, jobid, restart, user, ifnull(het, 'none'), step, node, state,"
+                " CAST(round(elapsed_s) AS INTEGER), lost, " SUMS
+                ", CAST(round(wait_s * 1e9) AS INTEGER)",
+                "cluster, jobid, restart, user, ifnull(toString(het), 'none'), step, node, state,"
+                " toUInt64(elapsed_s), lost, " SUMS ", toUInt64(round(wait_s * 1e9))",
+                "jobid, step");
+    assert_same("v_step_io",
+                "jobid, user, step, node, mount, fstype, source, op, requests, bytes, errors,"
+                " CAST(round(wait_s * 1e9) AS INTEGER), CAST(round(longest_s * 1e9) AS INTEGER),"
+                " peak_bytes_per_s, peak_requests_per_s",
+                "jobid, user, step, node, mount, fstype, source, op, requests, bytes, errors,"
+                " toUInt64(round(wait_s * 1e9)), toUInt64(round(longest_s * 1e9)),"
+                " peak_bytes_per_s, peak_requests_per_s",
+                "jobid, step, mount, op");
+    assert_same("v_job_io",
+                "jobid, user, mount, op, requests, bytes, errors,"
+                " CAST(round(wait_s * 1e9) AS INTEGER), CAST(round(longest_s * 1e9) AS INTEGER)",
+                "jobid, user, mount, op, requests, bytes, errors,"
+                " toUInt64(round(wait_s * 1e9)), toUInt64(round(longest_s * 1e9))",
+                "jobid, mount, op");
+    assert_same("v_job_mount",
+                "jobid, user, mount, fstype, ifnull(read_bytes, 0), ifnull(write_bytes, 0),"
+                " requests, errors, CAST(round(wait_s * 1e9) AS INTEGER)",
+                "jobid, user, mount, fstype, read_bytes, write_bytes, requests, errors,"
+                " toUInt64(round(wait_s * 1e9))",
+                "jobid, mount");
+    assert_answer("SELECT sumArray(op_requests) FROM jobio.io FINAL WHERE jobid = 3", "304\n");
+}
+
+/* A column that cannot hold every user is what real tables refuse a row for. */
+static void test_poisoned_row(void **state)
+{
+    (void)state;
+    clickhouse_do(&server, "DROP TABLE jobio.io");
+    clickhouse_run(&server, "schema.sql");
+    clickhouse_do(&server, "ALTER TABLE jobio.io MODIFY COLUMN user FixedString(8)");
+    for (uint32_t n = 1; n <= 200; n++)
+        feed_put(n, 0, n, n == 77 || n == 78 || n == 200 ? "alexander.the.great" : NULL);
+    feed_open(server.url);
+    feed_until(!feed_stats().waiting);
+    assert_int_equal(feed_stats().refused, 3);
+    assert_int_equal(feed.refused, 3);
+    assert_int_equal(feed_number("refusals"), 3);
+    assert_non_null(strstr(feed.why, "Code: 131"));
+    assert_answer("SELECT count(), sum(jobid) FROM jobio.io FINAL", "394\t39490\n");
+    assert_int_equal(feed_number("failures"), 0);
+    assert_true(feed_number("requests") < 60);
+}
+
+/* Nothing is put aside because of a table that is not there, or a password. */
+static void test_configuration_faults(void **state)
+{
+    char path[256];
+    FILE *file;
+
+    (void)state;
+    clickhouse_do(&server, "DROP TABLE jobio.io");
+    feed_put(1, 0, 1, NULL);
+    feed_open(server.url);
+    feed_until(feed_number("failures") >= 2);
+    assert_string_equal(feed_text("state"), "misconfigured");
+    assert_non_null(strstr(feed_text("last_error"), "jobio.io"));
+    assert_int_equal(feed_number("last_code"), 404);
+    assert_int_equal(feed_stats().waiting, 1);
+    clickhouse_run(&server, "schema.sql");
+    feed_until(!feed_stats().waiting);
+    assert_string_equal(feed_text("state"), "ok");
+    assert_non_null(strstr(feed.said, "works again"));
+    feed_close();
+    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    file = fopen(path, "w");
+    (void)fputs("writer:wrong\n", file);
+    (void)fclose(file);
+    feed.options.userpwd_file = path;
+    feed_put(2, 0, 1, NULL);
+    feed_open(server.url);
+    feed_until(feed_number("failures") >= 1);
+    assert_string_equal(feed_text("state"), "misconfigured");
+    feed_close();
+    file = fopen(path, "w");
+    (void)fputs("writer:w\n", file);
+    (void)fclose(file);
+    feed_open(server.url);
+    feed_until(!feed_stats().waiting);
+    assert_int_equal(feed_stats().refused, 0);
+    assert_answer("SELECT count() FROM jobio.io FINAL", "4\n");
+}
+
+/* What users put into names comes back as it was, unless it is no text at all. */
+static void test_names(void **state)
+{
+    struct job_account *job = job_make(1, NOW);
+    struct step_account step = {
+        .het = HET_NONE, .step = 0, .node = strdup("n1"), .tagged_at_ns = NOW, .elapsed_ns = 1};
+    struct error error;
+
+    (void)state;
+    put_rows(job, &step, true); /* without a mount */
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    free(job->account);
+    job->account = strdup("caf\xe9\t\\N");
+    job->key.jobid = 2;
+    put_rows(job, &step, true);
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    feed_open(server.url);
+    feed_until(!feed_stats().waiting);
+    assert_answer("SELECT jobid, mount, length(op), read_bytes FROM jobio.io FINAL ORDER BY jobid",
+                  "1\t\t0\t0\n2\t\t0\t0\n");
+    assert_answer("SELECT count() FROM jobio.v_job WHERE name = 'run \\'it\\'; \x1b[31m'", "2\n");
+    assert_answer("SELECT hex(account) FROM jobio.io FINAL WHERE jobid = 2",
+                  "6361663F095C4E\n");
+    assert_answer("SELECT count() FROM jobio.v_job_mount", "0\n");
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, feed_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_once_in_effect), TEST(test_views_agree), TEST(test_poisoned_row),
+        TEST(test_configuration_faults), TEST(test_names),
+    };
+
+    if (!clickhouse_installed()) {
+        (void)fprintf(stderr, "clickhouse-server is not installed\n");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, start_server, remove_server);
+}
