@@ -2,8 +2,13 @@
 # A one-node Slurm with three mounts and everything of jobio, inside the guest. Nothing here stands in
 # for a real part. Sourced by the suites (setup_file calls cluster_start) and by the demo.
 #
-# cluster_start [v1]: everything, up to the idle node; Slurm with cgroup/v2 or cgroup/v1. With
-# CLUSTER_MEMORY set, jobs are held to their memory (cgroup/v2 only: systemd has the controller).
+# cluster_start [v1]: everything, up to the idle node; Slurm with cgroup/v2 or cgroup/v1.
+# cluster_start_lean: the same without NFS and Pushgateway. Both look at these variables:
+#   CLUSTER_MEMORY    set: jobs are held to their memory (cgroup/v2 only: systemd has the controller)
+#   CLUSTER_PROLOG    more PrologFlags, each with a comma before it; CLUSTER_SLURMD: SlurmdParameters
+#   CLUSTER_CGROUP    lines for cgroup.conf
+#   CLUSTER_PRIVATE   a folder: each job has a /tmp of its own, which lies there (Slurm >= 23.02)
+# cluster_slurm_again: Slurm anew, after a change of those.
 # $CLUSTER_OUT: a folder with "install", a `make install` tree of jobio, and the program "work".
 # Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
 # User of the jobs: alice; bob is another one.
@@ -64,6 +69,12 @@ cluster_image() {
     chmod 1777 "$2"
 }
 
+# Without this the server lets nobody in for a while. Newer kernels refuse it where there is nothing to
+# wait for.
+nfs_end_grace() {
+    echo Y > /proc/fs/nfsd/v4_end_grace || :
+}
+
 cluster_nfs() {
     cluster_image nfs /srv/nfs
     modprobe -a nfsd nfs nfsv4
@@ -73,7 +84,7 @@ cluster_nfs() {
     exportfs -o rw,fsid=0,insecure,no_subtree_check,no_root_squash 127.0.0.1:/srv/nfs
     unit mountd rpc.mountd -F -N 3
     rpc.nfsd -N 3 -V 4.2 4
-    echo Y > /proc/fs/nfsd/v4_end_grace
+    nfs_end_grace
     mkdir -p /nfs
     mount -t nfs4 -o vers=4.2 127.0.0.1:/ /nfs
 }
@@ -83,7 +94,6 @@ cluster_mounts() {
     cluster_image scratch /scratch
     mkdir -p /fast
     mount -t tmpfs -o mode=1777 fast /fast
-    cluster_nfs
 }
 
 # slurmd wants an address that is not of the loopback.
@@ -94,6 +104,24 @@ cluster_network() {
     ip link set dummy0 up
     hostname $node
     printf '127.0.0.1 localhost\n10.99.0.1 %s\n' $node > /etc/hosts
+}
+
+# slurm_is_from 26.05: this Slurm is of that series, or of a later one. What a series does not know yet,
+# or no more, is asked here, nowhere else.
+slurm_is_from() {
+    local series
+    series=$(slurmd -V | grep -oE '[0-9]+\.[0-9]+' | head -n 1)
+    [ "$(printf '%s\n' "$1" "$series" | sort -V | head -n 1)" = "$1" ]
+}
+
+# The plugin that gives each job a /tmp of its own has a new name since 25.11.
+private_folders() {
+    [ -n "${CLUSTER_PRIVATE-}" ] || return 0
+    if slurm_is_from 25.11; then
+        echo "NamespaceType=namespace/tmpfs"
+    else
+        echo "JobContainerType=job_container/tmpfs"
+    fi
 }
 
 cluster_slurm_conf() {
@@ -107,11 +135,12 @@ CredType=cred/munge
 ProctrackType=proctrack/cgroup
 TaskPlugin=$([ -n "${CLUSTER_MEMORY-}" ] && echo task/cgroup || echo task/none)
 JobAcctGatherType=jobacct_gather/none
-PrologFlags=Contain
+PrologFlags=Contain${CLUSTER_PROLOG-}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core${CLUSTER_MEMORY:+_Memory
 DefMemPerNode=100}
-SlurmdParameters=config_overrides
+SlurmdParameters=config_overrides${CLUSTER_SLURMD-}
+$(private_folders)
 ReturnToService=2
 MpiDefault=none
 KillWait=5
@@ -132,21 +161,39 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=10 State=UP OverSubscribe=YES
 END
 }
 
-cluster_slurm() {
-    local cgroup=${1:-v2}
+# What slurmctld and slurmd read.
+cluster_slurm_files() {
+    local cgroup=$1
     cluster_slurm_conf > /etc/slurm/slurm.conf
     {
         echo "CgroupPlugin=cgroup/$cgroup"
         [ -z "${CLUSTER_MEMORY-}" ] || echo ConstrainRAMSpace=yes
         [ "$cgroup" = v2 ] || printf 'CgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=yes\n'
+        echo "${CLUSTER_CGROUP-}"
     } > /etc/slurm/cgroup.conf
+    [ -z "${CLUSTER_PRIVATE-}" ] ||
+        printf 'AutoBasePath=true\nBasePath=%s\n' "$CLUSTER_PRIVATE" > /etc/slurm/job_container.conf
+}
+
+cluster_slurm_daemons() {
+    unit slurmctld -p User=slurm -p RuntimeDirectory=slurmctld slurmctld -D -i
+    unit slurmd -p Delegate=yes -p KillMode=process slurmd -D
+    wait_for 60 node_is idle
+}
+
+cluster_slurm() {
+    cluster_slurm_files "${1:-v2}"
     : > $cluster_dir/slurmctld.log
     chown slurm $cluster_dir/slurmctld.log
     install -d -o slurm /var/lib/slurm/slurmctld
     systemctl start munge
-    unit slurmctld -p User=slurm -p RuntimeDirectory=slurmctld slurmctld -D -i
-    unit slurmd -p Delegate=yes -p KillMode=process slurmd -D
-    wait_for 60 node_is idle
+    cluster_slurm_daemons
+}
+
+cluster_slurm_again() {
+    systemctl stop cluster-slurmd cluster-slurmctld
+    cluster_slurm_files v2
+    cluster_slurm_daemons
 }
 
 node_is() {
@@ -213,13 +260,24 @@ cluster_jobiod() {
     systemctl start jobiod || { jobiod_log >&2; return 1; }
 }
 
-cluster_start() {
+cluster_prepare() {
     mkdir -p $cluster_dir
     cluster_install
     cluster_network
     cluster_users
     cluster_mounts
+}
+
+cluster_start() {
+    cluster_prepare
+    cluster_nfs
     cluster_gateway
+    cluster_jobiod
+    cluster_slurm "${1:-v2}"
+}
+
+cluster_start_lean() {
+    cluster_prepare
     cluster_jobiod
     cluster_slurm "${1:-v2}"
 }

@@ -137,7 +137,7 @@ END
     job_wait "$id" 60 || { rpc.nfsd 4; false; }
     took=$((SECONDS - start))
     rpc.nfsd -N 3 -V 4.2 4
-    echo Y > /proc/fs/nfsd/v4_end_grace
+    nfs_end_grace
     echo "took $took s" >&2
     [ $took -le 15 ]
     [ "$(writes "$id")" = "write 300 1228800 0" ]

@@ -241,6 +241,21 @@ END
     grep -q 'jobio:.*colour=red' $cluster_dir/slurmd.log
 }
 
+@test "a plugin that was built for another Slurm: sbatch works, the job runs, a line says why" {
+    cp /etc/slurm/plugstack.conf.d/jobio.conf $cluster_dir/plugstack
+    echo "optional $CLUSTER_OUT/other.so" > /etc/slurm/plugstack.conf.d/jobio.conf
+    run submit alice --wrap 'echo hi; srun echo ho'
+    id=${lines[-1]}
+    job_wait "$id"
+    cp $cluster_dir/plugstack /etc/slurm/plugstack.conf.d/jobio.conf
+    echo "$output"
+    cat "/home/alice/slurm-$id.out"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    grep -x hi "/home/alice/slurm-$id.out"
+    grep -x ho "/home/alice/slurm-$id.out"
+    grep other.so $cluster_dir/slurmd.log | grep -i version
+}
+
 @test "stopping jobiod leaves its group at the Pushgateway, jobio retire deletes it" {
     systemctl stop jobiod
     curl -sf http://127.0.0.1:9091/metrics | grep -q '^jobio_node_.*instance="guest"'

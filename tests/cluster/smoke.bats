@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One job on another release: the plugin is loaded, and what it does reaches every part of jobio.
+. "${BATS_TEST_DIRNAME}/cluster.bash"
+
+setup_file() {
+    cluster_start_lean
+}
+
+teardown() {
+    [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
+}
+
+@test "a job of sbatch and srun: its numbers, its summary and its record" {
+    id=$(submit alice << 'END'
+#!/bin/sh
+work write:/scratch/a:100:65536 read:/scratch/a:50:65536
+srun work write:/scratch/b:200:1000 stat:/scratch/b:7
+END
+    )
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    same "create 2 0 0
+open 3 0 0
+read 50 3276800 0
+stat 7 0 0
+write 300 6753600 0" "$(account "$id" /scratch)"
+    job_json "$id" | jq -e '.complete and .lost == 0 and .job.user == "alice" and .job.partition == "main"'
+    tail -n 5 "/home/alice/slurm-$id.out" | grep /scratch
+    record "$id" | jq -e '.complete and .nodes == [1, 1] and
+        (.m[] | select(.[0] == "/scratch") | .[2:6] == [3276800, 6753600, 50, 300])'
+}
