@@ -191,9 +191,18 @@ static struct json_object *column_json(const struct column *column, const struct
     return NULL;
 }
 
+/* Copied, because a compiler may take it that nobody reads pointers as others than they are. */
+static void *pointer_at(const struct op_values *values, size_t offset)
+{
+    void *pointer;
+
+    memcpy(&pointer, (const char *)values + offset, sizeof(pointer));
+    return pointer;
+}
+
 static struct json_object *op_number(const struct op_column *column, const struct op_values *values)
 {
-    const char *whose = *(const char *const *)((const char *)values + column->whose);
+    const char *whose = pointer_at(values, column->whose);
     uint64_t number = 0;
 
     if (whose)
@@ -555,7 +564,7 @@ static int op_parse(struct json_object *document, size_t i, struct io_counter *c
     const char *errnos = json_object_get_string(element(document, "errno", i));
 
     for (size_t k = 0; k < ARRAY_SIZE(op_columns); k++) {
-        char *whose = *(char *const *)((const char *)&values + op_columns[k].whose);
+        char *whose = pointer_at(&values, op_columns[k].whose);
         uint64_t number = json_object_get_uint64(element(document, op_columns[k].name, i));
 
         memcpy(whose + op_columns[k].offset, &number, sizeof(number));
