@@ -17,7 +17,7 @@
 
 static const char help[] =
     "usage: jobio history [-u USER] [-S TIME] [-E TIME] [-o FIELDS] [-P] [-n N]\n"
-    "                     [--sort read|write|meta|wait] [--json]\n"
+    "                     [--sort read|write|meta|wait] [--json] [--from WHERE]\n"
     "The jobs of a time, one line each, as sacct shows them. Newest first.\n"
     "\n"
     "  -u, --user USER       only jobs of this user (name or number)\n"
@@ -31,6 +31,11 @@ static const char help[] =
     "      --json            a JSON array\n"
     "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "      --store PATH      read this store; do not ask jobiod\n"
+    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"
+    "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
+    "      --url URL         with clickhouse: ask this one\n"
+    "      --credentials FILE  with clickhouse: user:password\n"
+    "      --config FILE     jobio.conf\n"
     "\n"
     "TIME: HH:MM[:SS], MMDD[YY], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]], now, today, midnight, noon,\n"
     "now-7days, now-2hours, @SECONDS.\n"
@@ -129,6 +134,7 @@ static int history_run(struct cli *cli, int argc, char **argv)
         {"limit", 'n', OPTION_U32, &options.limit},
         {"sort", 0, OPTION_TEXT, &options.sort},
         {"json", 0, OPTION_FLAG, &options.json},
+        CLI_HISTORY_OPTIONS(cli),
     };
     struct history_filter filter;
     struct columns columns;

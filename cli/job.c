@@ -12,7 +12,7 @@
 #include "report/text.h"
 
 static const char help[] =
-    "usage: jobio job ID [--all] [--full] [--json [--steps]]\n"
+    "usage: jobio job ID [--all] [--full] [--json [--steps]] [--from WHERE]\n"
     "What a job did: its I/O by mount. Of a requeued job the newest run.\n"
     "\n"
     "      --all          earlier runs of that number too, newest first\n"
@@ -21,6 +21,11 @@ static const char help[] =
     "      --steps        in JSON: the account of each step on each node too\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "      --store PATH   read this store; do not ask jobiod\n"
+    "      --from WHERE   store (of this node) or clickhouse (of all nodes; see jobio.conf(5))\n"
+    "      --cluster NAME with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
+    "      --url URL      with clickhouse: ask this one\n"
+    "      --credentials FILE  with clickhouse: user:password\n"
+    "      --config FILE  jobio.conf\n"
     "\n"
     "Examples:\n"
     "  jobio job 123\n"
@@ -92,6 +97,7 @@ static int job_run(struct cli *cli, int argc, char **argv)
         {"full", 0, OPTION_FLAG, &options.full},
         {"json", 0, OPTION_FLAG, &options.json},
         {"steps", 0, OPTION_FLAG, &options.steps},
+        CLI_HISTORY_OPTIONS(cli),
     };
     int first, status;
     uint32_t jobid;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/clickhouse.h"
 #include "cli/output.h"
 #include "collector/rows.h"
 #include "common/call.h"
@@ -152,12 +153,34 @@ static int jobs_from_store(const struct cli *cli, uint32_t jobid, bool all, bool
     return rc;
 }
 
+static int jobs_from_clickhouse(struct clickhouse *clickhouse, uint32_t jobid, bool all, bool steps,
+                                struct json_object **ret, struct error *error)
+{
+    struct job_account **jobs = NULL;
+    int rc = clickhouse_jobs(clickhouse, jobid, all, &jobs, error);
+
+    if (rc == 0) {
+        rc = jobs_json(jobs, steps ? REPORT_STEPS : 0, ret);
+        if (rc < 0)
+            (void)error_errno(error, rc, "write the answer");
+    }
+    store_jobs_free(jobs);
+    return rc;
+}
+
 int source_jobs(const struct cli *cli, uint32_t jobid, bool all, bool steps,
                 struct json_object **ret, struct error *error)
 {
+    struct clickhouse *clickhouse = NULL;
     struct message m;
-    int rc;
+    int rc = clickhouse_open(cli, &clickhouse, error);
 
+    if (rc > 0)
+        rc = jobs_from_clickhouse(clickhouse, jobid, all, steps, ret, error);
+    if (rc < 0 || clickhouse) {
+        clickhouse_close(clickhouse);
+        return rc;
+    }
     if (cli->store)
         return jobs_from_store(cli, jobid, all, steps, ret, error);
     message_init(&m, "query-job");
@@ -219,9 +242,16 @@ static int put_history(struct message *m, const struct history_filter *filter)
 int source_history(const struct cli *cli, const struct history_filter *filter,
                    struct json_object **ret, struct error *error)
 {
+    struct clickhouse *clickhouse = NULL;
     struct message m;
-    int rc;
+    int rc = clickhouse_open(cli, &clickhouse, error);
 
+    if (rc > 0)
+        rc = clickhouse_history(clickhouse, filter, ret, error);
+    if (rc < 0 || clickhouse) {
+        clickhouse_close(clickhouse);
+        return rc;
+    }
     if (cli->store)
         return history_from_store(cli, filter, ret, error);
     if (put_history(&m, filter) < 0)

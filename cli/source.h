@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where answers come from: jobiod over its socket; root without a running jobiod reads the store;
- * with --store that file is read and nobody is asked. Every answer is JSON.
+ * with --store that file is read and nobody is asked; a ClickHouse, if options or jobio.conf want it
+ * (cli/clickhouse.h). Every answer is JSON.
  */
 #ifndef JOBIO_CLI_SOURCE_H
 #define JOBIO_CLI_SOURCE_H

@@ -3,6 +3,7 @@
 #   queries/job_put.sql -> SQL_JOB_PUT and its text in sql_queries[]
 #   migrations/0002.sql -> an entry of sql_migrations[] that leads to version 2
 #   schema.sql          -> sql_schema
+#   clickhouse/ask_job.sql -> sql_clickhouse_ask_job
 # A file with the line ".as NAME WHERE CONDITION" is the query NAME with one more condition.
 # awk -v want=h|c -f embed.awk FILE...
 
@@ -57,6 +58,9 @@ END {
         print "extern const char *const sql_queries[SQL_QUERY_COUNT];"
         print "extern const char *const sql_query_names[SQL_QUERY_COUNT];"
         print "extern const char sql_schema[];"
+        for (i = 1; i <= files; i++)
+            if (order[i] ~ /clickhouse\//)
+                print "extern const char sql_clickhouse_" base(order[i]) "[];"
         print "extern const struct sql_migration sql_migrations[]; /* ends with version 0 */\n"
         print "#endif"
     } else {
@@ -64,6 +68,8 @@ END {
         for (i = 1; i <= files; i++)
             if (order[i] ~ /schema\.sql$/)
                 print "const char sql_schema[] =" text[order[i]] ";\n"
+            else if (order[i] ~ /clickhouse\//)
+                print "const char sql_clickhouse_" base(order[i]) "[] =" text[order[i]] ";\n"
         print "const char *const sql_queries[SQL_QUERY_COUNT] = {"
         for (i = 1; i <= files; i++)
             if (order[i] ~ /queries\//)

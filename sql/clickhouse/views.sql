@@ -4,6 +4,28 @@
 -- here is an empty one. Inner queries rename, because ClickHouse takes an alias for the column of
 -- the same name.
 
+-- The newest version of each row, and whose it is: 0 for the first holder of a job number, another
+-- number for a later one, which began after the end of the first. (Release 18.16 does not see that a
+-- lambda needs start_ns, so it is named once more.)
+CREATE VIEW IF NOT EXISTS jobio.v_row AS
+SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, source, private,
+       labelled, version, uid, user, account, `partition`, name, job_ended, start_ns, end_ns,
+       job_elapsed_ns, nodes_expected, job_longest_wait_ns, job_lost, job_incomplete, unsupported,
+       ns_per_event, step_name, state, folded, elapsed_ns, longest_wait_ns, lost, incomplete,
+       read_requests, read_bytes, read_errors, read_time_ns, read_max_ns, write_requests,
+       write_bytes, write_errors, write_time_ns, write_max_ns, meta_requests, meta_errors,
+       meta_time_ns, meta_max_ns, errors, wait_ns, cache_hit_bytes, cache_miss_bytes,
+       fill_read_bytes, fill_fault_bytes, fill_prefetch_bytes, fill_write_bytes, op, op_requests,
+       op_async_requests, op_bytes, op_errors, op_time_ns, op_max_ns, op_peak_bytes_per_s,
+       op_peak_requests_per_s, op_job_peak_bytes_per_s, op_job_peak_requests_per_s, op_size_log2,
+       op_latency_log2, op_errno,
+       arrayCount(e -> e < start_ns, ends) + 0 * start_ns AS holder
+FROM (SELECT * FROM jobio.io FINAL) ANY LEFT JOIN (
+    SELECT cluster, jobid, restart, groupArray(end_ns) AS ends FROM jobio.io FINAL
+    WHERE job_ended = 1
+    GROUP BY cluster, jobid, restart
+) USING (cluster, jobid, restart);
+
 -- A step on a node.
 CREATE VIEW IF NOT EXISTS jobio.v_step AS
 SELECT cluster, jobid, restart, user_ AS user,
@@ -26,7 +48,7 @@ FROM (
     GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns
 );
 
--- Jobs. One job number is one job: whoever resets the numbers of a cluster renames the cluster.
+-- Jobs.
 CREATE VIEW IF NOT EXISTS jobio.v_job AS
 SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        partition_ AS partition, name_ AS name,
@@ -41,7 +63,7 @@ SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        if(elapsed_ns_ > 0, least(100.0, round(100.0 * longest_ns_ / elapsed_ns_, 1)), NULL)
            AS waiting_percent
 FROM (
-    SELECT cluster, jobid, restart, max(user_n) AS user_, max(uid_n) AS uid_,
+    SELECT cluster, jobid, restart, holder, max(user_n) AS user_, max(uid_n) AS uid_,
            max(account_n) AS account_, max(partition_n) AS partition_, max(name_n) AS name_,
            min(ended_n) AS ended_, min(start_n) AS start_ns_, max(end_n) AS end_ns_,
            max(elapsed_n) AS elapsed_ns_, max(expected_n) AS expected_, count() AS nodes_,
@@ -51,7 +73,7 @@ FROM (
            sum(write_requests_n) AS write_requests_, sum(meta_requests_n) AS meta_requests_,
            sum(errors_n) AS errors_, sum(wait_ns_n) AS wait_ns_
     FROM (
-        SELECT cluster, jobid, restart, node, max(user_s) AS user_n, max(uid_s) AS uid_n,
+        SELECT cluster, jobid, restart, holder, node, max(user_s) AS user_n, max(uid_s) AS uid_n,
                max(account_s) AS account_n, max(partition_s) AS partition_n, max(name_s) AS name_n,
                max(ended_s) AS ended_n, min(start_s) AS start_n, max(end_s) AS end_n,
                argMax(elapsed_s_, version_s) AS elapsed_n, max(expected_s) AS expected_n,
@@ -63,7 +85,7 @@ FROM (
                sum(write_requests_s) AS write_requests_n, sum(meta_requests_s) AS meta_requests_n,
                sum(errors_s) AS errors_n, sum(wait_ns_s) AS wait_ns_n
         FROM (
-            SELECT cluster, jobid, restart, node, max(version) AS version_s, max(user) AS user_s,
+            SELECT cluster, jobid, restart, holder, node, max(version) AS version_s, max(user) AS user_s,
                    max(uid) AS uid_s, max(account) AS account_s, max(partition) AS partition_s,
                    max(name) AS name_s, max(job_ended) AS ended_s, min(start_ns) AS start_s,
                    max(end_ns) AS end_s, argMax(job_elapsed_ns, version) AS elapsed_s_,
@@ -76,12 +98,12 @@ FROM (
                    sum(write_bytes) AS write_bytes_s, sum(write_requests) AS write_requests_s,
                    sum(meta_requests) AS meta_requests_s, sum(errors) AS errors_s,
                    sum(wait_ns) AS wait_ns_s
-            FROM jobio.io FINAL
-            GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns
+            FROM jobio.v_row
+            GROUP BY cluster, jobid, restart, holder, het, step, node, tagged_at_ns
         )
-        GROUP BY cluster, jobid, restart, node
+        GROUP BY cluster, jobid, restart, holder, node
     )
-    GROUP BY cluster, jobid, restart
+    GROUP BY cluster, jobid, restart, holder
 );
 
 -- What each step did on each mount, by operation.
@@ -108,10 +130,10 @@ FROM (
     SELECT cluster, jobid, restart, max(user) AS user_, mount, fstype, source, private, op_,
            sum(requests_) AS requests__, sum(bytes_) AS bytes__, sum(errors_) AS errors__,
            sum(time_ns_) AS time_ns__, max(max_ns_) AS max_ns__
-    FROM jobio.io FINAL
+    FROM jobio.v_row
     ARRAY JOIN op AS op_, op_requests AS requests_, op_bytes AS bytes_, op_errors AS errors_,
                op_time_ns AS time_ns_, op_max_ns AS max_ns_
-    GROUP BY cluster, jobid, restart, mount, fstype, source, private, op_
+    GROUP BY cluster, jobid, restart, holder, mount, fstype, source, private, op_
 );
 
 -- One line a job and mount.
@@ -124,7 +146,7 @@ FROM (
            sum(read_bytes) AS read_bytes_, sum(write_bytes) AS write_bytes_,
            sum(arraySum(op_requests)) AS requests_, sum(arraySum(op_errors)) AS errors_,
            sum(arraySum(op_time_ns)) AS time_ns_
-    FROM jobio.io FINAL
+    FROM jobio.v_row
     WHERE mount != ''
-    GROUP BY cluster, jobid, restart, mount, fstype, source, private
+    GROUP BY cluster, jobid, restart, holder, mount, fstype, source, private
 );

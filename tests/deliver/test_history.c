@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -113,6 +114,43 @@ static void assert_same_columns(const char *view)
 
 #define SUMS "read_bytes, read_requests, write_bytes, write_requests, meta_requests, errors"
 
+/* Requeued, or another holder of the number; with a loss, and what it could not count. */
+static void put_odd_jobs(void)
+{
+    struct job_account *job = job_make(5, NOW);
+    struct step_account step;
+    struct error error;
+
+    for (unsigned run = 0; run < 3; run++) {
+        job->key.restart = run > 1;
+        job->start_ns = NOW + run * 100 * SECOND;
+        job->ended = false;
+        job->unsupported = 1u << IO_CLONE;
+        step_make(&step, 0, job->start_ns, run + 1);
+        put_rows(job, &step, true);
+        assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+        step_account_clear(&step);
+        step_make(&step, STEP_FOLDED, job->start_ns, run + 7);
+        step.folded = 12;
+        step.completeness.lost = 3;
+        assert_int_equal(completeness_add(&step.completeness, "map-full", 2, 1u << IO_READ), 0);
+        assert_ok(store_put_step(opened, &job->key, &step, true, &error), error);
+        assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+        job->ended = true;
+        job->end_ns = job->start_ns + 20 * SECOND;
+        job->elapsed_ns = 20 * SECOND;
+        job->longest_wait_ns = step.longest_wait_ns;
+        assert_int_equal(io_mounts_add(&job->mounts, &step.mounts), 0);
+        job->mounts.items[0].peaks[IO_READ].bytes_per_s = 12345;
+        put_rows(job, NULL, true);
+        assert_ok(store_outbox_put_job(opened, &job->key, "history", &error), error);
+        io_mounts_clear(&job->mounts);
+        job->mounts = (struct io_mounts){0};
+        step_account_clear(&step);
+    }
+    job_account_destroy(job);
+}
+
 static void test_views_agree(void **state)
 {
     static const char *const views[] = {"v_job", "v_step", "v_step_io", "v_job_io", "v_job_mount"};
@@ -125,6 +163,7 @@ static void test_views_agree(void **state)
     feed_put(3, 0, 1, NULL);
     feed_end(1);
     feed_end(2);
+    put_odd_jobs();
     feed_open(server.url);
     feed_until(!feed_stats().waiting);
     /* Written again with other numbers: these replace the first. */
@@ -141,14 +180,14 @@ static void test_views_agree(void **state)
                 "cluster, jobid, restart, user, uid, account, partition, state,"
                 " concat(toString(toUInt64(elapsed_s * 1000)), '.0'), steps, complete, " SUMS
                 ", toUInt64(round(wait_s * 1e9)), toUInt64(waiting_percent * 10)",
-                "jobid");
+                "jobid, read_bytes");
     assert_same("v_step",
                 "cluster, jobid, restart, user, ifnull(het, 'none'), step, node, state,"
                 " CAST(round(elapsed_s) AS INTEGER), lost, " SUMS
                 ", CAST(round(wait_s * 1e9) AS INTEGER)",
                 "cluster, jobid, restart, user, ifnull(toString(het), 'none'), step, node, state,"
                 " toUInt64(elapsed_s), lost, " SUMS ", toUInt64(round(wait_s * 1e9))",
-                "jobid, step");
+                "jobid, step, read_bytes");
     assert_same("v_step_io",
                 "jobid, user, step, node, mount, fstype, source, op, requests, bytes, errors,"
                 " CAST(round(wait_s * 1e9) AS INTEGER), CAST(round(longest_s * 1e9) AS INTEGER),"
@@ -156,19 +195,19 @@ static void test_views_agree(void **state)
                 "jobid, user, step, node, mount, fstype, source, op, requests, bytes, errors,"
                 " toUInt64(round(wait_s * 1e9)), toUInt64(round(longest_s * 1e9)),"
                 " peak_bytes_per_s, peak_requests_per_s",
-                "jobid, step, mount, op");
+                "jobid, step, mount, op, bytes, requests");
     assert_same("v_job_io",
                 "jobid, user, mount, op, requests, bytes, errors,"
                 " CAST(round(wait_s * 1e9) AS INTEGER), CAST(round(longest_s * 1e9) AS INTEGER)",
                 "jobid, user, mount, op, requests, bytes, errors,"
                 " toUInt64(round(wait_s * 1e9)), toUInt64(round(longest_s * 1e9))",
-                "jobid, mount, op");
+                "jobid, mount, op, bytes, requests");
     assert_same("v_job_mount",
                 "jobid, user, mount, fstype, ifnull(read_bytes, 0), ifnull(write_bytes, 0),"
                 " requests, errors, CAST(round(wait_s * 1e9) AS INTEGER)",
                 "jobid, user, mount, fstype, read_bytes, write_bytes, requests, errors,"
                 " toUInt64(round(wait_s * 1e9))",
-                "jobid, mount");
+                "jobid, mount, requests");
     assert_answer("SELECT sumArray(op_requests) FROM jobio.io FINAL WHERE jobid = 3", "304\n");
 }
 
@@ -259,13 +298,174 @@ static void test_names(void **state)
     job_account_destroy(job);
 }
 
+/* The order of mounts in a document means nothing. */
+#define SORT_MOUNTS                                                                    \
+    "| jq -S 'walk(if type == \"object\" and has(\"mounts\") then .mounts |= "         \
+    "sort_by(.mount) else . end)'"
+
+/* What a command prints, malloc'd; @ in it is where to ask. */
+static char *jobio(const char *words, const char *where, int *status)
+{
+    size_t before = strcspn(words, "@");
+    char command[2048];
+    char *text = calloc(1, 1 << 20);
+    FILE *out;
+
+    (void)snprintf(command, sizeof(command), "./jobio %.*s%s%s 2>&1 %s", (int)before, words,
+                   words[before] ? where : "", words[before] ? words + before + 1 : "",
+                   strstr(words, "json") ? SORT_MOUNTS : "");
+    out = popen(command, "r");
+    assert_non_null(out);
+    assert_non_null(text);
+    (void)!fread(text, 1, (1 << 20) - 1, out);
+    *status = pclose(out);
+    return text;
+}
+
+/* The command prints the same from both. */
+static void assert_same_answer(const char *format)
+{
+    char clickhouse[256], store[256];
+    int from_store, from_clickhouse;
+    _free_ char *stored = NULL, *told = NULL;
+
+    (void)snprintf(store, sizeof(store), "--store %s", folder.store);
+    (void)snprintf(clickhouse, sizeof(clickhouse), "--from clickhouse --cluster linux --url %s",
+                   server.url);
+    stored = jobio(format, store, &from_store);
+    told = jobio(format, clickhouse, &from_clickhouse);
+    if (strcmp(stored, told))
+        print_error("%s\n%s---\n%s", format, stored, told);
+    assert_true(!strcmp(stored, told));
+    assert_int_equal(from_store, from_clickhouse);
+    assert_true(*stored);
+}
+
+static void test_the_command_agrees(void **state)
+{
+    static const char *const commands[] = {
+        "job 1 @ --json --steps",
+        "job 1 @ --full",
+        "job 2 @",
+        "job 5 @ --all --json --steps",
+        "job 5 @",
+        "job 77 @",
+        "history @ -S @0",
+        "history @ -S @0 --json",
+        "history @ -S @0 -u bob",
+        "history @ -S @0 -u 1000 -n 2",
+        "history @ -S @0 -u \"o'br\\\\ien\"",
+        "history @ -S @0 --sort read -P",
+        "history @ -S @0 --sort wait -n 3 -P -o JobID,User,Account,State,Start,End,Elapsed,Read,"
+        "ReadReq,Write,Meta,MetaErr,Errors,Wait,LongestWait,Waiting,Exact",
+        "history @ -S @1790000101 -E @1790000150 -P",
+        "history @ -S @1790000201 -P",
+    };
+    int status;
+    _free_ char *refused = NULL;
+
+    (void)state;
+    feed_put(1, 0, 5, NULL);
+    feed_put(1, 1, 7, NULL);
+    feed_put(1, STEP_BATCH, 2, NULL);
+    feed_put(2, STEP_EXTERN, 3, "bob");
+    feed_put(3, 0, 1, "o'br\\ien");
+    feed_end(1);
+    feed_end(3);
+    put_odd_jobs();
+    feed_open(server.url);
+    feed_until(!feed_stats().waiting);
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        assert_same_answer(commands[i]);
+    refused = jobio("job 1 --from clickhouse --cluster other --url @", server.url, &status);
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_non_null(strstr(refused, "no such job: 1"));
+}
+
+/* Who may ask, and what is said when it cannot be asked. */
+static void test_the_command_is_refused(void **state)
+{
+    static const struct {
+        const char *words, *say;
+    } bad[] = {
+        {"job 1 --from elsewhere", "give store or clickhouse"},
+        {"job 1 --from clickhouse --config /nonexistent", "/nonexistent"},
+        {"job 1 --from clickhouse --url http://127.0.0.1:1", "does not answer"},
+        {"job 1 --from clickhouse --url @ --credentials /nonexistent", "/nonexistent"},
+        {"job 1 --from clickhouse --url @ --credentials userpwd", "HTTP "},
+        {"history --from clickhouse --config conf", "names none"},
+    };
+    char path[256], words[512];
+    FILE *file;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("writer:wrong\n", file);
+    (void)fclose(file);
+    (void)snprintf(path, sizeof(path), "%s/conf", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("cluster = linux\n[history]\nformat = bulk\nurl = http://127.0.0.1:1\n", file);
+    (void)fclose(file);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        const char *name = strstr(bad[i].words, " userpwd") ? " userpwd"
+                           : strstr(bad[i].words, " conf")  ? " conf"
+                                                            : NULL;
+        int status;
+        _free_ char *told = NULL;
+
+        (void)snprintf(words, sizeof(words), "%s", bad[i].words);
+        if (name)
+            (void)snprintf(words + strlen(words) - strlen(name) + 1, 300, "%s/%s", folder.path,
+                           name + 1);
+        told = jobio(words, server.url, &status);
+        assert_int_equal(WEXITSTATUS(status), 1);
+        if (!strstr(told, bad[i].say))
+            print_error("%s: %s", words, told);
+        assert_non_null(strstr(told, bad[i].say));
+    }
+}
+
+/* jobio.conf says where to ask and what is asked without a word. */
+static void test_the_command_is_configured(void **state)
+{
+    char path[256], words[512];
+    FILE *file;
+    int status;
+    _free_ char *told = NULL;
+
+    (void)state;
+    feed_put(1, 0, 5, NULL);
+    feed_open(server.url);
+    feed_until(!feed_stats().waiting);
+    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("writer:w\n", file);
+    (void)fclose(file);
+    (void)snprintf(path, sizeof(path), "%s/conf", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "cluster = linux\n[history]\nread_url = %s\nfrom = clickhouse\n"
+                  "read_credentials = %s/userpwd\n",
+                  server.url, folder.path);
+    (void)fclose(file);
+    (void)snprintf(words, sizeof(words), "history @ -S @0 -P -o JobID,ReadReq --config %s", path);
+    told = jobio(words, "", &status);
+    assert_string_equal(told, "JobID|ReadReq\n1|5\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, feed_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_once_in_effect), TEST(test_views_agree), TEST(test_poisoned_row),
-        TEST(test_configuration_faults), TEST(test_names),
+        TEST(test_configuration_faults), TEST(test_names), TEST(test_the_command_agrees),
+        TEST(test_the_command_is_refused), TEST(test_the_command_is_configured),
     };
 
     if (!clickhouse_installed()) {

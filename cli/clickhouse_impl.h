@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of clickhouse.h share. */
+#ifndef JOBIO_CLI_CLICKHOUSE_IMPL_H
+#define JOBIO_CLI_CLICKHOUSE_IMPL_H
+
+#include "cli/clickhouse.h"
+
+struct clickhouse {
+    struct settings *settings;
+    char *url, *table, *userpwd; /* userpwd NULL: none */
+    const char *cluster;         /* NULL: all */
+};
+
+/* A parameter of a statement: what stands for ":name" in it. */
+struct clickhouse_value {
+    const char *name, *text; /* text is SQL; clickhouse_quote() what is not */
+};
+/* As a literal of SQL, malloc'd; NULL: no memory. */
+char *clickhouse_quote(const char *text);
+
+/* Run a statement that ends in FORMAT JSONEachRow: one call a row. A negative return of `each` ends
+ * it and is returned. */
+typedef int (*clickhouse_row_f)(struct json_object *row, void *arg, struct error *error);
+int clickhouse_ask(struct clickhouse *clickhouse, const char *sql,
+                   const struct clickhouse_value *values, size_t n, clickhouse_row_f each,
+                   void *arg, struct error *error);
+
+#endif

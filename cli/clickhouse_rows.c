@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of ClickHouse to what the store would have given. */
+#define _GNU_SOURCE /* asprintf */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/clickhouse_impl.h"
+#include "collector/rows.h"
+#include "collector/sink_row.h"
+#include "collector/store_private.h"
+#include "common/cleanup.h"
+
+#define YEAR_NS (366 * 86400ull * 1000000000u)
+
+static int no_memory(struct error *error)
+{
+    return error_errno(error, -ENOMEM, "read the answer of ClickHouse");
+}
+
+/* --- jobs -------------------------------------------------------------------------------------- */
+
+/* A job that is being put together, and what of it is known of each node. */
+struct found_node {
+    char *node;
+    uint64_t version;
+    bool ended;
+    struct completeness own; /* of the job, as the node saw it last */
+};
+
+struct found_job {
+    struct job_account *job;
+    struct found_node *nodes;
+    size_t n_nodes;
+    uint64_t seen_ns; /* it was there until then */
+    bool ended;       /* one node says so */
+};
+
+struct found_jobs {
+    struct found_job *items;
+    size_t n;
+};
+
+static void found_clear(struct found_jobs *found)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        struct found_job *f = &found->items[i];
+
+        for (size_t k = 0; k < f->n_nodes; k++) {
+            free(f->nodes[k].node);
+            completeness_clear(&f->nodes[k].own);
+        }
+        free(f->nodes);
+        job_account_destroy(f->job);
+    }
+    free(found->items);
+}
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* The rows come in the order of (cluster, restart, start): another holder of the number begins after
+ * the end of the last one. */
+static struct found_job *find_job(struct found_jobs *found, const struct sink_row *row)
+{
+    struct found_job *last = found->n ? &found->items[found->n - 1] : NULL, *grown;
+
+    if (last && same(last->job->key.cluster, row->cluster) &&
+        last->job->key.restart == row->restart &&
+        !(last->ended && row->start_ns > last->seen_ns))
+        return last;
+    grown = reallocarray(found->items, found->n + 1, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    found->items = grown;
+    grown[found->n] = (struct found_job){.job = job_account_create()};
+    if (!grown[found->n].job)
+        return NULL;
+    last = &grown[found->n++];
+    last->job->key = (struct job_key){strdup(row->cluster), row->jobid, row->restart};
+    last->job->start_ns = row->start_ns;
+    return last->job->key.cluster ? last : NULL;
+}
+
+static void keep_text(char **to, const char *text)
+{
+    if (!*to && *text)
+        *to = strdup(text);
+}
+
+static void keep_max(uint64_t *to, uint64_t value)
+{
+    if (value > *to)
+        *to = value;
+}
+
+static int merge_job(struct found_job *f, const struct sink_row *row)
+{
+    struct job_account *job = f->job;
+    uint64_t unsupported = 0;
+
+    if (*row->unsupported && store_ops_parse(row->unsupported, &unsupported) < 0)
+        return -EBADMSG;
+    job->unsupported |= unsupported;
+    job->uid = row->uid;
+    keep_text(&job->user, row->user);
+    keep_text(&job->account, row->account);
+    keep_text(&job->partition, row->partition);
+    keep_text(&job->name, row->name);
+    if (row->start_ns < job->start_ns)
+        job->start_ns = row->start_ns;
+    keep_max(&job->end_ns, row->end_ns);
+    keep_max(&job->elapsed_ns, row->job_elapsed_ns);
+    keep_max(&job->longest_wait_ns, row->job_longest_wait_ns);
+    keep_max(&job->ns_per_event, row->ns_per_event);
+    if (row->nodes_expected > job->nodes_expected)
+        job->nodes_expected = row->nodes_expected;
+    f->ended |= row->job_ended;
+    keep_max(&f->seen_ns, row->end_ns);
+    keep_max(&f->seen_ns, row->tagged_at_ns + row->elapsed_ns);
+    return 0;
+}
+
+static int merge_node(struct found_job *f, const struct sink_row *row)
+{
+    struct found_node *node = NULL, *grown;
+
+    for (size_t i = f->n_nodes; i-- > 0 && !node;)
+        if (same(f->nodes[i].node, row->node))
+            node = &f->nodes[i];
+    if (!node) {
+        grown = reallocarray(f->nodes, f->n_nodes + 1, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        f->nodes = grown;
+        node = &grown[f->n_nodes];
+        *node = (struct found_node){.node = strdup(row->node)};
+        if (!node->node)
+            return -ENOMEM;
+        f->n_nodes++;
+    }
+    node->ended |= row->job_ended;
+    if (row->version < node->version)
+        return 0;
+    node->version = row->version;
+    completeness_clear(&node->own);
+    node->own.lost = row->job_lost;
+    return store_causes_parse(*row->job_incomplete ? row->job_incomplete : NULL, &node->own);
+}
+
+static int set_step(struct step_account *step, const struct sink_row *row)
+{
+    int state = step_state_parse(row->state);
+
+    if (state < 0)
+        return -EBADMSG;
+    step->elapsed_ns = row->elapsed_ns;
+    step->state = (enum step_state)state;
+    step->folded = row->folded;
+    step->longest_wait_ns = row->longest_wait_ns;
+    completeness_clear(&step->completeness);
+    step->completeness = (struct completeness){.lost = row->lost};
+    return store_causes_parse(*row->incomplete ? row->incomplete : NULL, &step->completeness);
+}
+
+/* Rows come by version within a start, so the newest is the last to speak of a step. */
+static struct step_account *find_step(struct job_account *job, const struct sink_row *row)
+{
+    struct step_account *grown;
+
+    for (size_t i = job->n_steps; i-- > 0;) {
+        struct step_account *step = &job->steps[i];
+
+        if (step->step == row->step && step->het == row->het &&
+            step->tagged_at_ns == row->tagged_at_ns && same(step->node, row->node))
+            return step;
+    }
+    grown = reallocarray(job->steps, job->n_steps + 1, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    job->steps = grown;
+    grown[job->n_steps] = (struct step_account){
+        .het = row->het, .step = row->step, .tagged_at_ns = row->tagged_at_ns};
+    grown[job->n_steps].node = strdup(row->node);
+    return grown[job->n_steps].node ? &grown[job->n_steps++] : NULL;
+}
+
+static int merge_step(struct found_job *f, const struct sink_row *row, struct io_account *io,
+                      const struct io_peak *step_peaks, const struct io_peak *job_peaks)
+{
+    struct step_account *step = find_step(f->job, row);
+    struct io_mount *m, *whole;
+    int r = step ? set_step(step, row) : -ENOMEM;
+
+    if (r < 0 || !*row->mount)
+        return r;
+    m = io_mounts_get(&step->mounts, row->mount, row->fstype, row->source, row->private);
+    whole = io_mounts_get(&f->job->mounts, row->mount, row->fstype, row->source, row->private);
+    if (!m || !whole)
+        return -ENOMEM;
+    m->labelled = row->labelled;
+    m->cache = row->cache;
+    m->io = *io;
+    *io = (struct io_account){0};
+    memcpy(m->peaks, step_peaks, sizeof(m->peaks));
+    whole->labelled = row->labelled;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        keep_max(&whole->peaks[op].bytes_per_s, job_peaks[op].bytes_per_s);
+        keep_max(&whole->peaks[op].requests_per_s, job_peaks[op].requests_per_s);
+    }
+    return 0;
+}
+
+static int take_row(struct json_object *document, void *arg, struct error *error)
+{
+    struct io_account io CLEANUP(io_account_clear) = {0};
+    struct io_peak step_peaks[IO_OP_COUNT] = {0}, job_peaks[IO_OP_COUNT] = {0};
+    struct found_job *f;
+    struct sink_row row;
+    int r = sink_row_parse(document, &row, &io, step_peaks, job_peaks, error);
+
+    if (r < 0)
+        return r;
+    f = find_job(arg, &row);
+    r = f ? merge_job(f, &row) : -ENOMEM;
+    if (r == 0)
+        r = merge_node(f, &row);
+    if (r == 0)
+        r = merge_step(f, &row, &io, step_peaks, job_peaks);
+    return r < 0 ? error_errno(error, r, "a row of ClickHouse") : 0;
+}
+
+/* As the store lists them. */
+static int by_key(const void *a, const void *b)
+{
+    const struct step_account *x = a, *y = b;
+
+    if (x->het != y->het)
+        return x->het < y->het ? -1 : 1;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    if (strcmp(x->node, y->node))
+        return strcmp(x->node, y->node);
+    return x->tagged_at_ns < y->tagged_at_ns ? -1 : x->tagged_at_ns > y->tagged_at_ns;
+}
+
+/* The sums of the steps, as the store makes them when it reads a job; the peaks stay. */
+static int finish_job(struct found_job *f)
+{
+    struct job_account *job = f->job;
+    bool ended = f->n_nodes > 0;
+    int r = 0;
+
+    for (size_t i = 0; i < f->n_nodes && r == 0; i++) {
+        ended = ended && f->nodes[i].ended;
+        r = completeness_merge(&job->completeness, &f->nodes[i].own);
+    }
+    if (job->n_steps)
+        qsort(job->steps, job->n_steps, sizeof(*job->steps), by_key);
+    for (size_t i = 0; i < job->n_steps && r == 0; i++)
+        r = job_account_add_step(job, &job->steps[i]);
+    job->ended = ended;
+    if (!ended)
+        job->end_ns = 0;
+    job->nodes_reported = (uint32_t)f->n_nodes;
+    return r;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct job_account *x = ((const struct found_job *)a)->job;
+    const struct job_account *y = ((const struct found_job *)b)->job;
+
+    return x->start_ns < y->start_ns ? 1 : -(x->start_ns > y->start_ns);
+}
+
+static int give_jobs(struct found_jobs *found, bool all, struct job_account ***ret)
+{
+    size_t n = found->n && !all ? 1 : found->n;
+    struct job_account **jobs = calloc(n + 1, sizeof(struct job_account *));
+
+    if (!jobs)
+        return -ENOMEM;
+    if (found->n)
+        qsort(found->items, found->n, sizeof(*found->items), newest_first);
+    for (size_t i = 0; i < n; i++) {
+        jobs[i] = found->items[i].job;
+        found->items[i].job = NULL;
+    }
+    *ret = jobs;
+    return 0;
+}
+
+/* "AND cluster = '..'", or nothing; malloc'd. */
+static char *only_cluster(const struct clickhouse *c)
+{
+    _free_ char *name = c->cluster ? clickhouse_quote(c->cluster) : NULL;
+    char *text = NULL;
+
+    if (!c->cluster)
+        return strdup("");
+    return name && asprintf(&text, "AND cluster = %s", name) >= 0 ? text : NULL;
+}
+
+int clickhouse_jobs(struct clickhouse *c, uint32_t jobid, bool all, struct job_account ***ret,
+                    struct error *error)
+{
+    struct found_jobs found CLEANUP(found_clear) = {0};
+    _free_ char *cluster = only_cluster(c);
+    char number[16];
+    const struct clickhouse_value values[] = {
+        {"table", c->table}, {"jobid", number}, {"cluster", cluster}};
+    int r;
+
+    (void)snprintf(number, sizeof(number), "%u", jobid);
+    if (!cluster)
+        return no_memory(error);
+    r = clickhouse_ask(c, sql_clickhouse_ask_job, values, ARRAY_SIZE(values), take_row, &found,
+                       error);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < found.n && r == 0; i++)
+        r = finish_job(&found.items[i]);
+    if (r == 0)
+        r = give_jobs(&found, all, ret);
+    return r < 0 ? no_memory(error) : 0;
+}
+
+/* --- the history ------------------------------------------------------------------------------- */
+
+static uint64_t number_of(struct json_object *row, const char *name)
+{
+    struct json_object *value = NULL;
+
+    (void)json_object_object_get_ex(row, name, &value);
+    return json_object_get_uint64(value);
+}
+
+/* NULL for an empty one, as in the store. */
+static const char *text_of(struct json_object *row, const char *name)
+{
+    struct json_object *value = NULL;
+    const char *text;
+
+    (void)json_object_object_get_ex(row, name, &value);
+    text = json_object_get_string(value);
+    return text && *text ? text : NULL;
+}
+
+static struct io_sum sum_of(struct json_object *row, const char *what)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } parts[] = {
+        {"requests", offsetof(struct io_sum, requests)}, {"bytes", offsetof(struct io_sum, bytes)},
+        {"errors", offsetof(struct io_sum, errors)},     {"time_ns", offsetof(struct io_sum, time_ns)},
+        {"max_ns", offsetof(struct io_sum, max_ns)},
+    };
+    struct io_sum sum = {0};
+    char name[48];
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        uint64_t value;
+
+        (void)snprintf(name, sizeof(name), "%s_%s", what, parts[i].name);
+        value = number_of(row, name);
+        memcpy((char *)&sum + parts[i].offset, &value, sizeof(value));
+    }
+    return sum;
+}
+
+static int take_history(struct json_object *row, void *arg, struct error *error)
+{
+    bool ended = number_of(row, "ended");
+    const struct history_row found = {
+        .cluster = text_of(row, "cluster"),
+        .user = text_of(row, "user"),
+        .account = text_of(row, "account"),
+        .partition = text_of(row, "partition"),
+        .name = text_of(row, "name"),
+        .jobid = (uint32_t)number_of(row, "jobid"),
+        .restart = (uint32_t)number_of(row, "restart"),
+        .uid = (uint32_t)number_of(row, "uid"),
+        .ended = ended,
+        .complete = number_of(row, "complete"),
+        .start_ns = number_of(row, "start_ns"),
+        .end_ns = ended ? number_of(row, "end_ns") : 0,
+        .elapsed_ns = number_of(row, "elapsed_ns"),
+        .steps = (uint32_t)number_of(row, "steps"),
+        .reads = sum_of(row, "read"),
+        .writes = sum_of(row, "write"),
+        .meta = sum_of(row, "meta"),
+        .errors = number_of(row, "errors"),
+        .wait_ns = number_of(row, "wait_ns"),
+        .longest_wait_ns = number_of(row, "longest_wait_ns"),
+    };
+    struct json_object *object = history_row_json(&found);
+
+    if (object && json_object_array_add(arg, object) == 0)
+        return 0;
+    json_object_put(object);
+    return no_memory(error);
+}
+
+static const char *const orders[] = {
+    [HISTORY_TIME] = "start_ns_",       [HISTORY_READ] = "read_bytes_",
+    [HISTORY_WRITE] = "write_bytes_",   [HISTORY_META] = "meta_requests_",
+    [HISTORY_WAIT] = "wait_ns_",
+};
+
+/* "1000" is uid 1000. */
+static bool is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10;
+}
+
+/* The two conditions on the user, each "" unless it is the one; malloc'd. */
+static int only_user(const struct history_filter *filter, char **uid, char **user)
+{
+    _free_ char *name = filter->user ? clickhouse_quote(filter->user) : NULL;
+    bool number = filter->user && is_number(filter->user);
+
+    if (filter->user && !name)
+        return -ENOMEM;
+    if (asprintf(uid, "%s%s", number ? "AND uid = " : "", number ? filter->user : "") < 0)
+        return -ENOMEM;
+    if (asprintf(user, "%s%s", name && !number ? "AND max(user) = " : "",
+                 name && !number ? name : "") < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+int clickhouse_history(struct clickhouse *c, const struct history_filter *filter,
+                       struct json_object **ret, struct error *error)
+{
+    _free_ char *cluster = only_cluster(c), *uid = NULL, *user = NULL;
+    struct json_object *rows = json_object_new_array();
+    char from[24], since[24], until[24], limit[24];
+    uint64_t year_before = filter->since_ns > YEAR_NS ? filter->since_ns - YEAR_NS : 0;
+    int r = rows && cluster ? only_user(filter, &uid, &user) : -ENOMEM;
+
+    (void)snprintf(from, sizeof(from), "%" PRIu64, year_before);
+    (void)snprintf(since, sizeof(since), "%" PRIu64, filter->since_ns);
+    (void)snprintf(until, sizeof(until), "%" PRIu64,
+                   filter->until_ns ? filter->until_ns : (uint64_t)INT64_MAX);
+    (void)snprintf(limit, sizeof(limit), "%u", filter->limit ? filter->limit : HISTORY_ROWS_MAX);
+    if (r == 0) {
+        const struct clickhouse_value values[] = {
+            {"table", c->table}, {"cluster", cluster}, {"uid", uid},     {"user", user},
+            {"from", from},      {"since", since},     {"until", until}, {"limit", limit},
+            {"order_", orders[filter->sort]},
+        };
+
+        r = clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values), take_history,
+                           rows, error);
+    } else {
+        (void)no_memory(error);
+    }
+    if (r < 0) {
+        json_object_put(rows);
+        return r;
+    }
+    *ret = rows;
+    return 0;
+}
