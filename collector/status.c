@@ -223,6 +223,13 @@ static int load_stats(struct store *reader, void *arg, struct error *error)
     return r < 0 ? r : store_outbox_stats(reader, FEEDING_SINK, &status->history, error);
 }
 
+static uint64_t age_s(uint64_t since_ns)
+{
+    uint64_t now = tracker_real_ns();
+
+    return since_ns && since_ns < now ? (now - since_ns) / 1000000000u : 0;
+}
+
 static void put_history(const struct status *status)
 {
     struct json_object *history;
@@ -230,7 +237,7 @@ static void put_history(const struct status *status)
     if (!json_object_object_get_ex(status->document, "history", &history))
         return;
     put_u64(history, "waiting", status->history.waiting);
-    put_u64(history, "oldest", status->history.oldest_ns / 1000000000u);
+    put_u64(history, "oldest_age_s", age_s(status->history.oldest_ns));
     put_u64(history, "refused", status->history.refused);
     put_u64(history, "given_up", status->history.given_up);
 }
