@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "plugin/jobio-record.h"
 #include "plugin/slurm.h"
 #include "report/record.h"
 
@@ -31,7 +32,7 @@ static void cleanup_info(job_info_msg_t **info)
         slurm_free_job_info_msg(*info);
 }
 
-static int __attribute__((format(printf, 1, 2))) fail(const char *format, ...)
+int fail(const char *format, ...)
 {
     va_list ap;
 
@@ -45,7 +46,7 @@ static int __attribute__((format(printf, 1, 2))) fail(const char *format, ...)
 
 static void on_alarm(int signo)
 {
-    static const char line[] = "jobio-record: slurmctld did not answer in time\n";
+    static const char line[] = "jobio-record: Slurm did not answer in time\n";
 
     (void)signo;
     if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
@@ -53,7 +54,7 @@ static void on_alarm(int signo)
     _exit(EXIT_FAILURE);
 }
 
-static int start_timer(uint64_t timeout_ns)
+int start_timer(uint64_t timeout_ns)
 {
     struct sigaction action = {.sa_handler = on_alarm};
     struct itimerval timer = {.it_value = {.tv_sec = (time_t)(timeout_ns / NS_PER_S),
@@ -66,7 +67,10 @@ static int start_timer(uint64_t timeout_ns)
 
 static int usage(void)
 {
-    fputs("usage: jobio-record --job ID [--restart N] [--timeout SPAN] < RECORD\n", stderr);
+    fputs("usage: jobio-record --job ID [--restart N] [--timeout SPAN] < RECORD\n"
+          "       jobio-record --backlog [OPTION...] [JOB...]\n"
+          "       jobio-record --show [--json] [--timeout SPAN] JOB\n",
+          stderr);
     return -EINVAL;
 }
 
@@ -173,14 +177,32 @@ static int write_record(const struct options *options, const char *record)
     return put_comment(options->jobid, comment);
 }
 
-int main(int argc, char *argv[])
+char *live_comment(const struct accounting_id *id)
+{
+    CLEANUP(cleanup_info) job_info_msg_t *info = NULL;
+
+    if (slurm_load_job(&info, id->jobid, SHOW_LOCAL) != SLURM_SUCCESS)
+        return NULL;
+    for (uint32_t i = 0; i < info->record_count; i++) {
+        const slurm_job_info_t *job = &info->job_array[i];
+        bool is_it = id->task != ENDED_NONE     ? job->array_task_id == id->task
+                     : id->offset != ENDED_NONE ? job->het_job_offset == id->offset
+                                                : INFO_JOB_ID(job) == id->jobid;
+
+        if (is_it && job->admin_comment)
+            return strdup(job->admin_comment);
+    }
+    return NULL;
+}
+
+static int mode_live(int argc, char *argv[])
 {
     struct options options;
     char record[RECORD_MAX + 16];
     int r;
 
     if (parse_options(argc, argv, &options) < 0)
-        return 2;
+        return EXIT_USAGE;
     r = start_timer(options.timeout_ns);
     if (r < 0)
         return fail("set a timer: %s", strerror(-r));
@@ -189,4 +211,17 @@ int main(int argc, char *argv[])
                     RECORD_MAX);
     slurm_init(NULL);
     return write_record(&options, record);
+}
+
+int main(int argc, char *argv[])
+{
+    static const struct {
+        const char *word;
+        int (*run)(int argc, char *argv[]);
+    } modes[] = {{"--backlog", mode_backlog}, {"--show", mode_show}};
+
+    for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(modes); i++)
+        if (!strcmp(argv[1], modes[i].word))
+            return modes[i].run(argc, argv);
+    return mode_live(argc, argv);
 }
