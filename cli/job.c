@@ -2,6 +2,7 @@
 #include <json-c/json.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -12,13 +13,14 @@
 #include "report/text.h"
 
 static const char help[] =
-    "usage: jobio job ID [--all] [--full] [--json [--steps]] [--from WHERE]\n"
+    "usage: jobio job ID [--all] [--full] [--nodes] [--steps] [--json] [--from WHERE]\n"
     "What a job did: its I/O by mount. Of a requeued job the newest run.\n"
     "\n"
     "      --all          earlier runs of that number too, newest first\n"
     "      --full         every mount and every operation\n"
     "      --json         one JSON document; with --all an array of them\n"
-    "      --steps        in JSON: the account of each step on each node too\n"
+    "      --nodes        each node too, and how evenly they share the work\n"
+    "      --steps        each step on each node too; in JSON with its whole account\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "      --store PATH   read this store; do not ask jobiod\n"
     "      --from WHERE   store (of this node) or clickhouse (of all nodes; see jobio.conf(5))\n"
@@ -30,35 +32,46 @@ static const char help[] =
     "Examples:\n"
     "  jobio job 123\n"
     "  jobio job 123 --full\n"
+    "  jobio job 123 --nodes\n"
     "  jobio job 123 --all\n"
     "  jobio job 123 --json | jq .mounts\n"
     "\n"
     "Exit status: 0 shown, 1 no such job or failed, 2 usage.\n";
 
 struct job_options {
-    bool all, full, json, steps;
+    bool all, full, json, nodes, steps;
 };
 
-static int print_text(struct json_object *document, enum summary summary, struct error *error)
+/* Takes the text over. */
+static int put_text(char *text, struct error *error)
 {
-    struct job_account *job = NULL;
-    _free_ char *text = NULL;
-    int rc = report_json_parse(document, &job, error);
-
-    if (rc < 0)
-        return rc;
-    text = report_text(job, summary);
-    job_account_destroy(job);
     if (!text)
         return error_errno(error, -ENOMEM, "write the summary");
     output_text(text);
+    free(text);
     return 0;
+}
+
+static int print_text(struct json_object *document, const struct job_options *options,
+                      struct error *error)
+{
+    enum summary summary = options->full ? SUMMARY_FULL : SUMMARY_SHORT;
+    struct job_account *job = NULL;
+    int rc = report_json_parse(document, &job, error);
+
+    if (rc == 0)
+        rc = put_text(report_text(job, summary), error);
+    if (rc == 0 && options->nodes)
+        rc = put_text(report_nodes_text(job), error);
+    if (rc == 0 && options->steps && !options->full)
+        rc = put_text(report_steps_text(job), error);
+    job_account_destroy(job);
+    return rc;
 }
 
 static int print_jobs(struct json_object *jobs, const struct job_options *options,
                       struct error *error)
 {
-    enum summary summary = options->full ? SUMMARY_FULL : SUMMARY_SHORT;
     int rc = 0;
 
     if (options->json) {
@@ -68,7 +81,7 @@ static int print_jobs(struct json_object *jobs, const struct job_options *option
     for (size_t i = 0; rc == 0 && i < json_object_array_length(jobs); i++) {
         if (i > 0)
             output_text("\n");
-        rc = print_text(json_object_array_get_idx(jobs, i), summary, error);
+        rc = print_text(json_object_array_get_idx(jobs, i), options, error);
     }
     return rc;
 }
@@ -77,7 +90,7 @@ static int job_show(const struct cli *cli, uint32_t jobid, const struct job_opti
 {
     struct json_object *jobs = NULL;
     struct error error;
-    int rc = source_jobs(cli, jobid, options->all, options->steps, &jobs, &error);
+    int rc = source_jobs(cli, jobid, options->all, options->steps || options->nodes, &jobs, &error);
 
     if (rc == 0 && json_object_array_length(jobs) == 0)
         rc = error_set(&error, -ENOENT, "no such job: %u", jobid);
@@ -96,6 +109,7 @@ static int job_run(struct cli *cli, int argc, char **argv)
         {"all", 0, OPTION_FLAG, &options.all},
         {"full", 0, OPTION_FLAG, &options.full},
         {"json", 0, OPTION_FLAG, &options.json},
+        {"nodes", 0, OPTION_FLAG, &options.nodes},
         {"steps", 0, OPTION_FLAG, &options.steps},
         CLI_HISTORY_OPTIONS(cli),
     };

@@ -2,11 +2,13 @@
 #include "report/json.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "report/nodes.h"
 
 #define DOCUMENT_VERSION 1
 
@@ -242,6 +244,64 @@ static struct json_object *steps(struct writer *w, const struct job_account *job
     return array;
 }
 
+static struct json_object *node_sums(struct writer *w, const struct io_sum *sum)
+{
+    struct json_object *o = new_object(w);
+
+    put_u64(w, o, "requests", sum->requests);
+    put_u64(w, o, "bytes", sum->bytes);
+    put_u64(w, o, "errors", sum->errors);
+    put_u64(w, o, "time_ns", sum->time_ns);
+    return o;
+}
+
+static struct json_object *by_node(struct writer *w, const struct node_sum *nodes, size_t n)
+{
+    struct json_object *array = new_array(w);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *o = new_object(w);
+
+        put_string(w, o, "node", nodes[i].node);
+        put(w, o, "read", node_sums(w, &nodes[i].reads));
+        put(w, o, "write", node_sums(w, &nodes[i].writes));
+        put(w, o, "meta", node_sums(w, &nodes[i].meta));
+        put_u64(w, o, "longest_wait_ns", nodes[i].longest_wait_ns);
+        append(w, array, o);
+    }
+    return array;
+}
+
+static void put_imbalance(struct writer *w, struct json_object *to, const struct node_sum *nodes,
+                          size_t n)
+{
+    struct json_object *o = new_object(w);
+
+    for (unsigned i = 0; i < NODE_MEASURES; i++) {
+        double value = nodes_imbalance(nodes, n, i);
+        char text[32];
+
+        (void)snprintf(text, sizeof(text), "%.3f", value);
+        if (value > 0)
+            put(w, o, node_measure_name(i), json_object_new_double_s(value, text));
+    }
+    put(w, to, "imbalance", o);
+}
+
+/* What needs to know the steps. */
+static void put_nodes(struct writer *w, struct json_object *to, const struct job_account *job)
+{
+    _free_ struct node_sum *nodes = NULL;
+    size_t n = 0;
+
+    if (nodes_sum(job, &nodes, &n) < 0)
+        w->failed = true;
+    else if (n > 1)
+        put_imbalance(w, to, nodes, n);
+    if (w->flags & (REPORT_STEPS | REPORT_NODES) && !(w->flags & REPORT_WIRE))
+        put(w, to, "by_node", by_node(w, nodes, n));
+}
+
 static void put_command(struct writer *w, struct json_object *to, const struct job_account *job)
 {
     struct json_object *words = new_array(w);
@@ -310,6 +370,7 @@ struct json_object *report_json(const struct job_account *job, unsigned flags)
         put_accounting(&w, document, job);
     put(&w, document, "unsupported", op_names(&w, job->unsupported));
     put(&w, document, "mounts", mounts(&w, &job->mounts, job->elapsed_ns, job->unsupported));
+    put_nodes(&w, document, job);
     if (flags & (REPORT_STEPS | REPORT_NODES))
         put(&w, document, "steps", steps(&w, job));
     if (w.failed) {

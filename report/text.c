@@ -70,7 +70,7 @@ static bool small_line(FILE *out, const struct text_job *t)
         job->completeness.lost || job->completeness.n || !job->nodes_expected)
         return false;
     if (!job->command)
-        snprintf(who, sizeof(who), " of job %u", job->key.jobid);
+        snprintf(who, sizeof(who), " of job %u%s", job->key.jobid, job->ended ? "" : " so far");
     if (sum->all.errors)
         snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->all.errors);
     if (waiting >= 1)

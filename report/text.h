@@ -15,4 +15,9 @@ const char *summary_name(enum summary summary);
  * Control characters and invalid UTF-8 of untrusted text are replaced. */
 char *report_text(const struct job_account *job, enum summary summary);
 
+/* The tables of a job's nodes, and of its steps on each node, to follow it; malloc'd, NULL: no memory.
+ * The job must have its steps. */
+char *report_nodes_text(const struct job_account *job);
+char *report_steps_text(const struct job_account *job);
+
 #endif

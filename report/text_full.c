@@ -295,15 +295,15 @@ static void step_line(FILE *out, const struct step_account *s)
     text_job_clear(&t);
 }
 
-static void write_steps(FILE *out, const struct job_account *job)
+void text_steps(FILE *out, const struct job_account *job, size_t limit)
 {
     if (!job->n_steps)
         return;
     fputs("\n  step        node             elapsed  read write meta errors wait\n", out);
-    for (size_t i = 0; i < job->n_steps && i < FULL_STEPS; i++)
+    for (size_t i = 0; i < job->n_steps && i < limit; i++)
         step_line(out, &job->steps[i]);
-    if (job->n_steps > FULL_STEPS)
-        fprintf(out, "  %zu more steps\n", job->n_steps - FULL_STEPS);
+    if (job->n_steps > limit)
+        fprintf(out, "  %zu more steps\n", job->n_steps - limit);
 }
 
 static void unsupported_line(FILE *out, const void *what)
@@ -328,7 +328,7 @@ void text_full(FILE *out, const struct text_job *t)
         write_mount(out, t, t->rows[i].mount);
     if (t->n)
         fputs("\n(sizes, p50 and p99 are counted in powers of two: at most that)\n", out);
-    write_steps(out, t->job);
+    text_steps(out, t->job, FULL_STEPS);
     fputc('\n', out);
     write_line(out, unsupported_line, &t->job->unsupported, 4, 8);
     text_completeness(out, t->job, FULL_COMPLETENESS);

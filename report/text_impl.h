@@ -47,6 +47,8 @@ void text_title(FILE *out, const struct text_job *t);
 void text_table(FILE *out, const struct text_job *t, size_t limit);
 /* "complete: ...", or what is missing in words, in at most `lines` lines. */
 void text_completeness(FILE *out, const struct job_account *job, size_t lines);
+/* A line for each of the first `limit` steps; nothing for a job without any. */
+void text_steps(FILE *out, const struct job_account *job, size_t limit);
 /* The parts of the full summary. */
 void text_full(FILE *out, const struct text_job *t);
 

@@ -175,7 +175,7 @@ void text_title(FILE *out, const struct text_job *t)
         fprintf(out, "I/O summary: %s%s\n", fitted ? fitted : "?", end);
         return;
     }
-    snprintf(who, sizeof(who), "job %u%s", job->key.jobid, job->ended ? "" : " (running)");
+    snprintf(who, sizeof(who), "job %u%s", job->key.jobid, job->ended ? "" : " so far");
     snprintf(line, sizeof(line), "I/O summary: %s, %u node%s%s", who, nodes,
              nodes == 1 ? "" : "s", end);
     fprintf(out, "%.*s\n", TEXT_COLUMNS, line);

@@ -123,11 +123,13 @@ static void test_nothing(void **state)
     _free_ char *full = NULL;
 
     (void)state;
-    check_text(job, "I/O summary: job 0 (running), 0 nodes, 00:00:00, 0 % of it waiting for I/O\n"
+    check_text(job, "I/O summary: job 0 so far, 0 nodes, 00:00:00, 0 % of it waiting for I/O\n"
                     "no I/O was counted\n"
                     "NOT complete: 0 nodes, of how many is not known, 0 events lost\n");
     job->nodes_expected = job->nodes_reported = 1;
     job->key.jobid = 7;
+    check_text(job, "I/O of job 7 so far: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
+    job->ended = true;
     check_text(
         job, "I/O of job 7: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes, 0 events lost\n");
     full = report_text(job, SUMMARY_FULL);
@@ -146,7 +148,7 @@ static void test_what_was_not_counted(void **state)
     job->elapsed_ns = SECONDS(10);
     job->unsupported = UINT64_MAX;
     completeness_add(&job->completeness, "not counted: no BTF", 1, 0);
-    check_text(job, "I/O summary: job 7 (running), 1 node, 00:00:10\n"
+    check_text(job, "I/O summary: job 7 so far, 1 node, 00:00:10\n"
                     "NOT complete: 1/1 nodes, 0 events lost; not counted: no BTF\n");
     full = report_text(job, SUMMARY_FULL);
     assert_null(strstr(full, "waiting"));
@@ -162,6 +164,7 @@ static void test_little_is_one_line(void **state)
 
     (void)state;
     job->key.jobid = 4711;
+    job->ended = true;
     job->elapsed_ns = SECONDS(10);
     job->nodes_expected = 2;
     job->nodes_reported = 1;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_u64(uint64_t *to, uint64_t more)
+{
+    if (__builtin_add_overflow(*to, more, to))
+        *to = UINT64_MAX;
+}
+
+static void add_sum(struct io_sum *to, struct io_sum from)
+{
+    add_u64(&to->requests, from.requests);
+    add_u64(&to->bytes, from.bytes);
+    add_u64(&to->errors, from.errors);
+    add_u64(&to->time_ns, from.time_ns);
+    if (from.max_ns > to->max_ns)
+        to->max_ns = from.max_ns;
+}
+
+static void add_step(struct node_sum *to, const struct step_account *step)
+{
+    for (size_t i = 0; i < step->mounts.n; i++) {
+        const struct io_account *io = &step->mounts.items[i].io;
+
+        add_sum(&to->reads, io_account_reads(io));
+        add_sum(&to->writes, io_account_writes(io));
+        add_sum(&to->meta, io_account_meta(io));
+        add_sum(&to->all, io_account_all(io));
+    }
+    if (step->longest_wait_ns > to->longest_wait_ns)
+        to->longest_wait_ns = step->longest_wait_ns;
+}
+
+/* Steps lie in the order of step and node: those of a node are not together. */
+static int by_node(const void *a, const void *b)
+{
+    return strcmp(((const struct node_sum *)a)->node, ((const struct node_sum *)b)->node);
+}
+
+int nodes_sum(const struct job_account *job, struct node_sum **ret, size_t *n)
+{
+    struct node_sum *sums = calloc(job->n_steps + 1, sizeof(*sums));
+    size_t used = 0;
+
+    if (!sums)
+        return -ENOMEM;
+    for (size_t i = 0; i < job->n_steps; i++) {
+        sums[i].node = job->steps[i].node ? job->steps[i].node : "";
+        add_step(&sums[i], &job->steps[i]);
+    }
+    qsort(sums, job->n_steps, sizeof(*sums), by_node);
+    for (size_t i = 0; i < job->n_steps; i++) {
+        if (!used || strcmp(sums[used - 1].node, sums[i].node) != 0) {
+            sums[used++] = sums[i];
+            continue;
+        }
+        add_sum(&sums[used - 1].reads, sums[i].reads);
+        add_sum(&sums[used - 1].writes, sums[i].writes);
+        add_sum(&sums[used - 1].meta, sums[i].meta);
+        add_sum(&sums[used - 1].all, sums[i].all);
+        if (sums[i].longest_wait_ns > sums[used - 1].longest_wait_ns)
+            sums[used - 1].longest_wait_ns = sums[i].longest_wait_ns;
+    }
+    *ret = sums;
+    *n = used;
+    return 0;
+}
+
+const char *node_measure_name(enum node_measure measure)
+{
+    static const char *const names[] = {
+        [NODE_READ_BYTES] = "read_bytes",
+        [NODE_WRITE_BYTES] = "write_bytes",
+        [NODE_META_REQUESTS] = "meta_requests",
+        [NODE_WAIT_NS] = "wait_ns",
+    };
+
+    return names[measure];
+}
+
+static double value_of(const struct node_sum *node, enum node_measure measure)
+{
+    const uint64_t values[] = {
+        [NODE_READ_BYTES] = node->reads.bytes,
+        [NODE_WRITE_BYTES] = node->writes.bytes,
+        [NODE_META_REQUESTS] = node->meta.requests,
+        [NODE_WAIT_NS] = node->all.time_ns,
+    };
+
+    return (double)values[measure];
+}
+
+double nodes_imbalance(const struct node_sum *nodes, size_t n, enum node_measure measure)
+{
+    double sum = 0, largest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double value = value_of(&nodes[i], measure);
+
+        sum += value;
+        largest = value > largest ? value : largest;
+    }
+    return n < 2 || sum <= 0 ? 0 : largest * (double)n / sum;
+}

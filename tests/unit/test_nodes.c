@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/nodes.h"
+#include "tests/unit/sample.h"
+
+static void add(struct job_account *job, const char *node, uint32_t id, uint64_t bytes,
+                uint64_t wait_ns)
+{
+    struct step_account *step;
+    struct io_mount *m;
+
+    job->steps = realloc(job->steps, (job->n_steps + 1) * sizeof(*job->steps));
+    assert_non_null(job->steps);
+    step = &job->steps[job->n_steps++];
+    memset(step, 0, sizeof(*step));
+    step->node = strdup(node);
+    step->step = id;
+    step->longest_wait_ns = wait_ns;
+    m = sample_mount(&step->mounts, "/scratch", "ext4", "/dev/sdb");
+    if (bytes)
+        sample_calls(m, IO_WRITE, 1, bytes, wait_ns);
+}
+
+/* Steps lie by their number, not by their node. */
+static void test_sums(void **state)
+{
+    struct job_account *job = job_account_create();
+    struct node_sum *nodes = NULL;
+    size_t n = 0;
+
+    (void)state;
+    add(job, "n2", 0, 100, 10);
+    add(job, "n10", 0, 300, 30);
+    add(job, "n2", 1, 200, 40);
+    add(job, "n3", 1, 0, 0);
+    assert_int_equal(nodes_sum(job, &nodes, &n), 0);
+    assert_int_equal(n, 3);
+    assert_string_equal(nodes[0].node, "n10");
+    assert_string_equal(nodes[1].node, "n2");
+    assert_string_equal(nodes[2].node, "n3");
+    assert_int_equal(nodes[1].writes.bytes, 300);
+    assert_int_equal(nodes[1].writes.requests, 2);
+    assert_int_equal(nodes[1].longest_wait_ns, 40);
+    assert_int_equal(nodes[2].writes.bytes, 0);
+    /* 300 of a mean of 200 */
+    assert_true(fabs(nodes_imbalance(nodes, n, NODE_WRITE_BYTES) - 1.5) < 1e-9);
+    assert_true(nodes_imbalance(nodes, n, NODE_READ_BYTES) == 0);
+    assert_true(nodes_imbalance(nodes, 1, NODE_WRITE_BYTES) == 0);
+    free(nodes);
+    job_account_destroy(job);
+}
+
+static void test_one_did_all(void **state)
+{
+    struct job_account *job = job_account_create();
+    struct node_sum *nodes = NULL;
+    size_t n = 0;
+
+    (void)state;
+    add(job, "a", 0, 7, 1);
+    add(job, "b", 0, 0, 0);
+    add(job, "c", 0, 0, 0);
+    add(job, "d", 0, 0, 0);
+    assert_int_equal(nodes_sum(job, &nodes, &n), 0);
+    assert_true(nodes_imbalance(nodes, n, NODE_WRITE_BYTES) == 4);
+    free(nodes);
+    job_account_destroy(job);
+}
+
+static void test_no_steps(void **state)
+{
+    struct job_account *job = job_account_create();
+    struct node_sum *nodes = NULL;
+    size_t n = 7;
+
+    (void)state;
+    assert_int_equal(nodes_sum(job, &nodes, &n), 0);
+    assert_int_equal(n, 0);
+    free(nodes);
+    job_account_destroy(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_one_did_all),
+        cmocka_unit_test(test_no_steps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What one node says to another: what is taken, and what is not. */
+#include "tests/unit/test.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/wire.h"
+
+static const struct wire_head ours = {"c", "n2", "n1", "42"};
+
+/* What a payload of this text gives to node n1 of cluster c. */
+static int parse(const char *text, const struct wire_head *wanted, struct error *error)
+{
+    struct json_object *document = NULL;
+    int r = wire_parse(text, strlen(text), wanted, &document, error);
+
+    assert_true((r == 0) == (document != NULL));
+    json_object_put(document);
+    return r;
+}
+
+static void test_there_and_back(void **state)
+{
+    struct json_object *document = wire_create(&ours);
+    struct error error;
+    unsigned long long number;
+    size_t size = 0;
+    char *text;
+
+    (void)state;
+    assert_non_null(document);
+    json_object_object_add(document, "jobid", json_object_new_int64(4294967295));
+    text = wire_text(document, &size);
+    assert_non_null(text);
+    assert_int_equal(size, strlen(text));
+    document = NULL;
+    assert_int_equal(wire_parse(text, size, &ours, &document, &error), 0);
+    assert_string_equal(wire_string(document, "from"), "n2");
+    assert_string_equal(wire_string(document, "absent"), "");
+    assert_int_equal(wire_number(document, "jobid", 4294967295, &number, &error), 0);
+    assert_int_equal(number, 4294967295);
+    assert_int_equal(wire_number(document, "jobid", 4294967294, &number, &error), -EBADMSG);
+    assert_int_equal(wire_number(document, "from", 10, &number, &error), -EBADMSG);
+    assert_int_equal(wire_number(document, "absent", 10, &number, &error), -EBADMSG);
+    json_object_put(document);
+    free(text);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+    } cases[] = {
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\",\"new\":[1]}", 0},
+        {"{\"version\":1,\"cluster\":\"d\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\"}", -EXDEV},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n3\",\"id\":\"42\"}", -EADDRNOTAVAIL},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n3\",\"to\":\"n1\",\"id\":\"42\"}", -EADDRNOTAVAIL},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"43\"}", -EADDRNOTAVAIL},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\"}", -EADDRNOTAVAIL},
+        {"{\"version\":2,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\"}", -EPROTONOSUPPORT},
+        {"{\"version\":-1}", -EBADMSG},
+        {"{\"version\":\"1\"}", -EBADMSG},
+        {"{}", -EBADMSG},
+        {"[]", -EBADMSG},
+        {"", -EBADMSG},
+        {"{\"version\":1", -EBADMSG},
+        {"{\"version\":1}}", -EBADMSG},
+        {"null", -EBADMSG},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error error = {""};
+        int r = parse(cases[i].text, &ours, &error);
+
+        if (r != cases[i].result)
+            fail_msg("%s: %d, not %d (%s)", cases[i].text, r, cases[i].result, error.text);
+    }
+}
+
+static void test_the_other_version_is_named(void **state)
+{
+    struct error error = {""};
+
+    (void)state;
+    assert_int_equal(parse("{\"version\":7,\"from\":\"n9\"}", &ours, &error), -EPROTONOSUPPORT);
+    assert_non_null(strstr(error.text, "n9"));
+    assert_non_null(strstr(error.text, "7"));
+}
+
+static void test_ids_differ(void **state)
+{
+    char a[WIRE_ID_SIZE], b[WIRE_ID_SIZE];
+
+    (void)state;
+    wire_new_id(a);
+    wire_new_id(b);
+    assert_int_equal(strlen(a), WIRE_ID_SIZE - 1);
+    assert_string_not_equal(a, b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_the_other_version_is_named),
+        cmocka_unit_test(test_ids_differ),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
