@@ -455,7 +455,7 @@ void daemon_destroy(struct daemon *d)
     recorder_destroy(d->recorder);
     if (d->tracker)
         tracker_attach(d->tracker, NULL);
-    gather_stop(d->gather);
+    gathering_stop(d);
     query_destroy(d->query);
     metrics_destroy(d->metrics);
     deliver_destroy(d->deliver);

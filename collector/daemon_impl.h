@@ -3,6 +3,7 @@
 #ifndef JOBIO_COLLECTOR_DAEMON_IMPL_H
 #define JOBIO_COLLECTOR_DAEMON_IMPL_H
 
+#include <sys/queue.h>
 #include <systemd/sd-event.h>
 
 #include "collector/daemon.h"
@@ -14,6 +15,7 @@
 #include "collector/tracker.h"
 
 struct gather;
+struct held;
 struct metrics;
 struct query;
 struct recorder;
@@ -40,6 +42,7 @@ struct daemon {
     struct deliver *deliver;
     struct sink *sink; /* NULL: no [history] */
     struct gather *gather; /* NULL: no [peers] */
+    LIST_HEAD(, held) held; /* questions that wait for tasks to end */
     struct metrics *metrics; /* NULL: neither scraped nor written */
     struct runs *runs;
     struct server *server;
@@ -81,6 +84,9 @@ int feeding_create(struct daemon *daemon, struct error *error);
 /* gathering.c: what gather asks of the daemon. */
 bool gathering_is_wanted(const struct settings *settings);
 int gathering_create(struct daemon *daemon, struct error *error);
+/* Tasks have ended: who waits for that is answered. */
+void gathering_recheck(struct daemon *daemon);
+void gathering_stop(struct daemon *daemon);
 
 /* collection.c */
 struct collection {

@@ -25,6 +25,48 @@ static void handle_tag(struct daemon *daemon, struct request *request, const str
         request_ok(request);
 }
 
+/* Numbers of a step, or an answer that says what is wrong. */
+static bool step_of(struct request *request, const struct message *m, struct job_key *key,
+                    uint32_t *het, uint32_t *step)
+{
+    const struct {
+        const char *name;
+        uint64_t fallback;
+        uint32_t *to;
+    } fields[] = {
+        {"JOBID", 0, &key->jobid},
+        {"RESTART", 0, &key->restart},
+        {"HET", HET_NONE, het},
+        {"STEP", 0, step},
+    };
+    struct error error;
+
+    key->cluster = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        uint64_t value;
+
+        if (message_get_u64(m, fields[i].name, UINT32_MAX, fields[i].fallback, &value, &error) < 0) {
+            request_refuse(request, "%s", error.text);
+            return false;
+        }
+        *fields[i].to = (uint32_t)value;
+    }
+    return true;
+}
+
+static void handle_task_exit(struct daemon *daemon, struct request *request,
+                             const struct message *m)
+{
+    struct job_key key;
+    uint32_t het, step;
+
+    if (!step_of(request, m, &key, &het, &step))
+        return;
+    tracker_task_exit(daemon->tracker, &key, het, step);
+    request_ok(request);
+    gathering_recheck(daemon);
+}
+
 static void handle_end(struct daemon *daemon, struct request *request, const struct message *m)
 {
     uint64_t jobid, restart, het, step, ended_boot;
@@ -48,6 +90,7 @@ static void handle_end(struct daemon *daemon, struct request *request, const str
         request_refuse(request, "end: %s", error.text);
     else
         request_ok(request);
+    gathering_recheck(daemon);
 }
 
 /* A number of a job, or an answer that says what is wrong. */
@@ -108,6 +151,7 @@ static const struct handler {
     void (*handle)(struct daemon *daemon, struct request *request, const struct message *m);
 } handlers[] = {
     {"tag", true, handle_tag},
+    {"task-exit", true, handle_task_exit},
     {"end", true, handle_end},
     {"report", true, daemon_report},
     {"job", true, handle_job},

@@ -169,6 +169,7 @@ static bool put_counts(struct json_object *to, const struct gather_counts *c)
         {"served", c->served},
         {"taken", c->taken},
         {"unknown_jobs", c->unknown_jobs},
+        {"backwards", c->backwards},
         {"forged", c->forged},
         {"replayed", c->replayed},
         {"out_of_time", c->out_of_time},

@@ -26,10 +26,16 @@ struct writer;
 /* The sink of the outbox for what another node is to have: this and the node's name. */
 #define GATHER_SINK_PREFIX "peer:"
 
+/* A step of which it matters whether its tasks have ended; NULL: none. */
+struct gather_step {
+    uint32_t het, step;
+};
+
 struct gather_hooks {
-    /* What this node has of the job, also of one that is over, or NULL and 0: nothing was done here.
-     * Answer once, now or later, by gather_provide(). */
-    void (*account)(const struct job_key *key, void *question, void *arg);
+    /* What this node has of the job, also of one that is over. Answer once, now or, if tasks of that
+     * step run here, a moment later, by gather_provide(). `step` is good until then. */
+    void (*account)(const struct job_key *key, const struct gather_step *step, void *question,
+                    void *arg);
     /* The record of a job that this node has gathered: restart UINT32_MAX: its newest run. Answer by
      * gather_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);
@@ -66,8 +72,10 @@ int gather_create(struct gather **ret, sd_event *loop, const struct gather_optio
 void gather_stop(struct gather *gather);
 void gather_destroy(struct gather *gather);
 
-/* Answers to the hooks; `account` and `record` are borrowed, NULL: nothing is known. */
-void gather_provide(void *question, const struct job_account *account, const struct error *why);
+/* Answers to the hooks; `account` and `record` are borrowed, NULL: nothing was done here. busy: tasks
+ * of the step that was asked for still run. */
+void gather_provide(void *question, const struct job_account *account, bool busy,
+                    const struct error *why);
 void gather_provide_record(void *question, const struct job_key *key, bool ended,
                            const char *record, const struct error *why);
 
@@ -76,11 +84,11 @@ void gather_queued(struct gather *gather);
 
 /* Ask the nodes (names with commas between; this one is left out) for the job, until `deadline_ns`
  * (CLOCK_MONOTONIC), and add what they have to `job`: mounts, causes, the longest wait, and how many
- * nodes have reported. Takes `job` over; `done` gets it back, once, on the loop, perhaps inside this
+ * nodes have reported; one on which tasks of the step run has not. Takes `job` over; `done` gets it back, once, on the loop, perhaps inside this
  * call. */
 typedef void (*gather_done_f)(struct job_account *job, void *arg);
-void gather_ask(struct gather *gather, const char *nodes, uint64_t deadline_ns,
-                struct job_account *job, gather_done_f done, void *arg);
+void gather_ask(struct gather *gather, const char *nodes, const struct gather_step *step,
+                uint64_t deadline_ns, struct job_account *job, gather_done_f done, void *arg);
 
 /* For `jobio status`: what was sent, taken, refused and why. NULL: no memory. */
 struct json_object *gather_status(const struct gather *gather);

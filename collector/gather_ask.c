@@ -20,13 +20,16 @@ struct ask {
     char *node;
     char id[WIRE_ID_SIZE];
     struct job_key key;          /* whose account it is to be; without the cluster */
+    const struct gather_step *step; /* the gathering's; NULL: none */
     struct job_account *account; /* the answer; NULL: nothing was done there */
+    bool busy;                   /* tasks run there */
 };
 
 struct gathering {
     LIST_ENTRY(gathering) link;
     struct gather *gather;
     struct job_account *job;
+    struct gather_step step;
     gather_done_f done;
     void *arg;
     sd_event_source *timer;
@@ -78,7 +81,7 @@ static void ask_fail(struct ask *ask, const char *why)
     ask_finish(ask);
 }
 
-static int add(struct job_account *job, const struct job_account *from)
+static int add(struct job_account *job, const struct job_account *from, bool busy)
 {
     int r = io_mounts_add(&job->mounts, &from->mounts);
 
@@ -89,7 +92,7 @@ static int add(struct job_account *job, const struct job_account *from)
     if (from->longest_wait_ns > job->longest_wait_ns)
         job->longest_wait_ns = from->longest_wait_ns;
     job->unsupported |= from->unsupported;
-    job->nodes_reported++;
+    job->nodes_reported += !busy;
     return 0;
 }
 
@@ -143,8 +146,9 @@ static void on_opened(int result, const struct error *error, void *arg)
     }
     if (ask->gathering && !ask->account) {
         ask->gathering->job->nodes_reported++;
-        note_quiet(ask);
-    } else if (ask->gathering && add(ask->gathering->job, ask->account) < 0) {
+        if (!ask->step)
+            note_quiet(ask);
+    } else if (ask->gathering && add(ask->gathering->job, ask->account, ask->busy) < 0) {
         ask_fail(ask, "no memory");
         return;
     }
@@ -157,7 +161,7 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
 {
     struct ask *ask = arg;
     struct wire_head head = {ask->gather->cluster, ask->node, ask->gather->node, ask->id};
-    struct json_object *document = NULL, *account;
+    struct json_object *document = NULL, *account, *busy;
     int r;
 
     if (uid != 0)
@@ -169,6 +173,7 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
         r = error_set(error, -EBADMSG, "\"account\" is missing");
     else if (account)
         r = report_json_parse(account, &ask->account, error);
+    ask->busy = json_object_object_get_ex(document, "busy", &busy) && json_object_get_boolean(busy);
     if (r == 0 && ask->account && (ask->account->key.jobid != ask->key.jobid ||
                    ask->account->key.restart != ask->key.restart))
         r = error_set(error, -EBADMSG, "its answer is of another job");
@@ -227,10 +232,14 @@ static char *question_text(const struct ask *ask, size_t *size)
         return NULL;
     (void)json_object_object_add(document, "jobid", json_object_new_int64(ask->key.jobid));
     (void)json_object_object_add(document, "restart", json_object_new_int64(ask->key.restart));
+    if (ask->step) {
+        (void)json_object_object_add(document, "het", json_object_new_int64(ask->step->het));
+        (void)json_object_object_add(document, "step", json_object_new_int64(ask->step->step));
+    }
     return wire_text(document, size);
 }
 
-static int ask_start(struct gathering *gathering, const char *node)
+static int ask_start(struct gathering *gathering, const char *node, bool has_step)
 {
     struct ask *ask = calloc(1, sizeof(*ask));
     char *text;
@@ -244,6 +253,7 @@ static int ask_start(struct gathering *gathering, const char *node)
     ask->gathering = gathering;
     ask->key = gathering->job->key;
     ask->key.cluster = NULL;
+    ask->step = has_step ? &gathering->step : NULL;
     wire_new_id(ask->id);
     LIST_INSERT_HEAD(&gathering->asks, ask, link);
     LIST_INSERT_HEAD(&ask->gather->asks, ask, all);
@@ -264,8 +274,8 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-void gather_ask(struct gather *gather, const char *nodes, uint64_t deadline_ns,
-                struct job_account *job, gather_done_f done, void *arg)
+void gather_ask(struct gather *gather, const char *nodes, const struct gather_step *step,
+                uint64_t deadline_ns, struct job_account *job, gather_done_f done, void *arg)
 {
     struct gathering *gathering = calloc(1, sizeof(*gathering));
     _free_ char *copy = strdup(nodes);
@@ -280,11 +290,13 @@ void gather_ask(struct gather *gather, const char *nodes, uint64_t deadline_ns,
     }
     gathering->gather = gather;
     gathering->job = job;
+    if (step)
+        gathering->step = *step;
     gathering->done = done;
     gathering->arg = arg;
     LIST_INSERT_HEAD(&gather->gatherings, gathering, link);
     while ((node = strsep(&rest, ",")))
-        if (*node && strcmp(node, gather->node) != 0 && ask_start(gathering, node) < 0)
+        if (*node && strcmp(node, gather->node) != 0 && ask_start(gathering, node, step) < 0)
             gather_say(gather, "gather-ask", "job %u: %s is not asked: too many questions wait",
                        job->key.jobid, node);
     if (LIST_EMPTY(&gathering->asks))

@@ -20,9 +20,12 @@ struct served {
     enum route route;
     struct json_object *document; /* the question */
     struct job_key key;           /* without the cluster */
+    struct gather_step step;
+    bool has_step;
     /* ROUTE_ACCOUNTS: */
     struct job_account **accounts; /* owned */
     bool *unknown;                 /* of each: its job is not in the store */
+    bool *backwards;               /* the store has more of it */
     size_t n;
 };
 
@@ -34,6 +37,7 @@ static void served_free(struct served *served)
         job_account_destroy(served->accounts[i]);
     free(served->accounts);
     free(served->unknown);
+    free(served->backwards);
     free(served);
 }
 
@@ -81,7 +85,8 @@ static void finish(struct served *served, struct json_object *answer)
 
 /* --- POST /v1/job, /v1/record ------------------------------------------------------------------ */
 
-void gather_provide(void *question, const struct job_account *account, const struct error *why)
+void gather_provide(void *question, const struct job_account *account, bool busy,
+                    const struct error *why)
 {
     struct served *served = question;
     struct json_object *answer, *document = NULL;
@@ -95,6 +100,8 @@ void gather_provide(void *question, const struct job_account *account, const str
         json_object_put(answer);
         answer = NULL;
     }
+    if (answer && busy)
+        (void)json_object_object_add(answer, "busy", json_object_new_boolean(true));
     if (answer && json_object_object_add(answer, "account", document) < 0) {
         json_object_put(document);
         json_object_put(answer);
@@ -125,16 +132,41 @@ void gather_provide_record(void *question, const struct job_key *key, bool ended
 
 /* --- POST /v1/accounts ------------------------------------------------------------------------- */
 
-static int put_account(struct store *store, const struct gather *gather,
-                       const struct job_account *account, const char *from, struct error *error)
+static uint64_t requests_of(const struct step_account *step)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < step->mounts.n; i++)
+        if (__builtin_add_overflow(n, io_account_all(&step->mounts.items[i].io).requests, &n))
+            return UINT64_MAX;
+    return n;
+}
+
+/* What a step has done does not become less: then the first account stays. */
+static int put_step(struct store *store, const struct job_key *key,
+                    const struct step_account *step, bool *backwards, struct error *error)
+{
+    uint64_t before = 0;
+    int r = store_step_requests(store, key, step, &before, error);
+
+    if (r < 0)
+        return r;
+    if (requests_of(step) < before) {
+        *backwards = true;
+        return 0;
+    }
+    return store_put_step(store, key, step, true, error);
+}
+
+static int put_account(struct store *store, const struct job_account *account, const char *from,
+                       bool *backwards, struct error *error)
 {
     int r = 0;
 
     for (size_t i = 0; i < account->n_steps && r == 0; i++)
-        r = store_put_step(store, &account->key, &account->steps[i], true, error);
+        r = put_step(store, &account->key, &account->steps[i], backwards, error);
     if (r == 0 && account->ended)
         r = store_put_node(store, &account->key, from, error);
-    (void)gather;
     return r;
 }
 
@@ -145,7 +177,7 @@ static int put_accounts(struct store *store, void *arg, struct error *error)
     const char *from = wire_string(served->document, "from");
 
     for (size_t i = 0; i < served->n; i++) {
-        int r = put_account(store, served->gather, served->accounts[i], from, error);
+        int r = put_account(store, served->accounts[i], from, &served->backwards[i], error);
 
         served->unknown[i] = r == -ENOENT;
         if (r < 0 && r != -ENOENT)
@@ -176,6 +208,12 @@ static struct json_object *list_refused(struct served *served)
 
         gather->counts.taken += !served->unknown[i];
         gather->counts.unknown_jobs += served->unknown[i] && !soon;
+        if (served->backwards[i]) {
+            gather->counts.backwards++;
+            gather_say(gather, "gather-backwards",
+                       "job %u: an account from %s has less than it had before: the first one stays",
+                       key->jobid, wire_string(served->document, "from"));
+        }
         (void)snprintf(why, sizeof(why), "job %u was never seen on %s", key->jobid, gather->node);
         if (served->unknown[i])
             add_refused(list, i, soon ? "" : why);
@@ -240,7 +278,8 @@ static int read_accounts(struct served *served, struct error *error)
     n = json_object_array_length(list);
     served->accounts = calloc(n + 1, sizeof(*served->accounts));
     served->unknown = calloc(n + 1, sizeof(*served->unknown));
-    if (!served->accounts || !served->unknown)
+    served->backwards = calloc(n + 1, sizeof(*served->backwards));
+    if (!served->accounts || !served->unknown || !served->backwards)
         return error_set(error, -ENOMEM, "no memory for accounts");
     for (; served->n < n; served->n++) {
         int r = report_json_parse(json_object_array_get_idx(list, served->n),
@@ -256,6 +295,22 @@ static int read_accounts(struct served *served, struct error *error)
     return 0;
 }
 
+static int read_step(struct served *served, struct error *error)
+{
+    struct json_object *value;
+    unsigned long long step = 0, het = HET_NONE;
+    int r;
+
+    if (!json_object_object_get_ex(served->document, "step", &value))
+        return 0;
+    r = wire_number(served->document, "step", UINT32_MAX, &step, error);
+    if (r == 0)
+        r = wire_number(served->document, "het", UINT32_MAX, &het, error);
+    served->step = (struct gather_step){(uint32_t)het, (uint32_t)step};
+    served->has_step = true;
+    return r;
+}
+
 static int read_key(struct served *served, bool any_restart, struct error *error)
 {
     struct json_object *value;
@@ -266,7 +321,7 @@ static int read_key(struct served *served, bool any_restart, struct error *error
         r = wire_number(served->document, "restart", UINT32_MAX, &restart, error);
     served->key.jobid = (uint32_t)jobid;
     served->key.restart = (uint32_t)restart;
-    return r;
+    return r < 0 || any_restart ? r : read_step(served, error);
 }
 
 static bool may_ask(const struct served *served, uid_t uid)
@@ -347,7 +402,8 @@ static void on_opened(int result, const struct error *error, void *arg)
     else if (served->route == ROUTE_ACCOUNTS)
         take_accounts(served);
     else if (served->route == ROUTE_JOB)
-        gather->hooks.account(&served->key, served, gather->hooks.arg);
+        gather->hooks.account(&served->key, served->has_step ? &served->step : NULL, served,
+                              gather->hooks.arg);
     else
         gather->hooks.record(&served->key, served, gather->hooks.arg);
 }

@@ -11,6 +11,9 @@
 #include "common/cleanup.h"
 #include "report/record.h"
 
+/* So long a question waits for the tasks of a step: who asks waits 1.3 s. */
+#define HOLD_US 900000
+
 /* A question of another node that the store answers. */
 struct lookup {
     struct daemon *daemon;
@@ -65,7 +68,7 @@ static void on_account(int result, const struct error *error, void *arg)
 {
     struct lookup *l = arg;
 
-    gather_provide(l->question, l->found, result < 0 ? error : NULL);
+    gather_provide(l->question, l->found, false, result < 0 ? error : NULL);
     lookup_free(l);
 }
 
@@ -97,21 +100,92 @@ static int look_up(struct daemon *daemon, const struct job_key *key, void *quest
 
 static const struct error busy = {"too many questions to the store wait"};
 
-static void give_account(const struct job_key *key, void *question, void *arg)
+static void answer_account(struct daemon *daemon, const struct job_key *key, bool is_busy,
+                           void *question)
 {
-    struct daemon *daemon = arg;
     struct job_account *account;
     struct error error;
     int r = tracker_report(daemon->tracker, key->jobid, key->restart, &account, &error);
 
     if (r == 0) {
-        gather_provide(question, account, NULL);
+        gather_provide(question, account, is_busy, NULL);
         job_account_destroy(account);
     } else if (r != -ENOENT) {
-        gather_provide(question, NULL, &error);
+        gather_provide(question, NULL, false, &error);
     } else if (look_up(daemon, key, question, run_account, on_account) < 0) {
-        gather_provide(question, NULL, &busy);
+        gather_provide(question, NULL, false, &busy);
     }
+}
+
+/* A question that waits for the tasks of a step to end. */
+struct held {
+    LIST_ENTRY(held) link;
+    struct daemon *daemon;
+    struct job_key key;
+    struct gather_step step;
+    void *question;
+    sd_event_source *timer;
+};
+
+static void release(struct held *held, bool is_busy)
+{
+    LIST_REMOVE(held, link);
+    sd_event_source_disable_unref(held->timer);
+    answer_account(held->daemon, &held->key, is_busy, held->question);
+    free(held);
+}
+
+static int on_patience(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source, (void)usec;
+    release(arg, true);
+    return 0;
+}
+
+static bool hold(struct daemon *daemon, const struct job_key *key, const struct gather_step *step,
+                 void *question)
+{
+    struct held *held = calloc(1, sizeof(*held));
+
+    if (!held)
+        return false;
+    *held = (struct held){
+        .daemon = daemon, .key = *key, .step = *step, .question = question};
+    if (sd_event_add_time_relative(daemon->loop, &held->timer, CLOCK_MONOTONIC, HOLD_US, 0,
+                                   on_patience, held) < 0) {
+        free(held);
+        return false;
+    }
+    LIST_INSERT_HEAD(&daemon->held, held, link);
+    return true;
+}
+
+void gathering_recheck(struct daemon *daemon)
+{
+    struct held *held, *next;
+
+    for (held = LIST_FIRST(&daemon->held); held; held = next) {
+        next = LIST_NEXT(held, link);
+        if (!tracker_is_busy(daemon->tracker, &held->key, held->step.het, held->step.step))
+            release(held, false);
+    }
+}
+
+void gathering_stop(struct daemon *daemon)
+{
+    while (LIST_FIRST(&daemon->held))
+        release(LIST_FIRST(&daemon->held), true);
+    gather_stop(daemon->gather);
+}
+
+static void give_account(const struct job_key *key, const struct gather_step *step, void *question,
+                         void *arg)
+{
+    struct daemon *daemon = arg;
+    bool is_busy = step && tracker_is_busy(daemon->tracker, key, step->het, step->step);
+
+    if (!is_busy || !hold(daemon, key, step, question))
+        answer_account(daemon, key, is_busy, question);
 }
 
 static void give_record(const struct job_key *key, void *question, void *arg)

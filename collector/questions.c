@@ -22,6 +22,7 @@ struct question {
     char *answer;
     bool cut; /* not all that was asked for */
     /* query-job */
+    const char *node; /* this one */
     uint32_t jobid;
     bool all;
     unsigned flags;
@@ -93,8 +94,9 @@ static bool has_step(const struct job_account *job, size_t n, const struct step_
     return false;
 }
 
-/* The sums of a running job are those in memory; its ended steps are in the store. */
-static int take_ended_steps(struct job_account *live, struct job_account *stored)
+/* The sums of a running job are those in memory, of this node alone; its ended steps are in the store,
+ * and with them those of other nodes. */
+static int take_ended_steps(struct job_account *live, struct job_account *stored, const char *node)
 {
     size_t own = live->n_steps;
     struct step_account *grown =
@@ -106,9 +108,13 @@ static int take_ended_steps(struct job_account *live, struct job_account *stored
     for (size_t i = 0; i < stored->n_steps; i++) {
         if (stored->steps[i].state == STEP_RUNNING || has_step(live, own, &stored->steps[i]))
             continue;
+        if (strcmp(stored->steps[i].node, node) != 0 &&
+            job_account_add_step(live, &stored->steps[i]) < 0)
+            return -ENOMEM;
         live->steps[live->n_steps++] = stored->steps[i];
         memset(&stored->steps[i], 0, sizeof(stored->steps[i]));
     }
+    live->nodes_reported = stored->nodes_reported;
     if (!live->user)
         live->user = TAKE_PTR(stored->user);
     return 0;
@@ -161,7 +167,7 @@ static int add_documents(struct question *q, struct json_object *array,
         for (size_t j = 0; live && j < n; j++)
             known[j] |= q->live[j] == live;
         if (live)
-            r = take_ended_steps(live, stored[i]);
+            r = take_ended_steps(live, stored[i], q->node);
     }
     for (size_t j = 0; j < n && !r; j++)
         if (!known[j])
@@ -225,6 +231,7 @@ static int parse_query_job(struct daemon *daemon, const struct message *m, struc
     if (!jobid)
         return error_set(error, -EINVAL, "JOBID is missing");
     q->jobid = (uint32_t)jobid;
+    q->node = daemon->node;
     q->all = all;
     q->flags = steps ? REPORT_STEPS : 0;
     r = tracker_jobs(daemon->tracker, q->jobid, &q->live, error);

@@ -117,23 +117,42 @@ static bool wants_record(const struct daemon *daemon)
     return daemon->settings->record != RECORD_OFF;
 }
 
-static int parse(struct daemon *daemon, const struct message *m, uint32_t *jobid,
-                 uint32_t *restart, enum summary *summary, struct error *error)
+/* What is to be reported, and how. */
+struct wanted {
+    uint32_t jobid, restart;
+    struct gather_step step;
+    bool so_far; /* at the end of that step; the job goes on */
+    enum summary summary;
+};
+
+static int parse(struct daemon *daemon, const struct message *m, struct wanted *ret,
+                 struct error *error)
 {
     const char *word = message_get(m, "SUMMARY");
     int parsed = word ? summary_parse(word) : (int)daemon->settings->summary;
-    uint64_t values[2];
-    int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &values[0], error);
+    const struct {
+        const char *name;
+        uint64_t max, fallback;
+    } fields[] = {
+        {"JOBID", UINT32_MAX, 0}, {"RESTART", UINT32_MAX, 0}, {"SOFAR", 1, 0},
+        {"STEP", UINT32_MAX, 0},  {"HET", UINT32_MAX, HET_NONE},
+    };
+    uint64_t values[ARRAY_SIZE(fields)];
+    int r = 0;
 
-    if (!r)
-        r = message_get_u64(m, "RESTART", UINT32_MAX, 0, &values[1], error);
+    for (size_t i = 0; i < ARRAY_SIZE(fields) && !r; i++)
+        r = message_get_u64(m, fields[i].name, fields[i].max, fields[i].fallback, &values[i], error);
     if (r < 0)
         return r;
     if (!values[0] || parsed < 0)
         return error_set(error, -EINVAL, "JOBID or SUMMARY is missing or bad");
-    *jobid = (uint32_t)values[0];
-    *restart = (uint32_t)values[1];
-    *summary = (enum summary)parsed;
+    *ret = (struct wanted){
+        .jobid = (uint32_t)values[0],
+        .restart = (uint32_t)values[1],
+        .so_far = values[2],
+        .step = {.step = (uint32_t)values[3], .het = (uint32_t)values[4]},
+        .summary = (enum summary)parsed,
+    };
     return 0;
 }
 
@@ -141,19 +160,19 @@ static int parse(struct daemon *daemon, const struct message *m, uint32_t *jobid
 struct waiting {
     struct daemon *daemon;
     struct request *request;
-    enum summary summary;
+    struct wanted wanted;
 };
 
 /* Takes the job over. */
-static void finish(struct daemon *daemon, struct request *request, enum summary summary,
+static void finish(struct daemon *daemon, struct request *request, const struct wanted *wanted,
                    struct job_account *job)
 {
-    char *text = report_text(job, summary);
+    char *text = report_text(job, wanted->summary);
     struct error error;
 
     if (!text)
         request_error(request, "report: no memory");
-    else if (!wants_record(daemon))
+    else if (wanted->so_far || !wants_record(daemon))
         answer(request, text, "off");
     else if (start_record(daemon, request, text, job, &error) < 0) {
         log_warning("job %u: its record is not written: %s", job->key.jobid, error.text);
@@ -166,41 +185,40 @@ static void on_gathered(struct job_account *job, void *arg)
 {
     struct waiting *w = arg;
 
-    finish(w->daemon, w->request, w->summary, job);
+    finish(w->daemon, w->request, &w->wanted, job);
     free(w);
 }
 
 /* Takes the job over. */
-static void gather_or_finish(struct daemon *daemon, struct request *request, enum summary summary,
-                             struct job_account *job)
+static void gather_or_finish(struct daemon *daemon, struct request *request,
+                             const struct wanted *wanted, struct job_account *job)
 {
     const char *nodes = daemon->gather ? tracker_nodes(daemon->tracker, &job->key) : NULL;
     struct waiting *w = nodes ? malloc(sizeof(*w)) : NULL;
 
     if (!w) {
-        finish(daemon, request, summary, job);
+        finish(daemon, request, wanted, job);
         return;
     }
-    *w = (struct waiting){daemon, request, summary};
-    gather_ask(daemon->gather, nodes, request_monotonic_ns(request) + GATHER_NS, job, on_gathered,
-               w);
+    *w = (struct waiting){daemon, request, *wanted};
+    gather_ask(daemon->gather, nodes, wanted->so_far ? &wanted->step : NULL,
+               request_monotonic_ns(request) + GATHER_NS, job, on_gathered, w);
 }
 
 void daemon_report(struct daemon *daemon, struct request *request, const struct message *m)
 {
     struct job_account *job = NULL;
-    uint32_t jobid = 0, restart = 0;
-    enum summary summary = SUMMARY_SHORT;
+    struct wanted wanted;
     struct error error;
-    int r = parse(daemon, m, &jobid, &restart, &summary, &error);
+    int r = parse(daemon, m, &wanted, &error);
 
     if (!r)
-        r = tracker_report(daemon->tracker, jobid, restart, &job, &error);
+        r = tracker_report(daemon->tracker, wanted.jobid, wanted.restart, &job, &error);
     if (r < 0) {
         request_refuse(request, "report: %s", error.text);
         return;
     }
     /* The batch script has ended, and the job with it: for its reader it runs no more. */
-    job->ended = true;
-    gather_or_finish(daemon, request, summary, job);
+    job->ended = !wanted.so_far;
+    gather_or_finish(daemon, request, &wanted, job);
 }

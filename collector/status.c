@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/daemon_impl.h"
+#include "collector/gather.h"
 #include "collector/probe.h"
 #include "collector/query.h"
 #include "collector/recorder.h"
@@ -212,6 +213,8 @@ static struct json_object *build(struct daemon *daemon)
         put_metrics(document, daemon);
     if (daemon->sink)
         (void)json_object_object_add(document, "history", sink_status(daemon->sink));
+    if (daemon->gather)
+        (void)json_object_object_add(document, "peers", gather_status(daemon->gather));
     return document;
 }
 

@@ -60,6 +60,9 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
 
+/* How many requests the stored final row of this step has; 0: there is none. */
+int store_step_requests(struct store *store, const struct job_key *key,
+                        const struct step_account *step, uint64_t *ret, struct error *error);
 /* This node, another one than the store's own, has sent all that it had of the job, which is not to be
  * missed any more. -ENOENT: the job was never put. */
 int store_put_node(struct store *store, const struct job_key *key, const char *node,

@@ -396,6 +396,21 @@ int store_put_step(struct store *store, const struct job_key *key, const struct 
                        &(struct step_write){.key = key, .step = step, .final = final}, error);
 }
 
+int store_step_requests(struct store *store, const struct job_key *key,
+                        const struct step_account *step, uint64_t *ret, struct error *error)
+{
+    struct step_row row = {0};
+    int64_t requests = 0;
+    int r = store_find_step(store, key, step, &row, error);
+
+    if (r == 0 && row.final)
+        r = find_id(store, SQL_STEP_REQUESTS, VALUES(U64((uint64_t)row.id)), &requests, error);
+    if (r < 0)
+        return r;
+    *ret = (uint64_t)requests;
+    return 0;
+}
+
 struct node_write {
     const struct job_key *key;
     const char *node;

@@ -429,7 +429,7 @@ void tracked_learn_nodes(struct tracked_job *job)
         return;
     if (strcmp(node, gatherer) != 0)
         (void)copy_string(&job->gatherer, gatherer);
-    else if (nodes && strchr(nodes, ','))
+    if (nodes && strchr(nodes, ','))
         (void)copy_string(&job->nodes, nodes);
 }
 

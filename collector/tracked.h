@@ -26,6 +26,7 @@ struct tracked_step {
     unsigned deserted;   /* ticks in a row without any process */
     bool doubtful;       /* tagged late, and not yet known whether the plugin did it itself */
     bool handed;         /* the writer has had a row of it */
+    bool tasks_ended;    /* its last task on this node */
     bool summed;         /* its account is in the job's sum */
     enum step_state how; /* it ended */
     uint64_t ended_boot_ns; /* 0: nobody has said when */
@@ -46,7 +47,7 @@ struct tracked_job {
     uint32_t n_rows; /* steps with a row of their own, ever */
     struct meter *meter;
     char *gatherer; /* the first node of the job, if it is another one; else NULL */
-    char *nodes;    /* if it is this one and there are others: all names, with commas between */
+    char *nodes;    /* if there are others than this one: all names, with commas between */
     bool had_extern;
     bool ending;      /* the epilog came; steps may still have processes */
     bool over;        /* no step runs, none will come */

@@ -264,6 +264,31 @@ int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint3
     return tracked_close(tracker, error);
 }
 
+static struct tracked_step *find_step(struct tracker *tracker, const struct job_key *key,
+                                      uint32_t het, uint32_t step)
+{
+    const struct step_ids ids = {key->jobid, key->restart, het, step};
+
+    return tracked_find_any(tracker, &ids);
+}
+
+void tracker_task_exit(struct tracker *tracker, const struct job_key *key, uint32_t het,
+                       uint32_t step)
+{
+    struct tracked_step *found = find_step(tracker, key, het, step);
+
+    if (found)
+        found->tasks_ended = true;
+}
+
+bool tracker_is_busy(struct tracker *tracker, const struct job_key *key, uint32_t het,
+                     uint32_t step)
+{
+    const struct tracked_step *found = find_step(tracker, key, het, step);
+
+    return found && found->state == TRACKED_RUNNING && !found->tasks_ended;
+}
+
 static void set_text(char **field, const char *value)
 {
     char *copy = value && *value ? strdup(value) : NULL;

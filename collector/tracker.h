@@ -62,6 +62,12 @@ void tracker_attach(struct tracker *tracker, struct writer *writer);
 
 /* Count the step from now on. Idempotent. -ENOENT, -ESTALE: no such cgroup. */
 int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *error);
+/* The last task of the step has ended here. */
+void tracker_task_exit(struct tracker *tracker, const struct job_key *key, uint32_t het,
+                       uint32_t step);
+/* It has tasks that run here. */
+bool tracker_is_busy(struct tracker *tracker, const struct job_key *key, uint32_t het,
+                     uint32_t step);
 /* The step has ended (ended_boot_ns by CLOCK_BOOTTIME, 0: just now): read it for the last time, hand
  * it to the writer. A step that only its file knows is adopted first. -ENOENT: nobody knows it. */
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
@@ -93,8 +99,8 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error);
 
-/* The nodes of a job whose first one is this, with commas between; NULL: it has no others, or is not
- * known. Good until the loop runs on. */
+/* The nodes of a job, with commas between; NULL: it has no others than this one, or is not known. Good
+ * until the loop runs on. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
 /* A job that runs here, or whose last rows are on their way to the store. */
 bool tracker_knows(struct tracker *tracker, const struct job_key *key);

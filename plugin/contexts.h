@@ -13,6 +13,7 @@ void submit_options_known(void);
 void stepd_init(spank_t spank, int ac, char *av[]);
 void stepd_begin(spank_t spank);
 void stepd_task(spank_t spank);
+void stepd_task_exit(spank_t spank);
 void stepd_end(spank_t spank);
 
 /* slurmd, and its prolog and epilog. */

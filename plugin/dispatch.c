@@ -49,6 +49,15 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char *av[])
     return ESPANK_SUCCESS;
 }
 
+int slurm_spank_task_exit(spank_t spank, int ac, char *av[])
+{
+    (void)ac;
+    (void)av;
+    if (spank_context() == S_CTX_REMOTE)
+        stepd_task_exit(spank);
+    return ESPANK_SUCCESS;
+}
+
 int slurm_spank_exit(spank_t spank, int ac, char *av[])
 {
     (void)ac;

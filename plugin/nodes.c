@@ -74,7 +74,7 @@ int nodes_put(struct message *m, const char *node)
     memcpy(gather, list, first);
     gather[first] = '\0';
     (void)message_put(m, "GATHER", gather);
-    if (r == 0 && strcmp(gather, node) == 0)
+    if (r == 0)
         r = message_put(m, "NODELIST", list);
     return r;
 }

@@ -6,7 +6,7 @@
 #include "common/message.h"
 
 /* Put NODE, GATHER (the first node of the job, where its batch script runs and its account comes
- * together) and, if that is this node, NODELIST (all of them, with commas). Lists are read by the
+ * together) and NODELIST (all of them, with commas). Lists are read by the
  * functions of the Slurm program that has loaded us. -ENOENT: it has none, or there is no list;
  * -EMSGSIZE: too many nodes for a message; then GATHER is there without NODELIST. */
 int nodes_put(struct message *m, const char *node);

@@ -40,6 +40,8 @@ static struct {
     bool known;     /* Slurm told which step it is */
     bool tagged;    /* its cgroup is known, and whoever can count it was told */
     bool gave_up;   /* it has no cgroup that could be tagged */
+    bool batch_job; /* the end of its script brings the summary */
+    uint32_t exited; /* tasks of this node */
 } step;
 
 static struct message message;
@@ -131,6 +133,15 @@ static uint32_t count_restarts(spank_t spank)
     return runtime_job_number(step.settings.runtime, step.jobid, "RESTART", 0);
 }
 
+/* sbatch sets it, and the sruns in its script pass it on. */
+static bool is_batch_job(spank_t spank)
+{
+    char buf[16];
+    const char *environment = job_variable(spank, "ENVIRONMENT", buf, sizeof(buf));
+
+    return environment && strcmp(environment, "BATCH") == 0;
+}
+
 static void identify(spank_t spank)
 {
     const uint32_t none = HET_NONE;
@@ -145,6 +156,7 @@ static void identify(spank_t spank)
     set_label();
     step.nodes = count_nodes(spank);
     step.summary = wanted_summary(spank);
+    step.batch_job = is_batch_job(spank);
     (void)job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
 }
 
@@ -252,7 +264,8 @@ void stepd_task(spank_t spank)
     log_failure("not counted", r, &error);
 }
 
-static void report(uint64_t deadline_ns)
+/* so_far: of a job that goes on. */
+static void report(uint64_t deadline_ns, bool so_far)
 {
     struct error error = {""};
     ssize_t n;
@@ -260,6 +273,8 @@ static void report(uint64_t deadline_ns)
 
     start_message("report");
     (void)message_put(&message, "SUMMARY", step.summary);
+    if (so_far)
+        (void)message_put_u64(&message, "SOFAR", 1);
     n = client_ask_text(&step.settings, &message, deadline_ns, text, sizeof(text), &error);
     if (n < 0)
         log_failure("report", (int)n, &error);
@@ -268,6 +283,25 @@ static void report(uint64_t deadline_ns)
     r = output_write(STDERR_FILENO, text, (size_t)n, deadline_ns, &error);
     if (r < 0)
         log_failure("report", r, &error);
+}
+
+/* The last task of this node has ended: what others count may say so. A job without a script has
+ * its summary here, on the first node of the step, because later nothing reaches srun any more. */
+void stepd_task_exit(spank_t spank)
+{
+    uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + REPORT_TIMEOUT_MS * NS_PER_MS;
+    struct error error = {""};
+    int r;
+
+    if (!step.tagged || step.step >= STEP_INTERACTIVE ||
+        ++step.exited < item(spank, S_JOB_LOCAL_TASK_COUNT, 1))
+        return;
+    start_message("task-exit");
+    r = client_ask(&step.settings, &message, END_TIMEOUT_MS, &error);
+    if (r < 0)
+        log_failure("task exit", r, &error);
+    else if (!step.batch_job && item(spank, S_JOB_NODEID, 1) == 0)
+        report(deadline_ns, true);
 }
 
 void stepd_end(spank_t spank)
@@ -292,5 +326,5 @@ void stepd_end(spank_t spank)
      * job that wants no summary: with the report jobiod writes the job's record, and later Slurm
      * would refuse it. */
     if (r != -EHOSTDOWN && step.step == STEP_BATCH)
-        report(deadline_ns);
+        report(deadline_ns, false);
 }

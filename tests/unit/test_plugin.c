@@ -295,14 +295,14 @@ static void check_prolog(const char *list, const char *in_file, const char *in_m
     answerer_stop(&a);
 }
 
-/* The first node of a job gets to know all of them, the others only the first. */
 static void test_prolog_and_epilog(void **state)
 {
     (void)state;
     check_prolog("n1", "NODE=n1\nGATHER=n1\nNODELIST=n1\n", "NODE=n1|GATHER=n1|NODELIST=n1|");
     check_prolog("n1,n2,n10", "NODE=n1\nGATHER=n1\nNODELIST=n1,n2,n10\n",
                  "NODE=n1|GATHER=n1|NODELIST=n1,n2,n10|");
-    check_prolog("n0,n1", "NODE=n1\nGATHER=n0\n", "NODE=n1|GATHER=n0|");
+    check_prolog("n0,n1", "NODE=n1\nGATHER=n0\nNODELIST=n0,n1\n",
+                 "NODE=n1|GATHER=n0|NODELIST=n0,n1|");
     check_prolog("", "NODE=n1\n", "NODE=n1|");
 }
 

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Four nodes on one kernel: four slurmd and four jobiod, each with an address, a socket, a store and
+# maps of its own, one munged, one Pushgateway. Sourced by nodes.bats, after cluster.bash.
+#
+# nodes_start: everything, up to four idle nodes n1 to n4.
+
+nodes="n1 n2 n3 n4"
+peer_port=9418
+
+# address NODE
+address() {
+    echo "10.99.0.1${1#n}"
+}
+
+nodes_network() {
+    local name
+    cluster_network
+    for name in $nodes; do
+        ip address add "$(address "$name")/24" dev dummy0
+        echo "$(address "$name") $name" >> /etc/hosts
+    done
+}
+
+# node_conf NODE: what its jobiod reads
+node_conf() {
+    cat << END
+cluster = test
+node = $1
+interval = 1s
+
+[peers]
+listen = $(address "$1"):$peer_port
+url = http://%n:$peer_port
+readers = slurm
+
+[push]
+url = http://127.0.0.1:9091
+interval = 5s
+END
+}
+
+node_jobiod() {
+    mkdir -p "/run/jobio/$1" "/var/lib/jobio/$1"
+    node_conf "$1" > "/etc/jobio/$1.conf"
+    unit "jobiod-$1" --no-block -p Type=notify /usr/local/sbin/jobiod --config "/etc/jobio/$1.conf" \
+        --runtime "/run/jobio/$1" --state "/var/lib/jobio/$1"
+}
+
+node_serves() {
+    systemctl is-active "cluster-jobiod-$1"
+}
+
+nodes_slurm_conf() {
+    cluster_slurm_conf | grep -vE '^(NodeName|PartitionName|SlurmdSpoolDir|SlurmdPidFile|SlurmdLogFile)='
+    cat << END
+SlurmdSpoolDir=/var/lib/slurm/slurmd.%n
+SlurmdPidFile=/run/slurmd.%n.pid
+SlurmdLogFile=$cluster_dir/slurmd.%n.log
+TreeWidth=50
+END
+    local name
+    for name in $nodes; do
+        echo "NodeName=$name NodeHostname=$node NodeAddr=$(address "$name")" \
+            "Port=1700${name#n} CPUs=8 RealMemory=400"
+    done
+    echo "PartitionName=main Nodes=ALL Default=YES MaxTime=10 State=UP OverSubscribe=YES"
+}
+
+nodes_slurm() {
+    local name
+    nodes_slurm_conf > /etc/slurm/slurm.conf
+    echo "CgroupPlugin=cgroup/v2" > /etc/slurm/cgroup.conf
+    : > $cluster_dir/slurmctld.log
+    chown slurm $cluster_dir/slurmctld.log
+    install -d -o slurm /var/lib/slurm/slurmctld
+    unit slurmctld -p User=slurm -p RuntimeDirectory=slurmctld slurmctld -D -i
+    for name in $nodes; do
+        unit "slurmd-$name" -p Delegate=yes -p KillMode=process slurmd -D -N "$name"
+    done
+    wait_for 120 nodes_are_idle
+}
+
+nodes_are_idle() {
+    [ "$(sinfo -h -o '%T %D')" = "idle 4" ]
+}
+
+nodes_start() {
+    local name
+    mkdir -p $cluster_dir
+    cluster_install
+    echo 'optional /usr/local/lib/slurm/jobio.so socket=/run/jobio/%n/jobiod.sock' \
+        > /etc/slurm/plugstack.conf.d/jobio.conf
+    nodes_network
+    cluster_users
+    cluster_mounts
+    cluster_gateway
+    systemctl start munge
+    for name in $nodes; do
+        node_jobiod "$name"
+    done
+    for name in $nodes; do
+        wait_for 300 node_serves "$name"
+    done
+    nodes_slurm
+}
+
+# at NODE ARGUMENTS...: the jobio command, asked of that node
+at() {
+    local name=$1
+    shift
+    JOBIO_SOCKET=/run/jobio/$name/jobiod.sock jobio "$@"
+}
+
+jobiod_pid() {
+    systemctl show -P MainPID "cluster-jobiod-$1"
+}
+
+# job_json and account of cluster.bash ask the first node.
+job_json() {
+    at n1 job "$1" --json
+}
+
+# nodes_reported ID: "4/4"
+nodes_reported() {
+    job_json "$1" | jq -r '"\(.nodes.reported)/\(.nodes.expected)"'
+}
+
+all_reported() {
+    [ "$(nodes_reported "$1")" = 4/4 ]
+}
+
+# peers NODE FIELD: a counter of `jobio status`
+peers() {
+    at "$1" status --json | jq -r ".peers.$2"
+}

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One job on four nodes: its summary, record and history are the sum of what all its ranks did.
+. "${BATS_TEST_DIRNAME}/cluster.bash"
+. "${BATS_TEST_DIRNAME}/nodes.bash"
+
+setup_file() {
+    nodes_start
+}
+
+teardown() {
+    local name
+    for name in $nodes; do
+        kill -CONT "$(jobiod_pid "$name")" || :
+    done
+    [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
+}
+
+# Rank r of n writes (r + 1) x 100 times 4096 bytes, and reads them; the script itself writes 10 x 1000.
+ranks='work write:/scratch/$SLURM_JOB_ID.$SLURM_PROCID:$((100 * (SLURM_PROCID + 1))):4096 \
+    read:/scratch/$SLURM_JOB_ID.$SLURM_PROCID:$((100 * (SLURM_PROCID + 1))):4096'
+
+four_ranks() {
+    submit alice -N 4 --ntasks-per-node=1 "$@" << END
+#!/bin/sh
+work write:/scratch/\$SLURM_JOB_ID.script:10:1000
+srun sh -c '$ranks'
+END
+}
+
+# Jobs until one is complete at its end, summary and record: on a busy machine the nodes may not answer
+# within 2 s, and then both must say so, or Slurm may take no record any more. $id is the last.
+until_complete() {
+    local try
+    for try in 1 2 3 4 5 6 7 8; do
+        id=$("$@")
+        job_wait "$id" 120
+        [ "$(job_field "$id" JobState)" = COMPLETED ]
+        cat "/home/alice/slurm-$id.out"
+        case $(record "$id" | jq .complete) in
+            true) return 0 ;;
+            false) grep -q 'NOT complete' "/home/alice/slurm-$id.out" || return 1 ;;
+        esac
+    done
+    return 1
+}
+
+data() {
+    account "$1" /scratch | grep -E '^(read|write) '
+}
+
+whole="read 1000 4096000 0
+write 1010 4106000 0"
+
+@test "summary and record at the end of the script: the sum of four nodes, to the byte" {
+    until_complete four_ranks
+    echo "$id" > $cluster_dir/main
+    grep -q '^complete.*4/4 nodes' "/home/alice/slurm-$id.out"
+    record "$id" | tee /dev/stderr | jq -e '.complete and .nodes == [4, 4] and
+        ([.m[] | select(.[0] == "/scratch") | .[2:6]] == [[4096000, 4106000, 1000, 1010]])'
+}
+
+@test "jobio job of the first node: all steps of all nodes, complete" {
+    id=$(< $cluster_dir/main)
+    wait_for 60 all_reported "$id"
+    same "$whole" "$(data "$id")"
+    job_json "$id" | jq -e '.complete and .lost == 0 and
+        .imbalance.write_bytes > 1.5 and .imbalance.write_bytes < 1.7'
+    at n1 job "$id" --steps --json | jq -e '
+        [.steps[] | select(.step == "0") | .node] == ["n1", "n2", "n3", "n4"] and
+        [.steps[] | select(.step == "0") | .mounts[] | select(.mount == "/scratch").ops.write.bytes]
+            == [409600, 819200, 1228800, 1638400]'
+    at n1 job "$id" --nodes | tee /dev/stderr | grep -c '^  n[1-4] ' | grep -qx 4
+    [ "$(at n1 history -P -o JobID,Exact | grep "^$id|")" = "$id|yes" ]
+}
+
+@test "the metrics of the nodes are their own parts: their sum is the job" {
+    id=$(< $cluster_dir/main)
+    sum_is() {
+        [ "$(curl -sf http://127.0.0.1:9091/metrics | grep '^jobio_write_bytes_total{' |
+            grep "jobid=\"$id\"" | grep 'mountpoint="/scratch"' |
+            awk '{ s += $NF } END { printf "%.0f", s }')" = 4106000 ]
+    }
+    wait_for 60 sum_is
+}
+
+# Runs `srun` until what its first node says is that all nodes have $1.
+srun_until() {
+    local try
+    for try in 1 2 3 4 5 6 7 8; do
+        as alice srun -N 4 --ntasks-per-node=1 sh -c "$2" > $cluster_dir/srun 2>&1
+        cat $cluster_dir/srun
+        id=$(sed -n 's/^id //p' $cluster_dir/srun | head -n 1)
+        [ "$(grep -c "I/O summary: job $id so far, 4 nodes" $cluster_dir/srun)" = 1 ]
+        ! grep -q "^$1" $cluster_dir/srun || return 0
+        grep -q '^NOT complete.*[123]/4 nodes' $cluster_dir/srun
+    done
+    return 1
+}
+
+@test "srun without a script: its first node says what all nodes did so far" {
+    srun_until 'complete.*4/4 nodes' "echo id \$SLURM_JOB_ID; $ranks"
+    grep -qE '^/scratch +3.9M' $cluster_dir/srun
+    wait_for 60 all_reported "$id"
+    same "read 1000 4096000 0
+write 1000 4096000 0" "$(data "$id")"
+}
+
+@test "a rank that goes on after the first node's: counted, and not said to be complete" {
+    srun_until 'NOT complete.*3/4 nodes' 'echo id $SLURM_JOB_ID
+        work write:/scratch/$SLURM_JOB_ID.$SLURM_PROCID:1000:4096
+        [ $SLURM_PROCID != 3 ] || { sleep 5; work write:/scratch/$SLURM_JOB_ID.late:10:4096; }'
+    wait_for 60 all_reported "$id"
+    same "write 4010 16424960 0" "$(data "$id")"
+}
+
+@test "nodes that nothing ran on are heard as well" {
+    until_complete submit alice -N 4 \
+        --wrap 'work write:/scratch/alone:10:1000; srun -N 2 -n 2 work read:/scratch/alone:5:1000'
+    record "$id" | jq -e '.complete and .nodes == [4, 4]'
+    wait_for 60 all_reported "$id"
+    same "read 10 10000 0
+write 10 10000 0" "$(data "$id")"
+}
+
+@test "steps that overlap on the same nodes: each has its own, the job the sum" {
+    id=$(submit alice -N 4 --ntasks-per-node=1 << 'END'
+#!/bin/sh
+srun --overlap sh -c 'work write:/scratch/o1.$SLURM_PROCID:30:4096; sleep 2' &
+srun --overlap sh -c 'work write:/scratch/o2.$SLURM_PROCID:70:1000; sleep 2' &
+wait
+END
+    )
+    job_wait "$id"
+    wait_for 60 all_reported "$id"
+    same "write 400 771520 0" "$(data "$id")"
+    at n1 job "$id" --steps --json | jq -e '[.steps[] | select(.mounts[].mount == "/scratch") |
+        select(.step != "batch" and .step != "extern") |
+        [.step, (.mounts[] | select(.mount == "/scratch").ops.write.bytes)]] | group_by(.[0]) |
+        map(map(.[1]) | add) | sort == [280000, 491520]'
+}
+
+@test "the components of a heterogeneous job: a job each, with a first node of its own" {
+    id=$(submit alice -N 1 -n 1 : -N 2 -n 2 << 'END'
+#!/bin/sh
+work write:/scratch/het.script:5:1000
+srun --het-group=0,1 sh -c 'work write:/scratch/het.$SLURM_PROCID:10:1000'
+END
+    )
+    wait_for 120 job_has_ended "$id"
+    wait_for 60 eval '[ "$(at n1 job "$id" --json | jq -c .nodes)" = "{\"expected\":1,\"reported\":1}" ]'
+    same "write 15 15000 0" "$(data "$id")"
+    job_json() { at n2 job "$1" --json; }
+    wait_for 60 eval '[ "$(job_json $((id + 1)) | jq -c .nodes)" = "{\"expected\":2,\"reported\":2}" ]'
+    same "write 20 20000 0" "$(data $((id + 1)))"
+}
+
+@test "a jobiod that hangs at the end: the summary says 3/4 nodes, in time, and all comes later" {
+    id=$(submit alice -N 4 --ntasks-per-node=1 << END
+#!/bin/sh
+work write:/scratch/\$SLURM_JOB_ID.script:10:1000
+srun sh -c '$ranks'
+touch /scratch/\$SLURM_JOB_ID.ready
+while [ ! -e /scratch/\$SLURM_JOB_ID.go ]; do sleep 0.1; done
+END
+    )
+    wait_for 60 test -e "/scratch/$id.ready"
+    kill -STOP "$(jobiod_pid n3)"
+    touch "/scratch/$id.go"
+    job_wait "$id"
+    kill -CONT "$(jobiod_pid n3)"
+    cat "/home/alice/slurm-$id.out"
+    grep -q '^NOT complete.*[123]/4 nodes' "/home/alice/slurm-$id.out"
+    record "$id" | jq -e '(.complete | not) and .nodes[0] < 4 and .nodes[1] == 4'
+    wait_for 90 all_reported "$id"
+    same "$whole" "$(data "$id")"
+    job_json "$id" | jq -e .complete
+}
+
+@test "the first node's jobiod is down when the others end: their accounts wait, and arrive" {
+    id=$(submit alice -N 4 --ntasks-per-node=1 << END
+#!/bin/sh
+work write:/scratch/\$SLURM_JOB_ID.script:10:1000
+srun sh -c '$ranks'
+touch /scratch/\$SLURM_JOB_ID.ready
+while [ ! -e /scratch/\$SLURM_JOB_ID.go ]; do sleep 0.1; done
+END
+    )
+    wait_for 60 test -e "/scratch/$id.ready"
+    systemctl stop cluster-jobiod-n1
+    touch "/scratch/$id.go"
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    node_jobiod n1
+    wait_for 120 all_reported "$id"
+    wait_for 60 eval '[ "$(data "$id")" = "$whole" ]'
+}
+
+# post PATH [FILE]: what the first node answers; the body is on stdin
+post() {
+    curl -s -o /dev/stderr -w '%{http_code}\n' --data-binary @- "http://n1:$peer_port$1"
+}
+
+question() {
+    printf '{"version":1,"cluster":"test","from":"n2","to":"n1","id":"1","jobid":%s,"restart":0}' "$(< $cluster_dir/main)"
+}
+
+@test "questions of users, forged, replayed and malformed ones are refused and counted" {
+    [ "$(question | as alice munge | post /v1/job)" = 403 ]
+    [ "$(echo nonsense | post /v1/job)" = 401 ]
+    [ "$(printf 'MUNGE:AwQFAAC%0200d:' 7 | post /v1/accounts)" = 401 ]
+    question | munge > $cluster_dir/credential
+    [ "$(post /v1/job < $cluster_dir/credential)" = 200 ]
+    [ "$(post /v1/job < $cluster_dir/credential)" = 401 ]
+    [ "$(question | sed s/n1/n2/ | munge | post /v1/job)" = 400 ]
+    [ "$(question | sed s/test/other/ | munge | post /v1/job)" = 400 ]
+    [ "$(question | sed 's/"version":1/"version":2/' | munge | post /v1/job)" = 400 ]
+    [ "$(echo '[' | munge | post /v1/job)" = 400 ]
+    [ "$(question | as slurm munge | post /v1/record)" = 200 ]
+    [ "$(question | as slurm munge | post /v1/job)" = 403 ]
+    [ "$(peers n1 not_root)" = 2 ]
+    [ "$(peers n1 replayed)" = 1 ]
+    [ "$(peers n1 forged)" = 2 ]
+    [ "$(peers n1 other_version)" = 1 ]
+    [ "$(peers n1 malformed)" = 3 ]
+}
+
+# account_of JOBID STEP NODE: an account that n2 might send
+account_of() {
+    jq -nc --argjson job "$1" --arg step "$2" --arg node "$3" '{version: 1, cluster: "test",
+        from: "n2", to: "n1", id: "7", accounts: [{version: 1, job: {cluster: "test", jobid: $job,
+        restart: 0, state: "ended"}, complete: true, incomplete: [], lost: 0,
+        nodes: {expected: 4, reported: 1}, elapsed_s: 1, wait: {longest_thread_ns: 1, total_ns: 1},
+        unsupported: [], mounts: [], steps: [{step: $step, node: $node, state: "ended",
+        tagged_at_s: 1.5, elapsed_s: 1, incomplete: [], lost: 0, wait: {longest_thread_ns: 1,
+        total_ns: 1}, mounts: [{mount: "/scratch", fstype: "ext4", source: "/dev/loop0",
+        private: false, ops: {write: {requests: 1, bytes: 7, errors: 0}}}]}]}]}'
+}
+
+@test "an account of a job that was never here, or of our own node, changes nothing" {
+    account_of 4711 0 n2 | munge | curl -s --data-binary @- "http://n1:$peer_port/v1/accounts" |
+        unmunge -n -m /dev/null -o - | tee /dev/stderr |
+        jq -e '.refused | length == 1 and .[0].index == 0 and (.[0].why | test("never seen"))'
+    [ "$(peers n1 unknown_jobs)" = 1 ]
+    id=$(< $cluster_dir/main)
+    [ "$(account_of "$id" 0 n1 | munge | post /v1/accounts)" = 400 ]
+    same "$whole" "$(data "$id")"
+}
+
+@test "an account that is sent twice counts once, one that goes backwards not at all" {
+    id=$(< $cluster_dir/main)
+    for _ in 1 2; do
+        [ "$(account_of "$id" 5 n2 | munge | post /v1/accounts)" = 200 ]
+    done
+    same "read 1000 4096000 0
+write 1011 4106007 0" "$(data "$id")"
+    [ "$(account_of "$id" 5 n2 | jq -c 'del(.accounts[0].steps[0].mounts[])' | munge |
+        post /v1/accounts)" = 200 ]
+    same "read 1000 4096000 0
+write 1011 4106007 0" "$(data "$id")"
+    [ "$(peers n1 backwards)" = 1 ]
+}
