@@ -360,7 +360,7 @@ static int adopt_files(struct adoption *a, struct error *error)
         else
             a->unsure |= r < 0;
     }
-    tracker_settle(tracker);
+    (void)tracker_settle(tracker);
     return 0;
 }
 

@@ -46,7 +46,7 @@ struct daemon {
     struct metrics *metrics; /* NULL: neither scraped nor written */
     struct runs *runs;
     struct server *server;
-    sd_event_source *tick, *settle;
+    sd_event_source *tick, *settle, *settle_later;
     struct prometheus_names metric_names;
     size_t names_kept; /* of these, in the store */
 };

@@ -233,17 +233,29 @@ static void forget_saved(struct tracked_job *job)
     forget_job(job);
 }
 
-void tracked_drop_saved(struct tracker *tracker, bool now)
+/* A pass waits for the programs that run, twice, and whoever tags a step waits with it: many steps a
+ * second must not mean many passes. */
+static uint64_t gap_left(const struct tracker *tracker)
+{
+    uint64_t age = tracker_boot_ns() - tracker->dropped_ns;
+
+    return tracker->dropped_ns && age < tracker->drop_gap_ns ? tracker->drop_gap_ns - age : 0;
+}
+
+uint64_t tracked_drop_saved(struct tracker *tracker, bool now)
 {
     size_t n = count_steps(tracker, TRACKED_SAVED);
     _free_ struct probe_cgroup *cgroups = NULL;
 
     if (!n || (!now && n < ENOUGH && count_steps(tracker, TRACKED_SAVING)))
-        return;
+        return 0;
+    if (!now && n < ENOUGH && gap_left(tracker))
+        return gap_left(tracker);
     cgroups = malloc(n * sizeof(*cgroups));
     if (!cgroups) /* the next tick tries again */
-        return;
+        return 0;
     drop_counters(tracker, cgroups);
+    tracker->dropped_ns = tracker_boot_ns();
     tracker->littered = true;
     for (size_t i = tracker->n_jobs; i-- > 0;)
         forget_saved(tracker->jobs[i]);
@@ -253,6 +265,7 @@ void tracked_drop_saved(struct tracker *tracker, bool now)
         tracker->marks = marks->next;
         clear_marks(tracker, marks);
     }
+    return 0;
 }
 
 static void take_success(struct saving *s)

@@ -92,6 +92,7 @@ struct tracker {
     struct recent_step recent[RECENT_STEPS];
     size_t n_recent; /* ever */
     uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
+    uint64_t drop_gap_ns, dropped_ns; /* the last time that counters were forgotten; 0: never */
     uint64_t rows_ns, rows_at_ns; /* the reading of which all jobs are to have provisional rows */
     bool littered;       /* a step was dropped after the last sweep of the maps */
     unsigned unswept;    /* ticks since then */
@@ -200,8 +201,9 @@ bool tracked_was_folded(struct store *store, const struct tag *tag);
 /* At the start, when no file and no counter of these steps is left: forget that they were folded. */
 int tracked_sweep_marks(struct store *store, struct error *error);
 /* Forget the counters and files of the steps that are in the store, all in one pass over the maps.
- * Unless `now`, while the writer has more of them they wait for each other. */
-void tracked_drop_saved(struct tracker *tracker, bool now);
+ * Unless `now`, while the writer has more of them they wait for each other, and not sooner than the
+ * gap after the last time: then it returns how long to wait, else 0. */
+uint64_t tracked_drop_saved(struct tracker *tracker, bool now);
 void tracked_free_marks(struct tracker *tracker);
 
 #endif

@@ -79,6 +79,7 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
         return error_set(error, -ENOMEM, "no memory for the tracker");
     tracker->interval_ns = options->interval_ns;
     tracker->rows_ns = options->rows_ns;
+    tracker->drop_gap_ns = options->drop_gap_ns;
     tracker->sinks = options->sinks;
     tracker->peers = options->peers;
     tracker->probe = options->probe;
@@ -469,7 +470,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     int r;
 
     sweep(tracker);
-    tracked_drop_saved(tracker, true);
+    (void)tracked_drop_saved(tracker, true);
     /* Who has ended is looked for before the reading: so it is the last one of all of them. */
     tracked_scan_files(tracker);
     for (size_t i = 0; i < tracker->n_jobs; i++)
@@ -489,13 +490,13 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     return r;
 }
 
-void tracker_settle(struct tracker *tracker)
+uint64_t tracker_settle(struct tracker *tracker)
 {
     struct error error;
 
     if (tracked_close(tracker, &error) < 0 && log_allowed("settle", 60, NULL))
         tracker_say(tracker, LOG_LEVEL_ERROR, "steps that have ended: %s", error.text);
-    tracked_drop_saved(tracker, false);
+    return tracked_drop_saved(tracker, false);
 }
 
 /* --- questions --------------------------------------------------------------------------------- */

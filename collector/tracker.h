@@ -41,6 +41,7 @@ struct tracker_options {
     const char *cluster, *node;
     const char *runtime_dir; /* steps/ and jobs/ lie in it */
     uint64_t interval_ns;
+    uint64_t drop_gap_ns; /* between two passes that forget counters: each holds up the caller */
     uint64_t rows_ns; /* between two provisional rows of a running step, at least an interval */
     bool peers; /* what a job does here goes to its first node, too, as the sink of that name */
     const char *const *sinks; /* each gets every final step: store_outbox_put(); NULL-terminated, may
@@ -82,8 +83,9 @@ int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error
  * faster, if it comes. Call tracker_settle() after the last of them. */
 void tracker_file(struct tracker *tracker, const char *name);
 /* After files that have appeared, and after outcomes of the writer: what many steps need that have
- * ended is done in one pass over the maps. */
-void tracker_settle(struct tracker *tracker);
+ * ended is done in one pass over the maps. Returns in how many ns to call it again, whatever
+ * happens until then; 0: no need. */
+uint64_t tracker_settle(struct tracker *tracker);
 
 /* Every interval: a reading of all steps, provisional rows if they are due, steps that vanished, rows
  * that could not be written before. */

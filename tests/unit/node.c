@@ -99,7 +99,8 @@ void node_start(void)
 {
     const struct tracker_hooks hooks = {.job_over = on_over, .queued = on_queued};
     struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = node.interval,
-                                      .rows_ns = node.rows, .sinks = node.sinks};
+                                      .rows_ns = node.rows, .drop_gap_ns = node.gap,
+                                      .sinks = node.sinks};
     struct store_options store_options = {0};
     struct store *store;
     char full[256], runtime[256];
@@ -144,7 +145,7 @@ void node_flush(void)
 {
     node_must(writer_flush(node.writer, 5000));
     node_must(writer_flush(node.writer, 5000)); /* what the outcomes have asked for */
-    tracker_settle(node.tracker);
+    (void)tracker_settle(node.tracker);
 }
 
 int node_setup(void **state)
@@ -165,7 +166,7 @@ int node_setup(void **state)
     node.over = node.queued = 0;
     node.sinks = NULL;
     node.interval = 10 * S;
-    node.capacity = node.rows = 0;
+    node.capacity = node.rows = node.gap = 0;
     node.probe = fake_probe_create();
     node_start();
     return 0;

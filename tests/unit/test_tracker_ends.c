@@ -115,6 +115,34 @@ static void test_many_ends_cost_one_pass(void **state)
     assert_int_equal(passes_of(MANY), 2);
 }
 
+static void end_one(uint32_t step)
+{
+    node_write(node_begin(step), 1, 10);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, step, 0, &node.error));
+    node_flush();
+}
+
+/* Who tags a step waits while others are dropped. */
+static void test_drops_keep_a_distance(void **state)
+{
+    (void)state;
+    node_stop();
+    node.gap = 3600 * S;
+    node_start();
+    node_begin(STEP_BATCH);
+    end_one(0);
+    assert_false(node_has_step(0));
+    end_one(1);
+    end_one(2);
+    assert_in_range(tracker_settle(node.tracker), 3000 * S, 3600 * S);
+    assert_true(node_has_step(1) && node_has_step(2));
+    assert_int_equal(node_total(), 30);
+    node_must(tracker_tick(node.tracker, &node.error));
+    assert_false(node_has_step(1) || node_has_step(2));
+    assert_int_equal(tracker_settle(node.tracker), 0);
+    assert_int_equal(node_total(), 30);
+}
+
 /* The maps are looked through at the start, and when steps have been dropped and no job is left. */
 static void test_maps_are_swept(void **state)
 {
@@ -274,6 +302,7 @@ int main(void)
         TEST(test_deserted_step),
         TEST(test_ends_share_a_reading),
         TEST(test_many_ends_cost_one_pass),
+        TEST(test_drops_keep_a_distance),
         TEST(test_maps_are_swept),
         TEST(test_many_steps_fold),
         TEST(test_stop_with_a_full_queue),
