@@ -150,8 +150,12 @@ static int load_job(struct store *reader, struct work *work, const struct job_ke
 static int take_sink(const char *sink, void *arg)
 {
     struct collected *collected = arg;
-    struct sink_stats *grown = realloc(collected->sinks, (collected->n_sinks + 1) * sizeof(*grown));
+    struct sink_stats *grown;
 
+    for (size_t i = 0; i < collected->n_sinks; i++)
+        if (!strcmp(collected->sinks[i].name, sink))
+            return 0;
+    grown = realloc(collected->sinks, (collected->n_sinks + 1) * sizeof(*grown));
     if (!grown)
         return -ENOMEM;
     collected->sinks = grown;
@@ -159,9 +163,14 @@ static int take_sink(const char *sink, void *arg)
     return grown[collected->n_sinks++].name ? 0 : -ENOMEM;
 }
 
-static int load_sinks(struct store *reader, struct collected *collected, struct error *error)
+/* Those for which something waits, and the one of the configuration. */
+static int load_sinks(struct store *reader, const struct daemon *daemon,
+                      struct collected *collected, struct error *error)
 {
-    int r = store_outbox_sinks(reader, take_sink, collected, error);
+    int r = daemon->sink ? take_sink(FEEDING_SINK, collected) : 0;
+
+    if (!r)
+        r = store_outbox_sinks(reader, take_sink, collected, error);
 
     if (r == -ENOMEM)
         return error_set(error, r, "no memory to collect the state of the node");
@@ -179,7 +188,7 @@ static int load(struct store *reader, void *arg, struct error *error)
     if (!r && work->recent_ns)
         r = store_stats(reader, &work->collected.store, error);
     if (!r && work->recent_ns)
-        r = load_sinks(reader, &work->collected, error);
+        r = load_sinks(reader, work->daemon, &work->collected, error);
     if (r < 0)
         return r;
     work->ended = calloc(work->n + 1, sizeof(*work->ended));

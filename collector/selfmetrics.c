@@ -5,6 +5,7 @@
 
 #include "collector/daemon_impl.h"
 #include "collector/probe.h"
+#include "collector/sink.h"
 #include "collector/tracked.h"
 #include "collector/writer.h"
 
@@ -151,6 +152,17 @@ static void put_pushes(struct selfmetrics *self, const struct deliver *deliver)
     }
 }
 
+/* Its requests are pushes, too. */
+static void put_requests(struct selfmetrics *self, const struct sink *sink)
+{
+    struct sink_counts counts;
+
+    sink_counts(sink, &counts);
+    put(self, PUSHES, FEEDING_SINK, (double)counts.requests);
+    put(self, PUSH_FAILURES, FEEDING_SINK, (double)counts.failures);
+    put(self, PUSH_SUCCESS, FEEDING_SINK, (double)counts.last_success_s);
+}
+
 static void put_sink(struct selfmetrics *self, const char *name, const struct outbox_stats *stats)
 {
     put(self, SPOOL_ROWS, name, (double)stats->waiting);
@@ -220,6 +232,8 @@ struct selfmetrics *selfmetrics_create(struct daemon *daemon, const struct colle
     put_tracker(self, daemon);
     put_probe(self, daemon);
     put_pushes(self, daemon->deliver);
+    if (daemon->sink)
+        put_requests(self, daemon->sink);
     put_sinks(self, collected);
     put_store(self, daemon, &collected->store);
     put_outlets(self, daemon);

@@ -499,6 +499,11 @@ static void add_text(struct json_object *to, const char *name, const char *value
     (void)json_object_object_add(to, name, json_object_new_string(value));
 }
 
+void sink_counts(const struct sink *sink, struct sink_counts *ret)
+{
+    *ret = (struct sink_counts){sink->requests, sink->failures, sink->last_success_s};
+}
+
 struct json_object *sink_status(const struct sink *sink)
 {
     struct json_object *status = json_object_new_object();

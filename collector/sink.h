@@ -67,6 +67,13 @@ void sink_provide(struct sink *sink, struct sink_batch *batch, const struct erro
 /* What was delivered could not be taken out of the outbox: look at all of it again. */
 void sink_rewind(struct sink *sink);
 
+/* For metrics. */
+struct sink_counts {
+    uint64_t requests, failures;
+    uint64_t last_success_s; /* real time; 0: never */
+};
+void sink_counts(const struct sink *sink, struct sink_counts *ret);
+
 /* For `jobio status`: {"url","format","state":"new|ok|backoff|misconfigured","sending":b,"last_code",
  * "last_error","last_attempt","last_success" (seconds; 0: never),"requests","failures",
  * "failures_in_a_row","steps","rows","refusals" (since the start of the process),"next_s"}. The
