@@ -61,7 +61,7 @@ write 1010 4106000 0"
 
 @test "jobio job of the first node: all steps of all nodes, complete" {
     id=$(< $cluster_dir/main)
-    wait_for 60 all_reported "$id"
+    wait_for 240 all_reported "$id"
     same "$whole" "$(data "$id")"
     job_json "$id" | jq -e '.complete and .lost == 0 and
         .imbalance.write_bytes > 1.5 and .imbalance.write_bytes < 1.7'
@@ -100,7 +100,7 @@ srun_until() {
 @test "srun without a script: its first node says what all nodes did so far" {
     srun_until 'complete.*4/4 nodes' "echo id \$SLURM_JOB_ID; $ranks"
     grep -qE '^/scratch +3.9M' $cluster_dir/srun
-    wait_for 60 all_reported "$id"
+    wait_for 240 all_reported "$id"
     same "read 1000 4096000 0
 write 1000 4096000 0" "$(data "$id")"
 }
@@ -109,7 +109,7 @@ write 1000 4096000 0" "$(data "$id")"
     srun_until 'NOT complete.*3/4 nodes' 'echo id $SLURM_JOB_ID
         work write:/scratch/$SLURM_JOB_ID.$SLURM_PROCID:1000:4096
         [ $SLURM_PROCID != 3 ] || { sleep 5; work write:/scratch/$SLURM_JOB_ID.late:10:4096; }'
-    wait_for 60 all_reported "$id"
+    wait_for 240 all_reported "$id"
     same "write 4010 16424960 0" "$(data "$id")"
 }
 
@@ -117,7 +117,7 @@ write 1000 4096000 0" "$(data "$id")"
     until_complete submit alice -N 4 \
         --wrap 'work write:/scratch/alone:10:1000; srun -N 2 -n 2 work read:/scratch/alone:5:1000'
     record "$id" | jq -e '.complete and .nodes == [4, 4]'
-    wait_for 60 all_reported "$id"
+    wait_for 240 all_reported "$id"
     same "read 10 10000 0
 write 10 10000 0" "$(data "$id")"
 }
@@ -131,7 +131,7 @@ wait
 END
     )
     job_wait "$id"
-    wait_for 60 all_reported "$id"
+    wait_for 240 all_reported "$id"
     same "write 400 771520 0" "$(data "$id")"
     at n1 job "$id" --steps --json | jq -e '[.steps[] | select(.mounts[].mount == "/scratch") |
         select(.step != "batch" and .step != "extern") |
@@ -147,10 +147,10 @@ srun --het-group=0,1 sh -c 'work write:/scratch/het.$SLURM_PROCID:10:1000'
 END
     )
     wait_for 120 job_has_ended "$id"
-    wait_for 60 eval '[ "$(at n1 job "$id" --json | jq -c .nodes)" = "{\"expected\":1,\"reported\":1}" ]'
+    wait_for 240 eval '[ "$(at n1 job "$id" --json | jq -c .nodes)" = "{\"expected\":1,\"reported\":1}" ]'
     same "write 15 15000 0" "$(data "$id")"
     job_json() { at n2 job "$1" --json; }
-    wait_for 60 eval '[ "$(job_json $((id + 1)) | jq -c .nodes)" = "{\"expected\":2,\"reported\":2}" ]'
+    wait_for 240 eval '[ "$(job_json $((id + 1)) | jq -c .nodes)" = "{\"expected\":2,\"reported\":2}" ]'
     same "write 20 20000 0" "$(data $((id + 1)))"
 }
 
@@ -171,7 +171,7 @@ END
     cat "/home/alice/slurm-$id.out"
     grep -q '^NOT complete.*[123]/4 nodes' "/home/alice/slurm-$id.out"
     record "$id" | jq -e '(.complete | not) and .nodes[0] < 4 and .nodes[1] == 4'
-    wait_for 90 all_reported "$id"
+    wait_for 240 all_reported "$id"
     same "$whole" "$(data "$id")"
     job_json "$id" | jq -e .complete
 }
@@ -191,7 +191,7 @@ END
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = COMPLETED ]
     node_jobiod n1
-    wait_for 120 all_reported "$id"
+    wait_for 240 all_reported "$id"
     wait_for 60 eval '[ "$(data "$id")" = "$whole" ]'
 }
 
