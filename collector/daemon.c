@@ -469,13 +469,13 @@ void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
+    gathering_stop(d); /* who waits for other nodes is answered, while all parts are there */
     server_destroy(d->server);
     d->server = NULL; /* what is still asked for metrics looks for it */
     runs_destroy(d->runs);
     recorder_destroy(d->recorder);
     if (d->tracker)
         tracker_attach(d->tracker, NULL);
-    gathering_stop(d);
     query_destroy(d->query);
     metrics_destroy(d->metrics);
     deliver_destroy(d->deliver);

@@ -152,7 +152,7 @@ static void on_opened(int result, const struct error *error, void *arg)
         ask_fail(ask, "no memory");
         return;
     }
-    ask->gather->counts.answered++;
+    ask->gather->counts.answered += ask->gathering != NULL;
     ask_finish(ask);
 }
 
