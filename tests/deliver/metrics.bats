@@ -11,7 +11,7 @@ setup_file() {
     CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
     [ -n "$CGROUPS" ] || skip "no cgroup v2"
     export CGROUPS GROUP="$CGROUPS/jobio-metrics-$$" JOBIO_SOCKET="$T/run/jobiod.sock"
-    export PATH="$BUILD:$PATH" PORT=$((20000 + $$ % 10000)) EXPORTER=$((30000 + $$ % 10000))
+    export PATH="$BUILD:$PATH" PORT=$((20000 + $$ % 6000)) EXPORTER=$((26000 + $$ % 6000))
     mkdir -p "$T"/{run,state,text,tmpfs}
     mount -t tmpfs tmpfs "$T/tmpfs" || skip "no mount(2) here"
     cat > "$T/jobio.conf" << END
@@ -19,7 +19,7 @@ cluster = c1
 node = node1
 interval = 1s
 [push]
-linger = 6s
+linger = 15s
 [metrics]
 listen = 127.0.0.1:$PORT [::1]:$PORT
 textfile = $T/text/jobio.prom
@@ -108,11 +108,11 @@ shows() {
 @test "an ended job stays for the linger, the totals of the node for ever" {
     "$TELL" "$JOBIO_SOCKET" end JOBID=7 STEP=0
     "$TELL" "$JOBIO_SOCKET" job-end JOBID=7
-    until_true 30 shows 1 jobio_job_info 'jobid="7"' 'state="ended"'
+    until_true 12 shows 1 jobio_job_info 'jobid="7"' 'state="ended"'
     shows 123400 jobio_write_bytes_total 'jobid="7"' "mountpoint=\"$T/tmpfs\""
     jobio job 7 --json | jq -e --arg m "$T/tmpfs" \
         '.mounts[] | select(.mount == $m).ops.write | .bytes == 123400 and .requests == 1234'
-    until_true 20 shows none jobio_job_info 'jobid="7"'
+    until_true 60 shows none jobio_job_info 'jobid="7"'
     shows none jobio_write_bytes_total 'jobid="7"'
     shows 123400 jobio_node_write_bytes_total "mountpoint=\"$T/tmpfs\""
 }
