@@ -34,8 +34,9 @@ struct found_job {
     struct job_account *job;
     struct found_node *nodes;
     size_t n_nodes;
-    uint64_t seen_ns; /* it was there until then */
-    bool ended;       /* one node says so */
+    struct io_mounts peaks; /* of the job, on the node that had the highest */
+    uint64_t seen_ns;       /* it was there until then */
+    bool ended;             /* one node says so */
 };
 
 struct found_jobs {
@@ -53,6 +54,7 @@ static void found_clear(struct found_jobs *found)
             completeness_clear(&f->nodes[k].own);
         }
         free(f->nodes);
+        io_mounts_clear(&f->peaks);
         job_account_destroy(f->job);
     }
     free(found->items);
@@ -199,7 +201,7 @@ static int merge_step(struct found_job *f, const struct sink_row *row, struct io
     if (r < 0 || !*row->mount)
         return r;
     m = io_mounts_get(&step->mounts, row->mount, row->fstype, row->source, row->private);
-    whole = io_mounts_get(&f->job->mounts, row->mount, row->fstype, row->source, row->private);
+    whole = io_mounts_get(&f->peaks, row->mount, row->fstype, row->source, row->private);
     if (!m || !whole)
         return -ENOMEM;
     m->labelled = row->labelled;
@@ -207,7 +209,6 @@ static int merge_step(struct found_job *f, const struct sink_row *row, struct io
     m->io = *io;
     *io = (struct io_account){0};
     memcpy(m->peaks, step_peaks, sizeof(m->peaks));
-    whole->labelled = row->labelled;
     for (int op = 0; op < IO_OP_COUNT; op++) {
         keep_max(&whole->peaks[op].bytes_per_s, job_peaks[op].bytes_per_s);
         keep_max(&whole->peaks[op].requests_per_s, job_peaks[op].requests_per_s);
@@ -248,7 +249,24 @@ static int by_key(const void *a, const void *b)
     return x->tagged_at_ns < y->tagged_at_ns ? -1 : x->tagged_at_ns > y->tagged_at_ns;
 }
 
-/* The sums of the steps, as the store makes them when it reads a job; the peaks stay. */
+/* After the steps: the sum of them knows only the busiest interval of any one step. */
+static int set_peaks(struct job_account *job, const struct io_mounts *peaks)
+{
+    for (size_t i = 0; i < peaks->n; i++) {
+        const struct io_mount *from = &peaks->items[i];
+        struct io_mount *to =
+            io_mounts_get(&job->mounts, from->mount, from->fstype, from->source, from->private);
+
+        if (!to)
+            return -ENOMEM;
+        for (int op = 0; op < IO_OP_COUNT; op++)
+            if (from->peaks[op].bytes_per_s || from->peaks[op].requests_per_s)
+                to->peaks[op] = from->peaks[op];
+    }
+    return 0;
+}
+
+/* The sums of the steps, as the store makes them when it reads a job. */
 static int finish_job(struct found_job *f)
 {
     struct job_account *job = f->job;
@@ -263,6 +281,8 @@ static int finish_job(struct found_job *f)
         qsort(job->steps, job->n_steps, sizeof(*job->steps), by_key);
     for (size_t i = 0; i < job->n_steps && r == 0; i++)
         r = job_account_add_step(job, &job->steps[i]);
+    if (r == 0)
+        r = set_peaks(job, &f->peaks);
     job->ended = ended;
     if (!ended)
         job->end_ns = 0;
