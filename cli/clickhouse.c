@@ -23,7 +23,8 @@
 #define TIMEOUT_S 300L /* of one question */
 #define LINE_MAX_BYTES (16u << 20)
 
-/* --- what to ask ------------------------------------------------------------------------------- */
+/* --- what to ask -------------------------------------------------------------------------------
+ */
 
 void clickhouse_close(struct clickhouse *clickhouse)
 {
@@ -52,7 +53,7 @@ static int load(const char *path, struct settings **ret, struct error *error)
 static int fill(struct clickhouse *c, const struct cli *cli, struct error *error)
 {
     const struct settings *s = c->settings;
-    const char *url = cli->history.url ? cli->history.url
+    const char *url = cli->history.url      ? cli->history.url
                       : s->history.read_url ? s->history.read_url
                                             : s->history.url;
     const char *cluster = cli->history.cluster ? cli->history.cluster : s->cluster;
@@ -95,8 +96,8 @@ int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error
     r = fill(c, cli, error);
     if (r < 0)
         return r;
-    file = cli->history.credentials ? cli->history.credentials
-                                    : c->settings->history.read_credentials;
+    file =
+        cli->history.credentials ? cli->history.credentials : c->settings->history.read_credentials;
     r = http_client_read_userpwd(file, &c->userpwd, error);
     if (r == -EACCES && !from)
         return 0;
@@ -106,7 +107,8 @@ int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error
     return 1;
 }
 
-/* --- a statement ------------------------------------------------------------------------------- */
+/* --- a statement -------------------------------------------------------------------------------
+ */
 
 char *clickhouse_quote(const char *text)
 {
@@ -165,7 +167,8 @@ static char *fill_in(const char *sql, const struct clickhouse_value *values, siz
     return text;
 }
 
-/* --- the answer -------------------------------------------------------------------------------- */
+/* --- the answer --------------------------------------------------------------------------------
+ */
 
 struct answer {
     CURL *easy;
@@ -303,8 +306,8 @@ int clickhouse_ask(struct clickhouse *c, const char *sql, const struct clickhous
 
     while (length && c->url[length - 1] == '/')
         length--;
-    if (text && asprintf(&url, "%.*s/?output_format_json_quote_64bit_integers=0", (int)length,
-                         c->url) >= 0)
+    if (text &&
+        asprintf(&url, "%.*s/?output_format_json_quote_64bit_integers=0", (int)length, c->url) >= 0)
         r = perform(c, url, text, &answer, error);
     else
         (void)error_errno(error, r, "ask ClickHouse");

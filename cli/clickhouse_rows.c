@@ -20,7 +20,8 @@ static int no_memory(struct error *error)
     return error_errno(error, -ENOMEM, "read the answer of ClickHouse");
 }
 
-/* --- jobs -------------------------------------------------------------------------------------- */
+/* --- jobs --------------------------------------------------------------------------------------
+ */
 
 /* A job that is being put together, and what of it is known of each node. */
 struct found_node {
@@ -65,15 +66,14 @@ static bool same(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* The rows come in the order of (cluster, restart, start): another holder of the number begins after
- * the end of the last one. */
+/* The rows come in the order of (cluster, restart, start): another holder of the number begins
+ * after the end of the last one. */
 static struct found_job *find_job(struct found_jobs *found, const struct sink_row *row)
 {
     struct found_job *last = found->n ? &found->items[found->n - 1] : NULL, *grown;
 
     if (last && same(last->job->key.cluster, row->cluster) &&
-        last->job->key.restart == row->restart &&
-        !(last->ended && row->start_ns > last->seen_ns))
+        last->job->key.restart == row->restart && !(last->ended && row->start_ns > last->seen_ns))
         return last;
     grown = reallocarray(found->items, found->n + 1, sizeof(*grown));
     if (!grown)
@@ -350,7 +350,8 @@ int clickhouse_jobs(struct clickhouse *c, uint32_t jobid, bool all, struct job_a
     return r < 0 ? no_memory(error) : 0;
 }
 
-/* --- the history ------------------------------------------------------------------------------- */
+/* --- the history -------------------------------------------------------------------------------
+ */
 
 static uint64_t number_of(struct json_object *row, const char *name)
 {
@@ -377,8 +378,10 @@ static struct io_sum sum_of(struct json_object *row, const char *what)
         const char *name;
         size_t offset;
     } parts[] = {
-        {"requests", offsetof(struct io_sum, requests)}, {"bytes", offsetof(struct io_sum, bytes)},
-        {"errors", offsetof(struct io_sum, errors)},     {"time_ns", offsetof(struct io_sum, time_ns)},
+        {"requests", offsetof(struct io_sum, requests)},
+        {"bytes", offsetof(struct io_sum, bytes)},
+        {"errors", offsetof(struct io_sum, errors)},
+        {"time_ns", offsetof(struct io_sum, time_ns)},
         {"max_ns", offsetof(struct io_sum, max_ns)},
     };
     struct io_sum sum = {0};
@@ -428,8 +431,8 @@ static int take_history(struct json_object *row, void *arg, struct error *error)
 }
 
 static const char *const orders[] = {
-    [HISTORY_TIME] = "start_ns_",       [HISTORY_READ] = "read_bytes_",
-    [HISTORY_WRITE] = "write_bytes_",   [HISTORY_META] = "meta_requests_",
+    [HISTORY_TIME] = "start_ns_",     [HISTORY_READ] = "read_bytes_",
+    [HISTORY_WRITE] = "write_bytes_", [HISTORY_META] = "meta_requests_",
     [HISTORY_WAIT] = "wait_ns_",
 };
 
@@ -471,9 +474,9 @@ int clickhouse_history(struct clickhouse *c, const struct history_filter *filter
     (void)snprintf(limit, sizeof(limit), "%u", filter->limit ? filter->limit : HISTORY_ROWS_MAX);
     if (r == 0) {
         const struct clickhouse_value values[] = {
-            {"table", c->table}, {"cluster", cluster}, {"uid", uid},     {"user", user},
-            {"from", from},      {"since", since},     {"until", until}, {"limit", limit},
-            {"order_", orders[filter->sort]},
+            {"table", c->table}, {"cluster", cluster}, {"uid", uid},
+            {"user", user},      {"from", from},       {"since", since},
+            {"until", until},    {"limit", limit},     {"order_", orders[filter->sort]},
         };
 
         r = clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values), take_history,

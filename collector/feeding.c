@@ -12,7 +12,8 @@
 #include "collector/writer.h"
 #include "common/cleanup.h"
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading -----------------------------------------------------------------------------------
+ */
 
 struct look {
     struct daemon *daemon;
@@ -54,7 +55,8 @@ static void read_outbox(int64_t after, const struct sink_limits *limits,
     sink_provide(daemon->sink, NULL, &busy);
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing -----------------------------------------------------------------------------------
+ */
 
 struct settle {
     struct daemon *daemon;
@@ -119,7 +121,8 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------
+ */
 
 static void fill_options(const struct settings *settings, struct sink_options *o)
 {

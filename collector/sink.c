@@ -42,7 +42,8 @@ static void wake_in(struct sink *sink, uint64_t ns)
     (void)sd_event_source_set_enabled(sink->timer, SD_EVENT_ONESHOT);
 }
 
-/* --- how it went ------------------------------------------------------------------------------- */
+/* --- how it went -------------------------------------------------------------------------------
+ */
 
 /* The rest of the batch is read again later; all before `id` is settled. */
 static void abandon(struct sink *sink, int64_t id)
@@ -93,7 +94,8 @@ static void sink_worked(struct sink *sink)
     sink->last_success_s = real_s();
 }
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps -------------------------------------------------------------------------------------
+ */
 
 static void deliver_items(struct sink *sink, const int64_t *ids, size_t n)
 {
@@ -164,7 +166,8 @@ static void finish_batch(struct sink *sink)
     wake_in(sink, more ? 0 : sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
 }
 
-/* --- what it answered -------------------------------------------------------------------------- */
+/* --- what it answered --------------------------------------------------------------------------
+ */
 
 static void on_refused(struct sink *sink, const char *why)
 {
@@ -339,7 +342,8 @@ static void send_next(struct sink *sink)
     }
 }
 
-/* --- batches ----------------------------------------------------------------------------------- */
+/* --- batches -----------------------------------------------------------------------------------
+ */
 
 static int on_due(sd_event_source *source, uint64_t usec, void *arg)
 {
@@ -392,7 +396,8 @@ void sink_rewind(struct sink *sink)
     sink->rewind = true;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------
+ */
 
 static int copy(char **to, const char *from)
 {
@@ -433,8 +438,7 @@ static int fill(struct sink *sink, sd_event *loop, const struct sink_options *op
     if (!sink->post_url || copy(&sink->url, options->url) < 0 ||
         copy(&sink->table, options->table) < 0 || copy(&sink->action, options->action) < 0)
         return error_errno(error, -ENOMEM, "history sink");
-    sink->row_options =
-        (struct sink_row_options){options->format, sink->table, sink->action};
+    sink->row_options = (struct sink_row_options){options->format, sink->table, sink->action};
     r = sd_event_add_time(loop, &sink->timer, CLOCK_BOOTTIME, 0, 20000, on_due, sink);
     if (r >= 0)
         r = sd_event_source_set_enabled(sink->timer, SD_EVENT_OFF);
@@ -487,7 +491,8 @@ void sink_start(struct sink *sink)
     wake_in(sink, pace_random_to(sink->options.delay_ns));
 }
 
-/* --- status ------------------------------------------------------------------------------------ */
+/* --- status ------------------------------------------------------------------------------------
+ */
 
 static void add_number(struct json_object *to, const char *name, uint64_t value)
 {

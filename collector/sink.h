@@ -44,14 +44,15 @@ struct sink_options {
     const char *ca_file, *cert_file, *key_file; /* PEM; NULL: the system's CAs, no certificate */
     const char *userpwd_file;                   /* one line "user:password"; NULL: none */
     const char *proxy;                          /* NULL: none, whatever the environment says */
-    uint64_t delay_ns;  /* what is queued is gathered for about this long */
-    uint64_t poll_ns;   /* look into the outbox at least this often */
-    uint64_t backoff_ns, slow_ns; /* as in deliver.h */
+    uint64_t delay_ns;                          /* what is queued is gathered for about this long */
+    uint64_t poll_ns;                           /* look into the outbox at least this often */
+    uint64_t backoff_ns, slow_ns;               /* as in deliver.h */
     uint64_t connect_timeout_ns, timeout_ns;
     struct sink_limits limits; /* of one request */
 };
 
-/* ClickHouse, table jobio.io; 5 s, 5 min, backoff 5 s to 15 min, 3 s and 30 s, 1,000 rows or 1 MiB. */
+/* ClickHouse, table jobio.io; 5 s, 5 min, backoff 5 s to 15 min, 3 s and 30 s, 1,000 rows or 1 MiB.
+ */
 void sink_defaults(struct sink_options *options);
 
 /* Check the options; nothing is sent before sink_start(). Errors as deliver_create(). */

@@ -14,7 +14,8 @@ struct span {
     enum sink_outcome outcome;
 };
 
-static enum sink_outcome find(const struct span *table, size_t n, long code, enum sink_outcome other)
+static enum sink_outcome find(const struct span *table, size_t n, long code,
+                              enum sink_outcome other)
 {
     for (size_t i = 0; i < n; i++)
         if (code >= table[i].first && code <= table[i].last)
@@ -56,9 +57,10 @@ static const struct span by_code[] = {
     {130, 131, SINK_REFUSED},       /* CANNOT_READ_ARRAY_FROM_TEXT, TOO_LARGE_STRING_SIZE */
     {164, 164, SINK_MISCONFIGURED}, /* READONLY */
     {190, 190, SINK_REFUSED},       /* SIZES_OF_ARRAYS_DONT_MATCH */
-    {192, 195, SINK_MISCONFIGURED}, /* UNKNOWN_USER, WRONG_PASSWORD, REQUIRED_PASSWORD, IP_ADDRESS... */
-    {349, 349, SINK_REFUSED},       /* CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN */
-    {469, 469, SINK_REFUSED},       /* VIOLATED_CONSTRAINT */
+    {192, 195,
+     SINK_MISCONFIGURED},     /* UNKNOWN_USER, WRONG_PASSWORD, REQUIRED_PASSWORD, IP_ADDRESS... */
+    {349, 349, SINK_REFUSED}, /* CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN */
+    {469, 469, SINK_REFUSED}, /* VIOLATED_CONSTRAINT */
     {497, 497, SINK_MISCONFIGURED}, /* ACCESS_DENIED */
     {516, 516, SINK_MISCONFIGURED}, /* AUTHENTICATION_FAILED */
 };
@@ -92,11 +94,9 @@ static long exception_code(const char *text)
     return sscanf(text, "Code: %ld", &code) == 1 ? code : 0;
 }
 
-static enum sink_outcome judge_clickhouse(const struct http_answer *answer,
-                                          char why[SINK_WHY_MAX])
+static enum sink_outcome judge_clickhouse(const struct http_answer *answer, char why[SINK_WHY_MAX])
 {
-    enum sink_outcome by_http =
-        find(by_status, ARRAY_SIZE(by_status), answer->code, SINK_RETRY);
+    enum sink_outcome by_http = find(by_status, ARRAY_SIZE(by_status), answer->code, SINK_RETRY);
     long code = exception_code(answer->text);
 
     say(why, answer->code, "", answer->text);
@@ -134,7 +134,8 @@ static void judge_item(struct json_object *item, struct sink_verdict *ret)
     ret->outcome = find(by_item, ARRAY_SIZE(by_item), code, SINK_RETRY);
     if (!json_object_object_get_ex(result, "error", &error))
         error = NULL;
-    say(ret->why, code, "", error ? json_object_to_json_string_ext(error, JSON_C_TO_STRING_PLAIN) : "");
+    say(ret->why, code, "",
+        error ? json_object_to_json_string_ext(error, JSON_C_TO_STRING_PLAIN) : "");
 }
 
 static enum sink_outcome judge_items(struct json_object *document, size_t rows,

@@ -29,15 +29,15 @@ struct sink {
     struct sink_hooks hooks;
     struct sink_options options; /* its strings are owned below, or gone */
     struct sink_row_options row_options;
-    char *url;       /* as it was given */
+    char *url; /* as it was given */
     char *post_url;
     char *table, *action;
     struct http_client *client;
     sd_event_source *timer;
     enum sink_state state;
     bool started, reading, sending;
-    bool dirty;  /* something was queued since the last look */
-    bool rewind; /* the next look begins at the first */
+    bool dirty;      /* something was queued since the last look */
+    bool rewind;     /* the next look begins at the first */
     uint64_t due_ns; /* CLOCK_BOOTTIME */
     int64_t after;   /* all up to this one are settled */
     struct sink_batch *batch;

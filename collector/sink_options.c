@@ -67,8 +67,8 @@ int sink_check_options(const struct sink_options *options, struct error *error)
     return r;
 }
 
-/* Unknown columns are skipped: a newer jobio feeds a table of an older one. A _bulk is asked for the
- * statuses alone. */
+/* Unknown columns are skipped: a newer jobio feeds a table of an older one. A _bulk is asked for
+ * the statuses alone. */
 char *sink_post_url(const struct sink_options *options)
 {
     size_t length = strlen(options->url), size;

@@ -17,8 +17,8 @@ struct json_object;
 
 enum sink_format {
     SINK_CLICKHOUSE, /* JSONEachRow: the operations in arrays */
-    SINK_BULK,       /* Elasticsearch's _bulk: the operations in objects, a line of action before each
-                      * row */
+    SINK_BULK, /* Elasticsearch's _bulk: the operations in objects, a line of action before each
+                * row */
 };
 
 /* "clickhouse", "bulk"; the format or -EINVAL. */

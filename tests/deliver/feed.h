@@ -38,14 +38,14 @@ void feed_put(uint32_t jobid, uint32_t step, uint64_t scale, const char *user);
 void feed_end(uint32_t jobid);
 
 /* Run the loop until the condition holds; fail after a minute. */
-#define feed_until(condition)                                                      \
-    do {                                                                           \
-        uint64_t until_end_ = feed_now() + 60 * SECOND;                            \
-        while (!(condition)) {                                                     \
-            if (feed_now() > until_end_)                                           \
+#define feed_until(condition)                                                         \
+    do {                                                                              \
+        uint64_t until_end_ = feed_now() + 60 * SECOND;                               \
+        while (!(condition)) {                                                        \
+            if (feed_now() > until_end_)                                              \
                 fail_msg("not within a minute: %s; said: %s", #condition, feed.said); \
-            feed_step();                                                           \
-        }                                                                          \
+            feed_step();                                                              \
+        }                                                                             \
     } while (0)
 void feed_step(void);
 uint64_t feed_now(void);

@@ -83,9 +83,9 @@ static const char *respond(struct fake_http *fake, const char *body, size_t size
 
         document = json_tokener_parse(strtok_r(NULL, "\n", &save));
         assert_non_null(document);
-        status = bulk.verdict ? bulk.verdict((uint32_t)json_object_get_int64(
-                                    field(document, "jobid")))
-                              : 0;
+        status = bulk.verdict
+                     ? bulk.verdict((uint32_t)json_object_get_int64(field(document, "jobid")))
+                     : 0;
         if (!status)
             status = keep(action, document);
         bad += status > 299;
@@ -150,15 +150,13 @@ static void test_documents(void **state)
     d = find(7, "/scratch");
     assert_non_null(d);
     assert_string_equal(json_object_get_string(field(d, "step_name")), "batch");
-    assert_string_equal(json_object_get_string(field(d, "@timestamp")),
-                        "2026-09-21T14:13:31.294Z");
+    assert_string_equal(json_object_get_string(field(d, "@timestamp")), "2026-09-21T14:13:31.294Z");
     assert_int_equal(json_object_get_int64(field(d, "read_bytes")), 5 * 4096);
     read = field(field(d, "io"), "read");
     assert_int_equal(json_object_get_int64(field(read, "requests")), 5);
     assert_int_equal(json_object_array_length(field(read, "size_log2")), 13);
-    assert_int_equal(json_object_get_int64(field(
-                         field(field(field(d, "io"), "open"), "errno"), "ENOENT")),
-                     2);
+    assert_int_equal(
+        json_object_get_int64(field(field(field(field(d, "io"), "open"), "errno"), "ENOENT")), 2);
     /* The job ends: the same document, newer. */
     feed_end(7);
     sink_notify(feed.sink);
@@ -224,7 +222,8 @@ static int all_bad(uint32_t jobid)
     return 400;
 }
 
-/* A sink that wants none of it is more likely wrong itself: after ten, nothing more is put aside. */
+/* A sink that wants none of it is more likely wrong itself: after ten, nothing more is put aside.
+ */
 static void test_refuses_all(void **state)
 {
     (void)state;
@@ -287,7 +286,8 @@ static void test_nonsense(void **state)
                  "302");
     assert_stays(SINK_BULK, HEAD("200 OK") "Content-Length: 0\r\n\r\n", "no answer to a _bulk");
     assert_stays(SINK_BULK, HEAD("200 OK") "Content-Length: 4\r\n\r\nnull", "null");
-    assert_stays(SINK_BULK, HEAD("200 OK") "Content-Length: 27\r\n\r\n{\"errors\":false,\"items\":[]}",
+    assert_stays(SINK_BULK,
+                 HEAD("200 OK") "Content-Length: 27\r\n\r\n{\"errors\":false,\"items\":[]}",
                  "no answer to a _bulk");
     feed.options.timeout_ns = SECOND;
     assert_stays(SINK_BULK, HEAD("200 OK") "Content-Length: 100\r\n\r\n{\"errors\":fa", "");
@@ -335,8 +335,7 @@ static void test_retry_after(void **state)
     (void)state;
     feed_put(1, 0, 1, NULL);
     bulk.http.respond = NULL;
-    bulk.http.answer =
-        HEAD("429 Too Many Requests") "Retry-After: 2\r\nContent-Length: 0\r\n\r\n";
+    bulk.http.answer = HEAD("429 Too Many Requests") "Retry-After: 2\r\nContent-Length: 0\r\n\r\n";
     feed_open(bulk.http.url);
     feed_until(feed_number("failures") == 1);
     began = feed_now();

@@ -291,16 +291,15 @@ static void test_names(void **state)
     assert_answer("SELECT jobid, mount, length(op), read_bytes FROM jobio.io FINAL ORDER BY jobid",
                   "1\t\t0\t0\n2\t\t0\t0\n");
     assert_answer("SELECT count() FROM jobio.v_job WHERE name = 'run \\'it\\'; \x1b[31m'", "2\n");
-    assert_answer("SELECT hex(account) FROM jobio.io FINAL WHERE jobid = 2",
-                  "6361663F095C4E\n");
+    assert_answer("SELECT hex(account) FROM jobio.io FINAL WHERE jobid = 2", "6361663F095C4E\n");
     assert_answer("SELECT count() FROM jobio.v_job_mount", "0\n");
     step_account_clear(&step);
     job_account_destroy(job);
 }
 
 /* The order of mounts in a document means nothing. */
-#define SORT_MOUNTS                                                                    \
-    "| jq -S 'walk(if type == \"object\" and has(\"mounts\") then .mounts |= "         \
+#define SORT_MOUNTS                                                            \
+    "| jq -S 'walk(if type == \"object\" and has(\"mounts\") then .mounts |= " \
     "sort_by(.mount) else . end)'"
 
 /* What a command prints, malloc'd; @ in it is where to ask. */
@@ -463,9 +462,14 @@ static void test_the_command_is_configured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_once_in_effect), TEST(test_views_agree), TEST(test_poisoned_row),
-        TEST(test_configuration_faults), TEST(test_names), TEST(test_the_command_agrees),
-        TEST(test_the_command_is_refused), TEST(test_the_command_is_configured),
+        TEST(test_once_in_effect),
+        TEST(test_views_agree),
+        TEST(test_poisoned_row),
+        TEST(test_configuration_faults),
+        TEST(test_names),
+        TEST(test_the_command_agrees),
+        TEST(test_the_command_is_refused),
+        TEST(test_the_command_is_configured),
     };
 
     if (!clickhouse_installed()) {
