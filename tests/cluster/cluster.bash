@@ -8,6 +8,8 @@
 #   CLUSTER_PROLOG    more PrologFlags, each with a comma before it; CLUSTER_SLURMD: SlurmdParameters
 #   CLUSTER_CGROUP    lines for cgroup.conf
 #   CLUSTER_PRIVATE   a folder: each job has a /tmp of its own, which lies there (Slurm >= 23.02)
+#   CLUSTER_DATABASE  set: with slurmdbd, see database.bash; CLUSTER_JOBCOMP: another JobCompType
+#   CLUSTER_CONF      lines for slurm.conf; CLUSTER_JOBIO: for jobio.conf
 # cluster_slurm_again: Slurm anew, after a change of those.
 # $CLUSTER_OUT: a folder with "install", a `make install` tree of jobio, and the program "work".
 # Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
@@ -153,11 +155,12 @@ SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.pid
 SlurmctldLogFile=$cluster_dir/slurmctld.log
 SlurmdLogFile=$cluster_dir/slurmd.log
-JobCompType=$([ -e /etc/slurm/jobcomp.lua ] && echo jobcomp/lua || echo jobcomp/none)
-AccountingStorageType=accounting_storage/none
+JobCompType=${CLUSTER_JOBCOMP:-$([ -e /etc/slurm/jobcomp.lua ] && echo jobcomp/lua || echo jobcomp/none)}
+AccountingStorageType=accounting_storage/$([ -n "${CLUSTER_DATABASE-}" ] && echo slurmdbd || echo none)
 PrologEpilogTimeout=30
 NodeName=$node NodeAddr=10.99.0.1 CPUs=8 RealMemory=1000
 PartitionName=main Nodes=ALL Default=YES MaxTime=10 State=UP OverSubscribe=YES
+${CLUSTER_CONF-}
 END
 }
 
@@ -187,6 +190,7 @@ cluster_slurm() {
     chown slurm $cluster_dir/slurmctld.log
     install -d -o slurm /var/lib/slurm/slurmctld
     systemctl start munge
+    [ -z "${CLUSTER_DATABASE-}" ] || cluster_database
     cluster_slurm_daemons
 }
 
@@ -248,6 +252,7 @@ interval = 1s
 
 [push]
 url = http://127.0.0.1:9091
+${CLUSTER_JOBIO-}
 END
 }
 

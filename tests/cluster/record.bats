@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The record of a job in Slurm's accounting, however the job ended; and what the controller makes of
+# it: completion lines and mails. slurmdbd, MariaDB, munge and the nodes' jobiod are the real ones.
+. "${BATS_TEST_DIRNAME}/cluster.bash"
+. "${BATS_TEST_DIRNAME}/database.bash"
+
+tool=/usr/local/libexec/jobio/jobio-record
+share=/usr/local/share/jobio
+
+# All that takes Slurm's time begins at once.
+setup_file() {
+    export CLUSTER_MEMORY=1 CLUSTER_DATABASE=1 CLUSTER_JOBCOMP=jobcomp/script CLUSTER_CONF \
+        CLUSTER_JOBIO=$'[peers]\nlisten = 0.0.0.0:9418\nurl = http://%n:9418\nreaders = slurm'
+    CLUSTER_CONF="JobCompLoc=$share/jobcomp-script
+EpilogSlurmctld=$share/epilog-slurmctld
+MailProg=$cluster_dir/mailprog
+ScronParameters=enable"
+    mkdir -p $cluster_dir
+    install -d -o slurm /var/spool/jobio /var/log/slurm
+    site_mail
+    cluster_mariadb > $cluster_dir/mariadb-install.log 2>&1 &
+    cluster_start_lean
+    (cd /home/alice && runuser -u alice -- "$CLUSTER_OUT/scron" 'work write:/scratch/scron:7:1000') \
+        > $cluster_dir/id.scron || cluster_logs
+    start limit -t 0:01 --wrap "$(work limit 3)"
+    start requeued --requeue --wrap "$(work requeued 4)"
+    start normal --mail-type=END -J "it's \"named\\" --wrap 'work write:/scratch/normal:5:1000'
+    start cancelled --mail-type=END --wrap "$(work cancelled 6)"
+    start oom --mem=40 --wrap 'work write:/scratch/oom:8:1000; exec tail /dev/zero'
+    start array --array=1-2 --wrap 'work write:/scratch/a$SLURM_ARRAY_TASK_ID:1$SLURM_ARRAY_TASK_ID:1000
+        : > /scratch/a$SLURM_ARRAY_TASK_ID.done; sleep 1000'
+    start tagged --wrap "$(work tagged 9)"
+}
+
+# The site's mail program, called by the wrapper.
+site_mail() {
+    cat > $cluster_dir/mail << 'END'
+#!/bin/sh
+{ printf '%s\n' "$@" --; cat; echo ==; } >> /run/cluster/mails
+END
+    printf '#!/bin/sh\nexport JOBIO_MAILPROG=%s\nexec %s/mailprog "$@"\n' \
+        $cluster_dir/mail $share > $cluster_dir/mailprog
+    chmod 755 $cluster_dir/mail $cluster_dir/mailprog
+    install -o slurm /dev/null $cluster_dir/mails
+}
+
+# work NAME COUNT: a script that writes COUNT times 1000 bytes, says so, and stays
+work() {
+    echo "work write:/scratch/$1:$2:1000; : > /scratch/$1.done; sleep 1000"
+}
+
+# start NAME ARGUMENTS...: a job of alice that goes by that name here
+start() {
+    local name=$1
+    shift
+    submit alice "$@" > "$cluster_dir/id.$name"
+}
+
+id() {
+    cat "$cluster_dir/id.$1"
+}
+
+teardown() {
+    [ -n "$BATS_TEST_COMPLETED" ] || {
+        cluster_logs
+        cat /var/spool/jobio/log
+        sql 'SELECT jobid, restart, ended, nodes FROM job' || :
+        jobio status
+        sacct -D -X -P -o JobIDRaw,JobID,State,Submit,Start,End,AdminComment
+    }
+}
+
+# records JOB: of its runs, oldest first: bytes written to /scratch, requests, how often requeued.
+# Whether they are complete is not looked at: what was killed inside a call may say that it is not.
+records() {
+    comments "$1" | sed 's/.*IO1://; s/ end$//' | jq -r '"\([.m[] | select(.[0] == "/scratch") | .[3, 5]] |
+        join(" ")) \(.restart // 0)"'
+}
+
+records_are() {
+    local found
+    found=$(records "$1")
+    [ "$found" = "$2" ] || { echo "$found"; return 1; }
+}
+
+# records_come JOB RECORDS: written by the epilog, or else by the service that the timer starts
+records_come() {
+    wait_for 240 or_service records_are "$@"
+}
+
+or_service() {
+    "$@" && return
+    systemctl start jobio-record
+    return 1
+}
+
+@test "a requeued job: what it did before" {
+    wait_for 120 test -e /scratch/requeued.done
+    rm /scratch/requeued.done
+    scontrol requeue "$(id requeued)"
+    records_come "$(id requeued)" "4000 4 0"
+}
+
+@test "normal end" {
+    job_wait "$(id normal)" 120
+    records_come "$(id normal)" "5000 5 0"
+    comments "$(id normal)" | sed 's/^IO1://' | jq -e '.complete and .nodes == [1, 1]'
+}
+
+@test "scancel: the epilog of slurmctld has it written" {
+    wait_for 120 test -e /scratch/cancelled.done
+    : > /var/spool/jobio/log
+    scancel "$(id cancelled)"
+    wait_for 240 grep 'in the backlog' /var/spool/jobio/log
+    records_come "$(id cancelled)" "6000 6 0"
+}
+
+@test "out of memory" {
+    records_come "$(id oom)" "8000 8 0"
+    [ "$(sacct -X -n -P -o State -j "$(id oom)")" = OUT_OF_MEMORY ]
+}
+
+@test "tasks of an array have their own, the last one, too" {
+    wait_for 120 test -e /scratch/a1.done -a -e /scratch/a2.done
+    scancel "$(id array)"
+    for task in 1 2; do
+        records_come "$(id array)_$task" "1${task}000 1$task 0"
+    done
+}
+
+@test "another tag in the comment stays, whatever is in it" {
+    local tag="JS1:it's \\n \"a\" tag%;"
+    wait_for 120 test -e /scratch/tagged.done
+    scontrol update job "$(id tagged)" AdminComment="$tag IO1:{\"v\":1,\"nodes\":[0,1],\"m\":[]} end"
+    scancel "$(id tagged)"
+    records_come "$(id tagged)" "9000 9 0"
+    comments "$(id tagged)"
+    [[ $(comments "$(id tagged)") == "$tag IO1:{"*"} end" ]]
+}
+
+@test "time limit" {
+    records_come "$(id limit)" "3000 3 0"
+    [ "$(sacct -X -n -P -o State -j "$(id limit)")" = TIMEOUT ]
+}
+
+@test "a requeued job: what it did then" {
+    wait_for 120 test -e /scratch/requeued.done
+    scancel "$(id requeued)"
+    records_come "$(id requeued)" $'4000 4 0\n4000 4 1'
+}
+
+@test "scrontab: Slurm refuses the change of a running job, but not that of an ended one" {
+    local id
+    id=$(< $cluster_dir/id.scron)
+    wait_for 240 or_service eval '[[ $(records '"$id"') == "7000 7 0"* ]]'
+    as alice scancel --cron "$id" || :
+}
+
+# batch_down NAME: kill what runs of the job on the node, and slurmd; tell Slurm that the node is down
+batch_down() {
+    systemctl kill -s KILL cluster-slurmd
+    echo 1 > "/sys/fs/cgroup/system.slice/guest_slurmstepd.scope/job_$(id "$1")/cgroup.kill"
+    scontrol update nodename=$node state=down reason=test
+}
+
+@test "node failure; the node's jobiod is hung for a while: the timer's run finds the job" {
+    start failed --no-requeue --wrap "$(work failed 10)"
+    wait_for 120 test -e /scratch/failed.done
+    systemctl kill -s STOP jobiod
+    batch_down failed
+    wait_for 120 job_is "$(id failed)" NODE_FAIL
+    run $tool --backlog --passes 1 --host-timeout 1s
+    echo "$output"
+    [ "$status" = 3 ]
+    [[ $output == *guest*"not answered"*" left" ]]
+    systemctl kill -s CONT jobiod
+    records_come "$(id failed)" "10000 10 0"
+}
+
+@test "a job that its node does not know is marked, and then left alone" {
+    local id
+    unit slurmd -p Delegate=yes -p KillMode=process slurmd -D
+    scontrol update nodename=$node state=resume || :
+    wait_for 120 node_is idle
+    rm /etc/slurm/plugstack.conf.d/jobio.conf
+    id=$(submit alice --wrap true)
+    job_wait "$id"
+    wait_for 120 eval '$tool --backlog --unknown 1s '"$id"' && records_are '"$id"' " 0"'
+    [[ $(comments "$id") == *'"nodes":[0,1]'*'"why":"its node has no account of it"'* ]]
+    run $tool --backlog
+    [ "$status" = 0 ]
+}
+
+@test "only root and the readers may ask" {
+    run as bob $tool --backlog --passes 1 --give-up 1s "$(id tagged)"
+    echo "$output"
+    [ "$status" = 0 ]
+    run as bob $tool --backlog --passes 1
+    echo "$output"
+    [[ $output != *"records written"* || $output == *" 0 records written, 0 jobs marked"* ]]
+}
+
+# line_of NAME FILTER: the filter holds for the completion line of the job
+line_of() {
+    jq -s -e --argjson id "$(id "$1")" "map(select(.jobid == \$id)) | length == 1 and (.[0] | $2)" \
+        /var/log/slurm/jobio-jobcomp.jsonl
+}
+
+@test "the completion lines say what jobcomp.lua says, with the record that there was" {
+    line_of normal '.state == "COMPLETED" and .name == "it\u0027s \"named\\" and .user == "alice"
+        and .array_task_id == null and .exit_status == 0 and .end >= .start and has("io")'
+    line_of tagged '.state == "CANCELLED" and .io.nodes[1] == 1'
+    line_of limit '.state == "TIMEOUT"'
+}
+
+# mail_about NAME: the mail about the end of the job
+mail_about() {
+    awk -v RS='==\n' -v subject="Slurm Job_id=$(id "$1") " \
+        'index($0, subject) && /Ended, Run time/' $cluster_dir/mails
+}
+
+@test "the mails about the end of jobs have their summaries" {
+    for name in normal cancelled; do
+        wait_for 120 eval "mail_about $name | grep ^/scratch"
+        mail_about $name
+        [ "$(mail_about $name | grep -c '^complete: 1/1 nodes$')" = 1 ]
+        [ "$(mail_about $name | head -n 1)" = -s ]
+    done
+    mail_about cancelled | grep -qE '^/scratch +- +5.9K +- +6 '
+}
