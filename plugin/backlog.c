@@ -12,6 +12,8 @@
 #include "plugin/backlog_ask.h"
 
 #define NS_PER_S 1000000000ull
+/* A node that has missed the end of a step finds out by itself, but not at once. */
+#define PAUSE_DOUBLES 5
 
 struct backlog {
     const struct backlog_options *options;
@@ -196,7 +198,7 @@ int backlog_run(const struct backlog_options *options, struct backlog_counts *re
         return r;
     for (unsigned i = 0; i < options->passes && !r; i++) {
         if (i > 0)
-            rest(options->pause_ns);
+            rest(options->pause_ns << (i < PAUSE_DOUBLES ? i - 1 : PAUSE_DOUBLES - 1));
         r = pass(&b, i == 0, error);
         /* A moment helps only where a job has just ended. */
         if (!b.soon || options->dry_run)
