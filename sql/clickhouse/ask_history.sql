@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `jobio history` asks a ClickHouse: v_job with more columns, for the jobs of a time. :from is a
--- year before :since: a job is looked for by its steps that began after it, so that old partitions
--- are not read.
+-- What `jobio history` asks a ClickHouse: v_job with more columns, for the jobs of a time. :from is
+-- a year before :since: a job is looked for by its steps that began after it, so that old
+-- partitions are not read.
 SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        partition_ AS `partition`, name_ AS name, ended_ AS ended,
        (lost_ = 0) AND (causes_ = 0) AND (expected_ > 0) AND (nodes_ >= expected_) AS complete,
@@ -58,9 +58,10 @@ FROM (
                    meta_max_ns_s,
                    arrayCount(e -> e < start_s, ends) AS holder
             FROM (
-                SELECT cluster, jobid, restart, node, max(version) AS version_s, max(user) AS user_s,
-                       max(uid) AS uid_s, max(account) AS account_s, max(`partition`) AS partition_s,
-                       max(name) AS name_s, max(job_ended) AS ended_s, min(start_ns) AS start_s,
+                SELECT cluster, jobid, restart, node, max(version) AS version_s,
+                       max(user) AS user_s, max(uid) AS uid_s, max(account) AS account_s,
+                       max(`partition`) AS partition_s, max(name) AS name_s,
+                       max(job_ended) AS ended_s, min(start_ns) AS start_s,
                        max(end_ns) AS end_s, argMax(job_elapsed_ns, version) AS elapsed_s,
                        max(nodes_expected) AS expected_s, max(job_longest_wait_ns) AS longest_s,
                        argMax(lost, version) AS lost_s, argMax(job_lost, version) AS job_lost_s,
@@ -81,8 +82,8 @@ FROM (
                     SELECT cluster, jobid, restart FROM :table
                     WHERE tagged_at_ns >= :from AND tagged_at_ns < :until :cluster :uid
                     GROUP BY cluster, jobid, restart
-                    HAVING (max(job_ended) = 0 OR max(end_ns) >= :since
-                            OR max(tagged_at_ns + elapsed_ns) >= :since)
+                    HAVING (uniqExactIf(node, job_ended = 1) < uniqExact(node)
+                            OR max(end_ns) >= :since OR max(tagged_at_ns + elapsed_ns) >= :since)
                         AND min(start_ns) < :until :user
                 )
                 GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns
@@ -92,8 +93,8 @@ FROM (
                     SELECT cluster, jobid, restart FROM :table
                     WHERE tagged_at_ns >= :from AND tagged_at_ns < :until :cluster :uid
                     GROUP BY cluster, jobid, restart
-                    HAVING (max(job_ended) = 0 OR max(end_ns) >= :since
-                            OR max(tagged_at_ns + elapsed_ns) >= :since)
+                    HAVING (uniqExactIf(node, job_ended = 1) < uniqExact(node)
+                            OR max(end_ns) >= :since OR max(tagged_at_ns + elapsed_ns) >= :since)
                         AND min(start_ns) < :until :user
                 )
                 GROUP BY cluster, jobid, restart

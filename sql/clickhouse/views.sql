@@ -5,8 +5,8 @@
 -- the same name.
 
 -- The newest version of each row, and whose it is: 0 for the first holder of a job number, another
--- number for a later one, which began after the end of the first. (Release 18.16 does not see that a
--- lambda needs start_ns, so it is named once more.)
+-- number for a later one, which began after the end of the first. (Release 18.16 does not see that
+-- a lambda needs start_ns, so it is named once more.)
 CREATE VIEW IF NOT EXISTS jobio.v_row AS
 SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, source, private,
        labelled, version, uid, user, account, `partition`, name, job_ended, start_ns, end_ns,
@@ -85,9 +85,11 @@ FROM (
                sum(write_requests_s) AS write_requests_n, sum(meta_requests_s) AS meta_requests_n,
                sum(errors_s) AS errors_n, sum(wait_ns_s) AS wait_ns_n
         FROM (
-            SELECT cluster, jobid, restart, holder, node, max(version) AS version_s, max(user) AS user_s,
-                   max(uid) AS uid_s, max(account) AS account_s, max(partition) AS partition_s,
-                   max(name) AS name_s, max(job_ended) AS ended_s, min(start_ns) AS start_s,
+            SELECT cluster, jobid, restart, holder, node, max(version) AS version_s,
+                   max(user) AS user_s, max(uid) AS uid_s, max(account) AS account_s,
+                   max(partition) AS partition_s,
+                   max(name) AS name_s,
+                       max(job_ended) AS ended_s, min(start_ns) AS start_s,
                    max(end_ns) AS end_s, argMax(job_elapsed_ns, version) AS elapsed_s_,
                    max(nodes_expected) AS expected_s, max(job_longest_wait_ns) AS longest_s_,
                    argMax(lost, version) AS lost_s, argMax(job_lost, version) AS job_lost_s,

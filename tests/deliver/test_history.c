@@ -381,6 +381,63 @@ static void test_the_command_agrees(void **state)
     assert_non_null(strstr(refused, "no such job: 1"));
 }
 
+/* One of three nodes: its own store has its own step and its own view of the job. */
+static void put_node(const char *name, uint64_t scale, bool ended)
+{
+    struct job_account *job = job_make(21, NOW + scale);
+    struct step_account step;
+    struct error error;
+
+    store_close(opened);
+    (void)unlink(folder.store);
+    opened = open_store(&folder);
+    job->nodes_expected = 3;
+    step_make(&step, 0, job->start_ns, scale);
+    free(step.node);
+    step.node = strdup(name);
+    put_rows(job, &step, true);
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    job->ended = ended;
+    job->end_ns = ended ? NOW + (90 + scale) * SECOND : 0;
+    job->elapsed_ns = 90 * SECOND;
+    put_rows(job, NULL, true);
+    if (ended)
+        assert_ok(store_outbox_put_job(opened, &job->key, "history", &error), error);
+    step_account_clear(&step);
+    job_account_destroy(job);
+    feed_open(server.url);
+    feed_until(!feed_stats().waiting);
+    feed_close();
+}
+
+static void test_many_nodes(void **state)
+{
+    static const char sql[] = "SELECT state, steps, complete, read_requests,"
+                              " toUnixTimestamp(start) - 1790000000 FROM jobio.v_job";
+    int status;
+    _free_ char *early = NULL, *late = NULL;
+
+    (void)state;
+    put_node("n1", 1, true);
+    put_node("n2", 2, true);
+    assert_answer(sql, "ended\t2\t0\t3\t0\n"); /* not complete: n3 has not been heard of */
+    put_node("n3", 4, false);
+    assert_answer(sql, "running\t3\t1\t7\t0\n"); /* there */
+    early = jobio("history -P -o JobID,State,ReadReq --from clickhouse --cluster linux --url @",
+                  server.url, &status);
+    assert_string_equal(early, "JobID|State|ReadReq\n21|running|7\n");
+    put_node("n3", 4, true);
+    assert_answer(sql, "ended\t3\t1\t7\t0\n");
+    assert_answer("SELECT toUnixTimestamp(`end`) - 1790000000 FROM jobio.v_job", "94\n");
+    late =
+        jobio("job 21 --json --steps --from clickhouse --cluster all --url @", server.url, &status);
+    assert_non_null(strstr(late, "\"expected\": 3"));
+    assert_non_null(strstr(late, "\"reported\": 3"));
+    assert_non_null(strstr(late, "\"complete\": true"));
+    assert_non_null(strstr(late, "\"requests\": 7"));
+    assert_non_null(strstr(late, "\"state\": \"ended\""));
+}
+
 /* Who may ask, and what is said when it cannot be asked. */
 static void test_the_command_is_refused(void **state)
 {
@@ -468,6 +525,7 @@ int main(void)
         TEST(test_configuration_faults),
         TEST(test_names),
         TEST(test_the_command_agrees),
+        TEST(test_many_nodes),
         TEST(test_the_command_is_refused),
         TEST(test_the_command_is_configured),
     };
