@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/clickhouse_impl.h"
+#include "cli/output.h"
 #include "collector/rows.h"
 #include "collector/sink_row.h"
 #include "collector/store_private.h"
@@ -488,6 +489,9 @@ int clickhouse_history(struct clickhouse *c, const struct history_filter *filter
         json_object_put(rows);
         return r;
     }
+    if (!filter->limit && json_object_array_length(rows) == HISTORY_ROWS_MAX)
+        output_error("only %d jobs are shown: ask for less (a shorter time, a limit)",
+                     HISTORY_ROWS_MAX);
     *ret = rows;
     return 0;
 }
