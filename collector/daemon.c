@@ -375,6 +375,8 @@ static int create_tracker(struct daemon *d, struct error *error)
     int r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)
+        r = gathering_tidy(d, error);
+    if (!r)
         r = tracker_adopt(d->tracker, d->store, error);
     if (!r)
         r = writer_create(&d->writer, d->store, 0, 0, error);

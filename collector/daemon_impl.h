@@ -83,6 +83,7 @@ int feeding_create(struct daemon *daemon, struct error *error);
 
 /* gathering.c: what gather asks of the daemon. */
 bool gathering_is_wanted(const struct settings *settings);
+int gathering_tidy(struct daemon *daemon, struct error *error); /* while the store is ours */
 int gathering_create(struct daemon *daemon, struct error *error);
 /* Tasks have ended: who waits for that is answered. */
 void gathering_recheck(struct daemon *daemon);

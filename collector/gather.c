@@ -81,6 +81,7 @@ void gather_destroy(struct gather *gather)
         return;
     gather_stop(gather);
     sealer_destroy(gather->sealer);
+    sealer_destroy(gather->opener);
     http_client_destroy(gather->client);
     gather_ask_free(gather);
     gather_send_free(gather);
@@ -140,6 +141,8 @@ int gather_create(struct gather **ret, sd_event *loop, const struct gather_optio
     if (copy_options(gather, options) < 0)
         return error_set(error, -ENOMEM, "no memory to gather accounts");
     r = sealer_create(&gather->sealer, loop, options->munge_socket, error);
+    if (r == 0)
+        r = sealer_create(&gather->opener, loop, options->munge_socket, error);
     if (r == 0)
         r = http_client_create(&gather->client, loop, &client, error);
     if (r == 0)

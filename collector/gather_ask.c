@@ -20,7 +20,8 @@ struct ask {
     char *node;
     char id[WIRE_ID_SIZE];
     struct job_key key;          /* whose account it is to be; without the cluster */
-    const struct gather_step *step; /* the gathering's; NULL: none */
+    struct gather_step step;
+    bool has_step;
     struct job_account *account; /* the answer; NULL: nothing was done there */
     bool busy;                   /* tasks run there */
 };
@@ -146,7 +147,7 @@ static void on_opened(int result, const struct error *error, void *arg)
     }
     if (ask->gathering && !ask->account) {
         ask->gathering->job->nodes_reported++;
-        if (!ask->step)
+        if (!ask->has_step)
             note_quiet(ask);
     } else if (ask->gathering && add(ask->gathering->job, ask->account, ask->busy) < 0) {
         ask_fail(ask, "no memory");
@@ -232,9 +233,9 @@ static char *question_text(const struct ask *ask, size_t *size)
         return NULL;
     (void)json_object_object_add(document, "jobid", json_object_new_int64(ask->key.jobid));
     (void)json_object_object_add(document, "restart", json_object_new_int64(ask->key.restart));
-    if (ask->step) {
-        (void)json_object_object_add(document, "het", json_object_new_int64(ask->step->het));
-        (void)json_object_object_add(document, "step", json_object_new_int64(ask->step->step));
+    if (ask->has_step) {
+        (void)json_object_object_add(document, "het", json_object_new_int64(ask->step.het));
+        (void)json_object_object_add(document, "step", json_object_new_int64(ask->step.step));
     }
     return wire_text(document, size);
 }
@@ -253,7 +254,8 @@ static int ask_start(struct gathering *gathering, const char *node, bool has_ste
     ask->gathering = gathering;
     ask->key = gathering->job->key;
     ask->key.cluster = NULL;
-    ask->step = has_step ? &gathering->step : NULL;
+    ask->step = gathering->step;
+    ask->has_step = has_step;
     wire_new_id(ask->id);
     LIST_INSERT_HEAD(&gathering->asks, ask, link);
     LIST_INSERT_HEAD(&ask->gather->asks, ask, all);

@@ -19,6 +19,7 @@ struct gather_peer {
     struct gather *gather;
     char *node;
     bool busy;         /* a parcel is on its way */
+    bool singly;       /* it could not read a parcel: rows go one by one until nothing waits */
     unsigned failures; /* in a row */
     uint64_t next_ns;  /* CLOCK_MONOTONIC: not before */
 };
@@ -47,7 +48,8 @@ struct gather {
     struct writer *writer;
     uint64_t timeout_ns, backoff_ns, slow_ns, spread_ns;
     struct gather_hooks hooks;
-    struct sealer *sealer;
+    struct sealer *sealer; /* for what we ask and send */
+    struct sealer *opener; /* for what others do: nobody can make ours wait */
     struct http_client *client;
     struct http_server *server;
     sd_event_source *timer; /* for the next parcel */

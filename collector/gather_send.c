@@ -5,6 +5,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "collector/gather_impl.h"
 #include "collector/query.h"
@@ -50,7 +51,11 @@ static void parcel_free(struct parcel *parcel)
 /* Half of it to all of it, so that nodes that failed together do not come back together. */
 static uint64_t jittered(uint64_t ns)
 {
-    return ns / 2 + (uint64_t)random() % (ns / 2 + 1);
+    uint64_t number = 0;
+
+    /* Not random(): unseeded, it is the same on all nodes. */
+    (void)!getrandom(&number, sizeof(number), 0);
+    return ns / 2 + number % (ns / 2 + 1);
 }
 
 static void wake_at(struct gather *gather, uint64_t at_ns)
@@ -132,6 +137,7 @@ static void on_settled(int result, const struct error *error, void *arg)
                    parcel->refused[i]);
     }
     if (parcel->retry) {
+        peer->failures = 0;
         parcel_fail(parcel, "it does not know the job yet");
         return;
     }
@@ -198,11 +204,40 @@ static void on_opened(int result, const struct error *error, void *arg)
         parcel_fail(parcel, "the queue of the store is full");
 }
 
+/* That one row can never be sent: it is put aside, so that the others can. */
+static void refuse_only(struct parcel *parcel, const char *why)
+{
+    parcel->refused[0] = strdup(why);
+    if (!parcel->refused[0] ||
+        writer_submit(parcel->gather->writer, true, settle, on_settled, parcel) < 0)
+        parcel_fail(parcel, why);
+}
+
+/* Something in it cannot be read there: one by one, until it is found. */
+static void on_bad_parcel(struct parcel *parcel, const char *why)
+{
+    struct gather_peer *peer = parcel->peer;
+
+    if (parcel->n == 1) {
+        refuse_only(parcel, why);
+        return;
+    }
+    peer->singly = true;
+    peer->busy = false;
+    parcel_free(parcel);
+    wake_at(peer->gather, gather_now_ns());
+}
+
 static void on_answer(const struct http_answer *answer, void *arg)
 {
     struct parcel *parcel = arg;
     struct error error;
     int r;
+
+    if ((answer->code == 400 || answer->code == 413) && !parcel->gather->ending) {
+        on_bad_parcel(parcel, answer->text);
+        return;
+    }
 
     if (answer->code != 200 || !answer->body) {
         (void)error_set(&error, 0, answer->code ? "HTTP %ld: %.150s" : "%.0ld%.150s", answer->code,
@@ -229,6 +264,10 @@ static void on_sealed(int result, const struct error *error, const char *text, v
                                    .timeout_ns = gather->timeout_ns};
     struct error why;
 
+    if (result == -EMSGSIZE && parcel->n == 1 && !gather->ending) {
+        refuse_only(parcel, error->text);
+        return;
+    }
     if (result < 0 || gather->ending) {
         parcel_fail(parcel, error->text);
         return;
@@ -266,6 +305,23 @@ static int take_row(int64_t id, const struct job_account *job, void *arg)
     return 0;
 }
 
+/* That a job has ended here says that all of it has been sent: only its last row may. */
+static int hide_ends(struct parcel *parcel, struct store *reader, struct error *error)
+{
+    for (size_t i = 0; i < parcel->n; i++) {
+        struct json_object *job, *account = json_object_array_get_idx(parcel->accounts, i);
+        bool more = false;
+        int r = store_outbox_more(reader, parcel->ids[i], &more, error);
+
+        if (r < 0)
+            return r;
+        if (more && json_object_object_get_ex(account, "job", &job) &&
+            json_object_object_add(job, "state", json_object_new_string("running")) < 0)
+            return error_set(error, -ENOMEM, "no memory for a parcel");
+    }
+    return 0;
+}
+
 static int fill(struct store *reader, void *arg, struct error *error)
 {
     struct parcel *parcel = arg;
@@ -276,11 +332,15 @@ static int fill(struct store *reader, void *arg, struct error *error)
     parcel->accounts = json_object_new_array();
     if (!parcel->accounts)
         return error_set(error, -ENOMEM, "no memory for a parcel");
-    r = store_outbox_read(reader, parcel->sink, 0, PARCEL_ROWS, take_row, parcel, error);
+    r = store_outbox_read(reader, parcel->sink, 0, parcel->peer->singly ? 1 : PARCEL_ROWS, take_row,
+                          parcel, error);
     if (r < 0)
         return r == -ENOMEM ? error_set(error, r, "no memory for a parcel") : r;
     if (!parcel->n)
         return 0;
+    r = hide_ends(parcel, reader, error);
+    if (r < 0)
+        return r;
     document = wire_create(&head);
     if (document && json_object_object_add(document, "accounts", parcel->accounts) == 0)
         parcel->accounts = NULL;
@@ -298,6 +358,7 @@ static void on_filled(int result, const struct error *error, void *arg)
         return;
     }
     if (!parcel->n || parcel->gather->ending) {
+        parcel->peer->singly = false;
         parcel->peer->busy = false;
         parcel_free(parcel);
         return;

@@ -76,10 +76,10 @@ static struct json_object *begin_answer(const struct served *served)
 static void finish(struct served *served, struct json_object *answer)
 {
     size_t size = 0;
-    char *text = wire_text(answer, &size);
+    _free_ char *text = wire_text(answer, &size);
 
     if (!text || served->gather->ending ||
-        sealer_seal(served->gather->sealer, text, size, on_sealed, served) < 0)
+        sealer_seal(served->gather->opener, TAKE_PTR(text), size, on_sealed, served) < 0)
         finish_text(served, 503, "too much to do");
 }
 
@@ -136,9 +136,12 @@ static uint64_t requests_of(const struct step_account *step)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < step->mounts.n; i++)
-        if (__builtin_add_overflow(n, io_account_all(&step->mounts.items[i].io).requests, &n))
-            return UINT64_MAX;
+    for (size_t i = 0; i < step->mounts.n; i++) {
+        const struct io_account *io = &step->mounts.items[i].io;
+
+        n += io_account_reads(io).requests + io_account_writes(io).requests +
+             io_account_meta(io).requests;
+    }
     return n;
 }
 
@@ -365,10 +368,10 @@ static const struct {
     {-EALREADY, 401, offsetof(struct gather_counts, replayed), "gather-replayed"},
     {-ETIME, 401, offsetof(struct gather_counts, out_of_time), "gather-time"},
     {-EPERM, 403, offsetof(struct gather_counts, not_root), "gather-root"},
-    {-EPROTONOSUPPORT, 400, offsetof(struct gather_counts, other_version), "gather-version"},
+    {-EPROTONOSUPPORT, 409, offsetof(struct gather_counts, other_version), "gather-version"},
     {-EBADMSG, 400, offsetof(struct gather_counts, malformed), "gather-malformed"},
-    {-EXDEV, 400, offsetof(struct gather_counts, malformed), "gather-malformed"},
-    {-EADDRNOTAVAIL, 400, offsetof(struct gather_counts, malformed), "gather-malformed"},
+    {-EXDEV, 421, offsetof(struct gather_counts, malformed), "gather-malformed"},
+    {-EADDRNOTAVAIL, 421, offsetof(struct gather_counts, malformed), "gather-malformed"},
 };
 
 static void refuse(struct served *served, int result, const struct error *error)
@@ -419,7 +422,7 @@ static void serve(struct gather *gather, enum route route, struct http_exchange 
     }
     *served = (struct served){.gather = gather, .exchange = exchange, .route = route};
     LIST_INSERT_HEAD(&gather->served, served, link);
-    if (sealer_open(gather->sealer, size ? body : "", size, read_question, on_opened, served) < 0)
+    if (sealer_open(gather->opener, size ? body : "", size, read_question, on_opened, served) < 0)
         finish_text(served, 503, "too much to do");
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What gather asks of the daemon. */
+#include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/daemon_impl.h"
 #include "collector/gather.h"
@@ -194,9 +197,20 @@ static void give_record(const struct job_key *key, void *question, void *arg)
         gather_provide_record(question, key, false, NULL, &busy);
 }
 
+/* Its prolog has been here, even if none of its steps has. */
+static bool has_job_file(const struct daemon *daemon, uint32_t jobid)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/jobs/%u", daemon->runtime_dir, jobid);
+    return access(path, F_OK) == 0;
+}
+
 static bool is_known(const struct job_key *key, void *arg)
 {
-    return tracker_knows(((struct daemon *)arg)->tracker, key);
+    struct daemon *daemon = arg;
+
+    return tracker_knows(daemon->tracker, key) || has_job_file(daemon, key->jobid);
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -230,6 +244,14 @@ static int find_readers(const struct settings_list *names, uid_t **ret, struct e
 bool gathering_is_wanted(const struct settings *settings)
 {
     return settings->peers.url != NULL;
+}
+
+/* What was refused may be taken by now; what nobody is to have would keep jobs from retention. */
+int gathering_tidy(struct daemon *daemon, struct error *error)
+{
+    return gathering_is_wanted(daemon->settings)
+               ? store_outbox_retry(daemon->store, GATHER_SINK_PREFIX "*", error)
+               : store_outbox_forget(daemon->store, GATHER_SINK_PREFIX "*", error);
 }
 
 int gathering_create(struct daemon *daemon, struct error *error)

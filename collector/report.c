@@ -193,7 +193,9 @@ static void on_gathered(struct job_account *job, void *arg)
 static void gather_or_finish(struct daemon *daemon, struct request *request,
                              const struct wanted *wanted, struct job_account *job)
 {
-    const char *nodes = daemon->gather ? tracker_nodes(daemon->tracker, &job->key) : NULL;
+    bool wants_nodes = !wanted->so_far || wanted->summary != SUMMARY_OFF;
+    const char *nodes =
+        daemon->gather && wants_nodes ? tracker_nodes(daemon->tracker, &job->key) : NULL;
     struct waiting *w = nodes ? malloc(sizeof(*w)) : NULL;
 
     if (!w) {
@@ -218,6 +220,9 @@ void daemon_report(struct daemon *daemon, struct request *request, const struct 
         request_refuse(request, "report: %s", error.text);
         return;
     }
+    /* `srun --export=NONE` hides from the plugin that there is a script. */
+    if (wanted.so_far && tracker_has_batch(daemon->tracker, &job->key))
+        wanted.summary = SUMMARY_OFF;
     /* The batch script has ended, and the job with it: for its reader it runs no more. */
     job->ended = !wanted.so_far;
     gather_or_finish(daemon, request, &wanted, job);

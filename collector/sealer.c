@@ -13,6 +13,7 @@ struct sealer {
     struct worker *worker;
     sd_event_source *source;
     char *socket;
+    size_t bytes; /* of the credentials that wait to be opened */
 };
 
 struct seal_task {
@@ -80,6 +81,7 @@ static void on_opened(int result, const struct error *error, void *arg)
 {
     struct seal_task *task = arg;
 
+    task->sealer->bytes -= task->size;
     task->opened(result, error, task->arg);
     task_free(task);
 }
@@ -112,17 +114,24 @@ int sealer_seal(struct sealer *sealer, char *payload, size_t size, sealer_sealed
 int sealer_open(struct sealer *sealer, const char *text, size_t size, sealer_read_f read,
                 sealer_opened_f done, void *arg)
 {
-    struct seal_task *task = calloc(1, sizeof(*task));
+    struct seal_task *task;
+    int r;
 
+    if (size > SEALER_BYTES_MAX - sealer->bytes)
+        return -EAGAIN;
+    task = calloc(1, sizeof(*task));
     if (!task)
         return -ENOMEM;
-    *task = (struct seal_task){
-        .sealer = sealer, .text = strndup(text, size), .read = read, .opened = done, .arg = arg};
+    *task = (struct seal_task){.sealer = sealer, .text = strndup(text, size), .size = size,
+                               .read = read, .opened = done, .arg = arg};
     if (!task->text) {
         task_free(task);
         return -ENOMEM;
     }
-    return submit(task, open_and_read, on_opened);
+    r = submit(task, open_and_read, on_opened);
+    if (r == 0)
+        sealer->bytes += size;
+    return r;
 }
 
 static int on_outcomes(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -147,7 +156,7 @@ int sealer_create(struct sealer **ret, sd_event *loop, const char *socket, struc
 {
     CLEANUP(sealer_destroyp) struct sealer *sealer = calloc(1, sizeof(*sealer));
     const struct worker_options options = {
-        .name = "jobiod-munge", .capacity = SEALER_MAX, .batch = 64, .execute = execute};
+        .name = "jobiod-munge", .capacity = SEALER_MAX, .batch = 1, .execute = execute};
     int r;
 
     if (!sealer)

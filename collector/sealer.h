@@ -21,6 +21,7 @@ void sealer_destroy(struct sealer *sealer);
 
 /* Credentials that wait to be made or opened; more are refused. */
 #define SEALER_MAX 8192
+#define SEALER_BYTES_MAX ((size_t)64 << 20) /* of those to be opened */
 
 /* On the loop, never inside the call. text: the credential, good until the call returns. */
 typedef void (*sealer_sealed_f)(int result, const struct error *error, const char *text, void *arg);

@@ -150,11 +150,13 @@ int store_outbox_put_job(struct store *store, const struct job_key *key, const c
 typedef int (*store_outbox_f)(int64_t id, const struct job_account *job, void *arg);
 int store_outbox_read(struct store *store, const char *sink, int64_t after_id, uint32_t max,
                       store_outbox_f each, void *arg, struct error *error);
+/* Another step of the same job waits for the sink behind this one, or was refused. */
+int store_outbox_more(struct store *store, int64_t id, bool *ret, struct error *error);
 /* The sink has these; ids that are gone are fine. */
 int store_outbox_drop(struct store *store, const int64_t *ids, size_t n, struct error *error);
 /* The sink will not take this one: it stays, out of the way, with the reason. */
 int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct error *error);
-/* All that the sink refused is to be sent again. */
+/* All that the sink refused is to be sent again. This one and the next take a pattern, too: "peer:*". */
 int store_outbox_retry(struct store *store, const char *sink, struct error *error);
 /* Nothing is to be sent to the sink any more. */
 int store_outbox_forget(struct store *store, const char *sink, struct error *error);

@@ -141,6 +141,18 @@ static int read_step(struct store *store, int64_t id, struct job_account *job, s
     return r > 0 ? store_read_step(store, row, &job->steps[0], error) : r;
 }
 
+int store_outbox_more(struct store *store, int64_t id, bool *ret, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_OUTBOX_MORE, VALUES(U64((uint64_t)id)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r > 0)
+        *ret = sqlite3_column_int(row, 0);
+    return r < 0 ? r : 0;
+}
+
 static void job_accountp(struct job_account **job)
 {
     job_account_destroy(*job);

@@ -564,6 +564,16 @@ const char *tracker_nodes(struct tracker *tracker, const struct job_key *key)
     return job ? job->nodes : NULL;
 }
 
+bool tracker_has_batch(struct tracker *tracker, const struct job_key *key)
+{
+    const struct tracked_job *job = tracked_find_job(tracker, key->jobid, key->restart);
+
+    for (size_t i = 0; job && i < job->n_steps; i++)
+        if (job->steps[i]->tag.step == STEP_BATCH)
+            return true;
+    return false;
+}
+
 bool tracker_knows(struct tracker *tracker, const struct job_key *key)
 {
     for (size_t i = 0; i < tracker->n_jobs; i++)

@@ -104,6 +104,8 @@ int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***
 /* The nodes of a job, with commas between; NULL: it has no others than this one, or is not known. Good
  * until the loop runs on. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
+/* The batch step of the job runs here. */
+bool tracker_has_batch(struct tracker *tracker, const struct job_key *key);
 /* A job that runs here, or whose last rows are on their way to the store. */
 bool tracker_knows(struct tracker *tracker, const struct job_key *key);
 

@@ -294,7 +294,7 @@ void stepd_task_exit(spank_t spank)
     int r;
 
     if (!step.tagged || step.step >= STEP_INTERACTIVE ||
-        ++step.exited < item(spank, S_JOB_LOCAL_TASK_COUNT, 1))
+        ++step.exited < item(spank, S_JOB_LOCAL_TASK_COUNT, UINT32_MAX))
         return;
     start_message("task-exit");
     r = client_ask(&step.settings, &message, END_TIMEOUT_MS, &error);

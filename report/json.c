@@ -273,12 +273,12 @@ static struct json_object *by_node(struct writer *w, const struct node_sum *node
 }
 
 static void put_imbalance(struct writer *w, struct json_object *to, const struct node_sum *nodes,
-                          size_t n)
+                          size_t n, size_t total)
 {
     struct json_object *o = new_object(w);
 
     for (unsigned i = 0; i < NODE_MEASURES; i++) {
-        double value = nodes_imbalance(nodes, n, i);
+        double value = nodes_imbalance(nodes, n, total, i);
         char text[32];
 
         (void)snprintf(text, sizeof(text), "%.3f", value);
@@ -296,8 +296,8 @@ static void put_nodes(struct writer *w, struct json_object *to, const struct job
 
     if (nodes_sum(job, &nodes, &n) < 0)
         w->failed = true;
-    else if (n > 1)
-        put_imbalance(w, to, nodes, n);
+    else if (n > 1 || (n && job->nodes_reported > 1))
+        put_imbalance(w, to, nodes, n, n > job->nodes_reported ? n : job->nodes_reported);
     if (w->flags & (REPORT_STEPS | REPORT_NODES) && !(w->flags & REPORT_WIRE))
         put(w, to, "by_node", by_node(w, nodes, n));
 }

@@ -94,7 +94,8 @@ static double value_of(const struct node_sum *node, enum node_measure measure)
     return (double)values[measure];
 }
 
-double nodes_imbalance(const struct node_sum *nodes, size_t n, enum node_measure measure)
+double nodes_imbalance(const struct node_sum *nodes, size_t n, size_t total,
+                       enum node_measure measure)
 {
     double sum = 0, largest = 0;
 
@@ -104,5 +105,5 @@ double nodes_imbalance(const struct node_sum *nodes, size_t n, enum node_measure
         sum += value;
         largest = value > largest ? value : largest;
     }
-    return n < 2 || sum <= 0 ? 0 : largest * (double)n / sum;
+    return total < 2 || sum <= 0 ? 0 : largest * (double)total / sum;
 }

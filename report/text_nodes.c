@@ -32,13 +32,13 @@ static void node_line(FILE *out, const struct node_sum *n)
     fputc('\n', out);
 }
 
-static void imbalance_line(FILE *out, const struct node_sum *nodes, size_t n)
+static void imbalance_line(FILE *out, const struct node_sum *nodes, size_t n, size_t total)
 {
     static const char *const names[] = {"read", "written", "metadata", "wait"};
     const char *between = "largest node over the mean: ";
 
     for (unsigned i = 0; i < NODE_MEASURES; i++) {
-        double value = nodes_imbalance(nodes, n, i);
+        double value = nodes_imbalance(nodes, n, total, i);
 
         if (value <= 0)
             continue;
@@ -64,7 +64,7 @@ char *report_nodes_text(const struct job_account *job)
     fputs("\n  node                        read   write    meta  errors      wait\n", out);
     for (size_t i = 0; i < n; i++)
         node_line(out, &nodes[i]);
-    imbalance_line(out, nodes, n);
+    imbalance_line(out, nodes, n, n > job->nodes_reported ? n : job->nodes_reported);
     if (fclose(out) == 0)
         return text;
     free(text);

@@ -1,2 +1,2 @@
--- 1 sink
-DELETE FROM outbox WHERE sink = ?1;
+-- 1 sink, or a pattern of GLOB
+DELETE FROM outbox WHERE sink GLOB ?1;

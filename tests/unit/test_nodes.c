@@ -48,9 +48,9 @@ static void test_sums(void **state)
     assert_int_equal(nodes[1].longest_wait_ns, 40);
     assert_int_equal(nodes[2].writes.bytes, 0);
     /* 300 of a mean of 200 */
-    assert_true(fabs(nodes_imbalance(nodes, n, NODE_WRITE_BYTES) - 1.5) < 1e-9);
-    assert_true(nodes_imbalance(nodes, n, NODE_READ_BYTES) == 0);
-    assert_true(nodes_imbalance(nodes, 1, NODE_WRITE_BYTES) == 0);
+    assert_true(fabs(nodes_imbalance(nodes, n, n, NODE_WRITE_BYTES) - 1.5) < 1e-9);
+    assert_true(nodes_imbalance(nodes, n, n, NODE_READ_BYTES) == 0);
+    assert_true(nodes_imbalance(nodes, 1, 1, NODE_WRITE_BYTES) == 0);
     free(nodes);
     job_account_destroy(job);
 }
@@ -67,7 +67,8 @@ static void test_one_did_all(void **state)
     add(job, "c", 0, 0, 0);
     add(job, "d", 0, 0, 0);
     assert_int_equal(nodes_sum(job, &nodes, &n), 0);
-    assert_true(nodes_imbalance(nodes, n, NODE_WRITE_BYTES) == 4);
+    assert_true(nodes_imbalance(nodes, n, n, NODE_WRITE_BYTES) == 4);
+    assert_true(nodes_imbalance(nodes, n, 8, NODE_WRITE_BYTES) == 8);
     free(nodes);
     job_account_destroy(job);
 }

@@ -137,6 +137,38 @@ static void test_written_again(void **state)
     assert_true(seen.ids[0] > sent + 2); /* never used twice */
 }
 
+static bool has_more(int64_t id)
+{
+    struct error error;
+    bool more = false;
+
+    assert_ok(store_outbox_more(opened, id, &more, &error), error);
+    return more;
+}
+
+/* Only behind the last step of a job has a sink all of it, and not if it has refused one. */
+static void test_more_of_the_job(void **state)
+{
+    struct error error;
+
+    (void)state;
+    put_queued(0, 1, "peer:n2");
+    put_queued(1, 1, "peer:n2");
+    put_queued(2, 1, "history");
+    (void)read_queue("peer:n2", 0, 100);
+    assert_int_equal(seen.n, 2);
+    assert_true(has_more(seen.ids[0]));
+    assert_false(has_more(seen.ids[1]));
+    assert_ok(store_outbox_refuse(opened, seen.ids[0], "why", &error), error);
+    assert_true(has_more(seen.ids[1]));
+    assert_ok(store_outbox_retry(opened, "peer:*", &error), error);
+    assert_true(has_more(seen.ids[0]));
+    assert_ok(store_outbox_drop(opened, seen.ids, 1, &error), error);
+    assert_false(has_more(seen.ids[1]));
+    assert_ok(store_outbox_forget(opened, "peer:*", &error), error);
+    assert_int_equal(number("SELECT count(*) FROM outbox"), 1);
+}
+
 static void test_end_of_the_job(void **state)
 {
     struct job_account *job;
@@ -323,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_in_order),
         TEST(test_written_again),
+        TEST(test_more_of_the_job),
         TEST(test_end_of_the_job),
         TEST(test_only_final_steps),
         TEST(test_other_node),

@@ -1,0 +1,7 @@
+-- 1 row: does its sink wait for, or has it refused, another step of the same job behind it?
+SELECT EXISTS (
+    SELECT 1 FROM outbox AS mine
+    JOIN step AS s ON s.id = mine.step_id
+    JOIN step AS other ON other.job_id = s.job_id
+    JOIN outbox AS o ON o.step_id = other.id AND o.sink = mine.sink
+    WHERE mine.id = ?1 AND o.id <> mine.id AND (o.id > mine.id OR o.refused IS NOT NULL));
