@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/store_private.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static uint64_t now_ns(void)
@@ -93,9 +95,28 @@ int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct
     return store_write(store, refuse, &(struct outbox_write){.ids = &id, .why = why}, error);
 }
 
+/* As a range, which an index serves: this sink alone, or with a '*' behind it all that begin so. */
+static int run_on_sinks(struct store *store, enum sql_query query, const char *sink,
+                        struct error *error)
+{
+    size_t n = strlen(sink);
+    bool is_prefix = n > 1 && sink[n - 1] == '*';
+    _free_ char *from = strndup(sink, is_prefix ? n - 1 : n);
+    _free_ char *to = from ? malloc(n + 2) : NULL;
+
+    if (!to)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    (void)strcpy(to, from);
+    if (is_prefix)
+        to[n - 2]++;
+    else
+        (void)strcpy(to + n, "\x01");
+    return store_run(store, query, VALUES(TEXT(from), TEXT(to)), error);
+}
+
 static int retry(struct store *store, const void *arg, struct error *error)
 {
-    return store_run(store, SQL_OUTBOX_RETRY, VALUES(TEXT(arg)), error);
+    return run_on_sinks(store, SQL_OUTBOX_RETRY, arg, error);
 }
 
 int store_outbox_retry(struct store *store, const char *sink, struct error *error)
@@ -105,7 +126,7 @@ int store_outbox_retry(struct store *store, const char *sink, struct error *erro
 
 static int forget(struct store *store, const void *arg, struct error *error)
 {
-    return store_run(store, SQL_OUTBOX_FORGET, VALUES(TEXT(arg)), error);
+    return run_on_sinks(store, SQL_OUTBOX_FORGET, arg, error);
 }
 
 int store_outbox_forget(struct store *store, const char *sink, struct error *error)

@@ -1,2 +1,2 @@
--- 1 sink, or a pattern of GLOB
-DELETE FROM outbox WHERE sink GLOB ?1;
+-- 1 from this sink, 2 up to before that
+DELETE FROM outbox WHERE sink >= ?1 AND sink < ?2;
