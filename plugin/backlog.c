@@ -40,15 +40,8 @@ static int find_again(struct backlog *b, const struct ended_jobs *found, struct 
 
     if (!ids)
         return error_set(error, -ENOMEM, "no memory");
-    for (size_t i = 0; i < found->n; i++) {
-        const struct ended_job *job = &found->items[i];
-
-        ids[i] = (struct accounting_id){job->jobid, ENDED_NONE, ENDED_NONE};
-        if (job->array_task != ENDED_NONE)
-            ids[i] = (struct accounting_id){job->array_job, job->array_task, ENDED_NONE};
-        else if (job->het_offset != ENDED_NONE)
-            ids[i] = (struct accounting_id){job->het_job, ENDED_NONE, job->het_offset};
-    }
+    for (size_t i = 0; i < found->n; i++)
+        ids[i] = accounting_id_of(&found->items[i]);
     return accounting_find(b->accounting, ids, found->n, ret, error);
 }
 

@@ -252,6 +252,15 @@ static int find_some(struct accounting *a, const struct accounting_id *ids, size
     return r;
 }
 
+struct accounting_id accounting_id_of(const struct ended_job *job)
+{
+    if (job->array_task != ENDED_NONE)
+        return (struct accounting_id){job->array_job, job->array_task, ENDED_NONE};
+    if (job->het_offset != ENDED_NONE)
+        return (struct accounting_id){job->het_job, ENDED_NONE, job->het_offset};
+    return (struct accounting_id){job->jobid, ENDED_NONE, ENDED_NONE};
+}
+
 int accounting_find(struct accounting *a, const struct accounting_id *ids, size_t n,
                     struct ended_jobs *ret, struct error *error)
 {
@@ -347,12 +356,51 @@ static int write_one(struct accounting *a, struct ended_job *job, void (*say)(co
     return 0;
 }
 
+static void take_comment(struct ended_job *job, struct ended_jobs *fresh)
+{
+    for (size_t i = 0; i < fresh->n; i++) {
+        struct ended_job *now = &fresh->items[i];
+
+        if (now->jobid != job->jobid || now->submit != job->submit || now->start != job->start)
+            continue;
+        free(job->comment);
+        job->comment = TAKE_PTR(now->comment);
+        return;
+    }
+    /* It is gone, or began anew: the next pass looks at it. */
+    free(TAKE_PTR(job->record));
+}
+
+/* To ask the nodes may have taken minutes, in which another program may have put its own words into a
+ * comment: they are read again right before they are written. */
+static int refresh(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
+                   struct error *error)
+{
+    struct accounting_id ids[BATCH_MAX];
+    struct ended_jobs fresh = {0};
+    size_t n = 0;
+    int r;
+
+    for (size_t i = from; i < to; i++)
+        if (jobs->items[i].record)
+            ids[n++] = accounting_id_of(&jobs->items[i]);
+    r = n ? accounting_find(a, ids, n, &fresh, error) : 0;
+    for (size_t i = from; !r && i < to; i++)
+        if (jobs->items[i].record)
+            take_comment(&jobs->items[i], &fresh);
+    ended_jobs_clear(&fresh);
+    return r;
+}
+
 /* The jobs from `from` to `to` in one transaction. 1: one of them failed, and all is undone. */
 static int write_batch(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
                        void (*say)(const char *line), struct error *error)
 {
     bool bad = false, any = false;
+    int r = refresh(a, jobs, from, to, error);
 
+    if (r < 0)
+        return r;
     for (size_t i = from; !bad && i < to; i++)
         if (jobs->items[i].record) {
             any = true;

@@ -31,6 +31,8 @@ struct accounting_id {
 
 /* -EINVAL with text. */
 int accounting_parse_id(const char *text, struct accounting_id *ret, struct error *error);
+/* What to look the job up by. */
+struct accounting_id accounting_id_of(const struct ended_job *job);
 /* Add all runs of these jobs that the accounting has, whether they have ended or not. */
 int accounting_find(struct accounting *accounting, const struct accounting_id *ids, size_t n,
                     struct ended_jobs *ret, struct error *error);

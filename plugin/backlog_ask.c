@@ -24,10 +24,14 @@ struct body {
 };
 
 /* A node with its questions, asked one after the other. */
+/* So many questions in a row may go without an answer. */
+#define SILENT_MAX 3
+
 struct host {
     struct asking *asking;
     struct ask **asks;
     size_t n, next;
+    unsigned silent; /* questions in a row that it did not answer in time */
     CURL *easy; /* NULL: none is under way */
     char *credential;
     struct body body;
@@ -283,6 +287,18 @@ static void host_say(struct host *host, const char *text)
     host->asking->say(line);
 }
 
+/* One job may be too large to be answered in time; a node that answers nothing is of no use. */
+static bool is_silent(struct host *host, CURLcode result)
+{
+    if (result == CURLE_OK)
+        host->silent = 0;
+    else if (result == CURLE_OPERATION_TIMEDOUT)
+        host->silent++;
+    else
+        host->silent = SILENT_MAX;
+    return host->silent >= SILENT_MAX;
+}
+
 /* After the answer to a question: the next one, unless the node is of no use. */
 static int host_done(struct host *host, CURLcode result, struct error *error)
 {
@@ -292,10 +308,10 @@ static int host_done(struct host *host, CURLcode result, struct error *error)
     host_clear(host);
     if (r == -ENOMEM)
         return error_set(error, r, "no memory");
-    if (r < 0) {
+    if (r < 0)
         host_say(host, why.text);
+    if (is_silent(host, result))
         return 0;
-    }
     host->next++;
     return host->next < host->n ? host_ask(host, error) : 0;
 }
