@@ -268,6 +268,20 @@ static void on_stats(int result, const struct error *error, void *arg)
     free(status);
 }
 
+/* What a server said may quote the names of other users' jobs and mounts. */
+static void hide_words(struct json_object *document)
+{
+    struct json_object *part, *targets;
+
+    if (json_object_object_get_ex(document, "history", &part))
+        json_object_object_del(part, "last_error");
+    if (!json_object_object_get_ex(document, "delivery", &part) ||
+        !json_object_object_get_ex(part, "targets", &targets))
+        return;
+    for (size_t i = 0; i < json_object_array_length(targets); i++)
+        json_object_object_del(json_object_array_get_idx(targets, i), "last_error");
+}
+
 void daemon_status(struct daemon *daemon, struct request *request, const struct message *m)
 {
     struct status *status = calloc(1, sizeof(*status));
@@ -282,6 +296,8 @@ void daemon_status(struct daemon *daemon, struct request *request, const struct 
         return;
     }
     status->request = request;
+    if (!request_is_admin(request))
+        hide_words(status->document);
     if (query_submit(daemon->query, load_stats, on_stats, status) < 0)
         on_stats(-EBUSY, &busy, status);
 }
