@@ -108,7 +108,8 @@ static void answer_account(struct daemon *daemon, const struct job_key *key, boo
 {
     struct job_account *account;
     struct error error;
-    int r = tracker_report(daemon->tracker, key->jobid, key->restart, &account, &error);
+    /* Its tasks have ended, but perhaps not yet its steps. */
+    int r = tracker_report(daemon->tracker, key->jobid, key->restart, true, &account, &error);
 
     if (r == 0) {
         gather_provide(question, account, is_busy, NULL);

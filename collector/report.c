@@ -215,7 +215,8 @@ void daemon_report(struct daemon *daemon, struct request *request, const struct 
     int r = parse(daemon, m, &wanted, &error);
 
     if (!r)
-        r = tracker_report(daemon->tracker, wanted.jobid, wanted.restart, &job, &error);
+        r = tracker_report(daemon->tracker, wanted.jobid, wanted.restart, wanted.so_far, &job,
+                           &error);
     if (r < 0) {
         request_refuse(request, "report: %s", error.text);
         return;

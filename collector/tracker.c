@@ -508,7 +508,7 @@ static int refresh(struct tracker *tracker, uint64_t age_ns, struct error *error
     return fresh || !tracker->n_jobs ? 0 : tracker_pass(tracker, false, error);
 }
 
-int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
+int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bool fresh,
                    struct job_account **ret, struct error *error)
 {
     struct tracked_job *job = tracked_find_job(tracker, jobid, restart);
@@ -518,7 +518,7 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
     if (!job)
         return error_set(error, -ENOENT, "job %u was never tagged on this node", jobid);
     /* Reports of many jobs that end at once share a reading, so that all are in time. */
-    r = refresh(tracker, tracker->pass_cost_ns * 4, error);
+    r = refresh(tracker, fresh ? 0 : tracker->pass_cost_ns * 4, error);
     if (r < 0)
         return r;
     tracked_describe(job);

@@ -93,8 +93,10 @@ int tracker_tick(struct tracker *tracker, struct error *error);
 /* The next tick writes provisional rows, however old the last ones are. */
 void tracker_hurry(struct tracker *tracker);
 
-/* The job as of now (one reading), with its running steps in `steps`. -ENOENT. */
-int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart,
+/* The job with its running steps in `steps`. -ENOENT. fresh: all that was done before this call is in
+ * it; else it may share the reading of a report that was asked a moment ago, which has all of the
+ * steps that have ended. */
+int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bool fresh,
                    struct job_account **ret, struct error *error);
 /* The same for all restarts that are active (jobid 0: for all jobs), at most a second old.
  * NULL-terminated, free with store_jobs_free(). */

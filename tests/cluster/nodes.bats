@@ -90,9 +90,10 @@ srun_until() {
         as alice srun -N 4 --ntasks-per-node=1 sh -c "$2" > $cluster_dir/srun 2>&1
         cat $cluster_dir/srun
         id=$(sed -n 's/^id //p' $cluster_dir/srun | head -n 1)
+        grep -q "I/O summary: job $id so far, 4 nodes" $cluster_dir/srun || continue # not in time
         [ "$(grep -c "I/O summary: job $id so far, 4 nodes" $cluster_dir/srun)" = 1 ]
         ! grep -q "^$1" $cluster_dir/srun || return 0
-        grep -q '^NOT complete.*[123]/4 nodes' $cluster_dir/srun
+        grep -q '^NOT complete.*[0123]/4 nodes' $cluster_dir/srun
     done
     return 1
 }

@@ -27,7 +27,7 @@ static void test_restart_goes_on(void **state)
     node_restart();
     /* One went on, and one ended, while nobody looked. */
     node_write(batch, 1, 4000);
-    node_must(tracker_report(node.tracker, JOB, 0, &report, &node.error));
+    node_must(tracker_report(node.tracker, JOB, 0, false, &report, &node.error));
     assert_int_equal(node_written(&report->mounts), 4321);
     assert_true(job_is_complete(report));
     job_account_destroy(report);
@@ -58,7 +58,7 @@ static uint64_t missed_of(void)
     struct job_account *report;
     uint64_t count = 0;
 
-    node_must(tracker_report(node.tracker, JOB, 0, &report, &node.error));
+    node_must(tracker_report(node.tracker, JOB, 0, false, &report, &node.error));
     for (size_t i = 0; i < report->completeness.n; i++)
         if (!strcmp(report->completeness.items[i].cause, "recursion-missed"))
             count += report->completeness.items[i].count;
