@@ -164,7 +164,7 @@ int store_outbox_forget(struct store *store, const char *sink, struct error *err
 struct outbox_stats {
     uint64_t waiting, refused;
     uint64_t oldest_ns; /* when the first that waits was queued; 0: none waits */
-    uint64_t given_up;  /* since the store was made: retention by size took them before the sink did */
+    uint64_t given_up;  /* since the store was made: retention took them before the sink did */
 };
 int store_outbox_stats(struct store *store, const char *sink, struct outbox_stats *ret,
                        struct error *error);
@@ -174,8 +174,8 @@ int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *
 
 /* One small step of retention, outside a transaction: at most a few hundred rows and pages. Only
  * jobs that have ended go, oldest end first; by size none that ended within the last hour. By age
- * none goes that a sink waits for; by size it does, and is counted as given up. The node's totals
- * stay. *more: call again soon. */
+ * none goes that a sink waits for; by size it does. What goes undelivered, and what was refused, is
+ * counted as given up. The node's totals stay. *more: call again soon. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
 
 struct store_stats {
