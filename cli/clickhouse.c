@@ -181,13 +181,17 @@ struct answer {
     char text[HTTP_TEXT_MAX + 1]; /* of an answer that is none */
 };
 
+/* A failure after the first rows ends the answer with a text or, from about 23.9, with
+ * {"exception":"Code: ..."}. */
 static int take_line(struct answer *answer)
 {
-    struct json_object *row = json_tokener_parse(answer->line);
+    struct json_object *row = json_tokener_parse(answer->line), *failure = NULL;
     int r;
 
-    if (!json_object_is_type(row, json_type_object)) {
-        _free_ char *safe = units_sanitize(answer->line);
+    if (!json_object_is_type(row, json_type_object) ||
+        json_object_object_get_ex(row, "exception", &failure)) {
+        const char *text = failure ? json_object_get_string(failure) : answer->line;
+        _free_ char *safe = units_sanitize(text ? text : "");
 
         json_object_put(row);
         return error_set(answer->error, -EIO, "ClickHouse: %.200s", safe ? safe : "");
