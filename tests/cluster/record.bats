@@ -188,6 +188,7 @@ batch_down() {
     wait_for 120 eval '$tool --backlog --unknown 1s '"$id"' && records_are '"$id"' " 0"'
     [[ $(comments "$id") == *'"nodes":[0,1]'*'"why":"its node has no account of it"'* ]]
     run $tool --backlog
+    echo "$output"
     [ "$status" = 0 ]
 }
 
