@@ -122,8 +122,8 @@ int ended_judge(struct ended_job *job, enum ended_answer answer, const char *rec
     int64_t age = rules->now - job->end;
 
     job->verdict = VERDICT_KEEP;
-    /* What a node has of a job that goes on for all that it knows is soon replaced. */
-    if (record && (answer == ANSWER_ENDED || age >= rules->unknown)) {
+    /* What a node has of a job that goes on for all that it knows looks whole, and would stay. */
+    if (record && (answer == ANSWER_ENDED || age >= rules->give_up)) {
         if (job->comment && strstr(job->comment, record))
             return 0;
         return take(job, VERDICT_WRITE, strdup(record));

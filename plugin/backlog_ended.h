@@ -60,7 +60,8 @@ void ended_jobs_order(struct ended_jobs *jobs);
 struct ended_rules {
     int64_t now;
     int64_t unknown; /* from then on a job that its node does not know gets a mark */
-    int64_t give_up; /* from then on nobody is asked for more, and silence gets a mark */
+    int64_t give_up; /* from then on nobody is asked for more, silence gets a mark, and what a node has
+                        of a job that runs for all that it knows is written */
 };
 
 /* It has ended, ran somewhere, and has no record, or that of another run, or one that misses nodes
