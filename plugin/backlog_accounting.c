@@ -365,14 +365,18 @@ static void take_comment(struct ended_job *job, struct ended_jobs *fresh)
             continue;
         free(job->comment);
         job->comment = TAKE_PTR(now->comment);
+        if (ended_is_settled(job)) {
+            free(TAKE_PTR(job->record));
+            job->verdict = VERDICT_KEEP;
+        }
         return;
     }
     /* It is gone, or began anew: the next pass looks at it. */
     free(TAKE_PTR(job->record));
 }
 
-/* To ask the nodes may have taken minutes, in which another program may have put its own words into a
- * comment: they are read again right before they are written. */
+/* To ask the nodes may have taken minutes, in which another program may have put its own words into
+ * a comment: they are read again right before they are written. */
 static int refresh(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
                    struct error *error)
 {

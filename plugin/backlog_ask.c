@@ -23,10 +23,10 @@ struct body {
     size_t size;
 };
 
-/* A node with its questions, asked one after the other. */
 /* So many questions in a row may go without an answer. */
 #define SILENT_MAX 3
 
+/* A node with its questions, asked one after the other. */
 struct host {
     struct asking *asking;
     struct ask **asks;
@@ -279,8 +279,8 @@ static void host_say(struct host *host, const char *text)
 {
     char line[512];
 
-    snprintf(line, sizeof(line), "%s: %s: %zu of %zu jobs not answered", host->asks[0]->host, text,
-             host->n - host->next, host->n);
+    snprintf(line, sizeof(line), "%s: job %u (%zu of %zu): %s", host->asks[0]->host,
+             host->asks[host->next]->jobid, host->next + 1, host->n, text);
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < 0x20 || (unsigned char)*c == 0x7f)
             *c = ' ';

@@ -12,7 +12,7 @@
 struct ask_options {
     const char *url;     /* "http://%n:9418": %n is the node's name */
     const char *cluster; /* as in jobio.conf of the nodes */
-    uint64_t timeout_ns; /* of one question; a node that is silent so long is asked no more */
+    uint64_t timeout_ns; /* of one question; after three in a row a node is asked no more */
     unsigned parallel;   /* how many nodes at once; each gets one question at a time */
 };
 
@@ -24,9 +24,9 @@ struct ask {
     char id[17];  /* of the question, which its answer repeats: an old one is none */
 };
 
-/* Fill in the answers. `say` gets a line for each node from which none came. Returns when all nodes
- * have answered or had their time: at most the questions of one node times timeout_ns, and as a
- * rule one timeout_ns for each `parallel` silent nodes. -ENOMEM, -ENOTCONN: no munged here. */
+/* Fill in the answers. `say` gets a line for each question to which none came. Returns when all
+ * nodes have answered or had their time: at most the questions of one node times timeout_ns, and as
+ * a rule three timeout_ns for each `parallel` silent nodes. -ENOMEM, -ENOTCONN: no munged here. */
 int ask_all(const struct ask_options *options, struct ask *asks, size_t n,
             void (*say)(const char *line), struct error *error);
 

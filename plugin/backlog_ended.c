@@ -88,6 +88,14 @@ bool ended_has_record(const struct ended_job *job)
     return own_record(job, &head);
 }
 
+bool ended_is_settled(const struct ended_job *job)
+{
+    struct record_head head;
+
+    return own_record(job, &head) &&
+           (job->verdict == VERDICT_MARK || head.nodes >= head.nodes_expected);
+}
+
 bool ended_wants_record(const struct ended_job *job, const struct ended_rules *rules)
 {
     struct record_head head;

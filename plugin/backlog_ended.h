@@ -60,8 +60,8 @@ void ended_jobs_order(struct ended_jobs *jobs);
 struct ended_rules {
     int64_t now;
     int64_t unknown; /* from then on a job that its node does not know gets a mark */
-    int64_t give_up; /* from then on nobody is asked for more, silence gets a mark, and what a node has
-                        of a job that runs for all that it knows is written */
+    int64_t give_up; /* from then on nobody is asked for more, silence gets a mark, and what a node
+                        has of a job that runs for all that it knows is written */
 };
 
 /* It has ended, ran somewhere, and has no record, or that of another run, or one that misses nodes
@@ -69,6 +69,9 @@ struct ended_rules {
 bool ended_wants_record(const struct ended_job *job, const struct ended_rules *rules);
 /* It has a record of this run, though nodes may miss. */
 bool ended_has_record(const struct ended_job *job);
+/* Its comment, read again, has what makes job->record needless: a record of this run in which no
+ * node is missing, or any if it was to be a mark. */
+bool ended_is_settled(const struct ended_job *job);
 
 /* Sets verdict and record. `record` of the answers that have one, else NULL. -ENOMEM. */
 int ended_judge(struct ended_job *job, enum ended_answer answer, const char *record,

@@ -119,6 +119,29 @@ static void test_verdicts(void **state)
     }
 }
 
+static bool settled(const char *comment, enum ended_verdict verdict)
+{
+    struct ended_job job = ended(5, comment);
+    bool is;
+
+    job.verdict = verdict;
+    is = ended_is_settled(&job);
+    ended_job_clear(&job);
+    return is;
+}
+
+static void test_settled_meanwhile(void **state)
+{
+    (void)state;
+    assert_false(settled(NULL, VERDICT_WRITE));
+    assert_false(settled("JS1:x", VERDICT_MARK));
+    assert_false(settled(AGAIN, VERDICT_MARK)); /* of another run */
+    assert_false(settled(PARTLY, VERDICT_WRITE));
+    assert_true(settled(PARTLY, VERDICT_MARK));
+    assert_true(settled("JS1:x " WHOLE, VERDICT_WRITE));
+    assert_true(settled(WHOLE, VERDICT_MARK));
+}
+
 static void add(struct ended_jobs *jobs, uint32_t jobid, uint32_t uid, int64_t submit, int64_t end,
                 bool resized)
 {
@@ -228,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_wants_a_record),
         cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_settled_meanwhile),
         cmocka_unit_test(test_restarts_are_counted),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_question),
