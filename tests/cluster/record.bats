@@ -172,7 +172,7 @@ batch_down() {
     run $tool --backlog --passes 1 --host-timeout 1s
     echo "$output"
     [ "$status" = 3 ]
-    [[ $output == *guest*"not answered"*" left" ]]
+    [[ $output == *"guest: job "*"timed out"*" left" ]]
     systemctl kill -s CONT jobiod
     records_come "$(id failed)" "10000 10 0"
 }
