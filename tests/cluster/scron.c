@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * scron COMMAND: a crontab of Slurm for the calling user, with one entry that runs the command
- * every minute. In the place of scrontab, which Debian does not package.
+ * every minute; scron -r removes it, and ends its job. In the place of scrontab, which Debian does not
+ * package.
  */
 #include "config.h"
 
@@ -71,6 +72,10 @@ int main(int argc, char *argv[])
 
     if (argc != 2 || !getcwd(folder, sizeof(folder)))
         return 2;
+    if (strcmp(argv[1], "-r") == 0) {
+        slurm_init(NULL);
+        return slurm_remove_crontab(getuid(), getgid()) == SLURM_SUCCESS ? 0 : 1;
+    }
     if (asprintf(&crontab, "%s %s\n", spec, argv[1]) < 0 ||
         asprintf(&script, "#!/bin/sh\n%s\n", argv[1]) < 0)
         return 1;
