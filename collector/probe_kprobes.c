@@ -142,14 +142,39 @@ static FILE *open_profile(void)
     return file;
 }
 
-void kprobes_read_missed(struct probe *probe)
+/* The begin of struct bpf_link_info since 6.7; libbpf's own may be older. */
+struct multi_info {
+    uint32_t type, id, program, pad;
+    uint64_t addresses;
+    uint32_t count, flags;
+    uint64_t missed;
+};
+
+/* Calls for which the kernel had no room to remember that they are to be followed. */
+static uint64_t missed_by_link(const struct bpf_link *link)
 {
-    _fclose_ FILE *file = probe->by_kprobes && !probe->kprobes_multi ? open_profile() : NULL;
+    struct multi_info info = {0};
+    uint32_t size = sizeof(info);
+
+    if (!link || bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &size) < 0)
+        return 0;
+    return size < sizeof(info) ? 0 : info.missed;
+}
+
+/* All functions have the same links: those of the first. */
+static void read_missed_links(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        for (int side = 0; side < SIDE_COUNT; side++)
+            probe->hooks[i].missed += missed_by_link(probe->kprobes[i].links[side]);
+}
+
+static void read_missed_events(struct probe *probe)
+{
+    _fclose_ FILE *file = open_profile();
     char line[256], name[128], wanted[64];
     uint64_t missed;
 
-    for (size_t i = 0; i < HOOK_COUNT; i++)
-        probe->hooks[i].missed = 0;
     while (file && fgets(line, sizeof(line), file)) {
         if (sscanf(line, "%127s %*u %" SCNu64, name, &missed) != 2 || !missed)
             continue;
@@ -160,6 +185,16 @@ void kprobes_read_missed(struct probe *probe)
                     probe->hooks[i].missed += missed;
             }
     }
+}
+
+void kprobes_read_missed(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        probe->hooks[i].missed = 0;
+    if (probe->by_kprobes && probe->kprobes_multi)
+        read_missed_links(probe);
+    else if (probe->by_kprobes)
+        read_missed_events(probe);
 }
 
 /* --- which kind ----------------------------------------------------------------------------------
