@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The HTTP server, with real peers that want too much: in size, in time, in number. */
+#define _GNU_SOURCE
+#include "tests/unit/http_peer.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int setup_impatient(void **state)
+{
+    const struct http_server_options options = {.limit_ns = 300000000};
+
+    (void)state;
+    setup_with(&options);
+    return 0;
+}
+
+static int setup_crowd(void **state)
+{
+    const struct http_server_options options = {.connections = 8, .connections_an_address = 5};
+
+    (void)state;
+    setup_with(&options);
+    return 0;
+}
+
+static void test_body_too_long(void **state)
+{
+    char *body = calloc(1, 200000);
+    int fd;
+
+    (void)state;
+    fd = post(100000);
+    assert_true(say(fd, body, 100000));
+    assert_int_equal(code_of(hear(fd)), 202);
+    fd = post(100001);
+    assert_true(say(fd, body, 100001));
+    assert_int_equal(code_of(hear(fd)), 413);
+    fd = post(200000);
+    assert_true(say(fd, body, 200000));
+    assert_int_equal(code_of(hear(fd)), 413);
+    assert_int_equal(stats().refused, 2);
+    wait_for_quiet();
+    free(body);
+}
+
+/* One that announces little memory's worth of nothing, and sends on and on. */
+static void test_endless_body_is_cut(void **state)
+{
+    static char body[65536];
+    int fd = post((size_t)1 << 40);
+    size_t sent = 0;
+
+    (void)state;
+    while (sent < (size_t)64 << 20 && say(fd, body, sizeof(body)))
+        sent += sizeof(body);
+    assert_true(sent < (size_t)64 << 20);
+    close(fd);
+    wait_for_quiet();
+}
+
+/* Each is allowed, together they are too much: one is told to come again. */
+static void test_bodies_share_a_limit(void **state)
+{
+    char *body = calloc(1, 100000);
+    int fds[3], refused = 0;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        fds[i] = post(100000);
+        assert_true(say(fds[i], body, 99999));
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(say(fds[i], body, 1));
+        refused += code_of(hear(fds[i])) == 503;
+    }
+    assert_int_equal(refused, 1);
+    assert_int_equal(stats().refused, 1);
+    wait_for_quiet();
+    free(body);
+}
+
+/* A byte now and then, for ever: the limit is one for all of them. */
+static void dribble(const char *request, size_t at_once)
+{
+    double start = seconds();
+    int fd = peer();
+
+    assert_true(say(fd, request, at_once));
+    for (const char *c = request + at_once;; c += *c != '\0') {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+
+        if (poll(&p, 1, 0) == 1 || (*c && send(fd, c, 1, MSG_NOSIGNAL) < 0))
+            break;
+        spin(20);
+        assert_true(seconds() < start + SECONDS);
+    }
+    assert_true(seconds() - start >= 0.29);
+    assert_int_equal(code_of(hear(fd)), 408);
+}
+
+static void test_one_byte_at_a_time(void **state)
+{
+    static const char head[] = "GET /hello HTTP/1.1\r\nHost: x\r\nX: "
+                               "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    static const char body[] = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+                               "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+    (void)state;
+    dribble(head, 0);
+    dribble(body, strlen(body) - 64);
+    dribble("", 0); /* silent */
+    wait_for_quiet();
+    assert_int_equal(stats().timeouts, 3);
+    assert_int_equal(stats().requests, 0);
+}
+
+/* It asks for much, and does not read. */
+static void test_peer_that_does_not_read(void **state)
+{
+    const int small = 4096;
+    int fd = peer();
+    size_t size = 32u << 20;
+
+    (void)state;
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    assert_true(say_text(fd, "GET /park HTTP/1.1\r\nHost: x\r\n\r\n"));
+    while (!parked)
+        spin(1);
+    http_exchange_answer(parked, 200, "text/plain", calloc(1, size), size);
+    wait_for_quiet();
+    assert_int_equal(stats().timeouts, 1);
+    close(fd);
+}
+
+/* Its peer is told; what the handler says afterwards goes nowhere. */
+static void test_handler_that_is_too_slow(void **state)
+{
+    int fd = peer();
+
+    (void)state;
+    assert_true(say_text(fd, "GET /park HTTP/1.1\r\nHost: x\r\n\r\n"));
+    assert_int_equal(code_of(hear(fd)), 503);
+    assert_int_equal(stats().timeouts, 0);
+    assert_int_equal(stats().refused, 1);
+    wait_for_quiet();
+    http_exchange_text(parked, 200, "too late");
+    spin(5);
+}
+
+/* Twice as many as are served at once: the rest waits for its turn. */
+static void test_many_connections(void **state)
+{
+    static int fds[2 * PEERS];
+
+    (void)state;
+    for (int i = 0; i < 2 * PEERS; i++) {
+        fds[i] = peer();
+        assert_int_equal(send(fds[i], "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 32, 0), 32);
+        if (i % 64 == 0)
+            spin(0);
+        assert_true(stats().connections <= PEERS);
+    }
+    for (int i = 2 * PEERS; i-- > 0;)
+        assert_int_equal(code_of(hear(fds[i])), 200);
+    assert_int_equal(stats().requests, 2 * PEERS);
+    wait_for_quiet();
+}
+
+/* All places are taken by silent ones. When they go, those who waited are served. */
+static void test_places_become_free(void **state)
+{
+    static int fds[PEERS];
+    int fd;
+
+    (void)state;
+    for (int i = 0; i < PEERS; i++) {
+        fds[i] = peer();
+        spin(0);
+    }
+    while (stats().connections < PEERS)
+        spin(1);
+    fd = peer();
+    assert_int_equal(send(fd, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 32, 0), 32);
+    spin(20);
+    assert_int_equal(stats().connections, PEERS);
+    assert_int_equal(stats().requests, 0);
+    for (int i = 0; i < PEERS; i++)
+        close(fds[i]);
+    assert_int_equal(code_of(hear(fd)), 200);
+    wait_for_quiet();
+}
+
+static void test_crowd_of_one_address(void **state)
+{
+    int fds[5], fd;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        fds[i] = peer();
+    while (stats().connections < 5)
+        spin(1);
+    fd = peer();
+    assert_string_equal(hear(fd), "");
+    assert_int_equal(stats().crowded, 1);
+    for (int i = 0; i < 5; i++)
+        close(fds[i]);
+    wait_for_quiet();
+    assert_int_equal(code_of(ask("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")), 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_body_too_long, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_endless_body_is_cut, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bodies_share_a_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_byte_at_a_time, setup_impatient, teardown),
+        cmocka_unit_test_setup_teardown(test_peer_that_does_not_read, setup_impatient, teardown),
+        cmocka_unit_test_setup_teardown(test_handler_that_is_too_slow, setup_impatient, teardown),
+        cmocka_unit_test_setup_teardown(test_many_connections, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_places_become_free, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_crowd_of_one_address, setup_crowd, teardown),
+    };
+
+    return cmocka_run_group_tests_name("http_limits", tests, NULL, NULL);
+}
