@@ -35,7 +35,7 @@ static void on_looked(int result, const struct error *error, void *arg)
 {
     struct look *look = arg;
 
-    sink_provide(look->daemon->sink, result < 0 ? NULL : TAKE_PTR(look->batch), error);
+    sink_provide(look->daemon->sink, result, result < 0 ? NULL : TAKE_PTR(look->batch), error);
     sink_batch_destroy(look->batch);
     free(look);
 }
@@ -52,7 +52,7 @@ static void read_outbox(int64_t after, const struct sink_limits *limits,
     if (look && query_submit(daemon->query, run_look, on_looked, look) == 0)
         return;
     free(look);
-    sink_provide(daemon->sink, NULL, &busy);
+    sink_provide(daemon->sink, -EBUSY, NULL, &busy);
 }
 
 /* --- writing -----------------------------------------------------------------------------------

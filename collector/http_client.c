@@ -80,7 +80,9 @@ static void transfer_finish(struct transfer *transfer, CURLcode code)
     } else {
         answer->misconfigured = is_misconfigured(code);
         snprintf(answer->text, sizeof(answer->text), "%.*s", HTTP_TEXT_MAX,
-                 *transfer->error ? transfer->error : curl_easy_strerror(code));
+                 answer->too_long    ? "the answer is too long"
+                 : *transfer->error ? transfer->error
+                                    : curl_easy_strerror(code));
     }
     LIST_REMOVE(transfer, link);
     transfer->done(answer, transfer->arg);
@@ -173,8 +175,10 @@ static bool keep(struct transfer *transfer, const char *data, size_t length)
 {
     char *grown;
 
-    if (length > transfer->answer_max - transfer->kept)
+    if (length > transfer->answer_max - transfer->kept) {
+        transfer->answer.too_long = true;
         return false;
+    }
     grown = realloc(transfer->kept_body, transfer->kept + length + 1);
     if (!grown)
         return false;

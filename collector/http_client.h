@@ -41,6 +41,7 @@ struct http_request {
 struct http_answer {
     long code;                    /* 0: there was none, `text` says why */
     bool misconfigured;           /* no answer, and another try will not help: a bad certificate */
+    bool too_long;                /* no answer, because it was longer than asked for */
     uint64_t retry_after_s;       /* 0: not said */
     char text[HTTP_TEXT_MAX + 1]; /* the beginning of the answer's body; untrusted */
     const char *body; /* all of it, with a NUL behind it, good until `done` returns; NULL: empty, or

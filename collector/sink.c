@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/sink.h"
 
-#include <inttypes.h>
-#include <json-c/json.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,37 +9,12 @@
 #include "collector/sink_impl.h"
 #include "common/cleanup.h"
 
-#define SECOND UINT64_C(1000000000)
-
-static const char *const state_names[] = {"new", "ok", "backoff", "misconfigured"};
-
-static void sink_say(struct sink *sink, enum log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void sink_say(struct sink *sink, enum log_level level, const char *format, ...)
-{
-    char text[768];
-    va_list list;
-
-    va_start(list, format);
-    (void)vsnprintf(text, sizeof(text), format, list);
-    va_end(list);
-    sink->hooks.say(level, text, sink->hooks.arg);
-}
-
 static uint64_t real_s(void)
 {
     return (uint64_t)time(NULL);
 }
 
-static void wake_in(struct sink *sink, uint64_t ns)
-{
-    sink->due_ns = pace_boot_ns() + ns;
-    (void)sd_event_source_set_time(sink->timer, sink->due_ns / 1000);
-    (void)sd_event_source_set_enabled(sink->timer, SD_EVENT_ONESHOT);
-}
-
-/* --- how it went -------------------------------------------------------------------------------
+/* --- steps -------------------------------------------------------------------------------------
  */
 
 /* The rest of the batch is read again later; all before `id` is settled. */
@@ -57,65 +29,35 @@ static void abandon(struct sink *sink, int64_t id)
     sink_batch_destroy(TAKE_PTR(sink->batch));
 }
 
-static void sink_failed(struct sink *sink, enum sink_state state, uint64_t retry_after_s,
-                        const char *why)
-{
-    bool news = sink->state != state;
-    uint64_t wait;
-
-    sink->state = state;
-    sink->failures++;
-    sink->failures_in_a_row++;
-    (void)snprintf(sink->last_error, sizeof(sink->last_error), "%s", why);
-    wait = state == SINK_BACKOFF ? pace_backoff(sink->options.backoff_ns, sink->options.slow_ns,
-                                                sink->failures_in_a_row)
-                                 : pace_jittered(sink->options.slow_ns);
-    if (retry_after_s > PACE_RETRY_AFTER_MAX)
-        retry_after_s = PACE_RETRY_AFTER_MAX;
-    if (wait < retry_after_s * SECOND)
-        wait = retry_after_s * SECOND;
-    wake_in(sink, wait);
-    if (news)
-        sink_say(sink, state == SINK_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
-                 "history to %s: %s; next try in %" PRIu64 " s", sink->url, sink->last_error,
-                 (wait + SECOND / 2) / SECOND);
-}
-
-static void sink_worked(struct sink *sink)
-{
-    if (sink->failures_in_a_row)
-        sink_say(sink, LOG_LEVEL_INFO, "history to %s: works again after %" PRIu64 " failures",
-                 sink->url, sink->failures_in_a_row);
-    sink->state = SINK_WORKS;
-    sink->failures_in_a_row = 0;
-    sink->refusals_in_a_row = 0;
-    sink->taken = true;
-    sink->last_error[0] = '\0';
-    sink->last_success_s = real_s();
-}
-
-/* --- steps -------------------------------------------------------------------------------------
- */
-
 static void deliver_items(struct sink *sink, const int64_t *ids, size_t n)
 {
     if (!n)
         return;
-    sink_worked(sink);
+    sink_took(sink);
     sink->steps += n;
     sink->hooks.delivered(ids, n, sink->hooks.arg);
 }
 
+static void refuse(struct sink *sink, int64_t id, const char *why)
+{
+    sink->refusals++;
+    sink->refusals_in_a_row++;
+    sink->hooks.refused(id, why, sink->hooks.arg);
+}
+
 static void refuse_suspects(struct sink *sink)
 {
-    for (size_t i = 0; i < sink->n_suspects; i++) {
-        const struct sink_suspect *s = &sink->suspects[i];
-
-        sink->refusals++;
-        sink->refusals_in_a_row++;
-        sink->hooks.refused(s->id, s->why, sink->hooks.arg);
-    }
+    for (size_t i = 0; i < sink->n_suspects; i++)
+        refuse(sink, sink->suspects[i].id, sink->suspects[i].why);
     sink->n_suspects = 0;
+}
+
+static void refuse_guilty(struct sink *sink)
+{
+    struct sink_held held;
+
+    while (sink_search_guilty(&sink->search, &held))
+        refuse(sink, held.id, held.why);
 }
 
 /* A sink that takes others means these. One that takes nothing is believed for a few; then it is
@@ -146,7 +88,7 @@ static void give_up_batch(struct sink *sink, const char *why)
 
     (void)snprintf(text, sizeof(text), "it refuses all that it gets; the last: %.180s", why);
     abandon(sink, sink->batch->items[sink->range.first].id);
-    sink_failed(sink, SINK_STUCK, 0, text);
+    sink_failed(sink, &(struct sink_failure){.state = SINK_STUCK, .why = text});
 }
 
 static void send_next(struct sink *sink);
@@ -163,27 +105,74 @@ static void finish_batch(struct sink *sink)
     refuse_suspects(sink);
     sink->after = sink->batch->items[sink->batch->n - 1].id;
     sink_batch_destroy(TAKE_PTR(sink->batch));
-    wake_in(sink, more ? 0 : sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
+    sink_wake_in(sink, more ? 0 : sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
 }
 
 /* --- what it answered --------------------------------------------------------------------------
  */
 
-static void on_refused(struct sink *sink, const char *why)
+/* False: it is one step. */
+static bool halve(struct sink *sink)
 {
     struct sink_range r = sink->range;
     size_t middle = r.first + (r.last - r.first) / 2;
 
-    if (r.last - r.first == 1) {
-        if (suspect(sink, sink->batch->items[r.first].id, why))
-            send_next(sink);
-        else
-            give_up_batch(sink, why);
-        return;
-    }
+    if (r.last - r.first == 1)
+        return false;
     sink->ranges[sink->n_ranges++] = (struct sink_range){middle, r.last};
     sink->ranges[sink->n_ranges++] = (struct sink_range){r.first, middle};
     send_next(sink);
+    return true;
+}
+
+static void on_refused(struct sink *sink, const char *why)
+{
+    if (halve(sink))
+        return;
+    if (suspect(sink, sink->batch->items[sink->range.first].id, why))
+        send_next(sink);
+    else
+        give_up_batch(sink, why);
+}
+
+/* What was sent is tried again later. */
+static void on_failed(struct sink *sink, enum sink_outcome outcome, uint64_t retry_after_s,
+                      const char *why)
+{
+    const struct sink_item *items = &sink->batch->items[sink->range.first];
+    struct sink_failure failure = {outcome == SINK_MISCONFIGURED ? SINK_STUCK : SINK_BACKOFF,
+                                   retry_after_s, false, why};
+    int64_t after = items[0].id - 1;
+
+    if (outcome == SINK_RETRY && !retry_after_s)
+        after = sink_search_failed(&sink->search, items, sink->range.last - sink->range.first, why,
+                                   &failure.smaller);
+    if (sink->taken && may_refuse(sink))
+        refuse_suspects(sink);
+    abandon(sink, after + 1);
+    sink_failed(sink, &failure);
+}
+
+static void on_no_memory(struct sink *sink)
+{
+    on_failed(sink, SINK_WAIT, 0, "no memory");
+}
+
+/* What was held back meanwhile comes first. */
+static void on_passed(struct sink *sink)
+{
+    sink_worked(sink);
+    sink_search_passed(&sink->search, &sink->batch->items[sink->range.first],
+                       sink->range.last - sink->range.first);
+    refuse_guilty(sink);
+    if (!sink->search.n_held) {
+        send_next(sink);
+        return;
+    }
+    if (may_refuse(sink))
+        refuse_suspects(sink);
+    abandon(sink, sink->search.held[0].id);
+    sink_wake_in(sink, 0);
 }
 
 static void on_taken(struct sink *sink)
@@ -192,22 +181,24 @@ static void on_taken(struct sink *sink)
     _free_ int64_t *ids = calloc(n, sizeof(*ids));
 
     if (!ids) { /* it gets them again */
-        abandon(sink, sink->batch->items[sink->range.first].id);
-        sink_failed(sink, SINK_BACKOFF, 0, "no memory");
+        on_no_memory(sink);
         return;
     }
     for (size_t i = 0; i < n; i++)
         ids[i] = sink->batch->items[sink->range.first + i].id;
     sink->rows += sink_batch_rows(sink->batch, sink->range.first, sink->range.last);
     deliver_items(sink, ids, n);
-    send_next(sink);
+    on_passed(sink);
 }
 
 /* The worst of the verdicts on the rows of a step. */
 static const struct sink_verdict *verdict_on(const struct sink_verdict *rows, size_t n)
 {
-    static const int badness[] = {
-        [SINK_OK] = 0, [SINK_REFUSED] = 1, [SINK_RETRY] = 2, [SINK_MISCONFIGURED] = 3};
+    static const int badness[] = {[SINK_OK] = 0,
+                                  [SINK_REFUSED] = 1,
+                                  [SINK_RETRY] = 2,
+                                  [SINK_WAIT] = 3,
+                                  [SINK_MISCONFIGURED] = 4};
     const struct sink_verdict *worst = rows;
 
     for (size_t i = 1; i < n; i++)
@@ -242,6 +233,25 @@ static void tally_range(struct sink *sink, const struct sink_verdict *rows, stru
     }
 }
 
+/* What fails while others pass is to blame itself, unless it was told to wait. */
+static void on_some_failed(struct sink *sink, const struct tally *tally)
+{
+    for (size_t i = sink->range.first; i < sink->range.last; i++) {
+        const struct sink_verdict *v = tally->verdicts[i - sink->range.first];
+
+        if (v->outcome == SINK_RETRY)
+            sink_search_strike(&sink->search, sink->batch->items[i].id, v->why);
+    }
+    refuse_guilty(sink);
+    if (may_refuse(sink))
+        refuse_suspects(sink);
+    abandon(sink, tally->failed_id);
+    sink_failed(sink, &(struct sink_failure){.state = tally->failed->outcome == SINK_MISCONFIGURED
+                                                          ? SINK_STUCK
+                                                          : SINK_BACKOFF,
+                                             .why = tally->failed->why});
+}
+
 static void on_partly(struct sink *sink, const struct sink_verdict *rows)
 {
     size_t n = sink->range.last - sink->range.first;
@@ -250,8 +260,7 @@ static void on_partly(struct sink *sink, const struct sink_verdict *rows)
     struct tally tally = {.ids = ids, .verdicts = verdicts};
 
     if (!ids || !verdicts) {
-        abandon(sink, sink->batch->items[sink->range.first].id);
-        sink_failed(sink, SINK_BACKOFF, 0, "no memory");
+        on_no_memory(sink);
         return;
     }
     tally_range(sink, rows, &tally);
@@ -262,15 +271,12 @@ static void on_partly(struct sink *sink, const struct sink_verdict *rows)
             give_up_batch(sink, verdicts[i]->why);
             return;
         }
-    if (!tally.failed) {
-        send_next(sink);
-        return;
-    }
-    if (may_refuse(sink))
-        refuse_suspects(sink);
-    abandon(sink, tally.failed_id);
-    sink_failed(sink, tally.failed->outcome == SINK_RETRY ? SINK_BACKOFF : SINK_STUCK, 0,
-                tally.failed->why);
+    if (!tally.failed)
+        on_passed(sink);
+    else if (tally.n)
+        on_some_failed(sink, &tally);
+    else
+        on_failed(sink, tally.failed->outcome, 0, tally.failed->why);
 }
 
 static void on_answer(const struct http_answer *answer, void *arg)
@@ -296,13 +302,14 @@ static void on_answer(const struct http_answer *answer, void *arg)
     case SINK_REFUSED:
         on_refused(sink, why);
         break;
+    case SINK_TOO_LONG:
+        if (!halve(sink))
+            on_failed(sink, SINK_RETRY, 0, why);
+        break;
     case SINK_RETRY:
+    case SINK_WAIT:
     case SINK_MISCONFIGURED:
-        if (may_refuse(sink) && sink->taken)
-            refuse_suspects(sink);
-        abandon(sink, sink->batch->items[sink->range.first].id);
-        sink_failed(sink, outcome == SINK_RETRY ? SINK_BACKOFF : SINK_STUCK, answer->retry_after_s,
-                    why);
+        on_failed(sink, outcome, answer->retry_after_s, why);
         break;
     }
 }
@@ -313,7 +320,7 @@ static int send_range(struct sink *sink, struct error *error)
         .method = "POST",
         .url = sink->post_url,
         .headers = sink_headers(sink->options.format),
-        .answer_max = SINK_ANSWER_MAX,
+        .answer_max = sink->options.answer_max,
         .mark = sink->options.format == SINK_CLICKHOUSE ? SINK_CLICKHOUSE_MARK : NULL,
     };
 
@@ -325,20 +332,25 @@ static int send_range(struct sink *sink, struct error *error)
 
 static void send_next(struct sink *sink)
 {
+    struct sink_range r;
     struct error error;
+    size_t n;
 
     if (!sink->n_ranges) {
         finish_batch(sink);
         return;
     }
-    sink->range = sink->ranges[--sink->n_ranges];
+    r = sink->ranges[--sink->n_ranges];
+    n = sink_search_size(&sink->search, &sink->batch->items[r.first], r.last - r.first);
+    if (r.first + n < r.last)
+        sink->ranges[sink->n_ranges++] = (struct sink_range){r.first + n, r.last};
+    sink->range = (struct sink_range){r.first, r.first + n};
     sink->last_attempt_s = real_s();
     sink->requests++;
     sink->sending = true;
     if (send_range(sink, &error) < 0) {
         sink->sending = false;
-        abandon(sink, sink->batch->items[sink->range.first].id);
-        sink_failed(sink, SINK_BACKOFF, 0, error.text);
+        on_failed(sink, SINK_WAIT, 0, error.text);
     }
 }
 
@@ -357,21 +369,56 @@ static int on_due(sd_event_source *source, uint64_t usec, void *arg)
     if (sink->rewind)
         sink->after = 0;
     sink->rewind = false;
-    sink->hooks.read(sink->after, &sink->options.limits, &sink->row_options, sink->hooks.arg);
+    sink->look = sink->limits;
+    /* One that was held back comes alone: what was sent behind it may not be out of the outbox. */
+    if (sink->search.n_held && sink->after + 1 == sink->search.held[0].id)
+        sink->look.rows = 1;
+    sink->hooks.read(sink->after, &sink->look, &sink->row_options, sink->hooks.arg);
     return 0;
 }
 
-void sink_provide(struct sink *sink, struct sink_batch *batch, const struct error *why)
+/* Too much for the time that a question to the store has: less, and slowly more again. */
+static void on_not_read(struct sink *sink, int result, const char *why)
+{
+    struct sink_failure failure = {.state = SINK_BACKOFF, .why = why};
+
+    sink->last_code = 0;
+    if (result == -ETIMEDOUT && sink->limits.rows > 1) {
+        sink->limits.rows /= 2;
+        failure.smaller = true;
+    }
+    sink_failed(sink, &failure);
+}
+
+static void on_nothing_read(struct sink *sink)
+{
+    if (sink->search.n_held) {
+        sink->after = sink->search.held[0].id - 1;
+        sink_wake_in(sink, 0);
+    } else {
+        sink_wake_in(sink, sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
+    }
+}
+
+static void allow_more(struct sink *sink)
+{
+    unsigned most = sink->options.limits.rows, step = most / 16 ? most / 16 : 1;
+
+    sink->limits.rows = most - sink->limits.rows < step ? most : sink->limits.rows + step;
+}
+
+void sink_provide(struct sink *sink, int result, struct sink_batch *batch, const struct error *why)
 {
     sink->reading = false;
-    if (!batch) {
-        sink->last_code = 0;
-        sink_failed(sink, SINK_BACKOFF, 0, why->text);
+    if (result < 0) {
+        on_not_read(sink, result, why->text);
         return;
     }
+    sink_search_looked(&sink->search, sink->after, batch);
+    allow_more(sink);
     if (!batch->n) {
         sink_batch_destroy(batch);
-        wake_in(sink, sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
+        on_nothing_read(sink);
         return;
     }
     sink->batch = batch;
@@ -388,7 +435,7 @@ void sink_notify(struct sink *sink)
     sink->dirty = true;
     if (sink->started && !sink->reading && !sink->batch && !sink->failures_in_a_row &&
         pace_boot_ns() + wait < sink->due_ns)
-        wake_in(sink, wait);
+        sink_wake_in(sink, wait);
 }
 
 void sink_rewind(struct sink *sink)
@@ -434,6 +481,7 @@ static int fill(struct sink *sink, sd_event *loop, const struct sink_options *op
     int r;
 
     sink->options = *options;
+    sink->limits = options->limits;
     sink->post_url = sink_post_url(options);
     if (!sink->post_url || copy(&sink->url, options->url) < 0 ||
         copy(&sink->table, options->table) < 0 || copy(&sink->action, options->action) < 0)
@@ -488,48 +536,5 @@ void sink_start(struct sink *sink)
     if (weakness)
         sink_say(sink, LOG_LEVEL_WARNING, "history: %s", weakness);
     sink->started = true;
-    wake_in(sink, pace_random_to(sink->options.delay_ns));
-}
-
-/* --- status ------------------------------------------------------------------------------------
- */
-
-static void add_number(struct json_object *to, const char *name, uint64_t value)
-{
-    (void)json_object_object_add(to, name, json_object_new_int64((int64_t)value));
-}
-
-static void add_text(struct json_object *to, const char *name, const char *value)
-{
-    (void)json_object_object_add(to, name, json_object_new_string(value));
-}
-
-void sink_counts(const struct sink *sink, struct sink_counts *ret)
-{
-    *ret = (struct sink_counts){sink->requests, sink->failures, sink->last_success_s};
-}
-
-struct json_object *sink_status(const struct sink *sink)
-{
-    struct json_object *status = json_object_new_object();
-    uint64_t now = pace_boot_ns();
-
-    if (!status)
-        return NULL;
-    add_text(status, "url", sink->url);
-    add_text(status, "format", sink_format_name(sink->options.format));
-    add_text(status, "state", state_names[sink->state]);
-    (void)json_object_object_add(status, "sending", json_object_new_boolean(sink->sending));
-    add_number(status, "last_code", (uint64_t)sink->last_code);
-    add_text(status, "last_error", sink->last_error);
-    add_number(status, "last_attempt", sink->last_attempt_s);
-    add_number(status, "last_success", sink->last_success_s);
-    add_number(status, "requests", sink->requests);
-    add_number(status, "failures", sink->failures);
-    add_number(status, "failures_in_a_row", sink->failures_in_a_row);
-    add_number(status, "steps", sink->steps);
-    add_number(status, "rows", sink->rows);
-    add_number(status, "refusals", sink->refusals);
-    add_number(status, "next_s", sink->due_ns > now ? (sink->due_ns - now) / SECOND : 0);
-    return status;
+    sink_wake_in(sink, pace_random_to(sink->options.delay_ns));
 }

@@ -49,10 +49,11 @@ struct sink_options {
     uint64_t backoff_ns, slow_ns;               /* as in deliver.h */
     uint64_t connect_timeout_ns, timeout_ns;
     struct sink_limits limits; /* of one request */
+    size_t answer_max;         /* bytes of the answer to one, of a _bulk */
 };
 
-/* ClickHouse, table jobio.io; 5 s, 5 min, backoff 5 s to 15 min, 3 s and 30 s, 1,000 rows or 1 MiB.
- */
+/* ClickHouse, table jobio.io; 5 s, 5 min, backoff 5 s to 15 min, 3 s and 30 s, 1,000 rows or 1 MiB;
+ * 4 MiB of answer. */
 void sink_defaults(struct sink_options *options);
 
 /* Check the options; nothing is sent before sink_start(). Errors as deliver_create(). */
@@ -63,8 +64,9 @@ void sink_start(struct sink *sink);
 
 /* Something was queued. */
 void sink_notify(struct sink *sink);
-/* The answer to `read`: what was read (taken over), or NULL and why not. */
-void sink_provide(struct sink *sink, struct sink_batch *batch, const struct error *why);
+/* The answer to `read`: 0 and what was read (taken over), or a negative errno and why. With
+ * -ETIMEDOUT less is asked for. */
+void sink_provide(struct sink *sink, int result, struct sink_batch *batch, const struct error *why);
 /* What was delivered could not be taken out of the outbox: look at all of it again. */
 void sink_rewind(struct sink *sink);
 
@@ -75,10 +77,12 @@ struct sink_counts {
 };
 void sink_counts(const struct sink *sink, struct sink_counts *ret);
 
-/* For `jobio status`: {"url","format","state":"new|ok|backoff|misconfigured","sending":b,"last_code",
+/* For `jobio status`:
+ * {"url","format","state":"new|ok|backoff|misconfigured","sending":b,"last_code",
  * "last_error","last_attempt","last_success" (seconds; 0: never),"requests","failures",
- * "failures_in_a_row","steps","rows","refusals" (since the start of the process),"next_s"}. The
- * caller puts it; NULL: no memory. */
+ * "failures_in_a_row","steps","rows","refusals" (since the start of the process),"held" (steps that
+ * it fails for again and again, not put aside yet),"next_s"}. The caller puts it; NULL: no memory.
+ */
 struct json_object *sink_status(const struct sink *sink);
 
 #endif

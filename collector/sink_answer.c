@@ -30,8 +30,8 @@ static const struct span by_status[] = {
     {408, 408, SINK_RETRY},
     {413, 413, SINK_REFUSED},
     {422, 422, SINK_REFUSED},
-    {425, 425, SINK_RETRY},
-    {429, 429, SINK_RETRY},
+    {425, 425, SINK_WAIT},
+    {429, 429, SINK_WAIT},
     {401, 499, SINK_MISCONFIGURED},
 };
 
@@ -69,7 +69,8 @@ static const struct span by_code[] = {
 static const struct span by_item[] = {
     {200, 299, SINK_OK},
     {409, 409, SINK_OK}, /* it has this version or a newer one */
-    {429, 429, SINK_RETRY},
+    {429, 429, SINK_WAIT},
+    {503, 503, SINK_WAIT}, /* a shard is away: it may be for all of its rows */
     {401, 401, SINK_MISCONFIGURED},
     {403, 404, SINK_MISCONFIGURED}, /* a right, or the index, that is missing */
     {400, 499, SINK_REFUSED},
@@ -183,6 +184,8 @@ enum sink_outcome sink_answer_judge(enum sink_format format, const struct http_a
 {
     if (!answer->code) {
         say(why, 0, "", answer->text);
+        if (answer->too_long)
+            return SINK_TOO_LONG;
         return answer->misconfigured ? SINK_MISCONFIGURED : SINK_RETRY;
     }
     return format == SINK_CLICKHOUSE ? judge_clickhouse(answer, why)

@@ -11,20 +11,21 @@
 enum sink_outcome {
     SINK_OK,
     SINK_PARTLY,        /* a verdict on each row */
-    SINK_RETRY,         /* with backoff */
+    SINK_RETRY,         /* with backoff; should it fail for ever, a row may be to blame */
+    SINK_WAIT,          /* with backoff; it said so, no row is to blame */
     SINK_REFUSED,       /* it does not want these rows, or one of them */
+    SINK_TOO_LONG,      /* nobody knows: its answer is too long, ask about less */
     SINK_MISCONFIGURED, /* slowly again, and an operator should look; the rows are not to blame */
 };
 
 #define SINK_WHY_MAX 256
 
 struct sink_verdict {
-    enum sink_outcome outcome; /* not SINK_PARTLY */
+    enum sink_outcome outcome; /* not SINK_PARTLY, SINK_TOO_LONG */
     char why[SINK_WHY_MAX];    /* unless SINK_OK */
 };
 
-/* What is to be kept of an answer, and the header that tells a ClickHouse. */
-#define SINK_ANSWER_MAX (4u << 20)
+/* How the header begins that tells a ClickHouse. */
 #define SINK_CLICKHOUSE_MARK "X-ClickHouse-"
 
 /* All that was sent is only taken for stored when the sink says so in its own words: ClickHouse

@@ -6,6 +6,7 @@
 #include "collector/http_client.h"
 #include "collector/sink.h"
 #include "collector/sink_answer.h"
+#include "collector/sink_search.h"
 
 enum sink_state { SINK_NEW, SINK_WORKS, SINK_BACKOFF, SINK_STUCK };
 
@@ -48,11 +49,31 @@ struct sink {
     struct sink_suspect suspects[SINK_SUSPECTS];
     size_t n_suspects;
     size_t refusals_in_a_row;
+    struct sink_search search;
+    struct sink_limits limits; /* what the store reads in time */
+    struct sink_limits look;   /* of the look under way */
+    uint64_t quiet_ns[2]; /* no line about a failure, about its end, before this; CLOCK_BOOTTIME */
     long last_code;
     char last_error[SINK_WHY_MAX];
     uint64_t last_attempt_s, last_success_s; /* real time */
     uint64_t requests, failures, failures_in_a_row, steps, rows, refusals;
 };
+
+/* How a request, or a look, failed. */
+struct sink_failure {
+    enum sink_state state; /* SINK_BACKOFF or SINK_STUCK */
+    uint64_t retry_after_s;
+    bool smaller; /* the next try is another one: it need not wait as long as the same one */
+    const char *why;
+};
+/* Count it, say it, and look again after a while. */
+void sink_failed(struct sink *sink, const struct sink_failure *failure);
+/* Something was taken; all that was asked for was taken. */
+void sink_took(struct sink *sink);
+void sink_worked(struct sink *sink);
+void sink_wake_in(struct sink *sink, uint64_t ns);
+void sink_say(struct sink *sink, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Where rows are posted, malloc'd; NULL: no memory. */
 char *sink_post_url(const struct sink_options *options);

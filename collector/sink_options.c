@@ -22,6 +22,7 @@ void sink_defaults(struct sink_options *options)
         .connect_timeout_ns = 3 * SECOND,
         .timeout_ns = 30 * SECOND,
         .limits = {.rows = 1000, .bytes = 1 << 20},
+        .answer_max = 4u << 20,
     };
 }
 
@@ -86,7 +87,8 @@ char *sink_post_url(const struct sink_options *options)
                       "&input_format_skip_unknown_fields=1",
                       options->table);
     else
-        (void)fprintf(out, "/_bulk?filter_path=errors,items.*.status,items.*.error");
+        (void)fprintf(out, "/_bulk?filter_path=errors,items.*.status,items.*.error.type,"
+                           "items.*.error.reason");
     if (options->parameters)
         (void)fprintf(out, "&%s", options->parameters);
     if (fclose(out) != 0) {

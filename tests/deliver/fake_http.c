@@ -98,7 +98,7 @@ static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *
     }
     c->length += (size_t)n;
     c->data[c->length] = '\0';
-    if (c->fake->answer && !*c->fake->answer) {
+    if (!c->fake->respond && c->fake->answer && !*c->fake->answer) {
         c->fake->requests++;
         connection_close(c);
         return 0;
@@ -112,6 +112,10 @@ static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *
         const char *body = (const char *)memmem(c->data, c->length, "\r\n\r\n", 4) + 4;
 
         c->fake->answer = c->fake->respond(c->fake, body, c->length - (size_t)(body - c->data));
+        if (!*c->fake->answer) {
+            connection_close(c);
+            return 0;
+        }
     }
     c->length = 0;
     connection_answer(c);

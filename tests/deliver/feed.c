@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <zlib.h>
 
 #include "collector/store_private.h"
 #include "tests/deliver/feed.h"
@@ -26,13 +27,17 @@ static void read_outbox(int64_t after, const struct sink_limits *limits,
 {
     struct sink_batch *batch = NULL;
     struct error error;
-    int r = sink_batch_read(opened, "history", after, limits, options, &batch, &error);
+    int r = -ETIMEDOUT;
 
     (void)arg;
     feed.reads++;
+    if (feed.slow_rows && limits->rows > feed.slow_rows)
+        (void)error_set(&error, r, "it took too long");
+    else
+        r = sink_batch_read(opened, "history", after, limits, options, &batch, &error);
     if (r == 0 && batch->size > feed.largest)
         feed.largest = batch->size;
-    sink_provide(feed.sink, r < 0 ? NULL : batch, &error);
+    sink_provide(feed.sink, r, r < 0 ? NULL : batch, &error);
 }
 
 static void on_delivered(const int64_t *ids, size_t n, void *arg)
@@ -165,6 +170,22 @@ const char *feed_text(const char *field)
     assert_true(json_object_object_get_ex(status, field, &value));
     (void)snprintf(text, sizeof(text), "%s", json_object_get_string(value));
     json_object_put(status);
+    return text;
+}
+
+char *feed_gunzip(const char *body, size_t size)
+{
+    enum { MAX = 8 << 20 };
+    char *text = malloc(MAX);
+    z_stream z = {.next_in = (unsigned char *)body, .avail_in = (unsigned)size};
+
+    assert_non_null(text);
+    z.next_out = (unsigned char *)text;
+    z.avail_out = MAX - 1;
+    assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    text[z.total_out] = '\0';
+    (void)inflateEnd(&z);
     return text;
 }
 

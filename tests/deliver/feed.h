@@ -18,8 +18,9 @@ struct feed {
     struct sink *sink;
     struct sink_options options; /* short times; change them before feed_open() */
     unsigned reads, delivered, refused;
-    size_t largest; /* batch, in bytes */
-    char why[512];  /* of the last refusal */
+    unsigned slow_rows; /* to read more than these takes too long; 0: it never does */
+    size_t largest;     /* batch, in bytes */
+    char why[512];      /* of the last refusal */
     char said[8192];
 };
 extern struct feed feed;
@@ -54,6 +55,8 @@ struct outbox_stats feed_stats(void);
 /* Of the sink's status. */
 uint64_t feed_number(const char *field);
 const char *feed_text(const char *field);
+/* What a request was before it was compressed, malloc'd. */
+char *feed_gunzip(const char *body, size_t size);
 /* Of the store; malloc'd text: rows of '|'-separated columns. */
 char *feed_sql(const char *sql);
 

@@ -7,7 +7,6 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "tests/deliver/fake_http.h"
 #include "tests/deliver/feed.h"
@@ -22,22 +21,6 @@ static struct {
     /* The status for a document of a job, 0: as it should be. */
     int (*verdict)(uint32_t jobid);
 } bulk;
-
-static char *gunzip(const char *body, size_t size)
-{
-    enum { MAX = 8 << 20 };
-    char *text = malloc(MAX);
-    z_stream z = {.next_in = (unsigned char *)body, .avail_in = (unsigned)size};
-
-    assert_non_null(text);
-    z.next_out = (unsigned char *)text;
-    z.avail_out = MAX - 1;
-    assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
-    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
-    text[z.total_out] = '\0';
-    (void)inflateEnd(&z);
-    return text;
-}
 
 static struct json_object *field(struct json_object *object, const char *name)
 {
@@ -72,7 +55,7 @@ static int keep(struct json_object *action, struct json_object *document)
 
 static const char *respond(struct fake_http *fake, const char *body, size_t size)
 {
-    char *text = gunzip(body, size), *save = NULL, *line = strtok_r(text, "\n", &save);
+    char *text = feed_gunzip(body, size), *save = NULL, *line = strtok_r(text, "\n", &save);
     char *items = calloc(1, sizeof(bulk.answer) - 256), *to = items;
     unsigned n = 0, bad = 0;
 
@@ -145,7 +128,8 @@ static void test_documents(void **state)
     feed_open(bulk.http.url);
     feed_until(!feed_stats().waiting);
     assert_string_equal(bulk.http.first_line,
-                        "POST /_bulk?filter_path=errors,items.*.status,items.*.error HTTP/1.1");
+                        "POST /_bulk?filter_path=errors,items.*.status,items.*.error.type,"
+                        "items.*.error.reason HTTP/1.1");
     assert_int_equal(json_object_object_length(bulk.documents), 2);
     d = find(7, "/scratch");
     assert_non_null(d);
