@@ -211,7 +211,7 @@ static int see_mount(void *arg, void *data, size_t size)
     struct probe_mount mount = {.step = key->step, .dev = (uint64_t)key->life << 32 | key->dev};
 
     if (size < sizeof(*key) || !probe->sighting ||
-        bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.mounts), key, &record) < 0)
+        map_get(probe, probe->skel->maps.mounts, key, &record) < 0)
         return 0;
     mount.pid = record.pid;
     mount.magic = record.magic;
@@ -248,6 +248,8 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
             return r;
     }
     attach(probe);
+    if (probe->by_kprobes)
+        elements_open(probe);
     r = see_whether_blind(probe, error);
     if (r < 0)
         return r;
@@ -283,6 +285,7 @@ void probe_destroy(struct probe *probe)
     ring_buffer__free(probe->ring);
     hooks_close(probe);
     accounts_close(probe);
+    elements_close(probe);
     maps_close(probe);
     jobio_bpf__destroy(probe->skel);
     free(probe->folder);
@@ -343,7 +346,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         *ret = step_number(cgroup_id, cgroup_version);
     if (probe->blind)
         return 0;
-    r = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record, BPF_NOEXIST);
+    r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_NOEXIST);
     if (r == -E2BIG)
         return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
     if (r < 0 && r != -EEXIST)
@@ -358,7 +361,7 @@ bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
     struct step_record record;
 
     return probe->blind ||
-           bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.steps), &key, &record) == 0;
+           map_get(probe, probe->skel->maps.steps, &key, &record) == 0;
 }
 
 struct shards_used {
@@ -383,13 +386,13 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
     uint32_t limit = shards_of_cpus(), n = 1;
     int r;
 
-    r = probe->blind ? -ENOTSUP : map_each(probe->skel->maps.steps, sum_shards, &used, NULL);
+    r = probe->blind ? -ENOTSUP : map_each(probe, probe->skel->maps.steps, sum_shards, &used, NULL);
     if (r < 0)
         return r;
     while (n < shards && n < limit && n * 2 - 1 + used.n <= pool_size())
         n *= 2;
     record.shard_mask = n - 1;
-    return bpf_map_update_elem(bpf_map__fd(probe->skel->maps.steps), &used.but, &record, BPF_EXIST);
+    return map_put(probe, probe->skel->maps.steps, &used.but, &record, BPF_EXIST);
 }
 
 struct step_list {
@@ -410,7 +413,7 @@ static int list_step(const void *key, const void *value, void *arg)
     step.cgroup_version = id & STEP_KEY_V1 ? 1 : 2;
     step.cgroup_id = id & ~STEP_KEY_V1;
     step.step = step_number(step.cgroup_id, step.cgroup_version);
-    (void)bpf_map_lookup_elem(bpf_map__fd(list->probe->skel->maps.lost), &step.step, &lost);
+    (void)map_get(list->probe, list->probe->skel->maps.lost, &step.step, &lost);
     step.lost.requests = lost.count[LOST_REQUESTS];
     step.lost.bytes = lost.count[LOST_BYTES];
     step.lost.errnos = lost.count[LOST_ERRNOS];
@@ -431,7 +434,7 @@ static int list_step(const void *key, const void *value, void *arg)
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
 {
     struct step_list list = {.probe = probe};
-    int r = probe->blind ? 0 : map_each(probe->skel->maps.steps, list_step, &list, error);
+    int r = probe->blind ? 0 : map_each(probe, probe->skel->maps.steps, list_step, &list, error);
 
     if (r < 0) {
         free(list.items);
@@ -485,7 +488,7 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
 {
     struct mount_list list = {each, arg};
 
-    return probe->blind ? 0 : map_each(probe->skel->maps.mounts, list_mount, &list, error);
+    return probe->blind ? 0 : map_each(probe, probe->skel->maps.mounts, list_mount, &list, error);
 }
 
 bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
@@ -498,9 +501,9 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
     *since_ns = 0;
     if (probe->blind)
         return true;
-    (void)bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.mounts), &key, &record);
+    (void)map_get(probe, probe->skel->maps.mounts, &key, &record);
     if (key.life == LIFE_LATER ||
-        bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.lives), &at, &life) < 0)
+        map_get(probe, probe->skel->maps.lives, &at, &life) < 0)
         return false;
     *since_ns = life.ended_ns;
     return record.ended == life.ended;

@@ -248,11 +248,11 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
     twalk_r(probe->accounts, begin_tally, &pass);
     /* Errors before counters: an error is counted before its errno, so that the errnos never sum up
      * to more than the errors. */
-    r = map_each(probe->skel->maps.errnos, add_errno, &pass, error);
+    r = map_each(probe, probe->skel->maps.errnos, add_errno, &pass, error);
     if (r == 0)
-        r = map_each(probe->skel->maps.places, add_value, &pass, error);
+        r = map_each(probe, probe->skel->maps.places, add_value, &pass, error);
     if (r == 0)
-        r = map_each(probe->skel->maps.caches, add_cache, &pass, error);
+        r = map_each(probe, probe->skel->maps.caches, add_cache, &pass, error);
     if (r < 0)
         return r;
     twalk_r(probe->accounts, end_tally, &pass);

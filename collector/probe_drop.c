@@ -28,12 +28,12 @@ static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, si
 
     for (size_t i = 0; i < n; i++) {
         uint64_t key = step_key(cgroups[i].id, cgroups[i].version);
-        int r = bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.steps), &key);
+        int r = map_drop(probe, probe->skel->maps.steps, &key);
 
         if (r < 0 && r != -ENOENT && !result)
             result = error_errno(error, r, "cannot drop the step");
         numbers[i] = step_number(cgroups[i].id, cgroups[i].version);
-        (void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.lost), &numbers[i]);
+        (void)map_drop(probe, probe->skel->maps.lost, &numbers[i]);
     }
     qsort(numbers, n, sizeof(*numbers), compare_numbers);
     return result;
@@ -93,18 +93,13 @@ static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_st
                          struct error *error)
 {
     struct doomed doomed = {.probe = probe, .steps = steps, .n_steps = n_steps};
-    int fd = bpf_map__fd(probe->skel->maps.places), r = stop_adding(probe, error);
-    uint32_t n;
+    int r = stop_adding(probe, error);
 
     if (r == 0)
-        r = map_each(probe->skel->maps.places, empty_place, &doomed, error);
+        r = map_each(probe, probe->skel->maps.places, empty_place, &doomed, error);
     if (r == -ENOMEM)
         (void)error_errno(error, r, "cannot drop steps");
-    n = doomed.n;
-    if (n && bpf_map_delete_batch(fd, doomed.keys, &n, NULL) < 0) {
-        for (size_t i = 0; i < doomed.n; i++)
-            (void)bpf_map_delete_elem(fd, &doomed.keys[i]);
-    }
+    map_drop_all(probe, probe->skel->maps.places, doomed.keys, doomed.n);
     free(doomed.keys);
     return r;
 }
@@ -123,7 +118,7 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
     r = drop_accounts(probe, numbers, n, error);
     result = result < 0 ? result : r;
     for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
-        r = map_drop_steps(maps[i], numbers, n, error);
+        r = map_drop_steps(probe, maps[i], numbers, n, error);
         result = result < 0 ? result : r;
     }
     accounts_forget(probe, numbers, n);
@@ -191,10 +186,10 @@ static int drop_strays(struct probe *probe, struct error *error)
     _free_ struct probe_step *steps = NULL;
     struct numbers numbers = {0};
     size_t n_steps = 0;
-    int r = map_each(probe->skel->maps.places, add_number, &numbers, error);
+    int r = map_each(probe, probe->skel->maps.places, add_number, &numbers, error);
 
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r; i++)
-        r = map_each(maps[i], add_number, &numbers, error);
+        r = map_each(probe, maps[i], add_number, &numbers, error);
     /* After the keys: a step that is tagged meanwhile is among them. */
     if (!r)
         r = probe_steps(probe, &steps, &n_steps, error);
@@ -203,7 +198,7 @@ static int drop_strays(struct probe *probe, struct error *error)
     if (!r && numbers.n)
         r = drop_accounts(probe, numbers.items, numbers.n, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r && numbers.n; i++)
-        r = map_drop_steps(maps[i], numbers.items, numbers.n, error);
+        r = map_drop_steps(probe, maps[i], numbers.items, numbers.n, error);
     if (!r)
         accounts_forget(probe, numbers.items, numbers.n);
     free(numbers.items);

@@ -50,19 +50,35 @@ struct probe {
     struct account_value **windows; /* on the map `account`; NULL: not mapped yet */
     size_t n_windows;
     int fence[2]; /* maps_wait() makes and uses them; 0: not made */
+    struct maps_bpf *elements; /* NULL: bpf(2) does it */
+    struct maps_page *rows;    /* of it */
     void *accounts; /* tsearch tree of struct tally, by step and dev */
     probe_mount_f sighting;
     void *sighting_arg;
 };
 
-/* probe_maps.c: hashes as a whole. */
+/* probe_elements.c: the elements of the hashes. The errors of the first three are bpf(2)'s. */
 
+/* Use no bpf(2) for them any more, if the kernel can: where programs are kprobes, it keeps those
+ * from running (bpf/maps.bpf.c). */
+void elements_open(struct probe *probe);
+void elements_close(struct probe *probe);
+int map_get(const struct probe *probe, const struct bpf_map *map, const void *key, void *value);
+int map_put(const struct probe *probe, const struct bpf_map *map, const void *key,
+            const void *value, uint64_t flags);
+int map_drop(const struct probe *probe, const struct bpf_map *map, const void *key);
+/* Those of n keys that are there. */
+void map_drop_all(const struct probe *probe, const struct bpf_map *map, const void *keys, size_t n);
 /* One call an element. A non-zero return of `each` ends it and is returned. */
 typedef int (*map_each_f)(const void *key, const void *value, void *arg);
-int map_each(const struct bpf_map *map, map_each_f each, void *arg, struct error *error);
+int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f each, void *arg,
+             struct error *error);
 /* Delete all elements whose key begins with one of these step numbers (ascending). */
-int map_drop_steps(const struct bpf_map *map, const uint32_t *steps, size_t n,
-                   struct error *error);
+int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const uint32_t *steps,
+                   size_t n, struct error *error);
+
+/* probe_maps.c: the maps as a whole. */
+
 /* Open what an earlier process pinned in the folder. 1: all maps are adopted, 0: none is there, or
  * a remainder, which is removed. */
 int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error);

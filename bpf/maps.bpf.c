@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The maps, as user space reads and changes them by a program of its own. bpf(2) would keep all
+ * programs of kprobes from running on its CPU until it has done its work on a map (the guard
+ * bpf_prog_active), and a kernel that preempts its own system calls makes that long.
+ */
+#include "bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "bpf/records.h"
+#include "bpf/hooks.h"
+#include "bpf/pseudo.h"
+#include "bpf/features.h"
+#include "bpf/current.bpf.h"
+#include "bpf/who.bpf.h"
+#include "bpf/life.bpf.h"
+#include "bpf/account.bpf.h"
+#include "bpf/maps.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define ENOENT 2
+#define EINVAL 22
+#define ENOSPC 28
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, MAPS_PAGES);
+    __type(key, __u32);
+    __type(value, struct maps_page);
+} rows SEC(".maps");
+
+struct maps_call call = {};
+
+struct bpf_map; /* a kernel type */
+
+/* False: there is no room. */
+static __always_inline bool put_row(const void *key, __u32 key_size, const void *value,
+                                    __u32 value_size)
+{
+    __u32 row = key_size + value_size, n = call.n, at_page = n / (MAPS_PAGE / row);
+    struct maps_page *page = bpf_map_lookup_elem(&rows, &at_page);
+    __u64 at = n % (MAPS_PAGE / row) * row;
+
+    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    asm volatile("" : "+r"(at));
+    if (!page || at > MAPS_PAGE - row)
+        return false;
+    bpf_probe_read_kernel(page->bytes + at, key_size, key);
+    bpf_probe_read_kernel(page->bytes + at + key_size, value_size, value);
+    call.n = n + 1;
+    return true;
+}
+
+#define DEFINE_CALL(name, key_type, value_type)                                                 \
+    static long name##_row(struct bpf_map *map, key_type *key, value_type *value, bool *full)   \
+    {                                                                                           \
+        *full = !put_row(key, sizeof(*key), value, sizeof(*value));                             \
+        return *full;                                                                           \
+    }                                                                                           \
+                                                                                                \
+    static __noinline long name##_walk(void)                                                    \
+    {                                                                                           \
+        bool full = false;                                                                      \
+                                                                                                \
+        call.n = 0;                                                                             \
+        bpf_for_each_map_elem(&name, name##_row, &full, 0);                                     \
+        return full ? -ENOSPC : 0;                                                              \
+    }                                                                                           \
+                                                                                                \
+    static __noinline long name##_get(void)                                                     \
+    {                                                                                           \
+        value_type *value = bpf_map_lookup_elem(&name, call.key);                               \
+                                                                                                \
+        return value ? bpf_probe_read_kernel(call.value, sizeof(*value), value) : -ENOENT;      \
+    }                                                                                           \
+                                                                                                \
+    static __always_inline long name##_call(void)                                               \
+    {                                                                                           \
+        switch (call.action) {                                                                  \
+        case MAPS_GET:                                                                          \
+            return name##_get();                                                                \
+        case MAPS_PUT:                                                                          \
+            return bpf_map_update_elem(&name, call.key, call.value, call.flags);                \
+        case MAPS_DROP:                                                                         \
+            return bpf_map_delete_elem(&name, call.key);                                        \
+        case MAPS_WALK:                                                                         \
+            return name##_walk();                                                               \
+        }                                                                                       \
+        return -EINVAL;                                                                         \
+    }                                                                                           \
+    _Static_assert(sizeof(key_type) <= sizeof(call.key) &&                                      \
+                       sizeof(value_type) <= sizeof(call.value),                                \
+                   "struct maps_call is too small");
+
+MAPS(DEFINE_CALL)
+
+#define CASE_CALL(name, key_type, value_type) \
+    case MAPS_##name:                         \
+        return name##_call();
+
+SEC("syscall")
+int maps_do(void *ctx)
+{
+    switch (call.map) {
+        MAPS(CASE_CALL)
+    }
+    return -EINVAL;
+}

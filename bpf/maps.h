@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What user space and bpf/maps.bpf.c say to each other. */
+#ifndef JOBIO_BPF_MAPS_H
+#define JOBIO_BPF_MAPS_H
+
+/* The hashes that user space reads as a whole, and the array of lives: name, key, value. */
+#define MAPS(each)                                    \
+    each(steps, __u64, struct step_record)            \
+    each(lost, __u32, struct lost_record)             \
+    each(places, struct account_key, __u32)           \
+    each(caches, struct cache_key, struct cache_value) \
+    each(errnos, struct errno_key, __u64)             \
+    each(mounts, struct mount_key, struct mount_record) \
+    each(lives, __u32, struct life_record)
+
+#define MAPS_NUMBER(name, key, value) MAPS_##name,
+enum maps_number { MAPS(MAPS_NUMBER) MAPS_COUNT };
+#undef MAPS_NUMBER
+
+enum maps_action {
+    MAPS_GET,   /* key -> value */
+    MAPS_PUT,   /* key, value, flags */
+    MAPS_DROP,  /* key */
+    MAPS_WALK,  /* -> n elements in map `rows`, key after key with its value */
+};
+
+/* One question, and its answer. */
+struct maps_call {
+    __u32 map;    /* enum maps_number */
+    __u32 action; /* enum maps_action */
+    __u64 flags;  /* of bpf_map_update_elem() */
+    __u64 n;
+    __u8 key[32];
+    __u8 value[128];
+};
+
+/* A page of rows; no row lies in two of them. */
+#define MAPS_PAGE 4096
+/* Room for 50,000 places, or for 14,000 mounts of steps. */
+#define MAPS_PAGES 256
+
+struct maps_page {
+    __u8 bytes[MAPS_PAGE];
+};
+
+#endif
