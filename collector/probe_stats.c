@@ -55,6 +55,26 @@ static void list_hooks(const struct probe *probe, struct hook_list *list)
     }
 }
 
+/* They do not tell the hooks of the cache in which call a task is. */
+static bool sees_cache(const struct probe *probe)
+{
+    return !probe->by_kprobes && !probe->by_syscalls;
+}
+
+/* What may be too low by what the hook has missed; nothing of what is not counted at all. */
+static void limit_missed(const struct probe *probe, struct probe_hook *hook)
+{
+    if (hook->backend == PROBE_KPROBE) {
+        hook->missed_ops = kprobes_ops(probe);
+        return;
+    }
+    if (sees_cache(probe) || !hook->ops)
+        return;
+    hook->missed_ops = hook->ops & ~IO_CACHE;
+    if (!hook->missed_ops)
+        hook->missed = 0;
+}
+
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
     struct hook_list list;
@@ -68,9 +88,8 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
     for (size_t i = 0; i < list.n; i++) {
         probe->listed[i] = *list.hooks[i];
         add_statistics(&probe->listed[i], list.states[i]);
-        if (list.hooks[i]->backend == PROBE_KPROBE)
-            probe->listed[i].missed_ops = kprobes_ops(probe);
         probe->listed[i].missed += list.hooks[i]->missed;
+        limit_missed(probe, &probe->listed[i]);
     }
     *n = list.n;
     return 0;
@@ -91,8 +110,7 @@ uint64_t probe_unsupported(const struct probe *probe)
         else if (!*list.hooks[i]->feature)
             partly |= list.hooks[i]->ops;
     }
-    /* They do not tell the hooks of the cache in which call a task is. */
-    if (probe->by_kprobes || probe->by_syscalls)
+    if (!sees_cache(probe))
         counted &= ~IO_CACHE;
     return all & ~(counted & ~partly & ~probe->distrusted);
 }
