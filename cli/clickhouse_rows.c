@@ -13,6 +13,7 @@
 #include "collector/sink_row.h"
 #include "collector/store_private.h"
 #include "common/cleanup.h"
+#include "common/units.h"
 
 #define YEAR_NS (366 * 86400ull * 1000000000u)
 
@@ -369,7 +370,7 @@ static const char *text_of(struct json_object *row, const char *name)
     const char *text;
 
     (void)json_object_object_get_ex(row, name, &value);
-    text = json_object_get_string(value);
+    text = sink_text_parse(value);
     return text && *text ? text : NULL;
 }
 
@@ -446,7 +447,8 @@ static bool is_number(const char *text)
 /* The two conditions on the user, each "" unless it is the one; malloc'd. */
 static int only_user(const struct history_filter *filter, char **uid, char **user)
 {
-    _free_ char *name = filter->user ? clickhouse_quote(filter->user) : NULL;
+    _free_ char *sent = filter->user ? units_escape(filter->user) : NULL;
+    _free_ char *name = sent ? clickhouse_quote(sent) : NULL;
     bool number = filter->user && is_number(filter->user);
 
     if (filter->user && !name)

@@ -2,10 +2,24 @@
 /* Rows as ClickHouse gives them back. */
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/sink_columns.h"
 #include "collector/store_private.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+
+const char *sink_text_parse(struct json_object *value)
+{
+    const char *text = json_object_get_string(value);
+    _free_ char *plain = text && strchr(text, '\\') ? strdup(text) : NULL;
+
+    if (!plain)
+        return text;
+    units_unescape(plain);
+    return json_object_set_string(value, plain) ? json_object_get_string(value) : text;
+}
 
 static int column_parse(const struct sink_column *column, struct json_object *document,
                         struct sink_row *row, struct error *error)
@@ -22,7 +36,7 @@ static int column_parse(const struct sink_column *column, struct json_object *do
         return error_set(error, -EBADMSG, "column \"%s\" is of the wrong type", column->name);
     switch (column->type) {
     case SINK_TEXT:
-        *(const char **)p = json_object_get_string(value);
+        *(const char **)p = sink_text_parse(value);
         break;
     case SINK_U32:
         *(uint32_t *)p = (uint32_t)json_object_get_int64(value);

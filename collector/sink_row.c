@@ -53,10 +53,10 @@ static void append(struct tree *tree, struct json_object *to, struct json_object
     tree->failed = true;
 }
 
-/* Names come from users; what is not UTF-8 no sink takes. */
+/* Names come from users; what is not UTF-8 no sink takes, and some of it is the key of the row. */
 static struct json_object *text_json(const char *text)
 {
-    _free_ char *clean = units_utf8(text ? text : "");
+    _free_ char *clean = units_escape(text ? text : "");
 
     return clean ? json_object_new_string(clean) : NULL;
 }
@@ -221,7 +221,7 @@ static const char *or_empty(const char *text)
 static struct json_object *id_json(const struct sink_row *row)
 {
     __uint128_t hash = (__uint128_t)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
-    _free_ char *node = units_utf8(or_empty(row->node));
+    _free_ char *node = units_escape(or_empty(row->node));
     char text[512];
 
     hash = fnv1a(hash, or_empty(row->mount));

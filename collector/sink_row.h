@@ -62,4 +62,7 @@ int sink_row_parse(struct json_object *document, struct sink_row *ret, struct io
                    struct io_peak step_peaks[IO_OP_COUNT], struct io_peak job_peaks[IO_OP_COUNT],
                    struct error *error);
 
+/* A text of a sink as it was before it was sent; it belongs to `value`. NULL for null. */
+const char *sink_text_parse(struct json_object *value);
+
 #endif

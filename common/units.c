@@ -508,3 +508,55 @@ char *units_utf8(const char *text)
 {
     return clean(text, true);
 }
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "\xNN" at `s`: the byte; -1: it is none. */
+static int escaped(const char *s)
+{
+    int high, low;
+
+    if (s[0] != '\\' || s[1] != 'x')
+        return -1;
+    high = hex_digit(s[2]);
+    low = high < 0 ? -1 : hex_digit(s[3]);
+    return low < 0 ? -1 : high << 4 | low;
+}
+
+char *units_escape(const char *text)
+{
+    char *copy = malloc(4 * strlen(text) + 1), *to = copy;
+    const unsigned char *s = (const unsigned char *)text;
+
+    if (!copy)
+        return NULL;
+    while (*s) {
+        uint32_t c;
+        size_t n = utf8_decode(s, &c), length = n ? n : 1;
+        bool as_it_is = n && (!is_control(c) || c < 0x20) && escaped((const char *)s) < 0;
+
+        for (; length; length--, s++)
+            if (as_it_is)
+                *to++ = (char)*s;
+            else
+                to += sprintf(to, "\\x%02x", *s);
+    }
+    *to = '\0';
+    return copy;
+}
+
+void units_unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *s = text; *s;) {
+        int byte = escaped(s);
+
+        *to++ = (char)(byte > 0 ? byte : *s);
+        s += byte > 0 ? 4 : 1;
+    }
+    *to = '\0';
+}

@@ -35,9 +35,9 @@ int units_parse_bytes(const char *text, uint64_t *ret, struct error *error);
 int units_parse_span(const char *text, uint64_t *ret, struct error *error);
 /* sacct's words for a time: now, now-7days, now+2hours, today, tomorrow, midnight, noon, fika,
  * teatime, HH:MM[:SS][AM|PM], and MMDD[YY], MM/DD[/YY], MM.DD[.YY] (each with -HH:MM[:SS] behind
- * it), YYYY-MM-DD[THH:MM[:SS]]; seconds since 1970 as @N. Local time; without a date: today; without
- * a year: this one, or the last for a month that has not come yet. `now` in seconds; *ret in
- * seconds. -EINVAL or -ERANGE with text. */
+ * it), YYYY-MM-DD[THH:MM[:SS]]; seconds since 1970 as @N. Local time; without a date: today;
+ * without a year: this one, or the last for a month that has not come yet. `now` in seconds; *ret
+ * in seconds. -EINVAL or -ERANGE with text. */
 int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *error);
 
 /* A copy of untrusted text that is safe on a terminal and in a file: control characters (C0, DEL,
@@ -46,5 +46,10 @@ int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *
 char *units_sanitize(const char *text);
 /* The same for a writer that escapes C0 itself, such as JSON: tabs, newlines... stay. */
 char *units_utf8(const char *text);
+/* The same with "\xNN" for each byte of what is not wanted, so that different texts stay different;
+ * where a text has such a "\xNN" itself, its backslash is escaped, too. */
+char *units_escape(const char *text);
+/* The reverse, in place. */
+void units_unescape(char *text);
 
 #endif

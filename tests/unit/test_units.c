@@ -391,9 +391,42 @@ static void test_sanitize(void **state)
     assert_string_equal(kept, "a\nb\x1b??");
 }
 
+/* Different texts stay different, and all come back. */
+static void test_escape(void **state)
+{
+    static const struct {
+        const char *text, *escaped;
+    } cases[] = {
+        {"", ""},
+        {"/scratch", "/scratch"},
+        {"caf\xc3\xa9 \n\x1b", "caf\xc3\xa9 \n\x1b"},
+        {"a\xff", "a\\xff"},
+        {"a\xfe", "a\\xfe"},
+        {"a\\xff", "a\\x5cxff"},
+        {"a\\x5cxff", "a\\x5cx5cxff"},
+        {"\\\xff", "\\\\xff"},
+        {"\\x\xff", "\\x\\xff"},
+        {"\\xf", "\\xf"},
+        {"\\xFF", "\\xFF"},
+        {"\\x00", "\\x5cx00"},
+        {"\x7f\xe2\x80\xae", "\\x7f\\xe2\\x80\\xae"},
+        {"\xe2\x80", "\\xe2\\x80"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        _free_ char *s = units_escape(cases[i].text);
+
+        assert_string_equal(s, cases[i].escaped);
+        units_unescape(s);
+        assert_string_equal(s, cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_escape),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_count),
         cmocka_unit_test(test_elapsed_and_time),
