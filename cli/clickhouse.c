@@ -141,8 +141,7 @@ static const struct clickhouse_value *find_value(const struct clickhouse_value *
     return NULL;
 }
 
-/* ":name" becomes the value; nothing of a value is looked at again. */
-static char *fill_in(const char *sql, const struct clickhouse_value *values, size_t n)
+char *clickhouse_fill(const char *sql, const struct clickhouse_value *values, size_t n)
 {
     char *text = NULL;
     size_t size;
@@ -304,7 +303,7 @@ int clickhouse_ask(struct clickhouse *c, const char *sql, const struct clickhous
                    size_t n, clickhouse_row_f each, void *arg, struct error *error)
 {
     struct answer answer = {.each = each, .arg = arg, .error = error};
-    _free_ char *text = fill_in(sql, values, n), *url = NULL;
+    _free_ char *text = clickhouse_fill(sql, values, n), *url = NULL;
     size_t length = strlen(c->url);
     int r = -ENOMEM;
 

@@ -17,6 +17,8 @@ struct clickhouse_value {
 };
 /* As a literal of SQL, malloc'd; NULL: no memory. */
 char *clickhouse_quote(const char *text);
+/* A statement with its values, in which nothing is looked at again; malloc'd, NULL: no memory. */
+char *clickhouse_fill(const char *sql, const struct clickhouse_value *values, size_t n);
 
 /* Run a statement that ends in FORMAT JSONEachRow: one call a row. A negative return of `each` ends
  * it and is returned. */

@@ -464,7 +464,7 @@ static int only_user(const struct history_filter *filter, char **uid, char **use
 int clickhouse_history(struct clickhouse *c, const struct history_filter *filter,
                        struct json_object **ret, struct error *error)
 {
-    _free_ char *cluster = only_cluster(c), *uid = NULL, *user = NULL;
+    _free_ char *cluster = only_cluster(c), *uid = NULL, *user = NULL, *jobs = NULL;
     struct json_object *rows = json_object_new_array();
     char from[24], since[24], until[24], limit[24];
     uint64_t year_before = filter->since_ns > YEAR_NS ? filter->since_ns - YEAR_NS : 0;
@@ -476,14 +476,19 @@ int clickhouse_history(struct clickhouse *c, const struct history_filter *filter
                    filter->until_ns ? filter->until_ns : (uint64_t)INT64_MAX);
     (void)snprintf(limit, sizeof(limit), "%u", filter->limit ? filter->limit : HISTORY_ROWS_MAX);
     if (r == 0) {
-        const struct clickhouse_value values[] = {
-            {"table", c->table}, {"cluster", cluster}, {"uid", uid},
-            {"user", user},      {"from", from},       {"since", since},
-            {"until", until},    {"limit", limit},     {"order_", orders[filter->sort]},
+        struct clickhouse_value values[] = {
+            {"table", c->table}, {"cluster", cluster},
+            {"uid", uid},        {"user", user},
+            {"from", from},      {"since", since},
+            {"until", until},    {"limit", limit},
+            {"jobs", NULL},      {"order_", orders[filter->sort]},
         };
 
-        r = clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values), take_history,
-                           rows, error);
+        jobs = clickhouse_fill(sql_clickhouse_ask_jobs, values, ARRAY_SIZE(values));
+        values[8].text = jobs;
+        r = jobs ? clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values),
+                                  take_history, rows, error)
+                 : no_memory(error);
     } else {
         (void)no_memory(error);
     }

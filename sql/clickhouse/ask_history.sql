@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `jobio history` asks a ClickHouse: v_job with more columns, for the jobs of a time. :from is
--- a year before :since: a job is looked for by its steps that began after it, so that old
--- partitions are not read.
+-- What `jobio history` asks a ClickHouse: v_job with more columns, for the jobs of a time, :jobs.
+-- Holders as in v_row.
 SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        partition_ AS `partition`, name_ AS name, ended_ AS ended,
        (lost_ = 0) AND (causes_ = 0) AND (expected_ > 0) AND (nodes_ >= expected_) AS complete,
@@ -56,7 +55,7 @@ FROM (
                    write_errors_s, write_time_ns_s, meta_requests_s, meta_errors_s,
                    meta_time_ns_s, errors_s, wait_ns_s, read_max_ns_s, write_max_ns_s,
                    meta_max_ns_s,
-                   arrayCount(e -> e < start_s, ends) AS holder
+                   arrayCount(e -> e <= 2 * start_s, later) AS holder
             FROM (
                 SELECT cluster, jobid, restart, node, max(version) AS version_s,
                        max(user) AS user_s, max(uid) AS uid_s, max(account) AS account_s,
@@ -78,26 +77,24 @@ FROM (
                        max(read_max_ns) AS read_max_ns_s, max(write_max_ns) AS write_max_ns_s,
                        max(meta_max_ns) AS meta_max_ns_s
                 FROM :table FINAL
-                WHERE (cluster, jobid, restart) IN (
-                    SELECT cluster, jobid, restart FROM :table
-                    WHERE tagged_at_ns >= :from AND tagged_at_ns < :until :cluster :uid
-                    GROUP BY cluster, jobid, restart
-                    HAVING (uniqExactIf(node, job_ended = 1) < uniqExact(node)
-                            OR max(end_ns) >= :since OR max(tagged_at_ns + elapsed_ns) >= :since)
-                        AND min(start_ns) < :until :user
-                )
+                WHERE (cluster, jobid, restart) IN (:jobs)
                 GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns
             ) ANY LEFT JOIN (
-                SELECT cluster, jobid, restart, groupArray(end_ns) AS ends FROM :table FINAL
-                WHERE job_ended = 1 AND (cluster, jobid, restart) IN (
-                    SELECT cluster, jobid, restart FROM :table
-                    WHERE tagged_at_ns >= :from AND tagged_at_ns < :until :cluster :uid
-                    GROUP BY cluster, jobid, restart
-                    HAVING (uniqExactIf(node, job_ended = 1) < uniqExact(node)
-                            OR max(end_ns) >= :since OR max(tagged_at_ns + elapsed_ns) >= :since)
-                        AND min(start_ns) < :until :user
+                SELECT cluster, jobid, restart, later FROM (
+                    SELECT cluster, jobid, restart,
+                           arrayFilter((e, before) -> e % 2 = 0 AND before % 2 = 1, events,
+                                       arrayPushFront(arrayPopBack(events), 0)) AS later
+                    FROM (
+                        SELECT cluster, jobid, restart,
+                               arraySort(arrayConcat(
+                                   groupUniqArray(2 * start_ns),
+                                   groupUniqArrayIf(2 * end_ns + 1, job_ended = 1))) AS events
+                        FROM :table FINAL
+                        WHERE (cluster, jobid, restart) IN (:jobs)
+                        GROUP BY cluster, jobid, restart
+                    )
                 )
-                GROUP BY cluster, jobid, restart
+                WHERE notEmpty(later)
             ) USING (cluster, jobid, restart)
         )
         GROUP BY cluster, jobid, restart, holder, node

@@ -4,9 +4,12 @@
 -- here is an empty one. Inner queries rename, because ClickHouse takes an alias for the column of
 -- the same name.
 
--- The newest version of each row, and whose it is: 0 for the first holder of a job number, another
--- number for a later one, which began after the end of the first. (Release 18.16 does not see that
+-- The newest version of each row, and whose it is: 0 for the first holder of a job number, 1 and so
+-- on for a later one, which began after the end of the one before. (Release 18.16 does not see that
 -- a lambda needs start_ns, so it is named once more.)
+--
+-- Of a number, `events` has the starts (even) and the ends (odd) that its nodes saw, by time, and
+-- `later` the starts that follow an end: nothing for nearly all of them, so that little is joined.
 CREATE VIEW IF NOT EXISTS jobio.v_row AS
 SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, source, private,
        labelled, version, uid, user, account, `partition`, name, job_ended, start_ns, end_ns,
@@ -19,11 +22,22 @@ SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, so
        op_async_requests, op_bytes, op_errors, op_time_ns, op_max_ns, op_peak_bytes_per_s,
        op_peak_requests_per_s, op_job_peak_bytes_per_s, op_job_peak_requests_per_s, op_size_log2,
        op_latency_log2, op_errno,
-       arrayCount(e -> e < start_ns, ends) + 0 * start_ns AS holder
+       arrayCount(e -> e <= 2 * start_ns, later) + 0 * start_ns AS holder
 FROM (SELECT * FROM jobio.io FINAL) ANY LEFT JOIN (
-    SELECT cluster, jobid, restart, groupArray(end_ns) AS ends FROM jobio.io FINAL
-    WHERE job_ended = 1
-    GROUP BY cluster, jobid, restart
+    SELECT cluster, jobid, restart, later FROM (
+        SELECT cluster, jobid, restart,
+               arrayFilter((e, before) -> e % 2 = 0 AND before % 2 = 1, events,
+                           arrayPushFront(arrayPopBack(events), 0)) AS later
+        FROM (
+            SELECT cluster, jobid, restart,
+                   arraySort(arrayConcat(groupUniqArray(2 * start_ns),
+                                         groupUniqArrayIf(2 * end_ns + 1, job_ended = 1)))
+                       AS events
+            FROM jobio.io FINAL
+            GROUP BY cluster, jobid, restart
+        )
+    )
+    WHERE notEmpty(later)
 ) USING (cluster, jobid, restart);
 
 -- A step on a node.

@@ -66,13 +66,20 @@ void clickhouse_make(struct clickhouse *server)
                "<mark_cache_size>5368709</mark_cache_size></yandex>",
                http.port, tcp.port, between.port, server->folder, server->folder, server->folder,
                server->folder);
+    clickhouse_limit(server, 0);
+}
+
+void clickhouse_limit(const struct clickhouse *server, unsigned long bytes)
+{
     write_file(server, "users.xml",
-               "<yandex><profiles><default/></profiles><users>"
+               "<yandex><profiles><default><max_memory_usage>%lu</max_memory_usage></default>"
+               "</profiles><users>"
                "<default><password></password><networks><ip>127.0.0.1</ip></networks>"
                "<profile>default</profile><quota>default</quota></default>"
                "<writer><password>w</password><networks><ip>127.0.0.1</ip></networks>"
                "<profile>default</profile><quota>default</quota></writer>"
-               "</users><quotas><default/></quotas></yandex>");
+               "</users><quotas><default/></quotas></yandex>",
+               bytes);
 }
 
 static size_t take(char *data, size_t size, size_t n, void *arg)

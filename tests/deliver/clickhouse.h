@@ -17,6 +17,8 @@ bool clickhouse_installed(void);
 /* Its folder, its configuration (user "default" from here, user "writer" with password "w"); it
  * does not run yet. */
 void clickhouse_make(struct clickhouse *server);
+/* The memory of a question, before it is started; 0: any. */
+void clickhouse_limit(const struct clickhouse *server, unsigned long bytes);
 /* Start it and wait until it answers. */
 void clickhouse_start(struct clickhouse *server);
 /* As a power failure would. Nothing if it does not run. */
