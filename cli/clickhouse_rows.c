@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of ClickHouse to what the store would have given. */
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* asprintf, tdestroy, twalk_r */
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static int no_memory(struct error *error)
 /* --- jobs --------------------------------------------------------------------------------------
  */
 
-/* A job that is being put together, and what of it is known of each node. */
+/* A job that is being put together, and what of it is known of each node. A large one has 100,000
+ * rows: what a row belongs to is found in trees of tsearch(). */
 struct found_node {
     char *node;
     uint64_t version;
@@ -33,10 +35,17 @@ struct found_node {
     struct completeness own; /* of the job, as the node saw it last */
 };
 
+struct found_step {
+    uint64_t tagged_at_ns;
+    uint32_t het, step;
+    const char *node; /* the step's */
+    size_t at;        /* in the job's steps */
+};
+
 struct found_job {
     struct job_account *job;
-    struct found_node *nodes;
-    size_t n_nodes;
+    void *nodes, *steps; /* trees of struct found_node, struct found_step */
+    uint32_t n_nodes;
     struct io_mounts peaks; /* of the job, on the node that had the highest */
     uint64_t seen_ns;       /* it was there until then */
     bool ended;             /* one node says so */
@@ -47,16 +56,24 @@ struct found_jobs {
     size_t n;
 };
 
+static void node_free(void *p)
+{
+    struct found_node *node = p;
+
+    if (!node)
+        return;
+    free(node->node);
+    completeness_clear(&node->own);
+    free(node);
+}
+
 static void found_clear(struct found_jobs *found)
 {
     for (size_t i = 0; i < found->n; i++) {
         struct found_job *f = &found->items[i];
 
-        for (size_t k = 0; k < f->n_nodes; k++) {
-            free(f->nodes[k].node);
-            completeness_clear(&f->nodes[k].own);
-        }
-        free(f->nodes);
+        tdestroy(f->nodes, node_free);
+        tdestroy(f->steps, free);
         io_mounts_clear(&f->peaks);
         job_account_destroy(f->job);
     }
@@ -129,24 +146,35 @@ static int merge_job(struct found_job *f, const struct sink_row *row)
     return 0;
 }
 
+static int compare_nodes(const void *a, const void *b)
+{
+    return strcmp(((const struct found_node *)a)->node, ((const struct found_node *)b)->node);
+}
+
+static struct found_node *find_node(struct found_job *f, const struct sink_row *row)
+{
+    const struct found_node key = {.node = (char *)row->node};
+    struct found_node **found = tfind(&key, &f->nodes, compare_nodes), *node;
+
+    if (found)
+        return *found;
+    node = calloc(1, sizeof(*node));
+    if (node)
+        node->node = strdup(row->node);
+    if (!node || !node->node || !tsearch(node, &f->nodes, compare_nodes)) {
+        node_free(node);
+        return NULL;
+    }
+    f->n_nodes++;
+    return node;
+}
+
 static int merge_node(struct found_job *f, const struct sink_row *row)
 {
-    struct found_node *node = NULL, *grown;
+    struct found_node *node = find_node(f, row);
 
-    for (size_t i = f->n_nodes; i-- > 0 && !node;)
-        if (same(f->nodes[i].node, row->node))
-            node = &f->nodes[i];
-    if (!node) {
-        grown = reallocarray(f->nodes, f->n_nodes + 1, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        f->nodes = grown;
-        node = &grown[f->n_nodes];
-        *node = (struct found_node){.node = strdup(row->node)};
-        if (!node->node)
-            return -ENOMEM;
-        f->n_nodes++;
-    }
+    if (!node)
+        return -ENOMEM;
     node->ended |= row->job_ended;
     if (row->version < node->version)
         return 0;
@@ -171,32 +199,59 @@ static int set_step(struct step_account *step, const struct sink_row *row)
     return store_causes_parse(*row->incomplete ? row->incomplete : NULL, &step->completeness);
 }
 
-/* Rows come by version within a start, so the newest is the last to speak of a step. */
-static struct step_account *find_step(struct job_account *job, const struct sink_row *row)
+static int compare_steps(const void *a, const void *b)
 {
-    struct step_account *grown;
+    const struct found_step *x = a, *y = b;
 
-    for (size_t i = job->n_steps; i-- > 0;) {
-        struct step_account *step = &job->steps[i];
+    if (x->het != y->het)
+        return x->het < y->het ? -1 : 1;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    if (x->tagged_at_ns != y->tagged_at_ns)
+        return x->tagged_at_ns < y->tagged_at_ns ? -1 : 1;
+    return strcmp(x->node, y->node);
+}
 
-        if (step->step == row->step && step->het == row->het &&
-            step->tagged_at_ns == row->tagged_at_ns && same(step->node, row->node))
-            return step;
-    }
-    grown = reallocarray(job->steps, job->n_steps + 1, sizeof(*grown));
+static struct step_account *add_step(struct job_account *job, const struct found_step *key)
+{
+    struct step_account *grown = reallocarray(job->steps, job->n_steps + 1, sizeof(*grown));
+
     if (!grown)
         return NULL;
     job->steps = grown;
     grown[job->n_steps] = (struct step_account){
-        .het = row->het, .step = row->step, .tagged_at_ns = row->tagged_at_ns};
-    grown[job->n_steps].node = strdup(row->node);
+        .het = key->het, .step = key->step, .tagged_at_ns = key->tagged_at_ns};
+    grown[job->n_steps].node = strdup(key->node);
     return grown[job->n_steps].node ? &grown[job->n_steps++] : NULL;
+}
+
+/* Rows come by version within a start, so the newest is the last to speak of a step. */
+static struct step_account *find_step(struct found_job *f, const struct sink_row *row)
+{
+    const struct found_step key = {row->tagged_at_ns, row->het, row->step, row->node, 0};
+    struct found_step **found = tfind(&key, &f->steps, compare_steps), *entry;
+    struct step_account *step;
+
+    if (found)
+        return &f->job->steps[(*found)->at];
+    step = add_step(f->job, &key);
+    entry = step ? malloc(sizeof(*entry)) : NULL;
+    if (!entry)
+        return NULL;
+    *entry = key;
+    entry->node = step->node;
+    entry->at = f->job->n_steps - 1;
+    if (!tsearch(entry, &f->steps, compare_steps)) {
+        free(entry);
+        return NULL;
+    }
+    return step;
 }
 
 static int merge_step(struct found_job *f, const struct sink_row *row, struct io_account *io,
                       const struct io_peak *step_peaks, const struct io_peak *job_peaks)
 {
-    struct step_account *step = find_step(f->job, row);
+    struct step_account *step = find_step(f, row);
     struct io_mount *m, *whole;
     int r = step ? set_step(step, row) : -ENOMEM;
 
@@ -268,27 +323,42 @@ static int set_peaks(struct job_account *job, const struct io_mounts *peaks)
     return 0;
 }
 
+struct nodes_sum {
+    struct completeness *to;
+    bool ended;
+    int result;
+};
+
+static void sum_node(const void *at, VISIT visit, void *arg)
+{
+    const struct found_node *node = *(struct found_node *const *)at;
+    struct nodes_sum *sum = arg;
+
+    if ((visit != postorder && visit != leaf) || sum->result < 0)
+        return;
+    sum->ended = sum->ended && node->ended;
+    sum->result = completeness_merge(sum->to, &node->own);
+}
+
 /* The sums of the steps, as the store makes them when it reads a job. */
 static int finish_job(struct found_job *f)
 {
     struct job_account *job = f->job;
-    bool ended = f->n_nodes > 0;
-    int r = 0;
+    struct nodes_sum sum = {&job->completeness, f->n_nodes > 0, 0};
+    int r;
 
-    for (size_t i = 0; i < f->n_nodes && r == 0; i++) {
-        ended = ended && f->nodes[i].ended;
-        r = completeness_merge(&job->completeness, &f->nodes[i].own);
-    }
+    twalk_r(f->nodes, sum_node, &sum);
+    r = sum.result;
     if (job->n_steps)
         qsort(job->steps, job->n_steps, sizeof(*job->steps), by_key);
     for (size_t i = 0; i < job->n_steps && r == 0; i++)
         r = job_account_add_step(job, &job->steps[i]);
     if (r == 0)
         r = set_peaks(job, &f->peaks);
-    job->ended = ended;
-    if (!ended)
+    job->ended = sum.ended;
+    if (!sum.ended)
         job->end_ns = 0;
-    job->nodes_reported = (uint32_t)f->n_nodes;
+    job->nodes_reported = f->n_nodes;
     return r;
 }
 
