@@ -74,6 +74,14 @@ static int fill(struct clickhouse *c, const struct cli *cli, struct error *error
     return c->url && c->table ? 0 : error_errno(error, -ENOMEM, "the configuration");
 }
 
+/* As jobiod answers: with a password of the site's, or their own, the database knows what they may
+ * see; without one it cannot tell an ordinary user from another. */
+static void keep_to_own(struct clickhouse *c)
+{
+    if (!c->userpwd && geteuid() != 0)
+        (void)snprintf(c->own, sizeof(c->own), "AND uid = %u", (unsigned)geteuid());
+}
+
 int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error *error)
 {
     CLEANUP(clickhouse_closep) struct clickhouse *c = calloc(1, sizeof(*c));
@@ -103,6 +111,7 @@ int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error
         return 0;
     if (r < 0)
         return r;
+    keep_to_own(c);
     *ret = TAKE_PTR(c);
     return 1;
 }

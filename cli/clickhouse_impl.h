@@ -9,6 +9,7 @@ struct clickhouse {
     struct settings *settings;
     char *url, *table, *userpwd; /* userpwd NULL: none */
     const char *cluster;         /* NULL: all */
+    char own[24];                /* "AND uid = N": jobs of this user only; "": of all */
 };
 
 /* A parameter of a statement: what stands for ":name" in it. */

@@ -405,7 +405,7 @@ int clickhouse_jobs(struct clickhouse *c, uint32_t jobid, bool all, struct job_a
     _free_ char *cluster = only_cluster(c);
     char number[16];
     const struct clickhouse_value values[] = {
-        {"table", c->table}, {"jobid", number}, {"cluster", cluster}};
+        {"table", c->table}, {"jobid", number}, {"cluster", cluster}, {"own", c->own}};
     int r;
 
     (void)snprintf(number, sizeof(number), "%u", jobid);
@@ -552,6 +552,7 @@ int clickhouse_history(struct clickhouse *c, const struct history_filter *filter
             {"from", from},      {"since", since},
             {"until", until},    {"limit", limit},
             {"jobs", NULL},      {"order_", orders[filter->sort]},
+            {"own", c->own},
         };
 
         jobs = clickhouse_fill(sql_clickhouse_ask_jobs, values, ARRAY_SIZE(values));

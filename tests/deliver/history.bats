@@ -189,6 +189,32 @@ step() {
     rm -r "$copy"
 }
 
+@test "who needs no password sees their own jobs, root sees all" {
+    local copy words
+    copy=$(mktemp -d)
+    cp "$BUILD/jobio" "$copy/" 2> /dev/null && "$copy/jobio" --version > /dev/null 2>&1 || skip "jobio is a script"
+    chmod 755 "$copy" "$copy/jobio"
+    sed '/credentials/d' "$T/jobio.conf" > "$copy/conf"
+    echo "reader:out" > "$copy/reader"
+    chmod 644 "$copy"/{conf,reader}
+    ask "INSERT INTO jobio.io (cluster, jobid, restart, het, step, step_name, node, tagged_at_ns, version, uid, user,
+        state, job_ended, start_ns, end_ns, nodes_expected) SELECT 'c1', 70, restart, het, step, step_name, node,
+        tagged_at_ns, version, 65534, 'nobody', state, 1, start_ns, end_ns, nodes_expected FROM jobio.io FINAL
+        WHERE jobid = 7 AND mount = '$T/tmpfs' AND step = 0"
+    for words in "job 7" "history -P -o JobID" "history -P -o JobID -u 0" "history -P -o JobID -u nobody"; do
+        setpriv --reuid 65534 --regid 65534 --clear-groups -- "$copy/jobio" $words --config "$copy/conf" \
+            --from clickhouse >> "$copy/told" 2>&1 || echo "failed: $words" >> "$copy/told"
+    done
+    printf '%s\n' "jobio: no such job: 7" "failed: job 7" JobID 70 JobID JobID 70 | diff - "$copy/told"
+    setpriv --reuid 65534 --regid 65534 --clear-groups -- "$copy/jobio" job 70 --config "$copy/conf" --from clickhouse
+    jobio history -P -o JobID --config "$copy/conf" --from clickhouse | sort > "$copy/all"
+    printf '%s\n' 7 70 JobID | diff - "$copy/all"
+    # With a password the database knows what they may see.
+    setpriv --reuid 65534 --regid 65534 --clear-groups -- "$copy/jobio" job 7 --config "$copy/conf" \
+        --credentials "$copy/reader" --from clickhouse
+    rm -r "$copy"
+}
+
 @test "a step that the database refuses is put aside, and tried again at the next start" {
     ask "ALTER TABLE jobio.io MODIFY COLUMN account FixedString(8)"
     step 8 0 10
