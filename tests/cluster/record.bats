@@ -160,8 +160,10 @@ or_service() {
 
 # batch_down NAME: kill what runs of the job on the node, and slurmd; tell Slurm that the node is down
 batch_down() {
+    local batch # its cgroup has the job's number in its name, or not (Slurm 26.05)
+    batch=$(sed -n 's/^CGROUP=//p' /run/jobio/steps/"$(id "$1")".*.4294967291)
     systemctl kill -s KILL cluster-slurmd
-    echo 1 > "/sys/fs/cgroup/system.slice/guest_slurmstepd.scope/job_$(id "$1")/cgroup.kill"
+    echo 1 > "/sys/fs/cgroup${batch%/step_*}/cgroup.kill"
     scontrol update nodename=$node state=down reason=test
 }
 
