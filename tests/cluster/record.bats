@@ -38,7 +38,7 @@ site_mail() {
 #!/bin/sh
 { printf '%s\n' "$@" --; cat; echo ==; } >> /run/cluster/mails
 END
-    printf '#!/bin/sh\nexport JOBIO_MAILPROG=%s\nexec %s/mailprog "$@"\n' \
+    printf '#!/bin/sh\nexport JOBIO_MAILPROG=%s JOBIO_MAIL_WAIT=200\nexec %s/mailprog "$@"\n' \
         $cluster_dir/mail $share > $cluster_dir/mailprog
     chmod 755 $cluster_dir/mail $cluster_dir/mailprog
     install -o slurm /dev/null $cluster_dir/mails
@@ -228,7 +228,7 @@ mail_about() {
 
 @test "the mails about the end of jobs have their summaries" {
     for name in normal cancelled; do
-        wait_for 120 eval "mail_about $name | grep ^/scratch"
+        wait_for 240 eval "mail_about $name | grep ^/scratch"
         mail_about $name
         [ "$(mail_about $name | grep -c '^complete: 1/1 nodes$')" = 1 ]
         [ "$(mail_about $name | head -n 1)" = -s ]
