@@ -29,6 +29,8 @@ struct writer;
 /* A step of which it matters whether its tasks have ended; NULL: none. */
 struct gather_step {
     uint32_t het, step;
+    const char *nodes; /* to gather_ask(): where it runs, with commas between; NULL: not known */
+    bool expected;     /* to the hook: it runs here, even if it has not begun */
 };
 
 struct gather_hooks {
@@ -73,7 +75,7 @@ void gather_stop(struct gather *gather);
 void gather_destroy(struct gather *gather);
 
 /* Answers to the hooks; `account` and `record` are borrowed, NULL: nothing was done here. busy: tasks
- * of the step that was asked for still run. */
+ * of the step that was asked for still run, or have yet to begin. */
 void gather_provide(void *question, const struct job_account *account, bool busy,
                     const struct error *why);
 void gather_provide_record(void *question, const struct job_key *key, bool ended,
@@ -84,8 +86,8 @@ void gather_queued(struct gather *gather);
 
 /* Ask the nodes (names with commas between; this one is left out) for the job, until `deadline_ns`
  * (CLOCK_MONOTONIC), and add what they have to `job`: mounts, causes, the longest wait, and how many
- * nodes have reported; one on which tasks of the step run has not. Takes `job` over; `done` gets it back, once, on the loop, perhaps inside this
- * call. */
+ * nodes have reported; one on which tasks of the step run, or are to run, has not. Takes `job` over;
+ * `done` gets it back, once, on the loop, perhaps inside this call. */
 typedef void (*gather_done_f)(struct job_account *job, void *arg);
 void gather_ask(struct gather *gather, const char *nodes, const struct gather_step *step,
                 uint64_t deadline_ns, struct job_account *job, gather_done_f done, void *arg);

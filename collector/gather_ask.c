@@ -30,7 +30,6 @@ struct gathering {
     LIST_ENTRY(gathering) link;
     struct gather *gather;
     struct job_account *job;
-    struct gather_step step;
     gather_done_f done;
     void *arg;
     sd_event_source *timer;
@@ -146,7 +145,7 @@ static void on_opened(int result, const struct error *error, void *arg)
         return;
     }
     if (ask->gathering && !ask->account) {
-        ask->gathering->job->nodes_reported++;
+        ask->gathering->job->nodes_reported += !ask->busy;
         if (!ask->has_step)
             note_quiet(ask);
     } else if (ask->gathering && add(ask->gathering->job, ask->account, ask->busy) < 0) {
@@ -236,11 +235,23 @@ static char *question_text(const struct ask *ask, size_t *size)
     if (ask->has_step) {
         (void)json_object_object_add(document, "het", json_object_new_int64(ask->step.het));
         (void)json_object_object_add(document, "step", json_object_new_int64(ask->step.step));
+        (void)json_object_object_add(document, "expected",
+                                     json_object_new_boolean(ask->step.expected));
     }
     return wire_text(document, size);
 }
 
-static int ask_start(struct gathering *gathering, const char *node, bool has_step)
+static bool has_name(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = list; (at = strstr(at, name)); at += n)
+        if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+static int ask_start(struct gathering *gathering, const char *node, const struct gather_step *step)
 {
     struct ask *ask = calloc(1, sizeof(*ask));
     char *text;
@@ -254,8 +265,13 @@ static int ask_start(struct gathering *gathering, const char *node, bool has_ste
     ask->gathering = gathering;
     ask->key = gathering->job->key;
     ask->key.cluster = NULL;
-    ask->step = gathering->step;
-    ask->has_step = has_step;
+    ask->has_step = step != NULL;
+    if (step)
+        ask->step = (struct gather_step){
+            .het = step->het,
+            .step = step->step,
+            .expected = step->nodes && has_name(step->nodes, node),
+        };
     wire_new_id(ask->id);
     LIST_INSERT_HEAD(&gathering->asks, ask, link);
     LIST_INSERT_HEAD(&ask->gather->asks, ask, all);
@@ -292,8 +308,6 @@ void gather_ask(struct gather *gather, const char *nodes, const struct gather_st
     }
     gathering->gather = gather;
     gathering->job = job;
-    if (step)
-        gathering->step = *step;
     gathering->done = done;
     gathering->arg = arg;
     LIST_INSERT_HEAD(&gather->gatherings, gathering, link);

@@ -309,7 +309,12 @@ static int read_step(struct served *served, struct error *error)
     r = wire_number(served->document, "step", UINT32_MAX, &step, error);
     if (r == 0)
         r = wire_number(served->document, "het", UINT32_MAX, &het, error);
-    served->step = (struct gather_step){(uint32_t)het, (uint32_t)step};
+    served->step = (struct gather_step){
+        .het = (uint32_t)het,
+        .step = (uint32_t)step,
+        .expected = json_object_object_get_ex(served->document, "expected", &value) &&
+                    json_object_get_boolean(value),
+    };
     served->has_step = true;
     return r;
 }

@@ -24,6 +24,7 @@ struct lookup {
     struct job_key key; /* restart UINT32_MAX: the newest */
     struct job_account **jobs;
     struct job_account *found; /* one of them */
+    bool is_busy;
     char *record;
 };
 
@@ -71,7 +72,7 @@ static void on_account(int result, const struct error *error, void *arg)
 {
     struct lookup *l = arg;
 
-    gather_provide(l->question, l->found, false, result < 0 ? error : NULL);
+    gather_provide(l->question, l->found, l->is_busy, result < 0 ? error : NULL);
     lookup_free(l);
 }
 
@@ -84,7 +85,7 @@ static void on_record(int result, const struct error *error, void *arg)
     lookup_free(l);
 }
 
-static int look_up(struct daemon *daemon, const struct job_key *key, void *question,
+static int look_up(struct daemon *daemon, const struct job_key *key, bool is_busy, void *question,
                    query_run_f run, query_done_f done)
 {
     struct lookup *l = calloc(1, sizeof(*l));
@@ -93,6 +94,7 @@ static int look_up(struct daemon *daemon, const struct job_key *key, void *quest
         return -ENOMEM;
     l->daemon = daemon;
     l->question = question;
+    l->is_busy = is_busy;
     l->key = *key;
     l->key.cluster = strdup(daemon->settings->cluster);
     if (l->key.cluster && query_submit(daemon->query, run, done, l) == 0)
@@ -116,12 +118,12 @@ static void answer_account(struct daemon *daemon, const struct job_key *key, boo
         job_account_destroy(account);
     } else if (r != -ENOENT) {
         gather_provide(question, NULL, false, &error);
-    } else if (look_up(daemon, key, question, run_account, on_account) < 0) {
+    } else if (look_up(daemon, key, is_busy, question, run_account, on_account) < 0) {
         gather_provide(question, NULL, false, &busy);
     }
 }
 
-/* A question that waits for the tasks of a step to end. */
+/* A question that waits for the tasks of a step to end, and before that to begin. */
 struct held {
     LIST_ENTRY(held) link;
     struct daemon *daemon;
@@ -164,13 +166,22 @@ static bool hold(struct daemon *daemon, const struct job_key *key, const struct 
     return true;
 }
 
+static bool is_busy_with(struct daemon *daemon, const struct job_key *key,
+                         const struct gather_step *step)
+{
+    enum tracker_progress progress =
+        tracker_progress(daemon->tracker, key, step->het, step->step);
+
+    return progress == TRACKER_BUSY || (progress == TRACKER_UNKNOWN && step->expected);
+}
+
 void gathering_recheck(struct daemon *daemon)
 {
     struct held *held, *next;
 
     for (held = LIST_FIRST(&daemon->held); held; held = next) {
         next = LIST_NEXT(held, link);
-        if (!tracker_is_busy(daemon->tracker, &held->key, held->step.het, held->step.step))
+        if (!is_busy_with(daemon, &held->key, &held->step))
             release(held, false);
     }
 }
@@ -186,7 +197,7 @@ static void give_account(const struct job_key *key, const struct gather_step *st
                          void *arg)
 {
     struct daemon *daemon = arg;
-    bool is_busy = step && tracker_is_busy(daemon->tracker, key, step->het, step->step);
+    bool is_busy = step && is_busy_with(daemon, key, step);
 
     if (!is_busy || !hold(daemon, key, step, question))
         answer_account(daemon, key, is_busy, question);
@@ -194,7 +205,7 @@ static void give_account(const struct job_key *key, const struct gather_step *st
 
 static void give_record(const struct job_key *key, void *question, void *arg)
 {
-    if (look_up(arg, key, question, run_record, on_record) < 0)
+    if (look_up(arg, key, false, question, run_record, on_record) < 0)
         gather_provide_record(question, key, false, NULL, &busy);
 }
 

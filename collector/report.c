@@ -150,7 +150,9 @@ static int parse(struct daemon *daemon, const struct message *m, struct wanted *
         .jobid = (uint32_t)values[0],
         .restart = (uint32_t)values[1],
         .so_far = values[2],
-        .step = {.step = (uint32_t)values[3], .het = (uint32_t)values[4]},
+        .step = {.step = (uint32_t)values[3],
+                 .het = (uint32_t)values[4],
+                 .nodes = message_get(m, "STEPNODES")},
         .summary = (enum summary)parsed,
     };
     return 0;
@@ -203,6 +205,7 @@ static void gather_or_finish(struct daemon *daemon, struct request *request,
         return;
     }
     *w = (struct waiting){daemon, request, *wanted};
+    w->wanted.step.nodes = NULL; /* the message's */
     gather_ask(daemon->gather, nodes, wanted->so_far ? &wanted->step : NULL,
                request_monotonic_ns(request) + GATHER_NS, job, on_gathered, w);
 }

@@ -280,12 +280,15 @@ void tracker_task_exit(struct tracker *tracker, const struct job_key *key, uint3
         found->tasks_ended = true;
 }
 
-bool tracker_is_busy(struct tracker *tracker, const struct job_key *key, uint32_t het,
-                     uint32_t step)
+enum tracker_progress tracker_progress(struct tracker *tracker, const struct job_key *key,
+                                       uint32_t het, uint32_t step)
 {
-    const struct tracked_step *found = find_step(tracker, key, het, step);
+    const struct step_ids ids = {key->jobid, key->restart, het, step};
+    const struct tracked_step *found = tracked_find_any(tracker, &ids);
 
-    return found && found->state == TRACKED_RUNNING && !found->tasks_ended;
+    if (!found)
+        return is_recent(tracker, &ids, 0) ? TRACKER_DONE : TRACKER_UNKNOWN;
+    return found->state == TRACKED_RUNNING && !found->tasks_ended ? TRACKER_BUSY : TRACKER_DONE;
 }
 
 static void set_text(char **field, const char *value)

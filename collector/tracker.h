@@ -66,9 +66,11 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
 /* The last task of the step has ended here. */
 void tracker_task_exit(struct tracker *tracker, const struct job_key *key, uint32_t het,
                        uint32_t step);
-/* It has tasks that run here. */
-bool tracker_is_busy(struct tracker *tracker, const struct job_key *key, uint32_t het,
-                     uint32_t step);
+/* unknown: it has not begun here, or ended so long ago that more than 200 others have ended since. */
+enum tracker_progress { TRACKER_UNKNOWN, TRACKER_BUSY, TRACKER_DONE };
+/* What the tasks of the step do here. */
+enum tracker_progress tracker_progress(struct tracker *tracker, const struct job_key *key,
+                                       uint32_t het, uint32_t step);
 /* The step has ended (ended_boot_ns by CLOCK_BOOTTIME, 0: just now): read it for the last time, hand
  * it to the writer. A step that only its file knows is adopted first. -ENOENT: nobody knows it. */
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,

@@ -12,8 +12,6 @@
 #pragma weak slurm_hostlist_shift
 #pragma weak slurm_hostlist_destroy
 
-#define LIST_MAX (MESSAGE_MAX - 4096)
-
 /* Slurm 22.05 to 26.05 have one of the names or both. */
 static const char *expression(void)
 {
@@ -22,11 +20,11 @@ static const char *expression(void)
     return list && *list ? list : getenv("SLURM_NODELIST");
 }
 
-static bool append(char *list, size_t *length, const char *name)
+static bool append(char *list, size_t size, size_t *length, const char *name)
 {
     size_t n = strlen(name);
 
-    if (*length + n + 2 > LIST_MAX)
+    if (*length + n + 2 > size)
         return false;
     if (*length)
         list[(*length)++] = ',';
@@ -35,10 +33,15 @@ static bool append(char *list, size_t *length, const char *name)
     return true;
 }
 
-/* The type of a list is not the same in all releases. */
-static int expand(const char *from, char list[LIST_MAX], size_t *first)
+static bool has_lists(void)
 {
-    __auto_type hosts = slurm_hostlist_create(from);
+    return slurm_hostlist_create && slurm_hostlist_shift && slurm_hostlist_destroy;
+}
+
+/* The type of a list is not the same in all releases. */
+static int expand(const char *from, char *list, size_t size, size_t *first)
+{
+    __auto_type hosts = has_lists() ? slurm_hostlist_create(from) : NULL;
     size_t length = 0;
     bool fits = true;
     char *name;
@@ -47,7 +50,7 @@ static int expand(const char *from, char list[LIST_MAX], size_t *first)
         return -ENOENT;
     *first = 0;
     while ((name = slurm_hostlist_shift(hosts))) {
-        fits = fits && append(list, &length, name);
+        fits = fits && append(list, size, &length, name);
         if (!*first)
             *first = length;
         free(name);
@@ -58,17 +61,24 @@ static int expand(const char *from, char list[LIST_MAX], size_t *first)
     return fits ? 0 : -EMSGSIZE;
 }
 
+int nodes_expand(const char *from, char ret[NODES_MAX])
+{
+    size_t first;
+
+    return expand(from, ret, NODES_MAX, &first);
+}
+
 int nodes_put(struct message *m, const char *node)
 {
-    static char list[LIST_MAX], gather[256];
+    static char list[NODES_MAX], gather[256];
     const char *from = expression();
     size_t first;
     int r;
 
     (void)message_put(m, "NODE", node);
-    if (!from || !slurm_hostlist_create || !slurm_hostlist_shift || !slurm_hostlist_destroy)
+    if (!from)
         return -ENOENT;
-    r = expand(from, list, &first);
+    r = expand(from, list, sizeof(list), &first);
     if (r == -ENOENT || first >= sizeof(gather))
         return -ENOENT;
     memcpy(gather, list, first);

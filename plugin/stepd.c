@@ -13,6 +13,7 @@
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
 #include "plugin/direct.h"
+#include "plugin/nodes.h"
 #include "plugin/option.h"
 #include "plugin/output.h"
 #include "plugin/runtime.h"
@@ -264,8 +265,19 @@ void stepd_task(spank_t spank)
     log_failure("not counted", r, &error);
 }
 
+/* The nodes of this step: one of them may not even have begun it when its tasks here have ended. What
+ * srun says of them is the user's environment, and decides what the user's own summary says. */
+static void put_step_nodes(spank_t spank)
+{
+    static char list[NODES_MAX], names[NODES_MAX];
+
+    if (spank_getenv(spank, "SLURM_STEP_NODELIST", list, sizeof(list)) == ESPANK_SUCCESS &&
+        nodes_expand(list, names) == 0)
+        (void)message_put(&message, "STEPNODES", names);
+}
+
 /* so_far: of a job that goes on. */
-static void report(uint64_t deadline_ns, bool so_far)
+static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
 {
     struct error error = {""};
     ssize_t n;
@@ -273,8 +285,10 @@ static void report(uint64_t deadline_ns, bool so_far)
 
     start_message("report");
     (void)message_put(&message, "SUMMARY", step.summary);
-    if (so_far)
+    if (so_far) {
         (void)message_put_u64(&message, "SOFAR", 1);
+        put_step_nodes(spank);
+    }
     n = client_ask_text(&step.settings, &message, deadline_ns, text, sizeof(text), &error);
     if (n < 0)
         log_failure("report", (int)n, &error);
@@ -301,7 +315,7 @@ void stepd_task_exit(spank_t spank)
     if (r < 0)
         log_failure("task exit", r, &error);
     else if (!step.batch_job && item(spank, S_JOB_NODEID, 1) == 0)
-        report(deadline_ns, true);
+        report(spank, deadline_ns, true);
 }
 
 void stepd_end(spank_t spank)
@@ -311,7 +325,6 @@ void stepd_end(spank_t spank)
     char name[sizeof(step.file) + 4];
     int r;
 
-    (void)spank;
     if (!step.tagged)
         return;
     start_message("end");
@@ -326,5 +339,5 @@ void stepd_end(spank_t spank)
      * job that wants no summary: with the report jobiod writes the job's record, and later Slurm
      * would refuse it. */
     if (r != -EHOSTDOWN && step.step == STEP_BATCH)
-        report(deadline_ns, false);
+        report(spank, deadline_ns, false);
 }

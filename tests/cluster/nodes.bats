@@ -10,7 +10,7 @@ setup_file() {
 teardown() {
     local name
     for name in $nodes; do
-        kill -CONT "$(jobiod_pid "$name")" || :
+        kill -CONT "$(jobiod_pid "$name")" "$(systemctl show -P MainPID "cluster-slurmd-$name")" || :
     done
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
@@ -112,6 +112,35 @@ write 1000 4096000 0" "$(data "$id")"
         [ $SLURM_PROCID != 3 ] || { sleep 5; work write:/scratch/$SLURM_JOB_ID.late:10:4096; }'
     wait_for 240 all_reported "$id"
     same "write 4010 16424960 0" "$(data "$id")"
+}
+
+# Runs a step of some ms on four nodes, while the slurmd of n4 hangs.
+hang_at_begin() {
+    rm -f /scratch/hang.*
+    as alice salloc -N 4 --ntasks-per-node=1 sh -c 'echo $SLURM_JOB_ID > /scratch/hang.id
+        while [ ! -e /scratch/hang.go ]; do sleep 0.1; done
+        srun sh -c "work write:/scratch/hang.\$SLURM_PROCID:10:4096"' > $cluster_dir/hang 2>&1 &
+    wait_for 60 test -s /scratch/hang.id
+    id=$(< /scratch/hang.id)
+    wait_for 60 at n4 job "$id"
+    kill -STOP "$(systemctl show -P MainPID cluster-slurmd-n4)"
+    touch /scratch/hang.go
+    wait_for 60 grep 'I/O summary' $cluster_dir/hang || :
+    kill -CONT "$(systemctl show -P MainPID cluster-slurmd-n4)"
+    wait $! || :
+    cat $cluster_dir/hang
+}
+
+@test "a node that has not begun the step when the first node has done it: not complete" {
+    local try
+    for try in 1 2 3 4 5; do # a busy machine may have no answers in time
+        hang_at_begin
+        not grep -q '^complete' $cluster_dir/hang
+        ! grep -q '^NOT complete.*3/4 nodes' $cluster_dir/hang || break
+    done
+    grep -q '^NOT complete.*3/4 nodes' $cluster_dir/hang
+    wait_for 240 all_reported "$id"
+    same "write 40 163840 0" "$(data "$id")"
 }
 
 @test "nodes that nothing ran on are heard as well" {

@@ -54,6 +54,8 @@ spank_context_t spank_context(void)
 /* As 22.05: a prolog has the job's identity only, and nobody but slurmstepd has the rest. */
 static int item_is_there(const struct spank_handle *h, spank_item_t item)
 {
+    if (item == S_JOB_LOCAL_TASK_COUNT || item == S_JOB_NODEID)
+        return h->context == S_CTX_REMOTE && h->tasks != 0;
     if (h->context == S_CTX_REMOTE)
         return item != S_TASK_PID || h->task != 0;
     return h->context == S_CTX_JOB_SCRIPT &&
@@ -80,6 +82,12 @@ spank_err_t spank_get_item(spank_t h, spank_item_t item, ...)
         break;
     case S_JOB_NNODES:
         *va_arg(ap, uint32_t *) = h->nodes;
+        break;
+    case S_JOB_LOCAL_TASK_COUNT:
+        *va_arg(ap, uint32_t *) = h->tasks;
+        break;
+    case S_JOB_NODEID:
+        *va_arg(ap, uint32_t *) = h->nodeid;
         break;
     case S_SLURM_RESTART_COUNT:
         *va_arg(ap, uint32_t *) = h->restart;

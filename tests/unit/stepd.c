@@ -124,6 +124,8 @@ stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char
         waitpid(handle.task, NULL, 0);
         handle.task = 0;
     }
+    for (uint32_t i = 0; i < handle.tasks; i++)
+        r |= spank_host_run(&plugin, "task_exit");
     r |= spank_host_run(&plugin, "exit");
     spank_host_unload(&plugin);
     _exit(r);

@@ -163,6 +163,40 @@ static void test_het_component(void **state)
     cgroups_destroy(&c);
 }
 
+/* The last task of a step has ended on its first node: where else the step runs goes with the
+ * question for the summary. */
+static void check_step_nodes(const char *list, const char *in_report)
+{
+    char variable[256];
+    const char *const env[] = {variable, NULL};
+    struct spank_handle handle = stepd_batch;
+    struct answerer a;
+    struct cgroups c;
+    _free_ char *asked = NULL;
+
+    (void)snprintf(variable, sizeof(variable), "SLURM_STEP_NODELIST=%s", list);
+    stepd_cgroups(&c, 2, "step_0");
+    handle.stepid = 0;
+    handle.tasks = 2;
+    handle.env = env;
+    answerer_start(&a, stepd_folder, ANSWER_OK);
+    stepd_run(&handle, stepd_words, &c, NULL);
+    asked = answerer_asked(&a);
+    assert_has(asked, "TYPE=task-exit|JOBID=17|RESTART=2|HET=4294967294|STEP=0|");
+    assert_has(asked, in_report);
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+    (void)stepd_clean(NULL);
+}
+
+static void test_step_nodes(void **state)
+{
+    (void)state;
+    check_step_nodes("n1,n2,n10", "|STEP=0|SUMMARY=short|SOFAR=1|STEPNODES=n1,n2,n10|\n");
+    check_step_nodes("n1", "|STEP=0|SUMMARY=short|SOFAR=1|STEPNODES=n1|\n");
+    check_step_nodes("", "|STEP=0|SUMMARY=short|SOFAR=1|\n");
+}
+
 static void test_summary(void **state)
 {
     static char off[] = "summary=off";
@@ -315,6 +349,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_cgroup_of_its_own, stepd_clean),
         cmocka_unit_test_teardown(test_restart_from_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_het_component, stepd_clean),
+        cmocka_unit_test_teardown(test_step_nodes, stepd_clean),
         cmocka_unit_test_teardown(test_summary, stepd_clean),
         cmocka_unit_test_teardown(test_words, stepd_clean),
         cmocka_unit_test_teardown(test_submit, stepd_clean),

@@ -416,6 +416,26 @@ static void test_requeue_is_another_job(void **state)
     store_jobs_free(jobs);
 }
 
+static void test_progress(void **state)
+{
+    const struct job_key key = {.jobid = JOB};
+
+    (void)state;
+    assert_int_equal(tracker_progress(node.tracker, &key, HET_NONE, 0), TRACKER_UNKNOWN);
+    node_begin(0);
+    node_begin(1);
+    assert_int_equal(tracker_progress(node.tracker, &key, HET_NONE, 0), TRACKER_BUSY);
+    assert_int_equal(tracker_progress(node.tracker, &key, HET_NONE, 2), TRACKER_UNKNOWN);
+    tracker_task_exit(node.tracker, &key, HET_NONE, 0);
+    assert_int_equal(tracker_progress(node.tracker, &key, HET_NONE, 0), TRACKER_DONE);
+    assert_int_equal(tracker_progress(node.tracker, &key, HET_NONE, 1), TRACKER_BUSY);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 1, 0, &node.error));
+    assert_int_equal(tracker_progress(node.tracker, &key, HET_NONE, 1), TRACKER_DONE);
+    /* In the store, and forgotten here. */
+    node_flush();
+    assert_int_equal(tracker_progress(node.tracker, &key, HET_NONE, 1), TRACKER_DONE);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
@@ -425,6 +445,7 @@ int main(void)
         TEST(test_cgroups_that_are_not_there),
         TEST(test_tag_is_idempotent),
         TEST(test_tag_after_the_end),
+        TEST(test_progress),
         TEST(test_processes_of_a_cgroup),
         TEST(test_late_tag_is_said),
         TEST(test_late_tag_and_direct),

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/gather_side.h"
+
+#include <arpa/inet.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/worker.h"
+#include "common/cleanup.h"
+#include "tests/unit/munged.h"
+
+#define SECOND 1000000000ull
+#define LONG (60 * SECOND) /* what never takes that long, unless it is broken */
+
+struct side first = {.node = FIRST}, other = {.node = OTHER};
+
+static struct munged *munged;
+static sd_event *loop;
+static char folder[64];
+static unsigned port;
+
+/* --- hooks ------------------------------------------------------------------------------------- */
+
+static void on_account(const struct job_key *key, const struct gather_step *step, void *question,
+                       void *arg)
+{
+    struct side *side = arg;
+
+    (void)key;
+    side->asked++;
+    side->step = step ? *step : (struct gather_step){0};
+    gather_provide(question, NULL, side->busy, NULL);
+}
+
+static void on_record(const struct job_key *key, void *question, void *arg)
+{
+    (void)arg;
+    gather_provide_record(question, key, false, NULL, NULL);
+}
+
+static bool is_known(const struct job_key *key, void *arg)
+{
+    const struct side *side = arg;
+
+    (void)key;
+    return side->known;
+}
+
+static void say(enum log_level level, const char *text, void *arg)
+{
+    const struct side *side = arg;
+
+    (void)level;
+    print_message("%s: %s\n", side->node, text);
+}
+
+static int on_writer(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct side *side = arg;
+
+    (void)source, (void)fd, (void)events;
+    (void)writer_dispatch(side->writer);
+    return 0;
+}
+
+static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct side *side = arg;
+
+    (void)source, (void)fd, (void)events;
+    (void)query_dispatch(side->query);
+    return 0;
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static void must(int r, const struct error *error)
+{
+    if (r < 0)
+        fail_msg("%s", error ? error->text : strerror(-r));
+}
+
+static unsigned free_port(void)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+    socklen_t size = sizeof(any);
+    _close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&any, sizeof(any)), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &size), 0);
+    return ntohs(any.sin_port);
+}
+
+static void start_gather(struct side *side)
+{
+    const struct gather_hooks hooks = {on_account, on_record, is_known, say, side};
+    struct gather_options options;
+    char listen[64], url[64];
+    const char *const addresses[] = {listen};
+    struct error error;
+
+    (void)snprintf(listen, sizeof(listen), "%s:%u", side->node, port);
+    (void)snprintf(url, sizeof(url), "http://%%n:%u", port);
+    gather_defaults(&options);
+    options.cluster = "c";
+    options.node = side->node;
+    options.listen = addresses;
+    options.n_listen = 1;
+    options.url = url;
+    options.munge_socket = munged_socket(munged);
+    options.query = side->query;
+    options.writer = side->writer;
+    options.timeout_ns = LONG;
+    options.backoff_ns = SECOND / 10;
+    options.spread_ns = 0;
+    must(gather_create(&side->gather, loop, &options, &hooks, &error), &error);
+}
+
+void gather_side_start(struct side *side)
+{
+    struct error error;
+
+    must(writer_create(&side->writer, side->store, 0, 0, &error), &error);
+    must(query_create(&side->query, side->path, 0, &error), &error);
+    must(sd_event_add_io(loop, &side->sources[0], writer_fd(side->writer), 1, on_writer, side), NULL);
+    must(sd_event_add_io(loop, &side->sources[1], query_fd(side->query), 1, on_query, side), NULL);
+    start_gather(side);
+}
+
+static void open_side(struct side *side)
+{
+    const struct store_options options = {.path = side->path, .node = side->node};
+    struct error error;
+
+    must(store_open(&side->store, &options, &error), &error);
+}
+
+void gather_side_stop(struct side *side)
+{
+    gather_stop(side->gather);
+    for (size_t i = 0; i < ARRAY_SIZE(side->sources); i++)
+        side->sources[i] = sd_event_source_disable_unref(side->sources[i]);
+    query_destroy(side->query);
+    writer_destroy(side->writer);
+    gather_destroy(side->gather);
+    side->gather = NULL;
+    open_side(side);
+}
+
+int gather_side_begin(void **state)
+{
+    (void)state;
+    if (geteuid() == 0 && munged_is_there())
+        munged = munged_start();
+    return 0;
+}
+
+int gather_side_end(void **state)
+{
+    (void)state;
+    munged_stop(munged);
+    return 0;
+}
+
+void gather_side_skip(void)
+{
+    if (!munged) {
+        print_message("needs root, and a munged\n");
+        skip();
+    }
+}
+
+int gather_side_setup(void **state)
+{
+    struct side *sides[] = {&first, &other};
+
+    (void)state;
+    if (!munged)
+        return 0;
+    (void)snprintf(folder, sizeof(folder), "/tmp/jobio-test-gather-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    must(sd_event_new(&loop), NULL);
+    port = free_port();
+    for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+        *sides[i] = (struct side){.node = sides[i]->node};
+        (void)snprintf(sides[i]->path, sizeof(sides[i]->path), "%s/%s.db", folder, sides[i]->node);
+        open_side(sides[i]);
+        gather_side_start(sides[i]);
+    }
+    return 0;
+}
+
+int gather_side_teardown(void **state)
+{
+    char command[128];
+
+    (void)state;
+    if (!munged)
+        return 0;
+    gather_side_stop(&first);
+    gather_side_stop(&other);
+    store_close(first.store);
+    store_close(other.store);
+    loop = sd_event_unref(loop);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", folder);
+    return system(command);
+}
+
+/* --- what happens ------------------------------------------------------------------------------ */
+
+void gather_side_until(bool (*is)(void))
+{
+    uint64_t end = worker_now_ns() + LONG;
+
+    while (!is()) {
+        assert_true(worker_now_ns() < end);
+        must(sd_event_run(loop, 20000), NULL);
+    }
+}
+
+uint64_t gather_side_count(const struct side *side, const char *name)
+{
+    struct json_object *status = gather_status(side->gather), *value;
+    uint64_t count;
+
+    assert_true(json_object_object_get_ex(status, name, &value));
+    count = json_object_get_uint64(value);
+    json_object_put(status);
+    return count;
+}
+
+static bool gathered;
+static unsigned reported;
+
+static void on_gathered(struct job_account *job, void *arg)
+{
+    (void)arg;
+    reported = job->nodes_reported;
+    gathered = true;
+    job_account_destroy(job);
+}
+
+static bool is_gathered(void)
+{
+    return gathered;
+}
+
+unsigned gather_side_ask(const struct gather_step *step)
+{
+    struct job_account *job = job_account_create();
+
+    assert_non_null(job);
+    job->key = (struct job_key){strdup("c"), JOB, 0};
+    gathered = false;
+    gather_ask(first.gather, NODES, step, worker_now_ns() + LONG, job, on_gathered, NULL);
+    gather_side_until(is_gathered);
+    return reported;
+}
+
+struct job_account *gather_side_stored(const struct side *side)
+{
+    struct job_account **jobs, *job;
+    struct store *reader;
+    struct error error;
+
+    must(store_open_reader(&reader, side->path, &error), &error);
+    must(store_jobs(reader, "c", JOB, false, UINT32_MAX, &jobs, &error), &error);
+    store_close(reader);
+    job = jobs[0];
+    free(jobs);
+    return job;
+}

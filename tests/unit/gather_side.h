@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two nodes in one process, FIRST and OTHER: each with a real store, writer and gather, on one event
+ * loop, with credentials of a real munged that both share. What cannot be done fails the test.
+ */
+#ifndef JOBIO_TESTS_UNIT_GATHER_SIDE_H
+#define JOBIO_TESTS_UNIT_GATHER_SIDE_H
+
+#include "tests/unit/test.h"
+
+#include <stdbool.h>
+
+#include "collector/gather.h"
+#include "collector/query.h"
+#include "collector/store.h"
+#include "collector/writer.h"
+
+/* Addresses, so that they are names that can be asked. */
+#define FIRST "127.0.0.1"
+#define OTHER "127.0.0.2"
+#define NODES FIRST "," OTHER
+#define JOB 17
+#define STARTED (1790000000ull * 1000000000ull)
+
+struct side {
+    const char *node;
+    char path[128];
+    struct store *store; /* the writer's, while that is there */
+    struct writer *writer;
+    struct query *query;
+    struct gather *gather;
+    sd_event_source *sources[2];
+    /* What its hooks answer, and what they were asked last. */
+    bool busy, known;
+    unsigned asked;
+    struct gather_step step; /* without its nodes */
+};
+extern struct side first, other;
+
+/* cmocka's: of the group, and of each test. Without munged or root, gather_side_skip() skips. */
+int gather_side_begin(void **state);
+int gather_side_end(void **state);
+int gather_side_setup(void **state);
+int gather_side_teardown(void **state);
+void gather_side_skip(void);
+
+/* Run the loop until `is` says so. */
+void gather_side_until(bool (*is)(void));
+/* A number of gather_status(). */
+uint64_t gather_side_count(const struct side *side, const char *name);
+
+/* On its store, when the loop runs next: nothing else uses it then. */
+void gather_side_stop(struct side *side);
+void gather_side_start(struct side *side);
+
+/* Ask FIRST for the job: `steps` as gather_ask(). How many nodes beside it have reported. */
+unsigned gather_side_ask(const struct gather_step *step);
+/* The newest job in the store of that side, NULL: it has none. job_account_destroy() it. */
+struct job_account *gather_side_stored(const struct side *side);
+
+#endif
