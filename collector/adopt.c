@@ -161,6 +161,9 @@ static int load_job(struct adoption *a, size_t i)
     }
     if (a->rebooted)
         job->start_boot_ns = job->last_end_boot_ns = 0;
+    /* The file of its prolog does not outlive the boot. */
+    if (!job->gatherer && stored->first_node && !(job->gatherer = strdup(stored->first_node)))
+        return -ENOMEM;
     if (!a->taken[i] || load_steps(job, stored) < 0)
         return -ENOMEM;
     return meter_resume(job->meter, &stored->mounts, job->start_boot_ns + stored->elapsed_ns);
@@ -181,6 +184,31 @@ static int load_jobs(struct adoption *a, struct error *error)
     return r < 0 || !a->taken ? error_set(error, -ENOMEM, "no memory for unfinished jobs") : 0;
 }
 
+/* Its last row goes to whoever gets that of a step that ends, in one transaction as there. */
+static int put_lost(struct adoption *a, const struct tracked_job *job,
+                    const struct step_account *step, struct error *error)
+{
+    const struct job_key *key = &job->sum->key;
+    const char *const *sinks = a->tracker->sinks;
+    _free_ char *peer = NULL;
+    int r = tracked_peer_sink(job, &peer);
+
+    if (r < 0)
+        return error_set(error, r, "no memory for a lost step");
+    r = store_begin(a->store, true, error);
+    if (r < 0)
+        return r;
+    r = store_put_step(a->store, key, step, true, error);
+    for (; sinks && *sinks && r >= 0; sinks++)
+        r = store_outbox_put(a->store, key, step, *sinks, error);
+    if (peer && r >= 0)
+        r = store_outbox_put(a->store, key, step, peer, error);
+    if (r >= 0)
+        return store_commit(a->store, error);
+    store_rollback(a->store);
+    return r;
+}
+
 /* A step that the store calls running and that has no file any more. */
 static int lose_step(struct adoption *a, const struct job_account *stored,
                      struct step_account *step, struct error *error)
@@ -188,7 +216,6 @@ static int lose_step(struct adoption *a, const struct job_account *stored,
     const char *cause = a->rebooted ? "node-restarted" : "step-vanished";
     struct tracked_job *job =
         tracked_find_job(a->tracker, stored->key.jobid, stored->key.restart);
-    int r;
 
     step->state = STEP_VANISHED;
     if (!job || completeness_add(&step->completeness, cause, 1, 0) < 0 ||
@@ -197,8 +224,7 @@ static int lose_step(struct adoption *a, const struct job_account *stored,
         return error_set(error, -ENOMEM, "no memory for a lost step");
     job->n_rows++;
     a->tracker->stats.vanished++;
-    r = store_put_step(a->store, &stored->key, step, true, error);
-    return r < 0 ? r : 0;
+    return put_lost(a, job, step, error);
 }
 
 static int lose_steps(struct adoption *a, struct error *error)

@@ -316,6 +316,14 @@ static void saving_done(int result, const struct error *error, void *arg)
     forget_job(job);
 }
 
+int tracked_peer_sink(const struct tracked_job *job, char **ret)
+{
+    *ret = NULL;
+    if (!job->tracker->peers || !job->gatherer)
+        return 0;
+    return asprintf(ret, GATHER_SINK_PREFIX "%s", job->gatherer) < 0 ? -ENOMEM : 0;
+}
+
 static struct saving *saving_create(struct tracked_job *job, size_t n)
 {
     CLEANUP(saving_destroyp) struct saving *s = calloc(1, sizeof(*s));
@@ -328,8 +336,7 @@ static struct saving *saving_create(struct tracked_job *job, size_t n)
     s->row = tracked_row(job);
     s->steps = calloc(n ? n : 1, sizeof(*s->steps));
     s->ending = calloc(job->n_steps + 1, sizeof(struct tracked_step *));
-    if (job->tracker->peers && job->gatherer &&
-        asprintf(&s->peer, GATHER_SINK_PREFIX "%s", job->gatherer) < 0)
+    if (tracked_peer_sink(job, &s->peer) < 0)
         return NULL;
     return s->row && s->steps && s->ending ? TAKE_PTR(s) : NULL;
 }

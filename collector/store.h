@@ -49,7 +49,7 @@ void store_rollback(struct store *store);
  * steps), and from its mounts the job's peaks; its steps are not touched. Replaces what was there
  * under the same key. A job that starts (start_ns) after the end of a stored, ended one of the same
  * key is another holder of the number: both are kept. So start_ns of one job must never move to
- * after its end. */
+ * after its end. A first node that is known stays known. */
 int store_put_job(struct store *store, const struct job_account *job, struct error *error);
 /* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
  * node, het, step, tagged_at). -ENOENT: its job was never put. A final step is in the node's totals

@@ -175,6 +175,8 @@ int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *j
     if (r == 0)
         r = column_copy(row, 8, &job->name);
     if (r == 0)
+        r = column_copy(row, 20, &job->first_node);
+    if (r == 0)
         r = store_causes_parse(column_text(row, 17), &job->completeness);
     if (r == 0)
         r = store_ops_parse(column_text(row, 18), &job->unsupported);

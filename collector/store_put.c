@@ -195,7 +195,7 @@ static int job_write(struct store *store, const void *arg, struct error *error)
                          U64(job->ended ? job->end_ns : INT64_MAX), U64(job->elapsed_ns),
                          U64(job->nodes_expected), U64(job->nodes_reported),
                          U64(job->longest_wait_ns), U64(job->completeness.lost), TEXT(causes),
-                         TEXT(unsupported), U64(job->ns_per_event)),
+                         TEXT(unsupported), U64(job->ns_per_event), TEXT(job->first_node)),
                   error);
     if (r < 0)
         return r;

@@ -362,6 +362,10 @@ static struct job_account *build(struct tracked_job *job, bool keep)
         job_account_destroy(ret);
         return NULL;
     }
+    if (copy_string(&ret->first_node, job->gatherer) < 0) {
+        job_account_destroy(ret);
+        return NULL;
+    }
     ret->elapsed_ns = elapsed(job);
     ret->unsupported = probe_unsupported(job->tracker->probe);
     ret->ns_per_event = probe_ns_per_event(job->tracker->probe);

@@ -190,6 +190,8 @@ int tracked_list_ended(const struct tracked_job *job, struct job_account *accoun
  */
 /* Hand what is not saved to the writer; what the writer cannot take now stays for the next call. */
 void tracked_save(struct tracked_job *job);
+/* The sink that is the job's first node, malloc'd; *ret is NULL if that is this node or not known. */
+int tracked_peer_sink(const struct tracked_job *job, char **ret);
 /* If it is time, or a step has no row yet. */
 void tracked_save_provisional(struct tracked_job *job);
 /* What the programs have missed so far, for the process after this one: once a tick, behind the

@@ -224,6 +224,7 @@ void job_account_destroy(struct job_account *job)
     free(job->account);
     free(job->partition);
     free(job->name);
+    free(job->first_node);
     completeness_clear(&job->completeness);
     io_mounts_clear(&job->mounts);
     for (size_t i = 0; i < job->n_steps; i++)

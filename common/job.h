@@ -55,6 +55,7 @@ struct job_account {
     uint32_t uid;
     char *user, *account, *partition; /* owned; NULL: not known */
     char *name;                       /* owned; untrusted text */
+    char *first_node; /* owned; where its account of all nodes comes together; NULL: here, or not known */
     bool ended;
     uint64_t start_ns, end_ns; /* real time; end_ns 0 while it runs */
     uint64_t elapsed_ns;

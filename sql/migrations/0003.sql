@@ -17,3 +17,6 @@ CREATE TABLE job_node (
     node TEXT NOT NULL,
     PRIMARY KEY (job_id, node)
 ) WITHOUT ROWID;
+
+-- The first node of a job, if that is another one.
+ALTER TABLE job ADD COLUMN first_node TEXT;

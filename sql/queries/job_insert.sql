@@ -1,7 +1,8 @@
 -- A job, or another holder of its number. 1 cluster, 2 jobid, 3 restart, 4.. as job_update
 INSERT INTO job (cluster, jobid, restart, holder,
     uid, user, account, partition, name, ended, start_ns, end_ns, elapsed_ns, nodes_expected,
-    nodes_reported, longest_wait_ns, lost, incomplete, unsupported, ns_per_event)
+    nodes_reported, longest_wait_ns, lost, incomplete, unsupported, ns_per_event,
+    first_node)
 SELECT ?1, ?2, ?3, ifnull(max(holder), -1) + 1,
-    ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
+    ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20
 FROM job WHERE cluster = ?1 AND jobid = ?2 AND restart = ?3;

@@ -100,7 +100,7 @@ void node_start(void)
     const struct tracker_hooks hooks = {.job_over = on_over, .queued = on_queued};
     struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = node.interval,
                                       .rows_ns = node.rows, .drop_gap_ns = node.gap,
-                                      .sinks = node.sinks};
+                                      .sinks = node.sinks, .peers = node.peers};
     struct store_options store_options = {0};
     struct store *store;
     char full[256], runtime[256];
@@ -165,6 +165,7 @@ int node_setup(void **state)
     node_put("mountinfo", text);
     node.over = node.queued = 0;
     node.sinks = NULL;
+    node.peers = false;
     node.interval = 10 * S;
     node.capacity = node.rows = node.gap = 0;
     node.probe = fake_probe_create();

@@ -25,7 +25,8 @@ static void test_store_of_version_1(void **state)
 
     (void)state;
     store_make(5);
-    store_sql("DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
+    store_sql("DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
+              "ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
     store = open_store(&folder);
     assert_int_equal(number(store, "PRAGMA user_version"), 3);
     assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
@@ -67,7 +68,8 @@ static void test_store_of_version_2(void **state)
     store = open_store(&folder);
     fresh = outbox_schema(store);
     store_close(store);
-    store_sql("DROP TABLE outbox; DROP TABLE job_node; PRAGMA user_version = 2");
+    store_sql("DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
+              "PRAGMA user_version = 2");
     store = open_store(&folder);
     assert_int_equal(number(store, "PRAGMA user_version"), 3);
     migrated = outbox_schema(store);

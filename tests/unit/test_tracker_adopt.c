@@ -127,18 +127,13 @@ static void test_kill_after_commit(void **state)
     assert_null(fake_probe_step(node.probe, zero));
 }
 
-static void test_reboot(void **state)
+/* jobiod has stopped: the node starts again. */
+static void reboot(void)
 {
-    uint32_t number = node_begin(STEP_BATCH);
     struct store_options options = {0};
-    struct job_account **jobs;
     struct store *store;
     char full[256];
 
-    (void)state;
-    node_write(number, 1, 70);
-    node_must(tracker_tick(node.tracker, &node.error));
-    node_stop();
     fake_probe_reset(node.probe);
     node_path(full, "run/steps/17.0.4294967294.4294967291");
     assert_int_equal(unlink(full), 0);
@@ -147,6 +142,18 @@ static void test_reboot(void **state)
     node_must(store_open(&store, &options, &node.error));
     node_must(store_put_state(store, "boot-id", "another boot", &node.error));
     store_close(store);
+}
+
+static void test_reboot(void **state)
+{
+    uint32_t number = node_begin(STEP_BATCH);
+    struct job_account **jobs;
+
+    (void)state;
+    node_write(number, 1, 70);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_stop();
+    reboot();
     node_start();
     node_flush();
     assert_int_equal(node.over, 1);
@@ -157,6 +164,81 @@ static void test_reboot(void **state)
     assert_int_equal(node_written(&jobs[0]->mounts), 70);
     store_jobs_free(jobs);
     assert_int_equal(node_total(), 70);
+}
+
+static int see(int64_t id, const struct job_account *job, void *arg)
+{
+    (void)id;
+    assert_int_equal(job->n_steps, 1);
+    assert_int_equal(job->steps[0].state, STEP_VANISHED);
+    assert_int_equal(node_written(&job->steps[0].mounts), 70);
+    assert_true(node_blames(&job->steps[0].completeness, "node-restarted") ||
+                node_blames(&job->steps[0].completeness, "step-vanished"));
+    assert_string_equal(job->first_node, "first");
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+/* Steps that wait for the sink, all of them lost. */
+static unsigned lost_for(const char *sink)
+{
+    struct store *reader;
+    unsigned n = 0;
+    char full[256];
+
+    node_path(full, "jobio.db");
+    node_must(store_open_reader(&reader, full, &node.error));
+    node_must(store_outbox_read(reader, sink, 0, 100, see, &n, &node.error));
+    store_close(reader);
+    return n;
+}
+
+/* A batch step of a job whose first node is another one, of which the store has a provisional row. */
+static void begin_elsewhere(void)
+{
+    static const char *const sinks[] = {"history", NULL};
+    uint32_t number;
+
+    node.sinks = sinks;
+    node.peers = true;
+    node_restart();
+    node_put("run/jobs/17", "JOBID=17\nNODE=n\nGATHER=first\nNODELIST=first,n\n");
+    number = node_begin(STEP_BATCH);
+    node_write(number, 1, 70);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
+    node_stop();
+}
+
+static void test_lost_step_is_sent(void **state)
+{
+    char full[256];
+
+    (void)state;
+    begin_elsewhere();
+    node_path(full, "run/steps/17.0.4294967294.4294967291");
+    assert_int_equal(unlink(full), 0);
+    fake_probe_adopt(node.probe);
+    node_start();
+    assert_int_equal(lost_for("history"), 1);
+    assert_int_equal(lost_for("peer:first"), 1);
+}
+
+/* The file that told the first node has gone with the boot. */
+static void test_lost_by_reboot_is_sent(void **state)
+{
+    char full[256];
+
+    (void)state;
+    begin_elsewhere();
+    reboot();
+    node_path(full, "run/jobs/17");
+    assert_int_equal(unlink(full), 0);
+    node_start();
+    node_flush();
+    assert_int_equal(node.over, 1);
+    assert_int_equal(lost_for("history"), 1);
+    assert_int_equal(lost_for("peer:first"), 1);
 }
 
 /* Killed between the commit of the sum that a step was folded into and the removal of its file. */
@@ -234,6 +316,8 @@ int main(void)
         TEST(test_missed_while_nobody_read),
         TEST(test_kill_after_commit),
         TEST(test_reboot),
+        TEST(test_lost_step_is_sent),
+        TEST(test_lost_by_reboot_is_sent),
         TEST(test_kill_after_folding),
         TEST(test_many_ends_while_down),
     };
