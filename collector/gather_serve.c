@@ -168,6 +168,8 @@ static int put_account(struct store *store, const struct job_account *account, c
 
     for (size_t i = 0; i < account->n_steps && r == 0; i++)
         r = put_step(store, &account->key, &account->steps[i], backwards, error);
+    if (r == 0 && account->unsupported)
+        r = store_put_unsupported(store, &account->key, account->unsupported, error);
     if (r == 0 && account->ended)
         r = store_put_node(store, &account->key, from, error);
     return r;

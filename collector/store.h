@@ -68,6 +68,11 @@ int store_step_requests(struct store *store, const struct job_key *key,
 int store_put_node(struct store *store, const struct job_key *key, const char *node,
                    struct error *error);
 
+/* Another node of the job could not count these operations (bit 1 << io_op): store_jobs() says so, too.
+ * -ENOENT: the job was never put. */
+int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
+                          struct error *error);
+
 /* The job with its steps, the newest (restart, or holder of the number) first; NULL-terminated
  * array, free with store_jobs_free(). cluster NULL: any. all false: only the newest. A uid other
  * than UINT32_MAX hides the jobs of others. An unknown job gives an empty array, no error. */

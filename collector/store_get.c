@@ -164,6 +164,7 @@ int store_read_peaks(struct store *store, int64_t id, struct job_account *job, s
 int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *job,
                    struct error *error)
 {
+    uint64_t elsewhere = 0;
     int r = column_copy(row, 1, &job->key.cluster);
 
     if (r == 0)
@@ -180,6 +181,9 @@ int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *j
         r = store_causes_parse(column_text(row, 17), &job->completeness);
     if (r == 0)
         r = store_ops_parse(column_text(row, 18), &job->unsupported);
+    if (r == 0)
+        r = store_ops_parse(column_text(row, 21), &elsewhere);
+    job->unsupported |= elsewhere;
     if (r < 0)
         return bad_text(store, r, "a job", error);
     job->key.jobid = (uint32_t)column_u64(row, 2);

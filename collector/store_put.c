@@ -436,6 +436,49 @@ int store_put_node(struct store *store, const struct job_key *key, const char *n
     return store_write(store, node_write, &(struct node_write){key, node}, error);
 }
 
+struct ops_write {
+    const struct job_key *key;
+    uint64_t ops;
+};
+
+static int read_elsewhere(struct store *store, int64_t job, uint64_t *ops, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_JOB_ELSEWHERE, VALUES(U64((uint64_t)job)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r > 0 && store_ops_parse(column_text(row, 0), ops) < 0)
+        *ops = 0; /* what cannot be read is written anew */
+    return r;
+}
+
+static int ops_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct ops_write *w = arg;
+    _free_ char *text = NULL;
+    struct job_row row;
+    uint64_t before = 0;
+    int r = store_find_job(store, w->key, &row, error);
+
+    if (r == 0)
+        return error_set(error, -ENOENT, "store \"%s\": job %u is not stored", store->path,
+                         w->key->jobid);
+    if (r > 0)
+        r = read_elsewhere(store, row.id, &before, error);
+    if (r < 0 || (before | w->ops) == before)
+        return r < 0 ? r : 0;
+    if (store_ops_text(before | w->ops, &text) < 0)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    return store_run(store, SQL_JOB_ELSEWHERE_PUT, VALUES(U64((uint64_t)row.id), TEXT(text)), error);
+}
+
+int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
+                          struct error *error)
+{
+    return store_write(store, ops_write, &(struct ops_write){key, ops}, error);
+}
+
 struct state_write {
     const char *key, *value;
 };

@@ -53,6 +53,7 @@ CREATE TABLE job (
     meta_max_ns INTEGER NOT NULL DEFAULT 0,
     errors INTEGER NOT NULL DEFAULT 0,           -- of all operations
     wait_ns INTEGER NOT NULL DEFAULT 0,          -- of all threads in all synchronous calls
+    unsupported_elsewhere TEXT, -- of its other nodes, as unsupported; on its first node only
     first_node TEXT, -- where the account of all its nodes comes together; NULL: here, or not known
     UNIQUE (cluster, jobid, restart, holder)
 );

@@ -18,5 +18,6 @@ CREATE TABLE job_node (
     PRIMARY KEY (job_id, node)
 ) WITHOUT ROWID;
 
--- The first node of a job, if that is another one.
+-- What the other nodes of a job could not count; and its first node, if that is another one.
+ALTER TABLE job ADD COLUMN unsupported_elsewhere TEXT;
 ALTER TABLE job ADD COLUMN first_node TEXT;

@@ -1,5 +1,6 @@
 -- 1 job, its columns as in job_list
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
-    lost, incomplete, unsupported, ns_per_event, first_node
+    lost, incomplete, unsupported, ns_per_event, first_node,
+    NULL
 FROM job WHERE id = ?1;

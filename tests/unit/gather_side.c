@@ -260,6 +260,70 @@ unsigned gather_side_ask(const struct gather_step *step)
     return reported;
 }
 
+struct job_account *gather_side_job(const struct side *side, const char *first_node, uint32_t step,
+                                    uint64_t bytes)
+{
+    struct job_account *job = job_account_create();
+    struct step_account *s = calloc(1, sizeof(*s));
+    struct io_counter *c;
+
+    assert_non_null(job);
+    assert_non_null(s);
+    job->key = (struct job_key){strdup("c"), JOB, 0};
+    job->uid = 1000;
+    job->user = strdup("alice");
+    job->first_node = first_node ? strdup(first_node) : NULL;
+    job->start_ns = STARTED;
+    job->elapsed_ns = 10 * SECOND;
+    job->nodes_expected = 2;
+    job->nodes_reported = 1;
+    job->steps = s;
+    job->n_steps = 1;
+    s->het = HET_NONE;
+    s->step = step;
+    s->node = strdup(side->node);
+    s->tagged_at_ns = STARTED;
+    s->elapsed_ns = SECOND;
+    s->state = STEP_ENDED;
+    c = io_account_op(&io_mounts_get(&s->mounts, "/scratch", "ext4", "/dev/sdb", false)->io,
+                      IO_WRITE);
+    assert_non_null(c);
+    c->requests = 1;
+    c->bytes = bytes;
+    return job;
+}
+
+void gather_side_put(struct side *side, const struct job_account *job)
+{
+    struct error error;
+
+    must(store_put_job(side->store, job, &error), &error);
+    for (size_t i = 0; i < job->n_steps; i++) {
+        must(store_put_step(side->store, &job->key, &job->steps[i], true, &error), &error);
+        if (side == &other)
+            must(store_outbox_put(side->store, &job->key, &job->steps[i],
+                                  GATHER_SINK_PREFIX FIRST, &error), &error);
+    }
+}
+
+static bool is_sent(void)
+{
+    struct outbox_stats stats;
+    struct store *reader;
+    struct error error;
+
+    must(store_open_reader(&reader, other.path, &error), &error);
+    must(store_outbox_stats(reader, GATHER_SINK_PREFIX FIRST, &stats, &error), &error);
+    store_close(reader);
+    return !stats.waiting;
+}
+
+void gather_side_send(void)
+{
+    gather_queued(other.gather);
+    gather_side_until(is_sent);
+}
+
 struct job_account *gather_side_stored(const struct side *side)
 {
     struct job_account **jobs, *job;

@@ -55,6 +55,14 @@ void gather_side_start(struct side *side);
 
 /* Ask FIRST for the job: `steps` as gather_ask(). How many nodes beside it have reported. */
 unsigned gather_side_ask(const struct gather_step *step);
+/* A job that begins at STARTED (first: its first node, NULL: not told), and an ended step of it on that
+ * node, of one write of `bytes`; job_account_destroy() it. */
+struct job_account *gather_side_job(const struct side *side, const char *first_node, uint32_t step,
+                                    uint64_t bytes);
+/* Put it into the stopped side's store, and into its outbox for the first node. */
+void gather_side_put(struct side *side, const struct job_account *job);
+/* Until nothing waits in the outbox of OTHER: sent, or refused. */
+void gather_side_send(void);
 /* The newest job in the store of that side, NULL: it has none. job_account_destroy() it. */
 struct job_account *gather_side_stored(const struct side *side);
 

@@ -27,10 +27,49 @@ static void test_expected(void **state)
     assert_int_equal(gather_side_count(&first, "answered"), 5);
 }
 
+/* What OTHER has goes to FIRST. */
+static void send(struct job_account *job)
+{
+    gather_side_stop(&other);
+    gather_side_put(&other, job);
+    gather_side_start(&other);
+    gather_side_send();
+    job_account_destroy(job);
+}
+
+static void test_unsupported(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    gather_side_skip();
+    job = gather_side_job(&first, NULL, 0, 100);
+    job->unsupported = 1ull << IO_FSYNC;
+    gather_side_stop(&first);
+    gather_side_put(&first, job);
+    gather_side_start(&first);
+    job_account_destroy(job);
+    job = gather_side_job(&other, FIRST, 0, 20);
+    job->unsupported = 1ull << IO_CLONE | 1ull << IO_FSYNC;
+    send(job);
+    job = gather_side_job(&other, FIRST, 1, 3);
+    job->unsupported = 1ull << IO_MMAP_READ;
+    send(job);
+    job = gather_side_stored(&first);
+    assert_int_equal(job->unsupported,
+                     1ull << IO_FSYNC | 1ull << IO_CLONE | 1ull << IO_MMAP_READ);
+    assert_int_equal(job->n_steps, 3);
+    job_account_destroy(job);
+}
+
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, gather_side_setup, gather_side_teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_expected, gather_side_setup, gather_side_teardown),
+        TEST(test_expected),
+        TEST(test_unsupported),
     };
 
     return cmocka_run_group_tests(tests, gather_side_begin, gather_side_end);

@@ -26,6 +26,7 @@ static void test_store_of_version_1(void **state)
     (void)state;
     store_make(5);
     store_sql("DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
+              "ALTER TABLE job DROP COLUMN unsupported_elsewhere; "
               "ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
     store = open_store(&folder);
     assert_int_equal(number(store, "PRAGMA user_version"), 3);
@@ -69,6 +70,7 @@ static void test_store_of_version_2(void **state)
     fresh = outbox_schema(store);
     store_close(store);
     store_sql("DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
+              "ALTER TABLE job DROP COLUMN unsupported_elsewhere; "
               "PRAGMA user_version = 2");
     store = open_store(&folder);
     assert_int_equal(number(store, "PRAGMA user_version"), 3);
