@@ -33,6 +33,12 @@ struct gather_step {
     bool expected;     /* to the hook: it runs here, even if it has not begun */
 };
 
+enum gather_known {
+    GATHER_UNKNOWN,
+    GATHER_ANNOUNCED, /* its prolog has been here */
+    GATHER_TRACKED,   /* it runs here, or has just ended: the store will know it in a moment */
+};
+
 struct gather_hooks {
     /* What this node has of the job, also of one that is over. Answer once, now or, if tasks of that
      * step run here, a moment later, by gather_provide(). `step` is good until then. */
@@ -41,8 +47,7 @@ struct gather_hooks {
     /* The record of a job that this node has gathered: restart UINT32_MAX: its newest run. Answer by
      * gather_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);
-    /* Does a job run here, or has it just ended? Then the store will know it in a moment. */
-    bool (*is_known)(const struct job_key *key, void *arg);
+    enum gather_known (*known)(const struct job_key *key, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };

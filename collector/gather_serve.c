@@ -26,6 +26,7 @@ struct served {
     struct job_account **accounts; /* owned */
     bool *unknown;                 /* of each: its job is not in the store */
     bool *backwards;               /* the store has more of it */
+    bool *elsewhere;               /* its sender has us for its first node, where it does not run */
     size_t n;
 };
 
@@ -38,6 +39,7 @@ static void served_free(struct served *served)
     free(served->accounts);
     free(served->unknown);
     free(served->backwards);
+    free(served->elsewhere);
     free(served);
 }
 
@@ -162,9 +164,9 @@ static int put_step(struct store *store, const struct job_key *key,
 }
 
 static int put_account(struct store *store, const struct job_account *account, const char *from,
-                       bool *backwards, struct error *error)
+                       bool elsewhere, bool *backwards, struct error *error)
 {
-    int r = 0;
+    int r = elsewhere ? store_put_elsewhere(store, account, error) : 0;
 
     for (size_t i = 0; i < account->n_steps && r == 0; i++)
         r = put_step(store, &account->key, &account->steps[i], backwards, error);
@@ -182,7 +184,8 @@ static int put_accounts(struct store *store, void *arg, struct error *error)
     const char *from = wire_string(served->document, "from");
 
     for (size_t i = 0; i < served->n; i++) {
-        int r = put_account(store, served->accounts[i], from, &served->backwards[i], error);
+        int r = put_account(store, served->accounts[i], from, served->elsewhere[i],
+                            &served->backwards[i], error);
 
         served->unknown[i] = r == -ENOENT;
         if (r < 0 && r != -ENOENT)
@@ -209,7 +212,8 @@ static struct json_object *list_refused(struct served *served)
 
     for (size_t i = 0; list && i < served->n; i++) {
         const struct job_key *key = &served->accounts[i]->key;
-        bool soon = served->unknown[i] && gather->hooks.is_known(key, gather->hooks.arg);
+        bool soon = served->unknown[i] &&
+                    gather->hooks.known(key, gather->hooks.arg) != GATHER_UNKNOWN;
 
         gather->counts.taken += !served->unknown[i];
         gather->counts.unknown_jobs += served->unknown[i] && !soon;
@@ -246,8 +250,17 @@ static void on_put(int result, const struct error *error, void *arg)
     finish(served, answer);
 }
 
+/* Without an extern step, Slurm begins a job only on the nodes that its steps run on. */
+static bool is_elsewhere(const struct gather *gather, const struct job_account *account)
+{
+    return account->first_node && strcmp(account->first_node, gather->node) == 0 &&
+           gather->hooks.known(&account->key, gather->hooks.arg) != GATHER_TRACKED;
+}
+
 static void take_accounts(struct served *served)
 {
+    for (size_t i = 0; i < served->n; i++)
+        served->elsewhere[i] = is_elsewhere(served->gather, served->accounts[i]);
     if (writer_submit(served->gather->writer, true, put_accounts, on_put, served) < 0)
         finish_text(served, 503, "the queue of the store is full");
 }
@@ -284,7 +297,8 @@ static int read_accounts(struct served *served, struct error *error)
     served->accounts = calloc(n + 1, sizeof(*served->accounts));
     served->unknown = calloc(n + 1, sizeof(*served->unknown));
     served->backwards = calloc(n + 1, sizeof(*served->backwards));
-    if (!served->accounts || !served->unknown || !served->backwards)
+    served->elsewhere = calloc(n + 1, sizeof(*served->elsewhere));
+    if (!served->accounts || !served->unknown || !served->backwards || !served->elsewhere)
         return error_set(error, -ENOMEM, "no memory for accounts");
     for (; served->n < n; served->n++) {
         int r = report_json_parse(json_object_array_get_idx(list, served->n),

@@ -218,11 +218,13 @@ static bool has_job_file(const struct daemon *daemon, uint32_t jobid)
     return access(path, F_OK) == 0;
 }
 
-static bool is_known(const struct job_key *key, void *arg)
+static enum gather_known known(const struct job_key *key, void *arg)
 {
     struct daemon *daemon = arg;
 
-    return tracker_knows(daemon->tracker, key) || has_job_file(daemon, key->jobid);
+    if (tracker_knows(daemon->tracker, key))
+        return GATHER_TRACKED;
+    return has_job_file(daemon, key->jobid) ? GATHER_ANNOUNCED : GATHER_UNKNOWN;
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -269,7 +271,7 @@ int gathering_tidy(struct daemon *daemon, struct error *error)
 int gathering_create(struct daemon *daemon, struct error *error)
 {
     const struct settings *settings = daemon->settings;
-    const struct gather_hooks hooks = {give_account, give_record, is_known, say, daemon};
+    const struct gather_hooks hooks = {give_account, give_record, known, say, daemon};
     struct gather_options options;
     _free_ uid_t *readers = NULL;
     int r;

@@ -68,6 +68,10 @@ int store_step_requests(struct store *store, const struct job_key *key,
 int store_put_node(struct store *store, const struct job_key *key, const char *node,
                    struct error *error);
 
+/* The job as another of its nodes knows it, on the first one, where nothing of it may ever run: put if it
+ * is not there; until this node has a step of it, it ends and lasts as long as any says. Its steps are
+ * not touched. */
+int store_put_elsewhere(struct store *store, const struct job_account *job, struct error *error);
 /* Another node of the job could not count these operations (bit 1 << io_op): store_jobs() says so, too.
  * -ENOENT: the job was never put. */
 int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,

@@ -208,6 +208,46 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
     return store_write(store, job_write, job, error);
 }
 
+/* Nothing of it ran here: of this node nothing is missing. */
+static int job_make(struct store *store, const struct job_account *job, struct error *error)
+{
+    const struct job_account made = {
+        .key = job->key,
+        .uid = job->uid,
+        .user = job->user,
+        .account = job->account,
+        .partition = job->partition,
+        .name = job->name,
+        .ended = job->ended,
+        .start_ns = job->start_ns,
+        .end_ns = job->end_ns,
+        .elapsed_ns = job->elapsed_ns,
+        .nodes_expected = job->nodes_expected,
+        .nodes_reported = 1,
+    };
+
+    return job_write(store, &made, error);
+}
+
+static int elsewhere_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct job_account *job = arg;
+    struct job_row row;
+    int r = store_find_job(store, &job->key, &row, error);
+
+    if (r <= 0)
+        return r < 0 ? r : job_make(store, job, error);
+    return store_run(store, SQL_JOB_FOLLOW,
+                     VALUES(U64((uint64_t)row.id), U64(job->ended), U64(job->end_ns),
+                            U64(job->elapsed_ns), U64(job->nodes_expected), TEXT(store->node)),
+                     error);
+}
+
+int store_put_elsewhere(struct store *store, const struct job_account *job, struct error *error)
+{
+    return store_write(store, elsewhere_write, job, error);
+}
+
 static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op op,
                   const struct io_counter *c, const struct io_peak *peak, struct error *error)
 {

@@ -322,6 +322,8 @@ static void put_slurm(struct writer *w, struct json_object *to, const struct job
     put_string(w, to, "account", job->account);
     put_string(w, to, "partition", job->partition);
     put_string(w, to, "name", job->name);
+    if (w->flags & REPORT_WIRE)
+        put_string(w, to, "first_node", job->first_node);
 }
 
 static struct json_object *identity(struct writer *w, const struct job_account *job)

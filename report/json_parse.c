@@ -494,7 +494,7 @@ static int get_identity(struct json_object *document, struct job_account *job, s
         char **to;
     } strings[] = {
         {"cluster", &job->key.cluster}, {"user", &job->user}, {"account", &job->account},
-        {"partition", &job->partition}, {"name", &job->name},
+        {"partition", &job->partition}, {"name", &job->name}, {"first_node", &job->first_node},
     };
     struct json_object *from;
     int r = get(document, "job", json_type_object, &from, error);

@@ -152,10 +152,10 @@ static void no_record(const struct job_key *key, void *question, void *arg)
     gather_provide_record(question, key, false, NULL, NULL);
 }
 
-static bool never(const struct job_key *key, void *arg)
+static enum gather_known never(const struct job_key *key, void *arg)
 {
     (void)key, (void)arg;
-    return false;
+    return GATHER_UNKNOWN;
 }
 
 static void say(enum log_level level, const char *text, void *arg)

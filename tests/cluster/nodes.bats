@@ -264,11 +264,11 @@ question() {
     [ "$(peers n1 malformed)" = 3 ]
 }
 
-# account_of JOBID STEP NODE: an account that n2 might send
+# account_of JOBID STEP NODE [FIRST]: an account that n2 might send, of a job with that first node
 account_of() {
-    jq -nc --argjson job "$1" --arg step "$2" --arg node "$3" '{version: 1, cluster: "test",
+    jq -nc --argjson job "$1" --arg step "$2" --arg node "$3" --arg first "${4-}" '{version: 1, cluster: "test",
         from: "n2", to: "n1", id: "7", accounts: [{version: 1, job: {cluster: "test", jobid: $job,
-        restart: 0, state: "ended"}, complete: true, incomplete: [], lost: 0,
+        restart: 0, state: "ended", first_node: $first}, complete: true, incomplete: [], lost: 0,
         nodes: {expected: 4, reported: 1}, elapsed_s: 1, wait: {longest_thread_ns: 1, total_ns: 1},
         unsupported: [], mounts: [], steps: [{step: $step, node: $node, state: "ended",
         tagged_at_s: 1.5, elapsed_s: 1, incomplete: [], lost: 0, wait: {longest_thread_ns: 1,
@@ -277,13 +277,19 @@ account_of() {
 }
 
 @test "an account of a job that was never here, or of our own node, changes nothing" {
-    account_of 4711 0 n2 | munge | curl -s --data-binary @- "http://n1:$peer_port/v1/accounts" |
+    account_of 4711 0 n2 n3 | munge | curl -s --data-binary @- "http://n1:$peer_port/v1/accounts" |
         unmunge -n -m /dev/null -o - | tee /dev/stderr |
         jq -e '.refused | length == 1 and .[0].index == 0 and (.[0].why | test("never seen"))'
     [ "$(peers n1 unknown_jobs)" = 1 ]
     id=$(< $cluster_dir/main)
     [ "$(account_of "$id" 0 n1 | munge | post /v1/accounts)" = 400 ]
     same "$whole" "$(data "$id")"
+}
+
+@test "an account of a job that runs on other nodes only is taken by its first node" {
+    [ "$(account_of 4712 0 n2 n1 | munge | post /v1/accounts)" = 200 ]
+    same "write 1 7 0" "$(data 4712)"
+    [ "$(peers n1 unknown_jobs)" = 1 ]
 }
 
 @test "an account that is sent twice counts once, one that goes backwards not at all" {

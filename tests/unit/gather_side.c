@@ -41,7 +41,7 @@ static void on_record(const struct job_key *key, void *question, void *arg)
     gather_provide_record(question, key, false, NULL, NULL);
 }
 
-static bool is_known(const struct job_key *key, void *arg)
+static enum gather_known known(const struct job_key *key, void *arg)
 {
     const struct side *side = arg;
 
@@ -96,7 +96,7 @@ static unsigned free_port(void)
 
 static void start_gather(struct side *side)
 {
-    const struct gather_hooks hooks = {on_account, on_record, is_known, say, side};
+    const struct gather_hooks hooks = {on_account, on_record, known, say, side};
     struct gather_options options;
     char listen[64], url[64];
     const char *const addresses[] = {listen};

@@ -31,7 +31,8 @@ struct side {
     struct gather *gather;
     sd_event_source *sources[2];
     /* What its hooks answer, and what they were asked last. */
-    bool busy, known;
+    bool busy;
+    enum gather_known known;
     unsigned asked;
     struct gather_step step; /* without its nodes */
 };

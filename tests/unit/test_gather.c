@@ -2,6 +2,10 @@
 /* What one node asks and sends, and what another makes of it (gather_side.h). */
 #include "tests/unit/gather_side.h"
 
+#include "common/cleanup.h"
+
+#define SECOND 1000000000ull
+
 /* A node that Slurm runs the step on is to wait for it, though it has not begun there. */
 static void test_expected(void **state)
 {
@@ -62,6 +66,112 @@ static void test_unsupported(void **state)
     job_account_destroy(job);
 }
 
+/* FIRST has never seen the job that OTHER does. */
+static void test_elsewhere(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    gather_side_skip();
+    send(gather_side_job(&other, FIRST, 0, 20));
+    job = gather_side_stored(&first);
+    assert_non_null(job);
+    assert_string_equal(job->user, "alice");
+    assert_false(job->ended);
+    assert_int_equal(job->nodes_expected, 2);
+    assert_int_equal(job->n_steps, 1);
+    assert_int_equal(io_account_writes(&job->mounts.items[0].io).bytes, 20);
+    job_account_destroy(job);
+    job = gather_side_job(&other, FIRST, 1, 3);
+    job->ended = true;
+    job->end_ns = STARTED + 20 * SECOND;
+    job->elapsed_ns = 20 * SECOND;
+    send(job);
+    job = gather_side_stored(&first);
+    assert_true(job->ended);
+    assert_int_equal(job->end_ns, STARTED + 20 * SECOND);
+    assert_int_equal(job->elapsed_ns, 20 * SECOND);
+    assert_int_equal(job->nodes_reported, 2);
+    assert_int_equal(io_account_writes(&job->mounts.items[0].io).bytes, 23);
+    assert_true(job_is_complete(job));
+    job_account_destroy(job);
+    assert_int_equal(gather_side_count(&first, "unknown_jobs"), 0);
+}
+
+/* It runs here as well, but that was not known yet: one job. */
+static void test_elsewhere_and_here(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    gather_side_skip();
+    send(gather_side_job(&other, FIRST, 0, 20));
+    job = gather_side_job(&first, NULL, 1, 300);
+    job->start_ns += SECOND;
+    gather_side_stop(&first);
+    gather_side_put(&first, job);
+    gather_side_start(&first);
+    job_account_destroy(job);
+    job = gather_side_job(&other, FIRST, 2, 4000);
+    job->ended = true;
+    job->end_ns = STARTED + 20 * SECOND;
+    send(job);
+    job = gather_side_stored(&first);
+    assert_int_equal(job->start_ns, STARTED + SECOND);
+    assert_false(job->ended); /* here it runs */
+    assert_int_equal(job->n_steps, 3);
+    assert_int_equal(io_account_writes(&job->mounts.items[0].io).bytes, 4320);
+    job_account_destroy(job);
+}
+
+/* Nobody has FIRST for its first node. */
+static void test_unknown_job(void **state)
+{
+    static const char *const said[] = {NULL, OTHER, "127.0.0.11"};
+
+    (void)state;
+    gather_side_skip();
+    for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+        send(gather_side_job(&other, said[i], (uint32_t)i, 20));
+        assert_null(gather_side_stored(&first));
+        assert_int_equal(gather_side_count(&first, "unknown_jobs"), 1);
+        (void)gather_side_teardown(NULL);
+        (void)gather_side_setup(NULL);
+    }
+}
+
+static bool was_put_off(void)
+{
+    return gather_side_count(&other, "send_failures") > 0;
+}
+
+/* The store of FIRST will know it in a moment, better than OTHER does. */
+static void test_known_soon(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    gather_side_skip();
+    first.known = GATHER_TRACKED;
+    gather_side_stop(&other);
+    job = gather_side_job(&other, FIRST, 0, 20);
+    gather_side_put(&other, job);
+    job_account_destroy(job);
+    gather_side_start(&other);
+    gather_queued(other.gather);
+    gather_side_until(was_put_off);
+    assert_null(gather_side_stored(&first));
+    job = gather_side_job(&first, NULL, 0, 100);
+    gather_side_stop(&first);
+    gather_side_put(&first, job);
+    gather_side_start(&first);
+    job_account_destroy(job);
+    gather_side_send();
+    job = gather_side_stored(&first);
+    assert_int_equal(job->n_steps, 2);
+    job_account_destroy(job);
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, gather_side_setup, gather_side_teardown)
 
@@ -70,6 +180,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_expected),
         TEST(test_unsupported),
+        TEST(test_elsewhere),
+        TEST(test_elsewhere_and_here),
+        TEST(test_unknown_job),
+        TEST(test_known_soon),
     };
 
     return cmocka_run_group_tests(tests, gather_side_begin, gather_side_end);
