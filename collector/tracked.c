@@ -421,7 +421,17 @@ void tracked_describe(struct tracked_job *job)
                            message_get(m, "ACCOUNT"), message_get(m, "PARTITION"), NULL);
 }
 
-/* Slurm may have another name for this node than we do: NODE says which. */
+static uint32_t count_names(const char *list)
+{
+    uint32_t n = 1;
+
+    for (const char *at = list; (at = strchr(at, ',')); at++)
+        n++;
+    return n;
+}
+
+/* Slurm may have another name for this node than we do: NODE says which. A step on some of the nodes
+ * does not know how many the job has. */
 void tracked_learn_nodes(struct tracked_job *job)
 {
     _free_ struct message *m = read_job_file(job);
@@ -433,6 +443,8 @@ void tracked_learn_nodes(struct tracked_job *job)
         return;
     if (strcmp(node, gatherer) != 0)
         (void)copy_string(&job->gatherer, gatherer);
+    if (nodes && count_names(nodes) > job->sum->nodes_expected)
+        job->sum->nodes_expected = count_names(nodes);
     if (nodes && strchr(nodes, ','))
         (void)copy_string(&job->nodes, nodes);
 }

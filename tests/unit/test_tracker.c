@@ -416,6 +416,19 @@ static void test_requeue_is_another_job(void **state)
     store_jobs_free(jobs);
 }
 
+/* A step on some of the job's nodes does not know how many there are: its prolog does. */
+static void test_number_of_nodes(void **state)
+{
+    struct job_account *report;
+
+    (void)state;
+    node_put("run/jobs/17", "JOBID=17\nNODE=n\nGATHER=first\nNODELIST=first,n,last\n");
+    node_begin(0);
+    node_must(tracker_report(node.tracker, JOB, 0, true, &report, &node.error));
+    assert_int_equal(report->nodes_expected, 3);
+    job_account_destroy(report);
+}
+
 static void test_progress(void **state)
 {
     const struct job_key key = {.jobid = JOB};
@@ -445,6 +458,7 @@ int main(void)
         TEST(test_cgroups_that_are_not_there),
         TEST(test_tag_is_idempotent),
         TEST(test_tag_after_the_end),
+        TEST(test_number_of_nodes),
         TEST(test_progress),
         TEST(test_processes_of_a_cgroup),
         TEST(test_late_tag_is_said),
