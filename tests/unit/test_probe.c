@@ -100,7 +100,7 @@ static void check_keys(size_t want)
     for (size_t i = 0; i < 4; i++) {
         size_t n = 0;
 
-        must(map_each(maps[i], count_key, &n, &error));
+        must(map_each(probe, maps[i], count_key, &n, &error));
         if (n != want)
             fail_msg("%s: %zu keys, not %zu", bpf_map__name(maps[i]), n, want);
     }
