@@ -357,6 +357,8 @@ static void send_next(struct sink *sink)
 /* --- batches -----------------------------------------------------------------------------------
  */
 
+#define SEARCH_ROWS 8 /* of a step, as a rule no more */
+
 static int on_due(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct sink *sink = arg;
@@ -370,6 +372,9 @@ static int on_due(sd_event_source *source, uint64_t usec, void *arg)
         sink->after = 0;
     sink->rewind = false;
     sink->look = sink->limits;
+    /* A request of few steps needs no large batch, least of all while the sink is away. */
+    if (sink->search.cap && sink->search.cap * SEARCH_ROWS < sink->look.rows)
+        sink->look.rows = (unsigned)sink->search.cap * SEARCH_ROWS;
     /* One that was held back comes alone: what was sent behind it may not be out of the outbox. */
     if (sink->search.n_held && sink->after + 1 == sink->search.held[0].id)
         sink->look.rows = 1;

@@ -14,10 +14,11 @@
 #include "collector/sink_answer.h"
 #include "collector/sink_batch.h"
 
-#define SINK_TRIES 5   /* failures in a row before a request is made smaller */
-#define SINK_STRIKES 3 /* failures of a step, something else taken after each, that are believed \
-                        */
-#define SINK_HELD 16   /* steps that are held back at a time */
+#define SINK_TRIES 5 /* failures in a row before a request is made smaller */
+#define SINK_STRIKES                                                                           \
+    3                /* failures of a step, something else taken after each, that are believed \
+                      */
+#define SINK_HELD 16 /* steps that are held back at a time */
 
 struct sink_held {
     int64_t id; /* in the outbox */

@@ -121,7 +121,7 @@ static void test_down_blames_nobody(void **state)
     put_jobs(1, JOBS);
     fake.every = BROKEN;
     feed_open(fake.http.url);
-    feed_until(feed_number("failures") >= 100);
+    feed_until(feed_number("failures") >= 60);
     assert_int_equal(feed_stats().waiting, JOBS);
     fake.every = NULL;
     feed_until(!feed_stats().waiting);
@@ -149,14 +149,25 @@ static void test_the_only_one(void **state)
 /* "Wait" is no fault of a row. */
 static void test_too_many_requests(void **state)
 {
+    static const char *const answers[] = {
+        HEAD("429 x") "Content-Length: 0\r\n\r\n",
+        HEAD("500 x") "X-ClickHouse-Query-Id: 1\r\nContent-Length: 29\r\n\r\n"
+                      "Code: 252, too many parts ...",
+    };
+
     (void)state;
     fake.jobs[0] = 7;
-    fake.bad = HEAD("429 x") "Content-Length: 0\r\n\r\n";
+    feed.options.limits.rows = 2; /* one step */
     put_jobs(1, 12);
-    feed_open(fake.http.url);
-    feed_until(feed_number("failures") >= 30);
-    assert_int_equal(feed_stats().waiting, 12);
-    assert_int_equal(feed.refused, 0);
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        fake.bad = answers[i];
+        feed_open(fake.http.url);
+        feed_until(feed_number("failures") >= 30);
+        assert_int_equal(feed_number("held"), 0);
+        assert_int_equal(feed_stats().waiting, 6); /* nobody asks about those behind it */
+        assert_int_equal(feed.refused, 0);
+        feed_close();
+    }
 }
 
 static void test_slow_store(void **state)
