@@ -264,16 +264,12 @@ static int create_client(struct deliver *deliver, sd_event *loop,
         .ca_file = options->ca_file,
         .cert_file = options->cert_file,
         .key_file = options->key_file,
+        .userpwd_file = options->userpwd_file,
         .proxy = options->proxy,
         .connect_timeout_ns = options->connect_timeout_ns,
         .timeout_ns = options->timeout_ns,
     };
-    _free_ char *userpwd = NULL;
-    int rc = http_client_read_userpwd(options->userpwd_file, &userpwd, error);
 
-    if (rc < 0)
-        return rc;
-    http.userpwd = userpwd;
     return http_client_create(&deliver->client, loop, &http, error);
 }
 

@@ -80,7 +80,7 @@ static void transfer_finish(struct transfer *transfer, CURLcode code)
     } else {
         answer->misconfigured = is_misconfigured(code);
         snprintf(answer->text, sizeof(answer->text), "%.*s", HTTP_TEXT_MAX,
-                 answer->too_long    ? "the answer is too long"
+                 answer->too_long   ? "the answer is too long"
                  : *transfer->error ? transfer->error
                                     : curl_easy_strerror(code));
     }
@@ -229,8 +229,7 @@ static int client_init(struct http_client *client, sd_event *loop,
     client->timeout_ms = (long)(options->timeout_ns / 1000000);
     if (copy(&client->ca_file, options->ca_file) < 0 ||
         copy(&client->cert_file, options->cert_file) < 0 ||
-        copy(&client->key_file, options->key_file) < 0 ||
-        copy(&client->userpwd, options->userpwd) < 0 || copy(&client->proxy, options->proxy) < 0)
+        copy(&client->key_file, options->key_file) < 0 || copy(&client->proxy, options->proxy) < 0)
         return -ENOMEM;
     rc = sd_event_add_time(loop, &client->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, client);
     if (rc < 0)
@@ -266,9 +265,11 @@ int http_client_create(struct http_client **ret, sd_event *loop,
     if (!client)
         return error_errno(error, -ENOMEM, "HTTP client");
     rc = client_init(client, loop, options);
+    rc = rc < 0 ? error_errno(error, rc, "HTTP client")
+                : http_client_read_userpwd(options->userpwd_file, &client->userpwd, error);
     if (rc < 0) {
         http_client_destroy(client);
-        return error_errno(error, rc, "HTTP client");
+        return rc;
     }
     *ret = client;
     return 0;

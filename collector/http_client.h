@@ -19,7 +19,7 @@ struct http_client;
 /* Copied. NULL: the system's CAs, no certificate, no password, no proxy. */
 struct http_client_options {
     const char *ca_file, *cert_file, *key_file;
-    const char *userpwd; /* "user:password" */
+    const char *userpwd_file; /* as http_client_read_userpwd() */
     const char *proxy;
     uint64_t connect_timeout_ns, timeout_ns;
 };
@@ -47,13 +47,14 @@ struct http_answer {
     const char *body; /* all of it, with a NUL behind it, good until `done` returns; NULL: empty, or
                        * not asked for. One that is longer than asked for fails the request. */
     size_t size;
-    bool marked;      /* it had a header that begins with `mark` */
+    bool marked; /* it had a header that begins with `mark` */
 };
 
 /* Called once for each request that was sent, from the loop. It may send again, not destroy. */
 typedef void (*http_done_f)(const struct http_answer *answer, void *arg);
 
-/* -ENOTSUP: this libcurl resolves names synchronously. *ret untouched on failure. */
+/* -ENOTSUP: this libcurl resolves names synchronously; errors of the file with the password. *ret
+ * untouched on failure. */
 int http_client_create(struct http_client **ret, sd_event *loop,
                        const struct http_client_options *options, struct error *error);
 /* Ends all transfers, their `done` is not called. NULL is fine. */
@@ -63,7 +64,8 @@ void http_client_destroy(struct http_client *client);
 int http_client_send(struct http_client *client, const struct http_request *request,
                      http_done_f done, void *arg, struct error *error);
 
-/* For the options' files, which are read only when they are needed: -errno with text, 0 for NULL. */
+/* For the options' files, which are read only when they are needed: -errno with text, 0 for NULL.
+ */
 int http_client_check_file(const char *path, struct error *error);
 /* A file with one line "user:password"; *ret is malloc'd, untouched for a NULL path. -EINVAL. */
 int http_client_read_userpwd(const char *path, char **ret, struct error *error);

@@ -464,20 +464,13 @@ static int create_client(struct sink *sink, sd_event *loop, const struct sink_op
         .ca_file = options->ca_file,
         .cert_file = options->cert_file,
         .key_file = options->key_file,
+        .userpwd_file = options->userpwd_file,
         .proxy = options->proxy,
         .connect_timeout_ns = options->connect_timeout_ns,
         .timeout_ns = options->timeout_ns,
     };
-    _free_ char *userpwd = NULL;
-    int r = http_client_read_userpwd(options->userpwd_file, &userpwd, error);
 
-    if (r < 0)
-        return r;
-    http.userpwd = userpwd;
-    r = http_client_create(&sink->client, loop, &http, error);
-    if (userpwd)
-        explicit_bzero(userpwd, strlen(userpwd));
-    return r;
+    return http_client_create(&sink->client, loop, &http, error);
 }
 
 static int fill(struct sink *sink, sd_event *loop, const struct sink_options *options,
