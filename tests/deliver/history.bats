@@ -4,18 +4,14 @@
 # that builds (make check-native). As root; $BUILD is the build folder.
 
 bats_require_minimum_version 1.5.0
+load native
 
 setup_file() {
-    export T="$BATS_FILE_TMPDIR" BIN="$BUILD/tests/bpf" TELL="$BUILD/tests/deliver/tell"
-    [ "$(id -u)" = 0 ] || skip "not root"
     command -v clickhouse-server > /dev/null || skip "no clickhouse-server"
-    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-    [ -n "$CGROUPS" ] || skip "no cgroup v2"
-    export CGROUPS GROUP="$CGROUPS/jobio-history-$$" JOBIO_SOCKET="$T/run/jobiod.sock"
-    export PATH="$BUILD:$PATH" PORT=$((20000 + $$ % 10000))
+    prepare history
+    export PORT=$((20000 + $$ % 10000))
     export SQL="$BATS_TEST_DIRNAME/../../sql/clickhouse" URL="http://127.0.0.1:$PORT"
-    mkdir -p "$T"/{run,state,tmpfs,clickhouse} "$GROUP"
-    mount -t tmpfs tmpfs "$T/tmpfs" || skip "no mount(2) here"
+    mkdir -p "$T/clickhouse"
     echo "feeder:in" > "$T/feeder"
     echo "reader:out" > "$T/reader"
     chmod 600 "$T/feeder"
@@ -70,29 +66,9 @@ start_jobiod() {
     until_true 60 eval "jobio status > /dev/null 2>&1" || { cat "$T/log"; return 1; }
 }
 
-# end_it SIGNAL FILE: the process of that file
-end_it() {
-    kill "-$1" "$(cat "$T/$2")" || true
-    until_true 30 eval "! kill -0 $(cat "$T/$2") 2> /dev/null" || true
-}
-
 teardown_file() {
-    jobio status --json > "$T/status" || true
-    end_it TERM pid
+    tidy
     end_it KILL server
-    ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
-    [ ! -d "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} +
-    # What jobiod pins would run with every system call here.
-    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
-}
-
-until_true() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || { echo "not within the time: $*"; return 1; }
-        sleep 0.1
-    done
 }
 
 ask() {
@@ -119,11 +95,8 @@ status() {
 
 # step JOBID STEP REQUESTS: a step that writes 100 bytes so often, and ends
 step() {
-    local group="$GROUP/$1.$2"
-    mkdir -p "$group"
-    "$TELL" "$JOBIO_SOCKET" tag JOBID="$1" STEP="$2" UID=0 CGROUP="${group#"$CGROUPS"}" \
-        CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+    local group
+    tag "$1" "$2"
     CGROUP=$group "$BIN/step" join write "$T/tmpfs/file" "$3"
     "$TELL" "$JOBIO_SOCKET" end JOBID="$1" STEP="$2"
 }

@@ -4,16 +4,12 @@
 # HTTP, and through a real node_exporter. As root; $BUILD is the build folder.
 
 bats_require_minimum_version 1.5.0
+load native
 
 setup_file() {
-    export T="$BATS_FILE_TMPDIR" BIN="$BUILD/tests/bpf" TELL="$BUILD/tests/deliver/tell"
-    [ "$(id -u)" = 0 ] || skip "not root"
-    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-    [ -n "$CGROUPS" ] || skip "no cgroup v2"
-    export CGROUPS GROUP="$CGROUPS/jobio-metrics-$$" JOBIO_SOCKET="$T/run/jobiod.sock"
-    export PATH="$BUILD:$PATH" PORT=$((20000 + $$ % 6000)) EXPORTER=$((26000 + $$ % 6000))
-    mkdir -p "$T"/{run,state,text,tmpfs}
-    mount -t tmpfs tmpfs "$T/tmpfs" || skip "no mount(2) here"
+    prepare metrics
+    export PORT=$((20000 + $$ % 6000)) EXPORTER=$((26000 + $$ % 6000))
+    mkdir -p "$T/text"
     cat > "$T/jobio.conf" << END
 cluster = c1
 node = node1
@@ -35,22 +31,8 @@ END
 }
 
 teardown_file() {
-    jobio status --json > "$T/status" || true
-    kill "$(cat "$T/exporter")" "$(cat "$T/pid")" || true
-    until_true 30 eval "! kill -0 $(cat "$T/pid") 2> /dev/null" || true
-    ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
-    [ ! -d "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} +
-    # What jobiod pins would run with every system call here.
-    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
-}
-
-until_true() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || { echo "not within the time: $*"; return 1; }
-        sleep 0.1
-    done
+    end_it TERM exporter
+    tidy
 }
 
 scrape() {
@@ -78,12 +60,9 @@ shows() {
 }
 
 @test "a running job is shown to the byte" {
-    mkdir -p "$GROUP/7"
-    "$TELL" "$JOBIO_SOCKET" tag JOBID=7 STEP=0 UID=0 CGROUP="${GROUP#"$CGROUPS"}/7" \
-        CGROUP_ID="$(stat -c %i "$GROUP/7")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+    tag 7 0
     "$TELL" "$JOBIO_SOCKET" job JOBID=7 USER=alice ACCOUNT=physics PARTITION=batch
-    CGROUP=$GROUP/7 "$BIN/step" join write "$T/tmpfs/file" 1234
+    CGROUP=$group "$BIN/step" join write "$T/tmpfs/file" 1234
     until_true 60 shows 123400 jobio_write_bytes_total 'jobid="7"' "mountpoint=\"$T/tmpfs\"" \
         'cluster="c1"' 'instance="node1"' 'fstype="tmpfs"'
     shows 1234 jobio_write_requests_total 'jobid="7"' "mountpoint=\"$T/tmpfs\""
