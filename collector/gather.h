@@ -41,9 +41,9 @@ enum gather_known {
 
 struct gather_hooks {
     /* What this node has of the job, also of one that is over. Answer once, now or, if tasks of that
-     * step run here, a moment later, by gather_provide(). `step` is good until then. */
-    void (*account)(const struct job_key *key, const struct gather_step *step, void *question,
-                    void *arg);
+     * step run here, a moment later, by gather_provide(). `step` is good until then. `from`: who asks. */
+    void (*account)(const struct job_key *key, const struct gather_step *step, const char *from,
+                    void *question, void *arg);
     /* The record of a job that this node has gathered: restart UINT32_MAX: its newest run. Answer by
      * gather_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);

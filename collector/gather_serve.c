@@ -426,7 +426,8 @@ static void on_opened(int result, const struct error *error, void *arg)
     else if (served->route == ROUTE_ACCOUNTS)
         take_accounts(served);
     else if (served->route == ROUTE_JOB)
-        gather->hooks.account(&served->key, served->has_step ? &served->step : NULL, served,
+        gather->hooks.account(&served->key, served->has_step ? &served->step : NULL,
+                              wire_string(served->document, "from"), served,
                               gather->hooks.arg);
     else
         gather->hooks.record(&served->key, served, gather->hooks.arg);

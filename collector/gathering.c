@@ -193,12 +193,15 @@ void gathering_stop(struct daemon *daemon)
     gather_stop(daemon->gather);
 }
 
-static void give_account(const struct job_key *key, const struct gather_step *step, void *question,
-                         void *arg)
+/* Who asks for no step is the first node, at the end of the batch script. */
+static void give_account(const struct job_key *key, const struct gather_step *step,
+                         const char *from, void *question, void *arg)
 {
     struct daemon *daemon = arg;
     bool is_busy = step && is_busy_with(daemon, key, step);
 
+    if (!step)
+        tracker_gathered_by(daemon->tracker, key, from);
     if (!is_busy || !hold(daemon, key, step, question))
         answer_account(daemon, key, is_busy, question);
 }

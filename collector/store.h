@@ -152,6 +152,10 @@ int store_outbox_put(struct store *store, const struct job_key *key,
 int store_outbox_put_job(struct store *store, const struct job_key *key, const char *sink,
                          struct error *error);
 
+/* The same for all final steps of the job on this node; a job that is not stored has none. */
+int store_outbox_put_all(struct store *store, const struct job_key *key, const char *sink,
+                         struct error *error);
+
 /* What waits for the sink, in the order of the ids, from the first above `after_id`, at most `max`.
  * The account is that of store_put_job() (own completeness, in its mounts only the job's peaks) with
  * exactly one step; it is the store's until the call returns. A non-zero return of `each` ends it

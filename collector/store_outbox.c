@@ -67,6 +67,25 @@ int store_outbox_put_job(struct store *store, const struct job_key *key, const c
     return store_write(store, put_job, &(struct outbox_write){.key = key, .sink = sink}, error);
 }
 
+static int put_all(struct store *store, const void *arg, struct error *error)
+{
+    const struct outbox_write *w = arg;
+    struct job_row row;
+    int r = store_find_job(store, w->key, &row, error);
+
+    if (r <= 0)
+        return r;
+    return store_run(
+        store, SQL_OUTBOX_PUT_ALL,
+        VALUES(TEXT(w->sink), U64((uint64_t)row.id), U64(now_ns()), TEXT(store->node)), error);
+}
+
+int store_outbox_put_all(struct store *store, const struct job_key *key, const char *sink,
+                         struct error *error)
+{
+    return store_write(store, put_all, &(struct outbox_write){.key = key, .sink = sink}, error);
+}
+
 static int drop(struct store *store, const void *arg, struct error *error)
 {
     const struct outbox_write *w = arg;

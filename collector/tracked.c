@@ -441,11 +441,11 @@ void tracked_learn_nodes(struct tracked_job *job)
 
     if (!node || !gatherer)
         return;
-    if (strcmp(node, gatherer) != 0)
+    if (strcmp(node, gatherer) != 0 && !job->gatherer)
         (void)copy_string(&job->gatherer, gatherer);
     if (nodes && count_names(nodes) > job->sum->nodes_expected)
         job->sum->nodes_expected = count_names(nodes);
-    if (nodes && strchr(nodes, ','))
+    if (nodes && strchr(nodes, ',') && !job->nodes)
         (void)copy_string(&job->nodes, nodes);
 }
 

@@ -311,6 +311,7 @@ int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
         if (sum->key.jobid != jobid)
             continue;
         tracker->jobs[i]->described = true;
+        tracked_learn_nodes(tracker->jobs[i]);
         set_text(&sum->user, user);
         set_text(&sum->account, account);
         set_text(&sum->partition, partition);

@@ -108,6 +108,9 @@ int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***
 /* The nodes of a job, with commas between; NULL: it has no others than this one, or is not known. Good
  * until the loop runs on. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
+/* That node asks for the whole of the job: it is its first one, if no prolog has told which is. What
+ * has ended here goes there, too. */
+void tracker_gathered_by(struct tracker *tracker, const struct job_key *key, const char *node);
 /* The batch step of the job runs here. */
 bool tracker_has_batch(struct tracker *tracker, const struct job_key *key);
 /* A job that runs here, or whose last rows are on their way to the store. */

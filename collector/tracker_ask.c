@@ -9,6 +9,7 @@
 #include "collector/sampler.h"
 #include "collector/store.h"
 #include "collector/tracked.h"
+#include "collector/writer.h"
 #include "common/cleanup.h"
 
 #define SECOND 1000000000ull
@@ -77,6 +78,67 @@ const char *tracker_nodes(struct tracker *tracker, const struct job_key *key)
     struct tracked_job *job = tracked_find_job(tracker, key->jobid, key->restart);
 
     return job ? job->nodes : NULL;
+}
+
+/* On the writer's thread, behind all rows that were handed over before the first node was known. */
+struct handing {
+    struct tracker *tracker;
+    struct job_key key;
+    char *sink;
+};
+
+static void handing_free(struct handing *h)
+{
+    free(h->key.cluster);
+    free(h->sink);
+    free(h);
+}
+
+static int put_handing(struct store *store, void *arg, struct error *error)
+{
+    const struct handing *h = arg;
+
+    return store_outbox_put_all(store, &h->key, h->sink, error);
+}
+
+static void on_handed(int result, const struct error *error, void *arg)
+{
+    struct handing *h = arg;
+    struct tracker *tracker = h->tracker;
+
+    if (result < 0)
+        tracker_say(tracker, LOG_LEVEL_WARNING,
+                    "job %u: its ended steps do not go to its first node: %s", h->key.jobid,
+                    error->text);
+    else if (tracker->hooks.queued)
+        tracker->hooks.queued(tracker->hooks.arg);
+    handing_free(h);
+}
+
+static void hand_over(struct tracked_job *job)
+{
+    struct handing *h = calloc(1, sizeof(*h));
+
+    if (!h)
+        return;
+    h->tracker = job->tracker;
+    h->key = job->sum->key;
+    h->key.cluster = strdup(job->sum->key.cluster);
+    if (!h->key.cluster || tracked_peer_sink(job, &h->sink) < 0 || !h->sink ||
+        !job->tracker->writer ||
+        writer_submit(job->tracker->writer, true, put_handing, on_handed, h) < 0)
+        handing_free(h);
+}
+
+void tracker_gathered_by(struct tracker *tracker, const struct job_key *key, const char *node)
+{
+    struct tracked_job *job = tracked_find_job(tracker, key->jobid, key->restart);
+
+    if (!job || job->gatherer || job->nodes || !tracker->peers)
+        return;
+    job->gatherer = strdup(node);
+    if (job->gatherer)
+        hand_over(job);
 }
 
 bool tracker_has_batch(struct tracker *tracker, const struct job_key *key)

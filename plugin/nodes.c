@@ -68,14 +68,15 @@ int nodes_expand(const char *from, char ret[NODES_MAX])
     return expand(from, ret, NODES_MAX, &first);
 }
 
-int nodes_put(struct message *m, const char *node)
+int nodes_put(struct message *m, const char *node, const char *from)
 {
     static char list[NODES_MAX], gather[256];
-    const char *from = expression();
     size_t first;
     int r;
 
     (void)message_put(m, "NODE", node);
+    if (!from)
+        from = expression();
     if (!from)
         return -ENOENT;
     r = expand(from, list, sizeof(list), &first);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The nodes of a job, from the environment that slurmd gives to its prolog. */
+/* The nodes of a job or a step, from a list of Slurm's. */
 #ifndef JOBIO_PLUGIN_NODES_H
 #define JOBIO_PLUGIN_NODES_H
 
@@ -12,9 +12,9 @@
  * Slurm program that has loaded us. -ENOENT: it has none, or the list is empty; -EMSGSIZE: too many. */
 int nodes_expand(const char *from, char ret[NODES_MAX]);
 
-/* Put NODE, GATHER (the first node of the job, where its batch script runs and its account comes
+/* From `list`, or from the environment of the prolog if that is NULL: put NODE, GATHER (the first node of the job, where its batch script runs and its account comes
  * together) and NODELIST (all of them). -ENOENT and -EMSGSIZE as above; with too many, GATHER is there
  * without NODELIST. */
-int nodes_put(struct message *m, const char *node);
+int nodes_put(struct message *m, const char *node, const char *list);
 
 #endif

@@ -71,7 +71,7 @@ void slurmd_prolog(spank_t spank, int ac, char *av[])
     (void)message_put(&message, "PARTITION", getenv("SLURM_JOB_PARTITION"));
     (void)message_put(&message, "USER", getenv("SLURM_JOB_USER"));
     (void)message_put(&message, "RESTART", getenv("SLURM_JOB_RESTART_COUNT"));
-    if (nodes_put(&message, node) == -EMSGSIZE)
+    if (nodes_put(&message, node, NULL) == -EMSGSIZE)
         slurm_error("jobio: job %u has too many nodes: its account is not gathered", jobid);
     (void)snprintf(name, sizeof(name), "%u", jobid);
     if (runtime_save(settings.runtime, "jobs", name, &message, &error) < 0)

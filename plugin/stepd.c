@@ -233,6 +233,32 @@ static void tag(void)
         tag_directly(r, &error);
 }
 
+/* With PrologFlags=RunInJob Slurm does not call the prolog's hook: the batch step tells the nodes of the
+ * job. Slurm sets this variable of its environment on the node, whatever the user had. */
+static void announce(spank_t spank)
+{
+    static char list[NODES_MAX];
+    struct error error = {""};
+    char name[16];
+    int r;
+
+    if (step.step != STEP_BATCH ||
+        runtime_job_number(step.settings.runtime, step.jobid, "JOBID", 0) != 0 ||
+        spank_getenv(spank, "SLURM_JOB_NODELIST", list, sizeof(list)) != ESPANK_SUCCESS)
+        return;
+    message_init(&message, "job");
+    (void)message_put_u64(&message, "JOBID", step.jobid);
+    (void)message_put_u64(&message, "RESTART", step.restart);
+    if (nodes_put(&message, step.node, list) < 0)
+        return;
+    (void)snprintf(name, sizeof(name), "%u", step.jobid);
+    r = runtime_save(step.settings.runtime, "jobs", name, &message, &error);
+    if (r == 0)
+        r = client_ask(&step.settings, &message, TAG_TIMEOUT_MS, &error);
+    if (r < 0)
+        log_failure("nodes of the job", r, &error);
+}
+
 void stepd_begin(spank_t spank)
 {
     struct error error = {""};
@@ -244,6 +270,8 @@ void stepd_begin(spank_t spank)
         tag();
     else if (step.step == STEP_EXTERN)
         log_failure("not counted", 0, &error);
+    if (step.known)
+        announce(spank);
 }
 
 /* For the first task of a step that could not be tagged before; the task waits for its exec. */

@@ -139,10 +139,10 @@ static struct query *query;
 static struct gather *gather;
 static sd_event *loop;
 
-static void no_account(const struct job_key *key, const struct gather_step *step, void *question,
-                       void *arg)
+static void no_account(const struct job_key *key, const struct gather_step *step,
+                       const char *from, void *question, void *arg)
 {
-    (void)key, (void)step, (void)arg;
+    (void)key, (void)step, (void)from, (void)arg;
     gather_provide(question, NULL, false, NULL);
 }
 

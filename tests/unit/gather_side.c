@@ -24,12 +24,13 @@ static unsigned port;
 
 /* --- hooks ------------------------------------------------------------------------------------- */
 
-static void on_account(const struct job_key *key, const struct gather_step *step, void *question,
-                       void *arg)
+static void on_account(const struct job_key *key, const struct gather_step *step,
+                       const char *from, void *question, void *arg)
 {
     struct side *side = arg;
 
     (void)key;
+    assert_string_equal(from, side == &first ? OTHER : FIRST);
     side->asked++;
     side->step = step ? *step : (struct gather_step){0};
     gather_provide(question, NULL, side->busy, NULL);

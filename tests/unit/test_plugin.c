@@ -197,6 +197,36 @@ static void test_step_nodes(void **state)
     check_step_nodes("", "|STEP=0|SUMMARY=short|SOFAR=1|\n");
 }
 
+/* The prolog's hook was not called: the batch step tells the nodes, once. */
+static void test_nodes_without_prolog(void **state)
+{
+    static const char *const env[] = {"SLURM_JOB_NODELIST=n1,n2", NULL};
+    struct spank_handle handle = stepd_batch;
+    struct answerer a;
+    struct cgroups c;
+    char *asked;
+
+    (void)state;
+    handle.env = env;
+    stepd_cgroups(&c, 2, "step_batch");
+    answerer_start(&a, stepd_folder, ANSWER_OK);
+    stepd_run(&handle, stepd_words, &c, NULL);
+    asked = answerer_asked(&a);
+    assert_has(asked, "TYPE=job|JOBID=17|RESTART=2|NODE=n1|GATHER=n1|NODELIST=n1,n2|\n");
+    assert_string_equal(stepd_read("jobs/17"),
+                        "JOBID=17\nRESTART=2\nNODE=n1\nGATHER=n1\nNODELIST=n1,n2\n");
+    free(asked);
+    answerer_stop(&a);
+    answerer_start(&a, stepd_folder, ANSWER_OK);
+    stepd_run(&handle, stepd_words, &c, NULL);
+    asked = answerer_asked(&a);
+    assert_has(asked, "TYPE=tag|");
+    assert_has_not(asked, "TYPE=job|");
+    free(asked);
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+}
+
 static void test_summary(void **state)
 {
     static char off[] = "summary=off";
@@ -350,6 +380,7 @@ int main(void)
         cmocka_unit_test_teardown(test_restart_from_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_het_component, stepd_clean),
         cmocka_unit_test_teardown(test_step_nodes, stepd_clean),
+        cmocka_unit_test_teardown(test_nodes_without_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_summary, stepd_clean),
         cmocka_unit_test_teardown(test_words, stepd_clean),
         cmocka_unit_test_teardown(test_submit, stepd_clean),

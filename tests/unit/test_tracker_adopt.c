@@ -224,6 +224,79 @@ static void test_lost_step_is_sent(void **state)
     assert_int_equal(lost_for("peer:first"), 1);
 }
 
+static int count_row(int64_t id, const struct job_account *job, void *arg)
+{
+    (void)id, (void)job;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+static unsigned waiting_for(const char *sink)
+{
+    struct store *reader;
+    unsigned n = 0;
+    char full[256];
+
+    node_path(full, "jobio.db");
+    node_must(store_open_reader(&reader, full, &node.error));
+    node_must(store_outbox_read(reader, sink, 0, 100, count_row, &n, &node.error));
+    store_close(reader);
+    return n;
+}
+
+/* No prolog has told which is the first node: the one that gathers the job. */
+static void test_gathered_by(void **state)
+{
+    const struct job_key key = {.jobid = JOB};
+
+    (void)state;
+    node.peers = true;
+    node_restart();
+    node_begin(0);
+    node_begin(1);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_flush();
+    assert_int_equal(waiting_for("peer:first"), 0);
+    tracker_gathered_by(node.tracker, &key, "first");
+    node_flush();
+    assert_int_equal(waiting_for("peer:first"), 1);
+    tracker_gathered_by(node.tracker, &key, "other");
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 1, 0, &node.error));
+    node_flush();
+    assert_int_equal(waiting_for("peer:first"), 2);
+    assert_int_equal(waiting_for("peer:other"), 0);
+    assert_true(node.queued > 0);
+}
+
+/* It is told by the prolog that this is the first node. */
+static void test_gathered_by_a_stranger(void **state)
+{
+    const struct job_key key = {.jobid = JOB};
+
+    (void)state;
+    node.peers = true;
+    node_restart();
+    node_put("run/jobs/17", "JOBID=17\nNODE=n\nGATHER=n\nNODELIST=n,other\n");
+    node_begin(0);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    tracker_gathered_by(node.tracker, &key, "other");
+    node_flush();
+    assert_int_equal(waiting_for("peer:other"), 0);
+}
+
+/* The nodes are told after the first step has begun. */
+static void test_nodes_are_told_late(void **state)
+{
+    const struct job_key key = {.jobid = JOB};
+
+    (void)state;
+    node_begin(STEP_EXTERN);
+    assert_null(tracker_nodes(node.tracker, &key));
+    node_put("run/jobs/17", "JOBID=17\nNODE=n\nGATHER=n\nNODELIST=n,other\n");
+    node_must(tracker_describe(node.tracker, JOB, NULL, NULL, NULL, &node.error));
+    assert_string_equal(tracker_nodes(node.tracker, &key), "n,other");
+}
+
 /* The file that told the first node has gone with the boot. */
 static void test_lost_by_reboot_is_sent(void **state)
 {
@@ -317,6 +390,9 @@ int main(void)
         TEST(test_kill_after_commit),
         TEST(test_reboot),
         TEST(test_lost_step_is_sent),
+        TEST(test_gathered_by),
+        TEST(test_gathered_by_a_stranger),
+        TEST(test_nodes_are_told_late),
         TEST(test_lost_by_reboot_is_sent),
         TEST(test_kill_after_folding),
         TEST(test_many_ends_while_down),
