@@ -40,7 +40,7 @@ struct sink {
     bool dirty;      /* something was queued since the last look */
     bool rewind;     /* the next look begins at the first */
     uint64_t due_ns; /* CLOCK_BOOTTIME */
-    int64_t after;   /* all up to this one are settled */
+    int64_t after;   /* all up to this one are settled, or held back */
     struct sink_batch *batch;
     struct sink_range ranges[SINK_RANGES]; /* still to be sent, the next one last */
     size_t n_ranges;

@@ -67,18 +67,20 @@ size_t sink_search_size(const struct sink_search *search, const struct sink_item
 int64_t sink_search_failed(struct sink_search *search, const struct sink_item *items, size_t n,
                            const char *why, bool *smaller)
 {
+    bool known = n == 1 && is_held(search, items[0].id);
     struct sink_held *held;
 
     search->tries++;
     *smaller = false;
-    if (!search->cap && search->tries < SINK_TRIES)
+    if (!known && !search->cap && search->tries < SINK_TRIES)
         return items[0].id - 1;
     if (n > 1) {
         search->cap = n / FACTOR ? n / FACTOR : 1;
         *smaller = true;
         return items[0].id - 1;
     }
-    search->cap = 1;
+    if (!known)
+        search->cap = 1;
     held = hold(search, items[0].id, why);
     if (!held) /* all round again: the sink is down, most likely */
         return search->held[0].id - 1;

@@ -14,11 +14,13 @@
 #include "collector/sink_answer.h"
 #include "collector/sink_batch.h"
 
-#define SINK_TRIES 5 /* failures in a row before a request is made smaller */
-#define SINK_STRIKES                                                                           \
-    3                /* failures of a step, something else taken after each, that are believed \
-                      */
-#define SINK_HELD 16 /* steps that are held back at a time */
+/* Failures in a row before a request is made smaller. */
+#define SINK_TRIES 5
+/* Failures of a step, something else taken after each, that are believed. A sink so busy that it
+ * fails for every second request whatever is in it is wrong about one step in 256. */
+#define SINK_STRIKES 8
+/* Steps that are held back at a time. */
+#define SINK_HELD 16
 
 struct sink_held {
     int64_t id; /* in the outbox */
