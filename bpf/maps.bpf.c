@@ -55,45 +55,45 @@ static __always_inline bool put_row(const void *key, __u32 key_size, const void 
     return true;
 }
 
-#define DEFINE_CALL(name, key_type, value_type)                                                 \
-    static long name##_row(struct bpf_map *map, key_type *key, value_type *value, bool *full)   \
-    {                                                                                           \
-        *full = !put_row(key, sizeof(*key), value, sizeof(*value));                             \
-        return *full;                                                                           \
-    }                                                                                           \
-                                                                                                \
-    static __noinline long name##_walk(void)                                                    \
-    {                                                                                           \
-        bool full = false;                                                                      \
-                                                                                                \
-        call.n = 0;                                                                             \
-        bpf_for_each_map_elem(&name, name##_row, &full, 0);                                     \
-        return full ? -ENOSPC : 0;                                                              \
-    }                                                                                           \
-                                                                                                \
-    static __noinline long name##_get(void)                                                     \
-    {                                                                                           \
-        value_type *value = bpf_map_lookup_elem(&name, call.key);                               \
-                                                                                                \
-        return value ? bpf_probe_read_kernel(call.value, sizeof(*value), value) : -ENOENT;      \
-    }                                                                                           \
-                                                                                                \
-    static __always_inline long name##_call(void)                                               \
-    {                                                                                           \
-        switch (call.action) {                                                                  \
-        case MAPS_GET:                                                                          \
-            return name##_get();                                                                \
-        case MAPS_PUT:                                                                          \
-            return bpf_map_update_elem(&name, call.key, call.value, call.flags);                \
-        case MAPS_DROP:                                                                         \
-            return bpf_map_delete_elem(&name, call.key);                                        \
-        case MAPS_WALK:                                                                         \
-            return name##_walk();                                                               \
-        }                                                                                       \
-        return -EINVAL;                                                                         \
-    }                                                                                           \
-    _Static_assert(sizeof(key_type) <= sizeof(call.key) &&                                      \
-                       sizeof(value_type) <= sizeof(call.value),                                \
+#define DEFINE_CALL(name, key_type, value_type)                                               \
+    static long name##_row(struct bpf_map *map, key_type *key, value_type *value, bool *full) \
+    {                                                                                         \
+        *full = !put_row(key, sizeof(*key), value, sizeof(*value));                           \
+        return *full;                                                                         \
+    }                                                                                         \
+                                                                                              \
+    static __noinline long name##_walk(void)                                                  \
+    {                                                                                         \
+        bool full = false;                                                                    \
+                                                                                              \
+        call.n = 0;                                                                           \
+        bpf_for_each_map_elem(&name, name##_row, &full, 0);                                   \
+        return full ? -ENOSPC : 0;                                                            \
+    }                                                                                         \
+                                                                                              \
+    static __noinline long name##_get(void)                                                   \
+    {                                                                                         \
+        value_type *value = bpf_map_lookup_elem(&name, call.key);                             \
+                                                                                              \
+        return value ? bpf_probe_read_kernel(call.value, sizeof(*value), value) : -ENOENT;    \
+    }                                                                                         \
+                                                                                              \
+    static __always_inline long name##_call(void)                                             \
+    {                                                                                         \
+        switch (call.action) {                                                                \
+        case MAPS_GET:                                                                        \
+            return name##_get();                                                              \
+        case MAPS_PUT:                                                                        \
+            return bpf_map_update_elem(&name, call.key, call.value, call.flags);              \
+        case MAPS_DROP:                                                                       \
+            return bpf_map_delete_elem(&name, call.key);                                      \
+        case MAPS_WALK:                                                                       \
+            return name##_walk();                                                             \
+        }                                                                                     \
+        return -EINVAL;                                                                       \
+    }                                                                                         \
+    _Static_assert(sizeof(key_type) <= sizeof(call.key) &&                                    \
+                       sizeof(value_type) <= sizeof(call.value),                              \
                    "struct maps_call is too small");
 
 MAPS(DEFINE_CALL)

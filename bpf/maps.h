@@ -4,24 +4,22 @@
 #define JOBIO_BPF_MAPS_H
 
 /* The hashes that user space reads as a whole, and the array of lives: name, key, value. */
-#define MAPS(each)                                    \
-    each(steps, __u64, struct step_record)            \
-    each(lost, __u32, struct lost_record)             \
-    each(places, struct account_key, __u32)           \
-    each(caches, struct cache_key, struct cache_value) \
-    each(errnos, struct errno_key, __u64)             \
-    each(mounts, struct mount_key, struct mount_record) \
-    each(lives, __u32, struct life_record)
+#define MAPS(each)                                                                                 \
+    each(steps, __u64, struct step_record) each(lost, __u32, struct lost_record)                   \
+        each(places, struct account_key, __u32) each(caches, struct cache_key, struct cache_value) \
+            each(errnos, struct errno_key, __u64)                                                  \
+                each(mounts, struct mount_key, struct mount_record)                                \
+                    each(lives, __u32, struct life_record)
 
 #define MAPS_NUMBER(name, key, value) MAPS_##name,
 enum maps_number { MAPS(MAPS_NUMBER) MAPS_COUNT };
 #undef MAPS_NUMBER
 
 enum maps_action {
-    MAPS_GET,   /* key -> value */
-    MAPS_PUT,   /* key, value, flags */
-    MAPS_DROP,  /* key */
-    MAPS_WALK,  /* -> n elements in map `rows`, key after key with its value */
+    MAPS_GET,  /* key -> value */
+    MAPS_PUT,  /* key, value, flags */
+    MAPS_DROP, /* key */
+    MAPS_WALK, /* -> n elements in map `rows`, key after key with its value */
 };
 
 /* One question, and its answer. */

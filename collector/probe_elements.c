@@ -97,7 +97,8 @@ static int map_each_batch(const struct bpf_map *map, map_each_f each, void *arg,
     return 0;
 }
 
-/* --- by a program of our own ------------------------------------------------------------------- */
+/* --- by a program of our own -------------------------------------------------------------------
+ */
 
 DEFINE_CLEANUP(struct maps_bpf, maps_bpf__destroy)
 
@@ -121,8 +122,8 @@ void elements_open(struct probe *probe)
 
     if (!skel || maps_share(probe, skel->obj) < 0 || maps_bpf__load(skel) < 0)
         return;
-    rows = mmap(NULL, MAPS_PAGES * MAPS_PAGE, PROT_READ, MAP_SHARED, bpf_map__fd(skel->maps.rows),
-                0);
+    rows =
+        mmap(NULL, MAPS_PAGES * MAPS_PAGE, PROT_READ, MAP_SHARED, bpf_map__fd(skel->maps.rows), 0);
     if (rows == MAP_FAILED)
         return;
     probe->rows = rows;
@@ -185,7 +186,8 @@ static int map_each_row(const struct probe *probe, const struct bpf_map *map, ma
     return r;
 }
 
-/* --- both -------------------------------------------------------------------------------------- */
+/* --- both --------------------------------------------------------------------------------------
+ */
 
 int map_get(const struct probe *probe, const struct bpf_map *map, const void *key, void *value)
 {
@@ -220,8 +222,7 @@ void map_drop_all(const struct probe *probe, const struct bpf_map *map, const vo
     size_t size = bpf_map__key_size(map);
     uint32_t count = (uint32_t)n;
 
-    if (!n || (!probe->elements &&
-               bpf_map_delete_batch(bpf_map__fd(map), keys, &count, NULL) == 0))
+    if (!n || (!probe->elements && bpf_map_delete_batch(bpf_map__fd(map), keys, &count, NULL) == 0))
         return;
     for (size_t i = 0; i < n; i++)
         (void)map_drop(probe, map, (const char *)keys + i * size);
@@ -278,8 +279,7 @@ static int collect_steps(const void *key, const void *value, void *arg)
 int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const uint32_t *steps,
                    size_t n_steps, struct error *error)
 {
-    struct doomed doomed = {
-        .steps = steps, .n_steps = n_steps, .key_size = bpf_map__key_size(map)};
+    struct doomed doomed = {.steps = steps, .n_steps = n_steps, .key_size = bpf_map__key_size(map)};
     int r = map_each(probe, map, collect_steps, &doomed, error);
 
     if (!r)

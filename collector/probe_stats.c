@@ -46,8 +46,8 @@ static void list_hooks(const struct probe *probe, struct hook_list *list)
     for (size_t i = 0; i < HOOK_COUNT; i++)
         if (!is_replaced(probe, i) && !is_needless(probe, i)) {
             list->hooks[list->n] = &probe->hooks[i];
-            list->states[list->n++] = probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i]
-                                                                              : &probe->state[i];
+            list->states[list->n++] =
+                probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i] : &probe->state[i];
         }
     for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
         list->hooks[list->n] = &probe->syscall_hooks[i];

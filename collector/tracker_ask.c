@@ -226,8 +226,8 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
         ret->jobs += !job->over;
         for (size_t j = 0; j < job->n_steps; j++) {
             ret->steps += job->steps[j]->state == TRACKED_RUNNING;
-            ret->unsaved += job->steps[j]->state != TRACKED_RUNNING &&
-                            job->steps[j]->state != TRACKED_SAVED;
+            ret->unsaved +=
+                job->steps[j]->state != TRACKED_RUNNING && job->steps[j]->state != TRACKED_SAVED;
         }
     }
 }
