@@ -134,7 +134,7 @@ void tracker_gathered_by(struct tracker *tracker, const struct job_key *key, con
 {
     struct tracked_job *job = tracked_find_job(tracker, key->jobid, key->restart);
 
-    if (!job || job->gatherer || job->nodes || !tracker->peers)
+    if (!job || job->gatherer || job->nodes || !tracker->peers || !*node)
         return;
     job->gatherer = strdup(node);
     if (job->gatherer)
