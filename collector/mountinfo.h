@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A /proc/PID/mountinfo: for each super block (s_dev) the mount that names it best. It may have tens
- * of thousands of lines and the kernel needs a microsecond or two for each, so it can be read in
- * portions. An open one keeps its mount namespace alive: finish it soon.
+ * A /proc/PID/mountinfo: for each super block (s_dev) the mount that names it best. It may have
+ * tens of thousands of lines and the kernel needs a microsecond or two for each, so it can be read
+ * in portions. An open one keeps its mount namespace alive: finish it soon.
  */
 #ifndef JOBIO_COLLECTOR_MOUNTINFO_H
 #define JOBIO_COLLECTOR_MOUNTINFO_H
@@ -24,7 +24,8 @@ struct mountinfo_entry {
     const char *mount, *fstype, *source; /* none is empty */
 };
 
-/* who: a process, "self", or "1", below proc ("/proc"). -ENOENT, -ESRCH, -EINVAL: the process has gone. */
+/* who: a process, "self", or "1", below proc ("/proc"). -ENOENT, -ESRCH, -EINVAL: the process has
+ * gone. */
 int mountinfo_open(struct mountinfo **ret, const char *proc, const char *who, struct error *error);
 void mountinfo_close(struct mountinfo *info); /* NULL is fine */
 

@@ -63,7 +63,7 @@ struct probe_hook {
     char why[128];              /* else why this backend, or "" */
     uint64_t run_count, run_time_ns; /* of its programs; time only with kernel.bpf_stats_enabled */
     uint64_t missed;                 /* recursion misses: events that nobody counted */
-    uint64_t missed_ops; /* what they were, if not only this hook's: it shares its programs; else 0 */
+    uint64_t missed_ops; /* what they were, if not this hook's: it shares its programs; else 0 */
 };
 
 /* Load and attach, or adopt. Hooks that cannot be attached are no error (probe_hooks tells);
@@ -79,10 +79,10 @@ const char *probe_blind(const struct probe *probe);
 /* Ends the process's hold; what is pinned goes on counting. NULL is fine. */
 void probe_destroy(struct probe *probe);
 /* To be called before probe_destroy by a process of one thread that is about to exit: nobody then
- * waits for the kernel, which takes about 0.1 s to detach each function (it waits for all tasks, one
- * function after the other). A process that shares the descriptors is left behind for it, and ends by
- * itself. It goes into the cgroup of this folder, if it can, so that nobody has to wait for ours
- * either. Does nothing where it would not help. */
+ * waits for the kernel, which takes about 0.1 s to detach each function (it waits for all tasks,
+ * one function after the other). A process that shares the descriptors is left behind for it, and
+ * ends by itself. It goes into the cgroup of this folder, if it can, so that nobody has to wait for
+ * ours either. Does nothing where it would not help. */
 void probe_linger(const struct probe *probe, const char *cgroup);
 /* Remove the pinned state (jobio retire, tests). */
 int probe_unpin(const char *pin_dir, struct error *error);
@@ -101,28 +101,30 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
 bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version);
 /* Stop counting and forget the step's counters: call after they are safe in the store. */
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error);
-/* The same for many: one pass over the maps, however many they are, and twice a wait for the programs
- * that run just then (some 10 ms each). */
+/* The same for many: one pass over the maps, however many they are, and twice a wait for the
+ * programs that run just then (some 10 ms each). */
 struct probe_cgroup {
     uint64_t id;
     int version; /* 1 or 2 */
 };
 int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                     struct error *error);
-/* Remove what is left of steps that were dropped: a call that was under way in a program just then may
- * have made keys. Returns of how many steps. */
+/* Remove what is left of steps that were dropped: a call that was under way in a program just then
+ * may have made keys. Returns of how many steps. */
 int probe_sweep(struct probe *probe, struct error *error);
 /* Spread the step's counters over this many shards (rounded up to a power of two; bounded by the
  * CPUs and by what the pool has left). For steps that many CPUs hammer. */
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards);
 
-/* All steps that are in the maps, running or not yet dropped, by ascending number. Free *ret with free(). */
+/* All steps that are in the maps, running or not yet dropped, by ascending number. Free *ret with
+ * free(). */
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error);
 
 /* The totals since the tag, one call for each (step, dev) with a request, shards summed, counters
- * in `io` and `cache` owned by the callee's caller (copy what you keep). One pass over the maps reads all steps
- * (step 0) or one. u32 buckets are widened inside the probe: it must be read at least once every
- * 2^32 calls of one bucket. A non-zero return of `each` ends the pass and is returned. */
+ * in `io` and `cache` owned by the callee's caller (copy what you keep). One pass over the maps
+ * reads all steps (step 0) or one. u32 buckets are widened inside the probe: it must be read at
+ * least once every 2^32 calls of one bucket. A non-zero return of `each` ends the pass and is
+ * returned. */
 typedef int (*probe_account_f)(uint32_t step, uint64_t dev, const struct io_account *io,
                                const struct io_cache *cache, void *arg);
 int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,

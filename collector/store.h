@@ -18,8 +18,8 @@ struct store_options {
     const char *path;    /* the database file; its folder must exist */
     uint64_t keep_ns;    /* drop jobs that ended longer ago; 0: never */
     uint64_t keep_bytes; /* and the oldest beyond this size; 0: never */
-    const char *node;    /* steps of other nodes are in no total of the node, and in no outbox; NULL:
-                          * all are its own */
+    const char *node; /* steps of other nodes are in no total of the node, and in no outbox; NULL:
+                       * all are its own */
 };
 
 /* Open read-write, make or migrate the schema. Nothing that is there is ever overwritten:
@@ -63,17 +63,17 @@ int store_put_step(struct store *store, const struct job_key *key, const struct 
 /* How many requests the stored final row of this step has; 0: there is none. */
 int store_step_requests(struct store *store, const struct job_key *key,
                         const struct step_account *step, uint64_t *ret, struct error *error);
-/* This node, another one than the store's own, has sent all that it had of the job, which is not to be
- * missed any more. -ENOENT: the job was never put. */
+/* This node, another one than the store's own, has sent all that it had of the job, which is not to
+ * be missed any more. -ENOENT: the job was never put. */
 int store_put_node(struct store *store, const struct job_key *key, const char *node,
                    struct error *error);
 
-/* The job as another of its nodes knows it, on the first one, where nothing of it may ever run: put if it
- * is not there; until this node has a step of it, it ends and lasts as long as any says. Its steps are
- * not touched. */
+/* The job as another of its nodes knows it, on the first one, where nothing of it may ever run: put
+ * if it is not there; until this node has a step of it, it ends and lasts as long as any says. Its
+ * steps are not touched. */
 int store_put_elsewhere(struct store *store, const struct job_account *job, struct error *error);
-/* Another node of the job could not count these operations (bit 1 << io_op): store_jobs() says so, too.
- * -ENOENT: the job was never put. */
+/* Another node of the job could not count these operations (bit 1 << io_op): store_jobs() says so,
+ * too. -ENOENT: the job was never put. */
 int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
                           struct error *error);
 
@@ -139,7 +139,8 @@ typedef int (*store_state_f)(const char *key, const char *value, void *arg);
 int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
                      struct error *error);
 
-/* --- what is not yet delivered --------------------------------------------------------------------
+/* --- what is not yet delivered
+ * --------------------------------------------------------------------
  */
 
 /* Queue a stored final step for a sink, behind all others; one that is queued already, or that the
@@ -157,9 +158,10 @@ int store_outbox_put_all(struct store *store, const struct job_key *key, const c
                          struct error *error);
 
 /* What waits for the sink, in the order of the ids, from the first above `after_id`, at most `max`.
- * The account is that of store_put_job() (own completeness, in its mounts only the job's peaks) with
- * exactly one step; it is the store's until the call returns. A non-zero return of `each` ends it
- * and is returned. Ids grow and are never used twice: a step that is queued again has a new one. */
+ * The account is that of store_put_job() (own completeness, in its mounts only the job's peaks)
+ * with exactly one step; it is the store's until the call returns. A non-zero return of `each` ends
+ * it and is returned. Ids grow and are never used twice: a step that is queued again has a new one.
+ */
 typedef int (*store_outbox_f)(int64_t id, const struct job_account *job, void *arg);
 int store_outbox_read(struct store *store, const char *sink, int64_t after_id, uint32_t max,
                       store_outbox_f each, void *arg, struct error *error);
@@ -169,7 +171,8 @@ int store_outbox_more(struct store *store, int64_t id, bool *ret, struct error *
 int store_outbox_drop(struct store *store, const int64_t *ids, size_t n, struct error *error);
 /* The sink will not take this one: it stays, out of the way, with the reason. */
 int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct error *error);
-/* All that the sink refused is to be sent again. This one and the next take a pattern, too: "peer:*". */
+/* All that the sink refused is to be sent again. This one and the next take a pattern, too:
+ * "peer:*". */
 int store_outbox_retry(struct store *store, const char *sink, struct error *error);
 /* Nothing is to be sent to the sink any more. */
 int store_outbox_forget(struct store *store, const char *sink, struct error *error);

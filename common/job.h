@@ -55,7 +55,8 @@ struct job_account {
     uint32_t uid;
     char *user, *account, *partition; /* owned; NULL: not known */
     char *name;                       /* owned; untrusted text */
-    char *first_node; /* owned; where its account of all nodes comes together; NULL: here, or not known */
+    char *first_node; /* owned; where its account of all nodes comes together; NULL: here, or not
+                         known */
     bool ended;
     uint64_t start_ns, end_ns; /* real time; end_ns 0 while it runs */
     uint64_t elapsed_ns;
@@ -68,7 +69,7 @@ struct job_account {
     /* `jobio run` only: */
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
-    uint64_t unsupported; /* bit 1 << io_op: operations that this node cannot count */
+    uint64_t unsupported;  /* bit 1 << io_op: operations that this node cannot count */
     uint64_t ns_per_event; /* what counting a call costs on this node; 0: not known */
 };
 
@@ -91,7 +92,8 @@ bool job_is_complete(const struct job_account *job);
 
 /* A cause of this text and the reason: nothing was counted, if only for a part of the time. */
 #define CAUSE_NOT_COUNTED "not counted: "
-/* That cause if nothing was counted at all: then no number of the job's means anything. Else NULL. */
+/* That cause if nothing was counted at all: then no number of the job's means anything. Else NULL.
+ */
 const char *job_not_counted(const struct job_account *job);
 
 /* The calls that were counted: what the accounting cost is this times ns_per_event. */

@@ -36,12 +36,12 @@ static struct {
     const char *summary;
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
-    char file[64];  /* the name of the step file */
-    char label[32]; /* for the log: "17.batch", "17.0" */
-    bool known;     /* Slurm told which step it is */
-    bool tagged;    /* its cgroup is known, and whoever can count it was told */
-    bool gave_up;   /* it has no cgroup that could be tagged */
-    bool batch_job; /* the end of its script brings the summary */
+    char file[64];   /* the name of the step file */
+    char label[32];  /* for the log: "17.batch", "17.0" */
+    bool known;      /* Slurm told which step it is */
+    bool tagged;     /* its cgroup is known, and whoever can count it was told */
+    bool gave_up;    /* it has no cgroup that could be tagged */
+    bool batch_job;  /* the end of its script brings the summary */
     uint32_t exited; /* tasks of this node */
 } step;
 
@@ -233,8 +233,8 @@ static void tag(void)
         tag_directly(r, &error);
 }
 
-/* With PrologFlags=RunInJob Slurm does not call the prolog's hook: the batch step tells the nodes of the
- * job. Slurm sets this variable of its environment on the node, whatever the user had. */
+/* With PrologFlags=RunInJob Slurm does not call the prolog's hook: the batch step tells the nodes
+ * of the job. Slurm sets this variable of its environment on the node, whatever the user had. */
 static void announce(spank_t spank)
 {
     static char list[NODES_MAX];
@@ -293,8 +293,9 @@ void stepd_task(spank_t spank)
     log_failure("not counted", r, &error);
 }
 
-/* The nodes of this step: one of them may not even have begun it when its tasks here have ended. What
- * srun says of them is the user's environment, and decides what the user's own summary says. */
+/* The nodes of this step: one of them may not even have begun it when its tasks here have ended.
+ * What srun says of them is the user's environment, and decides what the user's own summary says.
+ */
 static void put_step_nodes(spank_t spank)
 {
     static char list[NODES_MAX], names[NODES_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The accounts of a node as Prometheus text (0.0.4): one Pushgateway group, a textfile, /metrics. */
+/* The accounts of a node as Prometheus text (0.0.4): one Pushgateway group, a textfile, /metrics.
+ */
 #ifndef JOBIO_REPORT_PROMETHEUS_H
 #define JOBIO_REPORT_PROMETHEUS_H
 
@@ -34,11 +35,11 @@ struct prometheus_family {
 
 struct prometheus_node {
     const char *cluster, *instance;
-    const struct io_mounts *totals;         /* jobio_node_*: finished and running steps */
-    const struct job_account *const *jobs;  /* running, and ended ones still in the window */
+    const struct io_mounts *totals;        /* jobio_node_*: finished and running steps */
+    const struct job_account *const *jobs; /* running, and ended ones still in the window */
     size_t n_jobs;
     struct prometheus_names *names; /* of earlier bodies, new ones are added; NULL: of this one */
-    bool users; /* user and account in jobio_job_info */
+    bool users;                     /* user and account in jobio_job_info */
     /* metrics about jobio itself */
     uint64_t lost;
     const char *version;
@@ -48,7 +49,8 @@ struct prometheus_node {
 
 /* The body, malloc'd, ends in a newline; NULL: no memory. Metric names, labels, the folding of
  * private mounts by type, and the 32-name limit: after the names that there are, the first ones of
- * `totals` with a request, then of the jobs, keep theirs. Label values are sanitized and escaped; runs of one job number are one job. */
+ * `totals` with a request, then of the jobs, keep theirs. Label values are sanitized and escaped;
+ * runs of one job number are one job. */
 char *report_prometheus(const struct prometheus_node *node);
 
 #endif
