@@ -168,6 +168,12 @@ bad_store() {
     kept_is_there
 }
 
+# is_stored JOB N: that it wrote N times to /scratch
+is_stored() {
+    [ "$(sql "SELECT requests FROM v_job_io WHERE jobid = $1
+        AND mount = '/scratch' AND op = 'write'")" = "$2" ]
+}
+
 @test "a store whose disk is full: the error is told, and nothing is lost once there is room" {
     systemctl stop jobiod
     cp -a /var/lib/jobio $cluster_dir/saved
@@ -181,8 +187,7 @@ bad_store() {
     wait_for 60 eval 'jobiod_log | grep -i full'
     rm /var/lib/jobio/filler
     wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 300 1228800 0" ]'
-    wait_for 60 eval '[ "$(sql "SELECT requests FROM v_job_io WHERE jobid = $id
-        AND mount = \"/scratch\" AND op = \"write\"")" = 300 ]'
+    wait_for 60 is_stored "$id" 300
     kept_is_there
 }
 
