@@ -42,7 +42,8 @@ END
 node_jobiod() {
     mkdir -p "/run/jobio/$1" "/var/lib/jobio/$1"
     node_conf "$1" > "/etc/jobio/$1.conf"
-    unit "jobiod-$1" --no-block -p Type=notify /usr/local/sbin/jobiod --config "/etc/jobio/$1.conf" \
+    # Four at once on a busy machine take longer than systemd's 90 s.
+    unit "jobiod-$1" --no-block -p Type=notify -p TimeoutStartSec=300 /usr/local/sbin/jobiod --config "/etc/jobio/$1.conf" \
         --runtime "/run/jobio/$1" --state "/var/lib/jobio/$1"
 }
 
@@ -99,7 +100,7 @@ nodes_start() {
         node_jobiod "$name"
     done
     for name in $nodes; do
-        wait_for 300 node_serves "$name"
+        wait_for 300 node_serves "$name" || { cluster_logs; return 1; }
     done
     nodes_slurm
 }
