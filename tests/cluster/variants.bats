@@ -33,7 +33,7 @@ check() {
 #!/bin/sh
 cat /proc/self/cgroup
 work write:/scratch/a:100:65536 read:/scratch/a:50:65536
-srun work write:/scratch/b:200:1000 write:/tmp/b:100:1000
+srun work write:/scratch/b:200:1000 write:/tmp/jobio-variant:100:1000
 END
     )
     job_wait "$id"
