@@ -3,11 +3,17 @@
 
 #include "plugin/output.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "plugin/clock.h"
+
+/* slurmstepd has fewer than that. */
+#define DESCRIPTORS_MAX 16384
 
 /* Nothing but system calls: other threads of slurmstepd may have held locks at the fork. */
 static void __attribute__((noreturn)) write_all(int fd, const char *text, size_t size)
@@ -23,6 +29,23 @@ static void __attribute__((noreturn)) write_all(int fd, const char *text, size_t
         size -= (size_t)n;
     }
     _exit(0);
+}
+
+/* A writer that hangs must not hold the sockets and pipes of slurmstepd: who is at their other end
+ * would wait for it. Files stay open: closing one on a server that hangs would hang, too. */
+static void let_go(int keep)
+{
+    struct rlimit limit = {.rlim_cur = 0};
+    int type;
+
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    for (int fd = 0; fd < DESCRIPTORS_MAX && (rlim_t)fd < limit.rlim_cur; fd++) {
+        socklen_t size = sizeof(type);
+
+        if (fd != keep && (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 ||
+                           fcntl(fd, F_GETPIPE_SZ) >= 0))
+            (void)close(fd);
+    }
 }
 
 /* Wait in short naps: SIGCHLD is slurmstepd's business. */
@@ -54,8 +77,10 @@ int output_write(int fd, const char *text, size_t size, uint64_t deadline_ns, st
     pid = _Fork();
     if (pid < 0)
         return error_errno(error, -errno, "fork to write the summary");
-    if (pid == 0)
+    if (pid == 0) {
+        let_go(fd);
         write_all(fd, text, size);
+    }
     r = wait_until(pid, deadline_ns, &status);
     if (r == -ETIMEDOUT)
         return error_set(error, r, "the job's output did not take the summary in time");

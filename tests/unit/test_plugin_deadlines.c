@@ -199,14 +199,15 @@ static void test_output_hangs(void **state)
     struct spank_plugin plugin;
     struct answerer a;
     struct cgroups c;
+    int fds[2], others[2], status;
     uint64_t before;
-    int fds[2], status;
+    char byte;
     pid_t pid;
 
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
     answerer_start(&a, stepd_folder, ANSWER_OK);
-    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(pipe(fds) | pipe(others), 0);
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -227,6 +228,11 @@ static void test_output_hangs(void **state)
     assert_in_range(stepd_now_ms() - before, 1900, 5000);
     assert_int_equal(status, 0);
     assert_has(spank_host_log->text, "the job's output did not take the summary in time\n");
+    /* The writer that was left alone holds nothing else of slurmstepd's. */
+    close(others[1]);
+    assert_int_equal(fcntl(others[0], F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(read(others[0], &byte, 1), 0);
+    close(others[0]);
     /* Nobody reads any more: the writer that was left alone ends. */
     close(fds[0]);
     close(fds[1]);
