@@ -80,6 +80,7 @@ struct call {
     bool missed;        /* something had to be read into the page cache for it */
     bool bypassed;      /* it did not go through the page cache */
     bool async;         /* no thread waited */
+    __u32 order;        /* enum order, of a read or write */
     __u64 *wait_ns;     /* the thread's sum of time in counted calls; NULL: time_ns is not known */
     struct hint *hints; /* ACCOUNT_HINTS of the thread, of this generation; NULL: none */
     __u32 pid;          /* of an asynchronous call's process; 0: the current one */
@@ -454,10 +455,14 @@ static __always_inline void account_call(const struct call *call)
     if (!value)
         return;
     add(&value->requests, 1);
+    if (call->order == ORDER_SEQUENTIAL)
+        add_u32(&value->sequential);
+    else if (call->order == ORDER_RANDOM)
+        add_u32(&value->random);
     if (call->async)
-        add(&value->async_requests, 1);
+        add_u32(&value->async_requests);
     if (call->result < 0) {
-        add(&value->errors, 1);
+        add_u32(&value->errors);
         account_errno(call->who.key, account_where(call, 0), call->result);
     } else if (call->op < IO_OP_FIRST_META) {
         add(&value->bytes, call->result);

@@ -95,6 +95,7 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
     struct io_kiocb *req = (struct io_kiocb *)address;
     struct task_struct *task, *current = current_task();
     struct call call = {.result = result, .async = true};
+    struct file *file;
 
     if (result == -ECANCELED || !io_uring_is_data(BPF_CORE_READ(req, opcode), &call.op))
         return 0;
@@ -107,8 +108,11 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
             return 0;
         call.pid = BPF_CORE_READ(task, tgid);
     }
-    if (async_reach(&call, BPF_CORE_READ(req, file), true))
+    file = BPF_CORE_READ(req, file);
+    if (async_reach(&call, file, true)) {
+        order_blur(order_name_at(file));
         account_call(&call);
+    }
     return 0;
 }
 
@@ -303,6 +307,7 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     __u64 key = (__u64)kiocb;
     struct aio_record *record = bpf_map_lookup_elem(&aio, &key);
     struct call call = {.result = result, .async = true};
+    struct file *file;
 
     if (!record)
         return 0;
@@ -311,8 +316,12 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     call.op = record->op;
     call.pid = record->pid;
     bpf_map_delete_elem(&aio, &key);
-    if (async_reach(&call, BPF_CORE_READ(kiocb, ki_filp), false))
+    file = BPF_CORE_READ(kiocb, ki_filp);
+    if (async_reach(&call, file, false)) {
+        if (call.op < IO_OP_FIRST_META)
+            order_blur(order_name_at(file));
         account_call(&call);
+    }
     return 0;
 }
 

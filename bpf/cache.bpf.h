@@ -217,7 +217,7 @@ static __noinline int fault_account(const struct stage_record *record, struct ta
         return 0;
     add(&value->requests, 1);
     if (bytes < 0) { /* nobody says which error it was */
-        add(&value->errors, 1);
+        add_u32(&value->errors);
     } else {
         add(&value->bytes, bytes);
         add_u32(&value->size[bucket_of(bytes, 0)]);

@@ -342,6 +342,30 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     return 0;
 }
 
+/* An argument that points to a number: as a number itself. */
+static __always_inline __u64 call_pointer(void *ctx, __u8 place)
+{
+    __u64 value = 0;
+
+    if (features.int_pointers)
+        return slot(ctx, place);
+    if (place != HOOK_NO_SLOT)
+        bpf_probe_read_kernel(&value, sizeof(value), ctx + 8 * place);
+    return value;
+}
+
+/* The order of a request on one of the call's files; the file's own offset if the call has none
+ * given. */
+static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8 place,
+                                        __s64 result)
+{
+    __u64 offset = call_pointer(ctx, place);
+
+    return order_of(order_name(file),
+                    offset || place == HOOK_NO_SLOT ? order_end(offset) : (__u64)file->f_pos, result,
+                    file->f_flags);
+}
+
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct call call = {.op = op};
@@ -353,9 +377,12 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
         return 0;
     if (!call_find_super(&call, ctx, &hooks[hook]))
         return 0;
-    if (op == IO_READ)
-        call.bypassed = bypasses((struct file *)slot(ctx, hooks[hook].argument));
     call.result = call_result(ctx, &hooks[hook]);
+    if (op < IO_OP_FIRST_META) {
+        file = (struct file *)slot(ctx, hooks[hook].argument);
+        call.bypassed = op == IO_READ && bypasses(file);
+        call.order = call_order(ctx, file, hooks[hook].offset, call.result);
+    }
     if (op == IO_OPEN && call_is_trial(&call, ctx, &hooks[hook]))
         return 0;
     account_call(&call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What ends with a task. */
+/* What ends with a task, or with an open file. */
 #ifndef JOBIO_BPF_EXIT_H
 #define JOBIO_BPF_EXIT_H
 
@@ -20,5 +20,10 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_sl
     bpf_map_delete_elem(&claims, &key);
     return 0;
 }
+
+#define on_file_freed(ctx, at)                                                                     \
+    (levels.orders && !who_has_no_steps()                                                          \
+         ? order_forget(order_name((struct file *)slot(ctx, (at)->argument)))                      \
+         : 0)
 
 #endif

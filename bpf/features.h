@@ -8,6 +8,7 @@ struct kernel_features {
     __u8 task_btf;     /* bpf_get_current_task_btf: the task's members can be read without a call */
     __u8 ancestor_id;  /* bpf_get_current_ancestor_cgroup_id */
     __u8 task_storage; /* else the map `tasks` is a hash by thread */
+    __u8 int_pointers; /* arguments that point to a number can be loaded as all others (5.17 on) */
 };
 
 #endif

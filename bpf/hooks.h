@@ -51,6 +51,8 @@ struct hook_slots {
     __u8 result;   /* the place of the return value: the number of arguments */
     __u8 returns;  /* enum hook_return */
     __u8 target;   /* the place of the file that is written; HOOK_NO_SLOT: none */
+    __u8 offset;   /* of the file that a call reads or writes: where it points to its offset */
+    __u8 target_offset; /* the same of the file that a transfer writes */
 };
 
 #define HOOK_NO_SLOT 0xff
@@ -66,6 +68,7 @@ struct kprobe_entry {
 
 enum kprobe_role {
     KPROBE_CALL,
+    KPROBE_FREED,
     KPROBE_WALKED, /* the others are about the path of a call, as in bpf/walk.bpf.h */
     KPROBE_PARENT,
 };
@@ -152,6 +155,8 @@ enum kprobe_role {
 /* What ends a call stands before what begins it. */
 #define EVENTS(EVENT)                                                                              \
     EVENT(task_exit, "tp_btf/sched_process_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")     \
+    EVENT(file_freed, "fentry/security_file_free", 0, "order of requests", OBJECT_ANY, "file",     \
+          OBJECT_NONE, "", "")                                                                     \
     EVENT(unmounted, "fentry/generic_shutdown_super", 0, "unmounted file systems", OBJECT_ANY,     \
           "sb", OBJECT_NONE, "", "")                                                               \
     EVENT(rmdir_told, "fentry/security_path_rmdir", 1ull << IO_RMDIR, "inlined rmdir",             \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: current, who, life, account,
+/* The programs. What they do stands in the headers, in this order: current, who, life, order, account,
  * task, call, walk; transfer, async, cache, exit. */
 #include "bpf/kernel.h"
 
@@ -13,6 +13,7 @@
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/life.bpf.h"
+#include "bpf/order.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/call.bpf.h"

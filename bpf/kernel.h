@@ -54,6 +54,7 @@ enum {
 #define S_IFREG 0100000
 #define AT_EMPTY_PATH 0x1000
 #define O_NONBLOCK 04000
+#define O_APPEND 02000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -91,6 +92,7 @@ struct file {
     __u32 f_mode;
     unsigned int f_flags;
     struct inode *f_inode;
+    __s64 f_pos;
     struct path f_path;
 };
 

@@ -12,6 +12,7 @@
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/life.bpf.h"
+#include "bpf/order.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/saved.bpf.h"
 #include "bpf/kprobes.bpf.h"

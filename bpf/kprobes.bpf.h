@@ -130,6 +130,30 @@ static __always_inline void kprobe_end_walk(struct pt_regs *regs, struct saved_c
     saved->walk = 0;
 }
 
+/* As order_name_at(), without a helper's call for what never changes. */
+__u64 order_base = 0;
+
+static __always_inline __u64 kprobe_name(__u64 file)
+{
+    if (!order_base)
+        order_base = -order_name_at(NULL);
+    return file - order_base;
+}
+
+/* What the end of a read or write has to know for its order. */
+static __always_inline void kprobe_save_order(struct pt_regs *regs, struct saved_file *saved,
+                                              __u8 place, __u8 offset, enum io_op op)
+{
+    struct file *file = (struct file *)argument(regs, place);
+
+    if ((op != IO_READ && op != IO_WRITE) || offset == HOOK_NO_SLOT)
+        return;
+    saved->name = kprobe_name((__u64)file);
+    saved->file = file;
+    saved->flags = BPF_CORE_READ(file, f_flags);
+    saved->offset = argument(regs, offset);
+}
+
 /* `to`: the operation on the second file, if there is one. True: there is something to count. */
 static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved_call *saved,
                                               const volatile struct hook_slots *at, enum io_op op,
@@ -145,13 +169,17 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
         return true;
     }
     sb = kprobe_super(argument(regs, at->argument), at->object, op);
-    if (sb)
+    if (sb) {
         saved_reach(&saved->files[0], sb);
+        kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op);
+    }
     if (to == IO_OP_COUNT || at->second == HOOK_NO_SLOT)
         return sb;
     sb = kprobe_super(argument(regs, at->second), OBJECT_FILE, to);
-    if (sb)
+    if (sb) {
         saved_reach(&saved->files[1], sb);
+        kprobe_save_order(regs, &saved->files[1], at->second, at->target_offset, to);
+    }
     return saved->files[0].sb || sb;
 }
 
@@ -298,6 +326,8 @@ static __always_inline int kprobe_begin(struct pt_regs *regs, __u64 cookie)
     if (who_has_no_steps())
         return 0;
     switch (entry->role) {
+    case KPROBE_FREED:
+        return levels.orders ? order_forget(kprobe_name(argument(regs, entry->at.argument))) : 0;
     case KPROBE_WALKED:
         return kprobe_walked(regs, entry);
     case KPROBE_PARENT:

@@ -16,6 +16,7 @@
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/life.bpf.h"
+#include "bpf/order.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 

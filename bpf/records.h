@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 3
+#define JOBIO_LAYOUT 4
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -60,6 +60,7 @@ struct levels_record {
     __u32 seats;      /* 1: seats are left at exit, so tasks may take them (task.bpf.h) */
     __u32 spilled;    /* 1: some task has no seat */
     __u32 least;      /* a task of v2 less deep than this is in no step; 0: nobody knows */
+    __u32 orders;     /* 1: open files are seen to go, so their order is known (order.bpf.h) */
 };
 
 static inline __u32 level_bit(unsigned int level)
@@ -117,17 +118,19 @@ struct account_key {
 /* All lives from this one on: which of them nobody can tell, so they have no name. */
 #define LIFE_LATER 63
 
-/* Counters in one cache line, then the buckets: u32, the reader adds their wrapping differences.
+/* Counters in one cache line, then the buckets. Of u32 the reader adds the wrapping differences.
  * A mmapable array begins with a page, so that each value has lines of its own. */
 struct account_value {
     __u64 requests;
-    __u64 async_requests;
     __u64 bytes;
-    __u64 errors;
     __u64 time_ns;
     __u64 max_ns;
     __u64 longest_wait_ns; /* of one thread, in all its calls so far: the step's is the maximum */
     __u64 uncached_bytes;  /* of reads: not served from the page cache alone, or not through it */
+    __u32 async_requests;
+    __u32 errors;
+    __u32 sequential; /* reads and writes whose order is known: see order.bpf.h */
+    __u32 random;
     __u32 latency[IO_BUCKETS];
     __u32 size[IO_BUCKETS]; /* data operations that did not fail */
 };
@@ -219,7 +222,8 @@ struct aio_record {
  *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB
- * which is 62 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as
+ *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
+ * which is 63 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as
  * many; on kernels without task storage JOBIO_MAX_THREADS of both have room at once, 6.4 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200

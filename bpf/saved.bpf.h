@@ -9,7 +9,10 @@
 struct saved_file {
     struct super_block *sb; /* only good for bpf_probe_read; NULL: not to be counted */
     __u32 dev;
-    __u32 pad;
+    __u32 flags;  /* of the open file */
+    __u64 name;   /* order_name() of a file that is read or written; 0: its order is not known */
+    __u64 offset; /* where the call has its offset; 0: the file has it */
+    struct file *file; /* only good for bpf_probe_read */
 };
 
 /* What a task remembers. */
@@ -69,6 +72,7 @@ static __always_inline void saved_reach(struct saved_file *saved, struct super_b
 {
     saved->sb = sb;
     saved->dev = sb ? BPF_CORE_READ(sb, s_dev) : 0;
+    saved->name = 0;
 }
 
 /* The file of a descriptor of the current task, only good for bpf_probe_read. */
@@ -89,6 +93,17 @@ static __noinline int saved_account(struct call *call)
     return 0;
 }
 
+static __always_inline __u32 saved_order(const struct saved_file *saved, __s64 result)
+{
+    struct file *file = saved->file;
+    __u64 end;
+
+    if (!saved->name)
+        return ORDER_UNKNOWN;
+    end = saved->offset ? order_end(saved->offset) : (__u64)BPF_CORE_READ(file, f_pos);
+    return order_of(saved->name, end, result, saved->flags);
+}
+
 /* Both files of a transfer have its time, but the thread waited once. */
 static __always_inline void saved_count(struct call *call, struct saved_call *saved,
                                         enum io_op to)
@@ -103,6 +118,7 @@ static __always_inline void saved_count(struct call *call, struct saved_call *sa
             call->op = to;
         call->sb = saved->files[i].sb;
         call->dev = saved->files[i].dev;
+        call->order = saved_order(&saved->files[i], call->result);
         saved_account(call);
     }
 }

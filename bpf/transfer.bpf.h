@@ -77,6 +77,8 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
     if (file) {
         call.op = from;
         call.bypassed = bypasses(file);
+        if (from == IO_READ)
+            call.order = call_order(ctx, file, at->offset, call.result);
         call_reach(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }
@@ -87,6 +89,8 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
     file = transfer_target(ctx, at);
     if (file) {
         call.op = to;
+        if (to == IO_WRITE)
+            call.order = call_order(ctx, file, at->target_offset, call.result);
         call_reach(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }

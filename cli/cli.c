@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #define SOCKET_DEFAULT JOBIO_RUNTIME_DIR "/" JOBIO_SOCKET_NAME
 
 static const struct subcommand *const subcommands[] = {
-    &cli_job, &cli_history, &cli_status, &cli_run, &cli_retire,
+    &cli_job, &cli_history, &cli_top, &cli_array, &cli_compare, &cli_trend, &cli_explain,
+    &cli_advise, &cli_status, &cli_run, &cli_retire,
 };
 
 static void print_help(void)
@@ -29,6 +31,7 @@ static void print_help(void)
                 "\n"
                 "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else " SOCKET_DEFAULT ")\n"
                 "      --store PATH   read this store; do not ask jobiod\n"
+                "      --no-pager     do not show long answers page by page\n"
                 "      --version      name the version\n"
                 "\n"
                 "Examples:\n"
@@ -115,5 +118,6 @@ int cli_main(int argc, char **argv)
         .socket = from_environment && *from_environment ? from_environment : SOCKET_DEFAULT,
     };
 
+    (void)setlocale(LC_CTYPE, ""); /* for terminal_utf8(); numbers stay as they are */
     return output_finish(run(&cli, argc, argv));
 }

@@ -17,6 +17,7 @@ enum cli_status {
 struct cli {
     const char *socket; /* jobiod's socket */
     const char *store;  /* --store: read this file and ask nobody; else NULL */
+    bool no_pager;      /* --no-pager */
     struct {            /* what `job` and `history` are told about the database of the history */
         const char *from, *config, *url, *credentials, *cluster; /* NULL: not told */
     } history;
@@ -41,9 +42,15 @@ struct subcommand {
 
 extern const struct subcommand cli_job;
 extern const struct subcommand cli_history;
+extern const struct subcommand cli_advise;
+extern const struct subcommand cli_explain;
+extern const struct subcommand cli_array;
+extern const struct subcommand cli_compare;
+extern const struct subcommand cli_trend;
 extern const struct subcommand cli_status;
 extern const struct subcommand cli_retire;
 extern const struct subcommand cli_run;
+extern const struct subcommand cli_top;
 
 /* The subcommand of that name, or NULL. */
 const struct subcommand *cli_find(const char *name);

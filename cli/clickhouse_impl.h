@@ -21,6 +21,9 @@ char *clickhouse_quote(const char *text);
 /* A statement with its values, in which nothing is looked at again; malloc'd, NULL: no memory. */
 char *clickhouse_fill(const char *sql, const struct clickhouse_value *values, size_t n);
 
+/* The condition on the cluster, "" for all; malloc'd, NULL: no memory. */
+char *clickhouse_cluster(const struct clickhouse *clickhouse);
+
 /* Run a statement that ends in FORMAT JSONEachRow: one call a row. A negative return of `each` ends
  * it and is returned. */
 typedef int (*clickhouse_row_f)(struct json_object *row, void *arg, struct error *error);

@@ -16,8 +16,6 @@
 #include "common/cleanup.h"
 #include "common/units.h"
 
-#define YEAR_NS (366 * 86400ull * 1000000000u)
-
 static int no_memory(struct error *error)
 {
     return error_errno(error, -ENOMEM, "read the answer of ClickHouse");
@@ -388,7 +386,7 @@ static int give_jobs(struct found_jobs *found, bool all, struct job_account ***r
 }
 
 /* "AND cluster = '..'", or nothing; malloc'd. */
-static char *only_cluster(const struct clickhouse *c)
+char *clickhouse_cluster(const struct clickhouse *c)
 {
     _free_ char *name = c->cluster ? clickhouse_quote(c->cluster) : NULL;
     char *text = NULL;
@@ -402,7 +400,7 @@ int clickhouse_jobs(struct clickhouse *c, uint32_t jobid, bool all, struct job_a
                     struct error *error)
 {
     struct found_jobs found CLEANUP(found_clear) = {0};
-    _free_ char *cluster = only_cluster(c);
+    _free_ char *cluster = clickhouse_cluster(c);
     char number[16];
     const struct clickhouse_value values[] = {
         {"table", c->table}, {"jobid", number}, {"cluster", cluster}, {"own", c->own}};
@@ -420,156 +418,4 @@ int clickhouse_jobs(struct clickhouse *c, uint32_t jobid, bool all, struct job_a
     if (r == 0)
         r = give_jobs(&found, all, ret);
     return r < 0 ? no_memory(error) : 0;
-}
-
-/* --- the history -------------------------------------------------------------------------------
- */
-
-static uint64_t number_of(struct json_object *row, const char *name)
-{
-    struct json_object *value = NULL;
-
-    (void)json_object_object_get_ex(row, name, &value);
-    return json_object_get_uint64(value);
-}
-
-/* NULL for an empty one, as in the store. */
-static const char *text_of(struct json_object *row, const char *name)
-{
-    struct json_object *value = NULL;
-    const char *text;
-
-    (void)json_object_object_get_ex(row, name, &value);
-    text = sink_text_parse(value);
-    return text && *text ? text : NULL;
-}
-
-static struct io_sum sum_of(struct json_object *row, const char *what)
-{
-    static const struct {
-        const char *name;
-        size_t offset;
-    } parts[] = {
-        {"requests", offsetof(struct io_sum, requests)},
-        {"bytes", offsetof(struct io_sum, bytes)},
-        {"errors", offsetof(struct io_sum, errors)},
-        {"time_ns", offsetof(struct io_sum, time_ns)},
-        {"max_ns", offsetof(struct io_sum, max_ns)},
-    };
-    struct io_sum sum = {0};
-    char name[48];
-
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        uint64_t value;
-
-        (void)snprintf(name, sizeof(name), "%s_%s", what, parts[i].name);
-        value = number_of(row, name);
-        memcpy((char *)&sum + parts[i].offset, &value, sizeof(value));
-    }
-    return sum;
-}
-
-static int take_history(struct json_object *row, void *arg, struct error *error)
-{
-    bool ended = number_of(row, "ended");
-    const struct history_row found = {
-        .cluster = text_of(row, "cluster"),
-        .user = text_of(row, "user"),
-        .account = text_of(row, "account"),
-        .partition = text_of(row, "partition"),
-        .name = text_of(row, "name"),
-        .jobid = (uint32_t)number_of(row, "jobid"),
-        .restart = (uint32_t)number_of(row, "restart"),
-        .uid = (uint32_t)number_of(row, "uid"),
-        .ended = ended,
-        .complete = number_of(row, "complete"),
-        .start_ns = number_of(row, "start_ns"),
-        .end_ns = ended ? number_of(row, "end_ns") : 0,
-        .elapsed_ns = number_of(row, "elapsed_ns"),
-        .steps = (uint32_t)number_of(row, "steps"),
-        .reads = sum_of(row, "read"),
-        .writes = sum_of(row, "write"),
-        .meta = sum_of(row, "meta"),
-        .errors = number_of(row, "errors"),
-        .wait_ns = number_of(row, "wait_ns"),
-        .longest_wait_ns = number_of(row, "longest_wait_ns"),
-    };
-    struct json_object *object = history_row_json(&found);
-
-    if (object && json_object_array_add(arg, object) == 0)
-        return 0;
-    json_object_put(object);
-    return no_memory(error);
-}
-
-static const char *const orders[] = {
-    [HISTORY_TIME] = "start_ns_",     [HISTORY_READ] = "read_bytes_",
-    [HISTORY_WRITE] = "write_bytes_", [HISTORY_META] = "meta_requests_",
-    [HISTORY_WAIT] = "wait_ns_",
-};
-
-/* "1000" is uid 1000. */
-static bool is_number(const char *text)
-{
-    return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10;
-}
-
-/* The two conditions on the user, each "" unless it is the one; malloc'd. */
-static int only_user(const struct history_filter *filter, char **uid, char **user)
-{
-    _free_ char *sent = filter->user ? units_escape(filter->user) : NULL;
-    _free_ char *name = sent ? clickhouse_quote(sent) : NULL;
-    bool number = filter->user && is_number(filter->user);
-
-    if (filter->user && !name)
-        return -ENOMEM;
-    if (asprintf(uid, "%s%s", number ? "AND uid = " : "", number ? filter->user : "") < 0)
-        return -ENOMEM;
-    if (asprintf(user, "%s%s", name && !number ? "AND max(user) = " : "",
-                 name && !number ? name : "") < 0)
-        return -ENOMEM;
-    return 0;
-}
-
-int clickhouse_history(struct clickhouse *c, const struct history_filter *filter,
-                       struct json_object **ret, struct error *error)
-{
-    _free_ char *cluster = only_cluster(c), *uid = NULL, *user = NULL, *jobs = NULL;
-    struct json_object *rows = json_object_new_array();
-    char from[24], since[24], until[24], limit[24];
-    uint64_t year_before = filter->since_ns > YEAR_NS ? filter->since_ns - YEAR_NS : 0;
-    int r = rows && cluster ? only_user(filter, &uid, &user) : -ENOMEM;
-
-    (void)snprintf(from, sizeof(from), "%" PRIu64, year_before);
-    (void)snprintf(since, sizeof(since), "%" PRIu64, filter->since_ns);
-    (void)snprintf(until, sizeof(until), "%" PRIu64,
-                   filter->until_ns ? filter->until_ns : (uint64_t)INT64_MAX);
-    (void)snprintf(limit, sizeof(limit), "%u", filter->limit ? filter->limit : HISTORY_ROWS_MAX);
-    if (r == 0) {
-        struct clickhouse_value values[] = {
-            {"table", c->table}, {"cluster", cluster},
-            {"uid", uid},        {"user", user},
-            {"from", from},      {"since", since},
-            {"until", until},    {"limit", limit},
-            {"jobs", NULL},      {"order_", orders[filter->sort]},
-            {"own", c->own},
-        };
-
-        jobs = clickhouse_fill(sql_clickhouse_ask_jobs, values, ARRAY_SIZE(values));
-        values[8].text = jobs;
-        r = jobs ? clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values),
-                                  take_history, rows, error)
-                 : no_memory(error);
-    } else {
-        (void)no_memory(error);
-    }
-    if (r < 0) {
-        json_object_put(rows);
-        return r;
-    }
-    if (!filter->limit && json_object_array_length(rows) == HISTORY_ROWS_MAX)
-        output_error("only %d jobs are shown: ask for less (a shorter time, a limit)",
-                     HISTORY_ROWS_MAX);
-    *ret = rows;
-    return 0;
 }

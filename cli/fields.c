@@ -11,11 +11,14 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "report/layout.h"
 
 #define NS_PER_S UINT64_C(1000000000)
+#define LONG_NS (1000 * NS_PER_S) /* from here on hours say more than seconds */
 
 enum field_kind {
     FIELD_TEXT,    /* const char *, untrusted */
+    FIELD_JOB,     /* the job's number, or 12_3 for a task of an array */
     FIELD_NUMBER,  /* uint32_t, an identity: never shortened */
     FIELD_BYTES,   /* uint64_t */
     FIELD_COUNT,   /* uint64_t */
@@ -35,14 +38,25 @@ struct field {
     const char *meaning;
 };
 
+/* What rows of groups have not. */
+static const char *const jobs_only[] = {"JobID",   "JobIDRaw", "Restart", "UID",
+                                        "Cluster", "State",    "Waiting", "LongestWait"};
+/* In which order they are left out where there is no room. */
+static const char *const dispensable[] = {"Exact",   "Errors", "Meta", "JobName",
+                                          "Elapsed", "User",   "Jobs", "Wait"};
+
 #define ROW(member) offsetof(struct history_row, member)
 
 static const struct field fields[] = {
-    {"JobID", FIELD_NUMBER, ROW(jobid), 8, "the job's number"},
+    {"JobID", FIELD_JOB, 0, 8, "the job's number; of a task of an array 123_4"},
+    {"JobIDRaw", FIELD_NUMBER, ROW(jobid), 8, "the job's number, also of a task of an array"},
     {"Restart", FIELD_NUMBER, ROW(restart), 7, "how often it was requeued"},
     {"JobName", FIELD_TEXT, ROW(name), 8, "the job's name"},
     {"User", FIELD_TEXT, ROW(user), 8, "the user's name"},
     {"UID", FIELD_NUMBER, ROW(uid), 8, "the user's number"},
+    {"Jobs", FIELD_COUNT, ROW(jobs), 6, "of a group: how many"},
+    {"Mount", FIELD_TEXT, ROW(mount), 16, "with --mount: of which mounts the figures are"},
+    {"Day", FIELD_TEXT, ROW(day), 10, "of a group by day"},
     {"Account", FIELD_TEXT, ROW(account), 10, "the account it is charged to"},
     {"Partition", FIELD_TEXT, ROW(partition), 10, "the partition"},
     {"Cluster", FIELD_TEXT, ROW(cluster), 10, "the cluster"},
@@ -108,7 +122,15 @@ static int width_parse(const char *text, struct column *column)
     return 0;
 }
 
-static int column_parse(char *word, struct column *ret, struct error *error)
+static bool is_among(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int column_parse(char *word, bool groups, struct column *ret, struct error *error)
 {
     size_t length = strcspn(word, "%");
     const struct field *field = field_find(word, length);
@@ -117,13 +139,15 @@ static int column_parse(char *word, struct column *ret, struct error *error)
         return error_set(error, -EINVAL,
                          "unknown field \"%.*s\": 'jobio history --helpformat' lists all",
                          (int)length, word);
+    if (groups && is_among(field->name, jobs_only, ARRAY_SIZE(jobs_only)))
+        return error_set(error, -EINVAL, "a group of jobs has no %s", field->name);
     *ret = (struct column){field, field->width, kind_is_left(field->kind)};
     if (word[length] && width_parse(word + length + 1, ret) < 0)
         return error_set(error, -EINVAL, "\"%s\": behind %% stands a width from 1 to 1000", word);
     return 0;
 }
 
-int columns_parse(const char *list, struct columns *ret, struct error *error)
+int columns_parse(const char *list, bool groups, struct columns *ret, struct error *error)
 {
     _free_ char *copy = strdup(list);
     struct columns columns = {.n = 0};
@@ -136,7 +160,7 @@ int columns_parse(const char *list, struct columns *ret, struct error *error)
 
         if (columns.n == FIELDS_MAX)
             return error_set(error, -EINVAL, "more than %d fields", FIELDS_MAX);
-        rc = column_parse(word, &columns.items[columns.n], error);
+        rc = column_parse(word, groups, &columns.items[columns.n], error);
         if (rc < 0)
             return rc;
         columns.n++;
@@ -145,6 +169,36 @@ int columns_parse(const char *list, struct columns *ret, struct error *error)
         return error_set(error, -EINVAL, "no field is named");
     *ret = columns;
     return 0;
+}
+
+static unsigned line_width(const struct columns *columns)
+{
+    unsigned width = 0;
+
+    for (size_t i = 0; i < columns->n; i++)
+        width += columns->items[i].width + (i > 0);
+    return width;
+}
+
+static void drop(struct columns *columns, const char *name)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < columns->n; i++) {
+        if (i == 0 || strcmp(columns->items[i].field->name, name) != 0)
+            columns->items[kept++] = columns->items[i];
+        else if (strcmp(name, "Exact") == 0)
+            columns->dropped = true;
+    }
+    if (kept)
+        columns->n = kept;
+}
+
+void columns_fit(struct columns *columns, unsigned bound)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(dispensable) && line_width(columns) > bound; i++)
+        drop(columns, dispensable[i]);
+    columns->bound = bound;
 }
 
 void fields_list(FILE *out)
@@ -156,12 +210,12 @@ void fields_list(FILE *out)
 /* --- one value ---------------------------------------------------------------------------------
  */
 
-static char *text_value(const char *text, bool parsable)
+static char *text_value(const char *text, enum table_form form)
 {
     char *safe = units_sanitize(text ? text : "");
 
     /* A name must not make columns. */
-    for (char *p = safe; parsable && p && *p; p++) {
+    for (char *p = safe; form == TABLE_PARSABLE && p && *p; p++) {
         if (*p == '|')
             *p = '?';
     }
@@ -177,6 +231,15 @@ static char *stamp_value(uint64_t ns)
     if (ns == 0 || !localtime_r(&seconds, &tm) || !strftime(buf, sizeof(buf), "%FT%T", &tm))
         return strdup("Unknown");
     return strdup(buf);
+}
+
+static char *job_value(const struct history_row *row)
+{
+    char *ret = NULL;
+    int n = row->array_job ? asprintf(&ret, "%u_%u", row->array_job, row->array_task)
+                           : asprintf(&ret, "%u", row->jobid);
+
+    return n < 0 ? NULL : ret;
 }
 
 /* Numbers for programs. */
@@ -211,13 +274,14 @@ static char *short_value(const struct field *field, uint64_t value, const struct
     case FIELD_COUNT:
         return strdup(units_count(value, buf));
     case FIELD_TIME:
-        return strdup(units_time(value, buf));
+        return strdup(value < LONG_NS ? units_time(value, buf) : units_elapsed(value, buf));
     default:
         return strdup(units_percent(row->longest_wait_ns, row->elapsed_ns, buf));
     }
 }
 
-static char *field_value(const struct field *field, const struct history_row *row, bool parsable)
+static char *field_value(const struct field *field, const struct history_row *row,
+                         enum table_form form)
 {
     const char *p = (const char *)row + field->offset;
     char buf[UNITS_SIZE];
@@ -225,7 +289,9 @@ static char *field_value(const struct field *field, const struct history_row *ro
 
     switch (field->kind) {
     case FIELD_TEXT:
-        return text_value(*(const char *const *)p, parsable);
+        return text_value(*(const char *const *)p, form);
+    case FIELD_JOB:
+        return job_value(row);
     case FIELD_STATE:
         return strdup(*(const bool *)p ? "ended" : "running");
     case FIELD_YES:
@@ -241,99 +307,139 @@ static char *field_value(const struct field *field, const struct history_row *ro
     default:
         value = *(const uint64_t *)p;
     }
-    return parsable ? exact_value(field, value, row) : short_value(field, value, row);
+    return form != TABLE_ALIGNED ? exact_value(field, value, row) : short_value(field, value, row);
 }
 
 /* --- the table ---------------------------------------------------------------------------------
  */
 
-/* Columns on a terminal that the text takes: code points, as far as a table needs. */
-static unsigned text_width(const char *text)
-{
-    unsigned n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
-/* Cut to `width` code points, the last a '+', as sacct does. */
+/* Cut to `width` columns of a terminal, the last a '+', as sacct does. */
 static void text_cut(char *text, unsigned width)
 {
-    unsigned n = 0;
-    char *p = text;
+    size_t n = strlen(text);
 
-    if (text_width(text) <= width)
+    if (layout_width(text) <= width)
         return;
-    while (n < width - 1) {
-        p++;
-        while (((unsigned char)*p & 0xc0) == 0x80)
-            p++;
-        n++;
+    while (n && layout_width(text) >= width) {
+        do
+            n--;
+        while (n && ((unsigned char)text[n] & 0xc0) == 0x80);
+        text[n] = '\0';
     }
-    p[0] = '+';
-    p[1] = '\0';
+    text[n] = '+';
+    text[n + 1] = '\0';
 }
 
-static void print_cell(const struct columns *columns, size_t i, const char *text, FILE *out)
+/* One line of cells, which may go on below. */
+struct line {
+    const struct columns *columns;
+    FILE *out;
+    unsigned used, pad; /* spaces that are due if the line goes on */
+};
+
+static void print_cell(struct line *line, size_t i, const char *text)
 {
+    const struct columns *columns = line->columns;
     const struct column *column = &columns->items[i];
-    unsigned used = text_width(text);
-    int pad = used < column->width ? (int)(column->width - used) : 0;
+    unsigned width = (unsigned)layout_width(text);
+    int pad = width < column->width ? (int)(column->width - width) : 0;
+    unsigned needs = width + (unsigned)pad;
+    bool last = i + 1 == columns->n, below = false;
+
+    if (i > 0) {
+        below = columns->bound && line->used + 1 + needs > columns->bound;
+        (void)fprintf(line->out, "%*s%s", below ? 0 : (int)line->pad, "", below ? "\n  " : " ");
+        line->used = below ? 2 : line->used + 1;
+    }
+    line->used += needs;
+    line->pad = column->left ? (unsigned)pad : 0;
+    if (!column->left)
+        (void)fprintf(line->out, "%*s", pad, "");
+    (void)fputs(text, line->out);
+    if (last)
+        (void)fputc('\n', line->out);
+}
+
+int csv_text(FILE *out, const char *text)
+{
+    _free_ char *safe = units_sanitize(text ? text : "");
+    bool formula;
+
+    if (!safe)
+        return -ENOMEM;
+    formula = *safe && strchr("=+-@", *safe);
+    if (!formula && !strpbrk(safe, "\",\r\n")) {
+        (void)fputs(safe, out);
+        return 0;
+    }
+    (void)fputs(formula ? "\"'" : "\"", out);
+    for (const char *p = safe; *p; p++) {
+        if (*p == '"')
+            (void)fputc('"', out);
+        (void)fputc(*p, out);
+    }
+    (void)fputc('"', out);
+    return 0;
+}
+
+static int print_value(const struct columns *columns, size_t i, const char *text,
+                       enum table_form form, FILE *out)
+{
     bool last = i + 1 == columns->n;
 
-    if (!column->left)
-        (void)fprintf(out, "%*s", pad, "");
-    (void)fputs(text, out);
-    if (column->left && !last)
-        (void)fprintf(out, "%*s", pad, "");
-    (void)fputc(last ? '\n' : ' ', out);
+    if (form == TABLE_PARSABLE) {
+        (void)fprintf(out, "%s%c", text, last ? '\n' : '|');
+        return 0;
+    }
+    if (csv_text(out, text) < 0)
+        return -ENOMEM;
+    (void)fputs(last ? "\r\n" : ",", out);
+    return 0;
 }
 
-static void print_parsable(const struct columns *columns, size_t i, const char *text, FILE *out)
+void columns_header(const struct columns *columns, enum table_form form, FILE *out)
 {
-    (void)fputs(text, out);
-    (void)fputc(i + 1 == columns->n ? '\n' : '|', out);
-}
-
-void columns_header(const struct columns *columns, bool parsable, FILE *out)
-{
-    char dashes[1001];
+    struct line names = {columns, out, 0, 0}, dashes = {columns, out, 0, 0};
 
     for (size_t i = 0; i < columns->n; i++) {
         char name[16];
 
-        if (parsable) {
-            print_parsable(columns, i, columns->items[i].field->name, out);
+        if (form != TABLE_ALIGNED) {
+            (void)print_value(columns, i, columns->items[i].field->name, form, out);
             continue;
         }
         (void)snprintf(name, sizeof(name), "%s", columns->items[i].field->name);
         text_cut(name, columns->items[i].width);
-        print_cell(columns, i, name, out);
+        print_cell(&names, i, name);
     }
-    for (size_t i = 0; !parsable && i < columns->n; i++) {
-        memset(dashes, '-', columns->items[i].width);
-        dashes[columns->items[i].width] = '\0';
-        print_cell(columns, i, dashes, out);
+    for (size_t i = 0; form == TABLE_ALIGNED && i < columns->n; i++) {
+        char text[1001];
+
+        memset(text, '-', columns->items[i].width);
+        text[columns->items[i].width] = '\0';
+        print_cell(&dashes, i, text);
     }
 }
 
-int columns_row(const struct columns *columns, const struct history_row *row, bool parsable,
+int columns_row(const struct columns *columns, const struct history_row *row, enum table_form form,
                 FILE *out)
 {
+    struct line line = {columns, out, 0, 0};
+
     for (size_t i = 0; i < columns->n; i++) {
         const struct column *column = &columns->items[i];
-        _free_ char *text = field_value(column->field, row, parsable);
+        _free_ char *text = field_value(column->field, row, form);
 
         if (!text)
             return -ENOMEM;
-        if (parsable) {
-            print_parsable(columns, i, text, out);
+        if (form != TABLE_ALIGNED) {
+            if (print_value(columns, i, text, form, out) < 0)
+                return -ENOMEM;
             continue;
         }
         if (column->field->kind == FIELD_TEXT)
             text_cut(text, column->width);
-        print_cell(columns, i, text, out);
+        print_cell(&line, i, text);
     }
     return 0;
 }

@@ -24,20 +24,35 @@ struct column {
 struct columns {
     struct column items[FIELDS_MAX];
     size_t n;
+    unsigned bound; /* aligned: a longer line goes on below, behind two spaces; 0: none */
+    bool dropped;   /* columns_fit() left "Exact" out */
 };
 
-/* "JobID,Read%12,JobName%-20": names in any case, %N for another width, %-N to the left. -EINVAL
- * with text. */
-int columns_parse(const char *list, struct columns *ret, struct error *error);
+/* How a table is written. Untrusted text is made safe in each. */
+enum table_form {
+    TABLE_ALIGNED,  /* numbers as people read them, texts cut to the width with a '+' (numbers never
+                     * are) */
+    TABLE_PARSABLE, /* exact numbers between '|' */
+    TABLE_CSV,      /* RFC 4180, exact numbers; a text that a spreadsheet would take for a formula
+                     * has a ' in front */
+};
 
-/* The header and the dashes under it (aligned), or the header alone (parsable). */
-void columns_header(const struct columns *columns, bool parsable, FILE *out);
-/* One row. Aligned: numbers as people read them, texts cut to the width with a '+' (numbers never
- * are). Parsable: exact numbers between '|'. Untrusted text is made safe. 0 or -ENOMEM. */
-int columns_row(const struct columns *columns, const struct history_row *row, bool parsable,
+/* "JobID,Read%12,JobName%-20": names in any case, %N for another width, %-N to the left. `groups`:
+ * for rows of groups, which have no JobID. -EINVAL with text. */
+int columns_parse(const char *list, bool groups, struct columns *ret, struct error *error);
+/* Leave out what can be done without until a line has at most that many columns. */
+void columns_fit(struct columns *columns, unsigned bound);
+
+/* The header and the dashes under it (aligned), or the header alone. */
+void columns_header(const struct columns *columns, enum table_form form, FILE *out);
+/* One row. 0 or -ENOMEM. */
+int columns_row(const struct columns *columns, const struct history_row *row, enum table_form form,
                 FILE *out);
 
 /* One line a field, for --helpformat. */
 void fields_list(FILE *out);
+
+/* One field of a CSV; a NULL text is an empty one. 0 or -ENOMEM. */
+int csv_text(FILE *out, const char *text);
 
 #endif

@@ -2,33 +2,54 @@
 #include <json-c/json.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "cli/labels.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/source.h"
+#include "cli/terminal.h"
+#include "collector/history.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "report/layout.h"
 
 #define NS_PER_S 1000000000ull
 
 static const char help[] =
-    "usage: jobio history [-u USER] [-S TIME] [-E TIME] [-o FIELDS] [-P] [-n N]\n"
-    "                     [--sort read|write|meta|wait] [--json] [--from WHERE]\n"
-    "The jobs of a time, one line each, as sacct shows them. Newest first.\n"
+    "usage: jobio history [OPTION]...\n"
+    "The jobs of a time, one line each, as sacct shows them, or sums of them. Newest first.\n"
     "\n"
-    "  -u, --user USER       only jobs of this user (name or number)\n"
-    "  -S, --starttime TIME  jobs that ran after this (default: now-7days)\n"
-    "  -E, --endtime TIME    jobs that ran before this (default: now)\n"
+    "Which jobs (lists have commas between):\n"
+    "  -u, --user LIST       of these users (names or numbers)\n"
+    "  -A, --accounts LIST   of these accounts\n"
+    "  -r, --partition LIST  of these partitions\n"
+    "      --name LIST       of these names\n"
+    "  -j, --jobs LIST       of these numbers, whenever they ran\n"
+    "      --mount LIST      that touched these mounts; the figures are those of the mounts\n"
+    "  -s, --state STATE     running or ended\n"
+    "  -S, --starttime TIME  that ran after this (default: now-7days)\n"
+    "  -E, --endtime TIME    that ran before this (default: now)\n"
+    "\n"
+    "How:\n"
+    "      --group WHAT      sums by user, account, partition, name, mount or day\n"
+    "      --sort WHAT       read, write (bytes), meta (requests), wait, errors, elapsed, time;\n"
+    "                        of groups also jobs. Largest first; -WHAT: smallest first\n"
+    "  -n, --limit N         at most N lines\n"
     "  -o, --format FIELDS   columns: NAME, NAME%WIDTH or NAME%-WIDTH (to the left),...\n"
     "  -e, --helpformat      list the columns\n"
     "  -P, --parsable2       '|' between the columns, nothing cut, exact numbers\n"
-    "  -n, --limit N         at most N lines\n"
-    "      --sort WHAT       read, write (bytes), meta (requests) or wait, largest first\n"
+    "      --csv             the same for spreadsheets\n"
     "      --json            a JSON array\n"
+    "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
+    "\n"
+    "From where:\n"
     "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "      --store PATH      read this store; do not ask jobiod\n"
     "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"
@@ -43,79 +64,249 @@ static const char help[] =
     "Examples:\n"
     "  jobio history\n"
     "  jobio history -S now-1days --sort wait -n 10\n"
+    "  jobio history -S now-30days --group user\n"
+    "  jobio history --mount /scratch --group user --sort write\n"
     "  jobio history -u alice -S 2026-11-01 -o JobID,JobName%20,Elapsed,Read,Write,Errors\n"
     "  jobio history -P -o JobID,User,Read,Write | sort -t'|' -k3 -n\n"
     "\n"
     "Exit status: 0 shown (also when no job ran), 1 failed, 2 usage.\n";
 
 struct history_options {
-    const char *user, *since, *until, *format, *sort;
-    uint32_t limit;
-    bool parsable, json, list;
+    const char *since, *until, *format, *sort, *group, *state;
+    bool parsable, csv, json, list, anonymous;
 };
+
+/* --- what is asked for -------------------------------------------------------------------------
+ */
 
 static int filter_times(const struct history_options *options, struct history_filter *filter,
                         struct error *error)
 {
+    const char *from = options->since ? options->since : filter->jobs ? "@0" : "now-7days";
     int64_t now = (int64_t)time(NULL), since, until = now;
 
-    if (units_parse_time(options->since, now, &since, error) < 0)
+    if (units_parse_time(from, now, &since, error) < 0)
         return error_prefix(error, -EINVAL, "-S");
     if (options->until && units_parse_time(options->until, now, &until, error) < 0)
         return error_prefix(error, -EINVAL, "-E");
     if (options->until && until <= since)
-        return error_set(error, -EINVAL, "-E \"%s\" is not after -S \"%s\"", options->until,
-                         options->since);
+        return error_set(error, -EINVAL, "-E \"%s\" is not after -S \"%s\"", options->until, from);
     filter->since_ns = since > 0 ? (uint64_t)since * NS_PER_S : 0;
     filter->until_ns = options->until && until > 0 ? (uint64_t)until * NS_PER_S : 0;
     return 0;
 }
 
-static int filter_make(const struct history_options *options, struct history_filter *ret,
-                       struct error *error)
+static int filter_sort(const char *text, struct history_filter *filter, struct error *error)
 {
-    struct history_filter filter = {
-        .uid = UINT32_MAX, .user = options->user, .limit = options->limit};
-    int sort = options->sort ? history_sort_parse(options->sort) : HISTORY_TIME;
+    int sort = text ? history_sort_parse(text) : (int)(filter->group ? HISTORY_WAIT : HISTORY_TIME);
 
-    if (sort < 0)
-        return error_set(error, -EINVAL, "--sort \"%s\": give read, write, meta or wait",
-                         options->sort);
-    filter.sort = (enum history_sort)sort;
-    if (filter_times(options, &filter, error) < 0)
-        return -EINVAL;
-    *ret = filter;
+    if (!text && filter->group == HISTORY_BY_DAY)
+        sort = HISTORY_TIME;
+    if (text && sort < 0 && (*text == '-' || *text == 'r')) {
+        sort = history_sort_parse(text + 1);
+        filter->reverse = true;
+    }
+    if (sort < 0 || (sort == HISTORY_JOBS && !filter->group))
+        return error_set(error, -EINVAL,
+                         "--sort \"%s\": give read, write, meta, wait, errors, elapsed or time%s",
+                         text, filter->group ? ", or jobs" : "");
+    filter->sort = (enum history_sort)sort;
     return 0;
 }
 
-static int print_table(struct json_object *rows, const struct columns *columns, bool parsable,
-                       struct error *error)
+/* An empty list is a slip, and would be refused by jobiod as well. */
+static int filter_lists(const struct history_filter *filter, struct error *error)
 {
-    columns_header(columns, parsable, stdout);
-    for (size_t i = 0; i < json_object_array_length(rows); i++) {
-        struct history_row row;
-        int rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+    const struct {
+        const char *text, *option;
+    } lists[] = {
+        {filter->user, "--user"},           {filter->account, "--accounts"},
+        {filter->partition, "--partition"}, {filter->name, "--name"},
+        {filter->mount, "--mount"},         {filter->jobs, "--jobs"},
+    };
 
-        if (rc < 0)
-            return rc;
-        if (columns_row(columns, &row, parsable, stdout) < 0)
-            return error_errno(error, -ENOMEM, "write the table");
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        char **words = NULL;
+
+        if (lists[i].text && history_words(lists[i].text, lists[i].option, &words, error) < 0)
+            return -EINVAL;
+        for (size_t k = 0; lists[i].text == filter->jobs && words && words[k]; k++) {
+            unsigned number;
+
+            if (options_number(words[k], &number) == 0)
+                continue;
+            (void)error_set(error, -EINVAL, "--jobs \"%s\": give plain job numbers", words[k]);
+            history_words_free(words);
+            return -EINVAL;
+        }
+        history_words_free(words);
     }
     return 0;
 }
 
-static int history_show(const struct cli *cli, const struct history_options *options,
-                        const struct history_filter *filter, const struct columns *columns)
+static int filter_make(const struct history_options *options, struct history_filter *filter,
+                       struct error *error)
 {
-    struct json_object *rows = NULL;
-    struct error error;
-    int rc = source_history(cli, filter, &rows, &error);
+    int group = options->group ? history_group_parse(options->group) : (int)HISTORY_NO_GROUP;
+    int state = options->state ? history_state_parse(options->state) : (int)HISTORY_ANY;
 
-    if (rc == 0 && options->json)
-        output_json(rows);
-    else if (rc == 0)
-        rc = print_table(rows, columns, options->parsable, &error);
-    json_object_put(rows);
+    if (group < 0)
+        return error_set(error, -EINVAL,
+                         "--group \"%s\": give user, account, partition, name, mount or day",
+                         options->group);
+    if (state < 0)
+        return error_set(error, -EINVAL, "--state \"%s\": give running or ended", options->state);
+    filter->group = (enum history_group)group;
+    filter->state = (enum history_state)state;
+    if (filter_sort(options->sort, filter, error) < 0 || filter_lists(filter, error) < 0)
+        return -EINVAL;
+    return filter_times(options, filter, error);
+}
+
+/* --- the columns -------------------------------------------------------------------------------
+ */
+
+static const char *default_format(const struct history_filter *filter, enum table_form form)
+{
+#define GROUP_SUMS ",Jobs,Elapsed%12,Read,Write,Meta,Errors%7,Wait"
+    static const char *const groups[] = {
+        [HISTORY_BY_USER] = "User%-15" GROUP_SUMS,
+        [HISTORY_BY_ACCOUNT] = "Account%-15" GROUP_SUMS,
+        [HISTORY_BY_PARTITION] = "Partition%-15" GROUP_SUMS,
+        [HISTORY_BY_NAME] = "JobName%-15" GROUP_SUMS,
+        [HISTORY_BY_MOUNT] = "Mount%-15" GROUP_SUMS,
+        [HISTORY_BY_DAY] = "Day%-15" GROUP_SUMS,
+    };
+
+    if (filter->group)
+        return groups[filter->group];
+    return filter->mount && form != TABLE_ALIGNED ? FIELDS_DEFAULT ",Mount" : FIELDS_DEFAULT;
+}
+
+static int make_columns(const struct history_options *options, const struct history_filter *filter,
+                        enum table_form form, struct columns *ret, struct error *error)
+{
+    const char *format = options->format ? options->format : default_format(filter, form);
+    unsigned bound = form == TABLE_ALIGNED ? terminal_bound() : 0;
+    int rc = columns_parse(format, filter->group, ret, error);
+
+    if (rc < 0 || !bound)
+        return rc;
+    if (options->format)
+        ret->bound = bound;
+    else
+        columns_fit(ret, bound);
+    return 0;
+}
+
+/* --- rows --------------------------------------------------------------------------------------
+ */
+
+struct writer {
+    const struct cli *cli;
+    const struct history_filter *filter;
+    struct columns columns;
+    enum table_form form;
+    bool json, begun;
+    uint64_t rows, incomplete;
+    struct labels *anonymous; /* NULL: names are shown */
+};
+
+static int write_json(struct writer *w, const struct history_row *row)
+{
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return -ENOMEM;
+    history_row_write(row, out);
+    if (fclose(out) != 0)
+        return -ENOMEM;
+    output_text(w->rows ? ",\n" : "[");
+    output_json_raw(text);
+    return 0;
+}
+
+/* What the figures are of, where they are not of the whole jobs. */
+static void write_head(struct writer *w)
+{
+    _free_ char *clean = NULL;
+
+    if (w->json)
+        return;
+    if (w->form == TABLE_ALIGNED && w->filter->mount && w->filter->group != HISTORY_BY_MOUNT) {
+        clean = units_sanitize(w->anonymous ? "the mounts asked for" : w->filter->mount);
+        (void)printf("I/O on %s only\n", clean ? clean : "?");
+    }
+    columns_header(&w->columns, w->form, stdout);
+}
+
+/* Not before the first row is there, or all have been asked for: a question that fails writes
+ * nothing. */
+static void begin(struct writer *w)
+{
+    if (w->begun)
+        return;
+    w->begun = true;
+    pager_start(w->cli);
+    write_head(w);
+}
+
+static int write_row(const struct history_row *found, void *arg)
+{
+    struct writer *w = arg;
+    struct history_row row = *found;
+    int rc;
+
+    begin(w);
+    rc = w->anonymous ? labels_row(w->anonymous, &row) : 0;
+
+    if (rc == 0)
+        rc = w->json ? write_json(w, &row) : columns_row(&w->columns, &row, w->form, stdout);
+    w->rows++;
+    w->incomplete += !row.complete;
+    if (rc == 0 && ferror(stdout))
+        return 1; /* nobody reads on */
+    return rc;
+}
+
+static void write_foot(struct writer *w)
+{
+    if (w->json)
+        output_text(w->rows ? "]\n" : "[]\n");
+    else if (w->columns.dropped && w->incomplete)
+        (void)printf("%llu of these not complete\n", (unsigned long long)w->incomplete);
+}
+
+static int write_history(struct writer *w, struct error *error)
+{
+    int rc = source_rows(w->cli, w->filter, write_row, w, error);
+
+    if (rc == -ENOMEM)
+        return error_errno(error, rc, "write the history");
+    if (rc < 0)
+        return rc;
+    begin(w);
+    write_foot(w);
+    return 0;
+}
+
+static int history_show(const struct history_options *options, struct writer *w)
+{
+    struct error error;
+    int rc = 0;
+
+    if (options->anonymous) {
+        w->anonymous = labels_create(w->filter->since_ns);
+        if (!w->anonymous)
+            rc = error_errno(&error, -ENOMEM, "write the history");
+        (void)setenv("TZ", "UTC", 1);
+        tzset();
+    }
+    if (rc == 0)
+        rc = write_history(w, &error);
+    labels_destroy(w->anonymous);
     if (rc < 0)
         output_error("%s", error.text);
     return rc < 0 ? CLI_FAILED : CLI_OK;
@@ -123,21 +314,30 @@ static int history_show(const struct cli *cli, const struct history_options *opt
 
 static int history_run(struct cli *cli, int argc, char **argv)
 {
-    struct history_options options = {.since = "now-7days", .format = FIELDS_DEFAULT};
+    struct history_options options = {.since = NULL};
+    struct history_filter filter = {.uid = UINT32_MAX};
     const struct option_spec specs[] = {
-        {"user", 'u', OPTION_TEXT, &options.user},
+        {"user", 'u', OPTION_TEXT, &filter.user},
+        {"accounts", 'A', OPTION_TEXT, &filter.account},
+        {"partition", 'r', OPTION_TEXT, &filter.partition},
+        {"name", 0, OPTION_TEXT, &filter.name},
+        {"jobs", 'j', OPTION_TEXT, &filter.jobs},
+        {"mount", 0, OPTION_TEXT, &filter.mount},
+        {"state", 's', OPTION_TEXT, &options.state},
         {"starttime", 'S', OPTION_TEXT, &options.since},
         {"endtime", 'E', OPTION_TEXT, &options.until},
+        {"group", 0, OPTION_TEXT, &options.group},
+        {"sort", 0, OPTION_TEXT, &options.sort},
+        {"limit", 'n', OPTION_U32, &filter.limit},
         {"format", 'o', OPTION_TEXT, &options.format},
         {"helpformat", 'e', OPTION_FLAG, &options.list},
         {"parsable2", 'P', OPTION_FLAG, &options.parsable},
-        {"limit", 'n', OPTION_U32, &options.limit},
-        {"sort", 0, OPTION_TEXT, &options.sort},
+        {"csv", 0, OPTION_FLAG, &options.csv},
         {"json", 0, OPTION_FLAG, &options.json},
+        {"anonymous", 0, OPTION_FLAG, &options.anonymous},
         CLI_HISTORY_OPTIONS(cli),
     };
-    struct history_filter filter;
-    struct columns columns;
+    struct writer writer = {.cli = cli, .filter = &filter};
     struct error error;
     int first, status;
 
@@ -152,12 +352,18 @@ static int history_run(struct cli *cli, int argc, char **argv)
                      argv[first]);
         return CLI_USAGE;
     }
+    if (options.json + options.csv + options.parsable > 1) {
+        output_error("history: one of --json, --csv and -P");
+        return CLI_USAGE;
+    }
+    writer.json = options.json;
+    writer.form = options.csv ? TABLE_CSV : options.parsable ? TABLE_PARSABLE : TABLE_ALIGNED;
     if (filter_make(&options, &filter, &error) < 0 ||
-        columns_parse(options.format, &columns, &error) < 0) {
+        make_columns(&options, &filter, writer.form, &writer.columns, &error) < 0) {
         output_error("history: %s", error.text);
         return CLI_USAGE;
     }
-    return history_show(cli, &options, &filter, &columns);
+    return history_show(&options, &writer);
 }
 
 const struct subcommand cli_history = {"history", "jobs and their I/O, as sacct shows them", help,

@@ -3,24 +3,39 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "cli/labels.h"
 #include "cli/cli.h"
+#include "cli/job_part.h"
+#include "cli/jobid.h"
+#include "cli/notes.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/page.h"
+#include "cli/pager.h"
 #include "cli/source.h"
+#include "cli/terminal.h"
 #include "common/cleanup.h"
 #include "report/json.h"
 #include "report/text.h"
+#include "report/timeline_text.h"
 
 static const char help[] =
-    "usage: jobio job ID [--all] [--full] [--nodes] [--steps] [--json] [--from WHERE]\n"
+    "usage: jobio job ID[_TASK][.STEP] [--all] [--full] [--nodes] [--steps] [--json | --csv]\n"
+    "       jobio job ID[_TASK][.STEP] --html FILE [--from WHERE]\n"
     "What a job did: its I/O by mount. Of a requeued job the newest run.\n"
     "\n"
     "      --all          earlier runs of that number too, newest first\n"
     "      --full         every mount and every operation\n"
+    "      --ops          the same\n"
+    "      --html FILE    all of it as one page for a browser, with charts (- is stdout)\n"
     "      --json         one JSON document; with --all an array of them\n"
+    "      --csv          exact numbers, a line a mount and operation; with --steps of each step\n"
+    "      --anonymous    labels in place of names, for others to read (see jobio(1))\n"
     "      --nodes        each node too, and how evenly they share the work\n"
     "      --steps        each step on each node too; in JSON with its whole account\n"
+    "      --timeline     when it did that: a curve a mount; in JSON the numbers\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "      --store PATH   read this store; do not ask jobiod\n"
     "      --from WHERE   store (of this node) or clickhouse (of all nodes; see jobio.conf(5))\n"
@@ -31,15 +46,21 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  jobio job 123\n"
+    "  jobio job 123_4\n"
+    "  jobio job 123.0\n"
+    "  jobio job 123.batch\n"
     "  jobio job 123 --full\n"
     "  jobio job 123 --nodes\n"
+    "  jobio job 123 --timeline\n"
     "  jobio job 123 --all\n"
+    "  jobio job 123 --html job123.html\n"
     "  jobio job 123 --json | jq .mounts\n"
     "\n"
     "Exit status: 0 shown, 1 no such job or failed, 2 usage.\n";
 
 struct job_options {
-    bool all, full, json, nodes, steps;
+    bool all, full, json, csv, anonymous, nodes, steps, timeline;
+    const char *html;
 };
 
 /* Takes the text over. */
@@ -52,20 +73,74 @@ static int put_text(char *text, struct error *error)
     return 0;
 }
 
+/* Of which step the document is; NULL: of the whole job. */
+static const char *step_of(struct json_object *document)
+{
+    struct json_object *job = NULL, *step = NULL;
+
+    if (!json_object_object_get_ex(document, "job", &job) ||
+        !json_object_object_get_ex(job, "step", &step))
+        return NULL;
+    return json_object_get_string(step);
+}
+
+/* The summary says of which job it is, not of which step. */
+static void print_step(struct json_object *document)
+{
+    const char *step = step_of(document);
+
+    if (step)
+        (void)printf("Step %s only, on all its nodes\n", step);
+}
+
 static int print_text(struct json_object *document, const struct job_options *options,
                       struct error *error)
 {
     enum summary summary = options->full ? SUMMARY_FULL : SUMMARY_SHORT;
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    unsigned columns = terminal_columns();
+    const struct text_style style = {
+        .notes = &notes,
+        .colour = terminal_colour(),
+        .columns = columns < TERMINAL_COLUMNS_DEFAULT ? columns : TERMINAL_COLUMNS_DEFAULT,
+    };
     struct job_account *job = NULL;
     int rc = report_json_parse(document, &job, error);
 
     if (rc == 0)
-        rc = put_text(report_text(job, summary), error);
-    if (rc == 0 && options->nodes)
+        print_step(document);
+    if (rc == 0)
+        notes_of(job, NOTES_MAX, &notes);
+    if (rc == 0)
+        rc = put_text(report_text(job, summary, &style), error);
+    if (rc == 0 && options->timeline)
+        rc = put_text(report_timeline_text(job, columns, terminal_utf8()), error);
+    if (rc == 0 && options->nodes && !options->full)
         rc = put_text(report_nodes_text(job), error);
     if (rc == 0 && options->steps && !options->full)
         rc = put_text(report_steps_text(job), error);
     job_account_destroy(job);
+    return rc;
+}
+
+static int write_page(struct json_object *document, const char *path, struct error *error)
+{
+    struct job_account *job = NULL;
+    int rc = report_json_parse(document, &job, error);
+
+    if (rc == 0)
+        rc = page_write(job, step_of(document), path, error);
+    job_account_destroy(job);
+    return rc;
+}
+
+static int print_csv(struct json_object *jobs, bool steps, struct error *error)
+{
+    int rc = 0;
+
+    job_csv_header(stdout);
+    for (size_t i = 0; rc == 0 && i < json_object_array_length(jobs); i++)
+        rc = job_csv(json_object_array_get_idx(jobs, i), steps, stdout, error);
     return rc;
 }
 
@@ -74,6 +149,10 @@ static int print_jobs(struct json_object *jobs, const struct job_options *option
 {
     int rc = 0;
 
+    if (options->html)
+        return write_page(json_object_array_get_idx(jobs, 0), options->html, error);
+    if (options->csv)
+        return print_csv(jobs, options->steps, error);
     if (options->json) {
         output_json(options->all ? jobs : json_object_array_get_idx(jobs, 0));
         return 0;
@@ -86,16 +165,80 @@ static int print_jobs(struct json_object *jobs, const struct job_options *option
     return rc;
 }
 
-static int job_show(const struct cli *cli, uint32_t jobid, const struct job_options *options)
+/* What the answer must have for that. */
+static unsigned wanted(const struct job_options *options)
+{
+    bool full = options->html || (options->full && !options->json);
+
+    return (options->steps || options->nodes || full ? REPORT_STEPS : 0) |
+           (options->timeline || full ? REPORT_TIMELINE : 0);
+}
+
+/* The documents of all runs to those of one step. */
+static int keep_step(struct json_object **jobs, const struct jobid *id, unsigned flags,
+                     struct error *error)
+{
+    struct json_object *steps = json_object_new_array();
+    int rc = steps ? 0 : error_errno(error, -ENOMEM, "sum the step up");
+
+    for (size_t i = 0; rc == 0 && i < json_object_array_length(*jobs); i++) {
+        struct json_object *document = NULL;
+
+        rc = job_step(json_object_array_get_idx(*jobs, i), id, flags, &document, error);
+        if (rc == 0 && json_object_array_add(steps, document) < 0)
+            rc = error_errno(error, -ENOMEM, "sum the step up");
+        else if (rc == -ENOENT && json_object_array_length(*jobs) > 1)
+            rc = 0; /* another run has it, or none */
+    }
+    if (rc == 0 && json_object_array_length(steps) == 0)
+        rc = error_set(error, -ENOENT, "no such step in any run of job %u", id->job);
+    json_object_put(*jobs);
+    *jobs = steps;
+    return rc;
+}
+
+static int hide_names(struct json_object *jobs, struct error *error)
+{
+    struct labels *anonymous = labels_create(0);
+    int rc = anonymous ? labels_documents(anonymous, jobs) : -ENOMEM;
+
+    (void)setenv("TZ", "UTC", 1);
+    tzset();
+    labels_destroy(anonymous);
+    return rc < 0 ? error_errno(error, rc, "find other names") : 0;
+}
+
+static int job_get(const struct cli *cli, const struct jobid *id, const struct job_options *options,
+                   struct json_object **ret, struct error *error)
+{
+    char text[JOBID_TEXT];
+    unsigned flags = wanted(options);
+    struct jobid job = *id;
+    int rc =
+        source_jobs(cli, id, options->all, flags | (id->has_step ? REPORT_STEPS : 0), ret, error);
+
+    job.has_step = false;
+    if (rc == 0 && json_object_array_length(*ret) == 0)
+        rc = error_set(error, -ENOENT, "no such job: %s", jobid_format(&job, text));
+    if (rc == 0 && id->has_step)
+        rc = keep_step(ret, id, flags, error);
+    if (rc == 0 && options->anonymous)
+        rc = hide_names(*ret, error);
+    return rc;
+}
+
+static int job_show(const struct cli *cli, const struct jobid *id,
+                    const struct job_options *options)
 {
     struct json_object *jobs = NULL;
     struct error error;
-    int rc = source_jobs(cli, jobid, options->all, options->steps || options->nodes, &jobs, &error);
+    int rc = job_get(cli, id, options, &jobs, &error);
 
-    if (rc == 0 && json_object_array_length(jobs) == 0)
-        rc = error_set(&error, -ENOENT, "no such job: %u", jobid);
-    if (rc == 0)
+    if (rc == 0) {
+        if (!options->html)
+            pager_start(cli);
         rc = print_jobs(jobs, options, &error);
+    }
     json_object_put(jobs);
     if (rc < 0)
         output_error("%s", error.text);
@@ -108,13 +251,19 @@ static int job_run(struct cli *cli, int argc, char **argv)
     const struct option_spec specs[] = {
         {"all", 0, OPTION_FLAG, &options.all},
         {"full", 0, OPTION_FLAG, &options.full},
+        {"ops", 0, OPTION_FLAG, &options.full},
+        {"html", 0, OPTION_TEXT, &options.html},
         {"json", 0, OPTION_FLAG, &options.json},
+        {"csv", 0, OPTION_FLAG, &options.csv},
+        {"anonymous", 0, OPTION_FLAG, &options.anonymous},
         {"nodes", 0, OPTION_FLAG, &options.nodes},
         {"steps", 0, OPTION_FLAG, &options.steps},
+        {"timeline", 0, OPTION_FLAG, &options.timeline},
         CLI_HISTORY_OPTIONS(cli),
     };
     int first, status;
-    uint32_t jobid;
+    struct error error;
+    struct jobid id;
 
     if (!options_start(cli, &cli_job, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
         return status;
@@ -122,13 +271,18 @@ static int job_run(struct cli *cli, int argc, char **argv)
         output_error("job: give one job number, as in 'jobio job 123'");
         return CLI_USAGE;
     }
-    if (options_number(argv[first], &jobid) < 0) {
-        output_error("job: \"%s\" is no job number: give the plain number, as in 'jobio job 123' "
-                     "(sacct -o JobIDRaw shows it for array tasks)",
-                     argv[first]);
+    if (options.html && (options.all || options.json || options.csv)) {
+        output_error("job: --html makes a page of one run: not with --all, --json or --csv");
         return CLI_USAGE;
     }
-    return job_show(cli, jobid, &options);
+    if (options.json && options.csv) {
+        output_error("job: --json or --csv, not both");
+        return CLI_USAGE;
+    }
+    if (jobid_parse(argv[first], &id, &error) == 0)
+        return job_show(cli, &id, &options);
+    output_error("job: %s", error.text);
+    return CLI_USAGE;
 }
 
 const struct subcommand cli_job = {"job", "the account of one job", help, job_run};

@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "common/units.h"
 
-#define MAX_OPTIONS 24
+#define MAX_OPTIONS 40
 #define LONG_BASE 256 /* above every letter */
 
 struct option_table {
@@ -116,6 +116,7 @@ int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, un
     const struct option_spec common[] = {
         {"socket", 0, OPTION_TEXT, &cli->socket},
         {"store", 0, OPTION_TEXT, &cli->store},
+        {"no-pager", 0, OPTION_FLAG, &cli->no_pager},
         {"help", 'h', OPTION_FLAG, &help},
     };
     struct option_table table = {.letters = ""};

@@ -28,8 +28,9 @@ enum {
 };
 
 /* Parse argv[1...] by the table and by the options that all subcommands have: --socket, --store,
- * --help. Returns the index of the first word that is no option (the words are moved behind the
- * options unless OPTIONS_IN_ORDER); -ECANCELED: --help was asked for; -EINVAL with text. */
+ * --no-pager, --help. Returns the index of the first word that is no option (the words are moved
+ * behind the options unless OPTIONS_IN_ORDER); -ECANCELED: --help was asked for; -EINVAL with
+ * text. */
 int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, unsigned flags,
                   int argc, char **argv, struct error *error);
 

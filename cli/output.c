@@ -4,12 +4,15 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "cli/pager.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 
@@ -67,6 +70,16 @@ static size_t utf8_length(const unsigned char *p, unsigned *code)
     return n;
 }
 
+/* How much of it is plain, which most of it is. */
+static size_t ascii_length(const unsigned char *p)
+{
+    size_t n = 0;
+
+    while (p[n] && p[n] < 0x7f)
+        n++;
+    return n;
+}
+
 /* json-c escapes C0 itself, and such bytes only stand inside strings, where an escape means the
  * same. */
 static void json_write_safe(FILE *out, const char *text)
@@ -75,7 +88,14 @@ static void json_write_safe(FILE *out, const char *text)
 
     while (*p) {
         unsigned code;
-        size_t n = utf8_length(p, &code);
+        size_t n = ascii_length(p);
+
+        if (n) {
+            (void)fwrite(p, 1, n, out);
+            p += n;
+            continue;
+        }
+        n = utf8_length(p, &code);
 
         if (n == 0)
             (void)fprintf(out, "\\ufffd");
@@ -85,7 +105,13 @@ static void json_write_safe(FILE *out, const char *text)
             (void)fwrite(p, 1, n, out);
         p += n ? n : 1;
     }
-    (void)fputc('\n', out);
+}
+
+void output_json_raw(const char *text)
+{
+    json_write_safe(stdout, text);
+    if (ferror(stdout))
+        output_note_failure();
 }
 
 char *output_json_text(struct json_object *document)
@@ -99,6 +125,7 @@ char *output_json_text(struct json_object *document)
     if (!out)
         return NULL;
     json_write_safe(out, text);
+    (void)fputc('\n', out);
     if (fclose(out) != 0) {
         free(ret);
         return NULL;
@@ -118,10 +145,118 @@ void output_json(struct json_object *document)
     output_note_failure();
 }
 
+/* --- a file -------------------------------------------------------------------------------------
+ */
+
+/* What a new file gets that nobody said anything else about. */
+static mode_t mode_by_umask(void)
+{
+    mode_t mask = umask(0);
+
+    (void)umask(mask);
+    return 0666 & ~mask;
+}
+
+static int write_all(int fd, const char *text)
+{
+    for (size_t left = strlen(text); left > 0;) {
+        ssize_t n = write(fd, text, left);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        text += n;
+        left -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Nothing is there, or a file that another may take the place of. */
+static bool may_be_replaced(const char *path, mode_t *mode)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0) {
+        *mode = mode_by_umask();
+        return true;
+    }
+    *mode = st.st_mode & 0777;
+    return S_ISREG(st.st_mode);
+}
+
+static int write_in_place(const char *path, const char *text)
+{
+    _close_ int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    return fd < 0 ? -errno : write_all(fd, text);
+}
+
+/* A new file beside it. Its name is *ret, owned. */
+static int open_beside(const char *path, char **ret)
+{
+    int fd;
+
+    if (asprintf(ret, "%s.XXXXXX", path) < 0) {
+        *ret = NULL;
+        return -ENOMEM;
+    }
+    fd = mkostemp(*ret, O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static int replace(const char *path, const char *text, mode_t mode)
+{
+    _free_ char *beside = NULL;
+    _close_ int fd = open_beside(path, &beside);
+    int rc;
+
+    if (fd < 0)
+        return fd;
+    rc = write_all(fd, text);
+    if (rc == 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0 || rename(beside, path) < 0))
+        rc = -errno;
+    if (rc < 0)
+        (void)unlink(beside);
+    return rc;
+}
+
+int output_file(const char *path, const char *text, struct error *error)
+{
+    mode_t mode;
+    int rc;
+
+    if (strcmp(path, "-") == 0) {
+        output_text(text);
+        return 0;
+    }
+    rc = may_be_replaced(path, &mode) ? replace(path, text, mode) : write_in_place(path, text);
+    return rc < 0 ? error_errno(error, rc, "cannot write \"%s\"", path) : 0;
+}
+
+int output_file_check(const char *path, struct error *error)
+{
+    _free_ char *beside = NULL;
+    _close_ int fd = -1;
+    mode_t mode;
+
+    if (strcmp(path, "-") == 0 || !may_be_replaced(path, &mode))
+        return 0;
+    fd = open_beside(path, &beside);
+    if (fd < 0)
+        return error_errno(error, fd, "cannot write \"%s\"", path);
+    (void)unlink(beside);
+    return 0;
+}
+
 int output_finish(int status)
 {
     if (fflush(stdout) != 0)
         output_note_failure();
+    if (!pager_finish()) {
+        output_error("the pager cannot be run: see JOBIO_PAGER and PAGER, or use --no-pager");
+        return CLI_FAILED;
+    }
     if (output_errno == 0 || output_errno == EPIPE)
         return status;
     output_error("cannot write the answer: %s", strerror(output_errno));

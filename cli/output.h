@@ -3,6 +3,8 @@
 #ifndef JOBIO_CLI_OUTPUT_H
 #define JOBIO_CLI_OUTPUT_H
 
+#include "common/error.h"
+
 struct json_object;
 
 /* One line on stderr, "jobio: ...". Made safe for a terminal. */
@@ -16,9 +18,18 @@ void output_text(const char *text);
 char *output_json_text(struct json_object *document);
 /* The same to stdout. */
 void output_json(struct json_object *document);
+/* Text that is JSON already to stdout, with those escapes and without a newline. */
+void output_json_raw(const char *text);
 
-/* Flush stdout at the end. `status`, or CLI_FAILED when the output could not be written; a reader
- * that went away is no failure. */
+/* Write `text` to a file, which then has all of it, or is as it was: a new file takes the place of an
+ * old one. What is no file (a pipe, a symbolic link...) is written to as it is; "-" is stdout. A
+ * negative errno with text. */
+int output_file(const char *path, const char *text, struct error *error);
+/* output_file() could make this file: for who wants to know before hours of work. */
+int output_file_check(const char *path, struct error *error);
+
+/* Flush stdout at the end, and wait for a pager. `status`, or CLI_FAILED when the output could not
+ * be written; a reader that went away is no failure. */
 int output_finish(int status);
 
 #endif

@@ -9,26 +9,33 @@
 
 #include "cli/child.h"
 #include "cli/cli.h"
+#include "cli/notes.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/page.h"
 #include "cli/source.h"
+#include "cli/terminal.h"
 #include "cli/watch.h"
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "common/job.h"
 #include "report/json.h"
 #include "report/text.h"
+#include "report/timeline_text.h"
 
 #define NS_PER_S 1000000000ull
 #define RUN_MS 10000
 
 static const char help[] =
-    "usage: jobio run [--full] [--json] [--output FILE] [--interval S] -- COMMAND...\n"
+    "usage: jobio run [--full] [--timeline] [--json] [--output FILE] [--html FILE] [--interval S]\n"
+    "       -- COMMAND...\n"
     "Run a command and tell its I/O by mount, its children included, without Slurm. As root jobio\n"
     "counts by itself; other users are served by a running jobiod.\n"
     "\n"
     "      --full         every mount and every operation\n"
+    "      --html FILE    a page for a browser too, with charts\n"
     "      --json         one JSON document instead of the text\n"
+    "      --timeline     when it did that: a curve a mount; in JSON the numbers\n"
     "      --output FILE  write the report to FILE instead of stderr\n"
     "      --interval S   between the readings that find the peaks (default 1; 500ms, 10s, ...)\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
@@ -42,8 +49,8 @@ static const char help[] =
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
 
 struct run_options {
-    bool full, json;
-    const char *output;
+    bool full, json, timeline;
+    const char *output, *html;
     uint64_t interval_ns;
 };
 
@@ -190,12 +197,16 @@ static char **words_copy(char *const *words)
 static char *report_make(const struct run *run)
 {
     const struct run_options *options = run->options;
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    const struct text_style style = {.notes = &notes};
     struct json_object *document;
     char *text;
 
-    if (!options->json)
-        return report_text(run->job, options->full ? SUMMARY_FULL : SUMMARY_SHORT);
-    document = report_json(run->job, 0);
+    if (!options->json) {
+        notes_of(run->job, NOTES_MAX, &notes);
+        return report_text(run->job, options->full ? SUMMARY_FULL : SUMMARY_SHORT, &style);
+    }
+    document = report_json(run->job, options->timeline ? REPORT_TIMELINE : 0);
     text = document ? output_json_text(document) : NULL;
     json_object_put(document);
     return text;
@@ -203,21 +214,25 @@ static char *report_make(const struct run *run)
 
 static int report_write(struct run *run, struct error *error)
 {
-    _free_ char *text = NULL;
+    _free_ char *text = NULL, *curves = NULL;
     FILE *out = run->output ? run->output : stderr;
+    bool draw = run->options->timeline && !run->options->json;
     int rc;
 
     run->job->exit_status = child_status(run->child);
     if (!run->job->command)
         run->job->command = words_copy(run->command);
     text = report_make(run);
-    if (!text)
+    if (draw)
+        curves = report_timeline_text(run->job, TERMINAL_COLUMNS_DEFAULT, terminal_utf8());
+    if (!text || (draw && !curves))
         return error_errno(error, -ENOMEM, "write the report");
-    rc = fputs(text, out) < 0 || fflush(out) != 0 ? -errno : 0;
+    rc = fputs(text, out) < 0 || fputs(curves ? curves : "", out) < 0 || fflush(out) != 0 ? -errno
+                                                                                         : 0;
     if (rc < 0 && rc != -EPIPE)
         return error_errno(error, rc, "write the report to \"%s\"",
                            run->output ? run->options->output : "stderr");
-    return 0;
+    return run->options->html ? page_write(run->job, NULL, run->options->html, error) : 0;
 }
 
 /* --- the run -----------------------------------------------------------------------------------
@@ -252,6 +267,8 @@ static int run_open(struct run *run, struct error *error)
     run->job = job_account_create();
     if (!run->job)
         return error_errno(error, -ENOMEM, "count the command");
+    if (run->options->html && output_file_check(run->options->html, error) < 0)
+        return -EIO;
     if (!run->options->output)
         return 0;
     run->output = fopen(run->options->output, "we");
@@ -294,7 +311,9 @@ static int run_run(struct cli *cli, int argc, char **argv)
     struct run_options options = {.interval_ns = NS_PER_S};
     const struct option_spec specs[] = {
         {"full", 0, OPTION_FLAG, &options.full},
+        {"html", 0, OPTION_TEXT, &options.html},
         {"json", 0, OPTION_FLAG, &options.json},
+        {"timeline", 0, OPTION_FLAG, &options.timeline},
         {"output", 0, OPTION_TEXT, &options.output},
         {"interval", 0, OPTION_SPAN, &options.interval_ns},
     };

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cli/cli.h"
+#include "cli/jobid.h"
 #include "collector/store.h"
 #include "common/error.h"
 #include "common/message.h"
@@ -28,11 +29,22 @@ int source_ask_json(const struct cli *cli, struct message *m, unsigned timeout_m
 /* True for the errors of source_ask that mean that no jobiod runs. */
 bool source_is_absent(int rc);
 
-/* An array of job documents, newest first; empty: no such job, or not for the caller's eyes. */
-int source_jobs(const struct cli *cli, uint32_t jobid, bool all, bool steps,
+/* An array of job documents, newest first; empty: no such job, or not for the caller's eyes. The
+ * step of `id` is not looked at. flags: REPORT_STEPS, REPORT_TIMELINE (report/json.h). */
+int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigned flags,
                 struct json_object **ret, struct error *error);
 
-/* An array of rows (collector/rows.h). filter->uid is not used: jobiod knows who asks. */
+/* The tasks of an array and what they did together (collector/array.h); without a task: there is no
+ * such array, or not for the caller's eyes. */
+int source_array(const struct cli *cli, uint32_t array, struct json_object **ret,
+                 struct error *error);
+
+/* One call a row of the history (collector/rows.h); filter->uid is not used: jobiod knows who asks. A
+ * non-zero return of `each` ends it and is returned. -EPROTONOSUPPORT: the jobiod is an older one
+ * that does not know all of the filter. */
+int source_rows(const struct cli *cli, const struct history_filter *filter, history_f each,
+                void *arg, struct error *error);
+/* The same as an array. */
 int source_history(const struct cli *cli, const struct history_filter *filter,
                    struct json_object **ret, struct error *error);
 

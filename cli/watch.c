@@ -35,12 +35,17 @@ int watch_leave(struct watch *watch, struct error *error)
     return cgroup_remove(watch->cgroup, error);
 }
 
-static uint64_t boot_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec ts;
 
-    (void)clock_gettime(CLOCK_BOOTTIME, &ts);
+    (void)clock_gettime(clock, &ts);
     return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t boot_ns(void)
+{
+    return clock_ns(CLOCK_BOOTTIME);
 }
 
 void watch_destroy(struct watch *watch)
@@ -121,7 +126,7 @@ int watch_begin(struct watch *watch, pid_t pid, struct error *error)
     /* Last: moving a process can take the kernel tens of milliseconds. */
     now = boot_ns();
     watch->due_ns = now + watch->interval_ns;
-    return sampler_add(watch->sampler, watch->step, now, NULL, error);
+    return sampler_add(watch->sampler, watch->step, now, clock_ns(CLOCK_REALTIME), NULL, error);
 }
 
 /* Rounded up, so that a reading is never early. */

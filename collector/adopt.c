@@ -108,6 +108,8 @@ static struct job_account *identity(const struct job_account *from)
     to->account = copy(from->account);
     to->partition = copy(from->partition);
     to->name = copy(from->name);
+    to->array_job = from->array_job;
+    to->array_task = from->array_task;
     to->start_ns = from->start_ns;
     to->nodes_expected = from->nodes_expected;
     return to;

@@ -7,6 +7,7 @@
 #include "bpf/records.h"
 #include "collector/daemon_impl.h"
 #include "collector/probe.h"
+#include "collector/services.h"
 
 /* With this the plugin can tag a step while no jobiod runs. */
 static int write_probe_file(const struct daemon *d, struct error *error)
@@ -65,6 +66,9 @@ static void clear_other_layouts(const struct daemon *d)
 int counting_create(struct daemon *d, struct error *error)
 {
     const struct probe_options options = {.pin_dir = d->pin_dir,
+                                          .max_steps = d->settings->services
+                                                           ? JOBIO_DEFAULT_STEPS + SERVICES_MAX
+                                                           : 0,
                                           .backend = d->settings->backend};
     const struct probe_hook *hooks = NULL;
     size_t n = 0;

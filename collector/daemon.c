@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +25,14 @@
 #include "collector/recorder.h"
 #include "collector/runs.h"
 #include "collector/sampler.h"
+#include "collector/services.h"
 #include "collector/sink.h"
 #include "collector/store.h"
 #include "collector/tracked.h"
 #include "collector/writer.h"
 #include "common/call.h"
 #include "common/cleanup.h"
+#include "report/advice.h"
 
 #define BPFFS "/sys/fs/bpf"
 #define FLUSH_MS 10000
@@ -42,23 +43,6 @@
 #define ROWS_NS 60000000000ull
 /* Of a task's table of mounts, in a turn of the loop: some 3 ms. */
 #define MOUNT_LINES 1000
-
-void daemon_log_limited(const char *key, unsigned seconds, const char *format, ...)
-{
-    struct error error;
-    unsigned held = 0;
-    va_list ap;
-
-    if (!log_allowed(key, seconds, &held))
-        return;
-    va_start(ap, format);
-    (void)vsnprintf(error.text, sizeof(error.text), format, ap);
-    va_end(ap);
-    if (held)
-        log_warning("%s (%u more like this)", error.text, held);
-    else
-        log_warning("%s", error.text);
-}
 
 /* --- folders and names ------------------------------------------------------------------------- */
 
@@ -236,6 +220,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     if (tracker_tick(d->tracker, &error) < 0)
         daemon_log_limited("tick", 60, "the counters cannot be read: %s", error.text);
     runs_tick(d->runs);
+    if (d->services)
+        services_tick(d->services);
     settle_soon(d);
     (void)sd_event_source_set_time_relative(source, d->settings->interval_ns / 1000);
     (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -330,8 +316,11 @@ static int create_store(struct daemon *d, struct error *error)
         .keep_ns = d->settings->keep_ns,
         .keep_bytes = d->settings->keep_bytes,
     };
-    int r = store_open(&d->store, &options, error);
+    int r;
 
+    /* A store of an older release is made anew first, which may take longer than systemd waits. */
+    (void)sd_notify(0, "EXTEND_TIMEOUT_USEC=1800000000");
+    r = store_open(&d->store, &options, error);
     return r < 0 ? error_prefix(error, r, "the store") : 0;
 }
 
@@ -392,7 +381,9 @@ static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
     struct daemon *d = arg;
     size_t n = tracker_tasks(d->tracker, step, pids, max);
 
-    return n ? n : runs_tasks(d->runs, step, pids, max);
+    if (!n)
+        n = runs_tasks(d->runs, step, pids, max);
+    return n || !d->services ? n : services_tasks(d->services, step, pids, max);
 }
 
 static int create_runs(struct daemon *d, struct error *error)
@@ -412,6 +403,22 @@ static int create_runs(struct daemon *d, struct error *error)
     if (!r)
         sampler_set_tasks(d->sampler, list_tasks, d);
     return r;
+}
+
+/* Before the steps of an earlier process are adopted: what was counted of services is no stranger. */
+static int create_services(struct daemon *d, struct error *error)
+{
+    struct error why = {"\"services = yes\" is not in jobio.conf"};
+    int r = d->settings->services
+                ? services_create(&d->services, d->probe, d->sampler, d->hierarchy, &why)
+                : -ENOTSUP;
+
+    if (!r)
+        return 0;
+    if (d->settings->services)
+        log_warning("services are not counted: %s", why.text);
+    d->no_services = strdup(why.text);
+    return d->no_services ? 0 : error_set(error, -ENOMEM, "no memory");
 }
 
 static int create_server(struct daemon *d, struct error *error)
@@ -442,9 +449,13 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = recorder_create(&d->recorder, d->loop, d->settings->record_program, 0, error);
     if (!r)
+        report_create(d);
+    if (!r)
         r = pushing_create(d, error);
     if (!r)
         r = feeding_create(d, error);
+    if (!r)
+        r = create_services(d, error);
     if (!r)
         r = create_tracker(d, error);
     if (!r)
@@ -455,6 +466,8 @@ static int create_parts(struct daemon *d, struct error *error)
         r = create_server(d, error);
     if (!r)
         r = metrics_create(&d->metrics, d, error);
+    if (!r)
+        r = normals_create(d, error);
     if (!r)
         r = watch_all(d, error);
     if (r < 0)
@@ -475,10 +488,15 @@ void daemon_destroy(struct daemon *d)
     server_destroy(d->server);
     d->server = NULL; /* what is still asked for metrics looks for it */
     runs_destroy(d->runs);
+    live_release(d->live);
+    services_destroy(d->services);
+    free(d->no_services);
     recorder_destroy(d->recorder);
+    advice_destroy(d->advice);
     if (d->tracker)
         tracker_attach(d->tracker, NULL);
     query_destroy(d->query);
+    io_mounts_clear(&d->normals);
     metrics_destroy(d->metrics);
     deliver_destroy(d->deliver);
     sink_destroy(TAKE_PTR(d->sink));

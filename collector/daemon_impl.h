@@ -14,6 +14,7 @@
 #include "collector/store.h"
 #include "collector/tracker.h"
 
+struct advice;
 struct gather;
 struct held;
 struct metrics;
@@ -21,6 +22,7 @@ struct query;
 struct recorder;
 struct runs;
 struct selfmetrics;
+struct services;
 struct sink;
 
 struct daemon {
@@ -39,12 +41,17 @@ struct daemon {
     struct writer *writer;
     struct query *query;
     struct recorder *recorder;
+    struct advice *advice; /* NULL: none is given */
+    struct io_mounts normals; /* of mounts: what is normal there */
     struct deliver *deliver;
     struct sink *sink; /* NULL: no [history] */
     struct gather *gather; /* NULL: no [peers] */
     LIST_HEAD(, held) held; /* questions that wait for tasks to end */
     struct metrics *metrics; /* NULL: neither scraped nor written */
     struct runs *runs;
+    struct services *services; /* NULL: not counted */
+    char *no_services;         /* why not */
+    struct live *live; /* what is done now, as of the last time that somebody asked; or NULL */
     struct server *server;
     sd_event_source *tick, *settle, *settle_later;
     struct prometheus_names metric_names;
@@ -54,12 +61,24 @@ struct daemon {
 /* dispatch.c: one question of a peer. */
 void daemon_handle(struct request *request, const struct message *m, void *arg);
 
-/* report.c */
+/* report.c: read the rules of the advice; one that is wrong is logged, and left out. */
+void report_create(struct daemon *daemon);
 void daemon_report(struct daemon *daemon, struct request *request, const struct message *m);
+
+/* normals.c: what is normal on mounts, asked of the store from time to time. */
+int normals_create(struct daemon *daemon, struct error *error);
+/* Fill in the `normal` of these mounts. */
+void normals_fill(const struct daemon *daemon, struct io_mounts *mounts);
 
 /* questions.c */
 void daemon_query_job(struct daemon *daemon, struct request *request, const struct message *m);
 void daemon_query_history(struct daemon *daemon, struct request *request, const struct message *m);
+void daemon_query_array(struct daemon *daemon, struct request *request, const struct message *m);
+
+/* top.c */
+struct live;
+void live_release(struct live *live); /* NULL is fine */
+void daemon_query_top(struct daemon *daemon, struct request *request, const struct message *m);
 
 /* status.c */
 void daemon_status(struct daemon *daemon, struct request *request, const struct message *m);

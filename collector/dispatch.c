@@ -159,6 +159,8 @@ static const struct handler {
     {"retire", true, daemon_retire},
     {"query-job", false, daemon_query_job},
     {"query-history", false, daemon_query_history},
+    {"query-array", false, daemon_query_array},
+    {"query-top", false, daemon_query_top},
     {"status", false, daemon_status},
     {"run-begin", false, handle_run_begin},
     {"run-end", false, handle_run_end},

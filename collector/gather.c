@@ -11,6 +11,7 @@
 #include "collector/gather_impl.h"
 #include "collector/worker.h"
 #include "common/cleanup.h"
+#include "report/json.h"
 
 #define SECOND 1000000000ull
 
@@ -44,6 +45,42 @@ void gather_say(struct gather *gather, const char *key, const char *format, ...)
         (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), " (%u more like this)",
                        held);
     gather->hooks.say(LOG_LEVEL_WARNING, text, gather->hooks.arg);
+}
+
+/* A bin has at most some 40 bytes, in practice: 160 kB, of the 720 that munge can take. That is 20
+ * mounts with all their bins. */
+#define MAX_BINS 4000
+/* All nodes of a job together, a mount, on its first node: 64 of them may have whole time lines, a
+ * job of 4,096 has there some 5 MB a mount. */
+#define JOB_BINS (64 * TIMELINE_BINS)
+#define LEAST_BINS 50
+
+static unsigned bins_of_a_node(const struct job_account *job)
+{
+    unsigned bins = job->nodes_expected ? JOB_BINS / job->nodes_expected : TIMELINE_BINS;
+
+    return bins > TIMELINE_BINS ? TIMELINE_BINS : bins < LEAST_BINS ? LEAST_BINS : bins;
+}
+
+static size_t count_bins(const struct io_mounts *mounts, unsigned max)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < mounts->n; i++)
+        n += mounts->items[i].timeline.n < max ? mounts->items[i].timeline.n : max;
+    return n;
+}
+
+struct json_object *gather_document(const struct job_account *job, unsigned flags)
+{
+    unsigned max = bins_of_a_node(job);
+    size_t bins = count_bins(&job->mounts, max);
+
+    for (size_t i = 0; flags & REPORT_STEPS && i < job->n_steps; i++)
+        bins += count_bins(&job->steps[i].mounts, max);
+    if (bins <= MAX_BINS)
+        flags |= REPORT_TIMELINE;
+    return report_json_bins(job, flags | REPORT_WIRE, max);
 }
 
 struct wire_head gather_head(const struct gather *gather, const char *to, const char *id)

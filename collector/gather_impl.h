@@ -72,6 +72,10 @@ char *gather_url(const struct gather *gather, const char *node, const char *path
 /* A head of ours for that node. */
 struct wire_head gather_head(const struct gather *gather, const char *to, const char *id);
 
+/* The document for another node (REPORT_WIRE and `flags`), with time lines where they leave enough
+ * room in a message for the rest, and of fewer bins the more nodes the job has. NULL: no memory. */
+struct json_object *gather_document(const struct job_account *job, unsigned flags);
+
 /* Each: `stop` begins nothing new; `free` comes when no transfer and no task of another thread is
  * left that could answer. */
 

@@ -287,7 +287,7 @@ static void on_sealed(int result, const struct error *error, const char *text, v
 static int take_row(int64_t id, const struct job_account *job, void *arg)
 {
     struct parcel *parcel = arg;
-    struct json_object *account = report_json(job, REPORT_STEPS | REPORT_WIRE);
+    struct json_object *account = gather_document(job, REPORT_STEPS);
     size_t bytes = account ? strlen(json_object_to_json_string_ext(account, 0)) : 0;
 
     if (!account)

@@ -98,7 +98,7 @@ void gather_provide(void *question, const struct job_account *account, bool busy
         return;
     }
     answer = begin_answer(served);
-    if (answer && account && !(document = report_json(account, REPORT_WIRE))) {
+    if (answer && account && !(document = gather_document(account, 0))) {
         json_object_put(answer);
         answer = NULL;
     }

@@ -283,6 +283,49 @@ static int leaf_make(const char *mount, const char *parent, pid_t pid, const cha
     return r;
 }
 
+static int level_of(const char *path)
+{
+    int level = 0;
+
+    for (; *path; path++)
+        level += *path == '/';
+    return level;
+}
+
+int hierarchy_children(struct hierarchy *h, const char *path, hierarchy_child_f each, void *arg)
+{
+    const char *mount = mount_of(h, 2);
+    struct hierarchy_leaf child;
+    char full[1024];
+    _closedir_ DIR *dir = NULL;
+    struct dirent *entry;
+    struct stat st;
+
+    if (!mount)
+        return -ENOTSUP;
+    (void)snprintf(full, sizeof(full), "%s%s", mount, path);
+    dir = opendir(full);
+    if (!dir)
+        return -errno;
+    while ((entry = readdir(dir))) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        if (snprintf(child.path, sizeof(child.path), "%s/%s", path, entry->d_name) >=
+            (int)sizeof(child.path))
+            continue;
+        child.id = st.st_ino;
+        child.level = (unsigned)level_of(child.path);
+        each(&child, arg);
+    }
+    return 0;
+}
+
+bool hierarchy_is_mounted(struct hierarchy *h, int version)
+{
+    return mount_of(h, version) != NULL;
+}
+
 int hierarchy_enclose(struct hierarchy *h, pid_t pid, const char *name, struct hierarchy_leaf *ret,
                       struct error *error)
 {

@@ -32,12 +32,18 @@ size_t hierarchy_processes(struct hierarchy *hierarchy, const char *path);
 size_t hierarchy_tasks(struct hierarchy *hierarchy, int version, const char *path, uint32_t *pids,
                        size_t max);
 
-/* A cgroup that was made for somebody. */
+/* A cgroup. */
 struct hierarchy_leaf {
     char path[512]; /* below the mount */
     uint64_t id;
     unsigned level;
 };
+
+/* Each v2 cgroup right below this one ("": the root). 0 or what opendir says. */
+typedef void (*hierarchy_child_f)(const struct hierarchy_leaf *child, void *arg);
+int hierarchy_children(struct hierarchy *hierarchy, const char *path, hierarchy_child_f each,
+                       void *arg);
+bool hierarchy_is_mounted(struct hierarchy *hierarchy, int version);
 
 /* Make the v2 cgroup `name` below the one that the process is in, or, if that one takes no children
  * with processes, below /jobio; and move the process there. */

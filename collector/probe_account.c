@@ -8,15 +8,15 @@
 
 #include "common/cleanup.h"
 
-/* The counters of an operation as 64-bit totals. The kernel's buckets are u32 and wrap; `before`
+/* The counters of an operation as 64-bit totals. Some of the kernel's are u32 and wrap; `before`
  * has the sums over the shards at the last reading, and what is added is the wrapping difference.
  * A process that adopts the maps has no `before` but 0: it takes the first reading as it is, which
- * is short by 2^32 for each time that a bucket had wrapped until then; whoever has kept what the
+ * is short by 2^32 for each time that one had wrapped until then; whoever has kept what the
  * process before has read can tell (sampler_wraps.c). */
 struct tally_op {
     struct io_counter counter;
     struct account_value now; /* sums over the shards, in this pass */
-    uint32_t before[2][IO_BUCKETS];
+    struct account_value before; /* the u32 of them */
 };
 
 /* What a step did on a super block. */
@@ -129,6 +129,9 @@ static int add_value(const void *key, const void *value, void *arg)
     if (!op || !from)
         return -ENOMEM;
     to = &op->now;
+    /* Before the requests, of which they are a part. */
+    to->sequential += __atomic_load_n(&from->sequential, __ATOMIC_ACQUIRE);
+    to->random += __atomic_load_n(&from->random, __ATOMIC_ACQUIRE);
     to->requests += from->requests;
     to->async_requests += from->async_requests;
     to->bytes += from->bytes;
@@ -163,27 +166,29 @@ static int add_cache(const void *key, const void *value, void *arg)
     return 0;
 }
 
-static void widen(uint64_t total[IO_BUCKETS], uint32_t before[IO_BUCKETS],
-                  const uint32_t now[IO_BUCKETS])
+static void widen(uint64_t *total, uint32_t before, uint32_t now)
 {
-    for (int i = 0; i < IO_BUCKETS; i++) {
-        total[i] += (uint32_t)(now[i] - before[i]);
-        before[i] = now[i];
-    }
+    *total += (uint32_t)(now - before);
 }
 
 static void tally_op_finish(struct tally_op *op)
 {
     struct io_counter *counter = &op->counter;
+    const struct account_value *now = &op->now, *before = &op->before;
 
     counter->requests = op->now.requests;
-    counter->async_requests = op->now.async_requests;
     counter->bytes = op->now.bytes;
-    counter->errors = op->now.errors;
     counter->time_ns = op->now.time_ns;
     counter->max_ns = op->now.max_ns;
-    widen(counter->latency_log2, op->before[0], op->now.latency);
-    widen(counter->size_log2, op->before[1], op->now.size);
+    widen(&counter->async_requests, before->async_requests, now->async_requests);
+    widen(&counter->errors, before->errors, now->errors);
+    widen(&counter->sequential_requests, before->sequential, now->sequential);
+    widen(&counter->random_requests, before->random, now->random);
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        widen(&counter->latency_log2[i], before->latency[i], now->latency[i]);
+        widen(&counter->size_log2[i], before->size[i], now->size[i]);
+    }
+    op->before = op->now;
 }
 
 /* What was read from the page cache alone is not counted, but what was not. */

@@ -12,10 +12,31 @@ static bool has_helper(enum bpf_func_id helper)
     return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, helper, NULL) > 0;
 }
 
+/* Does the verifier let a program have the fourth argument of vfs_read(file, buf, count, pos)? */
+static bool has_int_pointers(void)
+{
+    const struct bpf_insn program[] = {
+        {.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_0, .src_reg = BPF_REG_1, .off = 24},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
+    int id = libbpf_find_vmlinux_btf_id("vfs_read", BPF_TRACE_FENTRY), fd;
+
+    if (id < 0)
+        return false;
+    options.attach_btf_id = (__u32)id;
+    fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", program, ARRAY_SIZE(program), &options);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
 void features_detect(struct kernel_features *features)
 {
     features->task_btf = has_helper(BPF_FUNC_get_current_task_btf);
     features->ancestor_id = has_helper(BPF_FUNC_get_current_ancestor_cgroup_id);
+    features->int_pointers = has_int_pointers();
     features->task_storage = features->task_btf && has_helper(BPF_FUNC_task_storage_get);
 }
 

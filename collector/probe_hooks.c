@@ -205,6 +205,32 @@ static int find_object(const struct btf *btf, const struct hook_entry *entry,
     return *entry->ways[0].parameter ? -ENOENT : 0;
 }
 
+/* What functions call the pointer to the offset at which they read or write. */
+static const char *const offsets[] = {"pos", "ppos", "offset", "off_in"};
+static const char *const target_offsets[] = {"opos", "off_out"};
+
+static uint8_t find_offset(const struct btf *btf, const struct target *target,
+                           const char *const names[], size_t n)
+{
+    int at = -ENOENT;
+
+    for (size_t i = 0; i < n && at < 0; i++)
+        at = find_parameter(btf, target, names[i]);
+    return at < 0 ? HOOK_NO_SLOT : at;
+}
+
+static void find_offsets(const struct btf *btf, const struct hook_entry *entry,
+                         const struct target *target, struct hook_slots *slots)
+{
+    slots->offset = slots->target_offset = HOOK_NO_SLOT;
+    if (!(entry->ops & OPS_RW))
+        return;
+    slots->offset = find_offset(btf, target, offsets, ARRAY_SIZE(offsets));
+    slots->target_offset = *entry->ways[0].parameter
+                               ? find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets))
+                               : slots->offset;
+}
+
 static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
                         struct hook_slots *slots, struct probe_hook *hook)
 {
@@ -234,6 +260,7 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
     slots->second = second < 0 ? HOOK_NO_SLOT : second;
     slots->result = btf_vlen(target.params) - target.skip;
     slots->returns = kind;
+    find_offsets(btf, entry, &target, slots);
     slots->target = entry->ops == OPS(IO_WRITE) && second < 0 ? slots->argument : slots->second;
     return 0;
 }
@@ -524,6 +551,8 @@ void hooks_attach(struct probe *probe)
             snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
         } else if (i == HOOK_task_exit) {
             probe->skel->data_levels->levels.seats = 1;
+        } else if (i == HOOK_file_freed) {
+            probe->skel->data_levels->levels.orders = 1;
         }
     }
 }

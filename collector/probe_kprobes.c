@@ -28,6 +28,7 @@ static const struct {
     enum kprobe_role role;
 } entries[HOOK_COUNT] = {
     HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_HOOK) TRANSFERS(ENTRY_TRANSFER)
+    [HOOK_file_freed] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_FREED},
     [HOOK_walked] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_WALKED},
     [HOOK_found_parent] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_PARENT},
 };
@@ -42,7 +43,8 @@ bool kprobes_have(size_t hook)
 /* The side without which it is worth nothing. */
 static int main_side(size_t hook)
 {
-    return entries[hook].role == KPROBE_WALKED ? SIDE_ENTER : SIDE_LEAVE;
+    return entries[hook].role == KPROBE_WALKED || entries[hook].role == KPROBE_FREED ? SIDE_ENTER
+                                                                                     : SIDE_LEAVE;
 }
 
 static bool has_side(size_t hook, int side)
@@ -424,6 +426,8 @@ void kprobes_use(struct probe *probe)
         if (probe->kprobes[link_of(probe, i)].links[main_side(i)]) {
             hook->backend = PROBE_KPROBE;
             hook->why[0] = '\0';
+            if (i == HOOK_file_freed)
+                probe->skel->data_levels->levels.orders = 1;
         } else {
             hook->backend = PROBE_NONE;
             (void)snprintf(hook->why, sizeof(hook->why), "no kprobe: %s",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query-job and query-history: the store's rows, asked on a thread of its own, with what runs. */
+/* query-job, query-history and query-array: the store's rows, asked on a thread of its own, with what runs. */
 #define _GNU_SOURCE
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/array.h"
 #include "collector/daemon_impl.h"
 #include "collector/probe.h"
 #include "collector/query.h"
@@ -23,13 +24,15 @@ struct question {
     bool cut; /* not all that was asked for */
     /* query-job */
     const char *node; /* this one */
-    uint32_t jobid;
+    uint32_t jobid; /* of a task: of its array */
+    bool is_task;
+    uint32_t task;
     bool all;
     unsigned flags;
     struct job_account **live; /* owned */
     /* query-history */
     struct history_filter filter;
-    char *user; /* owned; filter.user */
+    char *lists[6]; /* owned; those of the filter */
 };
 
 static void question_free(struct question *q)
@@ -37,7 +40,8 @@ static void question_free(struct question *q)
     if (q->live)
         store_jobs_free(q->live);
     free(q->answer);
-    free(q->user);
+    for (size_t i = 0; i < ARRAY_SIZE(q->lists); i++)
+        free(q->lists[i]);
     free(q);
 }
 
@@ -192,7 +196,11 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
     /* A job that runs takes its ended steps from the store. */
     for (size_t i = 0; q->live[i]; i++)
         limit++;
-    r = store_newest_jobs(reader, NULL, q->jobid, limit, q->uid, &stored, error);
+    /* An account without it is worth more than none. */
+    for (size_t i = 0; q->live[i]; i++)
+        (void)store_fill_normal(reader, q->live[i], &(struct error){0});
+    r = q->is_task ? store_task_jobs(reader, NULL, q->jobid, q->task, limit, q->uid, &stored, error)
+                   : store_newest_jobs(reader, NULL, q->jobid, limit, q->uid, &stored, error);
     if (r < 0)
         return r;
     array = json_object_new_array();
@@ -219,22 +227,30 @@ static void hide_others(struct question *q)
 static int parse_query_job(struct daemon *daemon, const struct message *m, struct question *q,
                            struct error *error)
 {
-    uint64_t jobid, all, steps;
+    uint64_t jobid, task, all, steps, timeline;
     int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, error);
 
+    if (!r)
+        r = message_get_u64(m, "ARRAY_TASK", UINT32_MAX - 1, UINT32_MAX, &task, error);
     if (!r)
         r = message_get_u64(m, "ALL", 1, 0, &all, error);
     if (!r)
         r = message_get_u64(m, "STEPS", 1, 0, &steps, error);
+    if (!r)
+        r = message_get_u64(m, "TIMELINE", 1, 0, &timeline, error);
     if (r < 0)
         return r;
     if (!jobid)
         return error_set(error, -EINVAL, "JOBID is missing");
     q->jobid = (uint32_t)jobid;
+    q->is_task = task != UINT32_MAX;
+    q->task = (uint32_t)task;
     q->node = daemon->node;
     q->all = all;
-    q->flags = steps ? REPORT_STEPS : 0;
-    r = tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
+    q->flags = (steps ? REPORT_STEPS : 0) | (timeline ? REPORT_TIMELINE : 0);
+    r = q->is_task
+            ? tracker_task_jobs(daemon->tracker, q->jobid, q->task, &q->live, error)
+            : tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
     if (!r)
         hide_others(q);
     return r;
@@ -264,31 +280,83 @@ static int run_query_history(struct store *reader, void *arg, struct error *erro
     return history_answer(reader, &q->filter, HISTORY_ROWS_MAX, &q->answer, &q->cut, error);
 }
 
+/* The keys that say which rows, with what they fill. An answer names those that it went by, so that
+ * a command which asks an older jobiod for more than that one knows does not take all for some. */
+static const struct {
+    const char *key;
+    size_t offset;
+} list_keys[] = {
+    {"USER", offsetof(struct history_filter, user)},
+    {"ACCOUNT", offsetof(struct history_filter, account)},
+    {"PARTITION", offsetof(struct history_filter, partition)},
+    {"NAME", offsetof(struct history_filter, name)},
+    {"MOUNT", offsetof(struct history_filter, mount)},
+    {"JOBS", offsetof(struct history_filter, jobs)},
+};
+
+static int parse_lists(const struct message *m, struct question *q, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(list_keys); i++) {
+        const char *list = message_get(m, list_keys[i].key);
+
+        if (!list || !*list)
+            continue;
+        q->lists[i] = strdup(list);
+        if (!q->lists[i])
+            return error_errno(error, -ENOMEM, "%s", list_keys[i].key);
+        *(const char **)((char *)&q->filter + list_keys[i].offset) = q->lists[i];
+        request_applied(q->request, list_keys[i].key);
+    }
+    return 0;
+}
+
+/* A word of a table of words. */
+static int parse_word(const struct message *m, struct question *q, const char *key,
+                      int (*parse)(const char *), int *ret, struct error *error)
+{
+    const char *text = message_get(m, key);
+
+    *ret = text ? parse(text) : 0;
+    if (*ret < 0)
+        return error_set(error, -EINVAL, "%s=%s is not known", key, text);
+    if (text)
+        request_applied(q->request, key);
+    return 0;
+}
+
 static int parse_query_history(const struct message *m, struct question *q, struct error *error)
 {
-    const char *user = message_get(m, "USER"), *sort = message_get(m, "SORT");
-    int order = sort ? history_sort_parse(sort) : (int)HISTORY_TIME;
-    uint64_t since, until, limit;
+    uint64_t since, until, limit, reverse;
     const uint64_t max = UINT64_MAX / 1000000000u;
+    int sort, group, state;
     int r = message_get_u64(m, "SINCE", max, 0, &since, error);
 
     if (!r)
         r = message_get_u64(m, "UNTIL", max, 0, &until, error);
     if (!r)
         r = message_get_u64(m, "LIMIT", UINT32_MAX, 0, &limit, error);
+    if (!r)
+        r = message_get_u64(m, "REVERSE", 1, 0, &reverse, error);
+    if (!r)
+        r = parse_word(m, q, "SORT", history_sort_parse, &sort, error);
+    if (!r)
+        r = parse_word(m, q, "GROUP", history_group_parse, &group, error);
+    if (!r)
+        r = parse_word(m, q, "STATE", history_state_parse, &state, error);
+    if (!r)
+        r = parse_lists(m, q, error);
     if (r < 0)
         return r;
-    if (order < 0)
-        return error_set(error, -EINVAL, "SORT=%s is not known", sort);
-    q->user = user && *user ? strdup(user) : NULL;
-    q->filter = (struct history_filter){
-        .uid = q->uid,
-        .user = q->user,
-        .since_ns = since * 1000000000u,
-        .until_ns = until * 1000000000u,
-        .sort = (enum history_sort)order,
-        .limit = (uint32_t)limit,
-    };
+    if (reverse)
+        request_applied(q->request, "REVERSE");
+    q->filter.uid = q->uid;
+    q->filter.since_ns = since * 1000000000u;
+    q->filter.until_ns = until * 1000000000u;
+    q->filter.sort = (enum history_sort)sort;
+    q->filter.group = (enum history_group)group;
+    q->filter.state = (enum history_state)state;
+    q->filter.reverse = reverse;
+    q->filter.limit = (uint32_t)limit;
     return 0;
 }
 
@@ -305,4 +373,30 @@ void daemon_query_history(struct daemon *daemon, struct request *request, const 
         return;
     }
     ask(daemon, q, run_query_history);
+}
+
+/* --- query-array ------------------------------------------------------------------------------- */
+
+static int run_query_array(struct store *reader, void *arg, struct error *error)
+{
+    struct question *q = arg;
+
+    return array_answer(reader, q->jobid, q->uid, &q->answer, error);
+}
+
+void daemon_query_array(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct question *q = question_create(request);
+    struct error error;
+    uint64_t jobid;
+
+    if (!q)
+        return;
+    if (message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error) < 0 || !jobid) {
+        request_error(request, "query-array: JOBID is missing or no number");
+        question_free(q);
+        return;
+    }
+    q->jobid = (uint32_t)jobid;
+    ask(daemon, q, run_query_array);
 }

@@ -8,6 +8,7 @@
 #include "collector/gather.h"
 #include "collector/recorder.h"
 #include "common/cleanup.h"
+#include "report/advice.h"
 #include "report/record.h"
 #include "report/text.h"
 
@@ -165,13 +166,55 @@ struct waiting {
     struct wanted wanted;
 };
 
+/* --- what is told beside the numbers ------------------------------------------------------------
+ */
+
+#define MAX_NOTES 3
+
+static void on_mistake(const char *text, void *arg)
+{
+    (void)arg;
+    log_warning("advice: %s", text);
+}
+
+void report_create(struct daemon *daemon)
+{
+    struct advice *advice = NULL;
+    struct error error;
+    int r = advice_create(&advice, &error);
+
+    if (!r)
+        r = advice_read_folder(advice, advice_folder(), on_mistake, NULL, &error);
+    if (r < 0) {
+        log_warning("no advice is given: %s", error.text);
+        advice_destroy(advice);
+        return;
+    }
+    daemon->advice = advice;
+}
+
+/* A report without advice is better than none. */
+static char *write_text(struct daemon *daemon, const struct job_account *job, enum summary summary)
+{
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    const struct text_style style = {.notes = &notes};
+    struct error error;
+
+    if (summary != SUMMARY_OFF && daemon->advice &&
+        advice_give(daemon->advice, job, MAX_NOTES, &notes, &error) < 0)
+        daemon_log_limited("advice", 60, "job %u: %s", job->key.jobid, error.text);
+    return report_text(job, summary, &style);
+}
+
 /* Takes the job over. */
 static void finish(struct daemon *daemon, struct request *request, const struct wanted *wanted,
                    struct job_account *job)
 {
-    char *text = report_text(job, wanted->summary);
     struct error error;
+    char *text;
 
+    normals_fill(daemon, &job->mounts);
+    text = write_text(daemon, job, wanted->summary);
     if (!text)
         request_error(request, "report: no memory");
     else if (wanted->so_far || !wants_record(daemon))

@@ -3,6 +3,9 @@
 #ifndef JOBIO_COLLECTOR_ROWS_H
 #define JOBIO_COLLECTOR_ROWS_H
 
+#include <stdio.h>
+
+#include "collector/history.h"
 #include "collector/store.h"
 #include "common/error.h"
 
@@ -11,6 +14,10 @@ struct json_object;
 /* One row as an object (json_object_put it); NULL: no memory. Names that are not known are left
  * out. Fields: doc/protocol.md. */
 struct json_object *history_row_json(const struct history_row *row);
+
+/* The same as text, without a newline, ten times as fast. Strings are as they are, but for what
+ * JSON escapes: bytes that are no UTF-8 stay. */
+void history_row_write(const struct history_row *row, FILE *out);
 
 /* More rows than this are in no answer over the socket; some 60 MB of text. */
 #define HISTORY_ROWS_MAX 100000
@@ -24,9 +31,5 @@ int history_answer(struct store *reader, const struct history_filter *filter, ui
  * fields are ignored. -EBADMSG with text when it is no row. */
 int history_row_parse(struct json_object *row_document, struct history_row *ret,
                       struct error *error);
-
-/* "time", "read", "write", "meta", "wait"; the sort order or -EINVAL. */
-int history_sort_parse(const char *text);
-const char *history_sort_name(enum history_sort sort);
 
 #endif

@@ -18,6 +18,7 @@
 #include "collector/tracked.h"
 #include "common/cleanup.h"
 #include "report/json.h"
+#include "report/top.h"
 
 #define RUNS_MAX 256
 #define RUNS_A_USER 16
@@ -146,6 +147,25 @@ size_t runs_count(const struct runs *runs)
     for (const struct run *run = runs->list; run; run = run->next)
         n += !run->over;
     return n;
+}
+
+int runs_top(const struct runs *runs, struct top_reading *reading)
+{
+    for (const struct run *run = runs->list; run; run = run->next) {
+        const struct io_mounts *mounts =
+            run->over ? NULL : sampler_mounts(runs->options.sampler, run->step);
+        struct top_who *who =
+            mounts ? top_add(reading, TOP_RUN, run->number, NULL, "jobio run") : NULL;
+
+        if (!mounts)
+            continue;
+        if (!who || top_add_mounts(who, mounts) < 0)
+            return -ENOMEM;
+        who->uid = run->uid;
+        who->since_ns = run->start_boot_ns;
+        who->steps = 1;
+    }
+    return 0;
 }
 
 size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max)
@@ -288,7 +308,7 @@ static int count(struct run *run, struct error *error)
         return r;
     run->start_ns = tracker_real_ns();
     run->start_boot_ns = tracker_boot_ns();
-    r = sampler_add(o->sampler, run->step, run->start_boot_ns, NULL, error);
+    r = sampler_add(o->sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
     if (r < 0)
         (void)probe_drop(o->probe, run->leaf.id, 2, NULL);
     return r;
@@ -405,7 +425,7 @@ static char *document(struct run *run, struct error *error)
     job->nodes_expected = job->nodes_reported = 1;
     job->unsupported = probe_unsupported(o->probe);
     job->ns_per_event = probe_ns_per_event(o->probe);
-    text = report_json_text(job, 0);
+    text = report_json_text(job, REPORT_TIMELINE);
     job_account_destroy(job);
     return text;
 }

@@ -41,6 +41,9 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
 /* Every interval: remove cgroups that could not be removed before. */
 void runs_tick(struct runs *runs);
 size_t runs_count(const struct runs *runs);
+struct top_reading;
+/* Add what each has done as of the last reading. 0 or -ENOMEM. */
+int runs_top(const struct runs *runs, struct top_reading *reading);
 /* Living tasks of a run by its step's number in the maps, as sampler_tasks_f. */
 size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max);
 

@@ -79,6 +79,7 @@ static void follower_destroy(struct follower *f)
     completeness_clear(&f->causes);
     io_mounts_clear(&f->mounts);
     io_mounts_clear(&f->fresh);
+    io_mounts_clear(&f->before);
     io_mounts_clear(&f->wraps);
     meter_destroy(f->meter);
     free(f);
@@ -179,6 +180,8 @@ static int follower_resume(struct follower *f, const struct step_account *before
         r = io_mounts_copy(&before->mounts, &f->mounts);
     else if (!r)
         r = wraps_resume(f, &before->mounts);
+    if (!r && !keep)
+        r = times_resume(f, before);
     return r < 0 ? r
                  : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
 }
@@ -253,7 +256,7 @@ static int blame_the_probe(struct sampler *sampler, struct completeness *causes)
     return r < 0 ? r : blame_missing_features(sampler, causes);
 }
 
-int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
+int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uint64_t real_ns,
                 const struct step_account *before, struct error *error)
 {
     CLEANUP(follower_destroyp) struct follower *f = NULL;
@@ -264,7 +267,8 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
     if (!f)
         return error_set(error, -ENOMEM, "no memory to follow a step");
     f->step = step;
-    f->started_ns = f->read_ns = started_ns;
+    f->started_ns = f->read_ns = f->timed_ns = started_ns;
+    f->real_ns = real_ns;
     f->shards = 1;
     f->meter = meter_create(sampler->interval_ns, started_ns);
     if (!f->meter || (before && follower_resume(f, before, probe_blind(sampler->probe)) < 0) ||
@@ -374,7 +378,8 @@ static int take_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, b
     return 0;
 }
 
-static int follower_take(struct follower *f, uint64_t now_ns, bool tick, bool keep)
+static int follower_take(struct sampler *sampler, struct follower *f, uint64_t now_ns, bool tick,
+                         bool keep)
 {
     int r;
 
@@ -382,11 +387,13 @@ static int follower_take(struct follower *f, uint64_t now_ns, bool tick, bool ke
     if (keep)
         return 0;
     wraps_apply(f);
+    r = times_take(sampler, f, now_ns);
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
     meter_begin(f->meter);
-    r = meter_add(f->meter, &f->mounts);
+    if (!r)
+        r = meter_add(f->meter, &f->mounts);
     if (!r)
         meter_end(f->meter, now_ns, tick);
     return r;
@@ -422,7 +429,7 @@ static int read_pass(struct sampler *sampler, uint32_t step, uint64_t now_ns, bo
         struct follower *f = sampler->followers[i];
 
         if (!f->finished && (!step || f->step == step))
-            r = follower_take(f, now_ns, tick, probe_blind(sampler->probe));
+            r = follower_take(sampler, f, now_ns, tick, probe_blind(sampler->probe));
     }
     return r < 0 ? error_set(error, r, "no memory for a reading") : 0;
 }
@@ -520,4 +527,15 @@ const struct io_mounts *sampler_mounts(const struct sampler *sampler, uint32_t s
     const struct follower *f = follower_find(sampler, step);
 
     return f ? &f->mounts : NULL;
+}
+
+uint64_t sampler_lost(const struct sampler *sampler, uint32_t step)
+{
+    const struct follower *f = follower_find(sampler, step);
+    uint64_t lost = 0;
+
+    for (size_t i = 0; f && i < ARRAY_SIZE(lost_causes); i++)
+        if (lost_causes[i].is_events)
+            lost += lost_value(&f->last, &lost_causes[i]);
+    return lost;
 }

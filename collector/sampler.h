@@ -28,10 +28,11 @@ void sampler_destroy(struct sampler *sampler); /* NULL is fine */
  * outlive the sampler. */
 void sampler_set_labels(struct sampler *sampler, char *const *fstypes, size_t n);
 
-/* Follow a step that probe_add() made (its number) since started_ns. `before` (may be NULL): what
- * an earlier process last knew of it, so that its peaks, its causes and its open interval go on.
- * -EEXIST: followed already. */
-int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns,
+/* Follow a step that probe_add() made (its number) since started_ns, which was real_ns by the
+ * clock of the node: its time line counts on from there, whatever happens to that clock. `before`
+ * (may be NULL): what an earlier process last knew of it, so that its peaks, its time line, its
+ * causes and its open interval go on. -EEXIST: followed already. */
+int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uint64_t real_ns,
                 const struct step_account *before, struct error *error);
 
 /* Events that no program saw up to the last reading (or the start), as a text for the next process;
@@ -68,13 +69,15 @@ int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns);
 int sampler_blame(struct sampler *sampler, uint32_t step, const char *cause, uint64_t count,
                   uint64_t ops);
 
-/* Fill elapsed_ns, longest_wait_ns, completeness and mounts (with peaks, never below the mean) of
- * *ret as of the last reading; the rest of *ret is left alone. What was in these fields is not
+/* Fill elapsed_ns, longest_wait_ns, completeness and mounts (with time lines, and with peaks, never
+ * below the mean) of *ret as of the last reading; the rest of *ret is left alone. What was in these fields is not
  * freed. -ENOENT: not followed. */
 int sampler_account(const struct sampler *sampler, uint32_t step, struct step_account *ret);
 /* The mounts of a step as of the last reading, without peaks; NULL: not followed. Good until the
  * next call that is not const. */
 const struct io_mounts *sampler_mounts(const struct sampler *sampler, uint32_t step);
+/* Its events that were seen, but not accounted, as of the last reading. 0: not followed. */
+uint64_t sampler_lost(const struct sampler *sampler, uint32_t step);
 
 /* Stop following. The names of its mounts are forgotten too; the probe is not touched. */
 void sampler_forget(struct sampler *sampler, uint32_t step);

@@ -18,12 +18,15 @@ struct follower {
     uint32_t step;
     bool finished;
     uint64_t started_ns, read_ns;
+    uint64_t real_ns;  /* the node's clock when it started */
+    uint64_t timed_ns; /* the reading that the time lines end at */
     struct probe_step last; /* what the maps say of the step beside its counters */
     unsigned shards;
     struct completeness causes; /* those that are not counted in the maps */
     struct io_mounts mounts;    /* without peaks */
     struct io_mounts fresh;     /* of the pass under way */
     struct meter *meter;
+    struct io_mounts before; /* time lines of an earlier process, until the first reading */
     struct io_mounts wraps; /* what its histograms lack since an earlier process; n 0: nothing */
     bool wraps_known;       /* else they hold the stored histograms */
     bool unnamed;     /* a mount of the last reading has no name yet */
@@ -63,6 +66,14 @@ void names_forget(struct sampler *sampler, uint32_t step);
 int missed_remember(struct sampler *sampler, const struct probe_hook *hooks, size_t n);
 /* What was missed since the last reading: nobody knows whose it was, so every step says so. */
 int missed_take(struct sampler *sampler);
+
+/* --- sampler_times.c: time lines -----------------------------------------------------------------
+ */
+/* The earlier process has stored these. 0 or -ENOMEM. */
+int times_resume(struct follower *f, const struct step_account *stored);
+/* The time lines of the pass under way: those of the reading before, and what has been added since.
+ * They add up to the totals, also after -ENOMEM and another try. */
+int times_take(struct sampler *sampler, struct follower *f, uint64_t now_ns);
 
 /* --- sampler_wraps.c: histograms that wrapped ----------------------------------------------------
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms that wrapped. The kernel's buckets are u32; the probe widens them while it reads them,
+ * Counters that wrapped. The kernel's buckets and some others are u32; the probe widens them while it reads them,
  * but one that adopts them knows only what they are modulo 2^32. What the process before has stored
- * was widened: a bucket is the stored one or more, and the same modulo 2^32.
+ * was widened: a number is the stored one or more, and the same modulo 2^32.
  */
 #include <string.h>
 
@@ -12,21 +12,37 @@
 
 int wraps_resume(struct follower *f, const struct io_mounts *stored)
 {
+    int r = io_mounts_copy(stored, &f->wraps);
+
     f->wraps_known = false;
-    return io_mounts_copy(stored, &f->wraps);
+    for (size_t i = 0; i < f->wraps.n; i++)
+        timeline_clear(&f->wraps.items[i].timeline);
+    return r;
 }
 
 /* From the stored value to what is to be added, at the first reading. */
-static void find_wraps(uint64_t stored[IO_BUCKETS], const uint64_t now[IO_BUCKETS])
+static uint64_t find_wraps(uint64_t stored, uint64_t now)
 {
-    for (int i = 0; i < IO_BUCKETS; i++)
-        stored[i] = now[i] < stored[i] ? (stored[i] - now[i] + WRAP - 1) / WRAP * WRAP : 0;
+    return now < stored ? (stored - now + WRAP - 1) / WRAP * WRAP : 0;
 }
 
-static void add_wraps(uint64_t now[IO_BUCKETS], const uint64_t wraps[IO_BUCKETS])
+static void apply_one(uint64_t *now, uint64_t *wraps, bool known)
 {
-    for (int i = 0; i < IO_BUCKETS; i++)
-        now[i] += wraps[i];
+    if (!known)
+        *wraps = find_wraps(*wraps, *now);
+    *now += *wraps;
+}
+
+static void apply_op(struct io_counter *now, struct io_counter *wraps, bool known)
+{
+    apply_one(&now->async_requests, &wraps->async_requests, known);
+    apply_one(&now->errors, &wraps->errors, known);
+    apply_one(&now->sequential_requests, &wraps->sequential_requests, known);
+    apply_one(&now->random_requests, &wraps->random_requests, known);
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        apply_one(&now->latency_log2[i], &wraps->latency_log2[i], known);
+        apply_one(&now->size_log2[i], &wraps->size_log2[i], known);
+    }
 }
 
 static const struct io_mount *find_mount(const struct io_mounts *mounts, const struct io_mount *m)
@@ -46,14 +62,8 @@ static void apply(struct io_mount *m, const struct io_mount *wraps, bool known)
     for (int op = 0; op < IO_OP_COUNT; op++) {
         struct io_counter *to = m->io.ops[op], *from = wraps->io.ops[op];
 
-        if (!to || !from)
-            continue;
-        if (!known) {
-            find_wraps(from->latency_log2, to->latency_log2);
-            find_wraps(from->size_log2, to->size_log2);
-        }
-        add_wraps(to->latency_log2, from->latency_log2);
-        add_wraps(to->size_log2, from->size_log2);
+        if (to && from)
+            apply_op(to, from, known);
     }
 }
 

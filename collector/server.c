@@ -36,6 +36,7 @@ struct request {
     char *answer; /* the message, or the text */
     size_t size, sent;
     bool is_text, cut;
+    char applied[160]; /* keys, a blank behind each */
 };
 
 struct server {
@@ -137,6 +138,8 @@ static void next_part(struct request *request, size_t *taken)
         (void)message_put(m, "MORE", "1");
     else if (request->cut)
         (void)message_put(m, "CUT", "1");
+    if (part == left && *request->applied)
+        (void)message_put(m, "APPLIED", request->applied);
     saved = request->answer[request->sent + part];
     request->answer[request->sent + part] = '\0';
     (void)message_put(m, "TEXT", request->answer + request->sent);
@@ -267,6 +270,13 @@ void request_text(struct request *request, char *text, bool cut)
     }
     request->cut = cut;
     answer(request, text, size, true);
+}
+
+void request_applied(struct request *request, const char *key)
+{
+    size_t used = strlen(request->applied);
+
+    (void)snprintf(request->applied + used, sizeof(request->applied) - used, "%s ", key);
 }
 
 void request_refuse(struct request *request, const char *format, ...)

@@ -288,6 +288,7 @@ static const struct key keys[] = {
     KEY("", "log_level", log_level, parse_level, 0, 0, false),
     KEY("", "interval", interval_ns, parse_span, SECOND / 10, 3600 * SECOND, false),
     KEY("", "backend", backend, parse_backend, 0, 0, false),
+    KEY("", "services", services, parse_bool, 0, 0, false),
     KEY("", "fuse_labels", fuse_labels, parse_words, 0, 0, true),
     KEY("store", "keep", keep_ns, parse_span, 0, 100 * 365 * DAY, false),
     KEY("store", "keep_size", keep_bytes, parse_bytes, 1 << 20, 0, false),
@@ -329,6 +330,9 @@ static const struct key keys[] = {
     KEY("history", "from", history.ask, parse_from, 0, 0, false),
     KEY("history", "read_url", history.read_url, parse_text, 0, 0, false),
     KEY("history", "read_credentials", history.read_credentials, parse_path, 0, 0, false),
+    KEY("explain", "url", explain.url, parse_text, 0, 0, false),
+    KEY("explain", "model", explain.model, parse_text, 0, 0, false),
+    KEY("explain", "key_file", explain.key_file, parse_path, 0, 0, false),
 };
 
 struct settings *settings_create(void)
@@ -400,6 +404,9 @@ void settings_destroy(struct settings *settings)
     free(settings->history.proxy);
     free(settings->history.read_url);
     free(settings->history.read_credentials);
+    free(settings->explain.url);
+    free(settings->explain.model);
+    free(settings->explain.key_file);
     free(settings);
 }
 DEFINE_CLEANUP(struct settings, settings_destroy)

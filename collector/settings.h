@@ -31,6 +31,7 @@ struct settings {
     char *record_program;
     uint64_t interval_ns;
     enum probe_backend backend;
+    bool services; /* count what is no job, too */
     uint64_t keep_ns;
     uint64_t keep_bytes;
     struct settings_list fuse_labels;
@@ -59,6 +60,9 @@ struct settings {
         bool ask;         /* what `jobio job` and `jobio history` ask if nobody says: ClickHouse */
         uint64_t delay_ns, timeout_ns, batch_rows, batch_bytes;
     } history;
+    struct {
+        char *url, *model, *key_file; /* of `jobio explain --llm site`; NULL: not set */
+    } explain;
 };
 
 /* The defaults, then the file. All or nothing: on an error *ret is untouched and the text is

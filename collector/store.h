@@ -49,7 +49,7 @@ void store_rollback(struct store *store);
  * steps), and from its mounts the job's peaks; its steps are not touched. Replaces what was there
  * under the same key. A job that starts (start_ns) after the end of a stored, ended one of the same
  * key is another holder of the number: both are kept. So start_ns of one job must never move to
- * after its end. A first node that is known stays known. */
+ * after its end. A first node and an array that are known stay known. */
 int store_put_job(struct store *store, const struct job_account *job, struct error *error);
 /* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
  * node, het, step, tagged_at). -ENOENT: its job was never put. A final step is in the node's totals
@@ -85,6 +85,15 @@ int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool al
 /* The same, at most `limit` of them, the newest. */
 int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
                       uint32_t uid, struct job_account ***ret, struct error *error);
+/* The same for a task of an array, by their numbers. */
+int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
+                    uint32_t limit, uint32_t uid, struct job_account ***ret, struct error *error);
+/* The newest run of each task of an array, with its steps, in the order of the tasks; of an array
+ * number that was given out again, those of the last owner. The account is the store's until the call
+ * returns. A non-zero return of `each` ends it and is returned. */
+typedef int (*store_job_f)(const struct job_account *job, void *arg);
+int store_array(struct store *store, uint32_t array, uint32_t uid, store_job_f each, void *arg,
+                struct error *error);
 /* All of that number, with no other steps and sums than those of this node. */
 int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
                     struct job_account ***ret, struct error *error);
@@ -94,33 +103,87 @@ void store_jobs_free(struct job_account **jobs);
  * for a restart. */
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error);
 
-/* One line of `jobio history`. Strings are owned by the store until `each` returns. */
+/* One line of `jobio history`: a job, or a group of them. Strings are owned by the store until
+ * `each` returns. */
 struct history_row {
     const char *cluster, *user, *account, *partition, *name;
+    const char *mount; /* the sums are those of this mount, or of these (commas); NULL: of all */
+    const char *day;   /* of a group by day: YYYY-MM-DD */
+    uint64_t jobs;     /* of a group; 0: it is one job */
     uint32_t jobid, restart, uid;
+    uint32_t array_job, array_task; /* array_job 0: a task of no array */
     bool ended, complete;
     uint64_t start_ns, end_ns, elapsed_ns;
     uint32_t steps;
     struct io_sum reads, writes, meta;
-    uint64_t errors, wait_ns, longest_wait_ns;
+    uint64_t errors, wait_ns;
+    /* Of a mount: its part of the job's, by wait. Of a group 0. */
+    uint64_t longest_wait_ns;
 };
 
-enum history_sort { HISTORY_TIME, HISTORY_READ, HISTORY_WRITE, HISTORY_META, HISTORY_WAIT };
+enum history_sort {
+    HISTORY_TIME,
+    HISTORY_READ,
+    HISTORY_WRITE,
+    HISTORY_META,
+    HISTORY_WAIT,
+    HISTORY_ERRORS,
+    HISTORY_ELAPSED,
+    HISTORY_JOBS, /* groups only */
+};
+
+enum history_group {
+    HISTORY_NO_GROUP,
+    HISTORY_BY_USER,
+    HISTORY_BY_ACCOUNT,
+    HISTORY_BY_PARTITION,
+    HISTORY_BY_NAME,
+    HISTORY_BY_MOUNT, /* a job counts in each of its mounts, with what it did there */
+    HISTORY_BY_DAY,   /* on which it began, local time */
+};
+
+enum history_state { HISTORY_ANY, HISTORY_RUNNING, HISTORY_ENDED };
 
 struct history_filter {
-    uint32_t uid;      /* UINT32_MAX: all */
-    const char *user;  /* NULL: all; else the name, or a number */
+    uint32_t uid; /* UINT32_MAX: all */
+    /* NULL: all; else one or several, with commas between; "\," is a comma and "\\" a backslash.
+     * A number for a user is a uid. */
+    const char *user, *account, *partition, *name;
+    const char *mount; /* jobs that touched one of these, and what they did there */
+    const char *jobs;  /* numbers */
     uint64_t since_ns; /* jobs that ran at any time in [since, until); until 0: open */
     uint64_t until_ns;
+    enum history_state state;
+    enum history_group group;
     enum history_sort sort;
+    bool reverse;   /* smallest or oldest first */
     uint32_t limit; /* 0: no limit */
 };
 
-/* One call a job, sums over its steps, the newest or the largest first. A non-zero return of `each`
- * ends it and is returned. */
+/* One call a job, sums over its steps, the newest or the largest first; or one a group, those by
+ * day the latest first unless they are sorted otherwise. A non-zero return of `each` ends it and is
+ * returned. -EINVAL: a list in the filter that is none. */
 typedef int (*history_f)(const struct history_row *row, void *arg);
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error);
+
+/* Count the latencies of an ended job, all of whose steps of this node are stored, to what is normal on
+ * its mounts. Once: again does nothing. -ENOENT: no such job has ended. */
+int store_put_normal(struct store *store, const struct job_key *key, struct error *error);
+
+/* The mount is found by its mount point, type and source; a private one has none. `but`: the job
+ * whose mount it is, which is left out, so that nobody is compared with himself; NULL: none. A few
+ * small rows, whatever the number of jobs. */
+int store_mount_normal(struct store *store, const struct io_mount *mount,
+                       const struct job_key *but, uint64_t now_ns, struct mount_normal *ret,
+                       struct error *error);
+/* Fill in the `normal` of all mounts of a job, without the job itself, as of its end; store_jobs() does
+ * so. */
+int store_fill_normal(struct store *store, struct job_account *job, struct error *error);
+/* The same of all mounts of which something is known: accounts that are empty but for `normal`.
+ * Clear *ret with io_mounts_clear(). */
+int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret,
+                  struct error *error);
 
 /* The node's totals of all finished steps since the store was made: mounts by (mount, fstype),
  * labelled ones by name, the rest as "(private)" (private, not labelled). Counters only: no

@@ -45,6 +45,8 @@ static int counter_read(struct store *store, sqlite3_stmt *row, struct io_mount 
     c->max_ns = column_u64(row, 6);
     m->peaks[op].bytes_per_s = column_u64(row, 7);
     m->peaks[op].requests_per_s = column_u64(row, 8);
+    c->sequential_requests = column_u64(row, 12);
+    c->random_requests = column_u64(row, 13);
     r = store_histogram_parse(column_text(row, 9), c->size_log2);
     if (r == 0)
         r = store_histogram_parse(column_text(row, 10), c->latency_log2);
@@ -94,6 +96,8 @@ static int mounts_read(struct store *store, int64_t step, struct io_mounts *moun
         m->cache.fill_bytes[IO_FILL_PREFETCH] = column_u64(row, 10);
         m->cache.fill_bytes[IO_FILL_WRITE] = column_u64(row, 11);
         r = counters_read(store, step, sqlite3_column_int64(row, 0), m, error);
+        if (r == 0)
+            r = store_get_timeline(store, step, sqlite3_column_int64(row, 0), &m->timeline, error);
     }
     return r;
 }
@@ -198,6 +202,8 @@ int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *j
     job->longest_wait_ns = column_u64(row, 15);
     job->completeness.lost = column_u64(row, 16);
     job->ns_per_event = column_u64(row, 19);
+    job->array_job = (uint32_t)column_u64(row, 22);
+    job->array_task = (uint32_t)column_u64(row, 23);
     return 0;
 }
 
@@ -278,6 +284,9 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
     if (r == 0)
         r = jobs_read(store, row, node, ret, error);
     store_resetp(&row);
+    /* An account without it is worth more than none. */
+    for (size_t i = 0; r == 0 && !node && (*ret)[i]; i++)
+        (void)store_fill_normal(store, (*ret)[i], &(struct error){0});
     store_snapshot_end(store, begun);
     return r;
 }
@@ -289,6 +298,56 @@ int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, 
                       VALUES(TEXT(cluster), U64(jobid), uid == UINT32_MAX ? NONE : U64(uid),
                              U64(limit)),
                       NULL, ret, error);
+}
+
+int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
+                    uint32_t limit, uint32_t uid, struct job_account ***ret, struct error *error)
+{
+    return jobs_query(store, SQL_JOB_TASK,
+                      VALUES(TEXT(cluster), U64(array), uid == UINT32_MAX ? NONE : U64(uid),
+                             U64(limit), U64(task)),
+                      NULL, ret, error);
+}
+
+static int array_read(struct store *store, sqlite3_stmt *row, store_job_f each, void *arg,
+                      struct error *error)
+{
+    int64_t task = -1;
+    int r;
+
+    while ((r = store_next(store, row, error)) > 0) {
+        struct job_account *job;
+
+        if (sqlite3_column_int64(row, 23) == task)
+            continue; /* an earlier run */
+        task = sqlite3_column_int64(row, 23);
+        job = job_account_create();
+        r = job ? job_read(store, row, NULL, job, error) : no_memory(store, error);
+        if (r >= 0)
+            r = each(job, arg);
+        job_account_destroy(job);
+        if (r)
+            return r;
+    }
+    return r;
+}
+
+int store_array(struct store *store, uint32_t array, uint32_t uid, store_job_f each, void *arg,
+                struct error *error)
+{
+    sqlite3_stmt *row = NULL;
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
+
+    if (r < 0)
+        return r;
+    r = store_start(store, SQL_JOB_ARRAY, VALUES(U64(array), uid == UINT32_MAX ? NONE : U64(uid)),
+                    &row, error);
+    if (r == 0)
+        r = array_read(store, row, each, arg, error);
+    store_resetp(&row);
+    store_snapshot_end(store, begun);
+    return r;
 }
 
 int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
@@ -307,122 +366,6 @@ int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, co
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error)
 {
     return jobs_query(store, SQL_JOB_UNFINISHED, NULL, 0, store->node, ret, error);
-}
-
-static struct io_sum sum_columns(sqlite3_stmt *row, int column)
-{
-    return (struct io_sum){.requests = column_u64(row, column),
-                           .bytes = column_u64(row, column + 1),
-                           .errors = column_u64(row, column + 2),
-                           .time_ns = column_u64(row, column + 3),
-                           .max_ns = column_u64(row, column + 4)};
-}
-
-static struct history_row history_columns(sqlite3_stmt *row)
-{
-    bool ended = sqlite3_column_int(row, 8);
-
-    return (struct history_row){
-        .cluster = column_text(row, 0),
-        .user = column_text(row, 1),
-        .account = column_text(row, 2),
-        .partition = column_text(row, 3),
-        .name = column_text(row, 4),
-        .jobid = (uint32_t)column_u64(row, 5),
-        .restart = (uint32_t)column_u64(row, 6),
-        .uid = (uint32_t)column_u64(row, 7),
-        .ended = ended,
-        .complete = sqlite3_column_int(row, 9),
-        .start_ns = column_u64(row, 10),
-        .end_ns = ended ? column_u64(row, 11) : 0,
-        .elapsed_ns = column_u64(row, 12),
-        .steps = (uint32_t)column_u64(row, 13),
-        .reads = sum_columns(row, 14),
-        .writes = sum_columns(row, 19),
-        .meta = {.requests = column_u64(row, 24),
-                 .errors = column_u64(row, 25),
-                 .time_ns = column_u64(row, 26),
-                 .max_ns = column_u64(row, 27)},
-        .errors = column_u64(row, 28),
-        .wait_ns = column_u64(row, 29),
-        .longest_wait_ns = column_u64(row, 30),
-    };
-}
-
-static const char *const sort_names[] = {
-    [HISTORY_TIME] = "time", [HISTORY_READ] = "read", [HISTORY_WRITE] = "write",
-    [HISTORY_META] = "meta", [HISTORY_WAIT] = "wait",
-};
-
-/* "1000" is uid 1000. */
-static bool parse_uid(const char *text, uint32_t *ret)
-{
-    char *end;
-    unsigned long long number;
-
-    if (*text < '0' || *text > '9')
-        return false;
-    number = strtoull(text, &end, 10);
-    if (*end || number >= UINT32_MAX)
-        return false;
-    *ret = (uint32_t)number;
-    return true;
-}
-
-/* The statement whose index serves the filter; *none: nothing can match. */
-static enum sql_query history_query(const struct history_filter *filter, struct sql_value who[2],
-                                    bool *none)
-{
-    uint32_t number = UINT32_MAX;
-    bool numeric = filter->user && parse_uid(filter->user, &number);
-    uint32_t uid = filter->uid;
-
-    *none = numeric && uid != UINT32_MAX && uid != number;
-    if (numeric)
-        uid = number;
-    who[0] = who[1] = NONE;
-    if (uid != UINT32_MAX)
-        who[0] = U64(uid);
-    if (!filter->user || numeric)
-        return uid == UINT32_MAX ? SQL_HISTORY_ALL : SQL_HISTORY_UID;
-    if (uid == UINT32_MAX) {
-        who[0] = TEXT(filter->user);
-        return SQL_HISTORY_USER;
-    }
-    who[1] = TEXT(filter->user);
-    return SQL_HISTORY_OWN;
-}
-
-int store_history(struct store *store, const struct history_filter *filter, history_f each,
-                  void *arg, struct error *error)
-{
-    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    struct sql_value who[2];
-    bool none;
-    enum sql_query query = history_query(filter, who, &none);
-    const struct sql_value values[] = {
-        U64(filter->since_ns),
-        U64(filter->until_ns ? filter->until_ns : INT64_MAX),
-        TEXT(sort_names[filter->sort]),
-        U64(filter->limit ? filter->limit : INT64_MAX),
-        who[0],
-        who[1],
-    };
-    /* SQLite refuses parameters that a statement does not have. */
-    size_t n = query == SQL_HISTORY_ALL ? 4 : query == SQL_HISTORY_OWN ? 6 : 5;
-    int r;
-
-    if (none)
-        return 0;
-    r = store_start(store, query, values, n, &row, error);
-    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
-        struct history_row found = history_columns(row);
-
-        r = each(&found, arg);
-        if (r)
-            return r;
-    }
-    return r;
 }
 
 int store_node_totals(struct store *store, struct io_mounts *ret, struct error *error)

@@ -109,6 +109,11 @@ int store_find_step(struct store *store, const struct job_key *key,
 /* The step ran on the store's own node. */
 bool store_is_own(const struct store *store, const struct step_account *step);
 
+/* Into the sums of a job on a mount; and out of them what is stored of a step. */
+int store_give_mount(struct store *store, int64_t job, int64_t mount, const struct io_account *io,
+                     struct error *error);
+int store_take_mounts(struct store *store, const struct step_row *step, struct error *error);
+
 /* From a row of job_list, of step_list; the peaks of a job into its mounts. */
 int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *job,
                    struct error *error);
@@ -148,6 +153,9 @@ int store_identify(struct store *store, const struct sql_migration *migrations,
 int store_migrate(struct store *store, const char *schema, const struct sql_migration *migrations,
                   struct error *error);
 
+/* Forget the latencies of days that are not asked for any more. */
+int store_drop_normal(struct store *store, uint64_t now_ns, struct error *error);
+
 /* Texts of the columns. The to functions give malloc'd text, or NULL in *ret for "nothing". The
  * parse functions take NULL for that, and -EBADMSG means that somebody else wrote the column. */
 #define HISTOGRAM_TEXT (IO_BUCKETS * 21 + 3)
@@ -159,5 +167,11 @@ int store_causes_text(const struct completeness *c, char **ret);
 int store_causes_parse(const char *text, struct completeness *c);
 int store_ops_text(uint64_t ops, char **ret);
 int store_ops_parse(const char *text, uint64_t *ret);
+
+/* The time line of a step on a mount; *ret stays empty if there is none. */
+int store_put_timeline(struct store *store, int64_t step, int64_t mount, const struct timeline *t,
+                       struct error *error);
+int store_get_timeline(struct store *store, int64_t step, int64_t mount, struct timeline *ret,
+                       struct error *error);
 
 #endif

@@ -195,7 +195,9 @@ static int job_write(struct store *store, const void *arg, struct error *error)
                          U64(job->ended ? job->end_ns : INT64_MAX), U64(job->elapsed_ns),
                          U64(job->nodes_expected), U64(job->nodes_reported),
                          U64(job->longest_wait_ns), U64(job->completeness.lost), TEXT(causes),
-                         TEXT(unsupported), U64(job->ns_per_event), TEXT(job->first_node)),
+                         TEXT(unsupported), U64(job->ns_per_event), TEXT(job->first_node),
+                         job->array_job ? U64(job->array_job) : NONE,
+                         job->array_job ? U64(job->array_task) : NONE),
                   error);
     if (r < 0)
         return r;
@@ -218,6 +220,8 @@ static int job_make(struct store *store, const struct job_account *job, struct e
         .account = job->account,
         .partition = job->partition,
         .name = job->name,
+        .array_job = job->array_job,
+        .array_task = job->array_task,
         .ended = job->ended,
         .start_ns = job->start_ns,
         .end_ns = job->end_ns,
@@ -262,12 +266,13 @@ static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op o
                             U64(c->time_ns), U64(c->max_ns), U64(peak->bytes_per_s),
                             U64(peak->requests_per_s),
                             TEXT(store_histogram_text(c->size_log2, sizes)),
-                            TEXT(store_histogram_text(c->latency_log2, latencies)), TEXT(errnos)),
+                            TEXT(store_histogram_text(c->latency_log2, latencies)), TEXT(errnos),
+                            U64(c->sequential_requests), U64(c->random_requests)),
                      error);
 }
 
-static int step_mount_put(struct store *store, int64_t step, const struct io_mount *m,
-                          struct error *error)
+static int step_mount_put(struct store *store, const struct step_row *step,
+                          const struct io_mount *m, struct error *error)
 {
     const struct io_cache *cache = &m->cache;
     int64_t mount;
@@ -275,16 +280,18 @@ static int step_mount_put(struct store *store, int64_t step, const struct io_mou
 
     if (r == 0)
         r = store_run(store, SQL_STEP_MOUNT_PUT,
-                      VALUES(U64((uint64_t)step), U64((uint64_t)mount), U64(cache->hit_bytes),
+                      VALUES(U64((uint64_t)step->id), U64((uint64_t)mount), U64(cache->hit_bytes),
                              U64(cache->miss_bytes), U64(cache->fill_bytes[IO_FILL_READ]),
                              U64(cache->fill_bytes[IO_FILL_FAULT]),
                              U64(cache->fill_bytes[IO_FILL_PREFETCH]),
                              U64(cache->fill_bytes[IO_FILL_WRITE])),
                       error);
+    if (r == 0)
+        r = store_put_timeline(store, step->id, mount, &m->timeline, error);
     for (int op = 0; r == 0 && op < IO_OP_COUNT; op++)
         if (m->io.ops[op])
-            r = io_put(store, step, mount, op, m->io.ops[op], &m->peaks[op], error);
-    return r;
+            r = io_put(store, step->id, mount, op, m->io.ops[op], &m->peaks[op], error);
+    return r == 0 ? store_give_mount(store, step->job, mount, &m->io, error) : r;
 }
 
 struct step_write {
@@ -415,11 +422,15 @@ static int step_write(struct store *store, const void *arg, struct error *error)
     if (r == 0 && old)
         r = store_run(store, SQL_JOB_TAKE, IDS, error);
     if (r == 0 && old)
+        r = store_take_mounts(store, &row, error);
+    if (r == 0 && old)
         r = store_run(store, SQL_STEP_CLEAR, ID, error);
     if (r == 0)
         r = step_row_put(store, &row, w, &mounts, error);
     for (size_t i = 0; r == 0 && i < mounts.n; i++)
-        r = step_mount_put(store, row.id, &mounts.items[i], error);
+        r = step_mount_put(store, &row, &mounts.items[i], error);
+    if (r == 0 && old) /* a mount may have got its name since */
+        r = store_run(store, SQL_JOB_MOUNT_TIDY, VALUES(U64((uint64_t)row.job)), error);
     if (r == 0)
         r = store_run(store, SQL_JOB_GIVE, IDS, error);
     if (r == 0 && own && (row.final || w->final))

@@ -207,6 +207,10 @@ struct tracked_step *tracked_add_step(struct tracked_job *job, struct tag *tag)
         job->sum->nodes_expected = step->tag.nodes;
     if (!job->sum->name && step->tag.name)
         (void)copy_string(&job->sum->name, step->tag.name);
+    if (step->tag.array_job) { /* not every step of it is told */
+        job->sum->array_job = step->tag.array_job;
+        job->sum->array_task = step->tag.array_task;
+    }
     job->had_extern |= step->tag.step == STEP_EXTERN;
     return step;
 }
@@ -279,6 +283,8 @@ static int copy_identity(const struct job_account *from, struct job_account *to)
     to->key.jobid = from->key.jobid;
     to->key.restart = from->key.restart;
     to->uid = from->uid;
+    to->array_job = from->array_job;
+    to->array_task = from->array_task;
     to->ended = from->ended;
     to->start_ns = from->start_ns;
     to->end_ns = from->end_ns;

@@ -130,7 +130,8 @@ int tracked_follow(struct tracker *tracker, struct tag *tag, uint32_t number,
     struct tracked_job *job;
     struct tracked_step *step;
     /* First, because it may refuse: no job is left behind without a step. */
-    int r = sampler_add(tracker->sampler, number, tag->tagged_boot_ns, before, error);
+    int r = sampler_add(tracker->sampler, number, tag->tagged_boot_ns, tag->tagged_at_ns, before,
+                        error);
 
     if (r < 0)
         return r;

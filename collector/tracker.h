@@ -104,6 +104,9 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bo
  * NULL-terminated, free with store_jobs_free(). */
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error);
+/* The same for a task of an array, by their numbers. */
+int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task,
+                      struct job_account ***ret, struct error *error);
 
 /* The nodes of a job, with commas between; NULL: it has no others than this one, or is not known. Good
  * until the loop runs on. */
@@ -123,6 +126,15 @@ int tracker_totals(struct tracker *tracker, struct io_mounts *ret);
 /* The job of the running step that this process is in, by its cgroup v2 path or by the freezer's; 0:
  * none. */
 uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path);
+
+/* Bring the counters up to date, unless the last reading is young enough: at most max_age_ns, and in
+ * any case so young that readings take a twentieth of the time, however often this is asked. */
+int tracker_refresh(struct tracker *tracker, uint64_t max_age_ns, struct error *error);
+/* When that was, CLOCK_BOOTTIME; 0: never. */
+uint64_t tracker_read_at(const struct tracker *tracker);
+struct top_reading;
+/* What each job that is active has done as of the last reading, and all of them (report/top.h). */
+int tracker_top(struct tracker *tracker, struct top_reading *ret, struct error *error);
 
 /* Living tasks of a step by its number in the maps, as sampler_tasks_f. */
 size_t tracker_tasks(struct tracker *tracker, uint32_t number, uint32_t *pids, size_t max);

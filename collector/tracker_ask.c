@@ -49,8 +49,21 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bo
     return 0;
 }
 
-int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
-                 struct error *error)
+typedef bool (*is_meant_f)(const struct job_account *job, uint32_t number, uint32_t task);
+
+static bool is_job(const struct job_account *job, uint32_t number, uint32_t task)
+{
+    (void)task;
+    return !number || job->key.jobid == number;
+}
+
+static bool is_task(const struct job_account *job, uint32_t number, uint32_t task)
+{
+    return job->array_job == number && job->array_task == task;
+}
+
+static int find_jobs(struct tracker *tracker, is_meant_f is_meant, uint32_t number, uint32_t task,
+                     struct job_account ***ret, struct error *error)
 {
     struct job_account **jobs = calloc(tracker->n_jobs + 1, sizeof(*jobs));
     size_t n = 0;
@@ -59,7 +72,7 @@ int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***
     for (size_t i = 0; jobs && i < tracker->n_jobs; i++) {
         struct tracked_job *job = tracker->jobs[i];
 
-        if (jobid && job->sum->key.jobid != jobid)
+        if (!is_meant(job->sum, number, task))
             continue;
         jobs[n] = tracked_snapshot(job);
         if (!jobs[n++]) {
@@ -71,6 +84,18 @@ int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***
         return error_set(error, -ENOMEM, "no memory for the accounts of running jobs");
     *ret = jobs;
     return 0;
+}
+
+int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
+                 struct error *error)
+{
+    return find_jobs(tracker, is_job, jobid, 0, ret, error);
+}
+
+int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task,
+                      struct job_account ***ret, struct error *error)
+{
+    return find_jobs(tracker, is_task, array, task, ret, error);
 }
 
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key)

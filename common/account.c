@@ -10,120 +10,6 @@
 
 #include "common/cleanup.h"
 
-static const char *const op_names[IO_OP_COUNT] = {
-    [IO_READ] = "read",
-    [IO_WRITE] = "write",
-    [IO_COPY_READ] = "copy_read",
-    [IO_COPY_WRITE] = "copy_write",
-    [IO_CLONE] = "clone",
-    [IO_MMAP_READ] = "mmap_read",
-    [IO_MMAP_WRITE] = "mmap_write",
-    [IO_OPEN] = "open",
-    [IO_CREATE] = "create",
-    [IO_STAT] = "stat",
-    [IO_READDIR] = "readdir",
-    [IO_MKDIR] = "mkdir",
-    [IO_RMDIR] = "rmdir",
-    [IO_UNLINK] = "unlink",
-    [IO_RENAME] = "rename",
-    [IO_LINK] = "link",
-    [IO_SYMLINK] = "symlink",
-    [IO_MKNOD] = "mknod",
-    [IO_TRUNCATE] = "truncate",
-    [IO_FALLOCATE] = "fallocate",
-    [IO_FSYNC] = "fsync",
-    [IO_SETATTR] = "setattr",
-    [IO_GETXATTR] = "getxattr",
-    [IO_SETXATTR] = "setxattr",
-};
-
-static const char *const fill_names[IO_FILL_COUNT] = {
-    [IO_FILL_READ] = "read",
-    [IO_FILL_FAULT] = "fault",
-    [IO_FILL_PREFETCH] = "prefetch",
-    [IO_FILL_WRITE] = "write",
-};
-
-const char *io_op_name(enum io_op op)
-{
-    return (unsigned)op < IO_OP_COUNT ? op_names[op] : "unknown";
-}
-
-int io_op_parse(const char *name)
-{
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (!strcmp(op_names[op], name))
-            return op;
-    return -EINVAL;
-}
-
-const char *io_bit_name(unsigned bit)
-{
-    return bit == IO_OP_COUNT ? "cache" : io_op_name(bit);
-}
-
-int io_bit_parse(const char *name)
-{
-    return strcmp(name, "cache") ? io_op_parse(name) : IO_OP_COUNT;
-}
-
-#define IO_MMAP (1ull << IO_MMAP_READ | 1ull << IO_MMAP_WRITE)
-
-uint64_t io_unsupported_on(const char *fstype)
-{
-    /* tmpfs and hugetlbfs have faults and page caches of their own. */
-    static const struct {
-        const char *fstype;
-        uint64_t ops;
-    } known[] = {
-        {"ext2", 0},      {"ext3", 0},  {"ext4", 0},     {"xfs", 0},      {"btrfs", 0},
-        {"f2fs", 0},      {"nfs", 0},   {"nfs4", 0},     {"vfat", 0},     {"exfat", 0},
-        {"iso9660", 0},   {"squashfs", 0},
-        {"tmpfs", IO_MMAP | IO_CACHE},  {"hugetlbfs", IO_MMAP | IO_CACHE},
-    };
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (!strcmp(fstype, known[i].fstype))
-            return known[i].ops;
-    return IO_CACHE;
-}
-
-const char *io_fill_name(enum io_fill fill)
-{
-    return (unsigned)fill < IO_FILL_COUNT ? fill_names[fill] : "unknown";
-}
-
-/* MAX_ERRNO of the kernel. */
-#define ERRNO_MAX 4095
-
-const char *io_errno_name(int code, char buf[16])
-{
-    const char *name = strerrorname_np(code);
-
-    if (code > 0 && name)
-        return name;
-    snprintf(buf, 16, "%d", code);
-    return buf;
-}
-
-int io_errno_parse(const char *name)
-{
-    char buf[16];
-    long number;
-
-    for (int code = 1; code <= ERRNO_MAX; code++) {
-        const char *known = strerrorname_np(code);
-
-        if (known && !strcmp(known, name))
-            return code;
-    }
-    /* A number is right only for a code without a name: each has one way to be written. */
-    number = strtol(name, NULL, 10);
-    if (number < 1 || number > ERRNO_MAX || strcmp(io_errno_name((int)number, buf), name) != 0)
-        return -EINVAL;
-    return (int)number;
-}
-
 uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
 {
     unsigned __int128 rate;
@@ -196,6 +82,15 @@ uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bo
     return bound(IO_BUCKETS - 1);
 }
 
+uint64_t io_latency_median(const uint64_t latency_log2[IO_BUCKETS])
+{
+    uint64_t calls = 0;
+
+    for (unsigned i = 0; i < IO_BUCKETS; i++)
+        add(&calls, latency_log2[i]);
+    return calls < IO_MEDIAN_CALLS ? 0 : io_quantile(latency_log2, 0.5, io_latency_bound);
+}
+
 struct io_counter *io_account_op(struct io_account *account, enum io_op op)
 {
     if (!account->ops[op])
@@ -254,6 +149,8 @@ static void counter_add(struct io_counter *to, const struct io_counter *from)
 {
     add(&to->requests, from->requests);
     add(&to->async_requests, from->async_requests);
+    add(&to->sequential_requests, from->sequential_requests);
+    add(&to->random_requests, from->random_requests);
     add(&to->bytes, from->bytes);
     add(&to->errors, from->errors);
     add(&to->time_ns, from->time_ns);
@@ -271,6 +168,14 @@ static void account_add_reserved(struct io_account *to, const struct io_account 
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (from->ops[op])
             counter_add(to->ops[op], from->ops[op]);
+}
+
+uint64_t io_counter_ordered(const struct io_counter *counter)
+{
+    uint64_t ordered = counter->sequential_requests;
+
+    add(&ordered, counter->random_requests);
+    return ordered;
 }
 
 int io_account_add(struct io_account *to, const struct io_account *from)
@@ -319,6 +224,9 @@ static int counter_diff(const struct io_counter *now, const struct io_counter *b
 {
     if (subtract(now->requests, before->requests, &ret->requests) < 0 ||
         subtract(now->async_requests, before->async_requests, &ret->async_requests) < 0 ||
+        subtract(now->sequential_requests, before->sequential_requests,
+                 &ret->sequential_requests) < 0 ||
+        subtract(now->random_requests, before->random_requests, &ret->random_requests) < 0 ||
         subtract(now->bytes, before->bytes, &ret->bytes) < 0 ||
         subtract(now->errors, before->errors, &ret->errors) < 0 ||
         subtract(now->time_ns, before->time_ns, &ret->time_ns) < 0)
@@ -471,12 +379,23 @@ struct io_sum io_account_all(const struct io_account *account)
     return sum;
 }
 
+struct timeline_bin io_account_now(const struct io_account *account)
+{
+    return (struct timeline_bin){{
+        [TIMELINE_READ] = io_account_reads(account).bytes,
+        [TIMELINE_WRITE] = io_account_writes(account).bytes,
+        [TIMELINE_META] = io_account_meta(account).requests,
+        [TIMELINE_WAIT] = io_account_all(account).time_ns,
+    }};
+}
+
 static void mount_clear(struct io_mount *m)
 {
     free(m->mount);
     free(m->fstype);
     free(m->source);
     io_account_clear(&m->io);
+    timeline_clear(&m->timeline);
 }
 
 static struct io_mount *mounts_append(struct io_mounts *mounts, struct io_mount *m)
@@ -493,11 +412,9 @@ static struct io_mount *mounts_append(struct io_mounts *mounts, struct io_mount 
     return &grown[mounts->n++];
 }
 
-struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
-                               const char *source, bool is_private)
+struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
+                                const char *fstype, const char *source, bool is_private)
 {
-    struct io_mount m = {.private = is_private}, *appended;
-
     for (size_t i = 0; i < mounts->n; i++) {
         struct io_mount *have = &mounts->items[i];
 
@@ -505,6 +422,17 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
             !strcmp(have->fstype, fstype) && !strcmp(have->source, source))
             return have;
     }
+    return NULL;
+}
+
+struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
+                               const char *source, bool is_private)
+{
+    struct io_mount *have = io_mounts_find(mounts, mount, fstype, source, is_private);
+    struct io_mount m = {.private = is_private}, *appended;
+
+    if (have)
+        return have;
     m.mount = strdup(mount);
     m.fstype = strdup(fstype);
     m.source = strdup(source);
@@ -526,7 +454,14 @@ static struct io_mount *mount_reserve(struct io_mounts *to, const struct io_moun
         mine->dev = m->dev;
         mine->labelled = m->labelled;
     }
+    if (timeline_reserve(&mine->timeline, &m->timeline) < 0)
+        return NULL;
     return account_reserve(&mine->io, &m->io) < 0 ? NULL : mine;
+}
+
+bool mount_normal_is_known(const struct mount_normal *normal)
+{
+    return normal->read.jobs || normal->write.jobs || normal->open.jobs;
 }
 
 bool io_cache_is_empty(const struct io_cache *cache)
@@ -554,6 +489,9 @@ static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
         raise_to(&to->peaks[op].requests_per_s, from->peaks[op].requests_per_s);
     }
     io_cache_add(&to->cache, &from->cache);
+    if (mount_normal_is_known(&from->normal))
+        to->normal = from->normal;
+    (void)timeline_add(&to->timeline, &from->timeline);
 }
 
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from)

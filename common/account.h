@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/io_op.h"
+#include "common/timeline.h"
 
 struct io_errno {
     int code; /* positive errno */
@@ -22,7 +23,12 @@ struct io_errno {
 struct io_counter {
     uint64_t requests;       /* calls, async ones included */
     uint64_t async_requests; /* of these: io_uring and libaio, no thread waited */
-    uint64_t bytes;          /* returned, never asked for */
+    /* Of reads and writes: those that began where the one before on the same open file had ended (the
+     * first one: at 0, or at the end if it appends), and those that did not. What is left of the
+     * requests is of unknown order: all asynchronous ones, and all where nobody could tell. */
+    uint64_t sequential_requests;
+    uint64_t random_requests;
+    uint64_t bytes; /* returned, never asked for */
     uint64_t errors;
     uint64_t time_ns; /* inside synchronous calls */
     uint64_t max_ns;  /* longest call, "at least" */
@@ -49,6 +55,17 @@ struct io_peak {
     uint64_t requests_per_s;
 };
 
+/* What is normal on a mount: of the jobs that ended there in the last 30 days, each with its median
+ * latency of such calls (io_latency_median), how many there were, and what half and 99 % of them
+ * stayed at or below. */
+struct latency_normal {
+    uint64_t jobs; /* 0: nothing is known */
+    uint64_t q50_ns, q99_ns;
+};
+struct mount_normal {
+    struct latency_normal read, write, open;
+};
+
 /* The account on one mount. Mounts are told apart by their four names, never by dev, which is
  * only good on one node between two boots. */
 struct io_mount {
@@ -62,6 +79,8 @@ struct io_mount {
     struct io_account io;
     struct io_peak peaks[IO_OP_COUNT];
     struct io_cache cache;
+    struct timeline timeline; /* empty: nobody asked for it, or an account of an older release */
+    struct mount_normal normal; /* of other jobs, as the store of this node knows it */
 };
 
 /* A growing list of mounts. A zeroed struct is an empty list. */
@@ -111,12 +130,19 @@ uint64_t io_latency_bound(unsigned bucket);
  * bounds `bound` gives; 0 when the histogram is empty. */
 uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned));
 
+/* What a call of an operation took as a rule: the upper bound of the bucket of the median. 0: not
+ * known, or of fewer than IO_MEDIAN_CALLS calls, whose median says little. */
+#define IO_MEDIAN_CALLS 10
+uint64_t io_latency_median(const uint64_t latency_log2[IO_BUCKETS]);
+
 /* The counter of `op`, made empty if there is none. NULL only when memory is out. */
 struct io_counter *io_account_op(struct io_account *account, enum io_op op);
 /* Add `count` errors of `code` to the split (not to `errors`). 0 or -ENOMEM. */
 int io_counter_errno(struct io_counter *counter, int code, uint64_t count);
 /* Nothing was counted (a longest call alone says nothing). */
 bool io_counter_is_empty(const struct io_counter *counter);
+/* Reads or writes of which it is known whether they were in order. */
+uint64_t io_counter_ordered(const struct io_counter *counter);
 /* to += from: sums, the longest call by maximum. 0 or -ENOMEM. */
 int io_account_add(struct io_account *to, const struct io_account *from);
 /* ret = now - before, for two readings of one growing account; counters that went backwards give
@@ -134,15 +160,22 @@ struct io_sum io_account_writes(const struct io_account *account);
 struct io_sum io_account_meta(const struct io_account *account);
 /* All of them; for bytes: reads plus writes. */
 struct io_sum io_account_all(const struct io_account *account);
+/* What the time line of an account adds up to: bytes of reads and of writes, requests of meta, time
+ * of all. */
+struct timeline_bin io_account_now(const struct io_account *account);
 
+bool mount_normal_is_known(const struct mount_normal *normal);
 bool io_cache_is_empty(const struct io_cache *cache);
 void io_cache_add(struct io_cache *to, const struct io_cache *from);
 
 /* Find the mount of these names, or append an empty one (strings are copied). NULL: no memory. */
 struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
                                const char *source, bool is_private);
-/* to += from, mount by mount (io_account_add; cache summed; peaks by maximum; labelled only if both
- * are). 0 or -ENOMEM. */
+/* The mount of these names; NULL: it is not among them. */
+struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
+                                const char *fstype, const char *source, bool is_private);
+/* to += from, mount by mount (io_account_add; cache and time line summed; peaks by maximum; labelled
+ * only if both are). 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);
 int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret);
 void io_mounts_clear(struct io_mounts *mounts);

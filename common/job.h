@@ -55,6 +55,7 @@ struct job_account {
     uint32_t uid;
     char *user, *account, *partition; /* owned; NULL: not known */
     char *name;                       /* owned; untrusted text */
+    uint32_t array_job, array_task;   /* the array that it is a task of; array_job 0: of none */
     char *first_node; /* owned; where its account of all nodes comes together; NULL: here, or not
                          known */
     bool ended;

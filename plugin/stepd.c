@@ -31,6 +31,7 @@
 static struct {
     struct settings settings;
     uint32_t jobid, restart, het, step, uid, nodes;
+    uint32_t array_job, array_task; /* array_job 0: a task of no array */
     char name[NAME_MAX_SIZE];
     const char *node;
     const char *summary;
@@ -143,6 +144,15 @@ static bool is_batch_job(spank_t spank)
     return environment && strcmp(environment, "BATCH") == 0;
 }
 
+/* Slurm tells 0, NO_VAL or nothing of a job that is no task of an array. */
+static void identify_array(spank_t spank)
+{
+    uint32_t job = item(spank, S_JOB_ARRAY_ID, 0);
+
+    step.array_task = item(spank, S_JOB_ARRAY_TASK_ID, HET_NONE);
+    step.array_job = job < HET_NONE && step.array_task < HET_NONE ? job : 0;
+}
+
 static void identify(spank_t spank)
 {
     const uint32_t none = HET_NONE;
@@ -154,6 +164,7 @@ static void identify(spank_t spank)
     step.known = step.jobid != none && step.step != none &&
                  spank_get_item(spank, S_JOB_UID, &uid) == ESPANK_SUCCESS;
     step.uid = uid;
+    identify_array(spank);
     set_label();
     step.nodes = count_nodes(spank);
     step.summary = wanted_summary(spank);
@@ -184,6 +195,10 @@ static void tag_message(bool direct)
     (void)message_put(&message, "NODE", step.node);
     if (step.name[0]) /* the extern step has no environment */
         (void)message_put(&message, "NAME", step.name);
+    if (step.array_job) {
+        (void)message_put_u64(&message, "ARRAY_JOB", step.array_job);
+        (void)message_put_u64(&message, "ARRAY_TASK", step.array_task);
+    }
     (void)message_put(&message, "SUMMARY", step.summary);
     (void)message_put_u64(&message, "DIRECT", direct);
 }

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "report/json_impl.h"
 #include "report/nodes.h"
 
 #define DOCUMENT_VERSION 1
@@ -15,7 +16,7 @@
 /* A tree that grows. One failed allocation spoils it, and is asked for once at the end. */
 struct writer {
     bool failed;
-    unsigned flags;
+    unsigned flags, bins;
 };
 
 static struct json_object *new_object(struct writer *w)
@@ -119,13 +120,17 @@ static struct json_object *errnos(struct writer *w, const struct io_counter *c)
     return split;
 }
 
-static struct json_object *counter(struct writer *w, const struct io_counter *c,
+static struct json_object *counter(struct writer *w, enum io_op op, const struct io_counter *c,
                                    const struct io_peak *peak, uint64_t elapsed_ns)
 {
     struct json_object *o = new_object(w);
 
     put_u64(w, o, "requests", c->requests);
     put_u64(w, o, "async_requests", c->async_requests);
+    if (op == IO_READ || op == IO_WRITE) {
+        put_u64(w, o, "sequential_requests", c->sequential_requests);
+        put_u64(w, o, "random_requests", c->random_requests);
+    }
     put_u64(w, o, "bytes", c->bytes);
     put_u64(w, o, "errors", c->errors);
     put(w, o, "errno", errnos(w, c));
@@ -146,7 +151,7 @@ static struct json_object *ops(struct writer *w, const struct io_mount *m, uint6
 
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (m->io.ops[op] && !io_counter_is_empty(m->io.ops[op]))
-            put(w, o, io_op_name(op), counter(w, m->io.ops[op], &m->peaks[op], elapsed_ns));
+            put(w, o, io_op_name(op), counter(w, op, m->io.ops[op], &m->peaks[op], elapsed_ns));
     return o;
 }
 
@@ -159,6 +164,30 @@ static struct json_object *cache(struct writer *w, const struct io_cache *c)
     for (int i = 0; i < IO_FILL_COUNT; i++)
         put_u64(w, fill, io_fill_name(i), c->fill_bytes[i]);
     put(w, o, "fill_bytes", fill);
+    return o;
+}
+
+static void put_latency(struct writer *w, struct json_object *to, const char *name,
+                        const struct latency_normal *normal)
+{
+    struct json_object *o;
+
+    if (!normal->jobs)
+        return;
+    o = new_object(w);
+    put_u64(w, o, "jobs", normal->jobs);
+    put_u64(w, o, "q50_ns", normal->q50_ns);
+    put_u64(w, o, "q99_ns", normal->q99_ns);
+    put(w, to, name, o);
+}
+
+static struct json_object *normal(struct writer *w, const struct mount_normal *n)
+{
+    struct json_object *o = new_object(w);
+
+    put_latency(w, o, "read", &n->read);
+    put_latency(w, o, "write", &n->write);
+    put_latency(w, o, "open", &n->open);
     return o;
 }
 
@@ -181,6 +210,10 @@ static struct json_object *mounts(struct writer *w, const struct io_mounts *list
         /* All zero means that nobody counted, not that there was no miss. */
         if (!io_cache_is_empty(&m->cache))
             put(w, o, "cache", cache(w, &m->cache));
+        if (mount_normal_is_known(&m->normal))
+            put(w, o, "normal", normal(w, &m->normal));
+        if (w->flags & REPORT_TIMELINE && !timeline_is_empty(&m->timeline))
+            put(w, o, "timeline", json_timeline(&m->timeline, w->bins));
         put(w, o, "unsupported", op_names(w, unsupported | io_unsupported_on(m->fstype)));
         append(w, array, o);
     }
@@ -322,6 +355,10 @@ static void put_slurm(struct writer *w, struct json_object *to, const struct job
     put_string(w, to, "account", job->account);
     put_string(w, to, "partition", job->partition);
     put_string(w, to, "name", job->name);
+    if (job->array_job) {
+        put_u64(w, to, "array_jobid", job->array_job);
+        put_u64(w, to, "array_task", job->array_task);
+    }
     if (w->flags & REPORT_WIRE)
         put_string(w, to, "first_node", job->first_node);
 }
@@ -356,7 +393,12 @@ static void put_accounting(struct writer *w, struct json_object *to, const struc
 
 struct json_object *report_json(const struct job_account *job, unsigned flags)
 {
-    struct writer w = {.flags = flags};
+    return report_json_bins(job, flags, TIMELINE_BINS);
+}
+
+struct json_object *report_json_bins(const struct job_account *job, unsigned flags, unsigned bins)
+{
+    struct writer w = {.flags = flags, .bins = bins};
     struct json_object *document = new_object(&w), *nodes = new_object(&w);
 
     put_u64(&w, document, "version", DOCUMENT_VERSION);

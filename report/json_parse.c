@@ -8,143 +8,14 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "report/json_impl.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
-
-#define NS_PER_S UINT64_C(1000000000)
-
-/* The member `key` of that type: 1, 0 if there is none (*ret is NULL then), or -EBADMSG. */
-static int get(struct json_object *from, const char *key, enum json_type type,
-               struct json_object **ret, struct error *error)
-{
-    struct json_object *child = NULL;
-
-    *ret = NULL;
-    if (!json_object_object_get_ex(from, key, &child) || !child)
-        return 0;
-    if (!json_object_is_type(child, type))
-        return error_set(error, -EBADMSG, "\"%s\" is no %s", key, json_type_to_name(type));
-    *ret = child;
-    return 1;
-}
-
-/* A whole number from 0 to max. */
-static int number(struct json_object *value, const char *what, uint64_t max, uint64_t *ret,
-                  struct error *error)
-{
-    uint64_t n;
-
-    if (!json_object_is_type(value, json_type_int))
-        return error_set(error, -EBADMSG, "\"%s\" is no whole number", what);
-    n = json_object_get_uint64(value);
-    /* json-c turns what is below 0 into 0. */
-    if (n > max || (n == 0 && json_object_get_int64(value) < 0))
-        return error_set(error, -EBADMSG, "\"%s\" is out of range", what);
-    *ret = n;
-    return 0;
-}
-
-static int get_u64(struct json_object *from, const char *key, uint64_t *ret, struct error *error)
-{
-    struct json_object *value = NULL;
-
-    if (!json_object_object_get_ex(from, key, &value) || !value)
-        return 0;
-    return number(value, key, UINT64_MAX, ret, error);
-}
-
-static int get_u32(struct json_object *from, const char *key, uint32_t *ret, struct error *error)
-{
-    struct json_object *value = NULL;
-    uint64_t n;
-    int r;
-
-    if (!json_object_object_get_ex(from, key, &value) || !value)
-        return 0;
-    r = number(value, key, UINT32_MAX, &n, error);
-    if (r == 0)
-        *ret = (uint32_t)n;
-    return r;
-}
-
-static int get_bool(struct json_object *from, const char *key, bool *ret, struct error *error)
-{
-    struct json_object *value;
-    int r = get(from, key, json_type_boolean, &value, error);
-
-    if (r > 0)
-        *ret = json_object_get_boolean(value);
-    return r < 0 ? r : 0;
-}
-
-static int copy_string(struct json_object *value, char **ret, struct error *error)
-{
-    char *copy = units_utf8(json_object_get_string(value)); /* json-c takes any bytes */
-
-    if (!copy)
-        return error_set(error, -ENOMEM, "out of memory");
-    *ret = copy;
-    return 0;
-}
-
-static int get_string(struct json_object *from, const char *key, char **ret, struct error *error)
-{
-    struct json_object *value;
-    int r = get(from, key, json_type_string, &value, error);
-
-    return r > 0 ? copy_string(value, ret, error) : r;
-}
-
-/* "12.5" to nanoseconds; false for what is not written so (an exponent, say). */
-static bool parse_decimal(const char *text, uint64_t *ret)
-{
-    uint64_t ns = 0;
-    const char *p = text;
-    int places = -1;
-
-    for (; (*p >= '0' && *p <= '9') || (*p == '.' && places < 0); p++) {
-        if (*p == '.') {
-            places = 0;
-            continue;
-        }
-        if (places >= 9)
-            continue;
-        if (__builtin_mul_overflow(ns, 10, &ns) ||
-            __builtin_add_overflow(ns, (uint64_t)(*p - '0'), &ns))
-            return false;
-        places += places >= 0;
-    }
-    for (places = places < 0 ? 0 : places; places < 9; places++)
-        if (__builtin_mul_overflow(ns, 10, &ns))
-            return false;
-    *ret = ns;
-    return p != text && !*p;
-}
-
-/* json-c keeps the text of a number that it parsed or was given, so nothing is lost. */
-static int get_seconds(struct json_object *from, const char *key, uint64_t *ret,
-                       struct error *error)
-{
-    struct json_object *value = NULL;
-    double seconds;
-
-    if (!json_object_object_get_ex(from, key, &value) || !value)
-        return 0;
-    if (!json_object_is_type(value, json_type_int) && !json_object_is_type(value, json_type_double))
-        return error_set(error, -EBADMSG, "\"%s\" is no number", key);
-    if (parse_decimal(json_object_get_string(value), ret))
-        return 0;
-    seconds = json_object_get_double(value);
-    if (!(seconds >= 0 && seconds < (double)UINT64_MAX / (double)NS_PER_S))
-        return error_set(error, -EBADMSG, "\"%s\" is out of range", key);
-    *ret = (uint64_t)(seconds * (double)NS_PER_S);
-    return 0;
-}
 
 static int get_ops(struct json_object *from, const char *key, uint64_t *ret, struct error *error)
 {
     struct json_object *names;
-    int r = get(from, key, json_type_array, &names, error);
+    int r = json_get(from, key, json_type_array, &names, error);
 
     for (size_t i = 0; r > 0 && i < json_object_array_length(names); i++) {
         struct json_object *name = json_object_array_get_idx(names, i);
@@ -162,14 +33,14 @@ static int get_histogram(struct json_object *from, const char *key, uint64_t buc
                          struct error *error)
 {
     struct json_object *list;
-    int r = get(from, key, json_type_array, &list, error);
+    int r = json_get(from, key, json_type_array, &list, error);
 
     if (r <= 0)
         return r;
     if (json_object_array_length(list) > IO_BUCKETS)
         return error_set(error, -EBADMSG, "\"%s\" has more than %d buckets", key, IO_BUCKETS);
     for (size_t i = 0; i < json_object_array_length(list); i++) {
-        r = number(json_object_array_get_idx(list, i), key, UINT64_MAX, &buckets[i], error);
+        r = json_number(json_object_array_get_idx(list, i), key, UINT64_MAX, &buckets[i], error);
         if (r < 0)
             return r;
     }
@@ -179,7 +50,7 @@ static int get_histogram(struct json_object *from, const char *key, uint64_t buc
 static int get_errnos(struct json_object *from, struct io_counter *c, struct error *error)
 {
     struct json_object *split;
-    int r = get(from, "errno", json_type_object, &split, error);
+    int r = json_get(from, "errno", json_type_object, &split, error);
 
     if (r <= 0)
         return r;
@@ -190,7 +61,7 @@ static int get_errnos(struct json_object *from, struct io_counter *c, struct err
 
         if (code < 0)
             continue;
-        r = number(value, name, UINT64_MAX, &count, error);
+        r = json_number(value, name, UINT64_MAX, &count, error);
         if (r < 0)
             return r;
         if (io_counter_errno(c, code, count) < 0)
@@ -208,6 +79,8 @@ static int parse_counter(struct json_object *from, struct io_counter *c, struct 
     } numbers[] = {
         {"requests", &c->requests},
         {"async_requests", &c->async_requests},
+        {"sequential_requests", &c->sequential_requests},
+        {"random_requests", &c->random_requests},
         {"bytes", &c->bytes},
         {"errors", &c->errors},
         {"time_ns", &c->time_ns},
@@ -218,7 +91,7 @@ static int parse_counter(struct json_object *from, struct io_counter *c, struct 
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
-        r = get_u64(from, numbers[i].key, numbers[i].to, error);
+        r = json_get_u64(from, numbers[i].key, numbers[i].to, error);
     if (r == 0)
         r = get_errnos(from, c, error);
     if (r == 0)
@@ -249,7 +122,7 @@ static int parse_op(const char *name, struct json_object *from, struct io_mount 
 static int get_account(struct json_object *from, struct io_mount *m, struct error *error)
 {
     struct json_object *ops;
-    int r = get(from, "ops", json_type_object, &ops, error);
+    int r = json_get(from, "ops", json_type_object, &ops, error);
 
     if (r <= 0)
         return r;
@@ -265,26 +138,57 @@ static int get_account(struct json_object *from, struct io_mount *m, struct erro
 static int get_cache(struct json_object *from, struct io_cache *ret, struct error *error)
 {
     struct json_object *cache, *fill;
-    int r = get(from, "cache", json_type_object, &cache, error);
+    int r = json_get(from, "cache", json_type_object, &cache, error);
 
     if (r <= 0)
         return r;
-    r = get_u64(cache, "hit_bytes", &ret->hit_bytes, error);
+    r = json_get_u64(cache, "hit_bytes", &ret->hit_bytes, error);
     if (r == 0)
-        r = get_u64(cache, "miss_bytes", &ret->miss_bytes, error);
+        r = json_get_u64(cache, "miss_bytes", &ret->miss_bytes, error);
     if (r == 0)
-        r = get(cache, "fill_bytes", json_type_object, &fill, error);
+        r = json_get(cache, "fill_bytes", json_type_object, &fill, error);
     if (r <= 0)
         return r;
     r = 0;
     for (int i = 0; r == 0 && i < IO_FILL_COUNT; i++)
-        r = get_u64(fill, io_fill_name(i), &ret->fill_bytes[i], error);
+        r = json_get_u64(fill, io_fill_name(i), &ret->fill_bytes[i], error);
+    return r;
+}
+
+static int get_latency(struct json_object *from, const char *key, struct latency_normal *ret,
+                       struct error *error)
+{
+    struct json_object *o;
+    int r = json_get(from, key, json_type_object, &o, error);
+
+    if (r <= 0)
+        return r;
+    r = json_get_u64(o, "jobs", &ret->jobs, error);
+    if (r == 0)
+        r = json_get_u64(o, "q50_ns", &ret->q50_ns, error);
+    if (r == 0)
+        r = json_get_u64(o, "q99_ns", &ret->q99_ns, error);
+    return r;
+}
+
+static int get_normal(struct json_object *from, struct mount_normal *ret, struct error *error)
+{
+    struct json_object *o;
+    int r = json_get(from, "normal", json_type_object, &o, error);
+
+    if (r <= 0)
+        return r;
+    r = get_latency(o, "read", &ret->read, error);
+    if (r == 0)
+        r = get_latency(o, "write", &ret->write, error);
+    if (r == 0)
+        r = get_latency(o, "open", &ret->open, error);
     return r;
 }
 
 static int get_name(struct json_object *from, const char *key, char **ret, struct error *error)
 {
-    int r = get_string(from, key, ret, error);
+    int r = json_get_string(from, key, ret, error);
 
     if (r == 0 && !*ret)
         return error_set(error, -EBADMSG, "\"%s\" is missing", key);
@@ -301,21 +205,23 @@ static int parse_mount(struct json_object *from, struct io_mount *m, struct erro
     if (r == 0)
         r = get_name(from, "source", &m->source, error);
     if (r == 0)
-        r = get_bool(from, "private", &m->private, error);
+        r = json_get_bool(from, "private", &m->private, error);
     if (r == 0)
-        r = get_bool(from, "labelled", &m->labelled, error);
+        r = json_get_bool(from, "labelled", &m->labelled, error);
     if (r == 0)
         r = get_account(from, m, error);
     if (r == 0)
         r = get_cache(from, &m->cache, error);
-    return r;
+    if (r == 0)
+        r = get_normal(from, &m->normal, error);
+    return r == 0 ? json_get_timeline(from, &m->timeline, error) : r;
 }
 
 /* The array `key` of objects. Its length to *n; 0 without one. */
 static int get_list(struct json_object *from, const char *key, struct json_object **ret, size_t *n,
                     struct error *error)
 {
-    int r = get(from, key, json_type_array, ret, error);
+    int r = json_get(from, key, json_type_array, ret, error);
 
     *n = r > 0 ? json_object_array_length(*ret) : 0;
     for (size_t i = 0; i < *n; i++)
@@ -348,7 +254,7 @@ static int parse_cause(struct json_object *from, struct completeness *c, struct 
     int r = get_name(from, "cause", &cause, error);
 
     if (r == 0)
-        r = get_u64(from, "count", &count, error);
+        r = json_get_u64(from, "count", &count, error);
     if (r == 0)
         r = get_ops(from, "ops", &ops, error);
     if (r < 0)
@@ -362,7 +268,7 @@ static int get_completeness(struct json_object *from, struct completeness *c, st
 {
     struct json_object *list;
     size_t n;
-    int r = get_u64(from, "lost", &c->lost, error);
+    int r = json_get_u64(from, "lost", &c->lost, error);
 
     if (r == 0)
         r = get_list(from, "incomplete", &list, &n, error);
@@ -377,17 +283,17 @@ static int get_completeness(struct json_object *from, struct completeness *c, st
 static int get_wait(struct json_object *from, uint64_t *longest_ns, struct error *error)
 {
     struct json_object *wait;
-    int r = get(from, "wait", json_type_object, &wait, error);
+    int r = json_get(from, "wait", json_type_object, &wait, error);
 
-    return r > 0 ? get_u64(wait, "longest_thread_ns", longest_ns, error) : r;
+    return r > 0 ? json_get_u64(wait, "longest_thread_ns", longest_ns, error) : r;
 }
 
 static int get_accounting(struct json_object *from, uint64_t *ns_per_event, struct error *error)
 {
     struct json_object *accounting;
-    int r = get(from, "accounting", json_type_object, &accounting, error);
+    int r = json_get(from, "accounting", json_type_object, &accounting, error);
 
-    return r > 0 ? get_u64(accounting, "ns_per_event", ns_per_event, error) : r;
+    return r > 0 ? json_get_u64(accounting, "ns_per_event", ns_per_event, error) : r;
 }
 
 static int get_step_names(struct json_object *from, struct step_account *s, struct error *error)
@@ -414,15 +320,15 @@ static int parse_step(struct json_object *from, struct step_account *s, struct e
 
     s->het = HET_NONE;
     if (r == 0)
-        r = get_u32(from, "het", &s->het, error);
+        r = json_get_u32(from, "het", &s->het, error);
     if (r == 0)
-        r = get_string(from, "node", &s->node, error);
+        r = json_get_string(from, "node", &s->node, error);
     if (r == 0)
-        r = get_seconds(from, "tagged_at_s", &s->tagged_at_ns, error);
+        r = json_get_seconds(from, "tagged_at_s", &s->tagged_at_ns, error);
     if (r == 0)
-        r = get_seconds(from, "elapsed_s", &s->elapsed_ns, error);
+        r = json_get_seconds(from, "elapsed_s", &s->elapsed_ns, error);
     if (r == 0)
-        r = get_u32(from, "folded", &s->folded, error);
+        r = json_get_u32(from, "folded", &s->folded, error);
     if (r == 0)
         r = get_completeness(from, &s->completeness, error);
     if (r == 0)
@@ -452,13 +358,13 @@ static int get_steps(struct json_object *from, struct job_account *job, struct e
 static int get_command(struct json_object *from, struct job_account *job, struct error *error)
 {
     struct json_object *list, *status;
-    int r = get(from, "exit_status", json_type_int, &status, error);
+    int r = json_get(from, "exit_status", json_type_int, &status, error);
     size_t n;
 
     if (r < 0)
         return r;
     job->exit_status = r > 0 ? json_object_get_int(status) : 0;
-    r = get(from, "command", json_type_array, &list, error);
+    r = json_get(from, "command", json_type_array, &list, error);
     if (r <= 0)
         return r;
     n = json_object_array_length(list);
@@ -471,7 +377,7 @@ static int get_command(struct json_object *from, struct job_account *job, struct
 
         if (!json_object_is_type(word, json_type_string))
             return error_set(error, -EBADMSG, "command[%zu] is no string", i);
-        r = copy_string(word, &job->command[i], error);
+        r = json_copy_string(word, &job->command[i], error);
     }
     return r;
 }
@@ -479,7 +385,7 @@ static int get_command(struct json_object *from, struct job_account *job, struct
 static int get_state(struct json_object *from, bool *ended, struct error *error)
 {
     _free_ char *state = NULL;
-    int r = get_string(from, "state", &state, error);
+    int r = json_get_string(from, "state", &state, error);
 
     if (r < 0)
         return r;
@@ -497,37 +403,41 @@ static int get_identity(struct json_object *document, struct job_account *job, s
         {"partition", &job->partition}, {"name", &job->name}, {"first_node", &job->first_node},
     };
     struct json_object *from;
-    int r = get(document, "job", json_type_object, &from, error);
+    int r = json_get(document, "job", json_type_object, &from, error);
 
     if (r == 0)
         return error_set(error, -EBADMSG, "\"job\" is missing");
     r = r < 0 ? r : 0;
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(strings); i++)
-        r = get_string(from, strings[i].key, strings[i].to, error);
+        r = json_get_string(from, strings[i].key, strings[i].to, error);
     if (r == 0)
-        r = get_u32(from, "jobid", &job->key.jobid, error);
+        r = json_get_u32(from, "jobid", &job->key.jobid, error);
     if (r == 0)
-        r = get_u32(from, "restart", &job->key.restart, error);
+        r = json_get_u32(from, "restart", &job->key.restart, error);
     if (r == 0)
-        r = get_u32(from, "uid", &job->uid, error);
+        r = json_get_u32(from, "uid", &job->uid, error);
+    if (r == 0)
+        r = json_get_u32(from, "array_jobid", &job->array_job, error);
+    if (r == 0)
+        r = json_get_u32(from, "array_task", &job->array_task, error);
     if (r == 0)
         r = get_state(from, &job->ended, error);
     if (r == 0)
-        r = get_seconds(from, "start_s", &job->start_ns, error);
+        r = json_get_seconds(from, "start_s", &job->start_ns, error);
     if (r == 0)
-        r = get_seconds(from, "end_s", &job->end_ns, error);
+        r = json_get_seconds(from, "end_s", &job->end_ns, error);
     return r == 0 ? get_command(from, job, error) : r;
 }
 
 static int get_nodes(struct json_object *document, struct job_account *job, struct error *error)
 {
     struct json_object *nodes;
-    int r = get(document, "nodes", json_type_object, &nodes, error);
+    int r = json_get(document, "nodes", json_type_object, &nodes, error);
 
     if (r <= 0)
         return r;
-    r = get_u32(nodes, "expected", &job->nodes_expected, error);
-    return r == 0 ? get_u32(nodes, "reported", &job->nodes_reported, error) : r;
+    r = json_get_u32(nodes, "expected", &job->nodes_expected, error);
+    return r == 0 ? json_get_u32(nodes, "reported", &job->nodes_reported, error) : r;
 }
 
 static int check_version(struct json_object *document, struct error *error)
@@ -537,7 +447,7 @@ static int check_version(struct json_object *document, struct error *error)
 
     if (!json_object_is_type(document, json_type_object))
         return error_set(error, -EBADMSG, "the document is no object");
-    r = get_u64(document, "version", &version, error);
+    r = json_get_u64(document, "version", &version, error);
     if (r == 0 && version != 1)
         return error_set(error, -EBADMSG, "version %llu of the document is not known",
                          (unsigned long long)version);
@@ -559,7 +469,7 @@ int report_json_parse(struct json_object *document, struct job_account **ret, st
     if (r == 0)
         r = get_nodes(document, job, error);
     if (r == 0)
-        r = get_seconds(document, "elapsed_s", &job->elapsed_ns, error);
+        r = json_get_seconds(document, "elapsed_s", &job->elapsed_ns, error);
     if (r == 0)
         r = get_wait(document, &job->longest_wait_ns, error);
     if (r == 0)

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +106,15 @@ void layout_right(FILE *out, const char *text, size_t columns)
     fputs(text, out);
 }
 
+/* A number stays with its unit: "37 %", "1.2 GiB". */
+static bool may_break(const char *text, size_t at)
+{
+    const char *word = text + at + 1;
+    bool is_unit = (*word == '%' || isalpha((unsigned char)*word)) && strcspn(word, " ,;.:)") <= 3;
+
+    return text[at] == ' ' && !(is_unit && at && isdigit((unsigned char)text[at - 1]));
+}
+
 /* The bytes of the line that begins at `text`: up to the last space that fits. */
 static size_t line_bytes(const char *text, size_t columns)
 {
@@ -111,7 +122,7 @@ static size_t line_bytes(const char *text, size_t columns)
 
     if (!text[n])
         return n;
-    while (at && text[at] != ' ')
+    while (at && !may_break(text, at))
         at--;
     return at ? at : n;
 }

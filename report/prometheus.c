@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
-#include "report/prometheus.h"
+#include "report/prometheus_impl.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,23 +13,6 @@
 
 #define NAME_PRIVATE "(private)"
 #define NAME_OTHER "(other)"
-
-/* What has the same labels, added up: the mounts have their labels for names. */
-struct group {
-    const struct job_account *job; /* the newest run of this number; NULL: the node's totals */
-    uint64_t elapsed_ns;           /* of all its runs */
-    struct io_mounts mounts;
-};
-
-struct page {
-    FILE *out;
-    char *where; /* owned: cluster="...",instance="..." */
-    const struct prometheus_node *node;
-    struct prometheus_names own, *names; /* the node's, or our own */
-    struct group totals;
-    struct group *jobs; /* owned */
-    size_t n_jobs;
-};
 
 /* --- labels ------------------------------------------------------------------------------------
  */
@@ -51,8 +34,7 @@ static char *escape(const char *value)
     return escaped;
 }
 
-/* ,name="value" */
-static int put_label(FILE *out, const char *name, const char *value)
+int page_label(FILE *out, const char *name, const char *value)
 {
     _free_ char *escaped = escape(value);
 
@@ -149,6 +131,7 @@ static int page_group(struct page *page)
             group->job = job;
         if (__builtin_add_overflow(group->elapsed_ns, job->elapsed_ns, &group->elapsed_ns))
             group->elapsed_ns = UINT64_MAX;
+        group->missed |= job->completeness.lost || job->completeness.n;
         if (group_add(group, page->names, &job->mounts) < 0)
             return -ENOMEM;
     }
@@ -158,19 +141,21 @@ static int page_group(struct page *page)
 /* --- families ----------------------------------------------------------------------------------
  */
 
-static void put_family(struct page *page, const char *name, const char *type, const char *help)
+void page_family(struct page *page, const char *name, const char *type, const char *help)
 {
     fprintf(page->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+/* `label` (NULL: none) with its value comes last. */
 static int put_labels(struct page *page, const struct group *group, const struct io_mount *m,
-                      const char *op)
+                      const char *label, const char *value)
 {
     fprintf(page->out, "{%s", page->where);
     if (group->job)
         fprintf(page->out, ",jobid=\"%u\"", group->job->key.jobid);
-    if (put_label(page->out, "mountpoint", m->mount) < 0 ||
-        put_label(page->out, "fstype", m->fstype) < 0 || (op && put_label(page->out, "op", op) < 0))
+    if (page_label(page->out, "mountpoint", m->mount) < 0 ||
+        page_label(page->out, "fstype", m->fstype) < 0 ||
+        (label && page_label(page->out, label, value) < 0))
         return -ENOMEM;
     fputs("} ", page->out);
     return 0;
@@ -233,12 +218,12 @@ static struct io_peak peak(const struct io_mount *m, const enum io_op ops[2])
     };
 }
 
-static void put_u64(FILE *out, uint64_t value)
+void page_u64(FILE *out, uint64_t value)
 {
     fprintf(out, "%llu\n", (unsigned long long)value);
 }
 
-static void put_seconds(FILE *out, uint64_t ns)
+void page_seconds(FILE *out, uint64_t ns)
 {
     char buf[UNITS_SIZE];
 
@@ -252,28 +237,28 @@ static void put_value(FILE *out, enum value value, const struct direction *d,
 
     switch (value) {
     case VALUE_BYTES:
-        put_u64(out, sum.bytes);
+        page_u64(out, sum.bytes);
         break;
     case VALUE_REQUESTS:
-        put_u64(out, sum.requests);
+        page_u64(out, sum.requests);
         break;
     case VALUE_ERRORS:
-        put_u64(out, sum.errors);
+        page_u64(out, sum.errors);
         break;
     case VALUE_SECONDS:
-        put_seconds(out, sum.time_ns);
+        page_seconds(out, sum.time_ns);
         break;
     case VALUE_MEAN_BYTES:
         fprintf(out, "%.9g\n", mean(sum.bytes, elapsed_ns));
         break;
     case VALUE_PEAK_BYTES:
-        put_u64(out, peak(m, d->ops).bytes_per_s);
+        page_u64(out, peak(m, d->ops).bytes_per_s);
         break;
     case VALUE_MEAN_REQUESTS:
         fprintf(out, "%.9g\n", mean(sum.requests, elapsed_ns));
         break;
     default:
-        put_u64(out, peak(m, d->ops).requests_per_s);
+        page_u64(out, peak(m, d->ops).requests_per_s);
         break;
     }
 }
@@ -286,23 +271,26 @@ static int put_data_family(struct page *page, const char *prefix, const struct d
 
     snprintf(name, sizeof(name), "%s_%s_%s", prefix, d->name, values[value].name);
     snprintf(help, sizeof(help), "%s %s.", values[value].help, d->done);
-    put_family(page, name, values[value].type, help);
+    page_family(page, name, values[value].type, help);
     for (size_t g = 0; g < n; g++)
         for (size_t i = 0; i < groups[g].mounts.n; i++) {
             const struct io_mount *m = &groups[g].mounts.items[i];
 
             fputs(name, page->out);
-            if (put_labels(page, &groups[g], m, NULL) < 0)
+            if (put_labels(page, &groups[g], m, NULL, NULL) < 0)
                 return -ENOMEM;
             put_value(page->out, value, d, m, groups[g].elapsed_ns);
         }
     return 0;
 }
 
-static int put_metadata_family(struct page *page, const char *name, const struct group *groups,
+static int put_metadata_family(struct page *page, const char *prefix, const struct group *groups,
                                size_t n)
 {
-    put_family(page, name, "counter", "Metadata requests by operation; create is a part of open.");
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_metadata_requests_total", prefix);
+    page_family(page, name, "counter", "Metadata requests by operation; create is a part of open.");
     for (size_t g = 0; g < n; g++)
         for (size_t i = 0; i < groups[g].mounts.n; i++) {
             const struct io_mount *m = &groups[g].mounts.items[i];
@@ -311,11 +299,90 @@ static int put_metadata_family(struct page *page, const char *name, const struct
                 if (!m->io.ops[op] || !m->io.ops[op]->requests)
                     continue;
                 fputs(name, page->out);
-                if (put_labels(page, &groups[g], m, io_op_name(op)) < 0)
+                if (put_labels(page, &groups[g], m, "op", io_op_name(op)) < 0)
                     return -ENOMEM;
-                put_u64(page->out, m->io.ops[op]->requests);
+                page_u64(page->out, m->io.ops[op]->requests);
             }
         }
+    return 0;
+}
+
+/* Of all metadata operations: by operation they would be twenty times as many. */
+static int put_metadata_sums(struct page *page, const char *prefix, const struct group *groups,
+                             size_t n)
+{
+    static const struct {
+        const char *name, *help;
+        bool seconds;
+    } sums[] = {
+        {"errors_total", "Failed metadata requests.", false},
+        {"seconds_total", "Seconds that threads waited in metadata requests.", true},
+    };
+
+    for (size_t s = 0; s < ARRAY_SIZE(sums); s++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%s_metadata_%s", prefix, sums[s].name);
+        page_family(page, name, "counter", sums[s].help);
+        for (size_t g = 0; g < n; g++)
+            for (size_t i = 0; i < groups[g].mounts.n; i++) {
+                struct io_sum sum = io_account_meta(&groups[g].mounts.items[i].io);
+
+                if (!sum.requests)
+                    continue;
+                fputs(name, page->out);
+                if (put_labels(page, &groups[g], &groups[g].mounts.items[i], NULL, NULL) < 0)
+                    return -ENOMEM;
+                if (sums[s].seconds)
+                    page_seconds(page->out, sum.time_ns);
+                else
+                    page_u64(page->out, sum.errors);
+            }
+    }
+    return 0;
+}
+
+/* The errnos that tell of the file system, not of the program that calls it: a label has no more
+ * values than these. */
+static const int failures[] = {EIO, ENOSPC, EROFS, ESTALE, EDQUOT, ETIMEDOUT, ENOTCONN, ESHUTDOWN};
+
+static uint64_t failures_of(const struct io_mount *m, int code)
+{
+    uint64_t count = 0;
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct io_counter *c = m->io.ops[op];
+
+        for (size_t i = 0; c && i < c->n_errnos; i++)
+            if (c->errnos[i].code == code &&
+                __builtin_add_overflow(count, c->errnos[i].count, &count))
+                count = UINT64_MAX;
+    }
+    return count;
+}
+
+/* Of jobs only: the node's totals are kept without errnos. */
+static int put_failures(struct page *page)
+{
+    static const char name[] = "jobio_failures_total";
+
+    page_family(page, name, "counter",
+                "Requests of any kind that failed for a reason of the file system, by errno.");
+    for (size_t g = 0; g < page->n_jobs; g++)
+        for (size_t i = 0; i < page->jobs[g].mounts.n; i++)
+            for (size_t f = 0; f < ARRAY_SIZE(failures); f++) {
+                const struct io_mount *m = &page->jobs[g].mounts.items[i];
+                uint64_t count = failures_of(m, failures[f]);
+                char buf[16];
+
+                if (!count)
+                    continue;
+                fputs(name, page->out);
+                if (put_labels(page, &page->jobs[g], m, "errno", io_errno_name(failures[f], buf)) <
+                    0)
+                    return -ENOMEM;
+                page_u64(page->out, count);
+            }
     return 0;
 }
 
@@ -329,44 +396,6 @@ static int put_data(struct page *page, const char *prefix, int n_values, const s
     return 0;
 }
 
-static int put_info(struct page *page)
-{
-    put_family(page, "jobio_job_info", "gauge", "What is known of a job; 1.");
-    for (size_t i = 0; i < page->n_jobs; i++) {
-        const struct job_account *job = page->jobs[i].job;
-
-        fprintf(page->out, "jobio_job_info{%s,jobid=\"%u\"", page->where, job->key.jobid);
-        if ((page->node->users && (put_label(page->out, "user", job->user) < 0 ||
-                                   put_label(page->out, "account", job->account) < 0)) ||
-            put_label(page->out, "partition", job->partition) < 0)
-            return -ENOMEM;
-        fprintf(page->out, ",state=\"%s\"} 1\n", job->ended ? "ended" : "running");
-    }
-    return 0;
-}
-
-static void put_times(struct page *page)
-{
-    static const char start[] = "jobio_job_start_timestamp_seconds";
-    static const char end[] = "jobio_job_end_timestamp_seconds";
-
-    put_family(page, start, "gauge", "When the job began on this node, in seconds since 1970.");
-    for (size_t i = 0; i < page->n_jobs; i++) {
-        fprintf(page->out, "%s{%s,jobid=\"%u\"} ", start, page->where,
-                page->jobs[i].job->key.jobid);
-        put_seconds(page->out, page->jobs[i].job->start_ns);
-    }
-    put_family(page, end, "gauge", "When the job ended on this node, in seconds since 1970.");
-    for (size_t i = 0; i < page->n_jobs; i++) {
-        const struct job_account *job = page->jobs[i].job;
-
-        if (!job->ended)
-            continue;
-        fprintf(page->out, "%s{%s,jobid=\"%u\"} ", end, page->where, job->key.jobid);
-        put_seconds(page->out, job->end_ns);
-    }
-}
-
 static int put_self(struct page *page)
 {
     const struct prometheus_node *node = page->node;
@@ -374,16 +403,16 @@ static int put_self(struct page *page)
 
     for (size_t i = 0; i < page->n_jobs; i++)
         running += !page->jobs[i].job->ended;
-    put_family(page, "jobio_build_info", "gauge", "The version of jobio; 1.");
+    page_family(page, "jobio_build_info", "gauge", "The version of jobio; 1.");
     fprintf(page->out, "jobio_build_info{%s", page->where);
-    if (put_label(page->out, "version", node->version) < 0)
+    if (page_label(page->out, "version", node->version) < 0)
         return -ENOMEM;
     fputs("} 1\n", page->out);
-    put_family(page, "jobio_tracked_jobs", "gauge", "Jobs that run on this node.");
+    page_family(page, "jobio_tracked_jobs", "gauge", "Jobs that run on this node.");
     fprintf(page->out, "jobio_tracked_jobs{%s} %u\n", page->where, running);
-    put_family(page, "jobio_events_lost_total", "counter", "Calls seen but not accounted.");
+    page_family(page, "jobio_events_lost_total", "counter", "Calls seen but not accounted.");
     fprintf(page->out, "jobio_events_lost_total{%s} ", page->where);
-    put_u64(page->out, node->lost);
+    page_u64(page->out, node->lost);
     return 0;
 }
 
@@ -391,25 +420,31 @@ static int put_self(struct page *page)
 static int put_more(struct page *page, const struct prometheus_family *family)
 {
     if (family->n)
-        put_family(page, family->name, family->type, family->help);
+        page_family(page, family->name, family->type, family->help);
     for (size_t i = 0; i < family->n; i++) {
         fprintf(page->out, "%s{%s", family->name, page->where);
-        if (family->label && put_label(page->out, family->label, family->samples[i].value) < 0)
+        if (family->label && page_label(page->out, family->label, family->samples[i].value) < 0)
             return -ENOMEM;
         fprintf(page->out, "} %.15g\n", family->samples[i].number);
     }
     return 0;
 }
 
+static int put_groups(struct page *page, const char *prefix, int n_values,
+                      const struct group *groups, size_t n)
+{
+    if (put_data(page, prefix, n_values, groups, n) < 0 ||
+        put_metadata_family(page, prefix, groups, n) < 0 ||
+        put_metadata_sums(page, prefix, groups, n) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
 static int page_write(struct page *page)
 {
-    if (put_data(page, "jobio", VALUE_COUNT, page->jobs, page->n_jobs) < 0 ||
-        put_metadata_family(page, "jobio_metadata_requests_total", page->jobs, page->n_jobs) < 0 ||
-        put_info(page) < 0)
-        return -ENOMEM;
-    put_times(page);
-    if (put_data(page, "jobio_node", VALUE_NODE_COUNT, &page->totals, 1) < 0 ||
-        put_metadata_family(page, "jobio_node_metadata_requests_total", &page->totals, 1) < 0 ||
+    if (put_groups(page, "jobio", VALUE_COUNT, page->jobs, page->n_jobs) < 0 ||
+        put_failures(page) < 0 || page_jobs(page) < 0 ||
+        put_groups(page, "jobio_node", VALUE_NODE_COUNT, &page->totals, 1) < 0 ||
         put_self(page) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < page->node->n_families; i++)

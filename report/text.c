@@ -10,9 +10,13 @@
 #include "report/layout.h"
 #include "report/text_impl.h"
 
-/* title, header, mounts, the rest, a note: 9 of the 12 lines */
+/* Of the lines, the title, the verdict and completeness have what they need. At least so many mounts
+ * are shown before the notes have what is left; then the other mounts. */
+#define SHORT_LINES 12
+#define SHORT_LEAST_MOUNTS 2
 #define SHORT_MOUNTS 5
 #define SHORT_COMPLETENESS 3
+#define SHORT_ERRORS 4
 
 /* A job that stays below both gets one line. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
@@ -64,13 +68,14 @@ static bool small_line(FILE *out, const struct text_job *t)
     const struct text_row *sum = &t->total;
     double waiting = text_waiting(t, sum->all.time_ns);
     char read[UNITS_SIZE], written[UNITS_SIZE], what[256];
-    char who[32] = "", failed[32] = "", waited[32] = "";
+    char number[TEXT_NUMBER], who[64] = "", failed[32] = "", waited[32] = "";
 
-    if (sum->all.bytes >= SMALL_BYTES || sum->all.requests >= SMALL_REQUESTS ||
+    if (sum->all.bytes >= SMALL_BYTES || (t->style.notes && t->style.notes->n) || sum->all.requests >= SMALL_REQUESTS ||
         job->completeness.lost || job->completeness.n || !job->nodes_expected)
         return false;
     if (!job->command)
-        snprintf(who, sizeof(who), " of job %u%s", job->key.jobid, job->ended ? "" : " so far");
+        snprintf(who, sizeof(who), " of job %s%s", text_job_number(job, number),
+                 job->ended ? "" : " so far");
     if (sum->all.errors)
         snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->all.errors);
     if (waiting >= 1)
@@ -81,16 +86,75 @@ static bool small_line(FILE *out, const struct text_job *t)
     return fits_one_line(out, job, who, what) || fits_one_line(out, job, "", what);
 }
 
-static void write_short(FILE *out, const struct text_job *t)
+static size_t count_lines(const char *text)
 {
-    if (small_line(out, t))
-        return;
-    text_title(out, t);
-    text_table(out, t, SHORT_MOUNTS);
-    text_completeness(out, t->job, SHORT_COMPLETENESS);
+    size_t n = 0;
+
+    for (; text && (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
 }
 
-char *report_text(const struct job_account *job, enum summary summary)
+/* What `write` writes in at most `limit` lines or rows, malloc'd; NULL: no memory. */
+static char *written(void (*write)(FILE *out, const struct text_job *t, size_t limit),
+                     const struct text_job *t, size_t limit)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    write(out, t, limit);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static void write_head(FILE *out, const struct text_job *t, size_t errors)
+{
+    text_title(out, t);
+    text_errors(out, t, errors);
+    text_verdict(out, t);
+}
+
+/* The table with as many mounts as `lines` hold; the others are one line. */
+static char *fit_table(const struct text_job *t, size_t lines)
+{
+    char *table = NULL;
+
+    for (size_t limit = 0; limit <= SHORT_MOUNTS; limit++) {
+        char *larger = written(text_table, t, limit);
+
+        if (!larger || (table && count_lines(larger) > lines)) {
+            free(larger);
+            break;
+        }
+        free(table);
+        table = larger;
+    }
+    return table;
+}
+
+static void write_short(FILE *out, const struct text_job *t)
+{
+    _free_ char *head = NULL, *table = NULL, *notes = NULL, *end = NULL;
+    size_t left, least;
+
+    if (small_line(out, t))
+        return;
+    head = written(write_head, t, SHORT_ERRORS);
+    end = written(text_completeness, t, SHORT_COMPLETENESS);
+    left = SHORT_LINES - count_lines(head) - count_lines(end);
+    table = written(text_table, t, SHORT_LEAST_MOUNTS);
+    least = count_lines(table);
+    notes = written(text_notes, t, left > least ? left - least : 0);
+    free(table);
+    table = fit_table(t, left - count_lines(notes));
+    (void)fprintf(out, "%s%s%s%s", head ? head : "", table ? table : "", notes ? notes : "",
+                  end ? end : "NOT complete: out of memory\n");
+}
+
+char *report_text(const struct job_account *job, enum summary summary,
+                  const struct text_style *style)
 {
     struct text_job t;
     char *text = NULL;
@@ -102,6 +166,8 @@ char *report_text(const struct job_account *job, enum summary summary)
         return strdup("");
     if (text_job_make(job, &t) < 0)
         return NULL;
+    if (style)
+        t.style = *style;
     out = open_memstream(&text, &size);
     if (out) {
         if (summary == SUMMARY_FULL)

@@ -3,7 +3,12 @@
 #ifndef JOBIO_REPORT_TEXT_H
 #define JOBIO_REPORT_TEXT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "common/job.h"
+
+struct advice_notes;
 
 enum summary { SUMMARY_OFF, SUMMARY_SHORT, SUMMARY_FULL };
 
@@ -11,9 +16,17 @@ enum summary { SUMMARY_OFF, SUMMARY_SHORT, SUMMARY_FULL };
 int summary_parse(const char *text);
 const char *summary_name(enum summary summary);
 
+/* How it is written. */
+struct text_style {
+    const struct advice_notes *notes; /* what is to be told of the job; NULL: nothing */
+    bool colour;                      /* for a terminal that has colours */
+    size_t columns;                   /* 0: 80 */
+};
+
 /* The text, ending in a newline, malloc'd; NULL: no memory. short: at most 12 lines of 80 columns.
- * Control characters and invalid UTF-8 of untrusted text are replaced. */
-char *report_text(const struct job_account *job, enum summary summary);
+ * Control characters and invalid UTF-8 of untrusted text are replaced. style NULL: plain. */
+char *report_text(const struct job_account *job, enum summary summary,
+                  const struct text_style *style);
 
 /* The tables of a job's nodes, and of its steps on each node, to follow it; malloc'd, NULL: no memory.
  * The job must have its steps. */

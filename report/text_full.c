@@ -7,11 +7,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/cleanup.h"
 #include "report/layout.h"
+#include "report/timeline_text.h"
 
 #define FULL_STEPS 50
+#define FULL_NODES 50
 #define FULL_COMPLETENESS 12
 
 /* A line that `write` makes, wrapped; nothing if it is empty. */
@@ -156,7 +159,7 @@ static void errors_line(FILE *out, const void *what)
     }
 }
 
-static void async_line(FILE *out, const void *what)
+void text_async_line(FILE *out, const void *what)
 {
     const struct io_account *io = what;
     const char *between = "  asynchronous, so no wait: ";
@@ -169,6 +172,28 @@ static void async_line(FILE *out, const void *what)
         fprintf(out, "%s%s of %s %s calls", between, units_count(io->ops[op]->async_requests, some),
                 units_count(io->ops[op]->requests, all), io_op_name(op));
         between = ", ";
+    }
+}
+
+/* "sequential: 97 % of 2060 read calls (500 more of unknown order); 100 % of 12 write calls" */
+void text_order_line(FILE *out, const void *what)
+{
+    const struct io_account *io = what;
+    const char *between = "  sequential: ";
+
+    for (int op = IO_READ; op <= IO_WRITE; op++) {
+        const struct io_counter *c = io->ops[op];
+        uint64_t known = c ? io_counter_ordered(c) : 0;
+        char share[UNITS_SIZE], count[UNITS_SIZE];
+
+        if (!known)
+            continue;
+        fprintf(out, "%s%s of %s %s calls", between,
+                units_percent(c->sequential_requests, known, share), units_count(known, count),
+                io_op_name(op));
+        if (c->requests > known)
+            fprintf(out, " (%s more of unknown order)", units_count(c->requests - known, count));
+        between = "; ";
     }
 }
 
@@ -187,7 +212,7 @@ static void write_amplification(FILE *out, const struct io_cache *cache, bool is
         fprintf(out, ", at least %s in vain", units_bytes(brought - used, buf));
 }
 
-static void cache_line(FILE *out, const void *what)
+void text_cache_line(FILE *out, const void *what)
 {
     const struct io_mount *m = what;
     const struct io_cache *cache = &m->cache;
@@ -232,8 +257,9 @@ static void write_mount(FILE *out, const struct text_job *t, const struct io_mou
         if (m->io.ops[op] && m->io.ops[op]->requests)
             op_line(out, t, op, m->io.ops[op]);
     write_line(out, errors_line, &m->io, 4, 8);
-    write_line(out, async_line, &m->io, 4, 8);
-    write_line(out, cache_line, m, 4, 8);
+    write_line(out, text_async_line, &m->io, 4, 8);
+    write_line(out, text_order_line, &m->io, 4, 8);
+    write_line(out, text_cache_line, m, 4, 8);
 }
 
 /* --- steps -------------------------------------------------------------------------------------
@@ -306,6 +332,78 @@ void text_steps(FILE *out, const struct job_account *job, size_t limit)
         fprintf(out, "  %zu more steps\n", job->n_steps - limit);
 }
 
+/* --- the busiest times -------------------------------------------------------------------------
+ */
+
+#define TOP_TIMES 5
+#define TOP_LEAST 10 /* bins of a time line; with less than that none stands out */
+
+static void cell_rate(FILE *out, const struct timeline_top *top, enum timeline_kind kind)
+{
+    uint64_t rate = io_per_second(top->what.of[kind], top->length_s * UINT64_C(1000000000));
+    char buf[UNITS_SIZE];
+
+    if (!top->what.of[kind])
+        strcpy(buf, "-");
+    else if (!rate)
+        strcpy(buf, "<1");
+    else if (kind == TIMELINE_META)
+        units_count_short(rate, buf);
+    else
+        units_bytes_short(rate, buf);
+    cell(out, buf, 9);
+}
+
+/* "2026-11-21T10:04:00   16 s  /scratch   1.2G   200M   12k   3.4" */
+static void top_line(FILE *out, const struct timeline_top *top)
+{
+    double threads = (double)top->what.of[TIMELINE_WAIT] / (double)top->length_s / 1e9;
+    _free_ char *name = layout_fit(top->mount->mount, 17);
+    char start[32] = "?", buf[UNITS_SIZE];
+    time_t seconds = (time_t)top->start_s;
+    struct tm tm;
+
+    if (localtime_r(&seconds, &tm))
+        (void)strftime(start, sizeof(start), "%FT%T", &tm);
+    fprintf(out, "  %s", start);
+    cell_time(out, top->length_s * UINT64_C(1000000000), 8);
+    fputs("  ", out);
+    layout_left(out, name ? name : "?", 17);
+    for (int kind = 0; kind < TIMELINE_WAIT; kind++)
+        cell_rate(out, top, kind);
+    (void)snprintf(buf, sizeof(buf), "%.1f", threads);
+    cell(out, threads > 0 && threads < 0.05 ? "<0.1" : buf, 5);
+    fputc('\n', out);
+}
+
+/* At least twice as busy as its mount was all in all. */
+static bool stands_out(const struct timeline_top *top)
+{
+    const struct timeline *t = &top->mount->timeline;
+    struct timeline_bin sum = timeline_sum(t);
+    double share = (double)top->length_s / ((double)t->n * (double)t->width_s);
+    enum timeline_kind first = sum.of[TIMELINE_WAIT] ? TIMELINE_WAIT : TIMELINE_READ;
+
+    for (enum timeline_kind kind = first; t->n >= TOP_LEAST && kind < TIMELINE_KINDS; kind++)
+        if (sum.of[kind] && (double)top->what.of[kind] >= 2 * share * (double)sum.of[kind])
+            return true;
+    return false;
+}
+
+static void write_top(FILE *out, const struct job_account *job)
+{
+    struct timeline_top top[TOP_TIMES];
+    size_t n = timeline_top(&job->mounts, top, TOP_TIMES);
+
+    if (!n || !stands_out(&top[0]))
+        return;
+    fputs("\nbusiest times            for  mount               read/s  write/s   meta/s wait\n",
+          out);
+    for (size_t i = 0; i < n; i++)
+        top_line(out, &top[i]);
+    fputs("(wait: how many threads waited at a time)\n", out);
+}
+
 static void unsupported_line(FILE *out, const void *what)
 {
     uint64_t ops = *(const uint64_t *)what;
@@ -323,13 +421,18 @@ void text_full(FILE *out, const struct text_job *t)
 {
     text_title(out, t);
     write_who(out, t->job);
+    text_errors(out, t, SIZE_MAX);
+    text_verdict(out, t);
     text_table(out, t, SIZE_MAX);
+    text_notes(out, t, SIZE_MAX);
     for (size_t i = 0; i < t->n; i++)
         write_mount(out, t, t->rows[i].mount);
     if (t->n)
         fputs("\n(sizes, p50 and p99 are counted in powers of two: at most that)\n", out);
+    write_top(out, t->job);
+    text_nodes(out, t->job, 2, FULL_NODES);
     text_steps(out, t->job, FULL_STEPS);
     fputc('\n', out);
     write_line(out, unsupported_line, &t->job->unsupported, 4, 8);
-    text_completeness(out, t->job, FULL_COMPLETENESS);
+    text_completeness(out, t, FULL_COMPLETENESS);
 }

@@ -36,35 +36,48 @@ static void imbalance_line(FILE *out, const struct node_sum *nodes, size_t n, si
 {
     static const char *const names[] = {"read", "written", "metadata", "wait"};
     const char *between = "largest node over the mean: ";
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *line = open_memstream(&text, &size);
 
+    if (!line)
+        return;
     for (unsigned i = 0; i < NODE_MEASURES; i++) {
         double value = nodes_imbalance(nodes, n, total, i);
 
         if (value <= 0)
             continue;
-        fprintf(out, "%s%s %.2f", between, names[i], value);
+        fprintf(line, "%s%s %.2f", between, names[i], value);
         between = ", ";
     }
-    if (*between == ',')
-        fputc('\n', out);
+    if (fclose(line) == 0)
+        layout_wrap(out, text, TEXT_COLUMNS, 2, 2);
+}
+
+void text_nodes(FILE *out, const struct job_account *job, size_t least, size_t limit)
+{
+    _free_ struct node_sum *nodes = NULL;
+    size_t n = 0;
+
+    if (nodes_sum(job, &nodes, &n) < 0 || n < least)
+        return;
+    fputs("\n  node                        read   write    meta  errors      wait\n", out);
+    for (size_t i = 0; i < n && i < limit; i++)
+        node_line(out, &nodes[i]);
+    if (n > limit)
+        fprintf(out, "  %zu more nodes\n", n - limit);
+    imbalance_line(out, nodes, n, n > job->nodes_reported ? n : job->nodes_reported);
 }
 
 char *report_nodes_text(const struct job_account *job)
 {
-    _free_ struct node_sum *nodes = NULL;
     char *text = NULL;
-    size_t size, n = 0;
-    FILE *out;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
 
-    if (nodes_sum(job, &nodes, &n) < 0)
-        return NULL;
-    out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fputs("\n  node                        read   write    meta  errors      wait\n", out);
-    for (size_t i = 0; i < n; i++)
-        node_line(out, &nodes[i]);
-    imbalance_line(out, nodes, n, n > job->nodes_reported ? n : job->nodes_reported);
+    text_nodes(out, job, 0, SIZE_MAX);
     if (fclose(out) == 0)
         return text;
     free(text);

@@ -103,6 +103,34 @@ void text_job_clear(struct text_job *t)
     free(t->rows);
 }
 
+static size_t text_columns(const struct text_job *t)
+{
+    return !t->style.columns ? TEXT_COLUMNS : t->style.columns < 30 ? 30 : t->style.columns;
+}
+
+void text_lines(FILE *out, const struct text_job *t, enum text_paint paint, const char *text,
+                size_t lines)
+{
+    static const char *const paints[] = {
+        [TEXT_PLAIN] = "",         [TEXT_TITLE] = "\033[1m", [TEXT_GOOD] = "\033[32m",
+        [TEXT_HINT] = "\033[33m", [TEXT_BAD] = "\033[1;31m",
+    };
+    bool painted = t->style.colour && paint != TEXT_PLAIN;
+    _free_ char *wrapped = NULL;
+    size_t size;
+    FILE *line = open_memstream(&wrapped, &size);
+
+    if (!line)
+        return;
+    layout_wrap(line, text, text_columns(t), 2, lines);
+    if (fclose(line) != 0)
+        return;
+    /* Each line on its own: a pager may show any of them first. */
+    for (char *at = wrapped, *end; (end = strchr(at, '\n')); at = end + 1)
+        (void)fprintf(out, "%s%.*s%s\n", painted ? paints[paint] : "", (int)(end - at), at,
+                      painted ? "\033[0m" : "");
+}
+
 double text_waiting(const struct text_job *t, uint64_t time_ns)
 {
     if (!t->job->elapsed_ns || !t->total.all.time_ns)
@@ -156,57 +184,87 @@ static char *command_line(char **command)
     return fclose(out) == 0 ? text : NULL;
 }
 
+char *text_job_number(const struct job_account *job, char buf[TEXT_NUMBER])
+{
+    if (job->array_job)
+        (void)snprintf(buf, TEXT_NUMBER, "%u_%u (%u)", job->array_job, job->array_task,
+                       job->key.jobid);
+    else
+        (void)snprintf(buf, TEXT_NUMBER, "%u", job->key.jobid);
+    return buf;
+}
+
+#define TITLE "I/O summary: "
+
 void text_title(FILE *out, const struct text_job *t)
 {
     const struct job_account *job = t->job;
-    char end[96], elapsed[UNITS_SIZE], waiting[UNITS_SIZE], who[64], line[256];
-    _free_ char *command = NULL, *fitted = NULL;
+    char end[UNITS_SIZE + 4], elapsed[UNITS_SIZE], number[TEXT_NUMBER], who[64];
+    _free_ char *command = NULL, *fitted = NULL, *line = NULL;
     uint32_t nodes = job->nodes_expected ? job->nodes_expected : job->nodes_reported;
 
-    units_elapsed(job->elapsed_ns, elapsed);
-    units_percent(t->wait_ns, job->elapsed_ns, waiting);
-    snprintf(end, sizeof(end), ", %s", elapsed);
-    if (!job_not_counted(job))
-        snprintf(end, sizeof(end), ", %s, %s of it waiting for I/O", elapsed, waiting);
+    (void)snprintf(end, sizeof(end), ", %s", units_elapsed(job->elapsed_ns, elapsed));
     if (job->command) {
         command = command_line(job->command);
-        fitted = command ? layout_cut(command, TEXT_COLUMNS - strlen("I/O summary: ") - strlen(end))
-                         : NULL;
-        fprintf(out, "I/O summary: %s%s\n", fitted ? fitted : "?", end);
-        return;
+        fitted = command ? layout_cut(command, text_columns(t) - strlen(TITLE) - strlen(end)) : NULL;
+        if (asprintf(&line, TITLE "%s%s", fitted ? fitted : "?", end) < 0)
+            line = NULL;
+    } else {
+        (void)snprintf(who, sizeof(who), "job %s%s", text_job_number(job, number),
+                       job->ended ? "" : " so far");
+        if (asprintf(&line, TITLE "%s, %u node%s%s", who, nodes, nodes == 1 ? "" : "s", end) < 0)
+            line = NULL;
     }
-    snprintf(who, sizeof(who), "job %u%s", job->key.jobid, job->ended ? "" : " so far");
-    snprintf(line, sizeof(line), "I/O summary: %s, %u node%s%s", who, nodes,
-             nodes == 1 ? "" : "s", end);
-    fprintf(out, "%.*s\n", TEXT_COLUMNS, line);
+    text_lines(out, t, TEXT_TITLE, line ? line : TITLE "?", 2);
 }
 
 /* --- table -------------------------------------------------------------------------------------
  */
 
-/* Widths include the space in front; with the mount's they make 80. */
+/* Widths include the space in front; with the mount's they make 80. A narrower terminal does without
+ * those that it has no `least` columns for. */
 static const struct {
     const char *name;
-    size_t width;
+    size_t width, least;
 } columns[] = {
-    {"read", 6},  {"mean/s", 7}, {"peak", 6}, {"write", 6}, {"mean/s", 7}, {"peak", 6},
-    {"calls", 6}, {"size", 5},   {"meta", 5}, {"errs", 5},  {"wait", 5},
+    {"read", 6, 0},    {"mean/s", 7, 80}, {"peak", 6, 70}, {"write", 6, 0},
+    {"mean/s", 7, 80}, {"peak", 6, 70},   {"calls", 6, 60}, {"size", 5, 40},
+    {"meta", 5, 40},   {"errs", 5, 50},   {"wait", 5, 0},
 };
 
 #define MOUNT_COLUMNS 16
 
-static void cell_bytes(FILE *out, size_t *column, uint64_t bytes)
+/* What the shown columns leave of the width. */
+static size_t mount_columns(const struct text_job *t)
 {
-    char buf[UNITS_SIZE];
+    size_t sum = 0, all = text_columns(t);
 
-    layout_right(out, bytes ? units_bytes_short(bytes, buf) : "-", columns[(*column)++].width);
+    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+        sum += columns[i].least <= all ? columns[i].width : 0;
+    return all >= sum + MOUNT_COLUMNS ? MOUNT_COLUMNS : all > sum + 8 ? all - sum : 8;
 }
 
-static void cell_count(FILE *out, size_t *column, uint64_t count)
+/* The next cell, if the terminal is wide enough for it. */
+static void cell(FILE *out, const struct text_job *t, size_t *column, const char *text)
+{
+    size_t i = (*column)++;
+
+    if (columns[i].least <= text_columns(t))
+        layout_right(out, text, columns[i].width);
+}
+
+static void cell_bytes(FILE *out, const struct text_job *t, size_t *column, uint64_t bytes)
 {
     char buf[UNITS_SIZE];
 
-    layout_right(out, count ? units_count_short(count, buf) : "-", columns[(*column)++].width);
+    cell(out, t, column, bytes ? units_bytes_short(bytes, buf) : "-");
+}
+
+static void cell_count(FILE *out, const struct text_job *t, size_t *column, uint64_t count)
+{
+    char buf[UNITS_SIZE];
+
+    cell(out, t, column, count ? units_count_short(count, buf) : "-");
 }
 
 static void table_row(FILE *out, const struct text_job *t, const struct text_row *row,
@@ -217,27 +275,28 @@ static void table_row(FILE *out, const struct text_job *t, const struct text_row
     size_t c = 0;
 
     add(&requests, row->writes.requests);
-    layout_left(out, name, MOUNT_COLUMNS);
-    cell_bytes(out, &c, row->reads.bytes);
-    cell_bytes(out, &c, io_per_second(row->reads.bytes, t->job->elapsed_ns));
-    cell_bytes(out, &c, row->read_peak);
-    cell_bytes(out, &c, row->writes.bytes);
-    cell_bytes(out, &c, io_per_second(row->writes.bytes, t->job->elapsed_ns));
-    cell_bytes(out, &c, row->write_peak);
-    cell_count(out, &c, requests);
-    layout_right(out, text_size(io_quantile(row->sizes, 0.5, io_size_bound), buf),
-                 columns[c++].width);
-    cell_count(out, &c, row->meta.requests);
-    cell_count(out, &c, row->all.errors);
-    layout_right(out, text_waiting_short(t, row->all.time_ns, buf), columns[c++].width);
+    layout_left(out, name, mount_columns(t));
+    cell_bytes(out, t, &c, row->reads.bytes);
+    cell_bytes(out, t, &c, io_per_second(row->reads.bytes, t->job->elapsed_ns));
+    cell_bytes(out, t, &c, row->read_peak);
+    cell_bytes(out, t, &c, row->writes.bytes);
+    cell_bytes(out, t, &c, io_per_second(row->writes.bytes, t->job->elapsed_ns));
+    cell_bytes(out, t, &c, row->write_peak);
+    cell_count(out, t, &c, requests);
+    cell(out, t, &c, text_size(io_quantile(row->sizes, 0.5, io_size_bound), buf));
+    cell_count(out, t, &c, row->meta.requests);
+    cell_count(out, t, &c, row->all.errors);
+    cell(out, t, &c, text_waiting_short(t, row->all.time_ns, buf));
     fputc('\n', out);
 }
 
-static void table_header(FILE *out)
+static void table_header(FILE *out, const struct text_job *t)
 {
-    layout_left(out, "mount", MOUNT_COLUMNS);
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        layout_right(out, columns[i].name, columns[i].width);
+    size_t c = 0;
+
+    layout_left(out, "mount", mount_columns(t));
+    while (c < ARRAY_SIZE(columns))
+        cell(out, t, &c, columns[c].name);
     fputc('\n', out);
 }
 
@@ -245,7 +304,7 @@ static void table_header(FILE *out)
 static void mount_row(FILE *out, const struct text_job *t, const struct text_row *row)
 {
     bool own = row->mount->private;
-    _free_ char *name = layout_fit(row->mount->mount, MOUNT_COLUMNS - own), *starred = NULL;
+    _free_ char *name = layout_fit(row->mount->mount, mount_columns(t) - own), *starred = NULL;
 
     if (own && name && asprintf(&starred, "%s*", name) < 0)
         starred = NULL;
@@ -270,7 +329,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
         fputs(job_not_counted(t->job) ? "" : "no I/O was counted\n", out);
         return;
     }
-    table_header(out);
+    table_header(out, t);
     for (size_t i = 0; i < t->n; i++) {
         const struct text_row *row = &t->rows[i];
 
@@ -359,7 +418,7 @@ static void write_cause(FILE *out, const struct incomplete *item)
     write_ops(out, item->ops);
 }
 
-static char *completeness_line(const struct job_account *job)
+char *text_completeness_line(const struct job_account *job)
 {
     const struct completeness *c = &job->completeness;
     char *text = NULL, buf[UNITS_SIZE];
@@ -384,9 +443,10 @@ static char *completeness_line(const struct job_account *job)
     return fclose(out) == 0 ? text : NULL;
 }
 
-void text_completeness(FILE *out, const struct job_account *job, size_t lines)
+void text_completeness(FILE *out, const struct text_job *t, size_t lines)
 {
-    _free_ char *line = completeness_line(job);
+    _free_ char *line = text_completeness_line(t->job);
 
-    layout_wrap(out, line ? line : "NOT complete: out of memory", TEXT_COLUMNS, 2, lines);
+    text_lines(out, t, job_is_complete(t->job) ? TEXT_PLAIN : TEXT_HINT,
+               line ? line : "NOT complete: out of memory", lines);
 }

@@ -4,7 +4,7 @@
 #   migrations/0002.sql -> an entry of sql_migrations[] that leads to version 2
 #   schema.sql          -> sql_schema
 #   clickhouse/ask_job.sql -> sql_clickhouse_ask_job
-# A file with the line ".as NAME WHERE CONDITION" is the query NAME with one more condition.
+#   history/jobs.sql -> sql_history_jobs, likewise
 # awk -v want=h|c -f embed.awk FILE...
 
 function base(path) {
@@ -13,16 +13,14 @@ function base(path) {
     return path
 }
 
+# A text by the name of its folder.
+function part(path) {
+    return (path ~ /clickhouse\// ? "sql_clickhouse_" : "sql_history_") base(path)
+}
+
 FNR == 1 {
     file = FILENAME
     order[++files] = file
-}
-
-/^\.as / {
-    like[file] = $2
-    condition[file] = $0
-    sub(/^\.as [a-z_]+ WHERE /, "", condition[file])
-    next
 }
 
 !/^[ \t]*(--|$)/ {
@@ -31,18 +29,6 @@ FNR == 1 {
     gsub(/\\/, "\\\\", line)
     gsub(/"/, "\\\"", line)
     text[file] = text[file] "\n    \"" line "\\n\""
-}
-
-# The text of a query, whose first WHERE may get one more condition.
-function text_of(file,    i, t) {
-    if (!(file in like))
-        return text[file]
-    for (i = 1; i <= files; i++)
-        if (base(order[i]) == like[file])
-            t = text[order[i]]
-    if (!sub(/WHERE /, "WHERE " condition[file] " AND ", t))
-        exit 1
-    return t
 }
 
 END {
@@ -59,8 +45,8 @@ END {
         print "extern const char *const sql_query_names[SQL_QUERY_COUNT];"
         print "extern const char sql_schema[];"
         for (i = 1; i <= files; i++)
-            if (order[i] ~ /clickhouse\//)
-                print "extern const char sql_clickhouse_" base(order[i]) "[];"
+            if (order[i] ~ /(clickhouse|history)\//)
+                print "extern const char " part(order[i]) "[];"
         print "extern const struct sql_migration sql_migrations[]; /* ends with version 0 */\n"
         print "#endif"
     } else {
@@ -68,12 +54,12 @@ END {
         for (i = 1; i <= files; i++)
             if (order[i] ~ /schema\.sql$/)
                 print "const char sql_schema[] =" text[order[i]] ";\n"
-            else if (order[i] ~ /clickhouse\//)
-                print "const char sql_clickhouse_" base(order[i]) "[] =" text[order[i]] ";\n"
+            else if (order[i] ~ /(clickhouse|history)\//)
+                print "const char " part(order[i]) "[] =" text[order[i]] ";\n"
         print "const char *const sql_queries[SQL_QUERY_COUNT] = {"
         for (i = 1; i <= files; i++)
             if (order[i] ~ /queries\//)
-                print "    [SQL_" toupper(base(order[i])) "] =" text_of(order[i]) ","
+                print "    [SQL_" toupper(base(order[i])) "] =" text[order[i]] ","
         print "};\n\nconst char *const sql_query_names[SQL_QUERY_COUNT] = {"
         for (i = 1; i <= files; i++)
             if (order[i] ~ /queries\//)

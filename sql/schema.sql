@@ -6,7 +6,7 @@
 --
 -- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is real
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
--- PRAGMA user_version is the version of this schema: 3.
+-- PRAGMA user_version is the version of this schema: 4.
 
 -- One job on this node. A job that Slurm requeued has a row for each restart. A number that was
 -- given out again (a new or reset cluster) has a row for each holder.
@@ -55,13 +55,24 @@ CREATE TABLE job (
     wait_ns INTEGER NOT NULL DEFAULT 0,          -- of all threads in all synchronous calls
     unsupported_elsewhere TEXT, -- of its other nodes, as unsupported; on its first node only
     first_node TEXT, -- where the account of all its nodes comes together; NULL: here, or not known
+    array_job INTEGER,  -- the number of the array that it is a task of; NULL: of none
+    array_task INTEGER, -- and which one
+    latency_counted INTEGER NOT NULL DEFAULT 0, -- 1: it is in latency_day
     UNIQUE (cluster, jobid, restart, holder)
 );
 CREATE INDEX job_number ON job (jobid, start_ns);
--- Newest first: that is how the history wants them.
-CREATE INDEX job_end ON job (end_ns DESC);           -- of all; retention comes from the other end
-CREATE INDEX job_uid_end ON job (uid, end_ns DESC);  -- of one user
-CREATE INDEX job_user_end ON job (user, end_ns DESC);
+CREATE INDEX job_end ON job (end_ns DESC);           -- retention
+-- The history: newest first, by what people ask for. A span of time finds what ended in it by its
+-- start, which is at most the longest run earlier (job_long; else a day), and what runs apart.
+CREATE INDEX job_start ON job (start_ns, end_ns);
+CREATE INDEX job_uid_start ON job (uid, start_ns);
+CREATE INDEX job_user_start ON job (user, start_ns);
+CREATE INDEX job_account_start ON job (account, start_ns);
+CREATE INDEX job_name_start ON job (name, start_ns);
+CREATE INDEX job_running ON job (start_ns) WHERE ended = 0;
+CREATE INDEX job_long ON job (end_ns - start_ns)
+    WHERE ended = 1 AND end_ns - start_ns > 86400000000000;
+CREATE INDEX job_array ON job (array_job, array_task) WHERE array_job IS NOT NULL;
 CREATE INDEX job_expired ON job (id) WHERE expired = 1;
 
 -- One step of a job on one node. Special steps: 4294967292 extern, 4294967291 batch, 4294967290
@@ -145,9 +156,32 @@ CREATE TABLE io (
     size_log2 TEXT,                   -- NULL: empty
     latency_log2 TEXT,
     errno TEXT,
+    -- Of reads and writes: those that began where the one before on the same open file had ended,
+    -- and those that did not. What is left of the requests is of unknown order.
+    sequential_requests INTEGER NOT NULL DEFAULT 0,
+    random_requests INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (step_id, mount_id, op),
     FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
 ) WITHOUT ROWID;
+
+-- When a step did what on a mount, in at most 200 bins. Bin i (from 0) covers width_s seconds from
+-- start_s + i * width_s, seconds since 1970; width_s is a power of two and start_s a multiple of it.
+-- The texts are JSON arrays, zeros at the end left out, and each adds up to what `io` says: the bytes
+-- of read and copy_read, of write and copy_write, the requests of all metadata operations but create,
+-- the time of all operations. For example: SELECT datetime(start_s + key * width_s, 'unixepoch',
+-- 'localtime'), value FROM timeline, json_each(read_bytes) WHERE step_id = 1 AND value > 0;
+CREATE TABLE timeline (
+    step_id INTEGER NOT NULL,
+    mount_id INTEGER NOT NULL,
+    start_s INTEGER NOT NULL,
+    width_s INTEGER NOT NULL,
+    read_bytes TEXT,                  -- NULL: nothing
+    write_bytes TEXT,
+    meta_requests TEXT,
+    wait_ns TEXT,
+    PRIMARY KEY (step_id, mount_id),
+    FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
+);
 
 -- The busiest interval of a whole job: not the sum of those of its steps.
 CREATE TABLE peak (
@@ -159,6 +193,31 @@ CREATE TABLE peak (
     PRIMARY KEY (job_id, mount_id, op)
 ) WITHOUT ROWID;
 CREATE INDEX peak_mount ON peak (mount_id);
+
+-- Sums over the steps of a job on a mount, kept as those of the job: what the history shows of a
+-- mount. mount_id refers to nothing, because a mount may go before the last row of a job that is
+-- being deleted, and an index for that would cost more than it is worth.
+CREATE TABLE job_mount (
+    job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    mount_id INTEGER NOT NULL,
+    read_requests INTEGER NOT NULL,
+    read_bytes INTEGER NOT NULL,
+    read_errors INTEGER NOT NULL,
+    read_time_ns INTEGER NOT NULL,
+    read_max_ns INTEGER NOT NULL,
+    write_requests INTEGER NOT NULL,
+    write_bytes INTEGER NOT NULL,
+    write_errors INTEGER NOT NULL,
+    write_time_ns INTEGER NOT NULL,
+    write_max_ns INTEGER NOT NULL,
+    meta_requests INTEGER NOT NULL,
+    meta_errors INTEGER NOT NULL,
+    meta_time_ns INTEGER NOT NULL,
+    meta_max_ns INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    wait_ns INTEGER NOT NULL,
+    PRIMARY KEY (job_id, mount_id)
+) WITHOUT ROWID;
 
 -- All finished steps of this node since the store was made; retention never takes anything away.
 -- Mounts that may not be a label of a metric are summed up under "(private)".
@@ -175,6 +234,19 @@ CREATE TABLE node_total (
     max_ns INTEGER NOT NULL,
     PRIMARY KEY (mount, fstype, labelled, op)
 ) WITHOUT ROWID;
+
+-- How long calls took in the jobs that ended on a day (UTC, days since 1970), as the median of each
+-- job: how many of them had which. For what is normal on a mount; kept for 30 days. Jobs with fewer
+-- than 10 such calls on the mount are not in it, nor are mounts of a job's own namespace.
+CREATE TABLE latency_day (
+    mount_id INTEGER NOT NULL REFERENCES mount (id),
+    op TEXT NOT NULL,                 -- read, write, open
+    day INTEGER NOT NULL,
+    median_ns INTEGER NOT NULL,       -- upper bound of its bucket, as in io.latency_log2
+    jobs INTEGER NOT NULL,
+    PRIMARY KEY (mount_id, op, day, median_ns)
+) WITHOUT ROWID;
+CREATE INDEX latency_day_day ON latency_day (day);
 
 -- Finished steps of this node that a sink (the history, another node) has not acknowledged yet, in
 -- the order in which they go. A step that changes after its end is behind the others again. Ids are

@@ -101,7 +101,7 @@ FROM (
     )
     GROUP BY cluster, jobid, restart, holder
 )
-WHERE (ended_ = 0 OR end_ns_ >= :since) AND start_ns_ < :until
-ORDER BY :order_ DESC, start_ns_ DESC, cluster, jobid DESC, restart DESC
+WHERE (ended_ = 0 OR end_ns_ >= :since) AND start_ns_ < :until :state
+ORDER BY :order_ :way, start_ns_ :way, cluster, jobid DESC, restart DESC
 LIMIT :limit
 FORMAT JSONEachRow

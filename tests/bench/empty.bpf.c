@@ -24,6 +24,15 @@ EMPTY(vfs_read)
 EMPTY(vfs_statx)
 EMPTY(vfs_getattr_nosec)
 
+EMPTY(do_filp_open)
+
+/* And a close. */
+SEC("fentry/security_file_free")
+int enter_security_file_free(void *ctx)
+{
+    return 0;
+}
+
 SEC("fentry/terminate_walk")
 int enter_terminate_walk(void *ctx)
 {

@@ -218,7 +218,7 @@ static void read_job(void)
 
     must(store_open_reader(&reader, path, &error), &error, "reader");
     must(store_jobs(reader, "c", JOB, false, UINT32_MAX, &jobs, &error), &error, "read");
-    text = report_text(jobs[0], SUMMARY_SHORT);
+    text = report_text(jobs[0], SUMMARY_SHORT, NULL);
     shared->read_ns = worker_now_ns() - begin;
     shared->read_bytes = written(jobs[0]);
     shared->read_nodes = jobs[0]->nodes_reported;

@@ -14,15 +14,22 @@
 def key: "\(.mount) (\(.fstype)\(if .private then ", private" else "" end))";
 def by_mount: map({key: key, value: .}) | from_entries;
 
+def ranged: IN("bytes", "write", "sequential_requests", "random_requests");
+
 # "field WANTED, not GOT" where they differ; a pair is a range
 def differs($got):
     to_entries[] | .key as $field | .value as $want
-    | if ($want | type) == "array" and ($field | IN("bytes", "write"))
+    | if ($want | type) == "array" and ($field | ranged)
       then select($got[$field] < $want[0] or $got[$field] > $want[1])
       else select($got[$field] != $want) end
     | "\($field) \($want | tojson), not \($got[$field] | tojson)";
 
 def nothing: {requests: 0, bytes: 0, errors: 0, async_requests: 0, errno: {}, size_log2: []};
+
+# Of no request it is known whether it was in order: the backend does not see it, and the numbers say so.
+def is_orderless($got): $got | has("random_requests") and .sequential_requests + .random_requests == 0;
+def order_is_unseen($want; $got): is_orderless($got) and ([$want | del(.sequential_requests,
+    .random_requests) | differs($got)] == []);
 
 # What was missed leaves a number too small, never one too large. A number, or the numbers of a list or
 # an object.
@@ -39,7 +46,7 @@ def differing_ops($want; $got):
     ($want + $got | keys[]) as $op
     | ($want[$op] // {requests: 0}) as $w | ($got[$op] // nothing) as $g
     | [$w | differs($g)] | select(length > 0)
-    | {op: $op, missing: (if $g | excess($w) then 0 else ($w.requests // 0) - $g.requests end), text: join("; ")};
+    | {op: $op, unseen: order_is_unseen($w; $g), missing: (if $g | excess($w) then 0 else ($w.requests // 0) - $g.requests end), text: join("; ")};
 
 def differing_cache($want; $got):
     select($want) | [$want | del(.fill_bytes) | differs($got // {})]
@@ -77,14 +84,14 @@ def judge:
         | ($truth[$m] // {ops: {}}) as $want | ($counted[$m] // {ops: {}}) as $got
         | ($everywhere + ($got.unsupported // [])) as $unsupported
         | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache))
-        | .said = (.op | IN($unsupported[])) | .text = "\($m) \(.op): \(.text)"] as $differing
+        | .said = (.unseen or (.op | IN($unsupported[]))) | .text = "\($m) \(.op): \(.text)"] as $differing
     | ($differing | map(select(.said | not))) as $unsaid
     | ([$unsaid[].missing] | add) as $missing
     | ([$report.incomplete[] | select(.cause == "recursion-missed").count] | add // 0) as $missed
     | (if all($unsaid[]; .missing > 0) and $missing >= $report.lost
             and $missing <= $report.lost + $missed then []
        else $unsaid end) as $wrong
-    | ([$truth[] | .ops[].bytes?, .cache.fill_bytes.write? | type == "array"] | any) as $ranged
+    | ([$truth[] | .ops[].bytes?, .ops[].random_requests?, .cache.fill_bytes.write? | type == "array"] | any) as $ranged
     | [$report.incomplete[] | select(uncounted | not).cause] as $causes
     | {
         verdict: (if $wrong != [] then "WRONG"

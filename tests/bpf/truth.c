@@ -19,6 +19,7 @@ struct tally {
     uint64_t least, most; /* of the bytes, when `ranged` */
     uint64_t unknown;     /* the number of requests is */
     uint64_t ranged, perhaps;
+    uint64_t order[UNKNOWN + 1], crowded;
 };
 
 struct truth {
@@ -238,6 +239,17 @@ void did_async(int place, enum io_op op, long result)
     add(&note(place, op, result, (int)-result)->async, 1);
 }
 
+long did_in_order(int place, enum io_op op, long result, enum truth_order order)
+{
+    add(&truth->tallies[place][op].order[order], 1);
+    return result;
+}
+
+void did_in_crowd(int place, enum io_op op)
+{
+    truth->tallies[place][op].crowded = 1;
+}
+
 void did_between(int place, enum io_op op, uint64_t least, uint64_t most)
 {
     struct tally *tally = &truth->tallies[place][op];
@@ -317,6 +329,18 @@ static void print_sizes(const struct tally *tally)
     printf("]");
 }
 
+static void print_order(const struct tally *tally)
+{
+    const uint64_t *order = tally->order;
+
+    if (!order[SEQUENTIAL] && !order[RANDOM] && !order[UNKNOWN])
+        return;
+    printf(tally->crowded ? ",\"sequential_requests\":[1,%" PRIu64
+                            "],\"random_requests\":[1,%" PRIu64 "]"
+                          : ",\"sequential_requests\":%" PRIu64 ",\"random_requests\":%" PRIu64,
+           order[SEQUENTIAL], order[RANDOM]);
+}
+
 /* Fields that are not there are not compared, a pair is a range. */
 static void print_tally(const struct tally *tally, enum io_op op)
 {
@@ -333,6 +357,7 @@ static void print_tally(const struct tally *tally, enum io_op op)
         print_errnos(tally);
         if (!tally->unknown)
             print_sizes(tally);
+        print_order(tally);
     }
     printf("}");
 }

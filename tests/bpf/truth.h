@@ -45,6 +45,13 @@ void place_name(int place, const char *name);
 long did(int place, enum io_op op, long result);
 /* The same of a call that nobody waited for (libaio, io_uring): `result` is a negative errno. */
 void did_async(int place, enum io_op op, long result);
+/* Where a read or write began that was noted: where the one before on the same open file ended, or
+ * elsewhere; or nobody can tell. Order is compared once one of them is noted. Hands the result
+ * through. */
+enum truth_order { SEQUENTIAL, RANDOM, UNKNOWN };
+long did_in_order(int place, enum io_op op, long result, enum truth_order order);
+/* Of some of them nobody can tell. */
+void did_in_crowd(int place, enum io_op op);
 /* The bytes of an operation lie in this range, over all its requests. */
 void did_between(int place, enum io_op op, uint64_t least, uint64_t most);
 /* Bytes in a number of requests that only the kernel knows. */

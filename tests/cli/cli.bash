@@ -3,7 +3,7 @@
 
 export PATH=$JOBIO_BUILD:$PATH
 export LC_ALL=C.UTF-8 TZ=UTC
-export JOBIO_SOCKET=/nonexistent/jobiod.sock
+export JOBIO_SOCKET=/nonexistent/jobiod.sock JOBIO_ADVICE=/nonexistent
 
 # split COMMAND...: its stdout, stderr and exit status, apart, in $out, $err and $status
 split() {
@@ -52,7 +52,17 @@ need_root() {
     [ "$(id -u)" = 0 ] || skip "needs root"
 }
 
+# subcommands: all of them, as --help lists them, but help itself
+subcommands() {
+    jobio --help | sed -n 's/^  \([a-z]\{2,\}\)  *[^ ].*/\1/p' | grep -vx -e help -e jobio
+}
+
 # as_nobody COMMAND...: with no groups and no capabilities
 as_nobody() {
     setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
+}
+
+# follows SCHEMA [FILE]: the document (stdin) is as doc/SCHEMA.schema.json says, and has no other fields
+follows() {
+    "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/$1.schema.json" "${@:2}"
 }

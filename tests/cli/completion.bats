@@ -18,31 +18,36 @@ offers() {
 }
 
 @test "subcommands" {
-    [ "$(offers jobio '')" = "help history job retire run status" ]
+    [ "$(offers jobio '')" = "$({ subcommands; echo help; } | sort | xargs)" ]
     [ "$(offers jobio h)" = "help history" ]
     [ "$(offers jobio --socket /x h)" = "help history" ]
     [ "$(offers jobio help sta)" = "status" ]
 }
 
 @test "each option of each subcommand is offered, and no other" {
-    for sub in job history status run retire; do
+    for sub in $(subcommands); do
         offered=$(offers jobio $sub -- | tr ' ' '\n' | grep -v '^-.$' | sort)
-        told=$(jobio help $sub | grep -oE '^ +(-., )? *--[a-z0-9]+' | grep -oE -- '--[a-z0-9]+' | sort)
-        # --store and --help are understood everywhere
-        diff <(printf '%s\n--store\n--help\n' "$told" | sort -u) <(echo "$offered")
+        told=$(jobio help $sub | grep -oE '^ +(-., )? *--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort)
+        # --store, --no-pager and --help are understood everywhere
+        diff <(printf '%s\n--store\n--no-pager\n--help\n' "$told" | sort -u) <(echo "$offered")
     done
 }
 
 @test "values" {
-    [ "$(offers jobio history --sort '')" = "meta read wait write" ]
+    [ "$(offers jobio history --sort '')" = "elapsed errors jobs meta read time wait write" ]
     [ "$(offers jobio history --sort = w)" = "wait write" ]
+    [ "$(offers jobio top --sort '')" = "errors meta read wait write" ]
+    [ "$(offers jobio top --by job)" = "job job-mount" ]
+    [ "$(offers jobio top -i '')" = "" ]
     [ "$(offers jobio history -S no)" = "noon now now-1days now-1hours now-7days" ]
     [ "$(offers jobio history -u roo)" = root ]
+    [ "$(offers jobio history --group '')" = "account day mount name partition user" ]
+    [ "$(offers jobio history -s '')" = "ended running" ]
     [ "$(offers jobio history -n '')" = "" ]
 }
 
 @test "fields, one after the other" {
-    [ "$(offers jobio history -o JobI)" = JobID ]
+    [ "$(offers jobio history -o JobNa)" = JobName ]
     [ "$(offers jobio history -o JobID,Read%9,WriteR)" = JobID,Read%9,WriteReq ]
 }
 

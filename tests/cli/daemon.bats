@@ -57,6 +57,7 @@ as() {
         expect 0
         [ -z "$err" ]
         diff <(jq -S . <<< "$out") <(jobio --store "$STATE/jobio.db" $words --json | jq -S .)
+        follows job <<< "$out"
     done
     split jobio job 123
     expect 0
@@ -89,6 +90,14 @@ as() {
     split as alice jobio job 999
     expect 1
     [ "${err//999/N}" = "$others" ]
+    split as alice jobio array 140
+    expect 1
+    one_line "no such array: 140"
+    split as watcher jobio array 140
+    expect 0
+    split as alice jobio compare 123 124
+    expect 1
+    one_line "no such job: 124"
     [ "$(as alice jobio history -P -o JobID,User | tail -n +2 | sort -u | xargs)" = "123|alice" ]
     [ "$(as alice jobio history -P -u mallory | wc -l)" = 1 ]
     [ "$(as mallory jobio history -P -o JobID | tail -n +2)" = 124 ]
@@ -117,17 +126,36 @@ as() {
     # the end of the examples asks it as root
 }
 
+@test "jobio explain of a running job: its cgroup, and who may read /proc" {
+    local job=/sys/fs/cgroup/job_124
+    mkdir "$job"
+    sh -c "echo \$\$ > $job/cgroup.procs; exec sleep 1000" 3>&- &
+    until_true 20 grep -q . "$job/cgroup.procs"
+    split as watcher jobio explain 124
+    echo "$out$err"
+    expect 0
+    holds "$(tr -s ' \n' ' ' <<< "$out")" "only root and the job's user may read it (1 of 1 processes)"
+    split jobio explain 124
+    kill $!
+    until_true 20 rmdir "$job"
+    echo "$out"
+    expect 0
+    holds "$out" "/proc io, disk" "cgroup io.stat"
+}
+
 @test "jobio run for a user: the same account" {
-    split as alice jobio run --json --output /tmp/alice.json -- sh -c \
+    split as alice jobio run --json --timeline --output /tmp/alice.json -- sh -c \
         "$WORK write:/dev/shm/a:10:100 read:/dev/shm/a:10:100; $WORK write:/tmp/a:20:30; exit 9"
     cat /tmp/alice.json
     expect 9
     [ -z "$err" ]
+    follows job /tmp/alice.json
     json=$(cat /tmp/alice.json)
     [ "$(jq -c '[.complete, .job.exit_status, .job.command[0]]' <<< "$json")" = '[true,9,"sh"]' ]
     [ "$(jq -c '[.mounts[] | select(.mount == "/dev/shm").ops | .read.bytes, .read.requests, .write.bytes]' \
         <<< "$json")" = "[1000,10,1000]" ]
     [ "$(jq -c '[.mounts[] | select(.mount == "/").ops.write | .bytes, .requests]' <<< "$json")" = "[600,20]" ]
+    [ "$(jq -c '[.mounts[] | select(.mount == "/").timeline.write_bytes | add]' <<< "$json")" = "[600]" ]
     # nothing of jobio itself: a static program is one open, and busybox looks for its settings when
     # it is not root's
     mkdir -p /run/static
@@ -144,6 +172,7 @@ as() {
     as alice jobio run --json --output /tmp/alice-survivor.json -- \
         sh -c "sleep 1000 > /dev/null 2>&1 3>&- & echo \$!" > /run/survivor
     kill "$(cat /run/survivor)"
+    follows job /tmp/alice-survivor.json
     [ "$(jq -c '[.complete, [.incomplete[] | [.cause, .count]]]' /tmp/alice-survivor.json)" = \
         '[false,[["still-running",1]]]' ]
 }
@@ -216,17 +245,23 @@ examples_of_manual() {
 @test "every example of the help and of the manual runs" {
     {
         jobio --help | examples_of_help
-        for sub in job history status run retire; do
+        for sub in $(subcommands); do
             jobio help $sub | examples_of_help
         done
         examples_of_manual "$BATS_TEST_DIRNAME/../../doc/jobio.1"
     } | sort -u > /run/examples
     [ "$(wc -l < /run/examples)" -ge 20 ]
-    for sub in job history status run retire help; do
+    for sub in $(subcommands) help; do
         grep -q "^jobio $sub" /run/examples
     done
+    # the rules that somebody tries with advise
+    cd "$BATS_TEST_TMPDIR"
+    cp "$BATS_TEST_DIRNAME/../../contrib/advice/10-jobio.conf" new.conf
     # one that ends what the others ask stands last
-    { grep -v retire /run/examples; grep retire /run/examples; } > /run/examples.sorted
+    # and the store has other jobs than the manual
+    { grep -v retire /run/examples; grep retire /run/examples; } |
+        sed 's/ 120_3 120_4/ 140_1 140_2/; s/ 123_4/ 140_1/; s/ 120\b/ 140/; s/ 130\b/ 123/; s/-n train/-n simulate/' \
+            > /run/examples.sorted
     while read -r example; do
         split bash -o pipefail -c "$example" < /dev/null
         if [[ $example == *"--from clickhouse"* ]]; then # tests/deliver has one
@@ -235,7 +270,7 @@ examples_of_manual() {
             continue
         fi
         [ $status = 0 ] || { echo "$example"; expect 0; }
-        [ -n "$out$err" ] || [[ $example == *">"* || $example == *--output* ]]
+        [ -n "$out$err" ] || [[ $example == *">"* || $example == *--output* || $example == *--html* ]]
     done < /run/examples.sorted
     [ "$(jq .job.exit_status /tmp/io.json)" = 0 ]
     [ "$(wc -l < /tmp/writes.csv)" -ge 4 ]

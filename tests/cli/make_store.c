@@ -8,6 +8,9 @@
  *               /scratch, 4 KiB read on /
  *   124  mallory, running, not complete, with a job name made to hurt terminals and tables
  *   125  root
+ *   200  erin, to 219: a job name with a comma in it, 90 days ago and each day from then on; the last
+ *               three waited 400 s of 1,300 s instead of 20 s of 1,000 s, because of /home
+ *   140  dora, tasks 0, 1 and 2 of an array, 40 days ago, of which the last has the array's number
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +64,32 @@ static void fill_mounts(struct io_mounts *mounts)
     put_op(root, IO_READ, 1, 4096);
 }
 
+/* It read in the first half of the time, wrote in the last tenth, and opened files all the time. */
+static void fill_time(struct io_mount *m, uint64_t start_ns, uint64_t elapsed_ns)
+{
+    const uint64_t end = start_ns + elapsed_ns;
+    const uint64_t spans[TIMELINE_KINDS][2] = {
+        [TIMELINE_READ] = {start_ns, start_ns + elapsed_ns / 2},
+        [TIMELINE_WRITE] = {end - elapsed_ns / 10, end},
+        [TIMELINE_META] = {start_ns, end},
+        [TIMELINE_WAIT] = {start_ns, end},
+    };
+    struct timeline_bin all = io_account_now(&m->io);
+
+    for (int k = 0; k < TIMELINE_KINDS; k++) {
+        struct timeline_bin part = {{0}};
+
+        part.of[k] = all.of[k];
+        check(timeline_spread(&m->timeline, 1, spans[k][0], spans[k][1], &part));
+    }
+}
+
+/* 50,000 calls of 1 ms on another mount. */
+static void fill_storm(struct io_mounts *mounts)
+{
+    put_op(io_mounts_get(mounts, "/home", "nfs4", "server:/home", false), IO_STAT, 50000, 0);
+}
+
 static void put_step(struct store *store, struct job_account *job, uint32_t id, uint64_t lost)
 {
     struct step_account step = {
@@ -70,11 +99,15 @@ static void put_step(struct store *store, struct job_account *job, uint32_t id, 
         .tagged_at_ns = job->start_ns + (id == STEP_BATCH ? 0 : NS_PER_S),
         .elapsed_ns = job->elapsed_ns,
         .state = job->ended ? STEP_ENDED : STEP_RUNNING,
-        .longest_wait_ns = 30 * NS_PER_S,
+        .longest_wait_ns = job->longest_wait_ns,
     };
 
     if (id == STEP_BATCH)
         fill_mounts(&step.mounts);
+    if (id == STEP_BATCH && job->longest_wait_ns > 100 * NS_PER_S)
+        fill_storm(&step.mounts);
+    for (size_t i = 0; i < step.mounts.n; i++)
+        fill_time(&step.mounts.items[i], job->start_ns, job->elapsed_ns);
     step.completeness.lost = lost;
     if (lost)
         check(completeness_add(&step.completeness, "map-full", lost, 0));
@@ -88,14 +121,19 @@ struct sample {
     uint64_t ago_ns, elapsed_ns;
     bool ended;
     uint64_t lost;
+    uint32_t array_job, array_task;
+    uint64_t wait_ns; /* 0: 30 s */
 };
 
 static const struct sample samples[] = {
-    {100, 0, 4101, "alice", "old", 30 * DAY, HOUR, true, 0},
-    {123, 0, 4101, "alice", "simulate", 4 * HOUR, 60 * NS_PER_S, true, 0},
-    {123, 1, 4101, "alice", "simulate", 3 * HOUR, 2 * HOUR, true, 0},
-    {124, 0, 4102, "mallory", "a|b\033]0;evil\007\033[31mred", HOUR, HOUR, false, 42},
-    {125, 0, 0, "root", "backup", 2 * HOUR, 60 * NS_PER_S, true, 0},
+    {100, 0, 4101, "alice", "old", 30 * DAY, HOUR, true, 0, 0, 0, 0},
+    {123, 0, 4101, "alice", "simulate", 4 * HOUR, 60 * NS_PER_S, true, 0, 0, 0, 0},
+    {123, 1, 4101, "alice", "simulate", 3 * HOUR, 2 * HOUR, true, 0, 0, 0, 0},
+    {124, 0, 4102, "mallory", "a|b\033]0;evil\007\033[31mred", HOUR, HOUR, false, 42, 0, 0, 0},
+    {125, 0, 0, "root", "backup", 2 * HOUR, 60 * NS_PER_S, true, 0, 0, 0, 0},
+    {141, 0, 4103, "dora", "sweep", 40 * DAY, 100 * NS_PER_S, true, 0, 140, 0, 0},
+    {142, 0, 4103, "dora", "sweep", 40 * DAY, 200 * NS_PER_S, true, 0, 140, 1, 0},
+    {140, 0, 4103, "dora", "sweep", 40 * DAY, 300 * NS_PER_S, true, 0, 140, 2, 0},
 };
 
 static void put_job(struct store *store, const struct sample *sample, uint64_t now_ns)
@@ -112,7 +150,9 @@ static void put_job(struct store *store, const struct sample *sample, uint64_t n
     job->start_ns = now_ns - sample->ago_ns;
     job->end_ns = sample->ended ? job->start_ns + sample->elapsed_ns : 0;
     job->elapsed_ns = sample->elapsed_ns;
-    job->longest_wait_ns = 30 * NS_PER_S;
+    job->array_job = sample->array_job;
+    job->array_task = sample->array_task;
+    job->longest_wait_ns = sample->wait_ns ? sample->wait_ns : 30 * NS_PER_S;
     job->nodes_expected = job->nodes_reported = 1;
     check(store_put_job(store, job, &error));
     put_step(store, job, STEP_BATCH, sample->lost);
@@ -133,9 +173,20 @@ int main(int argc, char **argv)
     check(store_open(&store, &options, &error));
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
         put_job(store, &samples[i], now_ns);
+    for (uint32_t i = 0; i < 20; i++)
+        put_job(store,
+                &(struct sample){.jobid = 200 + i,
+                                 .uid = 4104,
+                                 .user = "erin",
+                                 .name = "train, \\ v2",
+                                 .ago_ns = (90 - i) * DAY,
+                                 .elapsed_ns = (i < 17 ? 1000 : 1300) * NS_PER_S,
+                                 .ended = true,
+                                 .wait_ns = (i < 17 ? 20 : 400) * NS_PER_S},
+                now_ns);
     /* A number that was used more often than an answer lists. */
     for (uint32_t i = 0; i < 120; i++)
-        put_job(store, &(struct sample){126, i, 0, "root", "often", (200 - i) * DAY, HOUR, true, 0},
+        put_job(store, &(struct sample){126, i, 0, "root", "often", (200 - i) * DAY, HOUR, true, 0, 0, 0, 0},
                 now_ns);
     store_close(store);
     return 0;

@@ -19,9 +19,9 @@ setup_file() {
     cp "$(command -v busybox)" /run/static/
 }
 
-# the_run ARGUMENT...: jobio run --json, with the document in $json
+# the_run ARGUMENT...: jobio run --json --timeline, with the document in $json
 the_run() {
-    split jobio run --json --output "$BATS_TEST_TMPDIR/json" "$@"
+    split jobio run --json --timeline --output "$BATS_TEST_TMPDIR/json" "$@"
     json=$(cat "$BATS_TEST_TMPDIR/json")
 }
 
@@ -38,7 +38,20 @@ is() {
     [ "$got" = "$3 $4" ] || { echo "$1 $2: $got, not $3 $4"; jq -c .mounts <<< "$json"; return 1; }
 }
 
+# whatever was done is on the time line of its mount, and nothing else
+adds_up() {
+    jq -e '[.mounts[] | (.ops | with_entries(select(.key != "create"))) as $ops | .timeline
+        | [(.read_bytes | add // 0) == ([$ops.read, $ops.copy_read | .bytes // 0] | add),
+           (.write_bytes | add // 0) == ([$ops.write, $ops.copy_write | .bytes // 0] | add),
+           (.wait_ns | add // 0) == ([$ops[].time_ns] | add),
+           (.meta_requests | add // 0) == ([$ops | to_entries[]
+                | select(.key | test("^(copy_)?(read|write)$|^mmap|^clone") | not).value.requests] | add // 0)]
+        ] | flatten | length > 0 and all' <<< "$json" > /dev/null ||
+        { jq -c '.mounts[]' <<< "$json"; return 1; }
+}
+
 complete() {
+    adds_up
     [ "$(jq -c '[.complete, .lost, .incomplete]' <<< "$json")" = "[true,0,[]]" ] ||
         { jq -c '[.complete, .lost, .incomplete]' <<< "$json"; return 1; }
 }
@@ -53,6 +66,7 @@ no_cgroup_is_left() {
         write:/root/c:11:123 stat:/dev/shm/b:13 missing:/dev/shm/none:17 fsync:/mnt/ext4/a:2 \
         mkdir:/mnt/ext4/d rmdir:/mnt/ext4/d unlink:/mnt/ext4/a
     expect 0
+    follows job "$BATS_TEST_TMPDIR/json"
     complete
     is /mnt/ext4 write 100 409600
     is /mnt/ext4 read 100 409600
@@ -115,11 +129,11 @@ no_cgroup_is_left() {
 }
 
 @test "--full to a file; 128 + n for a signal" {
-    split jobio run --full --output "$BATS_TEST_TMPDIR/text" -- \
+    split jobio run --full --timeline --output "$BATS_TEST_TMPDIR/text" -- \
         sh -c "$WORK write:/mnt/ext4/made:2000:4096; kill -KILL \$\$"
     expect 137
     [ -z "$err" ]
-    holds "$(cat "$BATS_TEST_TMPDIR/text")" /mnt/ext4 create "complete: 1/1 nodes"
+    holds "$(cat "$BATS_TEST_TMPDIR/text")" /mnt/ext4 create "complete: 1/1 nodes" "time line from" "  written "
 }
 
 @test "126 and 127 as a shell has them" {

@@ -16,7 +16,8 @@ setup_file() {
     split jobio --help
     expect 0
     holds "$out" job history status run retire --socket
-    for sub in job history status run retire; do
+    [ "$(subcommands | wc -l)" -ge 6 ]
+    for sub in $(subcommands); do
         split jobio help $sub
         expect 0
         holds "$out" "usage: jobio $sub" Examples: "Exit status:"
@@ -28,7 +29,7 @@ setup_file() {
 }
 
 @test "no help line is wider than a terminal of 100 columns" {
-    for sub in job history status run retire; do
+    for sub in $(subcommands); do
         [ "$(jobio help $sub | wc -L)" -le 100 ]
     done
     [ "$(jobio --help | wc -L)" -le 100 ]
@@ -49,18 +50,34 @@ help nothing|unknown subcommand "nothing"
 $'no\033[31mthing'|no?[31mthing
 job|jobio job 123
 job 1 2|jobio job 123
-job 123_4|no job number
-job 123.batch|no job number
+job 123_|no job number
+job 123_a|no job number
 job 123+1|no job number
 job 0|no job number
 job abc|no job number
 job 4294967296|no job number
 job 123 --nothing|jobio job --help
 history 123|jobio job
+advise|jobio advise 123
+job 123 --json --csv|not both
+history --json --csv|one of
+history -P --csv|one of
+advise 1 --dry-run|jobio advise 123
+advise abc|no job number
+advise --dry-run -S never|-S
 history -S yesterdayish|-S
 history -E 25:99|-E
 history -S now -E now-1days|is not after
-history --sort name|read, write, meta or wait
+history --sort name|read, write, meta, wait
+history --sort jobs|--sort
+history --sort -|--sort
+history --group colour|--group
+history --group user -o JobID|no JobID
+history -s pending|running or ended
+history -j 12x|--jobs
+history -j 123_4|plain job numbers
+history -u alice,,bob|a word is empty
+history --name ''|--name
 history -o JobID,Colour|--helpformat
 history -o JobID%0|width
 history -n 0|--limit
@@ -102,7 +119,7 @@ END
     split jobio --store "$DB" job 123 --all
     expect 0
     [ "$(grep -c '^$' <<< "$out")" -ge 1 ]
-    [ "$(grep -c /scratch <<< "$out")" = 2 ]
+    [ "$(grep -c ^/scratch <<< "$out")" = 2 ]
 }
 
 @test "job --json --steps: the steps too" {
@@ -111,11 +128,47 @@ END
     [ "$(jq -r '.steps | map(.step) | sort | join(" ")' <<< "$out")" = "0 batch" ]
 }
 
+@test "job --timeline: curves for every width and locale, and the numbers add up" {
+    split jobio --store "$DB" job 123 --timeline
+    expect 0
+    holds "$out" "time line from" "all mounts"
+    [ "$(wc -L <<< "$out")" -le 80 ]
+    grep -qE '^  read .*█{20}.* 284 KiB/s$' <<< "$out"
+    grep -qE '^  written  {40}.*███.* 14.2 KiB/s$' <<< "$out"
+    split env COLUMNS=40 LC_ALL=C jobio --store "$DB" job 123 --timeline
+    expect 0
+    [ -z "$(LC_ALL=C grep -P '[^ -~]' <<< "$out")" ]
+    [ "$(wc -L <<< "$out")" -le 40 ]
+    grep -qE '^ read .*@{8}.* 284K/s$' <<< "$out"
+    split jobio --store "$DB" job 123 --timeline --steps --json
+    expect 0
+    jq -e '(.mounts[], .steps[].mounts[]) | (.timeline.read_bytes | add // 0) == (.ops.read.bytes // 0)
+        and (.timeline.write_bytes | add // 0) == (.ops.write.bytes // 0)
+        and (.timeline.wait_ns | add // 0) == ([.ops[].time_ns] | add)' <<< "$out"
+    [ "$(jq -c '[.mounts[].timeline.read_bytes | add]' <<< "$out")" = "[1048576000,4096]" ]
+    split jobio --store "$DB" job 123 --json
+    [ "$(jq '[.. | objects | select(has("timeline"))] | length' <<< "$out")" = 0 ]
+}
+
 @test "job: an unknown number" {
     split jobio --store "$DB" job 999
     expect 1
     one_line "no such job: 999"
     [ -z "$out" ]
+}
+
+@test "job: a task of an array" {
+    split jobio --store "$DB" job 140_2
+    expect 0
+    holds "$out" 140 /scratch
+    [ "$(jobio --store "$DB" job 140_0 --json | jq -c '.job | [.jobid, .array_jobid, .array_task]')" = "[141,140,0]" ]
+    [ "$(jobio --store "$DB" job 140 --json | jq -c '.job | [.jobid, .array_jobid, .array_task]')" = "[140,140,2]" ]
+    [ "$(jobio --store "$DB" job 123 --json | jq -c '.job | has("array_jobid")')" = false ]
+    [ "$(jobio --store "$DB" history -P -S now-50days -u dora -o JobID,JobIDRaw | tail -n +2 | sort | xargs)" = \
+        "140_0|141 140_1|142 140_2|140" ]
+    split jobio --store "$DB" job 140_3
+    expect 1
+    one_line "no such job: 140_3"
 }
 
 @test "job: lost events are told" {
@@ -243,4 +296,70 @@ END
     split bash -c 'jobio --store "$DB" history > /dev/full'
     expect 1
     one_line "No space left"
+}
+
+@test "advise: what the rules say of a job, and would have said of all" {
+    cat > "$BATS_TEST_TMPDIR/rules.conf" << 'END'
+[links]
+prefix = https://docs.example/io#
+[all-read]
+of = job
+when = read_requests > 0
+lost = 0.25
+text = It read {read_bytes:bytes}.
+link = read
+[never]
+when = 0
+text = x
+END
+    export JOBIO_ADVICE=$BATS_TEST_TMPDIR
+    # 123 of 2 hours waited 30 s: too little for a word; 100 and its first run waited half of their time
+    split jobio --store "$DB" advise 123
+    expect 0
+    [ "$out" = "no rule has anything to say" ]
+    split jobio --store "$DB" advise --dry-run -S now-31days
+    expect 0
+    holds "$out" "of 4 ended jobs would be told something"
+    split jobio --store "$DB" advise --dry-run -S now-31days --json
+    expect 0
+    [ "$(jq -c '[.jobs, (.rules[] | [.rule, .jobs])]' <<< "$out")" = '[4,["all-read",2],["never",0]]' ]
+    [ "$(jq -r '.rules[0].lost_s' <<< "$out")" = 30 ]
+    split jobio --store "$DB" advise 125
+    expect 0
+    holds "$out" "It read 1000 MiB. https://docs.example/io#read (rule all-read)"
+    split jobio --store "$DB" job 125
+    expect 0
+    holds "$out" "note: It read 1000 MiB. https://docs.example/io#read"
+    [ "$(wc -l <<< "$out")" -le 12 ]
+    split jobio --store "$DB" advise 125 --fields
+    expect 0
+    holds "$out" "mount = '/scratch'" "read_bytes = 1048576000" "# of = job"
+}
+
+@test "advise: a wrong rule is named with file and line, the others work, status 1" {
+    printf '[wrong]\nwhen = nothing_known > 1\ntext = x\n[right]\nof = job\nwhen = 1\ntext = y\n' \
+        > "$BATS_TEST_TMPDIR/rules.conf"
+    split jobio --store "$DB" advise 125 --rules "$BATS_TEST_TMPDIR/rules.conf"
+    expect 1
+    one_line "rules.conf:1: [wrong] when = nothing_known > 1"
+    holds "$out" "note: y (rule right)"
+    split jobio --store "$DB" advise 125 --rules "$BATS_TEST_TMPDIR/none.conf"
+    expect 1
+    one_line "none.conf"
+    split jobio --store "$DB" advise 999
+    expect 1
+    one_line "no such job: 999"
+}
+
+# Those that need a jobiod are in daemon.bats and top.bats.
+@test "every command of the README's list works" {
+    cd "$BATS_TEST_TMPDIR"
+    sed -n '/^## Ask/,/^## What/s/^    jobio \([^#]*\).*/\1/p' "$BATS_TEST_DIRNAME/../../README.md" \
+        > commands
+    [ "$(wc -l < commands)" -ge 12 ]
+    grep -vE '^(top|status|run)' commands | while read -r words; do
+        echo "jobio $words"
+        split jobio --store "$DB" $words
+        expect 0
+    done
 }

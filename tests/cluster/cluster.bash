@@ -9,6 +9,7 @@
 #   CLUSTER_CGROUP    lines for cgroup.conf
 #   CLUSTER_PRIVATE   a folder: each job has a /tmp of its own, which lies there (Slurm >= 23.02)
 #   CLUSTER_DATABASE  set: with slurmdbd, see database.bash; CLUSTER_JOBCOMP: another JobCompType
+#   CLUSTER_GATHER    what Slurm gathers of jobs (none): linux
 #   CLUSTER_CONF      lines for slurm.conf; CLUSTER_JOBIO: for jobio.conf
 # cluster_slurm_again: Slurm anew, after a change of those.
 # $CLUSTER_OUT: a folder with "install", a `make install` tree of jobio, and the program "work".
@@ -136,7 +137,7 @@ AuthInfo=cred_expire=30
 CredType=cred/munge
 ProctrackType=proctrack/cgroup
 TaskPlugin=$([ -n "${CLUSTER_MEMORY-}" ] && echo task/cgroup || echo task/none)
-JobAcctGatherType=jobacct_gather/none
+JobAcctGatherType=jobacct_gather/${CLUSTER_GATHER:-none}
 PrologFlags=Contain${CLUSTER_PROLOG-}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core${CLUSTER_MEMORY:+_Memory

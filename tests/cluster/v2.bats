@@ -87,7 +87,7 @@ teardown() {
             "$(sql "SELECT op, requests, bytes, errors FROM v_job_io
                     WHERE jobid = $main AND mount = '$mount' ORDER BY op")"
     done
-    [ "$(sql 'PRAGMA user_version')" = 3 ]
+    [ "$(sql 'PRAGMA user_version')" = 4 ]
 }
 
 @test "the Pushgateway has the same numbers" {
@@ -200,12 +200,24 @@ END
     [ "$(account "$id" /scratch | grep ^write)" = "write 20 20000 0" ]
 }
 
-@test "an array job: each task is a job of its own" {
-    id=$(submit alice --array=1-2 --wrap 'work write:/scratch/array$SLURM_ARRAY_TASK_ID:$((SLURM_ARRAY_TASK_ID * 10)):1000')
-    wait_for 60 eval '[ -z "$(squeue -h)" ]'
+@test "an array job: each task is a job of its own, and jobio array adds them up" {
+    id=$(submit alice --array=0-2 --wrap 'work write:/scratch/array$SLURM_ARRAY_TASK_ID:$((SLURM_ARRAY_TASK_ID * 10 + 10)):1000
+        srun work read:/scratch/array$SLURM_ARRAY_TASK_ID:$((SLURM_ARRAY_TASK_ID + 1)):1000')
+    wait_for 120 eval '[ -z "$(squeue -h)" ]'
     same "10
-20" "$(sql "SELECT requests FROM v_job_io WHERE jobid >= $id AND mount = '/scratch'
+20
+30" "$(sql "SELECT requests FROM v_job_io WHERE jobid >= $id AND mount = '/scratch'
             AND op = 'write' ORDER BY requests")"
+    same "0 10 1
+1 20 2
+2 30 3" "$(for task in 0 1 2; do jobio job "${id}_$task" --json; done |
+        jq -r '"\(.job.array_task) \(.mounts[] | select(.mount == "/scratch").ops |
+            "\(.write.requests) \(.read.requests)")"')"
+    jobio array "$id" --json | tee /dev/stderr | jq -e --argjson id "$id" '.array_jobid == $id and
+        (.tasks | map(.task)) == [0, 1, 2] and .running == 0 and .incomplete == 0 and
+        (.sum.mounts[] | select(.mount == "/scratch") | [.write.requests, .write.bytes, .read.requests,
+            .read.bytes]) == [60, 60000, 6, 6000]'
+    same "${id}_0 ${id}_1 ${id}_2" "$(jobio history -P -n 3 -o JobID | tail -n +2 | sort | xargs)"
 }
 
 @test "--io-summary=off, full, and JOBIO_SUMMARY; it survives --export=NONE" {

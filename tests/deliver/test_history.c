@@ -415,6 +415,15 @@ static void test_the_command_agrees(void **state)
         "ReadReq,Write,Meta,MetaErr,Errors,Wait,LongestWait,Waiting,Exact",
         "history @ -S @1790000101 -E @1790000150 -P",
         "history @ -S @1790000201 -P",
+        "history @ -S @0 -u bob,alice,1000 -P",
+        "history @ -S @0 -A physics,chemistry -r debug --name x,\"run 'it'; \x1b[31m\" -P",
+        "history @ -j 1,3,77 -P",
+        "history @ -S @0 -s running -P",
+        "history @ -S @0 -s ended --sort -errors -P",
+        "history @ -S @0 --sort elapsed -n 2 -P",
+        "history @ -S @0 --group user -P",
+        "history @ -S @0 --group account --json",
+        "history @ -S @0 --group day --sort jobs -n 1 -u bob -P",
     };
     int status;
     _free_ char *refused = NULL;
@@ -506,6 +515,8 @@ static void test_the_command_is_refused(void **state)
         {"job 1 --from clickhouse --url @ --credentials /nonexistent", "/nonexistent"},
         {"job 1 --from clickhouse --url @ --credentials userpwd", "HTTP "},
         {"history --from clickhouse --config conf", "names none"},
+        {"history --from clickhouse --url @ --mount /scratch", "--mount is not asked"},
+        {"history --from clickhouse --url @ --group mount", "--group mount is not asked"},
     };
     char path[256], words[512];
     FILE *file;

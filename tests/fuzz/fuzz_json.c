@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A document from anywhere is refused or becomes an account that all reports can show: JSON comes
- * back the same, the short summary keeps to its 12 lines of 80 columns, the record to its size.
+ * back the same, the short summary keeps to its 12 lines of 80 columns, the record to its size, and
+ * the page to its own elements.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include <json-c/json.h>
 
+#include "report/html.h"
 #include "report/json.h"
 #include "report/layout.h"
 #include "report/prometheus.h"
@@ -32,7 +34,7 @@ static struct job_account *parse(const char *text, size_t size)
 
 static void check_text(const struct job_account *job, enum summary summary)
 {
-    _free_ char *text = report_text(job, summary);
+    _free_ char *text = report_text(job, summary, NULL);
     unsigned lines = 0;
 
     CHECK(text);
@@ -43,6 +45,23 @@ static void check_text(const struct job_account *job, enum summary summary)
             CHECK((unsigned char)*p >= 0x20 && *p != 0x7f);
     }
     CHECK(summary != SUMMARY_SHORT || lines <= 12);
+}
+
+/* No text gets out of where it is shown. */
+static void check_page(const struct job_account *job)
+{
+    const struct html_options options = {.version = "1"};
+    _free_ char *page = report_html(job, &options);
+    int depth = 0;
+
+    CHECK(page && strlen(page) < 8000000);
+    for (const char *p = strstr(page, "</style>"); *p; p++) {
+        CHECK((unsigned char)*p >= 0x20 || *p == '\n');
+        depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+        CHECK(depth == 0 || depth == 1);
+        CHECK(strncmp(p, "<script", 7) != 0);
+    }
+    CHECK(depth == 0);
 }
 
 static void check_reports(const struct job_account *job)
@@ -60,6 +79,7 @@ static void check_reports(const struct job_account *job)
     CHECK(metrics && metrics[strlen(metrics) - 1] == '\n');
     check_text(job, SUMMARY_SHORT);
     check_text(job, SUMMARY_FULL);
+    check_page(job);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -69,11 +89,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!job)
         return 0;
-    first = report_json_text(job, REPORT_STEPS);
+    first = report_json_text(job, REPORT_STEPS | REPORT_TIMELINE);
     CHECK(first);
     again = parse(first, strlen(first));
     CHECK(again);
-    second = report_json_text(again, REPORT_STEPS);
+    second = report_json_text(again, REPORT_STEPS | REPORT_TIMELINE);
     CHECK(second && !strcmp(first, second));
     check_reports(job);
     return 0;

@@ -266,6 +266,7 @@ struct job_account *gather_side_job(const struct side *side, const char *first_n
 {
     struct job_account *job = job_account_create();
     struct step_account *s = calloc(1, sizeof(*s));
+    struct timeline_bin written;
     struct io_counter *c;
 
     assert_non_null(job);
@@ -291,6 +292,10 @@ struct job_account *gather_side_job(const struct side *side, const char *first_n
     assert_non_null(c);
     c->requests = 1;
     c->bytes = bytes;
+    written = io_account_now(&s->mounts.items[0].io);
+    assert_int_equal(timeline_spread(&s->mounts.items[0].timeline, 1, STARTED, STARTED + SECOND,
+                                     &written),
+                     0);
     return job;
 }
 

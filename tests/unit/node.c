@@ -191,7 +191,8 @@ int node_teardown(void **state)
 
 struct tag node_tag(uint32_t step, bool file)
 {
-    struct tag tag = {.jobid = JOB, .het = HET_NONE, .step = step, .uid = 1000, .nodes = 1};
+    struct tag tag = {.jobid = JOB, .het = HET_NONE, .step = step, .uid = 1000, .nodes = 1,
+                      .array_job = 4, .array_task = 0};
     char full[256], text[512], name[TAG_FILE_SIZE], where[128];
     struct stat st;
 
@@ -211,7 +212,7 @@ struct tag node_tag(uint32_t step, bool file)
     snprintf(text, sizeof(text),
              "JOBID=%u\nRESTART=0\nHET=%u\nSTEP=%u\nUID=1000\nCGROUP=%s\nCGROUP_ID=%" PRIu64
              "\nCGROUP_LEVEL=1\nCGROUP_VERSION=2\nTAGGED_AT=%" PRIu64 "\nTAGGED_BOOT=%" PRIu64
-             "\nNODES=1\nNODE=n\nNAME=job name\nSUMMARY=short\n",
+             "\nNODES=1\nNODE=n\nNAME=job name\nARRAY_JOB=4\nARRAY_TASK=0\nSUMMARY=short\n",
              JOB, HET_NONE, step, node.cgroup, tag.cgroup_id, tag.tagged_at_ns,
              tag.tagged_boot_ns);
     snprintf(where, sizeof(where), "run/steps/%s",

@@ -41,14 +41,39 @@ void sample_errors(struct io_mount *m, enum io_op op, int code, uint64_t count)
     assert_int_equal(io_counter_errno(c, code, count), 0);
 }
 
+/* On its time line: a tenth in the first minute, three in the fifth, the rest in the last two. */
+static void fill_time(struct io_mount *m)
+{
+    static const struct {
+        unsigned from_s, to_s, tenths;
+    } spans[] = {{0, 60, 1}, {240, 300, 3}, {480, 600, 6}};
+    const uint64_t start = SECONDS(1795168801) + 20;
+    struct timeline_bin rest = io_account_now(&m->io), all = rest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(spans); i++) {
+        struct timeline_bin part = rest;
+
+        for (int k = 0; k < TIMELINE_KINDS && i + 1 < ARRAY_SIZE(spans); k++)
+            part.of[k] = all.of[k] / 10 * spans[i].tenths;
+        for (int k = 0; k < TIMELINE_KINDS; k++)
+            rest.of[k] -= part.of[k];
+        assert_int_equal(timeline_spread(&m->timeline, 8, start + SECONDS(spans[i].from_s),
+                                         start + SECONDS(spans[i].to_s), &part),
+                         0);
+    }
+}
+
 /* Waiting: /scratch 300 s, /home 80 s, /tmp 20 s. */
 static void fill_mounts(struct io_mounts *mounts)
 {
     struct io_mount *m = sample_mount(mounts, "/scratch", "nfs4", "srv:/scratch");
+    struct io_counter *c;
 
     sample_calls(m, IO_READ, 100000, MIB(1), SECONDS(100));
     sample_calls(m, IO_COPY_READ, 1000, MIB(1), SECONDS(10));
-    sample_calls(m, IO_WRITE, 2560, MIB(4), SECONDS(90));
+    c = sample_calls(m, IO_WRITE, 2560, MIB(4), SECONDS(90));
+    c->sequential_requests = 2000;
+    c->random_requests = 60;
     sample_calls(m, IO_OPEN, 20000, 0, SECONDS(70));
     sample_calls(m, IO_CREATE, 5000, 0, 0);
     sample_calls(m, IO_STAT, 4000, 0, SECONDS(30));
@@ -65,6 +90,8 @@ static void fill_mounts(struct io_mounts *mounts)
 
     m = io_mounts_get(mounts, "/tmp", "tmpfs", "tmpfs", true);
     sample_calls(m, IO_WRITE, 512, MIB(1), SECONDS(20))->async_requests = 12;
+    fill_time(&mounts->items[0]);
+    fill_time(&mounts->items[2]);
 }
 
 static void add_step(struct step_account *s, uint32_t step, const char *node)
@@ -104,6 +131,8 @@ struct job_account *sample_job(void)
     job->user = strdup("ada");
     job->account = strdup("physics");
     job->partition = strdup("long");
+    job->array_job = 4700;
+    job->array_task = 12;
     job->name = strdup("sim \033[31m\n\"{}\"");
     job->nodes_expected = job->nodes_reported = 2;
     job->n_steps = 3;
@@ -174,6 +203,12 @@ static void assert_same_mounts(const struct io_mounts *a, const struct io_mounts
             assert_int_equal(x->peaks[op].requests_per_s, y->peaks[op].requests_per_s);
         }
         assert_memory_equal(&x->cache, &y->cache, sizeof(x->cache));
+        assert_int_equal(x->timeline.n, y->timeline.n);
+        assert_int_equal(x->timeline.start_s, y->timeline.start_s);
+        assert_int_equal(x->timeline.width_s, y->timeline.width_s);
+        if (x->timeline.n)
+            assert_memory_equal(x->timeline.bins, y->timeline.bins,
+                                x->timeline.n * sizeof(*x->timeline.bins));
     }
 }
 
@@ -223,6 +258,8 @@ void assert_same_job(const struct job_account *a, const struct job_account *b)
     assert_same_text(a->account, b->account);
     assert_same_text(a->partition, b->partition);
     assert_same_text(a->name, b->name);
+    assert_int_equal(a->array_job, b->array_job);
+    assert_int_equal(a->array_task, b->array_task);
     assert_int_equal(a->ended, b->ended);
     assert_int_equal(a->start_ns, b->start_ns);
     assert_int_equal(a->end_ns, b->end_ns);

@@ -92,6 +92,12 @@ spank_err_t spank_get_item(spank_t h, spank_item_t item, ...)
     case S_SLURM_RESTART_COUNT:
         *va_arg(ap, uint32_t *) = h->restart;
         break;
+    case S_JOB_ARRAY_ID:
+        *va_arg(ap, uint32_t *) = h->array_job;
+        break;
+    case S_JOB_ARRAY_TASK_ID:
+        *va_arg(ap, uint32_t *) = h->array_task;
+        break;
     case S_TASK_PID:
         *va_arg(ap, pid_t *) = h->task;
         break;

@@ -15,6 +15,7 @@
 struct spank_handle {
     spank_context_t context;
     uint32_t jobid, stepid, restart, nodes;
+    uint32_t array_job, array_task;
     uint32_t tasks, nodeid; /* of this node; tasks 0: nobody tells these two */
     uid_t uid;
     pid_t task;             /* 0: spank_get_item(S_TASK_PID) fails, as for the extern step */

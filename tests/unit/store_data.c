@@ -143,6 +143,14 @@ void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns
     private = io_mounts_get(&step->mounts, "/mnt/mine", "tmpfs", "none", true);
     assert_non_null(private);
     (void)counter(private, IO_WRITE, 2 * scale, 100 * scale);
+    for (size_t i = 0; i < step->mounts.n; i++) {
+        struct io_mount *m = &step->mounts.items[i];
+        struct timeline_bin all = io_account_now(&m->io);
+
+        assert_int_equal(timeline_spread(&m->timeline, 1, tagged_at_ns + SECOND / 2,
+                                         tagged_at_ns + step->elapsed_ns, &all),
+                         0);
+    }
 }
 
 void put_rows(const struct job_account *job, const struct step_account *step, bool final)

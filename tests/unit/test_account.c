@@ -138,11 +138,13 @@ static void test_add_sums_and_takes_the_longest(void **state)
 
     (void)state;
     r = op_of(&a, IO_READ);
-    *r = (struct io_counter){.requests = 1, .bytes = 10, .time_ns = 5, .max_ns = 5};
+    *r = (struct io_counter){.requests = 1, .bytes = 10, .time_ns = 5, .max_ns = 5,
+                             .sequential_requests = 1};
     r->size_log2[4] = 1;
     r = op_of(&b, IO_READ);
-    *r = (struct io_counter){
-        .requests = 2, .async_requests = 1, .bytes = 20, .errors = 1, .time_ns = 7, .max_ns = 4};
+    *r = (struct io_counter){.requests = 2, .async_requests = 1, .bytes = 20, .errors = 1,
+                             .time_ns = 7, .max_ns = 4, .sequential_requests = 4,
+                             .random_requests = 3};
     r->size_log2[4] = 2;
     r->latency_log2[31] = 3;
     io_counter_errno(r, EIO, 1);
@@ -152,6 +154,8 @@ static void test_add_sums_and_takes_the_longest(void **state)
     r = a.ops[IO_READ];
     assert_int_equal(r->requests, 3);
     assert_int_equal(r->async_requests, 1);
+    assert_int_equal(r->sequential_requests, 5);
+    assert_int_equal(r->random_requests, 3);
     assert_int_equal(r->bytes, 30);
     assert_int_equal(r->errors, 1);
     assert_int_equal(r->time_ns, 12);
@@ -193,6 +197,8 @@ static void test_diff_is_what_came_between(void **state)
     c->requests += 2;
     c->bytes += 11;
     c->errors += 3;
+    c->sequential_requests += 1;
+    c->random_requests += 4;
     c->time_ns += 6;
     c->max_ns = 8000;
     c->size_log2[3] += 2;
@@ -205,6 +211,8 @@ static void test_diff_is_what_came_between(void **state)
     assert_int_equal(c->requests, 2);
     assert_int_equal(c->bytes, 11);
     assert_int_equal(c->errors, 3);
+    assert_int_equal(c->sequential_requests, 1);
+    assert_int_equal(c->random_requests, 4);
     assert_int_equal(c->time_ns, 6);
     assert_int_equal(c->max_ns, 8000);
     assert_int_equal(c->size_log2[3], 2);

@@ -37,7 +37,7 @@ static char *table(const char *list, const struct history_row *row, bool parsabl
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    assert_int_equal(columns_parse(list, &columns, &error), 0);
+    assert_int_equal(columns_parse(list, false, &columns, &error), 0);
     columns_header(&columns, parsable, out);
     assert_int_equal(columns_row(&columns, row, parsable, out), 0);
     assert_int_equal(fclose(out), 0);
@@ -58,6 +58,17 @@ static void test_aligned(void **state)
            "   JobID User          Read\n"
            "-------- -------- ---------\n"
            "     123 alice      4.0 KiB\n");
+}
+
+static void test_task_of_an_array(void **state)
+{
+    struct history_row task = sample;
+
+    (void)state;
+    task.array_job = 120;
+    task.array_task = 0;
+    expect("JobID,JobIDRaw", &task, true, "JobID|JobIDRaw\n120_0|123\n");
+    expect("JobID,JobIDRaw", &sample, true, "JobID|JobIDRaw\n123|123\n");
 }
 
 static void test_any_case_and_widths(void **state)
@@ -143,7 +154,7 @@ static void test_refusals(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        assert_int_equal(columns_parse(bad[i].list, &columns, &error), -EINVAL);
+        assert_int_equal(columns_parse(bad[i].list, false, &columns, &error), -EINVAL);
         if (!strstr(error.text, bad[i].reason))
             fail_msg("\"%s\": \"%s\"", bad[i].list, error.text);
     }
@@ -164,7 +175,7 @@ static void test_every_field_prints(void **state)
     for (char *save = NULL, *line = strtok_r(list, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save), n++) {
         line[strcspn(line, " ")] = '\0';
-        assert_int_equal(columns_parse(line, &columns, &error), 0);
+        assert_int_equal(columns_parse(line, false, &columns, &error), 0);
         free(table(line, &sample, false));
         free(table(line, &sample, true));
     }
@@ -175,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_aligned),
+        cmocka_unit_test(test_task_of_an_array),
         cmocka_unit_test(test_any_case_and_widths),
         cmocka_unit_test(test_numbers_are_never_cut),
         cmocka_unit_test(test_parsable_is_exact),

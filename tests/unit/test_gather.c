@@ -93,6 +93,7 @@ static void test_elsewhere(void **state)
     assert_int_equal(job->elapsed_ns, 20 * SECOND);
     assert_int_equal(job->nodes_reported, 2);
     assert_int_equal(io_account_writes(&job->mounts.items[0].io).bytes, 23);
+    assert_int_equal(timeline_sum(&job->mounts.items[0].timeline).of[TIMELINE_WRITE], 23);
     assert_true(job_is_complete(job));
     job_account_destroy(job);
     assert_int_equal(gather_side_count(&first, "unknown_jobs"), 0);

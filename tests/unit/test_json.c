@@ -26,8 +26,8 @@ static struct json_object *parsed(const char *text)
 /* Through the text, as between the daemon and the command, and through the tree. */
 static void check_round_trip(const struct job_account *job)
 {
-    _free_ char *text = report_json_text(job, REPORT_STEPS);
-    _json_ *document = parsed(text), *tree = report_json(job, REPORT_STEPS);
+    _free_ char *text = report_json_text(job, REPORT_STEPS | REPORT_TIMELINE);
+    _json_ *document = parsed(text), *tree = report_json(job, REPORT_STEPS | REPORT_TIMELINE);
     _job_ *back = NULL, *again = NULL;
     struct error error = {.text = ""};
 
@@ -80,6 +80,8 @@ static void test_round_trip_of_the_largest_numbers(void **state)
 
     (void)state;
     c->requests = c->async_requests = c->bytes = c->errors = UINT64_MAX;
+    c->sequential_requests = UINT64_MAX - 2;
+    c->random_requests = 2;
     c->time_ns = UINT64_MAX - 1;
     c->max_ns = (uint64_t)INT64_MAX + 1;
     for (unsigned i = 0; i < IO_BUCKETS; i++)
@@ -111,6 +113,26 @@ static void check_at(struct json_object *o, const char *path, const char *text)
 }
 
 /* The document as programs see it: the values are those of sample.c, worked out by hand. */
+static void test_normal(void **state)
+{
+    _job_ *job = sample_job(), *back = NULL;
+    struct mount_normal *normal = &job->mounts.items[0].normal;
+    struct json_object *o;
+    struct error error;
+
+    (void)state;
+    normal->read = (struct latency_normal){12, 1024, 2048};
+    normal->open = (struct latency_normal){1, 128, 256};
+    o = report_json(job, 0);
+    check_at(o, "/mounts/0/normal",
+             "{\"read\":{\"jobs\":12,\"q50_ns\":1024,\"q99_ns\":2048},"
+             "\"open\":{\"jobs\":1,\"q50_ns\":128,\"q99_ns\":256}}");
+    assert_false(json_object_object_get_ex(at(o, "/mounts/1"), "normal", NULL));
+    assert_int_equal(report_json_parse(o, &back, &error), 0);
+    assert_memory_equal(&back->mounts.items[0].normal, normal, sizeof(*normal));
+    json_object_put(o);
+}
+
 static void test_document(void **state)
 {
     _job_ *job = sample_job();
@@ -125,7 +147,7 @@ static void test_document(void **state)
     check_at(o, "/job",
              "{\"cluster\":\"alpha\",\"jobid\":4711,\"restart\":1,\"uid\":1000,\"user\":\"ada\","
              "\"account\":\"physics\",\"partition\":\"long\","
-             "\"name\":\"sim \\u001b[31m\\n\\\"{}\\\"\",\"state\":\"ended\","
+             "\"name\":\"sim \\u001b[31m\\n\\\"{}\\\"\",\"array_jobid\":4700,\"array_task\":12,\"state\":\"ended\","
              "\"start_s\":1795168801.00000002,\"end_s\":1795169401.50000002}");
     check_at(o, "/complete", "false");
     check_at(o, "/incomplete", "[{\"cause\":\"map-full\",\"count\":3,\"ops\":[\"read\"]}]");
@@ -142,7 +164,8 @@ static void test_document(void **state)
     check_at(o, "/mounts/2/fstype", "\"tmpfs\"");
     check_at(o, "/mounts/2/unsupported", "[\"mmap_read\",\"mmap_write\",\"cache\"]");
     check_at(o, "/mounts/0/ops/write",
-             "{\"requests\":2560,\"async_requests\":0,\"bytes\":10737418240,\"errors\":7,"
+             "{\"requests\":2560,\"async_requests\":0,\"sequential_requests\":2000,"
+             "\"random_requests\":60,\"bytes\":10737418240,\"errors\":7,"
              "\"errno\":{\"EINTR\":2,\"ENOSPC\":5},\"time_ns\":90000000000,\"max_ns\":9000000000,"
              /* 4 MiB = 2^22 B; 35.2 ms is in 2^25 < ns <= 2^26 */
              "\"size_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,2560],"
@@ -212,7 +235,7 @@ static void test_page_names_every_field(void **state)
     _job_ *job = sample_job(), *run = sample_run();
     _json_ *a = NULL, *b = report_json(run, 0);
     _fclose_ FILE *f = NULL;
-    char path[512], page[32768] = "";
+    char path[512], page[65536] = "";
 
     (void)state;
     snprintf(path, sizeof(path), "%s/doc/json.md", srcdir ? srcdir : ".");
@@ -220,9 +243,32 @@ static void test_page_names_every_field(void **state)
     assert_non_null(f);
     assert_in_range(fread(page, 1, sizeof(page) - 1, f), 1000, sizeof(page) - 2);
     completeness_add(&job->completeness, "map-full", 1, 0);
-    a = report_json(job, REPORT_STEPS);
+    a = report_json(job, REPORT_STEPS | REPORT_TIMELINE);
     check_keys(a, page);
     check_keys(b, page);
+}
+
+static void test_time_line_on_request(void **state)
+{
+    _job_ *job = sample_job();
+    _json_ *without = report_json(job, REPORT_STEPS), *with = report_json(job, REPORT_TIMELINE);
+    _json_ *few = NULL;
+    uint64_t sum = 0;
+
+    (void)state;
+    assert_false(json_object_object_get_ex(at(without, "/mounts/0"), "timeline", NULL));
+    check_at(with, "/mounts/0/timeline/width_s", "8");
+    check_at(with, "/mounts/0/timeline/start_s", "1795168800");
+    assert_false(json_object_object_get_ex(at(with, "/mounts/1"), "timeline", NULL));
+    check_at(with, "/mounts/2/timeline/read_bytes", "[]");
+    for (size_t i = 0; i < json_object_array_length(at(with, "/mounts/0/timeline/read_bytes")); i++)
+        sum += json_object_get_uint64(
+            json_object_array_get_idx(at(with, "/mounts/0/timeline/read_bytes"), i));
+    assert_int_equal(sum, io_account_reads(&job->mounts.items[0].io).bytes);
+    assert_int_equal(job->mounts.items[0].timeline.n, 76);
+    few = report_json_bins(job, REPORT_TIMELINE, 50);
+    check_at(few, "/mounts/0/timeline/width_s", "16");
+    assert_int_equal(job->mounts.items[0].timeline.n, 76);
 }
 
 static void test_run_has_its_command(void **state)
@@ -278,6 +324,19 @@ static void test_refuses(void **state)
          "\"ops\":{\"read\":{\"size_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
          "0,0,0,0,0,0]}}}]}",
          "mounts[0]: read: \"size_log2\" has more than 32 buckets"},
+#define MOUNT \
+    "{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\",\"timeline\":"
+        {MOUNT "7}]}", "mounts[0]: \"timeline\" is no object"},
+        {MOUNT "{}}]}", "mounts[0]: timeline: \"start_s\" is no whole number"},
+        {MOUNT "{\"start_s\":-8,\"width_s\":8}}]}",
+         "mounts[0]: timeline: \"start_s\" is out of range"},
+        {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":{}}}]}",
+         "mounts[0]: timeline: \"wait_ns\" is no array"},
+        {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":[1,-1]}}]}",
+         "mounts[0]: timeline: \"wait_ns\" is out of range"},
+        {MOUNT "{\"start_s\":8,\"width_s\":7,\"wait_ns\":[1]}}]}",
+         "mounts[0]: timeline: 7 s from 8 s: no such bins"},
+#undef MOUNT
         {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"x\",\"state\":\"ended\"}]}",
          "steps[0]: \"step\" is no step"},
         {"{\"version\":1,\"job\":{},\"incomplete\":[{\"count\":1}]}",
@@ -317,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip_of_a_job),
+        cmocka_unit_test(test_normal),
         cmocka_unit_test(test_round_trip_of_a_run),
         cmocka_unit_test(test_round_trip_of_nothing),
         cmocka_unit_test(test_round_trip_of_the_largest_numbers),
@@ -324,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_cause_of_all_operations_names_them),
         cmocka_unit_test(test_document_of_steps),
         cmocka_unit_test(test_page_names_every_field),
+        cmocka_unit_test(test_time_line_on_request),
         cmocka_unit_test(test_run_has_its_command),
         cmocka_unit_test(test_bad_names_do_not_get_through),
         cmocka_unit_test(test_refuses),

@@ -53,6 +53,48 @@ static void test_batch_step(void **state)
     cgroups_destroy(&c);
 }
 
+/* Slurm says 0, NO_VAL or nothing of a job that is none of an array. */
+static void test_array_task(void **state)
+{
+    static const struct {
+        uint32_t job, task;
+        const char *said;
+    } cases[] = {
+        {15, 2, "|ARRAY_JOB=15|ARRAY_TASK=2|SUMMARY="},
+        {17, 0, "|ARRAY_JOB=17|ARRAY_TASK=0|SUMMARY="},
+        {0, 0xfffffffe, NULL},
+        {0xfffffffe, 0xfffffffe, NULL},
+        {17, 0xfffffffe, NULL},
+        {0, 0, NULL},
+    };
+    struct cgroups c;
+
+    (void)state;
+    stepd_cgroups(&c, 2, "step_batch");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct spank_handle handle = stepd_batch;
+        struct answerer a;
+        _free_ char *asked = NULL;
+        char *file;
+
+        handle.array_job = cases[i].job;
+        handle.array_task = cases[i].task;
+        answerer_start(&a, stepd_folder, ANSWER_OK);
+        stepd_run(&handle, stepd_words, &c, NULL);
+        asked = answerer_asked(&a);
+        file = stepd_read("steps/17.2.4294967294.4294967291");
+        if (cases[i].said) {
+            assert_has(asked, cases[i].said);
+            assert_has(file, "\nARRAY_JOB=");
+        } else {
+            assert_has_not(asked, "ARRAY");
+            assert_has_not(file, "ARRAY");
+        }
+        answerer_stop(&a);
+    }
+    cgroups_destroy(&c);
+}
+
 /* v1: slurmstepd is in the job's folder when the step begins, only the task is in the step's. */
 static void test_freezer(void **state)
 {
@@ -374,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_batch_step, stepd_clean),
+        cmocka_unit_test_teardown(test_array_task, stepd_clean),
         cmocka_unit_test_teardown(test_freezer, stepd_clean),
         cmocka_unit_test_teardown(test_freezer_extern, stepd_clean),
         cmocka_unit_test_teardown(test_no_cgroup_of_its_own, stepd_clean),

@@ -136,6 +136,15 @@ static void test_samples(void **state)
                 "jobio_write_peak_requests_per_second{" WHERE ",jobid=\"4711\"," SCRATCH "} 50");
     assert_line(text, "jobio_metadata_requests_total{" WHERE ",jobid=\"4711\"," SCRATCH
                       ",op=\"create\"} 5000");
+    assert_line(text, "jobio_metadata_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 100");
+    assert_line(text, "jobio_metadata_errors_total{" WHERE
+                      ",jobid=\"4711\",mountpoint=\"/home\",fstype=\"nfs4\"} 88000");
+    assert_line(text, "jobio_node_metadata_seconds_total{" WHERE "," SCRATCH "} 100");
+    /* Neither EINTR nor ENOENT is a matter of the file system. */
+    assert_line(text,
+                "jobio_failures_total{" WHERE ",jobid=\"4711\"," SCRATCH ",errno=\"ENOSPC\"} 5");
+    assert_no(text, "EINTR");
+    assert_no(text, "ENOENT");
     assert_line(text, "jobio_write_bytes_total{" WHERE ",jobid=\"4711\",mountpoint=\"(private)\","
                       "fstype=\"tmpfs\"} 536870912");
     assert_line(text, "jobio_job_info{" WHERE ",jobid=\"4711\",user=\"ada\",account=\"physics\","
@@ -144,6 +153,9 @@ static void test_samples(void **state)
                       "1795168801.00000002");
     assert_line(text, "jobio_job_end_timestamp_seconds{" WHERE ",jobid=\"4711\"} "
                       "1795169401.50000002");
+    assert_line(text, "jobio_job_elapsed_seconds{" WHERE ",jobid=\"4711\"} 600");
+    assert_line(text, "jobio_job_longest_wait_seconds{" WHERE ",jobid=\"4711\"} 300");
+    assert_line(text, "jobio_job_expected_nodes{" WHERE ",jobid=\"4711\"} 2");
     assert_line(text, "jobio_node_read_bytes_total{" WHERE "," SCRATCH "} 105906176000");
     assert_line(text, "jobio_node_metadata_requests_total{" WHERE ",mountpoint=\"/home\","
                       "fstype=\"nfs4\",op=\"open\"} 100000");
@@ -165,6 +177,31 @@ static void test_running_job_has_no_end(void **state)
     assert_no(text, "end_timestamp_seconds{");
     assert_line(text, "jobio_tracked_jobs{" WHERE "} 1");
     assert_non_null(strstr(text, "state=\"running\"} 1\n"));
+}
+
+static void test_a_job_is_complete_or_not(void **state)
+{
+    _job_ *first = sample_job(), *second = sample_job();
+    const struct job_account *jobs[] = {first, second};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        _free_ char *text = NULL;
+
+        completeness_clear(&first->completeness);
+        first->completeness = (struct completeness){.lost = i == 1};
+        if (i == 2)
+            assert_int_equal(completeness_add(&first->completeness, "map-full", 3, 0), 0);
+        first->key.restart = i == 3; /* a run of the job that is not the newest */
+        second->completeness.lost = i == 3;
+        second->key.restart = 0;
+        second->nodes_expected = first->nodes_expected = i == 3 ? 0 : 2;
+        text = page_of(jobs, i == 3 ? 2 : 1, NULL);
+        assert_line(text, i == 0 ? "jobio_job_complete{" WHERE ",jobid=\"4711\"} 1"
+                                 : "jobio_job_complete{" WHERE ",jobid=\"4711\"} 0");
+        if (i == 3)
+            assert_no(text, "jobio_job_expected_nodes{");
+    }
 }
 
 static void test_users_may_be_left_out(void **state)
@@ -396,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_running_job_has_no_end),
+        cmocka_unit_test(test_a_job_is_complete_or_not),
         cmocka_unit_test(test_users_may_be_left_out),
         cmocka_unit_test(test_runs_of_a_requeued_job_are_one),
         cmocka_unit_test(test_private_mounts_sum_by_fstype),

@@ -132,8 +132,10 @@ static void test_largest_numbers_fit(void **state)
         snprintf(name, sizeof(name), "/%u", i);
         m = sample_mount(&job->mounts, name, "fs", "s");
         for (int op = 0; op < IO_OP_COUNT; op++) {
-            *io_account_op(&m->io, op) = (struct io_counter){
-                UINT64_MAX, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, {0}, {0}, NULL, 0};
+            *io_account_op(&m->io, op) = (struct io_counter){.requests = UINT64_MAX,
+                                                                  .bytes = UINT64_MAX,
+                                                                  .errors = UINT64_MAX,
+                                                                  .time_ns = UINT64_MAX};
             m->peaks[op] = (struct io_peak){UINT64_MAX, UINT64_MAX};
         }
     }

@@ -15,6 +15,7 @@ static const struct history_row sample = {
     .partition = "batch",
     .name = "a \"quoted\" name",
     .jobid = 123,
+    .array_job = 120,
     .restart = 2,
     .uid = 1000,
     .ended = true,
@@ -45,6 +46,8 @@ static void test_round_trip(void **state)
     assert_null(row.account);
     assert_string_equal(row.name, sample.name);
     assert_int_equal(row.jobid, 123);
+    assert_int_equal(row.array_job, 120);
+    assert_int_equal(row.array_task, 0);
     assert_int_equal(row.restart, 2);
     assert_int_equal(row.uid, 1000);
     assert_true(row.ended);
@@ -60,6 +63,34 @@ static void test_round_trip(void **state)
     assert_int_equal(row.longest_wait_ns, 66);
     json_object_put(read);
     json_object_put(made);
+}
+
+/* What is written as text is what json-c would write. */
+static void test_text(void **state)
+{
+    struct history_row rows[] = {sample, sample, sample};
+
+    (void)state;
+    rows[1].name = "\x01 \x1b[31m\"\\\n\t/ \xc3\xa4\xff";
+    rows[1].array_job = 7;
+    rows[1].mount = "/scratch";
+    rows[2].jobs = 3;
+    rows[2].day = "2026-11-21";
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct json_object *object = history_row_json(&rows[i]), *read;
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        history_row_write(&rows[i], out);
+        assert_int_equal(fclose(out), 0);
+        read = json_tokener_parse(text);
+        assert_non_null(read);
+        assert_true(json_object_equal(read, object));
+        json_object_put(read);
+        json_object_put(object);
+        free(text);
+    }
 }
 
 static void test_unknown_and_missing(void **state)
@@ -96,9 +127,15 @@ static void test_wrong_types(void **state)
 static void test_sorts(void **state)
 {
     (void)state;
-    for (enum history_sort s = HISTORY_TIME; s <= HISTORY_WAIT; s++)
+    for (enum history_sort s = HISTORY_TIME; s <= HISTORY_JOBS; s++)
         assert_int_equal(history_sort_parse(history_sort_name(s)), s);
     assert_int_equal(history_sort_parse("name"), -EINVAL);
+    for (enum history_group g = HISTORY_BY_USER; g <= HISTORY_BY_DAY; g++)
+        assert_int_equal(history_group_parse(history_group_name(g)), g);
+    assert_int_equal(history_group_parse("jobs"), -EINVAL);
+    assert_int_equal(history_state_parse("R"), HISTORY_RUNNING);
+    assert_int_equal(history_state_parse("ended"), HISTORY_ENDED);
+    assert_int_equal(history_state_parse("F"), -EINVAL);
 }
 
 /* How many of three stored jobs are answered, with a limit of the filter and of the answer. */
@@ -154,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_text),
         cmocka_unit_test(test_unknown_and_missing),
         cmocka_unit_test(test_wrong_types),
         cmocka_unit_test(test_sorts),

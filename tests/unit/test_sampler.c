@@ -79,7 +79,7 @@ static uint32_t tag(uint64_t cgroup_id, uint64_t at_ns)
     uint32_t step;
 
     must(probe_add(probe, cgroup_id, 3, 2, &step, &error));
-    must(sampler_add(sampler, step, at_ns, NULL, &error));
+    must(sampler_add(sampler, step, at_ns, at_ns, NULL, &error));
     return step;
 }
 
@@ -88,6 +88,13 @@ static struct step_account account(uint32_t step)
     struct step_account a = {0};
 
     assert_int_equal(sampler_account(sampler, step, &a), 0);
+    /* Whatever happens: the time line adds up to the account. */
+    for (size_t i = 0; i < a.mounts.n; i++) {
+        struct timeline_bin sum = timeline_sum(&a.mounts.items[i].timeline);
+        struct timeline_bin total = io_account_now(&a.mounts.items[i].io);
+
+        assert_memory_equal(&sum, &total, sizeof(sum));
+    }
     return a;
 }
 
@@ -196,6 +203,22 @@ static void test_missing_feature_is_said(void **state)
     step_account_clear(&got);
 }
 
+static const struct io_mount *mount_at(const struct step_account *a, const char *mount)
+{
+    for (size_t i = 0; i < a->mounts.n; i++)
+        if (!strcmp(a->mounts.items[i].mount, mount))
+            return &a->mounts.items[i];
+    fail_msg("no %s", mount);
+    return NULL;
+}
+
+/* Bytes in the bins that begin in [from_s, to_s). */
+static uint64_t written(const struct step_account *a, const char *mount, uint64_t from_s,
+                        uint64_t to_s)
+{
+    return timeline_between(&mount_at(a, mount)->timeline, from_s, to_s).of[TIMELINE_WRITE];
+}
+
 static void test_next_process_goes_on(void **state)
 {
     struct step_account before, got;
@@ -213,12 +236,13 @@ static void test_next_process_goes_on(void **state)
     /* The maps stay; the names and the steps are learnt anew. */
     must(mounts_create(&mounts, proc, &error));
     must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
-    must(sampler_add(sampler, a, 0, &before, &error));
-    assert_int_equal(sampler_add(sampler, a, 0, &before, &error), -EEXIST);
+    must(sampler_add(sampler, a, 0, 0, &before, &error));
+    assert_int_equal(sampler_add(sampler, a, 0, 0, &before, &error), -EEXIST);
     fake_probe_count(probe, a, NFS, IO_WRITE, 1, 1000);
     must(sampler_read(sampler, 20 * S, &error));
     got = account(a);
     assert_string_equal(got.mounts.items[0].mount, "/home");
+    assert_int_equal(written(&got, "/home", 0, 8), 8000); /* what the other one saw */
     assert_int_equal(got.mounts.items[0].io.ops[IO_WRITE]->bytes, 11000);
     assert_int_equal(got.mounts.items[0].peaks[IO_WRITE].bytes_per_s, 1000);
     assert_int_equal(got.completeness.lost, 2);
@@ -242,7 +266,7 @@ static void test_blind_probe_is_said(void **state)
     sampler_destroy(sampler);
     fake_probe_go_blind(probe, "no BTF");
     must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
-    must(sampler_add(sampler, a, 0, &before, &error));
+    must(sampler_add(sampler, a, 0, 0, &before, &error));
     must(sampler_read(sampler, 20 * S, &error));
     must(sampler_finish(sampler, a, 30 * S, &error));
     got = account(a);
@@ -259,15 +283,6 @@ static void test_blind_probe_is_said(void **state)
     assert_int_equal(got.mounts.n, 0);
     assert_int_equal(got.completeness.n, 1);
     step_account_clear(&got);
-}
-
-static const struct io_mount *mount_at(const struct step_account *a, const char *mount)
-{
-    for (size_t i = 0; i < a->mounts.n; i++)
-        if (!strcmp(a->mounts.items[i].mount, mount))
-            return &a->mounts.items[i];
-    fail_msg("no %s", mount);
-    return NULL;
 }
 
 /* The second file system with a number has gone as well before anybody asked for its name. */
@@ -292,12 +307,20 @@ static void test_number_of_another(void **state)
     step_account_clear(&got);
 }
 
-/* Buckets of 32 bits that wrapped before this process took them over, and once more while nobody
- * read: the stored histogram tells. What it cannot tell is said. */
+static void set_narrow(struct io_counter *c, uint64_t value)
+{
+    c->latency_log2[3] = c->size_log2[0] = value;
+    c->errors = c->sequential_requests = value;
+    c->random_requests = value / 2;
+}
+
+/* Counters of 32 bits that wrapped before this process took them over, and once more while nobody
+ * read: what is stored tells. What it cannot tell is said. */
 static void test_wrapped_histograms(void **state)
 {
     uint32_t a = tag(100, 0);
     struct step_account before, got;
+    const struct io_counter *r;
     struct io_counter *c;
 
     (void)state;
@@ -305,21 +328,25 @@ static void test_wrapped_histograms(void **state)
     fake_probe_count(probe, a, EXT4, IO_READ, 10, 1);
     c = fake_probe_counter(probe, a, EXT4, IO_READ);
     c->requests = (5ull << 32) + 5;
-    c->latency_log2[3] = c->size_log2[0] = (5ull << 32) + 5;
+    set_narrow(c, (5ull << 32) + 5);
     must(sampler_read(sampler, 10 * S, &error));
     before = account(a);
     sampler_destroy(sampler);
     must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
-    must(sampler_add(sampler, a, 0, &before, &error));
+    must(sampler_add(sampler, a, 0, 0, &before, &error));
     c->requests = (6ull << 32) + 2;
-    c->latency_log2[3] = c->size_log2[0] = 2; /* as a new probe reads it */
+    set_narrow(c, 2); /* as a new probe reads it */
     must(sampler_read(sampler, 20 * S, &error));
     c->requests += 1ull << 32;
-    c->latency_log2[3] = c->size_log2[0] = (1ull << 32) + 2; /* and widens from then on */
+    set_narrow(c, (1ull << 32) + 2); /* and widens from then on */
     must(sampler_read(sampler, 30 * S, &error));
     got = account(a);
-    assert_true(got.mounts.items[0].io.ops[IO_READ]->latency_log2[3] == (7ull << 32) + 2);
-    assert_true(got.mounts.items[0].io.ops[IO_READ]->size_log2[0] == (7ull << 32) + 2);
+    r = got.mounts.items[0].io.ops[IO_READ];
+    assert_true(r->latency_log2[3] == (7ull << 32) + 2);
+    assert_true(r->size_log2[0] == (7ull << 32) + 2);
+    assert_true(r->errors == (7ull << 32) + 2);
+    assert_true(r->sequential_requests == (7ull << 32) + 2);
+    assert_true(r->random_requests == (3ull << 32) + (1ull << 31) + 1);
     assert_int_equal(got.completeness.n, 0);
     step_account_clear(&got);
     c->requests += 3ull << 32;
@@ -470,6 +497,91 @@ static void test_a_name_that_comes_with_the_end(void **state)
     step_account_clear(&got);
 }
 
+/* Readings of 10 s give bins of 8 s. 10 s are one of them and a quarter of the next. */
+static void test_time_line(void **state)
+{
+    uint32_t a;
+    struct step_account got;
+    const struct timeline *t;
+
+    (void)state;
+    must(probe_add(probe, 100, 3, 2, &a, &error));
+    must(sampler_add(sampler, a, 5 * S, 1000 * S, NULL, &error)); /* the clock says 1000 s */
+    touch(a, NFS, "nfs4");
+    fake_probe_count(probe, a, NFS, IO_WRITE, 10, 1000);
+    fake_probe_count(probe, a, NFS, IO_STAT, 10, 0);
+    must(sampler_read(sampler, 15 * S, &error));
+    must(sampler_read(sampler, 25 * S, &error)); /* quiet */
+    fake_probe_count(probe, a, NFS, IO_WRITE, 1, 4000);
+    must(sampler_peek(sampler, a, 27 * S, &error));
+    fake_probe_count(probe, a, NFS, IO_WRITE, 1, 7);
+    must(sampler_finish(sampler, a, 29 * S, &error));
+    got = account(a);
+    t = &mount_at(&got, "/home")->timeline;
+    assert_int_equal(t->width_s, 8);
+    assert_int_equal(t->start_s, 1000);
+    assert_int_equal(t->n, 3);
+    assert_int_equal(t->bins[0].of[TIMELINE_WRITE], 8000);
+    assert_int_equal(t->bins[0].of[TIMELINE_META], 8);
+    assert_int_equal(t->bins[1].of[TIMELINE_WRITE], 2000);
+    assert_int_equal(t->bins[2].of[TIMELINE_WRITE], 4007); /* 1020 s to 1024 s */
+    step_account_clear(&got);
+}
+
+/* What was done on "(unknown)" was done then, not when the name came. */
+static void test_time_line_of_a_late_name(void **state)
+{
+    uint32_t a = tag(100, 0);
+    struct step_account got;
+
+    (void)state;
+    task_begin();
+    mounts_set_lines(mounts, 0);
+    touch(a, NFS, "nfs4");
+    fake_probe_count(probe, a, NFS, IO_WRITE, 1, 600);
+    fake_probe_sight(probe, a, PRIVATE, "squashfs")->pid = 55;
+    fake_probe_count(probe, a, PRIVATE, IO_WRITE, 1, 500);
+    must(sampler_read(sampler, 8 * S, &error));
+    got = account(a);
+    assert_int_equal(written(&got, "(unknown)", 0, 8), 500);
+    step_account_clear(&got);
+    task_end();
+    fake_probe_count(probe, a, PRIVATE, IO_WRITE, 1, 90);
+    fake_probe_count(probe, a, NFS, IO_WRITE, 1, 60000);
+    must(sampler_finish(sampler, a, 16 * S, &error));
+    got = account(a);
+    assert_int_equal(written(&got, "/image", 0, 8), 500);
+    assert_int_equal(written(&got, "/image", 8, 16), 90);
+    assert_int_equal(written(&got, "/home", 0, 8), 600);
+    assert_int_equal(written(&got, "/home", 8, 16), 60000);
+    step_account_clear(&got);
+}
+
+/* What a process stored that knew of no time lines is spread over all the time until then. */
+static void test_time_line_after_an_upgrade(void **state)
+{
+    struct step_account before, got;
+    uint32_t a = tag(100, 0);
+
+    (void)state;
+    touch(a, EXT4, "ext4");
+    fake_probe_count(probe, a, EXT4, IO_WRITE, 16, 100);
+    must(sampler_read(sampler, 16 * S, &error));
+    before = account(a);
+    timeline_clear(&before.mounts.items[0].timeline);
+    sampler_destroy(sampler);
+    must(sampler_create(&sampler, probe, mounts, 10 * S, &error));
+    must(sampler_add(sampler, a, 0, 0, &before, &error));
+    fake_probe_count(probe, a, EXT4, IO_WRITE, 1, 7);
+    must(sampler_read(sampler, 24 * S, &error));
+    got = account(a);
+    assert_int_equal(written(&got, "/", 0, 8), 800);
+    assert_int_equal(written(&got, "/", 8, 16), 800);
+    assert_int_equal(written(&got, "/", 16, 24), 7);
+    step_account_clear(&before);
+    step_account_clear(&got);
+}
+
 static void test_forget(void **state)
 {
     struct step_account got = {0};
@@ -499,6 +611,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_task_knows_the_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_name_that_nobody_knows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_name_that_comes_with_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_time_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_time_line_of_a_late_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_time_line_after_an_upgrade, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
     };
     int r;

@@ -30,6 +30,8 @@ static void assert_same_counter(const struct io_counter *a, const struct io_coun
         return;
     assert_int_equal(a->requests, b->requests);
     assert_int_equal(a->async_requests, b->async_requests);
+    assert_int_equal(a->sequential_requests, b->sequential_requests);
+    assert_int_equal(a->random_requests, b->random_requests);
     assert_int_equal(a->bytes, b->bytes);
     assert_int_equal(a->errors, b->errors);
     assert_int_equal(a->time_ns, b->time_ns);
@@ -54,6 +56,12 @@ static void assert_same_mount(const struct io_mount *a, const struct io_mount *b
         assert_same_counter(a->io.ops[op], b->io.ops[op]);
     assert_memory_equal(a->peaks, b->peaks, sizeof(a->peaks));
     assert_memory_equal(&a->cache, &b->cache, sizeof(a->cache));
+    assert_int_equal(a->timeline.n, b->timeline.n);
+    assert_int_equal(a->timeline.start_s, b->timeline.start_s);
+    assert_int_equal(a->timeline.width_s, b->timeline.width_s);
+    if (a->timeline.n)
+        assert_memory_equal(a->timeline.bins, b->timeline.bins,
+                            a->timeline.n * sizeof(*a->timeline.bins));
 }
 
 static void test_round_trip(void **state)
@@ -98,8 +106,62 @@ static void test_round_trip(void **state)
     assert_int_equal(found[0]->steps[0].mounts.n, 2);
     for (size_t i = 0; i < 2; i++)
         assert_same_mount(&found[0]->steps[0].mounts.items[i], &step.mounts.items[i]);
+    assert_int_equal(found[0]->steps[0].mounts.items[0].timeline.n, 3);
     store_jobs_free(found);
     step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+static int64_t count(const char *sql)
+{
+    struct error error;
+    int64_t n = -1;
+
+    assert_ok(store_number(opened, sql, &n, &error), error);
+    return n;
+}
+
+/* As long and as large as it can be; the sum of the steps is that of the job; what another program
+ * wrote is refused; with the step it goes. */
+static void test_time_lines(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found = NULL;
+    struct timeline_bin bins[TIMELINE_BINS], sum;
+    struct step_account step;
+    struct error error;
+
+    (void)state;
+    for (int i = 0; i < TIMELINE_BINS; i++)
+        bins[i] = (struct timeline_bin){{UINT64_MAX / 512, (uint64_t)(i == 7), 0, (uint64_t)i}};
+    for (uint32_t n = 0; n < 2; n++) {
+        step_make(&step, n, NOW, 5);
+        timeline_clear(&step.mounts.items[0].timeline);
+        assert_int_equal(timeline_set(&step.mounts.items[0].timeline, 1024 * n, 1 << n, bins, 200),
+                         0);
+        put_rows(job, &step, false);
+        put_rows(job, &step, true); /* once more: not twice */
+        store_jobs_free(found);
+        found = jobs(7, false, UINT32_MAX);
+        assert_same_mount(&found[0]->steps[n].mounts.items[0], &step.mounts.items[0]);
+        step_account_clear(&step);
+    }
+    assert_int_equal(found[0]->mounts.items[0].timeline.width_s, 8);
+    sum = timeline_sum(&found[0]->mounts.items[0].timeline);
+    assert_true(sum.of[TIMELINE_READ] == UINT64_MAX / 512 * 400);
+    assert_int_equal(sum.of[TIMELINE_WRITE], 2);
+    assert_int_equal(sum.of[TIMELINE_META], 0);
+    assert_int_equal(sum.of[TIMELINE_WAIT], 200 * 199);
+    store_jobs_free(found);
+    assert_int_equal(count("SELECT count(*) FROM timeline"), 4);
+    assert_int_equal(count("SELECT sum(value) FROM timeline, json_each(wait_ns) WHERE step_id = 1 "
+                           "AND mount_id = 1"),
+                     100 * 199);
+    assert_ok(store_exec(opened, "UPDATE timeline SET read_bytes = '[1,x]' WHERE step_id = 1",
+                         &error),
+              error);
+    assert_int_equal(store_jobs(opened, "linux", 7, false, UINT32_MAX, &found, &error), -EBADMSG);
+    assert_ok(store_exec(opened, "DELETE FROM job", &error), error);
+    assert_int_equal(count("SELECT count(*) FROM timeline"), 0);
     job_account_destroy(job);
 }
 
@@ -200,6 +262,8 @@ static void test_final_row_that_changes(void **state)
     struct job_account *job = job_make(7, NOW);
     struct step_account step;
     struct history_row row;
+    struct error error;
+    int64_t left;
 
     (void)state;
     for (unsigned n = 1; n <= 4; n++) {
@@ -219,6 +283,12 @@ static void test_final_row_that_changes(void **state)
     put_rows(job, &step, true);
     assert_int_equal(total_of("/scratch", IO_READ), 0);
     assert_int_equal(total_of("/late", IO_READ), 40);
+    assert_ok(store_number(opened,
+                           "SELECT count(*) FROM job_mount JOIN mount ON mount.id = mount_id"
+                           " WHERE mount = '/scratch'",
+                           &left, &error),
+              error);
+    assert_int_equal(left, 0);
     step_account_clear(&step);
     job_account_destroy(job);
 }
@@ -314,6 +384,102 @@ static void test_restarts_and_holders(void **state)
     store_jobs_free(found);
     step_account_clear(&step);
     job_account_destroy(job);
+}
+
+/* Put by the steps that are told of the array, and by those that are not. */
+static void put_task(uint32_t jobid, uint32_t array, uint32_t task, uint64_t start_ns)
+{
+    struct job_account *job = job_make(jobid, start_ns);
+
+    job->array_job = array;
+    job->array_task = task;
+    put_rows(job, NULL, false);
+    job->array_job = job->array_task = 0;
+    put_rows(job, NULL, false);
+    job_account_destroy(job);
+}
+
+struct seen_tasks {
+    uint32_t jobs[8];
+    size_t n;
+};
+
+static int see_task(const struct job_account *job, void *arg)
+{
+    struct seen_tasks *seen = arg;
+
+    assert_true(seen->n < 8);
+    seen->jobs[seen->n++] = job->key.jobid;
+    return 0;
+}
+
+/* The newest run of each, in order, and no other owner's. */
+static void test_array(void **state)
+{
+    struct job_account *job = job_make(22, NOW + 9 * SECOND);
+    struct seen_tasks seen = {.n = 0};
+    struct error error;
+
+    (void)state;
+    put_task(23, 20, 1, NOW);
+    put_task(22, 20, 0, NOW);
+    put_task(20, 20, 7, NOW);
+    job->key.restart = 1; /* requeued */
+    job->array_job = 20;
+    put_rows(job, NULL, false);
+    job->uid = 4711; /* somebody who had that number before */
+    job->key.jobid = 9;
+    job->start_ns = NOW - SECOND;
+    job->array_task = 3;
+    put_rows(job, NULL, false);
+    assert_ok(store_array(opened, 20, UINT32_MAX, see_task, &seen, &error), error);
+    assert_int_equal(seen.n, 3);
+    assert_int_equal(seen.jobs[0], 22);
+    assert_int_equal(seen.jobs[1], 23);
+    assert_int_equal(seen.jobs[2], 20);
+    seen.n = 0;
+    assert_ok(store_array(opened, 20, 4711, see_task, &seen, &error), error);
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(seen.jobs[0], 9);
+    seen.n = 0;
+    assert_ok(store_array(opened, 20, 4712, see_task, &seen, &error), error);
+    assert_ok(store_array(opened, 21, UINT32_MAX, see_task, &seen, &error), error);
+    assert_int_equal(seen.n, 0);
+    job_account_destroy(job);
+}
+
+static void test_tasks_of_an_array(void **state)
+{
+    struct job_account **found = NULL;
+    struct error error;
+
+    (void)state;
+    put_task(21, 20, 0, NOW);
+    put_task(22, 20, 1, NOW);
+    put_task(20, 20, 2, NOW); /* the last one has the array's number */
+    put_task(31, 30, 1, NOW);
+    put_task(40, 20, 1, NOW + SECOND); /* a number that was given again */
+    put_task(50, 0, 0, NOW);
+    assert_ok(store_task_jobs(opened, NULL, 20, 1, UINT32_MAX, UINT32_MAX, &found, &error), error);
+    assert_int_equal(found[0]->key.jobid, 40);
+    assert_int_equal(found[1]->key.jobid, 22);
+    assert_int_equal(found[1]->array_job, 20);
+    assert_int_equal(found[1]->array_task, 1);
+    assert_null(found[2]);
+    store_jobs_free(found);
+    assert_ok(store_task_jobs(opened, NULL, 20, 0, 1, 1000, &found, &error), error);
+    assert_int_equal(found[0]->key.jobid, 21);
+    store_jobs_free(found);
+    assert_ok(store_task_jobs(opened, NULL, 20, 0, 1, 1001, &found, &error), error);
+    assert_null(found[0]);
+    store_jobs_free(found);
+    found = jobs(20, true, UINT32_MAX);
+    assert_int_equal(found[0]->array_task, 2);
+    assert_null(found[1]);
+    store_jobs_free(found);
+    found = jobs(50, true, UINT32_MAX);
+    assert_int_equal(found[0]->array_job, 0);
+    store_jobs_free(found);
 }
 
 static void test_unfinished_after_a_restart(void **state)
@@ -478,12 +644,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_round_trip),
+        STORE_TEST(test_time_lines),
         STORE_TEST(test_peaks_of_the_job),
         STORE_TEST(test_sums_hold_a_step_once),
         STORE_TEST(test_final_row_that_changes),
         STORE_TEST(test_many_steps),
         STORE_TEST(test_numbers_saturate),
         STORE_TEST(test_restarts_and_holders),
+        STORE_TEST(test_array),
+        STORE_TEST(test_tasks_of_an_array),
         STORE_TEST(test_unfinished_after_a_restart),
         STORE_TEST(test_write_that_fails_undoes_itself),
         STORE_TEST(test_state),

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/history.h"
+#include "collector/store_private.h"
+
 static int keep_row(const struct history_row *row, void *arg)
 {
     *(struct history_row *)arg = *row;
@@ -94,13 +97,236 @@ static void test_history_can_be_stopped(void **state)
     assert_history(all, "4 3 2 1");
 }
 
+#define HISTORY(...) ((struct history_filter){.uid = UINT32_MAX, __VA_ARGS__})
+
+static void test_lists_of_names(void **state)
+{
+    struct history_row row;
+    struct error error;
+
+    (void)state;
+    fill_history();
+    assert_history(HISTORY(.user = "bob,alice"), "4 3 2 1");
+    assert_history(HISTORY(.user = "1000,bob"), "4 3 2 1");
+    assert_history(HISTORY(.user = "1000,2000", .limit = 3), "4 3 2");
+    assert_history(HISTORY(.user = "1000,nobody"), "3 1");
+    assert_history((struct history_filter){.uid = 1000, .user = "1000,bob"}, "3 1");
+    assert_history(HISTORY(.account = "physics"), "4 3 2 1");
+    assert_history(HISTORY(.account = "chemistry"), "");
+    assert_history(HISTORY(.account = "chemistry,physics", .user = "bob"), "4 2");
+    assert_history(HISTORY(.partition = "debug", .reverse = true), "1 2 3 4");
+    assert_history(HISTORY(.partition = "batch"), "");
+    assert_history(HISTORY(.name = "run 'it'; \x1b[31m"), "4 3 2 1");
+    assert_history(HISTORY(.name = "run"), "");
+    assert_history(HISTORY(.jobs = "3"), "3");
+    assert_history(HISTORY(.jobs = "3,1,9"), "3 1");
+    assert_history(HISTORY(.state = HISTORY_RUNNING), "4");
+    assert_history(HISTORY(.state = HISTORY_ENDED), "3 2 1");
+    assert_history(HISTORY(.sort = HISTORY_READ, .reverse = true), "2 4 1 3");
+    assert_history(HISTORY(.sort = HISTORY_ERRORS), "4 3 2 1");
+    assert_history(HISTORY(.sort = HISTORY_ELAPSED, .limit = 1), "4");
+    assert_int_equal(store_history(opened, &HISTORY(.jobs = "x"), keep_row, &row, &error), -EINVAL);
+    assert_int_equal(store_history(opened, &HISTORY(.name = "a,,b"), keep_row, &row, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "name"));
+}
+
+/* A job whose name has a comma and a backslash is found by it. */
+static void test_commas_in_names(void **state)
+{
+    struct job_account *job = job_make(9, NOW);
+
+    (void)state;
+    free(job->name);
+    job->name = strdup("a,b\\c");
+    put_rows(job, NULL, true);
+    job_account_destroy(job);
+    assert_history(HISTORY(.name = "a\\,b\\\\c"), "9");
+    assert_history(HISTORY(.name = "x,a\\,b\\c"), "9");
+    assert_history(HISTORY(.name = "a,b\\c"), "");
+}
+
+static void test_of_a_mount(void **state)
+{
+    struct history_row row;
+    struct error error;
+
+    (void)state;
+    fill_history();
+    assert_history(HISTORY(.mount = "/scratch"), "4 3 2 1");
+    assert_history(HISTORY(.mount = "/nowhere"), "");
+    assert_history(HISTORY(.mount = "/scratch,/mnt/mine", .limit = 2), "4 3");
+    assert_history(HISTORY(.mount = "/scratch", .sort = HISTORY_READ), "3 1 4 2");
+    assert_history(HISTORY(.mount = "/scratch", .sort = HISTORY_READ, .reverse = true, .limit = 2),
+                   "2 4");
+    assert_ok(
+        store_history(opened, &HISTORY(.mount = "/mnt/mine", .jobs = "3"), keep_row, &row, &error),
+        error);
+    assert_int_equal(row.reads.requests, 0);
+    assert_int_equal(row.writes.bytes, 4000);
+    assert_int_equal(row.wait_ns, 80 * 1000);
+    /* of 40 reads, 80 writes, 3 opens and a copy */
+    assert_int_equal(row.longest_wait_ns, 40 * 900 * 80 / 124);
+    assert_ok(store_history(opened, &HISTORY(.mount = "/mnt/mine,/scratch", .jobs = "3"), keep_row,
+                            &row, &error),
+              error);
+    assert_int_equal(row.reads.requests, 40);
+    assert_int_equal(row.writes.bytes, 4512);
+    assert_int_equal(row.meta.errors, 3);
+}
+
+struct groups {
+    char text[512];
+    enum history_group by;
+};
+
+static int note_group(const struct history_row *row, void *arg)
+{
+    struct groups *groups = arg;
+    size_t used = strlen(groups->text);
+    const char *key = groups->by == HISTORY_BY_USER    ? row->user
+                      : groups->by == HISTORY_BY_MOUNT ? row->mount
+                      : groups->by == HISTORY_BY_DAY   ? row->day
+                                                       : row->account;
+
+    (void)snprintf(groups->text + used, sizeof(groups->text) - used, "%s:%d:%d:%d:%d ", key,
+                   (int)row->jobs, (int)(row->elapsed_ns / SECOND), (int)row->reads.requests,
+                   (int)row->writes.bytes);
+    return 0;
+}
+
+static void assert_groups(struct history_filter filter, const char *want)
+{
+    struct groups groups = {.by = filter.group};
+    struct error error;
+
+    assert_ok(store_history(opened, &filter, note_group, &groups, &error), error);
+    assert_string_equal(groups.text, want);
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    fill_history();
+    assert_groups(HISTORY(.group = HISTORY_BY_USER, .sort = HISTORY_WAIT),
+                  "alice:2:10:70:8024 bob:2:10:30:4024 ");
+    assert_groups(HISTORY(.group = HISTORY_BY_USER, .sort = HISTORY_WAIT, .reverse = true),
+                  "bob:2:10:30:4024 alice:2:10:70:8024 ");
+    assert_groups(HISTORY(.group = HISTORY_BY_USER, .sort = HISTORY_WAIT, .limit = 1),
+                  "alice:2:10:70:8024 ");
+    assert_groups((struct history_filter){.uid = 2000, .group = HISTORY_BY_USER},
+                  "bob:2:10:30:4024 ");
+    assert_groups(HISTORY(.group = HISTORY_BY_MOUNT, .sort = HISTORY_WRITE),
+                  "/mnt/mine:4:20:0:10000 /scratch:4:20:100:2048 ");
+    assert_groups(HISTORY(.group = HISTORY_BY_MOUNT, .mount = "/scratch"),
+                  "/scratch:4:20:100:2048 ");
+    /* a job that touched two of the mounts is one job */
+    assert_groups(HISTORY(.group = HISTORY_BY_USER, .mount = "/scratch,/mnt/mine",
+                          .sort = HISTORY_WAIT, .state = HISTORY_ENDED),
+                  "alice:2:10:70:8024 bob:1:5:10:1512 ");
+    assert_groups(HISTORY(.group = HISTORY_BY_ACCOUNT), "physics:4:20:100:12048 ");
+    assert_groups(HISTORY(.group = HISTORY_BY_DAY), "2026-09-21:4:20:100:12048 ");
+}
+
+/* A step that is written again, and two that share a mount. */
+static void test_sums_of_mounts(void **state)
+{
+    struct job_account *job = job_make(5, NOW);
+    struct step_account step;
+    struct history_row row;
+    struct error error;
+
+    (void)state;
+    for (uint64_t scale = 1; scale <= 3; scale++) {
+        step_make(&step, 0, NOW, scale);
+        put_rows(job, &step, scale == 3);
+        step_account_clear(&step);
+    }
+    step_make(&step, 1, NOW, 10);
+    put_rows(job, &step, true);
+    step_account_clear(&step);
+    job_account_destroy(job);
+    assert_ok(store_history(opened, &HISTORY(.mount = "/scratch"), keep_row, &row, &error), error);
+    assert_int_equal(row.reads.requests, 13);
+    assert_int_equal(row.reads.bytes, 13 * 4096);
+    assert_int_equal(row.meta.requests, 6);
+    assert_int_equal(row.errors, 6);
+    assert_int_equal(row.wait_ns, (13 + 2 + 6) * 1000);
+}
+
+/* --- what the statements look at ----------------------------------------------------------------
+ */
+
+static char traced[8192];
+
+static int trace(unsigned what, void *arg, void *statement, void *text)
+{
+    (void)what;
+    (void)arg;
+    (void)statement;
+    if (strstr(text, "UNION ALL"))
+        (void)snprintf(traced, sizeof(traced), "EXPLAIN QUERY PLAN %s", (char *)text);
+    return 0;
+}
+
+/* Every way of asking goes through the index for it, and never through a whole table. */
+static void assert_plan(struct history_filter filter, const char *want)
+{
+    sqlite3_stmt *row = NULL;
+    struct error error;
+    struct history_row last;
+    bool found = false;
+
+    sqlite3_trace_v2(opened->db, SQLITE_TRACE_STMT, trace, NULL);
+    assert_ok(store_history(opened, &filter, keep_row, &last, &error), error);
+    sqlite3_trace_v2(opened->db, 0, NULL, NULL);
+    assert_int_equal(sqlite3_prepare_v2(opened->db, traced, -1, &row, NULL), SQLITE_OK);
+    while (sqlite3_step(row) == SQLITE_ROW) {
+        const char *step = column_text(row, 3);
+
+        found |= strstr(step, want) != NULL;
+        /* the lists that were asked for, and the few names of mounts */
+        assert_false(strncmp(step, "SCAN", 4) == 0 && !strstr(step, "json_each") &&
+                     !strstr(step, "mount"));
+    }
+    (void)sqlite3_finalize(row);
+    if (!found)
+        print_error("no %s in the plan of %s\n", want, traced);
+    assert_true(found);
+}
+
+static void test_plans(void **state)
+{
+    (void)state;
+    fill_history();
+    assert_plan(HISTORY(.since_ns = NOW), "job_start (start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.since_ns = NOW, .sort = HISTORY_WAIT),
+                "job_start (start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.user = "bob"), "job_user_start (user=? AND start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.user = "bob,alice"),
+                "job_user_start (user=? AND start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.user = "2000"), "job_uid_start (uid=? AND start_ns>? AND start_ns<?)");
+    assert_plan((struct history_filter){.uid = 1000},
+                "job_uid_start (uid=? AND start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.account = "physics"),
+                "job_account_start (account=? AND start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.name = "x"), "job_name_start (name=? AND start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.jobs = "1,2"), "job_number (jobid=? AND start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.partition = "debug"), "job_start (start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.mount = "/scratch"), "PRIMARY KEY (job_id=? AND mount_id=?)");
+    assert_plan(HISTORY(.group = HISTORY_BY_USER), "job_start (start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.group = HISTORY_BY_MOUNT), "PRIMARY KEY (job_id=?)");
+}
+
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(test_history_filters),
-        STORE_TEST(test_history_can_be_stopped),
+        STORE_TEST(test_history_filters), STORE_TEST(test_history_can_be_stopped),
+        STORE_TEST(test_lists_of_names),  STORE_TEST(test_commas_in_names),
+        STORE_TEST(test_of_a_mount),      STORE_TEST(test_groups),
+        STORE_TEST(test_sums_of_mounts),  STORE_TEST(test_plans),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

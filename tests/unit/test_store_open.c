@@ -73,7 +73,7 @@ static void test_new_store_is_set_up(void **state)
     } want[] = {
         {"PRAGMA auto_vacuum", 2},
         {"PRAGMA application_id", STORE_APPLICATION},
-        {"PRAGMA user_version", 3},
+        {"PRAGMA user_version", 4},
         {"PRAGMA synchronous", 2},
         {"PRAGMA foreign_keys", 1},
         {"PRAGMA trusted_schema", 0},
@@ -150,8 +150,8 @@ static void test_newer_store(void **state)
 {
     (void)state;
     store_make(1);
-    store_sql("PRAGMA user_version = 4");
-    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 4, this one knows 3)");
+    store_sql("PRAGMA user_version = 5");
+    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 5, this one knows 4)");
 }
 
 static void test_odd_paths(void **state)
@@ -350,7 +350,7 @@ static void test_reader_errors(void **state)
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EMEDIUMTYPE);
     assert_int_equal(unlink(folder.store), 0);
     store_make(1);
-    store_sql("PRAGMA user_version = 4");
+    store_sql("PRAGMA user_version = 5");
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
     store_sql("PRAGMA user_version = 0");
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);

@@ -55,6 +55,23 @@ static void test_good(void **state)
     tag_clear(&tag);
 }
 
+static void test_array(void **state)
+{
+    struct tag tag;
+
+    (void)state;
+    build(NULL, NULL);
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_int_equal(tag.array_job, 0);
+    tag_clear(&tag);
+    message_put(&m, "ARRAY_JOB", "4000000000");
+    message_put(&m, "ARRAY_TASK", "7");
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_int_equal(tag.array_job, 4000000000u);
+    assert_int_equal(tag.array_task, 7);
+    tag_clear(&tag);
+}
+
 static void test_bad(void **state)
 {
     static const char *const bad[][2] = {
@@ -140,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
+        cmocka_unit_test(test_array),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_names_and_ends),

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/layout.h"
+#include "report/advice.h"
 #include "report/text.h"
 #include "tests/unit/sample.h"
 
@@ -28,7 +30,7 @@ static char *golden(const char *name)
 
 static void check_golden(const struct job_account *job, enum summary summary, const char *name)
 {
-    _free_ char *text = report_text(job, summary), *want = golden(name);
+    _free_ char *text = report_text(job, summary, NULL), *want = golden(name);
 
     assert_string_equal(text, want);
 }
@@ -62,7 +64,7 @@ static unsigned check_shape(const char *text, unsigned max_lines)
 
 static unsigned check_shape_of(const struct job_account *job, enum summary summary, unsigned max)
 {
-    _free_ char *text = report_text(job, summary);
+    _free_ char *text = report_text(job, summary, NULL);
 
     return check_shape(text, max);
 }
@@ -93,18 +95,19 @@ static void test_page_cache_says_what_was_in_vain(void **state)
 
     (void)state;
     m->cache = (struct io_cache){1024, 1024, {2048, 4096, 1024, 8192}};
-    text = report_text(job, SUMMARY_FULL);
+    text = report_text(job, SUMMARY_FULL, NULL);
     assert_non_null(strstr(text, "prefetch 1.0 KiB, write 8.0"));
     assert_non_null(strstr(text, " KiB in vain\n"));
     io_account_op(&m->io, IO_MMAP_READ)->requests = 1;
-    mapped = report_text(job, SUMMARY_FULL);
-    assert_non_null(strstr(mapped, " what was read\n"));
+    mapped = report_text(job, SUMMARY_FULL, NULL);
+    assert_non_null(strstr(mapped, "read\n"));
+    assert_null(strstr(mapped, "in vain"));
 }
 
 static void test_off_is_empty(void **state)
 {
     _job_ *job = sample_job();
-    _free_ char *text = report_text(job, SUMMARY_OFF);
+    _free_ char *text = report_text(job, SUMMARY_OFF, NULL);
 
     (void)state;
     assert_string_equal(text, "");
@@ -112,7 +115,7 @@ static void test_off_is_empty(void **state)
 
 static void check_text(const struct job_account *job, const char *want)
 {
-    _free_ char *text = report_text(job, SUMMARY_SHORT);
+    _free_ char *text = report_text(job, SUMMARY_SHORT, NULL);
 
     assert_string_equal(text, want);
 }
@@ -123,7 +126,7 @@ static void test_nothing(void **state)
     _free_ char *full = NULL;
 
     (void)state;
-    check_text(job, "I/O summary: job 0 so far, 0 nodes, 00:00:00, 0 % of it waiting for I/O\n"
+    check_text(job, "I/O summary: job 0 so far, 0 nodes, 00:00:00\n"
                     "no I/O was counted\n"
                     "NOT complete: 0 nodes, of how many is not known, 0 events lost\n");
     job->nodes_expected = job->nodes_reported = 1;
@@ -132,7 +135,7 @@ static void test_nothing(void **state)
     job->ended = true;
     check_text(
         job, "I/O of job 7: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes, 0 events lost\n");
-    full = report_text(job, SUMMARY_FULL);
+    full = report_text(job, SUMMARY_FULL, NULL);
     check_shape(full, 12);
 }
 
@@ -150,7 +153,7 @@ static void test_what_was_not_counted(void **state)
     completeness_add(&job->completeness, "not counted: no BTF", 1, 0);
     check_text(job, "I/O summary: job 7 so far, 1 node, 00:00:10\n"
                     "NOT complete: 1/1 nodes, 0 events lost; not counted: no BTF\n");
-    full = report_text(job, SUMMARY_FULL);
+    full = report_text(job, SUMMARY_FULL, NULL);
     assert_null(strstr(full, "waiting"));
     assert_null(strstr(full, "no I/O"));
     assert_non_null(strstr(full, "not counted: no BTF\n"));
@@ -172,19 +175,23 @@ static void test_little_is_one_line(void **state)
     open = sample_calls(m, IO_OPEN, 31, 0, 1000);
     check_text(job,
                "I/O of job 4711: 12.0 KiB read, 0 B written, 34 calls; NOT complete: 1/2 nodes\n");
+    job->array_job = 4700;
+    job->array_task = 3;
+    check_text(job, "I/O of job 4700_3 (4711): 12.0 KiB read, 0 B written, 34 calls; NOT complete\n");
+    job->array_job = 0;
     sample_errors(m, IO_OPEN, ENOENT, 2);
     job->nodes_reported = 2;
     job->longest_wait_ns = SECONDS(3);
     check_text(job,
                "I/O: 12.0 KiB read, 0 B written, 34 calls, 2 failed, 30 % waiting; complete\n");
     open->requests = 997;
-    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 4);
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 6);
     open->requests = 996;
     assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 1);
     m->io.ops[IO_READ]->bytes = MIB(1) - 1;
     assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 1);
     m->io.ops[IO_READ]->bytes = MIB(1);
-    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 4);
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 6);
 }
 
 /* A little that is not whole may have been much: it says what is missing. */
@@ -196,7 +203,7 @@ static void test_little_with_losses(void **state)
     job->nodes_expected = job->nodes_reported = 1;
     job->ended = true;
     job->completeness.lost = 2;
-    check_text(job, "I/O summary: job 0, 1 node, 00:00:00, 0 % of it waiting for I/O\n"
+    check_text(job, "I/O summary: job 0, 1 node, 00:00:00\n"
                     "no I/O was counted\n"
                     "NOT complete: 1/1 nodes, 2 events lost\n");
 }
@@ -219,9 +226,11 @@ static void test_order_and_rest(void **state)
                      i == 0 ? MIB(9) : MIB(1), i < 2 ? 0 : SECONDS(i));
     }
     job->mounts.items[0].peaks[IO_WRITE].bytes_per_s = MIB(10);
-    text = report_text(job, SUMMARY_SHORT);
+    text = report_text(job, SUMMARY_SHORT, NULL);
     assert_string_equal(
-        text, "I/O summary: job 0, 1 node, 00:01:40, 100 % of it waiting for I/O\n"
+        text, "I/O summary: job 0, 1 node, 00:01:40\n"
+              "100 % of the run time was spent waiting for I/O: writing /7 26 %, writing /6\n"
+              "  22 %, writing /5 19 %\n"
               "mount             read mean/s  peak write mean/s  peak calls size meta errs wait\n"
               /* waiting: i of 27 s; 10 MiB in 100 s are 102.4 KiB/s */
               "/7                   -      -     - 10.0M   102K     -    10   1M    -    -  26%\n"
@@ -234,6 +243,127 @@ static void test_order_and_rest(void **state)
               "complete: 1/1 nodes, 0 events lost\n");
 }
 
+/* What is told, with two errors among it, and a style with it. */
+static struct text_style told(struct advice_notes *notes)
+{
+    static struct advice_note items[] = {
+        {ADVICE_ERROR, "full", "", "5 calls on /scratch failed because it was full.", 0},
+        {ADVICE_HINT, "far", "https://docs.example/io#far",
+         "Half of the run time went to reading /scratch from far away in pieces that are too small "
+         "to be worth the way: copy it to the node's own disk first.",
+         0.5},
+        {ADVICE_HINT, "near", "", "Read more at a time.", 0.3},
+        {ADVICE_HINT, "long", "",
+         "A note of more than two lines, which is what a site that has much to say may write, "
+         "because nobody has told it that its users will not read to the end of it anyway, and "
+         "that there are only twelve lines for all that a job has to say.",
+         0.2},
+    };
+
+    *notes = (struct advice_notes){items, ARRAY_SIZE(items)};
+    return (struct text_style){.notes = notes};
+}
+
+/* Errors first; then the notes that leave room for two mounts, in 12 lines. */
+static void test_notes(void **state)
+{
+    _job_ *job = sample_job();
+    struct advice_notes notes;
+    struct text_style style = told(&notes);
+    _free_ char *text = report_text(job, SUMMARY_SHORT, &style), *full = NULL;
+
+    (void)state;
+    assert_string_equal(
+        text,
+        "I/O summary: job 4700_12 (4711), 2 nodes, 00:10:00\n"
+        "error: 5 calls on /scratch failed because it was full.\n"
+        "50 % of the run time was spent waiting for I/O: reading /scratch 14 %, writing\n"
+        "  /scratch 11 %, opening files on /scratch 9 %\n"
+        "mount             read mean/s  peak write mean/s  peak calls size meta errs wait\n"
+        "/scratch         98.6G   168M  900M 10.0G  17.1M  200M  104k   1M  24k    7  38%\n"
+        "/home             3.9M   6.7K     -     -      -     -  1000   4K 100k  88k  10%\n"
+        "1 more               -      -     -  512M   874K     -   512   1M    -    -   2%\n"
+        "note: Half of the run time went to reading /scratch from far away in pieces that\n"
+        "  are too small to be worth the way: copy it to the node's own disk first.\n"
+        "  https://docs.example/io#far\n"
+        "complete: 2/2 nodes, 0 events lost\n");
+    full = report_text(job, SUMMARY_FULL, &style);
+    assert_non_null(strstr(full, "\nnote: Read more at a time.\n"));
+    assert_non_null(strstr(full, "\nnote: A note of more than"));
+}
+
+/* "nothing to improve" is not said where something failed, or where not all was counted. */
+static void test_verdict_on_little_waiting(void **state)
+{
+    _job_ *job = sample_job();
+    struct advice_notes notes;
+    struct text_style style = told(&notes);
+    _free_ char *fine = NULL, *failed = NULL, *partly = NULL, *many = NULL;
+
+    (void)state;
+    /* 400 s of all threads, of which one waited 240 s of 60,000 s */
+    job->elapsed_ns = SECONDS(60000);
+    job->longest_wait_ns = SECONDS(240);
+    fine = report_text(job, SUMMARY_SHORT, NULL);
+    assert_non_null(strstr(fine, "\nI/O took 0.4 % of the run time: nothing to improve\n"));
+    failed = report_text(job, SUMMARY_SHORT, &style);
+    assert_non_null(strstr(failed, "\nI/O took 0.4 % of the run time\n"));
+    job->nodes_reported = 1;
+    partly = report_text(job, SUMMARY_SHORT, NULL);
+    assert_non_null(strstr(partly, "\nI/O took at least 0.4 % of the run time\n"));
+    /* One short process after the other: none of them waited long, but the job may have. */
+    job->nodes_reported = 2;
+    job->elapsed_ns = SECONDS(600);
+    job->longest_wait_ns = SECONDS(3);
+    many = report_text(job, SUMMARY_SHORT, NULL);
+    assert_non_null(
+        strstr(many, "\nno thread waited longer than 0.5 % of the run time for I/O, all together"));
+}
+
+/* On a narrow terminal the columns that matter least give way. */
+static void test_narrow(void **state)
+{
+    _job_ *job = sample_job();
+    struct text_style style = {.columns = 40};
+    _free_ char *text = report_text(job, SUMMARY_SHORT, &style);
+
+    (void)state;
+    assert_string_equal(text, "I/O summary: job 4700_12 (4711), 2\n"
+                              "  nodes, 00:10:00\n"
+                              "50 % of the run time was spent waiting\n"
+                              "  for I/O: reading /scratch 14 %, ...\n"
+                              "mount          read write size meta wait\n"
+                              "/scratch      98.6G 10.0G   1M  24k  38%\n"
+                              "/home          3.9M     -   4K 100k  10%\n"
+                              "/tmp*             -  512M   1M    -   2%\n"
+                              "* mounted in the job's own namespace only\n"
+                              "complete: 2/2 nodes, 0 events lost\n");
+}
+
+/* Each line ends as plain as it began. */
+static void test_colours(void **state)
+{
+    _job_ *job = sample_job();
+    struct advice_notes notes;
+    struct text_style style = told(&notes);
+    _free_ char *text = NULL, *plain = report_text(job, SUMMARY_SHORT, &style);
+    size_t painted = 0;
+
+    (void)state;
+    assert_null(strchr(plain, '\033'));
+    style.colour = true;
+    text = report_text(job, SUMMARY_SHORT, &style);
+    assert_non_null(strstr(text, "\n\033[1;31merror: 5 calls"));
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        const char *end = strchr(line, '\n');
+
+        painted += *line == '\033';
+        if (*line == '\033')
+            assert_memory_equal(end - 4, "\033[0m", 4);
+    }
+    assert_int_equal(painted, 7);
+}
+
 /* Failed opens that reached no file system. */
 static void test_no_mount_only_when_it_matters(void **state)
 {
@@ -244,12 +374,12 @@ static void test_no_mount_only_when_it_matters(void **state)
     (void)state;
     sample_calls(m, IO_OPEN, 999, 0, 1000);
     sample_errors(m, IO_OPEN, ENOENT, 999);
-    few = report_text(job, SUMMARY_SHORT);
+    few = report_text(job, SUMMARY_SHORT, NULL);
     assert_null(strstr(few, "(no mount)"));
-    full = report_text(job, SUMMARY_FULL);
+    full = report_text(job, SUMMARY_FULL, NULL);
     assert_non_null(strstr(full, "\n(no mount) (none, none)\n"));
     sample_errors(m, IO_OPEN, ENOENT, 1);
-    many = report_text(job, SUMMARY_SHORT);
+    many = report_text(job, SUMMARY_SHORT, NULL);
     assert_non_null(strstr(many, "\n(no mount) "));
 }
 
@@ -258,7 +388,14 @@ static void fill_up(struct io_mount *m, uint64_t value)
     for (int op = 0; op < IO_OP_COUNT; op++) {
         struct io_counter *c = io_account_op(&m->io, op);
 
-        *c = (struct io_counter){value, value, value, value, value, value, {0}, {0}, NULL, 0};
+        *c = (struct io_counter){.requests = value,
+                                 .async_requests = value,
+                                 .sequential_requests = value,
+                                 .random_requests = value,
+                                 .bytes = value,
+                                 .errors = value,
+                                 .time_ns = value,
+                                 .max_ns = value};
         for (unsigned i = 0; i < IO_BUCKETS; i++)
             c->size_log2[i] = c->latency_log2[i] = value;
         io_counter_errno(c, 4095, value);
@@ -394,6 +531,10 @@ int main(void)
         cmocka_unit_test(test_little_is_one_line),
         cmocka_unit_test(test_little_with_losses),
         cmocka_unit_test(test_order_and_rest),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_verdict_on_little_waiting),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_colours),
         cmocka_unit_test(test_no_mount_only_when_it_matters),
         cmocka_unit_test(test_extremes_stay_in_shape),
         cmocka_unit_test(test_long_command_is_cut),
@@ -401,5 +542,6 @@ int main(void)
         cmocka_unit_test(test_words),
     };
 
+    setenv("TZ", "UTC", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,12 @@
 #include "tests/unit/test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "bpf/records.h"
 #include "collector/hierarchy.h"
+#include "report/top.h"
 #include "tests/unit/node.h"
 
 static void test_a_job_from_tag_to_store(void **state)
@@ -76,12 +78,62 @@ static void test_report_counts_what_runs(void **state)
     assert_int_equal(node_written(&node_step(report, 0)->mounts), 23);
     assert_int_equal(node_step(report, 0)->state, STEP_RUNNING);
     job_account_destroy(report);
+    node_must(tracker_task_jobs(node.tracker, 4, 1, &live, &node.error));
+    assert_null(live[0]);
+    store_jobs_free(live);
+    node_must(tracker_task_jobs(node.tracker, 4, 0, &live, &node.error));
+    assert_non_null(live[0]);
+    assert_null(live[1]);
+    store_jobs_free(live);
     node_must(tracker_jobs(node.tracker, JOB, &live, &node.error));
     assert_int_equal(live[0]->n_steps, 1);
     assert_int_equal(node_written(&live[0]->mounts), 123);
     assert_null(live[1]);
     store_jobs_free(live);
     assert_int_equal(tracker_report(node.tracker, JOB, 1, false, &report, &node.error), -ENOENT);
+}
+
+static uint64_t live_written(const struct top_mount *mounts, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += mounts[i].sums.write_bytes;
+    return bytes;
+}
+
+/* The sums of a job only grow, whatever becomes of its steps, and so do the totals. */
+static void test_live_sums(void **state)
+{
+    uint32_t batch = node_begin(STEP_BATCH), zero = node_begin(0);
+    unsigned passes;
+
+    (void)state;
+    node_write(batch, 1, 100);
+    node_write(zero, 1, 20);
+    for (int i = 0; i < 3; i++) {
+        struct top_reading *r = calloc(1, sizeof(*r));
+
+        if (i == 1)
+            node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &node.error));
+        if (i == 2) {
+            node_flush();
+            assert_false(node_has_step(STEP_BATCH));
+        }
+        node_must(tracker_refresh(node.tracker, 0, &node.error));
+        node_must(tracker_top(node.tracker, r, &node.error));
+        assert_int_equal(r->n, 1);
+        assert_int_equal(r->all[0].number, JOB);
+        assert_int_equal(r->all[0].steps, i ? 1 : 2);
+        assert_int_equal(live_written(r->all[0].mounts, r->all[0].n), 120);
+        assert_int_equal(live_written(r->totals, r->n_totals), 120);
+        top_reading_destroy(r);
+    }
+    /* Who asks for what is young enough gets it. */
+    passes = fake_probe_passes(node.probe);
+    for (int i = 0; i < 100; i++)
+        node_must(tracker_refresh(node.tracker, 3600 * S, &node.error));
+    assert_int_equal(fake_probe_passes(node.probe), passes);
 }
 
 static void test_cgroups_that_are_not_there(void **state)
@@ -455,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_job_from_tag_to_store),
         TEST(test_report_counts_what_runs),
+        TEST(test_live_sums),
         TEST(test_cgroups_that_are_not_there),
         TEST(test_tag_is_idempotent),
         TEST(test_tag_after_the_end),

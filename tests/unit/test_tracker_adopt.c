@@ -30,6 +30,8 @@ static void test_restart_goes_on(void **state)
     node_must(tracker_report(node.tracker, JOB, 0, false, &report, &node.error));
     assert_int_equal(node_written(&report->mounts), 4321);
     assert_true(job_is_complete(report));
+    assert_int_equal(report->array_job, 4);
+    assert_int_equal(report->array_task, 0);
     job_account_destroy(report);
     node_stop();
     node_write(one, 1, 50000);
@@ -44,6 +46,7 @@ static void test_restart_goes_on(void **state)
     assert_true(jobs[0]->ended);
     assert_null(jobs[1]);
     assert_int_equal(jobs[0]->n_steps, 3);
+    assert_int_equal(jobs[0]->array_job, 4);
     assert_int_equal(node_written(&jobs[0]->mounts), 54321);
     assert_int_equal(node_step(jobs[0], 1)->state, STEP_ENDED);
     assert_in_range(node_step(jobs[0], 1)->elapsed_ns, 5 * S, 6 * S);

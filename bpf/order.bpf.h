@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Does a read or a write begin where the one before it on the same open file ended? Then it is
+ * sequential, else random. The kernel does not keep that: its own memory of the last read
+ * (f_ra.prev_pos) knows of no write, no O_DIRECT, no tmpfs. So the end of the last request is kept
+ * here, by the address of the open file (struct file): whoever shares it (threads, dup, fork, a
+ * descriptor that was sent) shares its order as well.
+ *
+ * The place of a file follows from its address: a line of an array, which costs a tenth of what a
+ * hash does, with room for seven. A file takes room at its first request, and gives it back when the
+ * kernel frees it. Nobody is ever put out of his room, so that what stands there is always of
+ * the file whose address stands there. Who finds none has requests of unknown order, and leaves a
+ * mark: a file that comes later to such a line may be one that was there before, so that its first
+ * request is of unknown order, too.
+ *
+ * The first request on an open file is sequential if it begins at 0, or if the file is open for
+ * appending. Where a request began is where it ended less its bytes, because only its end knows where
+ * one that appends was. A request that failed moved nothing: it begins and ends at the offset that
+ * it was given. Of requests that overlap in time the one that ended last is the one before.
+ */
+#ifndef JOBIO_BPF_ORDER_H
+#define JOBIO_BPF_ORDER_H
+
+#define ORDER_LINES_LOG2 13
+#define ORDER_WAYS 7
+
+/* Where the last request ended is not known. */
+#define ORDER_NOWHERE (~0ull)
+
+enum order { ORDER_UNKNOWN, ORDER_SEQUENTIAL, ORDER_RANDOM };
+
+/* Two cache lines: the first is seldom written. */
+struct order_line {
+    __u64 file[ORDER_WAYS]; /* order_name(); 0: free */
+    __u32 full;             /* 1: a file has found no room */
+    __u32 pad;
+    __u64 end[ORDER_WAYS];
+    __u64 pad_2;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE); /* only then the first value begins with a cache line */
+    __uint(max_entries, 1 << ORDER_LINES_LOG2);
+    __type(key, __u32);
+    __type(value, struct order_line);
+} orders SEC(".maps");
+
+/* Who gives out room in a line puts its number here meanwhile: one only can. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1024);
+    __type(key, __u32);
+    __type(value, __u32);
+} order_locks SEC(".maps");
+
+/* The number that stands for an open file. The verifier lets nobody calculate with a pointer of the
+ * kernel, but tells how far two pointers are apart: the other one is the same in all programs. */
+static __always_inline __u64 order_name(const struct file *file)
+{
+    __u64 name = (__u64)file;
+
+    asm volatile("%0 -= %1" : "+r"(name) : "r"(&levels));
+    return name;
+}
+
+/* The same of an address that the verifier takes for a number. */
+static __always_inline __u64 order_name_at(const struct file *file)
+{
+    const void *other = &levels;
+    __u64 base = 0;
+
+    bpf_probe_read_kernel(&base, sizeof(base), &other);
+    return (__u64)file - base;
+}
+
+static __always_inline struct order_line *order_line(__u64 file, __u32 *at)
+{
+    *at = (file >> 6) * 0x9e3779b97f4a7c15ull >> (64 - ORDER_LINES_LOG2);
+    return bpf_map_lookup_elem(&orders, at);
+}
+
+/* Whoever has it is soon done. */
+static __always_inline bool order_lock(const __u32 *line)
+{
+    __u32 mine = 1;
+
+    for (int i = 0; i < 16; i++)
+        if (!bpf_map_update_elem(&order_locks, line, &mine, BPF_NOEXIST))
+            return true;
+    return false;
+}
+
+/* Give the file room in its line. Not static: see bpf/who.bpf.h. */
+__noinline bool order_settle(__u64 file, __u64 end)
+{
+    __u32 at;
+    struct order_line *line = order_line(file, &at);
+    bool settled = false;
+
+    if (!line)
+        return false;
+    if (!order_lock(&at)) {
+        line->full = 1;
+        return false;
+    }
+    for (int way = 0; way < ORDER_WAYS; way++)
+        if (*(volatile __u64 *)&line->file[way] == file)
+            settled = true;
+    for (int way = 0; way < ORDER_WAYS && !settled; way++) {
+        if (*(volatile __u64 *)&line->file[way])
+            continue;
+        *(volatile __u64 *)&line->end[way] = end;
+        *(volatile __u64 *)&line->file[way] = file;
+        settled = true;
+    }
+    if (!settled)
+        line->full = 1;
+    bpf_map_delete_elem(&order_locks, &at);
+    return settled;
+}
+
+/* The last request ended at *last, and this one at `end`. */
+static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end)
+{
+    __u64 before = *last;
+
+    *last = end;
+    if (before == begin && end != ORDER_NOWHERE)
+        return ORDER_SEQUENTIAL;
+    return before == ORDER_NOWHERE || end == ORDER_NOWHERE ? ORDER_UNKNOWN : ORDER_RANDOM;
+}
+
+/* A request on the file has ended there, and this is its order. */
+__noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
+{
+    __u32 at;
+    struct order_line *line = order_line(file, &at);
+
+    if (!line)
+        return ORDER_UNKNOWN;
+    for (int way = 0; way < ORDER_WAYS; way++)
+        if (line->file[way] == file)
+            return order_step(&line->end[way], begin, end);
+    if (!order_settle(file, end) || *(volatile __u32 *)&line->full || end == ORDER_NOWHERE)
+        return ORDER_UNKNOWN;
+    return !begin || appends ? ORDER_SEQUENTIAL : ORDER_RANDOM;
+}
+
+/* What lies at the address that the function has of the file's offset: where the request ended. */
+static __always_inline __u64 order_end(__u64 offset)
+{
+    __u64 end;
+
+    return offset && !bpf_probe_read_kernel(&end, sizeof(end), (void *)offset) ? end
+                                                                               : ORDER_NOWHERE;
+}
+
+/* The order of a request of that result, and where the next one has to begin. */
+static __always_inline __u32 order_of(__u64 file, __u64 end, __s64 result, __u32 flags)
+{
+    __u64 begin = result > 0 ? end - result : end;
+    __u32 at;
+    struct order_line *line = order_line(file, &at);
+
+    /* Nearly always; the rest would only make the programs longer. */
+    if (line && line->file[0] == file)
+        return order_step(&line->end[0], begin, end);
+    return levels.orders ? order_note(file, begin, end, flags & O_APPEND) : ORDER_UNKNOWN;
+}
+
+/* One of which nobody can tell. */
+static __always_inline void order_blur(__u64 file)
+{
+    (void)order_of(file, ORDER_NOWHERE, 0, 0);
+}
+
+/* The kernel is about to free it. */
+static __always_inline int order_forget(__u64 file)
+{
+    __u32 at;
+    struct order_line *line = order_line(file, &at);
+
+    if (!line)
+        return 0;
+    for (int way = 0; way < ORDER_WAYS; way++) {
+        if (line->file[way] != file)
+            continue;
+        *(volatile __u64 *)&line->end[way] = ORDER_NOWHERE;
+        *(volatile __u64 *)&line->file[way] = 0;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <json-c/json.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/jobid.h"
+#include "cli/notes.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/source.h"
+#include "cli/terminal.h"
+#include "collector/rows.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "report/advice_fields.h"
+#include "report/json.h"
+#include "report/layout.h"
+
+#define NS_PER_S 1000000000ull
+
+static const char help[] =
+    "usage: jobio advise ID [--fields] [--rules PATH]\n"
+    "       jobio advise --dry-run [-S TIME] [-E TIME] [-u USER] [--rules PATH] [--json]\n"
+    "What the rules of advice say of a job; or of how many past jobs they would have said it, before a\n"
+    "site turns them on. Rules: /etc/jobio/advice.d (JOBIO_ADVICE); doc/advice.md says how to write one.\n"
+    "\n"
+    "      --fields          the job's numbers as the rules know them\n"
+    "      --dry-run         go through the history\n"
+    "  -S, --starttime TIME  jobs that ran after this (default: now-30days)\n"
+    "  -E, --endtime TIME    jobs that ran before this (default: now)\n"
+    "  -u, --user USER       only jobs of this user (name or number)\n"
+    "      --rules PATH      these rules, a file or a folder, not those of this machine\n"
+    "      --json            one JSON document\n"
+    "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "      --store PATH      read this store; do not ask jobiod\n"
+    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"
+    "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
+    "      --url URL         with clickhouse: ask this one\n"
+    "      --credentials FILE  with clickhouse: user:password\n"
+    "      --config FILE     jobio.conf\n"
+    "\n"
+    "TIME: as in 'jobio history'.\n"
+    "\n"
+    "Examples:\n"
+    "  jobio advise 123\n"
+    "  jobio advise 123 --fields | grep read_\n"
+    "  jobio advise --dry-run -S now-30days\n"
+    "  jobio advise --dry-run --rules ./new.conf -S now-7days\n"
+    "\n"
+    "Exit status: 0 shown, 1 no such job, a wrong rule, or failed, 2 usage.\n";
+
+struct advise_options {
+    const char *since, *until, *user, *rules;
+    bool dry_run, fields, json;
+};
+
+/* What one rule would have told. */
+struct tally {
+    uint64_t jobs;
+    double lost_s, worst_s; /* of the run time of the jobs; of the job that lost most */
+    uint32_t worst;         /* that job */
+};
+
+struct dry_run {
+    struct advice *advice;
+    struct tally *tallies; /* owned; a rule each */
+    uint64_t jobs, told;
+    uint64_t since_ns, until_ns; /* of their end; until 0: no matter */
+};
+
+/* --- one job -----------------------------------------------------------------------------------
+ */
+
+static void print_note(const struct advice_note *note)
+{
+    static const char *const words[ADVICE_LEVELS] = {"error", "note", "note"};
+    _free_ char *line = NULL;
+
+    if (asprintf(&line, "%s: %s%s%s (rule %s)", words[note->level], note->text,
+                 *note->link ? " " : "", note->link, note->rule) < 0) {
+        line = NULL;
+        return;
+    }
+    layout_wrap(stdout, line, terminal_columns(), 2, SIZE_MAX);
+}
+
+static int print_notes(const struct job_account *job, struct advice *advice, struct error *error)
+{
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    int rc = advice_give(advice, job, SIZE_MAX, &notes, error);
+
+    for (size_t i = 0; rc == 0 && i < notes.n; i++)
+        print_note(&notes.items[i]);
+    if (rc == 0 && notes.n == 0)
+        output_text("no rule has anything to say\n");
+    return rc;
+}
+
+/* Of one mount, or of the job. */
+static int print_fields_of(const struct job_account *job, const struct io_mount *mount,
+                           struct error *error)
+{
+    CLEANUP(advice_fields_clear) struct advice_fields fields = {0};
+
+    if (advice_fields_of(job, mount, &fields) < 0)
+        return error_errno(error, -ENOMEM, "list the fields");
+    (void)printf("# of = %s\n", mount ? "mount" : "job");
+    for (size_t i = 0; i < fields.n; i++) {
+        const struct advice_field *f = &fields.items[i];
+        _free_ char *text = f->text ? units_sanitize(f->text) : NULL;
+
+        if (f->text)
+            (void)printf("%s = '%s'\n", f->name, text ? text : "?");
+        else
+            (void)printf("%s = %.15g\n", f->name, f->number);
+    }
+    return 0;
+}
+
+static int print_fields(const struct job_account *job, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < job->mounts.n; i++)
+        rc = print_fields_of(job, &job->mounts.items[i], error);
+    return rc < 0 ? rc : print_fields_of(job, NULL, error);
+}
+
+static int advise_job(const struct cli *cli, const struct jobid *id, bool fields,
+                      struct advice *advice, struct error *error)
+{
+    struct json_object *jobs = NULL;
+    struct job_account *job = NULL;
+    char text[JOBID_TEXT];
+    int rc = source_jobs(cli, id, false, REPORT_STEPS, &jobs, error);
+
+    if (rc == 0 && json_object_array_length(jobs) == 0)
+        rc = error_set(error, -ENOENT, "no such job: %s", jobid_format(id, text));
+    if (rc == 0)
+        rc = report_json_parse(json_object_array_get_idx(jobs, 0), &job, error);
+    if (rc == 0)
+        rc = fields ? print_fields(job, error) : print_notes(job, advice, error);
+    job_account_destroy(job);
+    json_object_put(jobs);
+    return rc;
+}
+
+/* --- many of them ------------------------------------------------------------------------------
+ */
+
+static void count_note(struct dry_run *d, const struct job_account *job,
+                       const struct advice_note *note)
+{
+    bool counts = note->level != ADVICE_ERROR; /* what failed is lost in another way */
+    double lost_s = counts ? note->lost * (double)job->elapsed_ns / (double)NS_PER_S : 0;
+
+    for (size_t i = 0; i < advice_count(d->advice); i++) {
+        struct tally *tally = &d->tallies[i];
+
+        if (strcmp(advice_rule_name(d->advice, i), note->rule) != 0)
+            continue;
+        if (!tally->jobs++ || lost_s > tally->worst_s) {
+            tally->worst_s = lost_s;
+            tally->worst = job->key.jobid;
+        }
+        tally->lost_s += lost_s;
+    }
+}
+
+/* A run of a number that is in the history for other runs too. */
+static bool is_meant(const struct dry_run *d, const struct job_account *job)
+{
+    return job->ended && job->end_ns >= d->since_ns &&
+           (!d->until_ns || job->start_ns < d->until_ns);
+}
+
+static int count_job(struct dry_run *d, struct json_object *document, struct error *error)
+{
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    struct job_account *job = NULL;
+    int rc = report_json_parse(document, &job, error);
+
+    if (rc == 0 && is_meant(d, job)) {
+        rc = advice_give(d->advice, job, NOTES_MAX, &notes, error);
+        d->jobs++;
+        d->told += notes.n > 0;
+        for (size_t i = 0; i < notes.n; i++)
+            count_note(d, job, &notes.items[i]);
+    }
+    job_account_destroy(job);
+    return rc;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The numbers of the jobs, each once; owned by the caller. */
+static int job_numbers(struct json_object *rows, uint32_t **ret, size_t *n, struct error *error)
+{
+    size_t all = json_object_array_length(rows), kept = 0;
+    _free_ uint32_t *numbers = calloc(all + 1, sizeof(*numbers));
+    struct history_row row;
+    int rc = numbers ? 0 : error_errno(error, -ENOMEM, "read the history");
+
+    for (size_t i = 0; rc == 0 && i < all; i++) {
+        rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+        if (rc == 0)
+            numbers[i] = row.jobid;
+    }
+    if (rc < 0)
+        return rc;
+    qsort(numbers, all, sizeof(*numbers), compare_numbers);
+    for (size_t i = 0; i < all; i++)
+        if (!kept || numbers[kept - 1] != numbers[i])
+            numbers[kept++] = numbers[i];
+    *n = kept;
+    *ret = TAKE_PTR(numbers);
+    return 0;
+}
+
+static int count_jobs(const struct cli *cli, struct dry_run *d, const char *user,
+                      struct error *error)
+{
+    const struct history_filter filter = {
+        .uid = UINT32_MAX, .user = user, .since_ns = d->since_ns, .until_ns = d->until_ns};
+    struct json_object *rows = NULL;
+    _free_ uint32_t *numbers = NULL;
+    size_t n = 0;
+    int rc = source_history(cli, &filter, &rows, error);
+
+    if (rc == 0)
+        rc = job_numbers(rows, &numbers, &n, error);
+    json_object_put(rows);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const struct jobid id = {.job = numbers[i]};
+        struct json_object *jobs = NULL;
+
+        rc = source_jobs(cli, &id, true, REPORT_STEPS, &jobs, error);
+        for (size_t k = 0; rc == 0 && k < json_object_array_length(jobs); k++)
+            rc = count_job(d, json_object_array_get_idx(jobs, k), error);
+        json_object_put(jobs);
+    }
+    return rc;
+}
+
+static void print_table(const struct dry_run *d)
+{
+    char percent[UNITS_SIZE], lost[UNITS_SIZE], jobs[UNITS_SIZE];
+
+    output_text("rule                    jobs  of all     time lost   most by job\n");
+    for (size_t i = 0; i < advice_count(d->advice); i++) {
+        const struct tally *t = &d->tallies[i];
+        _free_ char *name = layout_cut(advice_rule_name(d->advice, i), 20);
+
+        layout_left(stdout, name ? name : "?", 20);
+        layout_right(stdout, units_count_short(t->jobs, jobs), 8);
+        layout_right(stdout, t->jobs ? units_percent(t->jobs, d->jobs, percent) : "-", 8);
+        layout_right(stdout,
+                     t->lost_s > 0 ? units_elapsed((uint64_t)(t->lost_s * 1e9), lost) : "-", 14);
+        if (t->lost_s > 0)
+            (void)printf("%14u", t->worst);
+        output_text("\n");
+    }
+    (void)printf("%s of ", units_count(d->told, jobs));
+    (void)printf("%s ended jobs would be told something, each at most %d notes\n",
+                 units_count(d->jobs, jobs), NOTES_MAX);
+}
+
+static struct json_object *tally_json(const char *rule, const struct tally *t)
+{
+    struct json_object *o = json_object_new_object();
+
+    json_object_object_add(o, "rule", json_object_new_string(rule));
+    json_object_object_add(o, "jobs", json_object_new_uint64(t->jobs));
+    json_object_object_add(o, "lost_s", json_object_new_double(t->lost_s));
+    if (t->lost_s > 0)
+        json_object_object_add(o, "worst_jobid", json_object_new_uint64(t->worst));
+    return o;
+}
+
+static void print_json(const struct dry_run *d)
+{
+    struct json_object *o = json_object_new_object(), *rules = json_object_new_array();
+
+    json_object_object_add(o, "jobs", json_object_new_uint64(d->jobs));
+    json_object_object_add(o, "told", json_object_new_uint64(d->told));
+    for (size_t i = 0; i < advice_count(d->advice); i++)
+        (void)json_object_array_add(rules,
+                                    tally_json(advice_rule_name(d->advice, i), &d->tallies[i]));
+    json_object_object_add(o, "rules", rules);
+    output_json(o);
+    json_object_put(o);
+}
+
+static int dry_run(const struct cli *cli, const struct advise_options *options,
+                   struct advice *advice, struct dry_run *d, struct error *error)
+{
+    int rc;
+
+    d->advice = advice;
+    d->tallies = calloc(advice_count(advice) + 1, sizeof(*d->tallies));
+    rc = d->tallies ? count_jobs(cli, d, options->user, error)
+                    : error_errno(error, -ENOMEM, "count the jobs");
+    if (rc == 0)
+        (options->json ? print_json : print_table)(d);
+    free(d->tallies);
+    return rc;
+}
+
+/* --- the command -------------------------------------------------------------------------------
+ */
+
+static int parse_times(const struct advise_options *options, struct dry_run *d, struct error *error)
+{
+    int64_t now = (int64_t)time(NULL), since, until = 0;
+
+    if (units_parse_time(options->since, now, &since, error) < 0)
+        return error_prefix(error, -EINVAL, "-S");
+    if (options->until && units_parse_time(options->until, now, &until, error) < 0)
+        return error_prefix(error, -EINVAL, "-E");
+    d->since_ns = since > 0 ? (uint64_t)since * NS_PER_S : 0;
+    d->until_ns = until > 0 ? (uint64_t)until * NS_PER_S : 0;
+    return 0;
+}
+
+static int advise(const struct cli *cli, const struct advise_options *options,
+                  const struct jobid *id, struct dry_run *d)
+{
+    struct advice *advice = NULL;
+    struct error error;
+    int mistakes = 0, rc = notes_rules(&advice, options->rules, &mistakes, &error);
+
+    if (rc == 0)
+        rc = options->dry_run ? dry_run(cli, options, advice, d, &error)
+                              : advise_job(cli, id, options->fields, advice, &error);
+    advice_destroy(advice);
+    if (rc < 0)
+        output_error("%s", error.text);
+    return rc < 0 || mistakes ? CLI_FAILED : CLI_OK;
+}
+
+static int advise_run(struct cli *cli, int argc, char **argv)
+{
+    struct advise_options options = {.since = "now-30days"};
+    const struct option_spec specs[] = {
+        {"fields", 0, OPTION_FLAG, &options.fields},
+        {"dry-run", 0, OPTION_FLAG, &options.dry_run},
+        {"starttime", 'S', OPTION_TEXT, &options.since},
+        {"endtime", 'E', OPTION_TEXT, &options.until},
+        {"user", 'u', OPTION_TEXT, &options.user},
+        {"rules", 0, OPTION_TEXT, &options.rules},
+        {"json", 0, OPTION_FLAG, &options.json},
+        CLI_HISTORY_OPTIONS(cli),
+    };
+    struct dry_run d = {0};
+    struct error error;
+    int first, status;
+    struct jobid id = {0};
+
+    if (!options_start(cli, &cli_advise, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+        return status;
+    if (argc - first != !options.dry_run) {
+        output_error("advise: give one job number, as in 'jobio advise 123', or --dry-run");
+        return CLI_USAGE;
+    }
+    if ((!options.dry_run && jobid_parse(argv[first], &id, &error) < 0) ||
+        parse_times(&options, &d, &error) < 0) {
+        output_error("advise: %s", error.text);
+        return CLI_USAGE;
+    }
+    return advise(cli, &options, &id, &d);
+}
+
+const struct subcommand cli_advise = {"advise", "what a job could do better, and the rules for it",
+                                      help, advise_run};

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/jobid.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+#include "cli/source.h"
+#include "cli/terminal.h"
+#include "collector/rows.h"
+#include "common/cleanup.h"
+#include "report/array.h"
+#include "report/json.h"
+
+static const char help[] =
+    "usage: jobio array ID [--json | --csv]\n"
+    "The tasks of a job array together: what they did in all, the smallest, the median and the\n"
+    "largest, which task is the odd one out and why. Of a requeued task its newest run.\n"
+    "\n"
+    "      --csv          a line a task\n"
+    "      --json         one JSON document\n"
+    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "      --store PATH   read this store; do not ask jobiod\n"
+    "\n"
+    "ID is the number of the array: 120 of a task 120_3. A node knows the tasks that began there.\n"
+    "\n"
+    "Examples:\n"
+    "  jobio array 120\n"
+    "  jobio array 120 --csv | sort -t, -k6 -n\n"
+    "  jobio array 120 --json | jq .slowest_task\n"
+    "\n"
+    "Exit status: 0 shown, 1 no such array or failed, 2 usage.\n";
+
+struct array_options {
+    bool json, csv;
+};
+
+DEFINE_CLEANUP(struct job_account, job_account_destroy)
+
+/* The tasks of an answer; *first is that of the first, whose texts belong to the answer. */
+static int take_tasks(struct json_object *rows, struct array_task **ret, size_t *n,
+                      struct history_row *first, struct error *error)
+{
+    size_t count = json_object_array_length(rows);
+    _free_ struct array_task *tasks = calloc(count + 1, sizeof(*tasks));
+
+    if (!tasks)
+        return error_errno(error, -ENOMEM, "read the answer");
+    for (size_t i = 0; i < count; i++) {
+        struct history_row row;
+        int rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+        double wait;
+
+        if (rc < 0)
+            return rc;
+        if (i == 0)
+            *first = row;
+        wait = row.elapsed_ns ? (double)row.longest_wait_ns / (double)row.elapsed_ns : 0;
+        tasks[i] = (struct array_task){
+            .task = row.array_task,
+            .jobid = row.jobid,
+            .ended = row.ended,
+            .complete = row.complete,
+            .values = {[ARRAY_ELAPSED] = (double)row.elapsed_ns / 1e9,
+                       [ARRAY_WAITING] = wait < 1 ? wait : 1,
+                       [ARRAY_READ] = (double)row.reads.bytes,
+                       [ARRAY_WRITTEN] = (double)row.writes.bytes,
+                       [ARRAY_META] = (double)row.meta.requests,
+                       [ARRAY_ERRORS] = (double)row.errors},
+        };
+    }
+    *n = count;
+    *ret = TAKE_PTR(tasks);
+    return 0;
+}
+
+static int take_sum(struct json_object *answer, struct profile *ret, struct error *error)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = NULL;
+    struct json_object *sum;
+    int rc = json_object_object_get_ex(answer, "sum", &sum)
+                 ? report_json_parse(sum, &job, error)
+                 : error_set(error, -EBADMSG, "the answer has no sum");
+
+    if (rc < 0)
+        return rc;
+    return profile_make(job, ret) < 0 ? error_errno(error, -ENOMEM, "read the answer") : 0;
+}
+
+/* Where the slowest task waited. What is not known is left out. */
+static void ask_why(const struct cli *cli, struct array *array, struct profile *profile)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = NULL;
+    const struct array_task *task = array_slowest(array);
+    const struct jobid id = {.job = array->jobid, .has_task = true, .task = task ? task->task : 0};
+    struct json_object *document = NULL;
+    struct error error;
+
+    if (task && runs_job(cli, &id, &document, &job, &error) == 0 && profile_make(job, profile) == 0)
+        (void)profile_longest(profile, &array->worst_mount, &array->worst_kind);
+    json_object_put(document);
+}
+
+static int print_array(const struct array *array, const struct array_options *options)
+{
+    _free_ char *text = NULL;
+    struct json_object *document;
+
+    if (options->csv) {
+        array_csv(array, stdout);
+        return 0;
+    }
+    if (!options->json) {
+        text = array_text(array, terminal_columns());
+        if (text)
+            output_text(text);
+        return text ? 0 : -ENOMEM;
+    }
+    document = array_json(array);
+    if (!document)
+        return -ENOMEM;
+    output_json(document);
+    json_object_put(document);
+    return 0;
+}
+
+static int show_answer(const struct cli *cli, uint32_t jobid, struct json_object *answer,
+                       const struct array_options *options, struct error *error)
+{
+    CLEANUP(profile_clear) struct profile sum = {0};
+    CLEANUP(profile_clear) struct profile worst = {0};
+    _free_ struct array_task *tasks = NULL;
+    struct array array = {.jobid = jobid, .sum = &sum};
+    struct history_row first = {0};
+    struct json_object *rows;
+    int rc;
+
+    if (!json_object_object_get_ex(answer, "tasks", &rows) ||
+        !json_object_is_type(rows, json_type_array))
+        return error_set(error, -EBADMSG, "the answer has no tasks");
+    if (json_object_array_length(rows) == 0)
+        return error_set(error, -ENOENT, "no such array: %u (one job: 'jobio job %u')", jobid,
+                         jobid);
+    rc = take_tasks(rows, &tasks, &array.n, &first, error);
+    if (rc == 0)
+        rc = take_sum(answer, &sum, error);
+    if (rc < 0)
+        return rc;
+    array.tasks = tasks;
+    array.name = first.name;
+    array.user = first.user;
+    if (array_sum_up(&array) < 0)
+        return error_errno(error, -ENOMEM, "write the answer");
+    if (!options->csv)
+        ask_why(cli, &array, &worst);
+    return print_array(&array, options) < 0 ? error_errno(error, -ENOMEM, "write the answer") : 0;
+}
+
+static int array_show(const struct cli *cli, uint32_t jobid, const struct array_options *options)
+{
+    struct json_object *answer = NULL;
+    struct error error;
+    int rc = source_array(cli, jobid, &answer, &error);
+
+    if (rc == 0)
+        rc = show_answer(cli, jobid, answer, options, &error);
+    json_object_put(answer);
+    if (rc < 0)
+        output_error("%s", error.text);
+    return rc < 0 ? CLI_FAILED : CLI_OK;
+}
+
+static int array_run(struct cli *cli, int argc, char **argv)
+{
+    struct array_options options = {false, false};
+    const struct option_spec specs[] = {{"csv", 0, OPTION_FLAG, &options.csv},
+                                        {"json", 0, OPTION_FLAG, &options.json}};
+    int first, status;
+    uint32_t jobid;
+
+    if (!options_start(cli, &cli_array, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+        return status;
+    if (argc - first != 1) {
+        output_error("array: give the number of one array, as in 'jobio array 120'");
+        return CLI_USAGE;
+    }
+    if (options_number(argv[first], &jobid) < 0) {
+        output_error("array: \"%s\" is no number of an array: give 120 for the tasks 120_0, 120_1...",
+                     argv[first]);
+        return CLI_USAGE;
+    }
+    if (options.json && options.csv) {
+        output_error("array: give either --json or --csv");
+        return CLI_USAGE;
+    }
+    return array_show(cli, jobid, &options);
+}
+
+const struct subcommand cli_array = {"array", "the tasks of a job array together", help,
+                                     array_run};

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* asprintf */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/jobid.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+#include "cli/terminal.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "report/compare.h"
+
+#define RUNS 20
+
+static const char help[] =
+    "usage: jobio compare ID [ID] [--json] [--from WHERE]\n"
+    "Two jobs side by side, and what tells them apart. One job: beside the median of the runs\n"
+    "of the same name and user before it, the last 20.\n"
+    "\n"
+    "      --json         one JSON document\n"
+    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "      --store PATH   read this store; do not ask jobiod\n"
+    "      --from WHERE   store (of this node) or clickhouse (of all nodes; see jobio.conf(5))\n"
+    "      --cluster NAME with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
+    "      --url URL      with clickhouse: ask this one\n"
+    "      --credentials FILE  with clickhouse: user:password\n"
+    "      --config FILE  jobio.conf\n"
+    "\n"
+    "Examples:\n"
+    "  jobio compare 123 130\n"
+    "  jobio compare 130\n"
+    "  jobio compare 120_3 120_4 --json | jq .text\n"
+    "\n"
+    "Exit status: 0 shown, 1 no such job, nothing to compare with or failed, 2 usage.\n";
+
+/* A job or the median of several. */
+struct side {
+    struct profile profile;
+    struct json_object *identity; /* "job" of a document, or an array of them */
+    char head[JOBID_TEXT + 16], words[JOBID_TEXT + 16];
+};
+
+DEFINE_CLEANUP(struct job_account, job_account_destroy)
+
+static void side_clear(struct side *side)
+{
+    profile_clear(&side->profile);
+    json_object_put(side->identity);
+}
+
+static int side_job(const struct cli *cli, const char *text, struct side *side,
+                    struct job_account **job, struct error *error)
+{
+    struct json_object *document = NULL, *identity;
+    char label[JOBID_TEXT];
+    struct jobid id;
+    int rc = jobid_parse(text, &id, error);
+
+    if (rc == 0)
+        rc = runs_job(cli, &id, &document, job, error);
+    if (rc < 0)
+        return rc;
+    if (json_object_object_get_ex(document, "job", &identity))
+        side->identity = json_object_get(identity);
+    json_object_put(document);
+    (void)runs_label((*job)->key.jobid, (*job)->array_job, (*job)->array_task, label);
+    (void)snprintf(side->head, sizeof(side->head), "%s", label);
+    (void)snprintf(side->words, sizeof(side->words), "job %s", label);
+    return profile_make(*job, &side->profile) < 0 ? error_errno(error, -ENOMEM, "read a job") : 0;
+}
+
+static int side_of_runs(const struct runs *runs, struct side *side)
+{
+    _free_ struct profile *profiles = calloc(runs->n, sizeof(*profiles));
+    const struct history_row *only = &runs->items[0].row;
+
+    side->identity = json_object_new_array();
+    for (size_t i = 0; profiles && side->identity && i < runs->n; i++) {
+        struct json_object *number = json_object_new_int64(runs->items[i].row.jobid);
+
+        profiles[i] = runs->items[i].profile;
+        if (!number || json_object_array_add(side->identity, number) < 0) {
+            json_object_put(number);
+            return -ENOMEM;
+        }
+    }
+    if (!profiles || !side->identity)
+        return -ENOMEM;
+    if (runs->n > 1)
+        (void)snprintf(side->head, sizeof(side->head), "median of %zu", runs->n);
+    else
+        (void)runs_label(only->jobid, only->array_job, only->array_task, side->head);
+    (void)snprintf(side->words, sizeof(side->words), "%s",
+                   runs->n > 1 ? "the usual run" : "the run before");
+    return profile_median(profiles, runs->n, &side->profile);
+}
+
+/* What the runs before `job` were like. */
+static int side_usual(const struct cli *cli, const struct job_account *job, struct side *side,
+                      struct error *error)
+{
+    CLEANUP(runs_clear) struct runs runs = {NULL, 0, NULL};
+    char user[16];
+    const struct runs_wanted wanted = {
+        .name = job->name, .user = user, .before_ns = job->start_ns, .limit = RUNS};
+    _free_ char *name = units_sanitize(job->name ? job->name : "");
+    int rc;
+
+    if (!job->name)
+        return error_set(error, -ENOENT,
+                         "the job's name is not known: give the job to compare it with");
+    (void)snprintf(user, sizeof(user), "%u", job->uid);
+    rc = runs_get(cli, &wanted, &runs, error);
+    if (rc == 0 && runs.n == 0)
+        rc = error_set(error, -ENOENT,
+                       "no run of \"%s\" by this user before it is known here: give the job to "
+                       "compare it with",
+                       name ? name : "?");
+    if (rc == 0 && side_of_runs(&runs, side) < 0)
+        rc = error_errno(error, -ENOMEM, "read the history");
+    return rc;
+}
+
+static int print_json(const struct side sides[2], const char *sentence)
+{
+    static const char *const keys[] = {"a", "b"};
+    struct json_object *document = json_object_new_object();
+    bool ok = document &&
+              json_object_object_add(document, "version", json_object_new_int(1)) == 0;
+
+    for (int i = 0; ok && i < 2; i++) {
+        struct json_object *o = profile_json(&sides[i].profile);
+
+        ok = o && json_object_object_add(document, keys[i], o) == 0 &&
+             json_object_object_add(o, sides[i].profile.runs > 1 ||
+                                               json_object_is_type(sides[i].identity,
+                                                                   json_type_array)
+                                           ? "jobs"
+                                           : "job",
+                                    json_object_get(sides[i].identity)) == 0;
+    }
+    ok = ok && json_object_object_add(document, "text", json_object_new_string(sentence)) == 0;
+    if (ok)
+        output_json(document);
+    json_object_put(document);
+    return ok ? 0 : -ENOMEM;
+}
+
+static int print_sides(const struct side sides[2], bool json, struct error *error)
+{
+    const struct compare_side a = {&sides[0].profile, sides[0].head, sides[0].words},
+                              b = {&sides[1].profile, sides[1].head, sides[1].words};
+    _free_ char *text = json ? compare_sentence(&a, &b) : compare_text(&a, &b, terminal_columns());
+    int rc = text ? 0 : -ENOMEM;
+
+    if (rc == 0 && json)
+        rc = print_json(sides, text);
+    else if (rc == 0)
+        output_text(text);
+    return rc < 0 ? error_errno(error, rc, "write the answer") : 0;
+}
+
+/* One job is b, and the usual run a. */
+static int compare_show(const struct cli *cli, char **ids, int n, bool json, struct error *error)
+{
+    CLEANUP(side_clear) struct side a = {.head = ""};
+    CLEANUP(side_clear) struct side b = {.head = ""};
+    CLEANUP(job_account_destroyp) struct job_account *job = NULL, *other = NULL;
+    struct side sides[2];
+    int rc = side_job(cli, ids[n - 1], &b, &job, error);
+
+    if (rc == 0)
+        rc = n > 1 ? side_job(cli, ids[0], &a, &other, error) : side_usual(cli, job, &a, error);
+    if (rc < 0)
+        return rc;
+    sides[0] = a;
+    sides[1] = b;
+    return print_sides(sides, json, error);
+}
+
+static int compare_run(struct cli *cli, int argc, char **argv)
+{
+    bool json = false;
+    const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &json}, CLI_HISTORY_OPTIONS(cli)};
+    int first, status;
+    struct error error;
+    struct jobid id;
+
+    if (!options_start(cli, &cli_compare, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+        return status;
+    if (argc - first < 1 || argc - first > 2) {
+        output_error("compare: give one or two job numbers, as in 'jobio compare 123 130'");
+        return CLI_USAGE;
+    }
+    for (int i = first; i < argc; i++)
+        if (jobid_parse(argv[i], &id, &error) < 0) {
+            output_error("compare: %s", error.text);
+            return CLI_USAGE;
+        }
+    if (compare_show(cli, argv + first, argc - first, json, &error) < 0) {
+        output_error("%s", error.text);
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+const struct subcommand cli_compare = {"compare", "two jobs, or a job and the usual run", help,
+                                       compare_run};

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/job_part.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/fields.h"
+#include "common/cleanup.h"
+#include "common/job.h"
+#include "common/units.h"
+#include "report/json.h"
+
+DEFINE_CLEANUP(struct job_account, job_account_destroy)
+#define _job_ CLEANUP(job_account_destroyp)
+
+/* --- one step ----------------------------------------------------------------------------------
+ */
+
+/* The sums of the whole job go; its own reasons to be incomplete stay. */
+static void forget_sums(struct job_account *job)
+{
+    io_mounts_clear(&job->mounts);
+    completeness_clear(&job->completeness);
+    job->mounts = (struct io_mounts){0};
+    job->completeness = (struct completeness){0};
+    job->longest_wait_ns = 0;
+}
+
+static void keep_step(struct job_account *job, uint32_t wanted)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < job->n_steps; i++) {
+        if (job->steps[i].step == wanted)
+            job->steps[kept++] = job->steps[i];
+        else
+            step_account_clear(&job->steps[i]);
+    }
+    job->n_steps = kept;
+}
+
+static bool is_new_node(const struct job_account *job, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (job->steps[i].node && job->steps[n].node &&
+            strcmp(job->steps[i].node, job->steps[n].node) == 0)
+            return false;
+    return true;
+}
+
+/* Which nodes a step should have is not known: those of the job that did not report may have had a
+ * part of it. */
+static void count_nodes(struct job_account *job)
+{
+    uint32_t missing =
+        job->nodes_expected > job->nodes_reported ? job->nodes_expected - job->nodes_reported : 0;
+    bool known = job->nodes_expected > 0;
+
+    job->nodes_reported = 0;
+    for (size_t i = 0; i < job->n_steps; i++)
+        job->nodes_reported += is_new_node(job, i);
+    job->nodes_expected = known ? job->nodes_reported + missing : 0;
+}
+
+static int sum_up(struct job_account *job)
+{
+    uint64_t start = UINT64_MAX, end = 0;
+
+    job->ended = true;
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct step_account *step = &job->steps[i];
+
+        if (job_account_add_step(job, step) < 0)
+            return -ENOMEM;
+        if (step->tagged_at_ns < start)
+            start = step->tagged_at_ns;
+        if (step->tagged_at_ns + step->elapsed_ns > end)
+            end = step->tagged_at_ns + step->elapsed_ns;
+        job->ended = job->ended && step->state != STEP_RUNNING;
+    }
+    job->start_ns = start;
+    job->end_ns = job->ended ? end : 0;
+    job->elapsed_ns = end - start;
+    return 0;
+}
+
+static int name_step(struct json_object *document, uint32_t step)
+{
+    struct json_object *job = NULL, *name;
+    char buf[16];
+
+    (void)json_object_object_get_ex(document, "job", &job);
+    name = json_object_new_string(step_format(step, buf));
+    if (job && name && json_object_object_add(job, "step", name) == 0)
+        return 0;
+    json_object_put(name);
+    return -ENOMEM;
+}
+
+int job_step(struct json_object *document, const struct jobid *id, unsigned flags,
+             struct json_object **ret, struct error *error)
+{
+    _job_ struct job_account *job = NULL;
+    char text[JOBID_TEXT];
+    int rc = report_json_parse(document, &job, error);
+
+    if (rc < 0)
+        return rc;
+    forget_sums(job);
+    keep_step(job, id->step);
+    if (job->n_steps == 0)
+        return error_set(error, -ENOENT, "no such step: %s ('jobio job %u --steps' lists them)",
+                         jobid_format(id, text), id->job);
+    count_nodes(job);
+    rc = sum_up(job);
+    if (rc == 0) {
+        *ret = report_json(job, flags);
+        rc = *ret ? name_step(*ret, id->step) : -ENOMEM;
+    }
+    return rc < 0 ? error_errno(error, rc, "sum the step up") : 0;
+}
+
+/* --- CSV ---------------------------------------------------------------------------------------
+ */
+
+void job_csv_header(FILE *out)
+{
+    (void)fputs("Cluster,JobID,Restart,Step,Node,Exact,Mount,FSType,Source,Operation,Requests,"
+                "AsyncRequests,Bytes,Errors,Time,Longest,PeakBytesPerS,PeakRequestsPerS\r\n",
+                out);
+}
+
+struct place {
+    const struct job_account *job;
+    const char *step, *node; /* NULL: all */
+    bool exact;
+};
+
+static int write_op(const struct place *place, const struct io_mount *m, enum io_op op, FILE *out)
+{
+    const struct io_counter *c = m->io.ops[op];
+    char time[UNITS_SIZE], longest[UNITS_SIZE];
+    const char *texts[] = {m->mount, m->fstype, m->source, io_op_name(op)};
+
+    if (csv_text(out, place->job->key.cluster) < 0)
+        return -ENOMEM;
+    (void)fprintf(out, ",%u,%u,%s,", place->job->key.jobid, place->job->key.restart,
+                  place->step ? place->step : "");
+    if (csv_text(out, place->node) < 0)
+        return -ENOMEM;
+    (void)fprintf(out, ",%s", place->exact ? "yes" : "no");
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        (void)fputc(',', out);
+        if (csv_text(out, texts[i]) < 0)
+            return -ENOMEM;
+    }
+    (void)fprintf(
+        out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s,%" PRIu64 ",%" PRIu64 "\r\n",
+        c->requests, c->async_requests, c->bytes, c->errors, units_seconds(c->time_ns, time),
+        units_seconds(c->max_ns, longest), m->peaks[op].bytes_per_s, m->peaks[op].requests_per_s);
+    return 0;
+}
+
+static int write_mounts(const struct place *place, const struct io_mounts *mounts, FILE *out)
+{
+    for (size_t i = 0; i < mounts->n; i++)
+        for (int op = 0; op < IO_OP_COUNT; op++)
+            if (mounts->items[i].io.ops[op] && !io_counter_is_empty(mounts->items[i].io.ops[op]) &&
+                write_op(place, &mounts->items[i], op, out) < 0)
+                return -ENOMEM;
+    return 0;
+}
+
+static int write_steps(const struct job_account *job, FILE *out)
+{
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct step_account *step = &job->steps[i];
+        char name[16];
+        const struct place place = {
+            .job = job,
+            .step = step_format(step->step, name),
+            .node = step->node,
+            .exact = step->completeness.lost == 0 && step->completeness.n == 0,
+        };
+
+        if (write_mounts(&place, &step->mounts, out) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Of a step its name, which report_json_parse() does not know. */
+static const char *step_name(struct json_object *document)
+{
+    struct json_object *job = NULL, *step = NULL;
+
+    return json_object_object_get_ex(document, "job", &job) &&
+                   json_object_object_get_ex(job, "step", &step)
+               ? json_object_get_string(step)
+               : NULL;
+}
+
+int job_csv(struct json_object *document, bool steps, FILE *out, struct error *error)
+{
+    _job_ struct job_account *job = NULL;
+    int rc = report_json_parse(document, &job, error);
+
+    if (rc < 0)
+        return rc;
+    if (steps)
+        rc = write_steps(job, out);
+    else
+        rc = write_mounts(
+            &(struct place){.job = job, .step = step_name(document), .exact = job_is_complete(job)},
+            &job->mounts, out);
+    return rc < 0 ? error_errno(error, rc, "write the account") : 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+#include "cli/terminal.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "report/compare.h"
+#include "report/trend.h"
+
+#define NS_PER_S 1000000000ull
+#define RUNS 20
+#define RUNS_MAX 200
+
+static const char help[] =
+    "usage: jobio trend -n NAME [-u USER] [-S TIME] [-N COUNT] [--json] [--from WHERE]\n"
+    "How the runs of a job went on: the last ones of that name, and what changed.\n"
+    "\n"
+    "  -n, --name NAME       the job's name, as sbatch --job-name gave it\n"
+    "  -u, --user USER       of this user (name or number; default: of whom the last run is)\n"
+    "  -S, --starttime TIME  jobs that ran after this (as in 'jobio history')\n"
+    "  -N, --limit COUNT     at most so many runs (default: 20, at most 200)\n"
+    "      --json            one JSON document\n"
+    "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "      --store PATH      read this store; do not ask jobiod\n"
+    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"
+    "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
+    "      --url URL         with clickhouse: ask this one\n"
+    "      --credentials FILE  with clickhouse: user:password\n"
+    "      --config FILE     jobio.conf\n"
+    "\n"
+    "Examples:\n"
+    "  jobio trend -n simulate\n"
+    "  jobio trend -n train -u alice -S now-30days -N 50\n"
+    "\n"
+    "Exit status: 0 shown, 1 no such run or failed, 2 usage.\n";
+
+struct trend_options {
+    const char *name, *user, *since;
+    uint32_t limit;
+    bool json;
+};
+
+/* What the report wants of the runs. */
+struct view {
+    struct trend_run *runs;        /* owned */
+    char (*labels)[JOBID_TEXT];    /* owned */
+    size_t n;
+};
+
+static void view_clear(struct view *view)
+{
+    free(view->runs);
+    free(view->labels);
+}
+
+static int view_make(const struct runs *runs, struct view *view)
+{
+    view->runs = calloc(runs->n + 1, sizeof(*view->runs));
+    view->labels = calloc(runs->n + 1, sizeof(*view->labels));
+    if (!view->runs || !view->labels)
+        return -ENOMEM;
+    for (view->n = 0; view->n < runs->n; view->n++) {
+        const struct run *run = &runs->items[view->n];
+
+        view->runs[view->n] = (struct trend_run){
+            runs_label(run->row.jobid, run->row.array_job, run->row.array_task,
+                       view->labels[view->n]),
+            run->row.start_ns, &run->profile};
+    }
+    return 0;
+}
+
+/* --- as JSON ----------------------------------------------------------------------------------- */
+
+static bool put(struct json_object *to, const char *key, struct json_object *value)
+{
+    if (value && json_object_object_add(to, key, value) == 0)
+        return true;
+    json_object_put(value);
+    return false;
+}
+
+static struct json_object *run_json(const struct run *run, const struct view *view, size_t i)
+{
+    struct json_object *o = profile_json(&run->profile);
+    char start[UNITS_SIZE];
+    bool ok = o && put(o, "jobid", json_object_new_int64(run->row.jobid)) &&
+              put(o, "restart", json_object_new_int64(run->row.restart));
+
+    units_seconds(run->row.start_ns, start);
+    ok = ok && put(o, "start_s",
+                   json_object_new_double_s((double)run->row.start_ns / NS_PER_S, start));
+    if (ok && run->row.array_job)
+        ok = put(o, "array_jobid", json_object_new_int64(run->row.array_job)) &&
+             put(o, "array_task", json_object_new_int64(run->row.array_task));
+    if (ok && trend_json(view->runs, view->n, i, o) == 0)
+        return o;
+    json_object_put(o);
+    return NULL;
+}
+
+static int print_json(const struct runs *runs, const struct view *view, const char *name,
+                      const char *sentence)
+{
+    struct json_object *document = json_object_new_object(), *array = json_object_new_array();
+    _free_ char *safe = units_utf8(name);
+    bool ok = document && array && safe && put(document, "version", json_object_new_int(1)) &&
+              put(document, "name", json_object_new_string(safe));
+
+    for (size_t i = 0; ok && i < runs->n; i++) {
+        struct json_object *run = run_json(&runs->items[i], view, i);
+
+        ok = run && json_object_array_add(array, run) == 0;
+    }
+    ok = ok && put(document, "runs", json_object_get(array)) &&
+         put(document, "text", json_object_new_string(sentence));
+    if (ok)
+        output_json(document);
+    json_object_put(array);
+    json_object_put(document);
+    return ok ? 0 : -ENOMEM;
+}
+
+/* --- the command ------------------------------------------------------------------------------- */
+
+static int print_runs(const struct runs *runs, const struct trend_options *options,
+                      struct error *error)
+{
+    const struct trend_style style = {terminal_columns(), terminal_utf8()};
+    CLEANUP(view_clear) struct view view = {NULL, NULL, 0};
+    _free_ char *text = NULL;
+    int rc = view_make(runs, &view);
+
+    if (rc == 0)
+        text = options->json ? trend_sentence(view.runs, view.n)
+                             : trend_text(view.runs, view.n, &style);
+    if (!text)
+        rc = -ENOMEM;
+    if (rc == 0 && options->json)
+        rc = print_json(runs, &view, options->name, text);
+    else if (rc == 0)
+        output_text(text);
+    return rc < 0 ? error_errno(error, rc, "write the answer") : 0;
+}
+
+/* Runs of several users are no trend: those of the newest are. */
+static int get_runs(const struct cli *cli, const struct trend_options *options,
+                    struct runs_wanted *wanted, struct runs *runs, struct error *error)
+{
+    char uid[16];
+    int rc = runs_get(cli, wanted, runs, error);
+    bool mixed = false;
+
+    for (size_t i = 1; rc == 0 && i < runs->n; i++)
+        mixed |= runs->items[i].row.uid != runs->items[0].row.uid;
+    if (!mixed || options->user)
+        return rc;
+    (void)snprintf(uid, sizeof(uid), "%u", runs->items[runs->n - 1].row.uid);
+    runs_clear(runs);
+    wanted->user = uid;
+    return runs_get(cli, wanted, runs, error);
+}
+
+static int trend_show(const struct cli *cli, const struct trend_options *options,
+                      struct runs_wanted *wanted)
+{
+    CLEANUP(runs_clear) struct runs runs = {NULL, 0, NULL};
+    struct error error;
+    int rc = get_runs(cli, options, wanted, &runs, &error);
+
+    if (rc == 0 && runs.n == 0)
+        rc = error_set(&error, -ENOENT, "no run of \"%s\" that has ended is known here",
+                       options->name);
+    if (rc == 0)
+        rc = print_runs(&runs, options, &error);
+    if (rc < 0)
+        output_error("%s", error.text);
+    return rc < 0 ? CLI_FAILED : CLI_OK;
+}
+
+static int parse_wanted(const struct trend_options *options, struct runs_wanted *ret,
+                        struct error *error)
+{
+    int64_t since = 0;
+
+    if (!options->name || !*options->name)
+        return error_set(error, -EINVAL, "give the name of a job, as in 'jobio trend -n NAME'");
+    if (options->limit > RUNS_MAX)
+        return error_set(error, -EINVAL, "-N %u: at most %d", options->limit, RUNS_MAX);
+    if (options->since && units_parse_time(options->since, (int64_t)time(NULL), &since, error) < 0)
+        return error_prefix(error, -EINVAL, "-S");
+    *ret = (struct runs_wanted){.name = options->name,
+                                .user = options->user,
+                                .since_ns = since > 0 ? (uint64_t)since * NS_PER_S : 0,
+                                .limit = options->limit};
+    return 0;
+}
+
+static int trend_run(struct cli *cli, int argc, char **argv)
+{
+    struct trend_options options = {.limit = RUNS};
+    const struct option_spec specs[] = {
+        {"name", 'n', OPTION_TEXT, &options.name},
+        {"user", 'u', OPTION_TEXT, &options.user},
+        {"starttime", 'S', OPTION_TEXT, &options.since},
+        {"limit", 'N', OPTION_U32, &options.limit},
+        {"json", 0, OPTION_FLAG, &options.json},
+        CLI_HISTORY_OPTIONS(cli),
+    };
+    struct runs_wanted wanted;
+    struct error error;
+    int first, status;
+
+    if (!options_start(cli, &cli_trend, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+        return status;
+    if (first < argc)
+        (void)error_set(&error, -EINVAL, "\"%s\": give the name behind -n", argv[first]);
+    else if (parse_wanted(&options, &wanted, &error) == 0)
+        return trend_show(cli, &options, &wanted);
+    output_error("trend: %s", error.text);
+    return CLI_USAGE;
+}
+
+const struct subcommand cli_trend = {"trend", "how the runs of a job name went on", help,
+                                     trend_run};

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/services.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/hierarchy.h"
+#include "collector/probe.h"
+#include "collector/sampler.h"
+#include "collector/tracked.h"
+#include "common/cleanup.h"
+#include "report/top.h"
+
+/* To forget counters takes two passes over the maps: not for each service that ends. */
+#define DROP_NS 60000000000ull
+
+struct service {
+    struct hierarchy_leaf leaf;
+    uint32_t step;
+    uint64_t since_ns; /* 0: it was there before us */
+    bool there;        /* as of the last look */
+};
+
+struct services {
+    struct probe *probe;
+    struct sampler *sampler;
+    struct hierarchy *hierarchy;
+    struct service list[SERVICES_MAX];
+    size_t n;
+    bool looked;
+    uint64_t dropped_ns;
+};
+
+/* --- which ------------------------------------------------------------------------------------- */
+
+static bool has_end(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n > m && !strcmp(name + n - m, end);
+}
+
+/* Those of systemd: no step's cgroup has such a name. */
+static bool is_wanted(const char *path)
+{
+    static const char *const ends[] = {".slice", ".scope", ".service"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        if (has_end(path, ends[i]))
+            return true;
+    return false;
+}
+
+static struct service *find(struct services *services, uint64_t id)
+{
+    for (size_t i = 0; i < services->n; i++)
+        if (services->list[i].leaf.id == id)
+            return &services->list[i];
+    return NULL;
+}
+
+static void begin(struct services *services, const struct hierarchy_leaf *leaf)
+{
+    struct service *s = &services->list[services->n];
+    uint64_t now = tracker_boot_ns();
+
+    if (services->n == SERVICES_MAX)
+        return;
+    *s = (struct service){.leaf = *leaf, .since_ns = services->looked ? now : 0, .there = true};
+    if (probe_add(services->probe, leaf->id, leaf->level, 2, &s->step, NULL) < 0)
+        return;
+    if (sampler_add(services->sampler, s->step, now, tracker_real_ns(), NULL, NULL) < 0) {
+        (void)probe_drop(services->probe, leaf->id, 2, NULL);
+        return;
+    }
+    services->n++;
+}
+
+static void take(const struct hierarchy_leaf *leaf, void *arg)
+{
+    struct services *services = arg;
+    struct service *known;
+
+    if (!is_wanted(leaf->path))
+        return;
+    known = find(services, leaf->id);
+    if (known)
+        known->there = true;
+    else
+        begin(services, leaf);
+    if (leaf->level == 1 && has_end(leaf->path, ".slice"))
+        (void)hierarchy_children(services->hierarchy, leaf->path, take, services);
+}
+
+static void look(struct services *services)
+{
+    for (size_t i = 0; i < services->n; i++)
+        services->list[i].there = false;
+    (void)hierarchy_children(services->hierarchy, "", take, services);
+    services->looked = true;
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static void drop(struct services *services, bool all)
+{
+    struct probe_cgroup cgroups[SERVICES_MAX];
+    size_t n = 0, kept = 0;
+
+    for (size_t i = 0; i < services->n; i++) {
+        struct service *s = &services->list[i];
+
+        if (s->there && !all) {
+            services->list[kept++] = *s;
+            continue;
+        }
+        sampler_forget(services->sampler, s->step);
+        cgroups[n++] = (struct probe_cgroup){s->leaf.id, 2};
+    }
+    services->n = kept;
+    if (n)
+        (void)probe_drop_many(services->probe, cgroups, n, NULL);
+}
+
+int services_create(struct services **ret, struct probe *probe, struct sampler *sampler,
+                    struct hierarchy *hierarchy, struct error *error)
+{
+    struct services *services;
+
+    if (hierarchy_is_mounted(hierarchy, 1))
+        return error_set(error, -ENOTSUP,
+                         "cgroup v1's freezer is mounted, and jobs may be tracked there");
+    services = calloc(1, sizeof(*services));
+    if (!services)
+        return error_set(error, -ENOMEM, "no memory for services");
+    services->probe = probe;
+    services->sampler = sampler;
+    services->hierarchy = hierarchy;
+    look(services);
+    *ret = services;
+    return 0;
+}
+
+void services_destroy(struct services *services)
+{
+    if (!services)
+        return;
+    drop(services, true);
+    free(services);
+}
+
+void services_tick(struct services *services)
+{
+    uint64_t now = tracker_boot_ns();
+
+    look(services);
+    if (now - services->dropped_ns < DROP_NS)
+        return;
+    services->dropped_ns = now;
+    drop(services, false);
+}
+
+/* --- questions --------------------------------------------------------------------------------- */
+
+size_t services_tasks(const struct services *services, uint32_t number, uint32_t *pids, size_t max)
+{
+    for (size_t i = 0; i < services->n; i++)
+        if (services->list[i].step == number)
+            return hierarchy_tasks(services->hierarchy, 2, services->list[i].leaf.path, pids, max);
+    return 0;
+}
+
+int services_top(const struct services *services, struct top_reading *reading)
+{
+    for (size_t i = 0; i < services->n; i++) {
+        const struct service *s = &services->list[i];
+        const struct io_mounts *mounts = sampler_mounts(services->sampler, s->step);
+        struct top_who *who =
+            top_add(reading, TOP_SERVICE, s->leaf.id, NULL, strrchr(s->leaf.path, '/') + 1);
+
+        if (!who || (mounts && top_add_mounts(who, mounts) < 0))
+            return -ENOMEM;
+        who->since_ns = s->since_ns;
+    }
+    return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The names of operations, fills and errors. */
+#include "config.h"
+
+#include "common/account.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+static const char *const op_names[IO_OP_COUNT] = {
+    [IO_READ] = "read",
+    [IO_WRITE] = "write",
+    [IO_COPY_READ] = "copy_read",
+    [IO_COPY_WRITE] = "copy_write",
+    [IO_CLONE] = "clone",
+    [IO_MMAP_READ] = "mmap_read",
+    [IO_MMAP_WRITE] = "mmap_write",
+    [IO_OPEN] = "open",
+    [IO_CREATE] = "create",
+    [IO_STAT] = "stat",
+    [IO_READDIR] = "readdir",
+    [IO_MKDIR] = "mkdir",
+    [IO_RMDIR] = "rmdir",
+    [IO_UNLINK] = "unlink",
+    [IO_RENAME] = "rename",
+    [IO_LINK] = "link",
+    [IO_SYMLINK] = "symlink",
+    [IO_MKNOD] = "mknod",
+    [IO_TRUNCATE] = "truncate",
+    [IO_FALLOCATE] = "fallocate",
+    [IO_FSYNC] = "fsync",
+    [IO_SETATTR] = "setattr",
+    [IO_GETXATTR] = "getxattr",
+    [IO_SETXATTR] = "setxattr",
+};
+
+static const char *const fill_names[IO_FILL_COUNT] = {
+    [IO_FILL_READ] = "read",
+    [IO_FILL_FAULT] = "fault",
+    [IO_FILL_PREFETCH] = "prefetch",
+    [IO_FILL_WRITE] = "write",
+};
+
+const char *io_op_name(enum io_op op)
+{
+    return (unsigned)op < IO_OP_COUNT ? op_names[op] : "unknown";
+}
+
+int io_op_parse(const char *name)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (!strcmp(op_names[op], name))
+            return op;
+    return -EINVAL;
+}
+
+const char *io_bit_name(unsigned bit)
+{
+    return bit == IO_OP_COUNT ? "cache" : io_op_name(bit);
+}
+
+int io_bit_parse(const char *name)
+{
+    return strcmp(name, "cache") ? io_op_parse(name) : IO_OP_COUNT;
+}
+
+#define IO_MMAP (1ull << IO_MMAP_READ | 1ull << IO_MMAP_WRITE)
+
+uint64_t io_unsupported_on(const char *fstype)
+{
+    /* tmpfs and hugetlbfs have faults and page caches of their own. */
+    static const struct {
+        const char *fstype;
+        uint64_t ops;
+    } known[] = {
+        {"ext2", 0},      {"ext3", 0},  {"ext4", 0},     {"xfs", 0},      {"btrfs", 0},
+        {"f2fs", 0},      {"nfs", 0},   {"nfs4", 0},     {"vfat", 0},     {"exfat", 0},
+        {"iso9660", 0},   {"squashfs", 0},
+        {"tmpfs", IO_MMAP | IO_CACHE},  {"hugetlbfs", IO_MMAP | IO_CACHE},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strcmp(fstype, known[i].fstype))
+            return known[i].ops;
+    return IO_CACHE;
+}
+
+const char *io_fill_name(enum io_fill fill)
+{
+    return (unsigned)fill < IO_FILL_COUNT ? fill_names[fill] : "unknown";
+}
+
+/* MAX_ERRNO of the kernel. */
+#define ERRNO_MAX 4095
+
+const char *io_errno_name(int code, char buf[16])
+{
+    const char *name = strerrorname_np(code);
+
+    if (code > 0 && name)
+        return name;
+    snprintf(buf, 16, "%d", code);
+    return buf;
+}
+
+int io_errno_parse(const char *name)
+{
+    char buf[16];
+    long number;
+
+    for (int code = 1; code <= ERRNO_MAX; code++) {
+        const char *known = strerrorname_np(code);
+
+        if (known && !strcmp(known, name))
+            return code;
+    }
+    /* A number is right only for a code without a name: each has one way to be written. */
+    number = strtol(name, NULL, 10);
+    if (number < 1 || number > ERRNO_MAX || strcmp(io_errno_name((int)number, buf), name) != 0)
+        return -EINVAL;
+    return (int)number;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The names by which rules know the numbers of an account. */
+#ifndef JOBIO_REPORT_ADVICE_FIELDS_H
+#define JOBIO_REPORT_ADVICE_FIELDS_H
+
+#include "common/job.h"
+
+struct advice_field {
+    char name[40];
+    const char *text; /* NULL: it is a number */
+    double number;
+};
+
+struct advice_fields {
+    struct advice_field *items; /* owned */
+    size_t n, room;
+};
+
+/* The fields of a mount of the job, or of the job as a whole if `mount` is NULL; their names and
+ * their order are always the same. Texts are the account's. 0 or -ENOMEM. */
+int advice_fields_of(const struct job_account *job, const struct io_mount *mount,
+                     struct advice_fields *ret);
+void advice_fields_clear(struct advice_fields *fields);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How the nodes of a job differ. */
+#include "report/advice_nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "report/nodes.h"
+
+/* A mean of fewer calls says little, and neither does a median of fewer nodes. */
+#define LEAST_CALLS 100
+#define LEAST_NODES 3
+
+/* The calls of a node on a mount. */
+struct calls {
+    const char *node;
+    uint64_t requests, time_ns;
+};
+
+static bool is_same_mount(const struct io_mount *a, const struct io_mount *b)
+{
+    return a->private == b->private && !strcmp(a->mount, b->mount) &&
+           !strcmp(a->fstype, b->fstype) && !strcmp(a->source, b->source);
+}
+
+static int by_node(const void *a, const void *b)
+{
+    return strcmp(((const struct calls *)a)->node, ((const struct calls *)b)->node);
+}
+
+static double mean_ns(const struct calls *c)
+{
+    return (double)c->time_ns / (double)c->requests;
+}
+
+static int by_mean(const void *a, const void *b)
+{
+    double x = mean_ns(a), y = mean_ns(b);
+
+    return (x > y) - (x < y);
+}
+
+/* Only those that cost the same whatever the program: reads and writes differ in size. */
+static struct calls look_ups(const char *node, const struct io_account *io)
+{
+    static const enum io_op alike[] = {IO_OPEN, IO_STAT};
+    struct calls calls = {.node = node};
+
+    for (size_t i = 0; i < ARRAY_SIZE(alike); i++)
+        if (io->ops[alike[i]]) {
+            calls.requests += io->ops[alike[i]]->requests;
+            calls.time_ns += io->ops[alike[i]]->time_ns;
+        }
+    return calls;
+}
+
+/* The calls of each step on the mount; how many. */
+static size_t calls_of_steps(const struct job_account *job, const struct io_mount *mount,
+                             struct calls *calls)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < job->n_steps; i++)
+        for (size_t m = 0; m < job->steps[i].mounts.n; m++) {
+            const struct io_mount *own = &job->steps[i].mounts.items[m];
+
+            if (is_same_mount(own, mount) && job->steps[i].node) {
+                calls[n++] = look_ups(job->steps[i].node, &own->io);
+                break;
+            }
+        }
+    return n;
+}
+
+/* Steps become nodes, of those with enough calls; how many. */
+static size_t join_nodes(struct calls *calls, size_t n)
+{
+    size_t nodes = 0, kept = 0;
+
+    qsort(calls, n, sizeof(*calls), by_node);
+    for (size_t i = 0; i < n; i++) {
+        if (!nodes || strcmp(calls[nodes - 1].node, calls[i].node) != 0) {
+            calls[nodes++] = calls[i];
+            continue;
+        }
+        calls[nodes - 1].requests += calls[i].requests;
+        calls[nodes - 1].time_ns += calls[i].time_ns;
+    }
+    for (size_t i = 0; i < nodes; i++)
+        if (calls[i].requests >= LEAST_CALLS)
+            calls[kept++] = calls[i];
+    return kept;
+}
+
+int advice_slowest_node(const struct job_account *job, const struct io_mount *mount,
+                        struct advice_slowest *ret)
+{
+    _free_ struct calls *calls = calloc(job->n_steps + 1, sizeof(*calls));
+    size_t n;
+
+    if (!calls)
+        return -ENOMEM;
+    n = join_nodes(calls, calls_of_steps(job, mount, calls));
+    *ret = (struct advice_slowest){"", 0};
+    if (n < LEAST_NODES)
+        return 0;
+    qsort(calls, n, sizeof(*calls), by_mean);
+    if (calls[n / 2].time_ns)
+        *ret = (struct advice_slowest){calls[n - 1].node,
+                                       mean_ns(&calls[n - 1]) / mean_ns(&calls[n / 2])};
+    return 0;
+}
+
+int advice_evenness(const struct job_account *job, double *ret)
+{
+    _free_ struct node_sum *nodes = NULL;
+    size_t n;
+
+    if (nodes_sum(job, &nodes, &n) < 0)
+        return -ENOMEM;
+    *ret = nodes_imbalance(nodes, n, job->nodes_reported, NODE_WAIT_NS);
+    return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/array.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "report/compare.h"
+
+/* As in the summary: less of the run time is not worth a word. */
+#define LITTLE 0.05
+
+const char *array_measure_name(enum array_measure measure)
+{
+    static const char *const names[] = {
+        [ARRAY_ELAPSED] = "elapsed_s",    [ARRAY_WAITING] = "waiting",
+        [ARRAY_READ] = "read_bytes",      [ARRAY_WRITTEN] = "write_bytes",
+        [ARRAY_META] = "meta_requests",   [ARRAY_ERRORS] = "errors",
+    };
+
+    return names[measure];
+}
+
+static struct array_range range_of(const struct array *array, enum array_measure measure,
+                                   double *values)
+{
+    struct array_range range = {.min = array->tasks[0].values[measure],
+                                .most = array->tasks[0].task};
+
+    for (size_t i = 0; i < array->n; i++) {
+        double value = values[i] = array->tasks[i].values[measure];
+
+        range.sum += value;
+        range.min = fmin(range.min, value);
+        if (value > range.max) {
+            range.max = value;
+            range.most = array->tasks[i].task;
+        }
+    }
+    range.median = profile_middle(values, array->n);
+    return range;
+}
+
+int array_sum_up(struct array *array)
+{
+    _free_ double *values = calloc(array->n, sizeof(*values));
+    double waited = 0;
+
+    if (!values)
+        return -ENOMEM;
+    array->running = array->incomplete = 0;
+    for (size_t i = 0; i < array->n; i++) {
+        const struct array_task *task = &array->tasks[i];
+
+        array->running += !task->ended;
+        array->incomplete += task->ended && !task->complete;
+        waited += task->values[ARRAY_WAITING] * task->values[ARRAY_ELAPSED];
+    }
+    for (int m = 0; m < ARRAY_MEASURES; m++)
+        array->ranges[m] = range_of(array, (enum array_measure)m, values);
+    array->ranges[ARRAY_WAITING].sum = array->ranges[ARRAY_ELAPSED].sum > 0
+                                           ? waited / array->ranges[ARRAY_ELAPSED].sum
+                                           : 0;
+    return 0;
+}
+
+static const struct array_task *most(const struct array *array, enum array_measure measure)
+{
+    for (size_t i = 0; i < array->n; i++)
+        if (array->tasks[i].task == array->ranges[measure].most)
+            return &array->tasks[i];
+    return NULL;
+}
+
+/* In time: a task that died at once may have waited for most of what it ran. */
+static double waited_s(const struct array_task *task)
+{
+    return task->values[ARRAY_WAITING] * task->values[ARRAY_ELAPSED];
+}
+
+const struct array_task *array_slowest(const struct array *array)
+{
+    const struct array_range *waiting = &array->ranges[ARRAY_WAITING];
+    const struct array_task *worst = NULL;
+
+    for (size_t i = 0; i < array->n; i++)
+        if (!worst || waited_s(&array->tasks[i]) > waited_s(worst))
+            worst = &array->tasks[i];
+    if (array->n < 2 || worst->values[ARRAY_WAITING] < LITTLE ||
+        worst->values[ARRAY_WAITING] < 1.25 * waiting->median)
+        return NULL;
+    return worst;
+}
+
+const struct array_task *array_failing(const struct array *array)
+{
+    const struct array_range *errors = &array->ranges[ARRAY_ERRORS];
+
+    if (array->n < 2 || errors->max < 1 || errors->max < 1.25 * errors->median)
+        return NULL;
+    return most(array, ARRAY_ERRORS);
+}
+
+/* --- in words ---------------------------------------------------------------------------------- */
+
+static char *percent(double part, char buf[UNITS_SIZE])
+{
+    return units_percent((uint64_t)llround(part * 1e6), 1000000, buf);
+}
+
+static void write_slowest(FILE *out, const struct array *array, const struct array_task *task)
+{
+    char most_text[UNITS_SIZE], median[UNITS_SIZE];
+    _free_ char *mount = array->worst_mount ? units_sanitize(array->worst_mount) : NULL;
+
+    fprintf(out, "Task %u (job %u) waited longest for I/O: %s of its run time, the median task %s",
+            task->task, task->jobid, percent(task->values[ARRAY_WAITING], most_text),
+            percent(array->ranges[ARRAY_WAITING].median, median));
+    if (mount)
+        fprintf(out, "; mostly %s %s", profile_kind_words(array->worst_kind), mount);
+    fputc('.', out);
+}
+
+static void write_failing(FILE *out, const struct array *array, const struct array_task *task)
+{
+    const struct array_range *errors = &array->ranges[ARRAY_ERRORS];
+    char mine[UNITS_SIZE], all[UNITS_SIZE];
+
+    fprintf(out, "Task %u (job %u) has %s of the %s failed calls.", task->task, task->jobid,
+            units_count((uint64_t)llround(errors->max), mine),
+            units_count((uint64_t)llround(errors->sum), all));
+}
+
+char *array_sentence(const struct array *array)
+{
+    const struct array_task *slowest = array_slowest(array), *failing = array_failing(array);
+    char *text = NULL, waiting[UNITS_SIZE];
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    if (slowest)
+        write_slowest(out, array, slowest);
+    else if (array->n > 1 && array->ranges[ARRAY_WAITING].max < LITTLE)
+        fprintf(out, "No task waited more than %s of its run time for I/O.",
+                percent(array->ranges[ARRAY_WAITING].max, waiting));
+    else if (array->n > 1)
+        fprintf(out, "All tasks waited about as much for I/O.");
+    if (failing) {
+        fputc(' ', out);
+        write_failing(out, array, failing);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* --- for programs ------------------------------------------------------------------------------ */
+
+void array_csv(const struct array *array, FILE *out)
+{
+    (void)fputs("task,jobid,state,complete", out);
+    for (int m = 0; m < ARRAY_MEASURES; m++)
+        (void)fprintf(out, ",%s", array_measure_name((enum array_measure)m));
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < array->n; i++) {
+        const struct array_task *task = &array->tasks[i];
+
+        (void)fprintf(out, "%u,%u,%s,%s", task->task, task->jobid,
+                      task->ended ? "ended" : "running", task->complete ? "true" : "false");
+        for (int m = 0; m < ARRAY_MEASURES; m++)
+            (void)fprintf(out, m < ARRAY_READ ? ",%.6f" : ",%.0f", task->values[m]);
+        (void)fputc('\n', out);
+    }
+}
+
+static bool put(struct json_object *to, const char *key, struct json_object *value)
+{
+    if (value && to && json_object_object_add(to, key, value) == 0)
+        return true;
+    json_object_put(value);
+    return false;
+}
+
+static struct json_object *number(double value)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), value == floor(value) ? "%.0f" : "%.6f", value);
+    return json_object_new_double_s(value, text);
+}
+
+static struct json_object *ranges_json(const struct array *array)
+{
+    struct json_object *all = json_object_new_object();
+    bool ok = all;
+
+    for (int m = 0; ok && m < ARRAY_MEASURES; m++) {
+        const struct array_range *range = &array->ranges[m];
+        struct json_object *o = json_object_new_object();
+
+        ok = put(o, "sum", number(range->sum)) && put(o, "min", number(range->min)) &&
+             put(o, "median", number(range->median)) && put(o, "max", number(range->max)) &&
+             put(o, "max_task", json_object_new_int64(range->most));
+        ok = put(all, array_measure_name((enum array_measure)m), o) && ok;
+    }
+    if (ok)
+        return all;
+    json_object_put(all);
+    return NULL;
+}
+
+static struct json_object *task_json(const struct array_task *task)
+{
+    struct json_object *o = json_object_new_object();
+    bool ok = put(o, "task", json_object_new_int64(task->task)) &&
+              put(o, "jobid", json_object_new_int64(task->jobid)) &&
+              put(o, "state", json_object_new_string(task->ended ? "ended" : "running")) &&
+              put(o, "complete", json_object_new_boolean(task->complete));
+
+    for (int m = 0; ok && m < ARRAY_MEASURES; m++)
+        ok = put(o, array_measure_name((enum array_measure)m), number(task->values[m]));
+    if (ok)
+        return o;
+    json_object_put(o);
+    return NULL;
+}
+
+static struct json_object *tasks_json(const struct array *array)
+{
+    struct json_object *all = json_object_new_array();
+
+    for (size_t i = 0; all && i < array->n; i++) {
+        struct json_object *o = task_json(&array->tasks[i]);
+
+        if (o && json_object_array_add(all, o) == 0)
+            continue;
+        json_object_put(o);
+        json_object_put(all);
+        return NULL;
+    }
+    return all;
+}
+
+static bool put_text(struct json_object *to, const char *key, const char *text)
+{
+    _free_ char *safe = text ? units_utf8(text) : NULL;
+
+    return !text || put(to, key, safe ? json_object_new_string(safe) : NULL);
+}
+
+struct json_object *array_json(const struct array *array)
+{
+    const struct array_task *slowest = array_slowest(array), *failing = array_failing(array);
+    _free_ char *sentence = array_sentence(array);
+    struct json_object *o = json_object_new_object();
+    bool ok = sentence && put(o, "version", json_object_new_int(1)) &&
+              put(o, "array_jobid", json_object_new_int64(array->jobid)) &&
+              put_text(o, "name", array->name) && put_text(o, "user", array->user) &&
+              put(o, "running", json_object_new_int64((int64_t)array->running)) &&
+              put(o, "incomplete", json_object_new_int64((int64_t)array->incomplete)) &&
+              put(o, "measures", ranges_json(array)) && put(o, "sum", profile_json(array->sum)) &&
+              put(o, "tasks", tasks_json(array)) &&
+              put(o, "text", json_object_new_string(sentence));
+
+    if (ok && slowest)
+        ok = put(o, "slowest_task", json_object_new_int64(slowest->task));
+    if (ok && failing)
+        ok = put(o, "failing_task", json_object_new_int64(failing->task));
+    if (ok)
+        return o;
+    json_object_put(o);
+    return NULL;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/context.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "report/anonymous.h"
+#include "report/json.h"
+#include "report/text.h"
+
+#define DOCUMENT_VERSION 1
+
+static const char about[] =
+    "What one Slurm job did in I/O, counted in the kernel by jobio, with what it can be compared "
+    "with. Numbers are exact unless 'complete' is false or 'incomplete' and 'unsupported' say "
+    "what is missing. A field that is not there is not known.";
+
+/* How to read it, for who has no schema at hand. */
+static const char *const legend[][2] = {
+    {"units", "_bytes and bytes: bytes; _ns: nanoseconds; _s: seconds, points in time since 1970 "
+              "UTC; _per_s: a second. 1 KiB = 1024 B."},
+    {"job", "the document of 'jobio job ID --json'"},
+    {"read, write", "calls on files; bytes that they returned. copy_*: copy_file_range. mmap_*: "
+                    "page faults. All others are metadata: requests, no bytes."},
+    {"time_ns", "time inside synchronous calls, summed over all threads: it can exceed the run "
+                "time"},
+    {"wait.longest_thread_ns", "the wait of the one thread that waited most. Divided by elapsed_s "
+                               "it is the share of the run time that was lost to I/O."},
+    {"size_log2", "calls by bytes: [0] <= 1 B, [i] <= 2^i B"},
+    {"latency_log2", "calls by duration: [0] <= 128 ns, [i] <= 2^(i+7) ns"},
+    {"cache", "the page cache: hit_bytes needed no disk or server"},
+    {"normal", "what a call on this mount took in other jobs of the last 30 days: of the medians "
+               "of the jobs, half stayed below q50_ns and 99 % below q99_ns"},
+    {"findings", "what the site's rules say; lost is the part of the run time from 0 to 1"},
+    {"similar_jobs", "past jobs, the most similar first. similarity: the cosine between the "
+                     "logarithms of what each operation moved on each mount; 1 is the same mix."},
+    {"other_counters", "what other tools count, and why it differs"},
+};
+
+/* How much is told; the first that fits. */
+static const struct level {
+    size_t mounts, similar, similar_mounts, notes, causes;
+    bool histograms, figures;
+} levels[] = {
+    {SIZE_MAX, CONTEXT_SIMILAR, 3, 10, SIZE_MAX, true, true},
+    {12, CONTEXT_SIMILAR, 3, 10, 20, true, true},
+    {6, CONTEXT_SIMILAR, 2, 5, 10, true, true},
+    {6, CONTEXT_SIMILAR, 2, 5, 10, false, true},
+    {4, 3, 1, 3, 5, false, true},
+    {2, 2, 1, 3, 5, false, true},
+    {1, 0, 0, 1, 3, false, false},
+};
+
+/* A tree that grows. One failed allocation spoils it. */
+struct writer {
+    const struct context *context;
+    const struct level *level;
+    struct json_object *left_out;
+    bool failed;
+};
+
+static void put(struct writer *w, struct json_object *to, const char *key,
+                struct json_object *child)
+{
+    if (to && child && json_object_object_add(to, key, child) == 0)
+        return;
+    json_object_put(child);
+    w->failed = true;
+}
+
+static void append(struct writer *w, struct json_object *to, struct json_object *child)
+{
+    if (to && child && json_object_array_add(to, child) == 0)
+        return;
+    json_object_put(child);
+    w->failed = true;
+}
+
+static struct json_object *text_json(const char *text)
+{
+    _free_ char *clean = units_utf8(text);
+
+    return clean ? json_object_new_string(clean) : NULL;
+}
+
+static void put_text(struct writer *w, struct json_object *to, const char *key, const char *text)
+{
+    if (text)
+        put(w, to, key, text_json(text));
+}
+
+static void put_u64(struct writer *w, struct json_object *to, const char *key, uint64_t value)
+{
+    put(w, to, key, json_object_new_uint64(value));
+}
+
+static void put_seconds(struct writer *w, struct json_object *to, const char *key, uint64_t ns)
+{
+    char buf[UNITS_SIZE];
+
+    put(w, to, key, json_object_new_double_s((double)ns / 1e9, units_seconds(ns, buf)));
+}
+
+static void put_part(struct writer *w, struct json_object *to, const char *key, double value)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%.3f", value);
+    put(w, to, key, json_object_new_double_s(value, text));
+}
+
+static void leave_out(struct writer *w, size_t n, const char *what)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "%zu %s", n, what);
+    append(w, w->left_out, json_object_new_string(text));
+}
+
+/* --- the job ------------------------------------------------------------------------------------
+ */
+
+/* How much a mount matters: by waiting, then by bytes and calls. */
+static double matter(struct json_object *mount)
+{
+    struct json_object *ops = json_object_object_get(mount, "ops");
+    double sum = 0;
+
+    if (!ops)
+        return 0;
+    json_object_object_foreach(ops, name, op)
+    {
+        (void)name;
+        sum += 1e3 * (double)json_object_get_uint64(json_object_object_get(op, "time_ns")) +
+               (double)json_object_get_uint64(json_object_object_get(op, "bytes")) +
+               (double)json_object_get_uint64(json_object_object_get(op, "requests"));
+    }
+    return sum;
+}
+
+static int compare_mounts(const void *pa, const void *pb)
+{
+    double a = matter(*(struct json_object *const *)pa),
+           b = matter(*(struct json_object *const *)pb);
+
+    return (a < b) - (a > b);
+}
+
+/* Keep the first `n` of the job's member. */
+static void cut_array(struct writer *w, struct json_object *array, size_t n, const char *what)
+{
+    size_t all = array ? json_object_array_length(array) : 0;
+
+    if (all <= n)
+        return;
+    (void)json_object_array_del_idx(array, n, all - n);
+    leave_out(w, all - n, what);
+}
+
+static void drop_histograms(struct writer *w, struct json_object *mounts)
+{
+    for (size_t i = 0; mounts && i < json_object_array_length(mounts); i++) {
+        struct json_object *ops =
+            json_object_object_get(json_object_array_get_idx(mounts, i), "ops");
+
+        json_object_object_foreach(ops, name, op)
+        {
+            (void)name;
+            json_object_object_del(op, "size_log2");
+            json_object_object_del(op, "latency_log2");
+        }
+    }
+    append(w, w->left_out, json_object_new_string("the histograms (size_log2, latency_log2)"));
+}
+
+static struct json_object *job_json(struct writer *w)
+{
+    struct json_object *job = report_json(w->context->job, 0), *mounts;
+
+    if (!job)
+        return NULL;
+    mounts = json_object_object_get(job, "mounts");
+    if (mounts)
+        json_object_array_sort(mounts, compare_mounts);
+    cut_array(w, mounts, w->level->mounts, "more mounts of the job, which mattered less");
+    cut_array(w, json_object_object_get(job, "incomplete"), w->level->causes,
+              "more reasons why the account is not complete");
+    if (!w->level->histograms)
+        drop_histograms(w, mounts);
+    return job;
+}
+
+/* --- the rest -----------------------------------------------------------------------------------
+ */
+
+static struct json_object *legend_json(struct writer *w)
+{
+    struct json_object *o = json_object_new_object();
+
+    for (size_t i = 0; i < ARRAY_SIZE(legend); i++)
+        put(w, o, legend[i][0], json_object_new_string(legend[i][1]));
+    return o;
+}
+
+static struct json_object *findings_json(struct writer *w)
+{
+    static const char *const names[ADVICE_LEVELS] = {
+        [ADVICE_ERROR] = "error", [ADVICE_HINT] = "hint", [ADVICE_GOOD] = "good"};
+    const struct advice_notes *notes = w->context->notes;
+    struct json_object *array = json_object_new_array();
+    size_t all = notes ? notes->n : 0, n = all < w->level->notes ? all : w->level->notes;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct advice_note *note = &notes->items[i];
+        struct json_object *o = json_object_new_object();
+
+        put(w, o, "level", json_object_new_string(names[note->level]));
+        put_text(w, o, "rule", note->rule);
+        put_text(w, o, "text", note->text);
+        if (note->link && *note->link)
+            put_text(w, o, "link", note->link);
+        put_part(w, o, "lost", note->lost);
+        append(w, array, o);
+    }
+    if (n < all)
+        leave_out(w, all - n, "more findings");
+    return array;
+}
+
+static void put_sums(struct writer *w, struct json_object *to, const struct io_account *io)
+{
+    put_u64(w, to, "read_bytes", io_account_reads(io).bytes);
+    put_u64(w, to, "written_bytes", io_account_writes(io).bytes);
+    put_u64(w, to, "read_requests", io_account_reads(io).requests);
+    put_u64(w, to, "write_requests", io_account_writes(io).requests);
+    put_u64(w, to, "meta_requests", io_account_meta(io).requests);
+    put_u64(w, to, "errors", io_account_all(io).errors);
+    put_u64(w, to, "time_ns", io_account_all(io).time_ns);
+}
+
+static int compare_time(const void *pa, const void *pb)
+{
+    const struct io_mount *const *a = pa, *const *b = pb;
+    uint64_t of_a = io_account_all(&(*a)->io).time_ns, of_b = io_account_all(&(*b)->io).time_ns;
+
+    return (of_a < of_b) - (of_a > of_b);
+}
+
+/* The mounts where it waited most. */
+static struct json_object *mounts_json(struct writer *w, const struct io_mounts *mounts)
+{
+    struct json_object *array = json_object_new_array();
+    _free_ const struct io_mount **order = calloc(mounts->n + 1, sizeof(struct io_mount *));
+
+    w->failed = w->failed || !order;
+    for (size_t i = 0; order && i < mounts->n; i++)
+        order[i] = &mounts->items[i];
+    if (order)
+        qsort(order, mounts->n, sizeof(struct io_mount *), compare_time);
+    for (size_t i = 0; order && i < mounts->n && i < w->level->similar_mounts; i++) {
+        struct json_object *o = json_object_new_object();
+
+        put_text(w, o, "mount", order[i]->mount);
+        put_sums(w, o, &order[i]->io);
+        append(w, array, o);
+    }
+    return array;
+}
+
+static struct json_object *similar_json(struct writer *w, const struct context_similar *similar)
+{
+    const struct job_account *job = similar->job;
+    CLEANUP(io_account_clear) struct io_account all = {0};
+    struct json_object *o = json_object_new_object();
+
+    for (size_t i = 0; i < job->mounts.n; i++)
+        w->failed = io_account_add(&all, &job->mounts.items[i].io) < 0 || w->failed;
+    put_u64(w, o, "jobid", job->key.jobid);
+    put_u64(w, o, "restart", job->key.restart);
+    put_text(w, o, "name", job->name);
+    put_text(w, o, "user", job->user);
+    put(w, o, "same_name", json_object_new_boolean(similar->similarity.same_name));
+    put(w, o, "same_user", json_object_new_boolean(similar->similarity.same_user));
+    put_part(w, o, "similarity", similar->similarity.io);
+    put(w, o, "state", json_object_new_string(job->ended ? "ended" : "running"));
+    put(w, o, "complete", json_object_new_boolean(job_is_complete(job)));
+    put_u64(w, o, "nodes", job->nodes_reported);
+    put_seconds(w, o, "start_s", job->start_ns);
+    put_seconds(w, o, "elapsed_s", job->elapsed_ns);
+    put_u64(w, o, "longest_thread_ns", job->longest_wait_ns);
+    put_sums(w, o, &all);
+    put(w, o, "mounts", mounts_json(w, &job->mounts));
+    return o;
+}
+
+static struct json_object *similars_json(struct writer *w)
+{
+    struct json_object *array = json_object_new_array();
+    size_t all = w->context->n_similar < CONTEXT_SIMILAR ? w->context->n_similar : CONTEXT_SIMILAR,
+           n = all < w->level->similar ? all : w->level->similar;
+
+    for (size_t i = 0; i < n; i++)
+        append(w, array, similar_json(w, &w->context->similar[i]));
+    if (n < all)
+        leave_out(w, all - n, "more similar jobs");
+    return array;
+}
+
+static int make_anonymous(const struct context *context, struct json_object *document)
+{
+    struct anonymous *a = anonymous_create();
+    int rc = a ? anonymous_learn(a, "node", context->job->first_node) : -ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < context->job->n_steps; i++)
+        rc = anonymous_learn(a, "node", context->job->steps[i].node);
+    if (rc == 0)
+        rc = anonymous_apply(a, document);
+    anonymous_destroy(a);
+    return rc;
+}
+
+static struct json_object *document_json(const struct context *context, const struct level *level)
+{
+    struct writer w = {.context = context, .level = level, .left_out = json_object_new_array()};
+    struct job_account shown = *context->job; /* not its own: for the summary alone */
+    _free_ char *summary = NULL;
+    struct json_object *document = json_object_new_object();
+
+    if (context->anonymous) {
+        shown.key.jobid = 1; /* the first number that is found */
+        shown.array_job = 0;
+    }
+    summary = report_text(&shown, SUMMARY_SHORT, NULL);
+    put(&w, document, "version", json_object_new_int(DOCUMENT_VERSION));
+    put(&w, document, "about", json_object_new_string(about));
+    put(&w, document, "legend", legend_json(&w));
+    put(&w, document, "anonymous", json_object_new_boolean(context->anonymous));
+    put(&w, document, "summary", summary ? json_object_new_string(summary) : NULL);
+    put(&w, document, "job", job_json(&w));
+    put(&w, document, "findings", findings_json(&w));
+    put(&w, document, "similar_jobs", similars_json(&w));
+    if (level->figures)
+        put(&w, document, "other_counters",
+            report_explain_json(context->job, context->figures, context->n_figures));
+    else
+        append(&w, w.left_out, json_object_new_string("what other tools count"));
+    append(&w, w.left_out,
+           json_object_new_string("steps and nodes ('jobio job ID --json --steps' has them)"));
+    if (context->note)
+        append(&w, w.left_out, text_json(context->note));
+    put(&w, document, "left_out", w.left_out);
+    if (!w.failed && context->anonymous && make_anonymous(context, document) < 0)
+        w.failed = true;
+    if (!w.failed)
+        return document;
+    json_object_put(document);
+    return NULL;
+}
+
+int report_context(const struct context *context, size_t max, char **ret, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+        struct json_object *document = document_json(context, &levels[i]);
+        const char *text =
+            document ? json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
+                                                                    JSON_C_TO_STRING_NOSLASHESCAPE)
+                     : NULL;
+        char *copy = NULL;
+        bool fits = text && strlen(text) <= max, failed = !text;
+
+        if (fits)
+            copy = strdup(text);
+        json_object_put(document);
+        if (failed || (fits && !copy))
+            return error_errno(error, -ENOMEM, "write the context");
+        if (copy) {
+            *ret = copy;
+            return 0;
+        }
+    }
+    return error_set(error, -E2BIG, "the context of this job does not fit into %zu bytes", max);
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# jobio compare, trend and array against a store file. The jobs 200 to 219 are runs of one name; from
+# 217 on they waited 400 s of 1,300 s instead of 20 s of 1,000 s (tests/cli/make_store.c).
+
+load cli.bash
+
+setup_file() {
+    "$JOBIO_BUILD/tests/cli/make_store" "$BATS_FILE_TMPDIR/jobio.db"
+    export DB=$BATS_FILE_TMPDIR/jobio.db
+}
+
+@test "compare: two jobs side by side, and why" {
+    split jobio --store "$DB" compare 216 217
+    expect 0
+    [ -z "$err" ]
+    [ "$(sed -n 1p <<< "$out" | xargs)" = "216 217 change" ]
+    holds "$(tr -s ' ' <<< "$out")" "run time 00:16:40 00:21:40 1.3x more" "waiting 2.0 % 31 % +29 pts" \
+        "/home (nfs4)" " metadata - 50.0 k new" "read 1000 MiB 1000 MiB same"
+    holds "$(tr '\n' ' ' <<< "$out")" "Job 217 made 50.0 k metadata calls on /home, where the other did" \
+        "31 % of its run time waiting for I/O, job 216 2.0 %."
+    [ "$(wc -L <<< "$out")" -le 80 ]
+    # Turned around, it is the same job that is told of.
+    holds "$(jobio --store "$DB" compare 217 216)" "Job 217 made 50.0 k metadata calls"
+    COLUMNS=40 split jobio --store "$DB" compare 216 217
+    expect 0
+    [ "$(wc -L <<< "$out")" -le 40 ]
+}
+
+@test "compare: one job beside the median of the runs before" {
+    split jobio --store "$DB" compare 217
+    expect 0
+    holds "$out" "median of 17" "the usual run 2.0 %"
+    split jobio --store "$DB" compare 217 --json
+    follows compare <<< "$out"
+    [ "$(jq -c '[.a.runs, (.a.jobs | length), .a.jobs[0], .a.elapsed_s, .a.waiting, .b.runs, .b.job.jobid,
+        .b.mounts[0].mount, .b.mounts[0].meta.requests]' <<< "$out")" = \
+        '[17,17,200,1000,0.02,1,217,"/home",50000]' ]
+    split jobio --store "$DB" compare 201
+    expect 0
+    holds "$out" "the run before waited 20 s for it, job 201 20 s"
+    split jobio --store "$DB" compare 200
+    expect 1
+    one_line 'no run of "train, \ v2" by this user before it'
+}
+
+@test "compare: tasks of an array, and what is wrong" {
+    split jobio --store "$DB" compare 140_0 140_2 --json
+    expect 0
+    follows compare <<< "$out"
+    [ "$(jq -c '[.a.job.array_task, .b.job.array_task]' <<< "$out")" = "[0,2]" ]
+    split jobio --store "$DB" compare 140_0 999
+    expect 1
+    one_line "no such job: 999"
+    for words in "" "1 2 3" "x" "123 y"; do
+        split jobio --store "$DB" compare $words
+        expect 2
+        one_line compare:
+    done
+}
+
+@test "compare: an account that is not whole says so, and names are harmless" {
+    split jobio --store "$DB" compare 123 124
+    expect 0
+    printable "$BATS_TEST_TMPDIR/out"
+    holds "$out" "The account of job 124 is not complete"
+    split jobio --store "$DB" compare 124
+    expect 1
+    printable "$BATS_TEST_TMPDIR/err"
+    one_line 'no run of "a|b?]0;evil'
+}
+
+@test "trend: a line a run, and since when it waits" {
+    split jobio --store "$DB" trend -n 'train, \ v2'
+    expect 0
+    [ "$(grep -c '^ *2[01][0-9] ' <<< "$out")" = 20 ]
+    [ "$(grep '^ *216 ' <<< "$out" | tr -s ' ' | cut -d' ' -f5-)" = "00:16:40 1000M 10.0M 5000 2% 1.0x 1.0x" ]
+    [ "$(grep '^ *219 ' <<< "$out" | tr -s ' ' | cut -d' ' -f5-)" = "00:21:40 1000M 10.0M 55k 31% 1.3x 20x" ]
+    holds "$(tr '\n' ' ' <<< "$out")" \
+        "The last 3 runs waited 20x longer for I/O than the 17 before, mostly metadata on /home, and ran 1.3x" \
+        "▁▁▁███  2.0 % to 31 %"
+    [ "$(wc -L <<< "$out")" -le 80 ]
+    split env LC_ALL=C jobio --store "$DB" trend -n 'train, \ v2'
+    holds "$out" "___###  2.0 % to 31 %"
+    ! LC_ALL=C grep -qP '[\x80-\xff]' "$BATS_TEST_TMPDIR/out"
+    COLUMNS=40 split jobio --store "$DB" trend -n 'train, \ v2'
+    [ "$(wc -L <<< "$out")" -le 40 ]
+}
+
+@test "trend: how many, of whom, since when" {
+    split jobio --store "$DB" trend -n 'train, \ v2' -N 6 --json
+    expect 0
+    follows trend <<< "$out"
+    [ "$(jq -c '[.name, (.runs | length), .runs[0].jobid, (.runs[5] | .wait_ratio, .elapsed_ratio | . * 1000 | round)]' <<< "$out")" = \
+        '["train, \\ v2",6,214,20000,1300]' ]
+    [ "$(jq -r .text <<< "$out")" = "The last 2 runs waited 20x longer for I/O than the 4 before, mostly metadata on /home, and ran 1.3x longer." ]
+    split jobio --store "$DB" trend -n 'train, \ v2' -u alice
+    expect 1
+    one_line 'no run of "train, \ v2" that has ended is known here'
+    [ "$(jobio --store "$DB" trend -n 'train, \ v2' -u 4104 -N 5 --json | jq '.runs | length')" = 5 ]
+    [ "$(jobio --store "$DB" trend -n often --json | jq -r .text)" = \
+        "No change in 20 runs: as a rule 01:00:00, 0.8 % of it waiting for I/O." ]
+    split jobio --store "$DB" trend -n simulate
+    expect 0
+    holds "$out" "2 runs: a trend needs at least 5."
+    [ "$(jobio --store "$DB" trend -n simulate -S now-3hours --json | jq '.runs | length')" = 1 ]
+    for words in "" "-n" "-n ''" "-n x -N 0" "-n x -N 201" "-n x -S soon" "x"; do
+        eval "split jobio --store '$DB' trend $words"
+        expect 2
+        one_line trend:
+    done
+}
+
+@test "array: the tasks together, and the odd one out" {
+    split jobio --store "$DB" array 140
+    expect 0
+    [ -z "$err" ]
+    holds "$(tr -s ' ' <<< "$out")" 'Array 140 "sweep" of dora: 3 tasks, complete' \
+        "run time 00:10:00 00:01:40 00:03:20 00:05:00 2" "waiting 15 % 10 % 15 % 30 % 0" \
+        "metadata 15.0 k 5000 5000 5000 -" "/scratch 2.9G 30.0M 15k 9 15 %"
+    holds "$(tr '\n' ' ' <<< "$out")" \
+        "Task 0 (job 141) waited longest for I/O: 30 % of its run time, the median task 15 %; mostly metadata on /scratch."
+    [ "$(wc -L <<< "$out")" -le 80 ]
+    COLUMNS=40 split jobio --store "$DB" array 140
+    expect 0
+    [ "$(wc -L <<< "$out")" -le 40 ]
+}
+
+@test "array: for programs" {
+    split jobio --store "$DB" array 140 --csv
+    expect 0
+    [ "$out" = "task,jobid,state,complete,elapsed_s,waiting,read_bytes,write_bytes,meta_requests,errors
+0,141,ended,true,100.000000,0.300000,1048580096,10485760,5000,3
+1,142,ended,true,200.000000,0.150000,1048580096,10485760,5000,3
+2,140,ended,true,300.000000,0.100000,1048580096,10485760,5000,3" ]
+    split jobio --store "$DB" array 140 --json
+    expect 0
+    follows array <<< "$out"
+    [ "$(jq -c '[.array_jobid, (.tasks | length), .measures.read_bytes.sum, .measures.waiting.max_task,
+        .slowest_task, has("failing_task"), .sum.mounts[0].meta.requests]' <<< "$out")" = \
+        '[140,3,3145740288,0,0,false,15000]' ]
+}
+
+@test "array: what is none" {
+    split jobio --store "$DB" array 123
+    expect 1
+    one_line "no such array: 123 (one job: 'jobio job 123')"
+    for words in "" "1 2" "140_1" "x" "140 --json --csv"; do
+        split jobio --store "$DB" array $words
+        expect 2
+        one_line array:
+    done
+}

@@ -1,0 +1,332 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# jobio history: which jobs, which figures, in which form; and what a terminal gets to see.
+
+load cli.bash
+
+setup_file() {
+    "$JOBIO_BUILD/tests/cli/make_store" "$BATS_FILE_TMPDIR/jobio.db"
+    export DB=$BATS_FILE_TMPDIR/jobio.db
+}
+
+history() {
+    jobio --store "$DB" history "$@"
+}
+
+# list OPTION...: number.restart of each job, on one line
+list() {
+    history -P -o JobIDRaw,Restart "$@" | tail -n +2 | tr '|' . | xargs
+}
+
+# on_terminal COLUMNS LINES COMMAND: what a terminal of that size gets to see, with \n alone
+on_terminal() {
+    script -qec "stty cols $1 rows $2; $3" /dev/null < /dev/null | tr -d '\r'
+}
+
+@test "which jobs: users, accounts, partitions, names, numbers, state" {
+    [ "$(list -u alice)" = "123.1 123.0" ]
+    [ "$(list -u alice,root)" = "125.0 123.1 123.0" ]
+    [ "$(list -u 4102,root)" = "124.0 125.0" ]
+    [ "$(list -A physics -u alice)" = "123.1 123.0" ]
+    [ "$(list -A chemistry)" = "" ]
+    [ "$(list -r batch,debug -u mallory)" = "124.0" ]
+    [ "$(list -r debug)" = "" ]
+    [ "$(list --name backup,simulate)" = "125.0 123.1 123.0" ]
+    [ "$(list -s running)" = "124.0" ]
+    [ "$(list -s R)" = "124.0" ]
+    [ "$(list --state ended)" = "125.0 123.1 123.0" ]
+    [ "$(list -s CD -u mallory)" = "" ]
+    # by number, whenever they ran; unless a time is given
+    [ "$(list -j 100,125)" = "125.0 100.0" ]
+    [ "$(list -j 100,125 -S now-1days)" = "125.0" ]
+    [ "$(list -j 999)" = "" ]
+}
+
+@test "in which order" {
+    [ "$(list --sort -time)" = "123.0 123.1 125.0 124.0" ]
+    [ "$(list --sort=-time -n 1)" = "123.0" ]
+    [ "$(list --sort elapsed -n 2)" = "123.1 124.0" ]
+    [ "$(list --sort relapsed -n 2)" = "123.0 125.0" ]
+    [ "$(list --sort errors)" = "124.0 125.0 123.1 123.0" ]
+}
+
+@test "--mount: only jobs that touched it, and what they did there" {
+    split history --mount / -u alice
+    expect 0
+    [ "$(head -1 <<< "$out")" = "I/O on / only" ]
+    holds "$out" "4.0 KiB" "0 B"
+    [ "$(history --mount / -P -u alice -n 1 -o Mount,Read,ReadReq,Write,Meta,Wait | tail -1)" = \
+        "/|4096|1|0|0|0.001000000" ]
+    [ "$(history --mount /,/scratch -P -u alice -n 1 -o Mount,Read,Meta | tail -1)" = \
+        "/scratch,/|1048580096|5000" ]
+    [ "$(list --mount /nowhere)" = "" ]
+    [ "$(history --mount / --csv | head -1 | tr -d '\r')" = \
+        JobID,User,JobName,Elapsed,Read,Write,Meta,Waiting,Exact,Mount ]
+    # the parts are the whole
+    [ "$(history --json -n 1 | jq '.[0].wait_ns')" = \
+        $(($(history --json -n 1 --mount / | jq '.[0].wait_ns') + $(history --json -n 1 --mount /scratch | jq '.[0].wait_ns'))) ]
+}
+
+@test "--group: sums" {
+    [ "$(history --group user -P)" = "User|Jobs|Elapsed|Read|Write|Meta|Errors|Wait
+alice|2|02:01:00|2097160192|20971520|10000|6|12.042000000
+mallory|1|01:00:00|1048580096|10485760|5000|3|6.021000000
+root|1|00:01:00|1048580096|10485760|5000|3|6.021000000" ]
+    [ "$(history --group user --sort elapsed -P -o User | xargs)" = "User alice mallory root" ]
+    [ "$(history --group user --sort -jobs -P -o User,Jobs -n 2| xargs)" = "User|Jobs mallory|1 root|1" ]
+    [ "$(history --group mount -P -o Mount,Jobs,Read,Write | xargs)" = \
+        "Mount|Jobs|Read|Write /scratch|4|4194304000|41943040 /|4|16384|0" ]
+    [ "$(history --group user --mount / -P -o User,Read | xargs)" = "User|Read alice|8192 mallory|4096 root|4096" ]
+    [ "$(history --group name -P -o JobName,Jobs -u alice,root | xargs)" = "JobName|Jobs simulate|2 backup|1" ]
+    [ "$(history --group account -P -o Account,Jobs | xargs)" = "Account|Jobs physics|4" ]
+    [ "$(history --group partition --json | jq -c '.[] | [.partition, .jobs, .read.bytes]')" = '["batch",4,4194320384]' ]
+    # the jobs of all days are all jobs, the latest first
+    [ $(($(history --group day -S now-250days -P -o Jobs | tail -n +2 | paste -sd+))) = "$(list -S now-250days | wc -w)" ]
+    history --group day -S now-250days -P -o Day | tail -n +2 | sort -rc
+}
+
+@test "--csv: as RFC 4180 has it, and no formula for a spreadsheet" {
+    history --csv -o JobIDRaw,JobName,Read > "$BATS_TEST_TMPDIR/csv"
+    [ "$(head -2 "$BATS_TEST_TMPDIR/csv" | od -An -c | grep -c '\\r')" -ge 1 ]
+    python3 - "$BATS_TEST_TMPDIR/csv" << 'END'
+import csv, sys
+with open(sys.argv[1], newline='') as f:
+    text = f.read()
+    assert text.count('\r\n') == text.count('\n') == 5, repr(text)
+rows = list(csv.reader(open(sys.argv[1], newline=''), strict=True))
+assert rows[0] == ['JobIDRaw', 'JobName', 'Read'], rows
+assert rows[1] == ['124', 'a|b?]0;evil??[31mred', '1048580096'], rows
+END
+    cp "$DB" "$BATS_TEST_TMPDIR/evil.db"
+    sqlite3 "$BATS_TEST_TMPDIR/evil.db" "UPDATE job SET name = '=cmd|'' /C calc''!A0,\"x\"' || char(10) || 'y' WHERE jobid = 125"
+    jobio --store "$BATS_TEST_TMPDIR/evil.db" history -j 125 --csv -o JobName,UID > "$BATS_TEST_TMPDIR/csv"
+    python3 - "$BATS_TEST_TMPDIR/csv" << 'END'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline=''), strict=True))
+assert rows[1] == ["'=cmd|' /C calc'!A0,\"x\"?y", '0'], rows
+END
+}
+
+@test "names that hurt reach nothing, in no form" {
+    cp "$DB" "$BATS_TEST_TMPDIR/evil.db"
+    # an escape, invalid UTF-8, a C1 control, a direction mark, a wide character
+    sqlite3 "$BATS_TEST_TMPDIR/evil.db" "UPDATE job SET name = CAST(x'1b5b33316d41ff42c29be280ae20e6bca2' AS TEXT), \
+        user = CAST(x'1b63ff' AS TEXT), account = CAST(x'c328' AS TEXT) WHERE jobid = 124"
+    for words in "" "-P" "--csv" "--json" "--group name" "--group user --csv" "--group account --json" "-P -o all" \
+        "--anonymous" "--anonymous --json" "-o JobName%4,User%2"; do
+        [ "$words" != "-P -o all" ] || words="-P -o $(jobio history -e | awk '{print $1}' | paste -sd,)"
+        split jobio --store "$BATS_TEST_TMPDIR/evil.db" history -s R $words
+        expect 0
+        tr -d '\r' < "$BATS_TEST_TMPDIR/out" > "$BATS_TEST_TMPDIR/plain"
+        printable "$BATS_TEST_TMPDIR/plain"
+        iconv -f UTF-8 -t UTF-8 "$BATS_TEST_TMPDIR/plain" > /dev/null
+        ! grep -q $'\xe2\x80\xae' "$BATS_TEST_TMPDIR/plain" || [[ $words == *--json* ]]
+    done
+    jobio --store "$BATS_TEST_TMPDIR/evil.db" history --json | jq -e . > /dev/null
+    # and as filters
+    split jobio --store "$DB" history -u $'\e[31m\xff' --name $'\xff' --mount $'/\e]0;x\a'
+    expect 0
+    printable "$BATS_TEST_TMPDIR/out"
+    split jobio --store "$DB" history --sort $'\e[31m'
+    expect 2
+    one_line "?[31m"
+    printable "$BATS_TEST_TMPDIR/err"
+}
+
+@test "40 columns: what can be done without is left out, and nothing breaks" {
+    for columns in 20 40 60 79; do
+        split env COLUMNS=$columns jobio --store "$DB" history
+        expect 0
+        [ "$columns" = 20 ] || [ "$(wc -L <<< "$out")" -le "$columns" ]
+        holds "$out" JobID 123
+    done
+    split env COLUMNS=40 jobio --store "$DB" history
+    [ "$(wc -l <<< "$out")" = 7 ]
+    [[ $out != *Exact* ]]
+    holds "$out" "1 of these not complete"
+    split env COLUMNS=40 jobio --store "$DB" history --group user
+    holds "$out" alice
+    [ "$(wc -L <<< "$out")" -le 40 ]
+    # columns that were asked for are all there
+    split env COLUMNS=40 jobio --store "$DB" history -n 1 -o JobID,User,Start,End,Read,Write,Meta
+    [ "$(wc -L <<< "$out")" -le 40 ]
+    [ "$(wc -l <<< "$out")" = 9 ]
+    holds "$out" JobID Start End Write Meta
+    # programs get all of it
+    [ "$(COLUMNS=40 jobio --store "$DB" history -P)" = "$(history -P)" ]
+    [ "$(history | wc -L)" = "$(COLUMNS= history | wc -L)" ]
+}
+
+@test "a terminal of 40 columns is asked for its width" {
+    [ "$(on_terminal 40 50 "jobio --no-pager --store $DB history" | wc -L)" -le 40 ]
+    [ "$(on_terminal 100 50 "jobio --no-pager --store $DB history" | wc -L)" -gt 70 ]
+}
+
+@test "a pager: on a terminal only, as JOBIO_PAGER and PAGER say, not with --no-pager" {
+    export JOBIO_PAGER="sed 's/^/own /'" PAGER="sed 's/^/other /'"
+    command="jobio --store $DB history -n 1 -P"
+    [ "$(history -n 1 -P | head -1)" = "JobID|User|JobName|Elapsed|Read|Write|Meta|Waiting|Exact" ]
+    [ "$(on_terminal 80 24 "$command" | cut -d' ' -f1 | sort -u)" = own ]
+    unset JOBIO_PAGER
+    [ "$(on_terminal 80 24 "$command" | cut -d' ' -f1 | sort -u)" = other ]
+    [[ $(on_terminal 80 24 "$command --no-pager") == "JobID|"* ]]
+    [[ $(on_terminal 80 24 "${command/jobio/jobio --no-pager}") == "JobID|"* ]]
+    [[ $(JOBIO_PAGER= on_terminal 80 24 "$command") == "JobID|"* ]]
+    [[ $(JOBIO_PAGER=cat on_terminal 80 24 "$command") == "JobID|"* ]]
+    # what it prints is wide enough for the terminal, and short answers leave it at once
+    unset PAGER
+    command -v less > /dev/null || skip "no less here"
+    [[ $(TERM=dumb on_terminal 80 24 "$command; echo status \$?") == *"status 0"* ]]
+    # an error needs no pager, and a failed question starts none
+    [[ $(PAGER="sed 's/^/other /'" on_terminal 80 24 "jobio --store /nowhere history") == "jobio: "* ]]
+    # one that leaves early is no failure
+    [[ $(PAGER="no-such-pager" on_terminal 80 24 "jobio --store $DB history; echo status \$?") == *"see JOBIO_PAGER"*"status 1"* ]]
+    [[ $(PAGER="true" on_terminal 80 24 "jobio --store $DB history -S now-300days; echo status \$?") == *"status 0"* ]]
+}
+
+@test "a pipe that closes early: no error, status 0" {
+    for words in "history -S now-300days" "history --json -S now-300days" "history --csv" "job 123" "job 126 --all --full"; do
+        jobio --store "$DB" $words 2> "$BATS_TEST_TMPDIR/err" | true
+        [ "${PIPESTATUS[*]}" = "0 0" ]
+        [ ! -s "$BATS_TEST_TMPDIR/err" ]
+    done
+}
+
+@test "--anonymous: no name is left, the figures are" {
+    for words in "" --json --csv -P "--group user" "--mount /scratch -P" "-P -o $(jobio history -e | awk '{print $1}' | paste -sd,)"; do
+        split history --anonymous -S now-300days $words
+        expect 0
+        ! grep -qE 'alice|mallory|dora|simulate|backup|physics|batch|scratch|evil|4101|4102' <<< "$out"
+    done
+    # the same name is the same label, and figures stay
+    [ "$(history --anonymous -P -o JobID,Restart,User,Read -u alice | tail -n +2 | xargs)" = \
+        "1|1|user1|1048580096 1|0|user1|1048580096" ]
+    # times keep their distances
+    times() { history --json -u alice "$@" | jq -c 'map(.end_ns - .start_ns), (.[0].start_ns - .[1].start_ns)'; }
+    [ "$(times)" = "$(times --anonymous)" ]
+    [ "$(history --json --anonymous | jq 'map(.start_ns / 1e9 < 400000000) | all')" = true ]
+}
+
+@test "job ID.STEP: one step, summed over its nodes" {
+    split jobio --store "$DB" job 123.batch
+    expect 0
+    holds "$out" "Step batch only" /scratch 1000M
+    split jobio --store "$DB" job 123.0
+    expect 0
+    holds "$out" "Step 0 only" "0 calls"
+    [ "$(jobio --store "$DB" job 123.batch --json | jq -c '[.job.jobid, .job.restart, .job.step, .nodes.reported, .elapsed_s]')" = \
+        '[123,1,"batch",1,7200]' ]
+    # its mounts are those of the step in the job's own document
+    diff <(jobio --store "$DB" job 123.batch --json | jq '.mounts[0].ops.read.requests') \
+        <(jobio --store "$DB" job 123 --json --steps | jq '.steps[] | select(.step == "batch").mounts[0].ops.read.requests')
+    [ "$(jobio --store "$DB" job 123.batch --all --json | jq -c 'map(.job.restart)')" = "[1,0]" ]
+    [ "$(jobio --store "$DB" job 123.batch --steps --json | jq -c '.steps | map(.step)')" = '["batch"]' ]
+    split jobio --store "$DB" job 123.7
+    expect 1
+    one_line "no such step: 123.7" "jobio job 123 --steps"
+    split jobio --store "$DB" job 999.batch
+    expect 1
+    one_line "no such job: 999"
+    split jobio --store "$DB" job 123.7x
+    expect 2
+    one_line "is no job number"
+}
+
+@test "job --csv: one line a mount and operation, exact" {
+    jobio --store "$DB" job 123 --csv > "$BATS_TEST_TMPDIR/csv"
+    python3 - "$BATS_TEST_TMPDIR/csv" << 'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline=''), strict=True))
+assert {(r['Mount'], r['Operation'], r['Requests'], r['Bytes'], r['Errors'], r['Time']) for r in rows} == {
+    ('/scratch', 'read', '1000', '1048576000', '0', '1'), ('/scratch', 'write', '20', '10485760', '0', '0.02'),
+    ('/scratch', 'open', '5000', '0', '3', '5'), ('/', 'read', '1', '4096', '0', '0.001')}, rows
+assert {(r['JobID'], r['Restart'], r['Step'], r['Node'], r['Exact']) for r in rows} == {('123', '1', '', '', 'yes')}
+END
+    [ "$(jobio --store "$DB" job 123 --csv --steps | tail -n +2 | cut -d, -f4,5 | sort -u | xargs)" = "batch,node1" ]
+    [ "$(jobio --store "$DB" job 123.batch --csv | tail -n +2 | cut -d, -f4 | sort -u)" = batch ]
+    [ "$(jobio --store "$DB" job 124 --csv | tail -n +2 | cut -d, -f6 | sort -u)" = no ]
+    [ "$(jobio --store "$DB" job 123 --all --csv | tail -n +2 | cut -d, -f3 | sort -u | xargs)" = "0 1" ]
+}
+
+@test "job --anonymous: no name is left, the figures are" {
+    for words in "" --full --steps --nodes --json "--json --steps --all --timeline" --csv "--csv --steps"; do
+        for id in 123 124 123.batch; do
+            split jobio --store "$DB" job $id --anonymous $words
+            expect 0
+            ! grep -qE 'alice|mallory|simulate|physics|batch[^"]|scratch|server|vda1|node1[^"]|evil|4101|4102|12[34]\b' \
+                <(sed 's/"step":"batch"//g; s/node1\b//g; s/\bbatch\b//g' <<< "$out") || { echo "$words: $out"; false; }
+        done
+    done
+    [ "$(jobio --store "$DB" job 123 --anonymous --json | jq -c '[.job.user, .job.name, .mounts[0].mount, .mounts[0].source,
+        .mounts[0].fstype, .mounts[0].ops.read.bytes, .job.end_s - .job.start_s]')" = \
+        '["user1","name1","mount1","source1","nfs4",1048576000,7200]' ]
+    [ "$(jobio --store "$DB" job 123 --anonymous --json --steps | jq -c '[.steps[].node] | unique')" = '["node1"]' ]
+    jobio --store "$DB" job 123 --anonymous --json --steps --timeline > "$BATS_TEST_TMPDIR/job"
+    "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$BATS_TEST_TMPDIR/job"
+}
+
+@test "what is anonymous, of groups, of mounts and of steps follows the schemas" {
+    for words in "--group user" "--group mount" "--group day" "--mount /scratch" --anonymous "--anonymous --group name"; do
+        jobio --store "$DB" history --json -S now-300days $words > "$BATS_TEST_TMPDIR/rows"
+        [ "$(jq length "$BATS_TEST_TMPDIR/rows")" -gt 0 ]
+        "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/history.schema.json" "$BATS_TEST_TMPDIR/rows"
+    done
+    jobio --store "$DB" job 123.batch --json > "$BATS_TEST_TMPDIR/job"
+    "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$BATS_TEST_TMPDIR/job"
+}
+
+# old_jobiod SOCKET KEY=VALUE...: answers every question with these keys, as a jobiod of another
+# release might, until it is killed
+old_jobiod() {
+    python3 - "$@" 3>&- << 'END' &
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+server.bind(sys.argv[1] + '.new')
+server.listen()
+os.rename(sys.argv[1] + '.new', sys.argv[1])
+while True:
+    client, _ = server.accept()
+    client.recv(65536)
+    client.send(b''.join(key.encode() + b'\0' for key in ['VERSION=1', 'TYPE=answer', 'STATUS=ok'] + sys.argv[2:]))
+    client.close()
+END
+    until_true 10 test -S "$1"
+}
+
+@test "a jobiod that does not know a filter is not believed" {
+    socket=$BATS_TEST_TMPDIR/old.sock
+    row='TEXT=[{"jobid":7,"user":"bob","ended":true},{"jobid":8,"user":"eve","ended":false}]'
+    old_jobiod "$socket" "$row"
+    pid=$!
+    for words in "-A x" "-r x" "--name x" "-j 7" "--mount /" "-s running" "--group user" "--sort -time" "-u a,b"; do
+        split jobio --socket "$socket" history $words
+        expect 1
+        one_line "older than this command"
+        [ -z "$out" ]
+    done
+    # what it always knew
+    for words in "" "-u bob" "--sort wait -n 2"; do
+        split jobio --socket "$socket" history -P -o JobIDRaw,User,State $words
+        expect 0
+        [ "$(xargs <<< "$out")" = "JobIDRaw|User|State 7|bob|ended 8|eve|running" ]
+    done
+    kill $pid
+    old_jobiod "$socket.2" "$row" "APPLIED=NAME GROUP "
+    split jobio --socket "$socket.2" history --name x --group user
+    expect 0
+    split jobio --socket "$socket.2" history --name x -A y
+    expect 1
+    one_line ACCOUNT
+    kill $!
+}
+
+@test "an answer that is no history" {
+    for text in '' '{}' '[]]' '[{"jobid":7}]x' '[1]' '[{"jobid":7}' '[{"jobid":7},' '[' 'x'; do
+        old_jobiod "$BATS_TEST_TMPDIR/odd.sock" "TEXT=$text"
+        split jobio --socket "$BATS_TEST_TMPDIR/odd.sock" history
+        kill $!
+        rm "$BATS_TEST_TMPDIR/odd.sock"
+        expect 1
+        [ "$(wc -l < "$BATS_TEST_TMPDIR/err")" = 1 ] || { echo "$text: $err"; false; }
+    done
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --html: the file, and what a browser makes of it.
+
+load cli.bash
+
+setup_file() {
+    export PAGES=$BATS_FILE_TMPDIR DB=$BATS_FILE_TMPDIR/jobio.db
+    "$JOBIO_BUILD/tests/cli/make_store" "$DB"
+    for kind in rich large evil old; do
+        "$JOBIO_BUILD/tests/cli/make_page" $kind > "$PAGES/$kind.html"
+    done
+}
+
+# browser [OPTION]... FILE: its output and its log, apart; dark is 0, light is 1
+browser() {
+    local page=${*: -1}
+    HOME=$BATS_TEST_TMPDIR chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+        --no-first-run --user-data-dir="$BATS_TEST_TMPDIR/profile" --enable-logging=stderr \
+        --hide-scrollbars "${@:1:$#-1}" "file://$page" 2> "$BATS_TEST_TMPDIR/log"
+}
+
+need_browser() {
+    command -v chromium > /dev/null && command -v xmllint > /dev/null || skip "needs chromium and xmllint"
+}
+
+# No word of the page's on the console: nothing was refused, missing or broken.
+console_is_quiet() {
+    ! grep -E 'CONSOLE|Refused|ERR_' "$BATS_TEST_TMPDIR/log"
+}
+
+# measured WIDTH SCHEME KIND: what a script says that looks at a page which lets it
+measured() {
+    local page=$BATS_TEST_TMPDIR/measured.html
+    sed -e '/Content-Security-Policy/d' -e '/^<\/body>/d' -e '/^<\/html>/d' "$PAGES/$3.html" > "$page"
+    cat "$BATS_TEST_DIRNAME/measure.html" >> "$page"
+    browser "--window-size=$1,900" --blink-settings=preferredColorScheme=$2 --dump-dom "$page" |
+        sed -n 's/^MEASURED: //p'
+}
+
+@test "job --html: a page in a file, and nothing else" {
+    split jobio --store "$DB" job 123 --html "$BATS_TEST_TMPDIR/job.html"
+    expect 0
+    [ -z "$out$err" ]
+    page=$(< "$BATS_TEST_TMPDIR/job.html")
+    holds "$page" '<!DOCTYPE html>' 'Job 123 <span class="name">simulate' /scratch '1000 MiB' '3 ENOENT' \
+        '<dd>02:00:00</dd>' 'Complete: 1/1 nodes'
+    [ "$(stat -c %a "$BATS_TEST_TMPDIR/job.html")" = "$(printf %o $((0666 & ~$(umask))))" ]
+    [ "$(find "$BATS_TEST_TMPDIR" -name 'job.html*' | wc -l)" = 1 ]
+    split jobio --store "$DB" job 123 --html -
+    expect 0
+    [ "$(head -n 1 <<< "$out")" = '<!DOCTYPE html>' ]
+}
+
+@test "job --html: no job, no file; and it stands alone" {
+    split jobio --store "$DB" job 999 --html "$BATS_TEST_TMPDIR/job.html"
+    expect 1
+    one_line "no such job: 999"
+    [ ! -e "$BATS_TEST_TMPDIR/job.html" ]
+    for with in --json --all --csv; do
+        split jobio --store "$DB" job 123 --html "$BATS_TEST_TMPDIR/job.html" $with
+        expect 2
+        one_line "--html"
+        [ ! -e "$BATS_TEST_TMPDIR/job.html" ]
+    done
+}
+
+@test "job --html: of one step, and without names" {
+    split jobio --store "$DB" job 123.batch --html -
+    expect 0
+    holds "$out" '<h1>Job 123, step batch' '1000 MiB'
+    split jobio --store "$DB" job 123 --anonymous --html -
+    expect 0
+    for name in alice physics simulate /scratch server:; do
+        [[ $out != *$name* ]] || { echo "$name"; false; }
+    done
+    holds "$out" '1000 MiB'
+}
+
+@test "job --html: a file is written whole or left as it was" {
+    cd "$BATS_TEST_TMPDIR"
+    echo before > job.html
+    chmod 600 job.html
+    # a full disk, for this file
+    (trap '' XFSZ; ulimit -f 4; jobio --store "$DB" job 123 --html job.html) 2> err && false
+    grep -q '^jobio: cannot write "job.html": File too large$' err
+    [ "$(cat job.html)" = before ]
+    [ "$(ls job.html*)" = job.html ]
+    jobio --store "$DB" job 123 --html job.html
+    grep -q '</html>' job.html
+    [ "$(stat -c %a job.html)" = 600 ]
+    split jobio --store "$DB" job 123 --html nowhere/job.html
+    expect 1
+    one_line 'cannot write "nowhere/job.html": No such file or directory'
+    # what is no file is no file to be replaced
+    ln -s target.html link.html
+    touch target.html
+    jobio --store "$DB" job 123 --html link.html
+    [ -L link.html ] && grep -q '</html>' target.html
+    split jobio --store "$DB" job 123 --html /dev/full
+    expect 1
+    one_line "No space left"
+}
+
+@test "pages are well-formed, and names that were made to hurt stay text" {
+    need_browser
+    jobio --store "$DB" job 124 --html "$PAGES/124.html"
+    for kind in rich large evil old 124; do
+        xmllint --noout "$PAGES/$kind.html"
+        printable "$PAGES/$kind.html"
+        ! grep -qE '<(script|img|iframe|link|object)' "$PAGES/$kind.html"
+        # nothing comes from anywhere but the notes' links
+        [ -z "$(xmllint --xpath '//@src | //@href[not(starts-with(., "https://docs.example/"))]' \
+            "$PAGES/$kind.html" 2> /dev/null)" ]
+    done
+    grep -q 'a|b?]0;evil??\[31mred' "$PAGES/124.html"
+}
+
+@test "a browser shows each page and has nothing to say about it" {
+    need_browser
+    for kind in rich large evil old; do
+        browser --dump-dom "$PAGES/$kind.html" > "$BATS_TEST_TMPDIR/dom"
+        console_is_quiet
+        [ "$(grep -c '</html>' "$BATS_TEST_TMPDIR/dom")" = 1 ]
+        # as many elements as were written: no text became one
+        for element in section table tr th svg path rect figure h2 h3 title style body; do
+            want=$(grep -oE "<$element[ >]" "$PAGES/$kind.html" | wc -l)
+            [ "$(grep -oE "<$element[ >]" "$BATS_TEST_TMPDIR/dom" | wc -l)" = "$want" ] ||
+                { echo "$kind: $element"; false; }
+        done
+    done
+}
+
+@test "no text runs over another or out of the page, on a desk and in a hand" {
+    need_browser
+    for kind in rich large evil old; do
+        for width in 1280 400; do
+            said=$(measured $width 1 $kind)
+            [ "$(jq -c .wrong <<< "$said")" = '[]' ] || { echo "$kind at $width: $said"; false; }
+            [ "$(jq .looked_at <<< "$said")" -gt 20 ]
+        done
+    done
+}
+
+@test "text can be read in light and in dark" {
+    need_browser
+    light=$(measured 1280 1 rich)
+    dark=$(measured 1280 0 rich)
+    [ "$(jq -r .background <<< "$light")" = "rgb(255, 255, 255)" ]
+    [ "$(jq -r .background <<< "$dark")" = "rgb(20, 23, 28)" ]
+    for said in "$light" "$dark"; do
+        [ "$(jq '.contrast < 4.5' <<< "$said")" = false ] || { echo "$said"; false; }
+    done
+}
+
+@test "it can be printed, and a picture of it is no blank" {
+    need_browser
+    browser --no-pdf-header-footer --print-to-pdf="$BATS_TEST_TMPDIR/page.pdf" "$PAGES/rich.html"
+    console_is_quiet
+    [ "$(head -c 5 "$BATS_TEST_TMPDIR/page.pdf")" = %PDF- ]
+    [ "$(grep -ac '/Type /Page$' "$BATS_TEST_TMPDIR/page.pdf")" -ge 2 ]
+    for scheme in 0 1; do
+        browser --window-size=1280,1000 --blink-settings=preferredColorScheme=$scheme \
+            --screenshot="$BATS_TEST_TMPDIR/$scheme.png" "$PAGES/rich.html"
+        [ "$(stat -c %s "$BATS_TEST_TMPDIR/$scheme.png")" -gt 50000 ]
+    done
+    ! cmp -s "$BATS_TEST_TMPDIR/0.png" "$BATS_TEST_TMPDIR/1.png"
+}

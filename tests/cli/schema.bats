@@ -1,0 +1,46 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the command prints for programs is what doc/ says: its JSON schemas, and its pages. A field that
+# is in one and not in the other fails here.
+
+load cli.bash
+
+setup_file() {
+    "$JOBIO_BUILD/tests/cli/make_store" "$BATS_FILE_TMPDIR/jobio.db"
+    export DB=$BATS_FILE_TMPDIR/jobio.db
+}
+
+doc=$BATS_TEST_DIRNAME/../../doc
+
+@test "schemas explain each field and leave nothing open" {
+    for schema in "$doc"/*.schema.json; do
+        "$BATS_TEST_DIRNAME/schema.py" check "$schema"
+    done
+}
+
+@test "doc/json.md names each field of the schemas, and no others" {
+    "$BATS_TEST_DIRNAME/schema.py" names "$doc/job.schema.json" "$doc/history.schema.json" "$doc/json.md"
+}
+
+@test "jobs follow the schema" {
+    for words in 100 123 "123 --steps" "123 --nodes" "123 --all" "123 --all --steps" 124 \
+        "124 --steps" "126 --all" 140_1 "123 --timeline" "123 --timeline --steps"; do
+        echo "job $words"
+        jobio --store "$DB" job $words --json | follows job
+    done
+}
+
+@test "the history follows its schema" {
+    jobio --store "$DB" history --json -S 2020-01-01 | follows history
+}
+
+@test "a field that is not explained, and one of another type, are seen" {
+    jobio --store "$DB" job 123 --json > "$BATS_TEST_TMPDIR/job"
+    for change in '.new = 1' '.mounts[0].ops.read.new = 1' '.job.jobid = "123"' '.lost = -1' \
+        '.lost = 1.5' 'del(.wait)' '.mounts[0].ops.neverheard = .mounts[0].ops.read' '[., 1]' \
+        '.job.command = ["ls"]'; do
+        echo "$change"
+        split follows job <(jq "$change" "$BATS_TEST_TMPDIR/job")
+        expect 1
+    done
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Services beside jobs, counted by a real jobiod, on the machine that builds (make check-native). As root;
+# $BUILD is the build folder. jobiod gets a mount namespace without cgroup v1's freezer.
+
+bats_require_minimum_version 1.5.0
+load ../deliver/native
+
+setup_file() {
+    prepare services
+    printf 'cluster = c1\nnode = node1\ninterval = 1s\nservices = yes\n' > "$T/jobio.conf"
+    # as systemd and slurmd make them, below names that nobody else has
+    SLICE=jobio$$.slice
+    export SLICE STEPD="$SLICE/slurmstepd.scope"
+    mkdir -p "$CGROUPS/$SLICE/a.service" "$CGROUPS/$STEPD/job_7/step_0" "$CGROUPS/$SLICE/nothing"
+    jobiod_start
+    tag_step
+}
+
+jobiod_start() {
+    unshare -m --propagation private sh -c '
+        freezer=$(awk "\$3 == \"cgroup\" && \$4 ~ /freezer/ { print \$2; exit }" /proc/mounts)
+        [ -z "$freezer" ] || umount "$freezer"
+        exec jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state"' >> "$T/log" 2>&1 3>&- &
+    echo $! > "$T/pid"
+    until_true 60 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
+}
+
+teardown_file() {
+    [ ! -e "$T/sleeper" ] || kill "$(cat "$T/sleeper")" || true
+    tidy
+    find "$CGROUPS/$SLICE" -depth -type d -exec rmdir {} +
+}
+
+# The step of a job, in which somebody sleeps, with its file.
+tag_step() {
+    local path=/$STEPD/job_7/step_0
+    sleep 1000 > /dev/null 2>&1 3>&- &
+    echo $! > "$T/sleeper"
+    echo $! > "$CGROUPS$path/cgroup.procs"
+    "$TELL" "$JOBIO_SOCKET" tag JOBID=7 STEP=0 UID=0 NAME=sim CGROUP="$path" \
+        CGROUP_ID="$(stat -c %i "$CGROUPS$path")" CGROUP_LEVEL=4 CGROUP_VERSION=2 \
+        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+}
+
+# writes CGROUP N: N calls of 100 bytes
+writes() {
+    CGROUP=$CGROUPS/$1 "$BIN/step" join write "$T/tmpfs/file" "$2"
+}
+
+# rows [COMMAND...]: what was written between two readings, by whom, once the first of them was taken
+rows() {
+    local lines=0
+    jobio top -i 300ms --json --services > "$T/out" 2> "$T/err" 3>&- &
+    local pid=$!
+    until_true 30 test -s "$T/out"
+    "$@"
+    # two more than there are: all of it has been read
+    lines=$(wc -l < "$T/out")
+    until_true 30 eval '[ "$(wc -l < "$T/out")" -ge '$((lines + 2))' ]'
+    kill $pid
+    wait $pid || true
+    jq -c -s --arg m "$T/tmpfs" '[.[].rows[] | select(.mount == $m)] | group_by([.kind, .name]) |
+        map([.[0].kind, .[0].name, (map(.write_bytes) | add)])' "$T/out"
+}
+
+all_write() {
+    writes "$SLICE/a.service" 1000
+    writes "$STEPD" 30
+    writes "$STEPD/job_7/step_0" 500
+    writes "$SLICE/nothing" 7
+}
+
+@test "each call is that of the deepest cgroup: services, a job below one, and the rest" {
+    local written
+    written=$(rows all_write)
+    echo "$written"
+    [ "$written" = "[[\"job\",\"sim\",50000],[\"service\",\"a.service\",100000],$(
+        )[\"service\",\"$SLICE\",700],[\"service\",\"slurmstepd.scope\",3000]]" ]
+    jq -e '([.rows[].write_bytes] | add // 0) == .total.write_bytes' "$T/out"
+    # the job's account has nothing of its service
+    jobio job 7 --json | jq -e --arg m "$T/tmpfs" '.mounts[] |
+        select(.mount == $m).ops.write | .bytes == 50000 and .requests == 500'
+    jobio top --once -i 1s | grep -q "^job "
+    ! jobio top --once -i 1s --idle | grep -q service
+}
+
+@test "a service that comes is seen, and so is one that comes with another's name" {
+    comes() {
+        local found=$1
+        mkdir "$CGROUPS/$SLICE/b.service"
+        until_true 30 eval '"$TELL" "$JOBIO_SOCKET" query-top SERVICES=1 |
+            jq -e ".all[] | select(.name == \"b.service\" and .number == $(stat -c %i "$CGROUPS/$SLICE/b.service"))"' > /dev/null
+        writes "$SLICE/b.service" "$found"
+    }
+    [[ $(rows comes 11) == *'["service","b.service",1100]'* ]]
+    rmdir "$CGROUPS/$SLICE/b.service"
+    [[ $(rows comes 13) == *'["service","b.service",1300]'* ]]
+    rmdir "$CGROUPS/$SLICE/b.service"
+}
+
+@test "jobiod is killed: the services that it counted are no strangers to the next" {
+    local service
+    service=$(stat -c %i "$CGROUPS/$SLICE/a.service")
+    kill -KILL "$(cat "$T/pid")"
+    until_true 30 eval "! kill -0 $(cat "$T/pid") 2> /dev/null"
+    jobiod_start
+    ! grep "no file says whose it is" "$T/log" | grep "cgroup $service "
+    [[ $(rows writes "$SLICE/a.service" 3) == *'["service","a.service",300]'* ]]
+}
+
+@test "they are for those who may see all, where they are counted" {
+    cp "$BUILD/jobio" "$T/jobio"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$T" "$T/run"
+    run -1 --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$T/jobio" top --once --services
+    [[ $stderr == *"services are not counted: they are for root"* ]]
+    end_it TERM pid
+    sed -i /services/d "$T/jobio.conf"
+    jobiod_start
+    run -1 --separate-stderr jobio top --once --services
+    [[ $stderr == *'services are not counted: "services = yes" is not in jobio.conf'* ]]
+}

@@ -1,0 +1,283 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# jobio top and a real jobiod, on the machine that builds (make check-native): once, and with keys in a
+# terminal (tmux). As root; $BUILD is the build folder.
+
+bats_require_minimum_version 1.5.0
+load ../deliver/native
+
+setup_file() {
+    export LC_ALL=C.UTF-8 TERM=xterm-256color
+    unset NO_COLOR COLUMNS
+    prepare top
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$T" "$T/run"
+    printf 'cluster = c1\nnode = node1\ninterval = 1s\n' > "$T/jobio.conf"
+    mkdir "$T/bin"
+    cp "$BUILD/jobio" "$T/bin/"
+    # The library of the build folder is not for everybody; a program that libtool wrapped is.
+    [ ! -e "$BUILD/.libs/jobio" ] || cp "$BUILD/.libs/jobio" "$T/bin/"
+    jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" > "$T/log" 2>&1 3>&- &
+    echo $! > "$T/pid"
+    until_true 60 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
+    user_tag 7 0
+    user_tag 8 65534
+    user_tag 9 2
+}
+
+teardown_file() {
+    for pid in $(cat "$T/sleepers"); do kill "$pid" 2> /dev/null || true; done
+    [ ! -e "$T/tmux" ] || TMUX= tmux -S "$T/tmux" kill-server || true
+    tidy
+}
+
+# user_tag JOBID UID: a step of that user's, in which somebody sleeps
+user_tag() {
+    local group="$GROUP/$1.0"
+    mkdir -p "$group"
+    sleep 1000 > /dev/null 2>&1 3>&- &
+    echo $! >> "$T/sleepers"
+    echo $! > "$group/cgroup.procs"
+    "$TELL" "$JOBIO_SOCKET" tag JOBID="$1" STEP=0 UID="$2" NAME=$'a\e[1mb' CGROUP="${group#"$CGROUPS"}" \
+        CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
+        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+}
+
+# writes JOBID N: N calls of 100 bytes
+writes() {
+    CGROUP=$GROUP/$1.0 "$BIN/step" join write "$T/tmpfs/file" "$2"
+}
+
+# asked: questions that jobiod has had, this one too; counted in $asking
+asked() {
+    asking=$((asking + 1))
+    requests=$(jobio status --json | jq .socket.requests)
+}
+
+# between COMMAND...: run `jobio top` with $TOP, in the background, and the command between its two
+# readings; its output in $out. Again, if the machine was too slow for that.
+between() {
+    local tries
+    for tries in 1 2 3 4 5; do
+        asking=0
+        asked
+        local before=$((requests - 1))
+        $TOP > "$T/out" 2> "$T/err" 3>&- &
+        local pid=$!
+        # it has asked once
+        until asked; [ $requests = $((before + asking + 1)) ]; do
+            [ $asking -lt 500 ]
+        done
+        "$@"
+        # and not twice
+        asked
+        wait $pid || { cat "$T/err"; return 1; }
+        out=$(cat "$T/out")
+        [ $requests != $((before + asking + 1)) ] || return 0
+    done
+    echo "too slow"
+    return 1
+}
+
+follows_schema() {
+    "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/top.schema.json"
+}
+
+all_writes() {
+    writes 7 1000
+    writes 8 20
+    writes 9 5
+}
+
+@test "what was done between two readings, to the byte" {
+    writes 7 50
+    TOP="jobio top --once -i 2s --json" between all_writes
+    jq -e --arg m "$T/tmpfs" '.complete and .node == "node1" and .hidden_jobs == 0 and
+        ([.rows[] | select(.mount == $m) | [.jobid, .write_bytes, .write_requests, .median_request_bytes]] | sort)
+            == [[7,100000,1000,128],[8,2000,20,128],[9,500,5,128]]' <<< "$out"
+    follows_schema <<< "$out"
+    # a rate is the sum over the time between the readings
+    jq -e '.interval_ns as $ns | .rows[] | (.write_bytes_per_s - .write_bytes * 1e9 / $ns) | fabs < 0.001' <<< "$out"
+    [ "$(jq '.total.write_bytes' <<< "$out")" = 102500 ]
+    [ "$(jq -r '.rows[] | select(.jobid == 9 and .write_bytes > 0).name' <<< "$out")" = $'a\e[1mb' ]
+}
+
+@test "rows for a program, by what was asked" {
+    TOP="jobio top --once -i 2s --csv --sort write" between all_writes
+    [ "$(wc -l <<< "$out")" -ge 4 ]
+    [ "$(cut -d, -f 4,11 <<< "$out" | sed -n 2p)" = "7,100000" ]
+    TOP="jobio top --once -i 2s --json --by mount --sort write" between all_writes
+    [ "$(jq -c '.rows[0] | [.jobs, .write_bytes]' <<< "$out")" = '[3,102500]' ]
+    follows_schema <<< "$out"
+    TOP="jobio top --once -i 2s --json -u bin -n 1" between all_writes
+    [ "$(jq -c '[.rows[] | .jobid]' <<< "$out")" = '[9]' ]
+}
+
+@test "a table of 80 columns, and of 40" {
+    TOP="env COLUMNS=80 jobio top --once -i 2s --sort write" between all_writes
+    echo "$out"
+    [[ ${out%%$'\n'*} == "node1  "*"3 jobs, 3 with I/O, 3 steps" ]]
+    [[ $out == *"complete: 0 events lost"* ]]
+    grep -qE "^job +user +name +mount +read/s write/s +meta/s +size +errs/s +wait" <<< "$out"
+    [ "$(grep -cE '^(7|8|9) ' <<< "$out")" -ge 3 ]
+    grep -qE '^7 +root .* 128B ' <<< "$out"
+    [[ $out == *'a?[1mb'* ]]
+    [ "$(wc -L < "$T/out")" -le 80 ]
+    TOP="env COLUMNS=40 jobio top --once -i 2s --sort write" between all_writes
+    [ "$(wc -L < "$T/out")" -le 40 ]
+    grep -qE "^job +mount +read/s write/s" <<< "$out"
+}
+
+as_nobody() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+@test "a user sees their own jobs, and the others as one sum" {
+    as_nobody "$T/bin/jobio" --version > /dev/null 2>&1 || skip "the build folder is not for everybody"
+    TOP="as_nobody $T/bin/jobio top --once -i 2s --json" between all_writes
+    jq -e --arg m "$T/tmpfs" '.hidden_jobs == 2 and
+        ([.rows[] | select(.mount == $m) | [.kind, .jobid, .write_bytes]] | sort) ==
+            [["job",8,2000],["others",null,100500]] and .total.write_bytes == 102500' <<< "$out"
+    ! grep -q '"jobid": *[79]' <<< "$out"
+    follows_schema <<< "$out"
+}
+
+two_jobs() {
+    asking=$((asking + 1))
+    [ "$(jobio status --json | jq .jobs)" = 2 ]
+}
+
+@test "what a job did that ended in between" {
+    end() {
+        writes 9 30
+        kill "$(tail -n 1 "$T/sleepers")"
+        "$TELL" "$JOBIO_SOCKET" end JOBID=9 STEP=0
+        "$TELL" "$JOBIO_SOCKET" job-end JOBID=9
+        asking=$((asking + 2))
+        until_true 30 two_jobs
+    }
+    TOP="jobio top --once -i 5s --json" between end
+    [ "$(jq -c '[.rows[] | select(.write_bytes > 0) | [.kind, .write_bytes]]' <<< "$out")" = '[["ended",3000]]' ]
+}
+
+@test "who asks often shares readings" {
+    for ((i = 0; i < 20; i++)); do
+        "$TELL" "$JOBIO_SOCKET" query-top
+    done | jq -s '[.[].at_ns] | unique' > "$T/readings"
+    # one in 200 ms, those of the interval, and the first
+    jq -e 'length <= 3 + (.[-1] - .[0]) / 200e6 + (.[-1] - .[0]) / 1e9' "$T/readings"
+}
+
+@test "a wrong word, a reader that goes away, no jobiod" {
+    run -2 --separate-stderr jobio top --by disk
+    [[ $stderr == 'jobio: top: --by cannot be "disk"'* ]]
+    run -2 --separate-stderr jobio --store /x top
+    run -2 --separate-stderr jobio top --json --csv
+    run -2 --separate-stderr jobio top now
+    jobio top -i 250ms | head -n 1 | grep -q node1
+    run -1 --separate-stderr jobio --socket "$T/none" top --once
+    [[ $stderr == "jobio: top: jobiod is not running"* && $stderr != *$'\n'* ]]
+}
+
+# --- in a terminal -----------------------------------------------------------------------------
+
+screen() {
+    TMUX= tmux -S "$T/tmux" "$@"
+}
+
+keys() {
+    screen send-keys -t 0 "$@"
+}
+
+# The screen holds the line; it is in $T/screen.
+shows() {
+    screen capture-pane -t 0 -p > "$T/screen"
+    grep -qE -- "$1" "$T/screen"
+}
+
+# shown PATTERN: within half a minute
+shown() {
+    until_true 30 shows "$1" || { cat "$T/screen"; return 1; }
+}
+
+# The terminal of a shell, that says when a command has ended, and how.
+open_terminal() {
+    ! [ -e "$T/tmux" ] || screen kill-server || true
+    screen -f /dev/null new-session -d -x 80 -y 24 \
+        "env PATH=$PATH JOBIO_SOCKET=$JOBIO_SOCKET LC_ALL=C.UTF-8 PS1='ready> ' bash --norc --noprofile"
+    shown "^ready>"
+}
+
+@test "on a terminal: keys, sizes, and it is as it was before" {
+    open_terminal
+    CGROUP=$GROUP/8.0 "$BIN/step" join loop "$T/tmpfs/loop" > /dev/null 2>&1 3>&- &
+    echo $! | tee -a "$T/sleepers" > "$T/loop"
+    keys 'jobio top -i 500ms --sort write' Enter
+    shown "^8 +nobody .*K .*128B"
+    [ "$(wc -l < "$T/screen")" = 24 ]
+    [ "$(wc -L < "$T/screen")" -le 80 ]
+    # nothing of a job's name reaches the terminal as a command
+    [[ $(cat "$T/screen") == *'a?[1mb'* ]]
+    shown "by job-mount, most write first.*q quit"
+    keys r
+    shown "most read first"
+    keys b
+    shown "by job, most read"
+    keys b b
+    shown "^user +mount +jobs"
+    shown "^nobody "
+    keys b i
+    shown "^7 +root .* - "
+    keys u
+    shown "^user \(empty: all\):$"
+    keys root Enter
+    shown "user root"
+    until_true 30 eval '! shows "^8 "'
+    keys u Enter
+    shown "^8 "
+    keys Space
+    shown "^PAUSED"
+    first=$(head -n 1 "$T/screen")
+    keys Space
+    until_true 30 eval '! shows "^PAUSED"'
+    until_true 30 eval 'shows "^node1" && [ "$(head -n 1 "$T/screen")" != "$first" ]'
+    keys h
+    shown "half, twice, another interval"
+    keys x
+    shown "^job "
+    screen resize-window -t 0 -x 40 -y 12
+    shown "^job +mount +read/s write/s"
+    [ "$(wc -L < "$T/screen")" -le 40 ]
+    keys d
+    shown "^interval:"
+    keys 1x Enter
+    shown "1x"
+    screen resize-window -t 0 -x 80 -y 24
+    keys q
+    shown "^ready>$"
+    ! grep -q "^job " "$T/screen"
+    # an interrupt is an end like another
+    keys 'clear; jobio top -i 500ms; stty -a | grep -c " echo "; echo $?.' Enter
+    shown "^job +user"
+    keys C-c
+    shown "^1$"
+    shown "^0\.$"
+    # so is a signal from elsewhere, once it is up
+    keys "clear; sh -c 'echo \$\$ > $T/top.pid; exec jobio top -i 500ms'; echo ended \$?" Enter
+    shown "^job +user"
+    kill "$(cat "$T/top.pid")"
+    shown "^ended 143"
+    kill "$(cat "$T/loop")"
+    wait "$(cat "$T/loop")" || true
+}
+
+@test "on a terminal: jobiod goes away" {
+    open_terminal
+    keys 'clear; jobio top -i 500ms' Enter
+    shown "^node1"
+    kill -STOP "$(cat "$T/pid")"
+    shown "in time"
+    kill -CONT "$(cat "$T/pid")"
+    until_true 30 eval '! shows "in time"'
+    keys q
+    shown "^ready>$"
+}

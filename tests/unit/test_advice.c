@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rules over accounts: what they say, when they are silent, and what is said of wrong ones. */
+#define _GNU_SOURCE
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "report/advice.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct advice *advice;
+static struct advice_notes notes;
+static struct job_account *job;
+static struct error error;
+static char said[4096];
+
+static void say(const char *text, void *arg)
+{
+    (void)arg;
+    (void)snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", text);
+}
+
+/* The text as a file; what advice_read() returns. */
+static int read_rules(const char *text)
+{
+    char path[] = "/tmp/jobio-advice-XXXXXX";
+    int fd = mkstemp(path), r;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    r = advice_read(advice, path, say, NULL, &error);
+    unlink(path);
+    return r;
+}
+
+static struct io_counter *count(const char *mount, enum io_op op, uint64_t requests, uint64_t bytes,
+                                uint64_t time_ns)
+{
+    struct io_mount *m = io_mounts_get(&job->mounts, mount, "lustre", "fs", false);
+    struct io_counter *c = io_account_op(&m->io, op);
+
+    c->requests = requests;
+    c->bytes = bytes;
+    c->time_ns = time_ns;
+    c->size_log2[io_size_bucket(requests ? bytes / requests : 0)] += requests;
+    return c;
+}
+
+static void ask(size_t max)
+{
+    advice_notes_clear(&notes);
+    if (advice_give(advice, job, max, &notes, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    said[0] = '\0';
+    if (advice_create(&advice, &error) < 0)
+        fail_msg("%s", error.text);
+    job = job_account_create();
+    job->elapsed_ns = 1000 * SECOND;
+    job->longest_wait_ns = 400 * SECOND;
+    job->nodes_expected = job->nodes_reported = 1;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    advice_notes_clear(&notes);
+    advice_destroy(advice);
+    job_account_destroy(job);
+    return 0;
+}
+
+static void test_a_rule_and_its_figures(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        read_rules("[small]\n"
+                   "when = open_requests > 10000 AND all_bytes / open_requests < 2048\n"
+                   "lost = open_lost\n"
+                   "text = {open_lost:percent} for {open_requests:count} files of\n"
+                   "  {all_bytes / open_requests:bytes} on {mount}.\n"
+                   "link = files\n"),
+        0);
+    count("/scratch", IO_OPEN, 20000, 0, 300 * SECOND);
+    count("/scratch", IO_READ, 20000, 20000 * 1024, 50 * SECOND);
+    count("/home", IO_OPEN, 11000, 0, 50 * SECOND);
+    ask(3);
+    assert_int_equal(notes.n, 1);
+    assert_string_equal(notes.items[0].text, "30 % for 20.0 k files of 1.0 KiB on /scratch.");
+    assert_string_equal(notes.items[0].rule, "small");
+    assert_string_equal(notes.items[0].link, "");
+    assert_true(notes.items[0].lost > 0.2999 && notes.items[0].lost < 0.3001);
+}
+
+static void test_no_sermon(void **state)
+{
+    (void)state;
+    assert_int_equal(read_rules("[always]\nwhen = 1\ntext = yes\n[full]\nlevel = error\n"
+                                "when = errors_enospc > 0\ntext = {errors_enospc:count} failed\n"),
+                     0);
+    count("/scratch", IO_READ, 1, 1, 1);
+    ask(3);
+    assert_int_equal(notes.n, 1);
+    job->elapsed_ns = 59 * SECOND;
+    ask(3);
+    assert_int_equal(notes.n, 0);
+    job->elapsed_ns = 1000 * SECOND;
+    job->longest_wait_ns = 49 * SECOND;
+    ask(3);
+    assert_int_equal(notes.n, 0);
+    /* What was not written is told of every job. */
+    assert_int_equal(io_counter_errno(count("/scratch", IO_WRITE, 7, 0, 1), ENOSPC, 7), 0);
+    ask(3);
+    assert_int_equal(notes.n, 1);
+    assert_string_equal(notes.items[0].text, "7 failed");
+}
+
+static void test_order_and_limit(void **state)
+{
+    (void)state;
+    assert_int_equal(read_rules("[a]\nwhen = 1\nlost = 0.1\ntext = a\n[b]\nwhen = 1\nlost = 0.3\n"
+                                "text = b\n[c]\nlevel = error\nwhen = 1\nlost = 0\ntext = c\n"
+                                "[d]\nlevel = good\nwhen = 1\ntext = d\n[e]\nwhen = 1\nlost = 0.2\n"
+                                "text = e\n"),
+                     0);
+    count("/scratch", IO_READ, 1, 1, 1);
+    ask(3);
+    assert_int_equal(notes.n, 3);
+    assert_string_equal(notes.items[0].text, "c");
+    assert_string_equal(notes.items[1].text, "b");
+    assert_string_equal(notes.items[2].text, "e");
+    ask(10);
+    assert_int_equal(notes.n, 4); /* no good news beside the others */
+}
+
+static void test_good_news(void **state)
+{
+    (void)state;
+    assert_int_equal(read_rules("[d]\nlevel = good\nof = job\nwhen = read_bytes = 30\ntext = fine\n"
+                                "[e]\nwhen = read_bytes = 30\ntext = no mount has that\n"),
+                     0);
+    count("/scratch", IO_READ, 1, 10, 1);
+    count("/home", IO_READ, 1, 20, 1);
+    ask(3);
+    assert_int_equal(notes.n, 1);
+    assert_string_equal(notes.items[0].text, "fine");
+}
+
+/* Each with a part of what is said; the rule before and the one behind work. */
+static void test_mistakes(void **state)
+{
+    static const struct {
+        const char *rule, *why;
+    } mistakes[] = {
+        {"[x]\nwhen = no_such_field > 1\ntext = x\n", ":4: [x] when = no_such_field > 1: no such"},
+        {"[x]\nwhen = 1 +\ntext = x\n", ":4: [x] when = 1 +: "},
+        {"[x]\nwhen = 1), (2\ntext = x\n", ":4: [x] when = 1), (2: one value"},
+        {"[x]\nwhen = (SELECT 1 FROM sqlite_master)); DROP TABLE mount_fields; --\ntext = x\n",
+         ":4: [x] when"},
+        {"[x]\nwhen = 1\ntext = {nothing\n", "is not closed"},
+        {"[x]\nwhen = 1\ntext = {unheard_of}\n", ":4: [x] text = unheard_of: no such"},
+        {"[x]\nwhen = 1\n", ":4: [x]: a rule needs"},
+        {"[x]\nwhen = 1\ntext = x\nlevel = loud\n", ":7: level = loud: not a word"},
+        {"[x]\nwhen = 1\ntext = x\nwhere = mount\n", ":7: unknown key \"where\""},
+        {"[x]\nwhen = 1\ntext = x\nwhen = 2\n", ":7: \"when\" is set already"},
+        {"[first]\nwhen = 1\ntext = x\n", ":4: [first]: this file has a rule of this name"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
+        char text[1024];
+
+        advice_destroy(advice);
+        assert_int_equal(advice_create(&advice, &error), 0);
+        said[0] = '\0';
+        (void)snprintf(text, sizeof(text),
+                       "[first]\nwhen = 1\ntext = y\n%s[last]\nwhen = 1\ntext = z\n",
+                       mistakes[i].rule);
+        assert_int_equal(read_rules(text), 1);
+        if (!strstr(said, mistakes[i].why))
+            fail_msg("\"%s\" is said, not \"%s\"", said, mistakes[i].why);
+        assert_int_equal(advice_count(advice), 2);
+    }
+}
+
+/* A site's own file comes after the shipped one. */
+static void test_a_site_changes_rules(void **state)
+{
+    (void)state;
+    assert_int_equal(read_rules("[a]\nwhen = 1\ntext = shipped\nlink = why-a\n"
+                                "[b]\nwhen = 1\ntext = b\nlink = https://other.example/b\n"
+                                "[c]\nwhen = 1\ntext = c\n"),
+                     0);
+    assert_int_equal(read_rules("[links]\nprefix = https://docs.example/io#\n"
+                                "[a]\nwhen = 1\nlost = 1\ntext = ours\nlink = why-a\n"
+                                "[c]\nlevel = off\n"),
+                     0);
+    assert_int_equal(advice_count(advice), 3);
+    count("/scratch", IO_READ, 1, 1, 1);
+    ask(3);
+    assert_int_equal(notes.n, 2);
+    assert_string_equal(notes.items[0].text, "ours");
+    assert_string_equal(notes.items[0].link, "https://docs.example/io#why-a");
+    assert_string_equal(notes.items[1].link, "https://other.example/b");
+    assert_int_equal(read_rules("[links]\nbefore = x\n"), 1);
+    assert_non_null(strstr(said, ":2: unknown key \"before\" in [links]"));
+}
+
+static void test_long_line(void **state)
+{
+    char text[600];
+
+    (void)state;
+    (void)snprintf(text, sizeof(text),
+                   "[a]\nwhen = 1\ntext = a\n[b]\ntext = %0300d\nwhen = 1\n"
+                   "[c]\nwhen = 1\ntext = c\n",
+                   1);
+    assert_int_equal(read_rules(text), 1);
+    assert_non_null(strstr(said, ":5: a line has at most"));
+    assert_int_equal(advice_count(advice), 2);
+}
+
+static void test_names_of_mounts_are_untrusted(void **state)
+{
+    (void)state;
+    assert_int_equal(read_rules("[a]\nwhen = 1\ntext = on {mount}\n"), 0);
+    count("/scr\033[31m{mount}", IO_READ, 1, 1, 1);
+    ask(1);
+    assert_string_equal(notes.items[0].text, "on /scr?[31m{mount}");
+}
+
+/* A node's part of what the job did on /scratch: calls and their time. */
+static void add_node(const char *node, uint64_t requests, uint64_t time_ns)
+{
+    struct step_account step = {.het = HET_NONE, .node = strdup(node)};
+    struct io_mount *m = io_mounts_get(&step.mounts, "/scratch", "lustre", "fs", false);
+    struct io_counter *c = io_account_op(&m->io, IO_OPEN);
+
+    c->requests = requests;
+    c->time_ns = time_ns;
+    job->steps = reallocarray(job->steps, job->n_steps + 1, sizeof(*job->steps));
+    assert_non_null(job->steps);
+    job->steps[job->n_steps++] = step;
+    job->nodes_reported = (uint32_t)job->n_steps;
+}
+
+static void test_nodes(void **state)
+{
+    (void)state;
+    assert_int_equal(read_rules("[slow]\nwhen = node_slow > 3\n"
+                                "text = {node_slow} times on {node_slowest} of {nodes}\n"
+                                "[even]\nof = job\nwhen = nodes_even > 1.5\n"
+                                "text = {nodes_even} times the mean\n"),
+                     0);
+    count("/scratch", IO_OPEN, 500, 0, 300 * SECOND);
+    add_node("n1", 200, 20 * SECOND);
+    add_node("n2", 200, 70 * SECOND);
+    ask(3);
+    assert_int_equal(notes.n, 1); /* two nodes: which of them is the slow one? */
+    assert_string_equal(notes.items[0].text, "1.6 times the mean");
+    add_node("n3", 99, 99 * SECOND); /* too few calls */
+    add_node("n4", 200, 20 * SECOND);
+    ask(3);
+    assert_int_equal(notes.n, 2);
+    assert_string_equal(notes.items[0].text, "3.5 times on n2 of 4");
+    assert_string_equal(notes.items[1].text, "1.9 times the mean");
+}
+
+/* What a rule must hold for: operations on a mount of 1,000 s with 400 s of waiting. */
+static const struct {
+    const char *rule, *mount;
+    struct {
+        enum io_op op;
+        uint64_t requests, bytes, time_s;
+        int code;
+    } calls[3];
+} shipped[] = {
+    {"no-space", "/scratch", {{IO_WRITE, 100, 0, 1, ENOSPC}}},
+    {"quota", "/scratch", {{IO_OPEN, 100, 0, 1, EDQUOT}}},
+    {"io-error", "/scratch", {{IO_READ, 100, 0, 1, EIO}}},
+    {"stale", "/scratch", {{IO_STAT, 100, 0, 1, ESTALE}}},
+    {"small-files", "/scratch", {{IO_OPEN, 20000, 0, 100, 0}, {IO_READ, 20000, 20000000, 10, 0}}},
+    {"failed-look-ups", "/scratch", {{IO_OPEN, 11000, 0, 100, ENOENT}}},
+    {"metadata-storm", "/scratch", {{IO_OPEN, 1100000, 0, 100, 0}}},
+    {"metadata-volume", "/scratch", {{IO_STAT, 150000, 0, 100, 0}, {IO_READ, 1, 1, 50, 0}}},
+    {"small-reads", "/scratch", {{IO_READ, 10000, 40960000, 100, 0}}},
+    {"small-writes", "/scratch", {{IO_WRITE, 10000, 40960000, 100, 0}}},
+    {"sync-storm", "/scratch", {{IO_FSYNC, 2000, 0, 100, 0}, {IO_WRITE, 2000, 40960000, 10, 0}}},
+    {"wrong-place", "/home", {{IO_WRITE, 2000, 2000ull << 20, 100, 0}}},
+    {"mapped-reads", "/scratch", {{IO_MMAP_READ, 20000, 80000000, 100, 0}}},
+    {"io-bound", "/scratch", {{IO_READ, 2000, 2000ull << 23, 100, 0}}},
+};
+
+/* Of what failed nothing is left unsaid. */
+static void test_errors_on_two_mounts(void **state)
+{
+    (void)state;
+    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    /* more waiting on /tmp, more harm on /scratch */
+    assert_int_equal(io_counter_errno(count("/tmp", IO_WRITE, 7, 0, 90 * SECOND), ENOSPC, 1), 0);
+    assert_int_equal(io_counter_errno(count("/scratch", IO_WRITE, 500, 0, 1), ENOSPC, 500), 0);
+    ask(3);
+    assert_int_equal(notes.n, 1);
+    assert_string_equal(notes.items[0].text,
+                        "500 calls on /scratch failed because it was full: what was to be written "
+                        "there is missing or cut off. (and on 1 more mount)");
+}
+
+/* Slower than all that is known of the mount, whatever the job did. */
+static void test_slow_mount(void **state)
+{
+    struct io_counter *c;
+
+    (void)state;
+    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    c = count("/scratch", IO_OPEN, 500, 0, 300 * SECOND);
+    c->latency_log2[io_latency_bucket(16777216)] = 500;
+    ask(3);
+    for (size_t i = 0; i < notes.n; i++)
+        assert_string_not_equal(notes.items[i].rule, "slow-mount");
+    job->mounts.items[0].normal.open = (struct latency_normal){50, 1048576, 4194304};
+    ask(3);
+    assert_true(notes.n >= 1);
+    assert_string_equal(notes.items[0].text,
+                        "/scratch was slower than usual: half of the opens took over 8.4 ms, in "
+                        "other jobs of the last 30 days 1.0 ms or less. It is not your fault.");
+    job->mounts.items[0].normal.open.q99_ns = 16777216;
+    ask(3);
+    for (size_t i = 0; i < notes.n; i++)
+        assert_string_not_equal(notes.items[i].rule, "slow-mount");
+}
+
+static void test_each_shipped_rule(void **state)
+{
+    (void)state;
+    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    for (size_t i = 0; i < sizeof(shipped) / sizeof(*shipped); i++) {
+        bool told = false;
+
+        io_mounts_clear(&job->mounts);
+        job->nodes_reported = job->nodes_expected = 1;
+        for (size_t k = 0; k < 3 && shipped[i].calls[k].requests; k++) {
+            struct io_counter *c =
+                count(shipped[i].mount, shipped[i].calls[k].op, shipped[i].calls[k].requests,
+                      shipped[i].calls[k].bytes, shipped[i].calls[k].time_s * SECOND);
+
+            if (shipped[i].calls[k].code)
+                assert_int_equal(
+                    io_counter_errno(c, shipped[i].calls[k].code, shipped[i].calls[k].requests), 0);
+        }
+        ask(3);
+        for (size_t k = 0; k < notes.n; k++)
+            told |= !strcmp(notes.items[k].rule, shipped[i].rule);
+        if (!told)
+            fail_msg("%s is not told, but %s", shipped[i].rule,
+                     notes.n ? notes.items[0].rule : "nothing");
+    }
+}
+
+/* The example of doc/advice.md. */
+static void test_documented_example(void **state)
+{
+    FILE *in = fopen(SRCDIR "/doc/advice.md", "r");
+    char line[256], text[4096] = "";
+    bool inside = false;
+
+    (void)state;
+    assert_non_null(in);
+    while (fgets(line, sizeof(line), in)) {
+        if (!strncmp(line, "```", 3))
+            inside = !strcmp(line, "```ini\n");
+        else if (inside)
+            strcat(text, line);
+    }
+    (void)fclose(in);
+    assert_non_null(strstr(text, "[wrong-place]"));
+    assert_int_equal(read_rules(text), 0);
+    assert_string_equal(said, "");
+}
+
+static void test_shipped_rules(void **state)
+{
+    (void)state;
+    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_string_equal(said, "");
+    assert_int_equal(advice_read_folder(advice, "/nowhere", say, NULL, &error), 0);
+    assert_true(advice_count(advice) >= 12);
+    count("/scratch", IO_OPEN, 2100000, 0, 290 * SECOND);
+    count("/scratch", IO_READ, 2100000, 2100000ull * 600000, 110 * SECOND);
+    ask(3);
+    assert_true(notes.n >= 1);
+    assert_string_equal(notes.items[0].rule, "small-files");
+    assert_string_equal(notes.items[0].text,
+                        "29 % of the run time went to opening 2.1 M files on /scratch, 586 KiB "
+                        "each: pack them (tar, HDF5, WebDataset, squashfs) or copy them to the "
+                        "node's own disk first.");
+}
+
+static const char *text_of(const char *rule)
+{
+    for (size_t i = 0; i < notes.n; i++)
+        if (!strcmp(notes.items[i].rule, rule))
+            return notes.items[i].text;
+    return NULL;
+}
+
+/* More than a fifth of the calls whose order is known; large pieces may lie anywhere. */
+static void test_random_access(void **state)
+{
+    struct io_counter *c;
+
+    (void)state;
+    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    count("/scratch", IO_READ, 20000, 20000 * 200000ull, 100 * SECOND);
+    c = job->mounts.items[0].io.ops[IO_READ];
+    c->sequential_requests = 4000;
+    c->random_requests = 1000;
+    ask(10);
+    assert_null(text_of("random-reads"));
+    c->random_requests = 1001;
+    ask(10);
+    assert_non_null(text_of("random-reads"));
+    assert_non_null(strstr(text_of("random-reads"), "and 20 % of the calls did not begin"));
+    assert_null(text_of("random-writes"));
+    memset(c->size_log2, 0, sizeof(c->size_log2));
+    c->size_log2[21] = 20000; /* 2 MiB */
+    ask(10);
+    assert_null(text_of("random-reads"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_rule_and_its_figures, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_sermon, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_order_and_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_good_news, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_mistakes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_site_changes_rules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names_of_mounts_are_untrusted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nodes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_errors_on_two_mounts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slow_mount, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_each_shipped_rule, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_documented_example, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shipped_rules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_random_access, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("advice", tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The page. That it is well-formed, and what a browser makes of it, is tests/cli/page.bats. */
+#include "tests/unit/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/html_chart.h"
+#include "report/html_impl.h"
+#include "tests/unit/rich.h"
+#include "tests/unit/sample.h"
+
+static const struct html_options options = {
+    .notes = &rich_notes, .version = "1.2", .made_ns = UINT64_C(1795173200000000000)};
+
+static char *page_of(struct job_account *job)
+{
+    char *page;
+
+    assert_non_null(job);
+    page = report_html(job, &options);
+    assert_non_null(page);
+    job_account_destroy(job);
+    return page;
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
+        n++;
+    return n;
+}
+
+#define assert_has(page, text) \
+    assert_true(strstr(page, text) || (print_error("no: %s\n", text), false))
+#define assert_no(page, text) assert_null(strstr(page, text))
+
+static void test_all_parts(void **state)
+{
+    static const char *const parts[] = {"notes",      "mounts", "times", "histograms",
+                                        "operations", "nodes",  "steps"};
+    _free_ char *page = page_of(rich_job());
+    const char *before = page;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        char id[64];
+        const char *at;
+
+        (void)snprintf(id, sizeof(id), "<section id=\"%s\"", parts[i]);
+        at = strstr(page, id);
+        assert_non_null(at);
+        assert_true(at > before);
+        before = at;
+    }
+    /* four charts and two heat maps, all five mounts and four nodes */
+    assert_int_equal(count(page, "<figure class=\"chart\">"), 6);
+    assert_int_equal(count(page, "<details open"), 5);
+    assert_has(page, "Job 4711 <span class=\"name\">train-resnet50</span>");
+    assert_has(page, "<dd>01:12:44</dd>");
+    assert_has(page, "Complete: 4/4 nodes, 0 events lost, accounting took");
+    assert_has(page, "<strong>Failed</strong> 5 calls on /scratch failed because it was full");
+    assert_has(page, "href=\"https://docs.example/io#no-space\"");
+    assert_has(page, "<td class=\"failed\">5 ENOSPC</td>");
+    assert_has(page, "gpu12");
+    assert_has(page,
+               "Sequential: 75\xc2\xa0% of 17.1 M read calls; 100\xc2\xa0% of 139 k write calls.");
+}
+
+/* The numbers are those of the summary. */
+static void test_numbers(void **state)
+{
+    _free_ char *page = page_of(sample_job());
+
+    (void)state;
+    assert_has(page, "50\xc2\xa0% of the run time was spent waiting for I/O: reading /scratch");
+    assert_has(page, "<td>98.6 GiB</td><td>900 MiB/s</td><td>101 k</td><td>1 MiB</td>"
+                     "<td>10.0 GiB</td><td>200 MiB/s</td><td>2560</td><td>4 MiB</td>"
+                     "<td>24.0 k</td><td>7</td>");
+    assert_has(page, "<small>2 EINTR</small><small>5 ENOSPC</small>");
+    assert_has(page, "+1.batch");
+    assert_has(page, "17 steps");
+}
+
+static void test_no_time_lines(void **state)
+{
+    _free_ char *page = page_of(rich_old());
+
+    (void)state;
+    assert_has(page, "No time line was kept for this job");
+    assert_int_equal(count(page, "<figure class=\"chart\">"), 0);
+    assert_true(count(page, "<figure class=\"histogram\">") > 0);
+}
+
+/* "< 0.1 %" is no tag. */
+static void test_little(void **state)
+{
+    struct job_account *job = sample_job();
+    _free_ char *page = NULL;
+
+    (void)state;
+    job->elapsed_ns = SECONDS(60000); /* of 400 s that all threads waited together */
+    job->longest_wait_ns = 1000;
+    page = page_of(job);
+    assert_has(page, "<dt>Waiting for I/O</dt><dd>&lt; 0.1 %</dd>");
+    assert_has(page, "I/O took &lt; 0.1\xc2\xa0% of the run time");
+    assert_no(page, "< ");
+}
+
+static void test_command(void **state)
+{
+    _free_ char *page = page_of(sample_run());
+
+    (void)state;
+    assert_has(page, "<h1>true --x</h1>");
+    assert_has(page, "<dt>Exit status</dt><dd>3</dd>");
+    assert_no(page, "<section id=\"steps\"");
+}
+
+/* Nothing of a text gets out of where it is shown, and nothing is loaded or run. */
+static void test_evil(void **state)
+{
+    _free_ char *page = page_of(rich_evil());
+
+    (void)state;
+    assert_no(page, "<script");
+    assert_no(page, "<img");
+    assert_no(page, "\033");
+    assert_no(page, "\007");
+    assert_no(page, "\xff");
+    assert_no(page, "\xef\xbf\xbe");
+    assert_no(page, "\xe2\x80\xae");
+    assert_int_equal(count(page, "</title>"), count(page, "<title>"));
+    assert_int_equal(count(page, "</style>"), 1);
+    assert_has(page,
+               "&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=&quot;alert(&#39;2");
+    assert_has(page, "default-src 'none'; style-src 'unsafe-inline'");
+    for (const unsigned char *p = (const unsigned char *)page; *p; p++)
+        assert_true(*p >= 0x20 || *p == '\n');
+}
+
+/* Of a link only what a browser can follow without running anything. */
+static void test_links(void **state)
+{
+    static const char *const links[] = {"javascript:alert(1)", "data:text/html,x", "small-files",
+                                        ""};
+    _job_ *job = sample_run();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+        struct advice_note note = {ADVICE_HINT, "rule", (char *)links[i], (char *)"words", 0.1};
+        const struct advice_notes notes = {&note, 1};
+        struct html_options other = options;
+        _free_ char *page = NULL;
+
+        other.notes = &notes;
+        page = report_html(job, &other);
+        assert_non_null(page);
+        assert_no(page, "href");
+        assert_has(page, "<strong>Hint</strong> Words.");
+    }
+}
+
+static void test_limits(void **state)
+{
+    _free_ char *nodes = page_of(rich_large(1000, 3000, 2));
+    _free_ char *mounts = page_of(rich_large(2, 2, 90));
+
+    (void)state;
+    assert_true(strlen(nodes) < 1000000);
+    assert_has(nodes, "900 more nodes");
+    assert_has(nodes, "Of 3000 steps these are the 200 with most time in calls");
+    assert_has(nodes, "Of 1000 nodes these are the 64 with most of it");
+    assert_true(strlen(mounts) < 2000000);
+    assert_has(mounts, "26 more mounts");
+    assert_has(mounts, "83 other mounts");
+    assert_int_equal(count(mounts, "<details open"), HTML_COLOURS);
+    assert_int_equal(count(mounts, "<h3>"), HTML_HISTOGRAMS);
+}
+
+static void test_nothing(void **state)
+{
+    _free_ char *page = page_of(job_account_create());
+
+    (void)state;
+    assert_has(page, "No I/O was counted.");
+    assert_no(page, "<table");
+    assert_no(page, "<svg");
+}
+
+/* --- charts -------------------------------------------------------------------------------------
+ */
+
+static void test_ticks(void **state)
+{
+    static const struct {
+        double largest, base, tick;
+    } cases[] = {{4, 1000, 1},
+                 {5, 1000, 2},
+                 {1, 1000, 0.5},
+                 {4039, 1000, 2000},
+                 {0.7, 1000, 0.2},
+                 {900 * 1048576.0, 1024, 500 * 1048576.0},
+                 {1.2 * 1073741824, 1024, 0.5 * 1073741824},
+                 {3, 1024, 1},
+                 {1, 1024, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        double tick = chart_tick(cases[i].largest, cases[i].base, 4);
+
+        assert_true(tick > cases[i].tick * 0.999 && tick < cases[i].tick * 1.001);
+    }
+    assert_int_equal(chart_time_tick(3, 6), 1);
+    assert_int_equal(chart_time_tick(60, 6), 10);
+    assert_int_equal(chart_time_tick(4364, 6), 900);
+    assert_int_equal(chart_time_tick(UINT64_C(86400) * 365, 6), 61 * 86400);
+}
+
+static char *show(double value, char buf[UNITS_SIZE])
+{
+    (void)snprintf(buf, UNITS_SIZE, "%g", value);
+    return buf;
+}
+
+/* Two parts over four bins: the second stands on the first. */
+static void test_stack(void **state)
+{
+    static const double low[] = {1, 1, 0, 2}, high[] = {1, 0, 0, 2};
+    const struct chart_part parts[] = {{"<a>", "m1", low}, {"b", "m2", high}};
+    const struct chart chart = {"Read", show, 1000, parts, 2};
+    const struct chart_time time = {100, 101, 2, 4};
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    chart_stack(out, &chart, &time);
+    assert_int_equal(fclose(out), 0);
+    assert_has(text, "<path class=\"m1\" d=\"M0 1000H0V750H2V1000H3V500H4H4V1000H0Z\"/>");
+    assert_has(text,
+               "<path class=\"m2\" d=\"M0 750H0V500H1V750H2V1000H3V0H4H4V500H3V1000H2V750H0Z\"/>");
+    assert_has(text, "<title>00:00:05\n&lt;a&gt; 2\nb 2\nall 4</title>");
+    assert_has(text, "peak 4, 00:00:05 after the start");
+    assert_has(text, "viewBox=\"0 0 4 1000\"");
+}
+
+/* Every cell is there once, in the shade of its value. */
+static void test_heat(void **state)
+{
+    static const double quiet[] = {0, 1, 1}, busy[] = {64, 64, 16};
+    const struct chart chart = {"Read", show, 1000, NULL, 0};
+    const struct chart_row rows[] = {{"n1", quiet}, {"n2", busy}};
+    const struct chart_time time = {100, 100, 1, 3};
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    chart_heat(out, &chart, rows, 2, &time);
+    assert_int_equal(fclose(out), 0);
+    assert_has(text, "<path class=\"h1\" d=\"M1 0h2v1H1z\"/>");
+    assert_has(text, "<path class=\"h8\" d=\"M0 1h2v1H0z\"/>");
+    assert_has(text, "<path class=\"h4\" d=\"M2 1h1v1H2z\"/>");
+    assert_int_equal(count(text, "<path"), 3);
+    assert_has(text, "<title>n2: peak 64, 00:00:00 after the start</title>");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_parts),     cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_no_time_lines), cmocka_unit_test(test_little),
+        cmocka_unit_test(test_command),       cmocka_unit_test(test_evil),
+        cmocka_unit_test(test_links),         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_ticks),
+        cmocka_unit_test(test_stack),         cmocka_unit_test(test_heat),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

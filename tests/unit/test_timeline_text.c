@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/timeline_text.h"
+#include "tests/unit/sample.h"
+
+static void check_golden(const struct job_account *job, size_t columns, bool utf8, const char *name)
+{
+    _free_ char *text = report_timeline_text(job, columns, utf8);
+    const char *srcdir = getenv("srcdir");
+    char path[512], want[8192] = "";
+    _fclose_ FILE *f = NULL;
+
+    snprintf(path, sizeof(path), "%s/tests/data/%s", srcdir ? srcdir : ".", name);
+    f = fopen(path, "re");
+    if (!f)
+        fail_msg("no %s", path);
+    assert_in_range(fread(want, 1, sizeof(want) - 1, f), 1, sizeof(want) - 2);
+    assert_string_equal(text, want);
+}
+
+static void test_golden(void **state)
+{
+    _job_ *job = sample_job();
+
+    (void)state;
+    check_golden(job, 80, true, "timeline-80.txt");
+    check_golden(job, 40, false, "timeline-40.txt");
+}
+
+static struct timeline *line(struct job_account *job, const char *mount)
+{
+    struct io_mount *m = sample_mount(&job->mounts, mount, "nfs4", "srv:/");
+
+    return &m->timeline;
+}
+
+static void spread(struct timeline *t, uint64_t from_s, uint64_t to_s, struct timeline_bin what)
+{
+    assert_int_equal(timeline_spread(t, 1, SECONDS(from_s), SECONDS(to_s), &what), 0);
+}
+
+/* The account that goes with the time line: all reads, writes and stats. */
+static void account(struct job_account *job)
+{
+    for (size_t i = 0; i < job->mounts.n; i++) {
+        struct io_mount *m = &job->mounts.items[i];
+        struct timeline_bin sum = timeline_sum(&m->timeline);
+
+        sample_calls(m, IO_READ, 1, sum.of[TIMELINE_READ], sum.of[TIMELINE_WAIT]);
+        sample_calls(m, IO_WRITE, 1, sum.of[TIMELINE_WRITE], 0);
+        if (sum.of[TIMELINE_META])
+            sample_calls(m, IO_STAT, sum.of[TIMELINE_META], 0, 0);
+    }
+}
+
+static struct job_account *job_make(uint64_t start_s, uint64_t elapsed_s)
+{
+    struct job_account *job = job_account_create();
+
+    assert_non_null(job);
+    job->start_ns = SECONDS(start_s);
+    job->elapsed_ns = SECONDS(elapsed_s);
+    return job;
+}
+
+/* Eight columns of 1 s, each drawn seven characters wide: nothing, the least, an eighth ... all. */
+static void test_heights(void **state)
+{
+    _job_ *job = job_make(1000, 8);
+    struct timeline *t = line(job, "/scratch");
+    static const uint64_t reads[] = {8000, 0, 1, 1001, 2001, 4001, 6001, 7999};
+    _free_ char *text = NULL, *ascii = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < 8; i++)
+        spread(t, 1000 + i, 1001 + i, (struct timeline_bin){{reads[i], 0, 3, 0}});
+    account(job);
+    text = report_timeline_text(job, 80, true);
+    ascii = report_timeline_text(job, 80, false);
+    assert_non_null(strstr(text, "\n  read     "
+                                 "███████       ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▅▅▅▅▅▅▅▇▇▇▇▇▇▇███████ 7.8 KiB/s\n"));
+    assert_non_null(strstr(ascii, "\n  read     "
+                                  "@@@@@@@       .......:::::::-------+++++++#######@@@@@@@ 7.8 KiB/s\n"));
+    assert_non_null(strstr(text, "███ 3.0/s\n"));
+    assert_non_null(strstr(text, "in steps of 1 s;"));
+    assert_non_null(strstr(text, "           00:16:40                00:16:44                00:16:48\n"));
+    assert_null(strstr(text, "written"));
+    assert_null(strstr(text, "all mounts"));
+}
+
+/* layout_width() takes a block for as wide as it is in some fonts of East Asia. */
+static size_t characters(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += (*text & 0xc0) != 0x80;
+    return n;
+}
+
+static unsigned check_width(const char *text, size_t columns)
+{
+    unsigned lines = 0;
+
+    assert_non_null(text);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        char copy[2048];
+
+        assert_int_equal(text[n], '\n');
+        assert_true(n < sizeof(copy));
+        memcpy(copy, text, n);
+        copy[n] = '\0';
+        for (size_t i = 0; i < n; i++)
+            if ((unsigned char)copy[i] < 0x20 || copy[i] == 0x7f)
+                fail_msg("a control character in: %s", copy);
+        if (characters(copy) > columns)
+            fail_msg("%zu columns, not %zu: %s", characters(copy), columns, copy);
+        text += n + 1;
+        lines++;
+    }
+    return lines;
+}
+
+/* Whatever the terminal's width, the job's length and the names of mounts. */
+static void test_every_width(void **state)
+{
+    static const uint64_t lengths[] = {0, 1, 3, 57, 600, 7200, 86400, 86400 * 40};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+        _job_ *job = job_make(1795168801, lengths[i]);
+        char name[64];
+
+        for (unsigned m = 0; m < 12; m++) {
+            snprintf(name, sizeof(name), "/m\033[31m/%u/a/rather/long/name/of/a/mount/point", m);
+            spread(line(job, name), 1795168801, 1795168801 + lengths[i] / (m + 1),
+                   (struct timeline_bin){{UINT64_MAX / 4 >> 4 * m, m, UINT64_MAX / 4, SECONDS(m)}});
+        }
+        account(job);
+        for (size_t columns = 24; columns < 260; columns += columns < 90 ? 1 : 13) {
+            _free_ char *text = report_timeline_text(job, columns, true);
+            _free_ char *ascii = report_timeline_text(job, columns, false);
+
+            check_width(ascii, columns);
+            assert_in_range(check_width(text, columns), 15, 8 * 4 + 14);
+            assert_non_null(strstr(text, "4 more mounts\n"));
+            for (const char *p = ascii; *p; p++)
+                assert_in_range((unsigned char)*p, '\n', '~');
+        }
+        for (size_t columns = 0; columns < 24; columns++) {
+            _free_ char *text = report_timeline_text(job, columns, true);
+
+            check_width(text, columns ? 24 : 80);
+        }
+    }
+}
+
+static void test_what_is_lacking(void **state)
+{
+    _job_ *job = job_make(1000, 100), *old = job_make(1000, 100), *none = job_make(1000, 100);
+    _free_ char *text = NULL;
+
+    (void)state;
+    spread(line(job, "/scratch"), 1000, 1050, (struct timeline_bin){{4000, 0, 0, 0}});
+    account(job);
+    text = report_timeline_text(job, 80, true);
+    assert_null(strstr(text, "not on the time line"));
+    sample_calls(&job->mounts.items[0], IO_WRITE, 1, 1, 0);
+    free(text);
+    text = report_timeline_text(job, 80, true);
+    assert_non_null(strstr(text, "\nnot on the time line: "));
+    free(text);
+    sample_calls(sample_mount(&old->mounts, "/", "ext4", "/dev/sda"), IO_WRITE, 1, 1, 0);
+    text = report_timeline_text(old, 80, true);
+    assert_string_equal(text, "\nno time line: this was counted by a jobio that knew of none, or comes from a\n"
+                              "  history that has none (ClickHouse)\n");
+    free(text);
+    text = report_timeline_text(none, 80, true);
+    assert_string_equal(text, "\nno time line: nothing was read, written or asked for\n");
+}
+
+/* Bins of different widths are compared by what they did a second; those that are about as busy as
+ * their neighbours are told together. */
+static void test_top(void **state)
+{
+    _job_ *job = job_make(1000, 100);
+    struct timeline_top top[4];
+
+    (void)state;
+    assert_int_equal(timeline_top(&job->mounts, top, 4), 0);
+    spread(line(job, "/wide"), 0, 4096, (struct timeline_bin){{0, 0, 0, SECONDS(4096)}});
+    spread(line(job, "/narrow"), 1000, 1004, (struct timeline_bin){{0, 0, 0, SECONDS(2)}});
+    spread(line(job, "/narrow"), 1001, 1003, (struct timeline_bin){{7, 0, 0, SECONDS(6)}});
+    spread(line(job, "/async"), 1001, 1002, (struct timeline_bin){{99, 0, 0, 0}});
+    assert_int_equal(timeline_top(&job->mounts, top, 4), 4);
+    assert_string_equal(top[0].mount->mount, "/narrow"); /* 3.5 threads waited */
+    assert_int_equal(top[0].start_s, 1001);
+    assert_int_equal(top[0].length_s, 2);
+    assert_int_equal(top[0].what.of[TIMELINE_READ], 7);
+    assert_int_equal(top[0].what.of[TIMELINE_WAIT], SECONDS(7));
+    assert_string_equal(top[1].mount->mount, "/wide"); /* 1.0 */
+    assert_int_equal(top[1].start_s, 0);
+    assert_int_equal(top[1].length_s, 4096);
+    assert_string_equal(top[2].mount->mount, "/narrow"); /* 0.5, before and after */
+    assert_int_equal(top[2].start_s, 1000);
+    assert_int_equal(top[2].length_s, 1);
+    assert_int_equal(top[3].start_s, 1003);
+    assert_int_equal(timeline_top(&job->mounts, top, 1), 1);
+    assert_int_equal(top[0].start_s, 1001);
+    timeline_clear(&job->mounts.items[0].timeline);
+    timeline_clear(&job->mounts.items[1].timeline);
+    assert_int_equal(timeline_top(&job->mounts, top, 4), 1);
+    assert_string_equal(top[0].mount->mount, "/async");
+    assert_int_equal(top[0].what.of[TIMELINE_READ], 99);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_heights),
+        cmocka_unit_test(test_every_width),
+        cmocka_unit_test(test_what_is_lacking),
+        cmocka_unit_test(test_top),
+    };
+
+    setenv("TZ", "UTC", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
