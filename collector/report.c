@@ -12,10 +12,12 @@
 #include "report/record.h"
 #include "report/text.h"
 
-/* slurmstepd waits 2 s in all, from its END on. Whatever other nodes and the child do, the answer is
- * on its way by then. */
-#define GATHER_NS 1300000000ull
-#define ANSWER_NS 1600000000ull
+/* So long slurmstepd waits in all, from its END on, unless it says (WITHIN) that it has more
+ * patience. Whatever other nodes and the child do, the answer is on its way by then. */
+#define WITHIN_MS 2000
+#define WITHIN_MS_MAX 120000
+#define GATHER_NS(within_ms) ((within_ms)*650000ull)
+#define ANSWER_NS(within_ms) ((within_ms)*800000ull)
 
 /* A report whose record is being written. */
 struct pending {
@@ -79,9 +81,9 @@ static void on_recorded(int result, const struct error *error, void *arg)
     pending_free(p);
 }
 
-static int start_timer(struct pending *p)
+static int start_timer(struct pending *p, uint64_t within_ms)
 {
-    uint64_t deadline = request_monotonic_ns(p->request) + ANSWER_NS;
+    uint64_t deadline = request_monotonic_ns(p->request) + ANSWER_NS(within_ms);
 
     return sd_event_add_time(p->daemon->loop, &p->timer, CLOCK_MONOTONIC, deadline / 1000, 10000,
                              on_deadline, p);
@@ -89,7 +91,7 @@ static int start_timer(struct pending *p)
 
 /* 0: `request` and `text` are taken over, or were answered. */
 static int start_record(struct daemon *daemon, struct request *request, char *text,
-                        const struct job_account *job, struct error *error)
+                        const struct job_account *job, uint64_t within_ms, struct error *error)
 {
     _free_ char *record = report_record(job);
     struct pending *p = calloc(1, sizeof(*p));
@@ -108,7 +110,7 @@ static int start_record(struct daemon *daemon, struct request *request, char *te
     }
     p->request = request;
     p->text = text;
-    if (daemon->settings->record == RECORD_DEFERRED || start_timer(p) < 0)
+    if (daemon->settings->record == RECORD_DEFERRED || start_timer(p, within_ms) < 0)
         answer_pending(p, "deferred");
     return 0;
 }
@@ -123,6 +125,7 @@ struct wanted {
     uint32_t jobid, restart;
     struct gather_step step;
     bool so_far; /* at the end of that step; the job goes on */
+    uint64_t within_ms;
     enum summary summary;
 };
 
@@ -135,14 +138,19 @@ static int parse(struct daemon *daemon, const struct message *m, struct wanted *
         const char *name;
         uint64_t max, fallback;
     } fields[] = {
-        {"JOBID", UINT32_MAX, 0}, {"RESTART", UINT32_MAX, 0}, {"SOFAR", 1, 0},
-        {"STEP", UINT32_MAX, 0},  {"HET", UINT32_MAX, HET_NONE},
+        {"JOBID", UINT32_MAX, 0},
+        {"RESTART", UINT32_MAX, 0},
+        {"SOFAR", 1, 0},
+        {"STEP", UINT32_MAX, 0},
+        {"HET", UINT32_MAX, HET_NONE},
+        {"WITHIN", WITHIN_MS_MAX, WITHIN_MS},
     };
     uint64_t values[ARRAY_SIZE(fields)];
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(fields) && !r; i++)
-        r = message_get_u64(m, fields[i].name, fields[i].max, fields[i].fallback, &values[i], error);
+        r = message_get_u64(m, fields[i].name, fields[i].max, fields[i].fallback, &values[i],
+                            error);
     if (r < 0)
         return r;
     if (!values[0] || parsed < 0)
@@ -151,6 +159,7 @@ static int parse(struct daemon *daemon, const struct message *m, struct wanted *
         .jobid = (uint32_t)values[0],
         .restart = (uint32_t)values[1],
         .so_far = values[2],
+        .within_ms = values[5],
         .step = {.step = (uint32_t)values[3],
                  .het = (uint32_t)values[4],
                  .nodes = message_get(m, "STEPNODES")},
@@ -219,7 +228,7 @@ static void finish(struct daemon *daemon, struct request *request, const struct 
         request_error(request, "report: no memory");
     else if (wanted->so_far || !wants_record(daemon))
         answer(request, text, "off");
-    else if (start_record(daemon, request, text, job, &error) < 0) {
+    else if (start_record(daemon, request, text, job, wanted->within_ms, &error) < 0) {
         log_warning("job %u: its record is not written: %s", job->key.jobid, error.text);
         answer(request, text, "failed");
     }
@@ -250,7 +259,7 @@ static void gather_or_finish(struct daemon *daemon, struct request *request,
     *w = (struct waiting){daemon, request, *wanted};
     w->wanted.step.nodes = NULL; /* the message's */
     gather_ask(daemon->gather, nodes, wanted->so_far ? &wanted->step : NULL,
-               request_monotonic_ns(request) + GATHER_NS, job, on_gathered, w);
+               request_monotonic_ns(request) + GATHER_NS(wanted->within_ms), job, on_gathered, w);
 }
 
 void daemon_report(struct daemon *daemon, struct request *request, const struct message *m)

@@ -24,7 +24,7 @@ int client_ask(const struct settings *settings, struct message *m, unsigned time
 {
     if (runtime_is_down(settings->runtime))
         return error_set(error, -EHOSTDOWN, "jobiod did not answer a short while ago: not asked");
-    return remember(settings, call(settings->socket, m, timeout_ms, error));
+    return remember(settings, call(settings->socket, m, timeout_ms * settings->patience, error));
 }
 
 /* Append `part`. False: it did not fit, and the text ends with the last whole line that did. */

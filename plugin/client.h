@@ -9,7 +9,8 @@
 #include "common/message.h"
 #include "plugin/settings.h"
 
-/* As call(); -EHOSTDOWN: it was not asked, because a hook met a deadline a short while ago. */
+/* As call(), with the patience of the settings; -EHOSTDOWN: it was not asked, because a hook met a
+ * deadline a short while ago. */
 int client_ask(const struct settings *settings, struct message *m, unsigned timeout_ms,
                struct error *error);
 

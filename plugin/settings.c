@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plugin/settings.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,18 @@ static const char *set_summary(struct settings *settings, const char *value, con
     return NULL;
 }
 
+static const char *set_patience(struct settings *settings, const char *value, const char *node)
+{
+    char *end;
+    unsigned long n = strtoul(value, &end, 10);
+
+    (void)node;
+    if (!isdigit(value[0]) || *end || n < 1 || n > PLUGIN_PATIENCE_MAX)
+        return "is not 1 to 60";
+    settings->patience = (unsigned)n;
+    return NULL;
+}
+
 /* Returns what is wrong with the word, NULL if nothing is. */
 static const char *take_word(struct settings *settings, const char *word, const char *node)
 {
@@ -92,6 +105,7 @@ static const char *take_word(struct settings *settings, const char *word, const 
     } keys[] = {
         {"socket=", set_socket},
         {"summary=", set_summary},
+        {"patience=", set_patience},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -100,13 +114,14 @@ static const char *take_word(struct settings *settings, const char *word, const 
         if (strncmp(word, keys[i].key, size) == 0)
             return keys[i].set(settings, word + size, node);
     }
-    return "is not known; socket=PATH and summary=off|short|full are";
+    return "is not known; socket=PATH, summary=off|short|full and patience=N are";
 }
 
 void settings_read(struct settings *settings, int ac, char *const *av, const char *node,
                    void (*complain)(const char *word, const char *reason))
 {
     settings->summary = "short";
+    settings->patience = 1;
     (void)set_socket(settings, DEFAULT_SOCKET, NULL);
     for (int i = 0; i < ac; i++) {
         const char *reason = take_word(settings, av[i], node);

@@ -5,12 +5,14 @@
 
 #include <sys/un.h>
 
+#define PLUGIN_PATIENCE_MAX 60
 #define PLUGIN_SOCKET_MAX sizeof(((struct sockaddr_un *)0)->sun_path)
 
 struct settings {
     char socket[PLUGIN_SOCKET_MAX];
     char runtime[PLUGIN_SOCKET_MAX]; /* the folder of the socket */
     const char *summary;             /* "off", "short" or "full": the default of a job */
+    unsigned patience;               /* how many times as long as usual jobiod is waited for */
 };
 
 /* Read the words; `node` stands for %n in paths (NULL: %n stays). A word that is unknown or has a

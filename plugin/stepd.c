@@ -320,6 +320,16 @@ static void put_step_nodes(spank_t spank)
         (void)message_put(&message, "STEPNODES", names);
 }
 
+static uint64_t report_ms(void)
+{
+    return (uint64_t)REPORT_TIMEOUT_MS * step.settings.patience;
+}
+
+static uint64_t report_deadline(void)
+{
+    return clock_ns(CLOCK_MONOTONIC) + report_ms() * NS_PER_MS;
+}
+
 /* so_far: of a job that goes on. */
 static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
 {
@@ -329,6 +339,7 @@ static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
 
     start_message("report");
     (void)message_put(&message, "SUMMARY", step.summary);
+    (void)message_put_u64(&message, "WITHIN", report_ms());
     if (so_far) {
         (void)message_put_u64(&message, "SOFAR", 1);
         put_step_nodes(spank);
@@ -347,7 +358,7 @@ static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
  * its summary here, on the first node of the step, because later nothing reaches srun any more. */
 void stepd_task_exit(spank_t spank)
 {
-    uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + REPORT_TIMEOUT_MS * NS_PER_MS;
+    uint64_t deadline_ns = report_deadline();
     struct error error = {""};
     int r;
 
@@ -364,7 +375,7 @@ void stepd_task_exit(spank_t spank)
 
 void stepd_end(spank_t spank)
 {
-    uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + REPORT_TIMEOUT_MS * NS_PER_MS;
+    uint64_t deadline_ns = report_deadline();
     struct error error = {""};
     char name[sizeof(step.file) + 4];
     int r;

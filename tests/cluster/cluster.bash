@@ -239,7 +239,8 @@ cluster_install() {
     cp -a "$CLUSTER_OUT/install/." /
     install "$CLUSTER_OUT/work" /usr/local/bin/work
     mkdir -p /etc/slurm/plugstack.conf.d /etc/jobio
-    echo 'optional /usr/local/lib/slurm/jobio.so' > /etc/slurm/plugstack.conf.d/jobio.conf
+    # This machine may be slow; what a slow jobiod costs is tested with the default.
+    echo "optional /usr/local/lib/slurm/jobio.so patience=${CLUSTER_PATIENCE:-10}" > /etc/slurm/plugstack.conf.d/jobio.conf
     if [ -e /usr/local/share/jobio/jobcomp.lua ]; then
         cp /usr/local/share/jobio/jobcomp.lua /etc/slurm/jobcomp.lua
         install -d -o slurm /var/log/slurm
@@ -298,6 +299,9 @@ jobiod_log() {
 
 # What a failed test shows of the daemons.
 cluster_logs() {
+    jobio history -n 5 --json | jq -r ".[].jobid" | while read -r id; do
+        job_json "$id" | jq -c '{job, complete, lost, incomplete, nodes, unsupported}'
+    done
     tail -n 20 $cluster_dir/*.log
     journalctl -b -u jobiod --no-pager -o cat | tail -n 30
 }

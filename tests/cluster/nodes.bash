@@ -89,7 +89,7 @@ nodes_start() {
     local name
     mkdir -p $cluster_dir
     cluster_install
-    echo 'optional /usr/local/lib/slurm/jobio.so socket=/run/jobio/%n/jobiod.sock' \
+    echo 'optional /usr/local/lib/slurm/jobio.so socket=/run/jobio/%n/jobiod.sock patience=5' \
         > /etc/slurm/plugstack.conf.d/jobio.conf
     nodes_network
     cluster_users

@@ -3,7 +3,7 @@
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 setup_file() {
-    CLUSTER_MEMORY=1 cluster_start
+    CLUSTER_PATIENCE=1 CLUSTER_MEMORY=1 cluster_start
 }
 
 teardown() {

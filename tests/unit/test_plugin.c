@@ -234,9 +234,9 @@ static void check_step_nodes(const char *list, const char *in_report)
 static void test_step_nodes(void **state)
 {
     (void)state;
-    check_step_nodes("n1,n2,n10", "|STEP=0|SUMMARY=short|SOFAR=1|STEPNODES=n1,n2,n10|\n");
-    check_step_nodes("n1", "|STEP=0|SUMMARY=short|SOFAR=1|STEPNODES=n1|\n");
-    check_step_nodes("", "|STEP=0|SUMMARY=short|SOFAR=1|\n");
+    check_step_nodes("n1,n2,n10", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|STEPNODES=n1,n2,n10|\n");
+    check_step_nodes("n1", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|STEPNODES=n1|\n");
+    check_step_nodes("", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|\n");
 }
 
 /* The prolog's hook was not called: the batch step tells the nodes, once. */
@@ -316,8 +316,8 @@ static void test_summary(void **state)
 static void test_words(void **state)
 {
     static char bad[] = "sumary=full", worse[] = "summary=loud", relative[] = "socket=x/y",
-                rooted[] = "socket=/y", node[128];
-    char *odd[] = {bad, worse, relative, node, rooted, NULL};
+                rooted[] = "socket=/y", hasty[] = "patience=0", node[128];
+    char *odd[] = {bad, worse, relative, node, rooted, hasty, NULL};
     struct answerer a;
     struct cgroups c;
     char sub[128];
@@ -337,6 +337,7 @@ static void test_words(void **state)
     assert_has(spank_host_log->text, "\"summary=loud\" is not off, short or full\n");
     assert_has(spank_host_log->text, "\"socket=x/y\" is not an absolute path\n");
     assert_has(spank_host_log->text, "\"socket=/y\" is not in a folder of its own\n");
+    assert_has(spank_host_log->text, "\"patience=0\" is not 1 to 60\n");
     answerer_stop(&a);
     cgroups_destroy(&c);
 }

@@ -166,6 +166,27 @@ static void test_slow_jobiod(void **state)
     cgroups_destroy(&c);
 }
 
+/* With patience it costs nothing, and jobiod knows how long it may take with the report. */
+static void test_patience(void **state)
+{
+    static char patience[] = "patience=20";
+    char *words[] = {stepd_words[0], patience, NULL};
+    struct answerer a;
+    struct cgroups c;
+    _free_ char *asked = NULL;
+
+    (void)state;
+    stepd_cgroups(&c, 2, "step_batch");
+    answerer_start(&a, stepd_folder, ANSWER_SLOW);
+    stepd_run(&stepd_batch, words, &c, NULL);
+    asked = answerer_asked(&a);
+    assert_has_not(spank_host_log->text, "in time");
+    assert_has(asked, "WITHIN=40000");
+    assert_string_equal(stepd_read("output"), "the summary\n");
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+}
+
 static void test_mark_ages(void **state)
 {
     static const struct {
@@ -250,6 +271,7 @@ int main(void)
         cmocka_unit_test_teardown(test_silent_jobiod, stepd_clean),
         cmocka_unit_test_teardown(test_deaf_jobiod, stepd_clean),
         cmocka_unit_test_teardown(test_slow_jobiod, stepd_clean),
+        cmocka_unit_test_teardown(test_patience, stepd_clean),
         cmocka_unit_test_teardown(test_mark_ages, stepd_clean),
         cmocka_unit_test_teardown(test_output_hangs, stepd_clean),
     };
