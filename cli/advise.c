@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/advice_fields.h"
 #include "report/json.h"
@@ -276,30 +277,29 @@ static void print_table(const struct dry_run *d)
                  units_count(d->jobs, jobs), NOTES_MAX);
 }
 
-static struct json_object *tally_json(const char *rule, const struct tally *t)
+static struct json_object *tally_json(struct tree *t, const char *rule, const struct tally *tally)
 {
-    struct json_object *o = json_object_new_object();
+    struct json_object *o = tree_object(t);
 
-    json_object_object_add(o, "rule", json_object_new_string(rule));
-    json_object_object_add(o, "jobs", json_object_new_uint64(t->jobs));
-    json_object_object_add(o, "lost_s", json_object_new_double(t->lost_s));
-    if (t->lost_s > 0)
-        json_object_object_add(o, "worst_jobid", json_object_new_uint64(t->worst));
+    tree_put_text(t, o, "rule", rule);
+    tree_put_u64(t, o, "jobs", tally->jobs);
+    tree_put(t, o, "lost_s", json_object_new_double(tally->lost_s));
+    if (tally->lost_s > 0)
+        tree_put_u64(t, o, "worst_jobid", tally->worst);
     return o;
 }
 
-static void print_json(const struct dry_run *d)
+static int print_json(const struct dry_run *d)
 {
-    struct json_object *o = json_object_new_object(), *rules = json_object_new_array();
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t), *rules = tree_array(t);
 
-    json_object_object_add(o, "jobs", json_object_new_uint64(d->jobs));
-    json_object_object_add(o, "told", json_object_new_uint64(d->told));
+    tree_put_u64(t, o, "jobs", d->jobs);
+    tree_put_u64(t, o, "told", d->told);
     for (size_t i = 0; i < advice_count(d->advice); i++)
-        (void)json_object_array_add(rules,
-                                    tally_json(advice_rule_name(d->advice, i), &d->tallies[i]));
-    json_object_object_add(o, "rules", rules);
-    output_json(o);
-    json_object_put(o);
+        tree_add(t, rules, tally_json(t, advice_rule_name(d->advice, i), &d->tallies[i]));
+    tree_put(t, o, "rules", rules);
+    return output_tree(t, o);
 }
 
 static int dry_run(const struct cli *cli, const struct advise_options *options,
@@ -311,8 +311,10 @@ static int dry_run(const struct cli *cli, const struct advise_options *options,
     d->tallies = calloc(advice_count(advice) + 1, sizeof(*d->tallies));
     rc = d->tallies ? count_jobs(cli, d, options->user, error)
                     : error_errno(error, -ENOMEM, "count the jobs");
-    if (rc == 0)
-        (options->json ? print_json : print_table)(d);
+    if (rc == 0 && !options->json)
+        print_table(d);
+    else if (rc == 0 && print_json(d) < 0)
+        rc = error_errno(error, -ENOMEM, "write the answer");
     free(d->tallies);
     return rc;
 }

@@ -12,6 +12,7 @@
 #include "cli/runs.h"
 #include "cli/terminal.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/compare.h"
 
@@ -78,18 +79,14 @@ static int side_of_runs(const struct runs *runs, struct side *side)
 {
     _free_ struct profile *profiles = calloc(runs->n, sizeof(*profiles));
     const struct history_row *only = &runs->items[0].row;
+    struct tree tree = {false};
 
-    side->identity = json_object_new_array();
-    for (size_t i = 0; profiles && side->identity && i < runs->n; i++) {
-        struct json_object *number = json_object_new_int64(runs->items[i].row.jobid);
-
+    side->identity = tree_array(&tree);
+    for (size_t i = 0; profiles && i < runs->n; i++) {
         profiles[i] = runs->items[i].profile;
-        if (!number || json_object_array_add(side->identity, number) < 0) {
-            json_object_put(number);
-            return -ENOMEM;
-        }
+        tree_add_u64(&tree, side->identity, runs->items[i].row.jobid);
     }
-    if (!profiles || !side->identity)
+    if (!profiles || tree.failed)
         return -ENOMEM;
     if (runs->n > 1)
         (void)snprintf(side->head, sizeof(side->head), "median of %zu", runs->n);
@@ -126,29 +123,25 @@ static int side_usual(const struct cli *cli, const struct job_account *job, stru
     return rc;
 }
 
+static struct json_object *side_json(struct tree *t, const struct side *side)
+{
+    bool several = json_object_is_type(side->identity, json_type_array);
+    struct json_object *o = profile_json(&side->profile);
+
+    tree_put(t, o, several ? "jobs" : "job", json_object_get(side->identity));
+    return o;
+}
+
 static int print_json(const struct side sides[2], const char *sentence)
 {
-    static const char *const keys[] = {"a", "b"};
-    struct json_object *document = json_object_new_object();
-    bool ok = document &&
-              json_object_object_add(document, "version", json_object_new_int(1)) == 0;
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *document = tree_object(t);
 
-    for (int i = 0; ok && i < 2; i++) {
-        struct json_object *o = profile_json(&sides[i].profile);
-
-        ok = o && json_object_object_add(document, keys[i], o) == 0 &&
-             json_object_object_add(o, sides[i].profile.runs > 1 ||
-                                               json_object_is_type(sides[i].identity,
-                                                                   json_type_array)
-                                           ? "jobs"
-                                           : "job",
-                                    json_object_get(sides[i].identity)) == 0;
-    }
-    ok = ok && json_object_object_add(document, "text", json_object_new_string(sentence)) == 0;
-    if (ok)
-        output_json(document);
-    json_object_put(document);
-    return ok ? 0 : -ENOMEM;
+    tree_put_u64(t, document, "version", 1);
+    tree_put(t, document, "a", side_json(t, &sides[0]));
+    tree_put(t, document, "b", side_json(t, &sides[1]));
+    tree_put_text(t, document, "text", sentence);
+    return output_tree(t, document);
 }
 
 static int print_sides(const struct side sides[2], bool json, struct error *error)

@@ -9,6 +9,7 @@
 #include "cli/llm_impl.h"
 #include "cli/output.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 
 #define ANSWER_MAX (1u << 20)
@@ -49,39 +50,29 @@ static char *system_text(void)
     return text;
 }
 
-static bool put(struct json_object *to, const char *key, struct json_object *value)
+static struct json_object *message(struct tree *t, const char *role, const char *content)
 {
-    if (to && value && json_object_object_add(to, key, value) == 0)
-        return true;
-    json_object_put(value);
-    return false;
-}
+    struct json_object *o = tree_object(t);
 
-static bool add_message(struct json_object *messages, const char *role, const char *content)
-{
-    struct json_object *message = json_object_new_object();
-
-    if (content && put(message, "role", json_object_new_string(role)) &&
-        put(message, "content", json_object_new_string(content)) &&
-        json_object_array_add(messages, message) == 0)
-        return true;
-    json_object_put(message);
-    return false;
+    tree_put_text(t, o, "role", role);
+    tree_put(t, o, "content", content ? json_object_new_string(content) : NULL);
+    return o;
 }
 
 char *llm_request(const char *model, const char *context)
 {
-    _free_ char *instruction = system_text(), *clean = units_utf8(model);
-    struct json_object *request = json_object_new_object(), *messages = json_object_new_array();
+    _free_ char *instruction = system_text();
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *request = tree_object(t), *messages = tree_array(t);
     char *text = NULL;
-    bool good = clean && messages && add_message(messages, "system", instruction) &&
-                add_message(messages, "user", context) &&
-                put(request, "model", json_object_new_string(clean)) &&
-                put(request, "stream", json_object_new_boolean(false));
 
-    if (!put(request, "messages", messages))
-        good = false;
-    if (good)
+    tree_add(t, messages, message(t, "system", instruction));
+    tree_add(t, messages, message(t, "user", context));
+    tree_put_text(t, request, "model", model);
+    tree_put_bool(t, request, "stream", false);
+    tree_put(t, request, "messages", messages);
+    request = tree_end(t, request);
+    if (request)
         text = output_json_text(request);
     json_object_put(request);
     return text;

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/pager.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 
 static int output_errno; /* the first failure on stdout */
@@ -143,6 +144,17 @@ void output_json(struct json_object *document)
     }
     errno = ENOMEM;
     output_note_failure();
+}
+
+int output_tree(const struct tree *tree, struct json_object *document)
+{
+    struct json_object *whole = tree_end(tree, document);
+
+    if (!whole)
+        return -ENOMEM;
+    output_json(whole);
+    json_object_put(whole);
+    return 0;
 }
 
 /* --- a file -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "common/error.h"
 
 struct json_object;
+struct tree;
 
 /* One line on stderr, "jobio: ...". Made safe for a terminal. */
 void output_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -18,6 +19,9 @@ void output_text(const char *text);
 char *output_json_text(struct json_object *document);
 /* The same to stdout. */
 void output_json(struct json_object *document);
+/* The same of a document that was made just now, which it releases. -ENOMEM: it is not whole, and
+ * nothing was said. */
+int output_tree(const struct tree *tree, struct json_object *document);
 /* Text that is JSON already to stdout, with those escapes and without a newline. */
 void output_json_raw(const char *text);
 

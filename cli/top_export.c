@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 
 #define NS_PER_S 1000000000ull
@@ -81,34 +82,14 @@ static int rows_of(const struct top_frame *frame, const struct top_view *view, s
 
 /* --- JSON -------------------------------------------------------------------------------------- */
 
-struct writer {
-    bool failed;
-    uint64_t interval_ns;
-};
-
-static void put(struct writer *w, struct json_object *to, const char *key, struct json_object *child)
-{
-    if (child && to && json_object_object_add(to, key, child) == 0)
-        return;
-    json_object_put(child);
-    w->failed = true;
-}
-
-static void put_text(struct writer *w, struct json_object *to, const char *key, const char *text)
-{
-    _free_ char *clean = text ? units_utf8(text) : NULL;
-
-    if (text)
-        put(w, to, key, clean ? json_object_new_string(clean) : NULL);
-}
-
 /* A double with the text that it is written as. */
-static void put_real(struct writer *w, struct json_object *to, const char *key, const char *text)
+static void put_real(struct tree *t, struct json_object *to, const char *key, const char *text)
 {
-    put(w, to, key, json_object_new_double_s(strtod(text, NULL), text));
+    tree_put(t, to, key, json_object_new_double_s(strtod(text, NULL), text));
 }
 
-static void put_sums(struct writer *w, struct json_object *o, const struct top_sums *sums)
+static void put_sums(struct tree *t, struct json_object *o, const struct top_sums *sums,
+                     uint64_t interval_ns)
 {
     uint64_t median = io_quantile(sums->sizes, 0.5, io_size_bound);
     char text[48];
@@ -116,67 +97,63 @@ static void put_sums(struct writer *w, struct json_object *o, const struct top_s
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         uint64_t v = value(sums, &fields[i]);
 
-        put(w, o, fields[i].json, json_object_new_uint64(v));
+        tree_put_u64(t, o, fields[i].json, v);
         if (fields[i].rate_json)
-            put_real(w, o, fields[i].rate_json, per_second(v, w->interval_ns, text));
+            put_real(t, o, fields[i].rate_json, per_second(v, interval_ns, text));
     }
-    put_real(w, o, "waiting", waiting(sums, w->interval_ns, text));
+    put_real(t, o, "waiting", waiting(sums, interval_ns, text));
     if (median)
-        put(w, o, "median_request_bytes", json_object_new_uint64(median));
+        tree_put_u64(t, o, "median_request_bytes", median);
 }
 
-static struct json_object *row_json(struct writer *w, const struct top_frame *frame,
+static struct json_object *row_json(struct tree *t, const struct top_frame *frame,
                                     const struct top_row *row)
 {
-    struct json_object *o = json_object_new_object();
+    struct json_object *o = tree_object(t);
 
-    put_text(w, o, "kind", kind_name(frame, row));
+    tree_put_text(t, o, "kind", kind_name(frame, row));
     if (row->who && row->who->kind <= TOP_RUN) {
-        put(w, o, row->who->kind == TOP_JOB ? "jobid" : "run",
-            json_object_new_uint64(row->who->number));
-        put(w, o, "uid", json_object_new_uint64(row->who->uid));
+        tree_put_u64(t, o, row->who->kind == TOP_JOB ? "jobid" : "run", row->who->number);
+        tree_put_u64(t, o, "uid", row->who->uid);
     }
     if (!row->who)
-        put(w, o, "jobs", json_object_new_uint64(row->jobs));
-    put_text(w, o, "user", row->user);
-    put_text(w, o, "name", row->who ? row->who->name : NULL);
-    put_text(w, o, "mount", row->mount);
-    put_text(w, o, "fstype", row->fstype);
-    put_sums(w, o, &row->sums);
+        tree_put_u64(t, o, "jobs", row->jobs);
+    tree_put_text(t, o, "user", row->user);
+    tree_put_text(t, o, "name", row->who ? row->who->name : NULL);
+    tree_put_text(t, o, "mount", row->mount);
+    tree_put_text(t, o, "fstype", row->fstype);
+    put_sums(t, o, &row->sums, frame->rows.interval_ns);
     return o;
 }
 
 struct json_object *top_export_json(const struct top_frame *frame, const struct top_view *view)
 {
     const struct top_reading *now = frame->now;
-    struct writer w = {false, frame->rows.interval_ns};
-    struct json_object *o = json_object_new_object(), *array = json_object_new_array();
-    struct json_object *total = json_object_new_object();
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t), *array = tree_array(t);
+    struct json_object *total = tree_object(t);
     struct top_sums sum = top_sum(&frame->rows);
     struct top_rows rows = {0};
     char text[UNITS_SIZE];
 
-    put(&w, o, "version", json_object_new_int(1));
-    put_text(&w, o, "node", now->node);
-    put_real(&w, o, "time", units_seconds(now->time_ns, text));
-    put(&w, o, "interval_ns", json_object_new_uint64(frame->rows.interval_ns));
-    put(&w, o, "complete", json_object_new_boolean(!frame->lost && !now->not_counted));
-    put(&w, o, "lost", json_object_new_uint64(frame->lost));
-    put_text(&w, o, "not_counted", now->not_counted);
-    put(&w, o, "counting_ns", json_object_new_uint64(sum.events * now->ns_per_event));
-    put(&w, o, "hidden_jobs", json_object_new_uint64(now->hidden));
-    put_text(&w, o, "by", top_by_name(view->by));
-    put_sums(&w, total, &sum);
-    put(&w, o, "total", total);
-    w.failed |= rows_of(frame, view, &rows) < 0;
+    tree_put_u64(t, o, "version", 1);
+    tree_put_text(t, o, "node", now->node);
+    put_real(t, o, "time", units_seconds(now->time_ns, text));
+    tree_put_u64(t, o, "interval_ns", frame->rows.interval_ns);
+    tree_put_bool(t, o, "complete", !frame->lost && !now->not_counted);
+    tree_put_u64(t, o, "lost", frame->lost);
+    tree_put_text(t, o, "not_counted", now->not_counted);
+    tree_put_u64(t, o, "counting_ns", sum.events * now->ns_per_event);
+    tree_put_u64(t, o, "hidden_jobs", now->hidden);
+    tree_put_text(t, o, "by", top_by_name(view->by));
+    put_sums(t, total, &sum, frame->rows.interval_ns);
+    tree_put(t, o, "total", total);
+    t->failed |= rows_of(frame, view, &rows) < 0;
     for (size_t i = 0; i < rows.n; i++)
-        w.failed |= !array || json_object_array_add(array, row_json(&w, frame, &rows.items[i])) < 0;
-    put(&w, o, "rows", array);
+        tree_add(t, array, row_json(t, frame, &rows.items[i]));
+    tree_put(t, o, "rows", array);
     top_rows_clear(&rows);
-    if (!w.failed)
-        return o;
-    json_object_put(o);
-    return NULL;
+    return tree_end(t, o);
 }
 
 /* --- CSV --------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "cli/runs.h"
 #include "cli/terminal.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/compare.h"
 #include "report/trend.h"
@@ -79,53 +80,35 @@ static int view_make(const struct runs *runs, struct view *view)
 
 /* --- as JSON ----------------------------------------------------------------------------------- */
 
-static bool put(struct json_object *to, const char *key, struct json_object *value)
-{
-    if (value && json_object_object_add(to, key, value) == 0)
-        return true;
-    json_object_put(value);
-    return false;
-}
-
-static struct json_object *run_json(const struct run *run, const struct view *view, size_t i)
+static struct json_object *run_json(struct tree *t, const struct run *run, const struct view *view,
+                                    size_t i)
 {
     struct json_object *o = profile_json(&run->profile);
-    char start[UNITS_SIZE];
-    bool ok = o && put(o, "jobid", json_object_new_int64(run->row.jobid)) &&
-              put(o, "restart", json_object_new_int64(run->row.restart));
 
-    units_seconds(run->row.start_ns, start);
-    ok = ok && put(o, "start_s",
-                   json_object_new_double_s((double)run->row.start_ns / NS_PER_S, start));
-    if (ok && run->row.array_job)
-        ok = put(o, "array_jobid", json_object_new_int64(run->row.array_job)) &&
-             put(o, "array_task", json_object_new_int64(run->row.array_task));
-    if (ok && trend_json(view->runs, view->n, i, o) == 0)
-        return o;
-    json_object_put(o);
-    return NULL;
+    tree_put_u64(t, o, "jobid", run->row.jobid);
+    tree_put_u64(t, o, "restart", run->row.restart);
+    tree_put_seconds(t, o, "start_s", run->row.start_ns);
+    if (run->row.array_job) {
+        tree_put_u64(t, o, "array_jobid", run->row.array_job);
+        tree_put_u64(t, o, "array_task", run->row.array_task);
+    }
+    trend_json(view->runs, view->n, i, t, o);
+    return o;
 }
 
 static int print_json(const struct runs *runs, const struct view *view, const char *name,
                       const char *sentence)
 {
-    struct json_object *document = json_object_new_object(), *array = json_object_new_array();
-    _free_ char *safe = units_utf8(name);
-    bool ok = document && array && safe && put(document, "version", json_object_new_int(1)) &&
-              put(document, "name", json_object_new_string(safe));
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *document = tree_object(t), *array = tree_array(t);
 
-    for (size_t i = 0; ok && i < runs->n; i++) {
-        struct json_object *run = run_json(&runs->items[i], view, i);
-
-        ok = run && json_object_array_add(array, run) == 0;
-    }
-    ok = ok && put(document, "runs", json_object_get(array)) &&
-         put(document, "text", json_object_new_string(sentence));
-    if (ok)
-        output_json(document);
-    json_object_put(array);
-    json_object_put(document);
-    return ok ? 0 : -ENOMEM;
+    tree_put_u64(t, document, "version", 1);
+    tree_put_text(t, document, "name", name);
+    for (size_t i = 0; i < runs->n; i++)
+        tree_add(t, array, run_json(t, &runs->items[i], view, i));
+    tree_put(t, document, "runs", array);
+    tree_put_text(t, document, "text", sentence);
+    return output_tree(t, document);
 }
 
 /* --- the command ------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "collector/sink_columns.h"
 #include "collector/store_private.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 
 static const char *const format_names[] = {[SINK_CLICKHOUSE] = "clickhouse", [SINK_BULK] = "bulk"};
@@ -29,29 +30,6 @@ const char *sink_format_name(enum sink_format format)
 
 /* --- writing -----------------------------------------------------------------------------------
  */
-
-/* A tree that grows. One failed allocation spoils it, and is asked for once at the end. */
-struct tree {
-    struct json_object *root;
-    bool failed;
-};
-
-static void put(struct tree *tree, struct json_object *to, const char *key,
-                struct json_object *child)
-{
-    if (to && child && json_object_object_add(to, key, child) == 0)
-        return;
-    json_object_put(child);
-    tree->failed = true;
-}
-
-static void append(struct tree *tree, struct json_object *to, struct json_object *child)
-{
-    if (to && child && json_object_array_add(to, child) == 0)
-        return;
-    json_object_put(child);
-    tree->failed = true;
-}
 
 /* Names come from users; what is not UTF-8 no sink takes, and some of it is the key of the row. */
 static struct json_object *text_json(const char *text)
@@ -98,13 +76,13 @@ static struct json_object *op_number(const struct sink_op_column *column,
 static struct json_object *histogram_json(struct tree *tree, const struct io_counter *c, size_t at)
 {
     const uint64_t *buckets = (const uint64_t *)(const void *)((const char *)c + at);
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(tree);
     size_t n = IO_BUCKETS;
 
     while (n && !buckets[n - 1])
         n--;
     for (size_t i = 0; i < n; i++)
-        append(tree, array, number_json(buckets[i]));
+        tree_add(tree, array, number_json(buckets[i]));
     return array;
 }
 
@@ -118,11 +96,12 @@ static struct json_object *errnos_text(const struct io_counter *c)
 
 static struct json_object *errnos_object(struct tree *tree, const struct io_counter *c)
 {
-    struct json_object *object = json_object_new_object();
+    struct json_object *object = tree_object(tree);
     char buf[16];
 
     for (size_t i = 0; i < c->n_errnos; i++)
-        put(tree, object, io_errno_name(c->errnos[i].code, buf), number_json(c->errnos[i].count));
+        tree_put(tree, object, io_errno_name(c->errnos[i].code, buf),
+                 number_json(c->errnos[i].count));
     return object;
 }
 
@@ -132,65 +111,67 @@ static struct sink_op_values values_of(const struct io_mount *m, const struct io
 }
 
 /* Arrays of the same length, side by side. */
-static void put_ops_arrays(struct tree *tree, const struct io_mount *m, const struct io_mount *job)
+static void put_ops_arrays(struct tree *tree, struct json_object *root, const struct io_mount *m,
+                           const struct io_mount *job)
 {
-    struct json_object *names = json_object_new_array(), *errnos = json_object_new_array();
+    struct json_object *names = tree_array(tree), *errnos = tree_array(tree);
     struct json_object *numbers[SINK_OP_COLUMNS], *buckets[SINK_HISTOGRAMS];
     char name[48];
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        numbers[i] = json_object_new_array();
+        numbers[i] = tree_array(tree);
     for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
-        buckets[i] = json_object_new_array();
+        buckets[i] = tree_array(tree);
     for (int op = 0; m && op < IO_OP_COUNT; op++) {
         const struct sink_op_values values = values_of(m, job, op);
 
         if (!values.counter)
             continue;
-        append(tree, names, json_object_new_string(io_op_name(op)));
+        tree_add_text(tree, names, io_op_name(op));
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-            append(tree, numbers[i], op_number(&sink_op_columns[i], &values));
+            tree_add(tree, numbers[i], op_number(&sink_op_columns[i], &values));
         for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
-            append(tree, buckets[i],
-                   histogram_json(tree, values.counter, sink_histograms[i].offset));
-        append(tree, errnos, errnos_text(values.counter));
+            tree_add(tree, buckets[i],
+                     histogram_json(tree, values.counter, sink_histograms[i].offset));
+        tree_add(tree, errnos, errnos_text(values.counter));
     }
-    put(tree, tree->root, "op", names);
+    tree_put(tree, root, "op", names);
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
         (void)snprintf(name, sizeof(name), "op_%s", sink_op_columns[i].name);
-        put(tree, tree->root, name, numbers[i]);
+        tree_put(tree, root, name, numbers[i]);
     }
     for (size_t i = 0; i < ARRAY_SIZE(buckets); i++) {
         (void)snprintf(name, sizeof(name), "op_%s", sink_histograms[i].name);
-        put(tree, tree->root, name, buckets[i]);
+        tree_put(tree, root, name, buckets[i]);
     }
-    put(tree, tree->root, "op_errno", errnos);
+    tree_put(tree, root, "op_errno", errnos);
 }
 
 /* {"read":{"requests":..},..} */
-static void put_ops_objects(struct tree *tree, const struct io_mount *m, const struct io_mount *job)
+static void put_ops_objects(struct tree *tree, struct json_object *root, const struct io_mount *m,
+                            const struct io_mount *job)
 {
-    struct json_object *ops = json_object_new_object();
+    struct json_object *ops = tree_object(tree);
 
     for (int op = 0; m && op < IO_OP_COUNT; op++) {
         const struct sink_op_values values = values_of(m, job, op);
-        struct json_object *one = values.counter ? json_object_new_object() : NULL;
+        struct json_object *one = values.counter ? tree_object(tree) : NULL;
 
         if (!values.counter)
             continue;
         for (size_t i = 0; i < SINK_OP_COLUMNS; i++)
-            put(tree, one, sink_op_columns[i].name, op_number(&sink_op_columns[i], &values));
+            tree_put(tree, one, sink_op_columns[i].name, op_number(&sink_op_columns[i], &values));
         for (size_t i = 0; i < SINK_HISTOGRAMS; i++)
-            put(tree, one, sink_histograms[i].name,
-                histogram_json(tree, values.counter, sink_histograms[i].offset));
+            tree_put(tree, one, sink_histograms[i].name,
+                     histogram_json(tree, values.counter, sink_histograms[i].offset));
         if (values.counter->n_errnos)
-            put(tree, one, "errno", errnos_object(tree, values.counter));
-        put(tree, ops, io_op_name(op), one);
+            tree_put(tree, one, "errno", errnos_object(tree, values.counter));
+        tree_put(tree, ops, io_op_name(op), one);
     }
-    put(tree, tree->root, "io", ops);
+    tree_put(tree, root, "io", ops);
 }
 
-static void put_timestamp(struct tree *tree, uint64_t ns)
+static void put_timestamp(struct tree *tree, struct json_object *root, uint64_t ns)
 {
     time_t seconds = (time_t)(ns / 1000000000u);
     char day[32], text[48];
@@ -199,7 +180,7 @@ static void put_timestamp(struct tree *tree, uint64_t ns)
     if (!gmtime_r(&seconds, &tm) || !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm))
         return;
     (void)snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned)(ns / 1000000u % 1000u));
-    put(tree, tree->root, "@timestamp", json_object_new_string(text));
+    tree_put_text(tree, root, "@timestamp", text);
 }
 
 static __uint128_t fnv1a(__uint128_t hash, const char *text)
@@ -239,16 +220,16 @@ static struct json_object *id_json(const struct sink_row *row)
 static struct json_object *action_json(struct tree *tree, const struct sink_row *row,
                                        const struct sink_row_options *options)
 {
-    struct json_object *action = json_object_new_object(), *meta = json_object_new_object();
+    struct json_object *action = tree_object(tree), *meta = tree_object(tree);
 
     if (options->index)
-        put(tree, meta, "_index", json_object_new_string(options->index));
-    put(tree, meta, "_id", id_json(row));
+        tree_put_text(tree, meta, "_index", options->index);
+    tree_put(tree, meta, "_id", id_json(row));
     if (!strcmp(options->action, "index")) {
-        put(tree, meta, "version", number_json(row->version));
-        put(tree, meta, "version_type", json_object_new_string("external_gte"));
+        tree_put(tree, meta, "version", number_json(row->version));
+        tree_put_text(tree, meta, "version_type", "external_gte");
     }
-    put(tree, action, options->action, meta);
+    tree_put(tree, action, options->action, meta);
     return action;
 }
 
@@ -262,24 +243,24 @@ static void print_json(FILE *out, struct json_object *object)
 static int row_write(FILE *out, const struct sink_row *row, const struct io_mount *m,
                      const struct io_mount *job, const struct sink_row_options *options)
 {
-    struct tree tree = {.root = json_object_new_object()};
-    struct json_object *action = NULL;
+    struct tree tree = {false};
+    struct json_object *root = tree_object(&tree), *action = NULL;
 
     for (size_t i = 0; i < SINK_COLUMNS; i++)
-        put(&tree, tree.root, sink_columns[i].name, column_json(&sink_columns[i], row));
+        tree_put(&tree, root, sink_columns[i].name, column_json(&sink_columns[i], row));
     if (options->format == SINK_BULK) {
-        put_timestamp(&tree, row->tagged_at_ns);
-        put_ops_objects(&tree, m, job);
+        put_timestamp(&tree, root, row->tagged_at_ns);
+        put_ops_objects(&tree, root, m, job);
         action = action_json(&tree, row, options);
     } else {
-        put_ops_arrays(&tree, m, job);
+        put_ops_arrays(&tree, root, m, job);
     }
     if (!tree.failed && action)
         print_json(out, action);
     if (!tree.failed)
-        print_json(out, tree.root);
+        print_json(out, root);
     json_object_put(action);
-    json_object_put(tree.root);
+    json_object_put(root);
     return tree.failed || ferror(out) ? -ENOMEM : 0;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 
 void wire_new_id(char ret[WIRE_ID_SIZE])
 {
@@ -19,40 +20,26 @@ void wire_new_id(char ret[WIRE_ID_SIZE])
     (void)snprintf(ret, WIRE_ID_SIZE, "%016" PRIx64, number);
 }
 
-static bool put(struct json_object *to, const char *key, struct json_object *value)
-{
-    if (value && json_object_object_add(to, key, value) == 0)
-        return true;
-    json_object_put(value);
-    return false;
-}
-
 struct json_object *wire_create(const struct wire_head *head)
 {
-    struct json_object *document = json_object_new_object();
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *document = tree_object(t);
 
-    if (document && put(document, "version", json_object_new_int(WIRE_VERSION)) &&
-        put(document, "cluster", json_object_new_string(head->cluster)) &&
-        put(document, "from", json_object_new_string(head->from)) &&
-        put(document, "to", json_object_new_string(head->to)) &&
-        put(document, "id", json_object_new_string(head->id)))
-        return document;
-    json_object_put(document);
-    return NULL;
+    tree_put_u64(t, document, "version", WIRE_VERSION);
+    tree_put_text(t, document, "cluster", head->cluster);
+    tree_put_text(t, document, "from", head->from);
+    tree_put_text(t, document, "to", head->to);
+    tree_put_text(t, document, "id", head->id);
+    return tree_end(t, document);
 }
 
 char *wire_text(struct json_object *document, size_t *size)
 {
-    const char *text = document ? json_object_to_json_string_ext(
-                                      document, JSON_C_TO_STRING_PLAIN |
-                                                    JSON_C_TO_STRING_NOSLASHESCAPE)
-                                : NULL;
-    char *copy = text ? strdup(text) : NULL;
+    char *text = tree_text(document);
 
-    json_object_put(document);
-    if (copy)
-        *size = strlen(copy);
-    return copy;
+    if (text)
+        *size = strlen(text);
+    return text;
 }
 
 const char *wire_string(struct json_object *document, const char *key)

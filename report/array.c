@@ -2,11 +2,11 @@
 #include "report/array.h"
 
 #include <errno.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/compare.h"
 
@@ -179,101 +179,66 @@ void array_csv(const struct array *array, FILE *out)
     }
 }
 
-static bool put(struct json_object *to, const char *key, struct json_object *value)
+static struct json_object *ranges_json(struct tree *t, const struct array *array)
 {
-    if (value && to && json_object_object_add(to, key, value) == 0)
-        return true;
-    json_object_put(value);
-    return false;
-}
+    struct json_object *all = tree_object(t);
 
-static struct json_object *number(double value)
-{
-    char text[64];
-
-    (void)snprintf(text, sizeof(text), value == floor(value) ? "%.0f" : "%.6f", value);
-    return json_object_new_double_s(value, text);
-}
-
-static struct json_object *ranges_json(const struct array *array)
-{
-    struct json_object *all = json_object_new_object();
-    bool ok = all;
-
-    for (int m = 0; ok && m < ARRAY_MEASURES; m++) {
+    for (int m = 0; m < ARRAY_MEASURES; m++) {
         const struct array_range *range = &array->ranges[m];
-        struct json_object *o = json_object_new_object();
+        struct json_object *o = tree_object(t);
 
-        ok = put(o, "sum", number(range->sum)) && put(o, "min", number(range->min)) &&
-             put(o, "median", number(range->median)) && put(o, "max", number(range->max)) &&
-             put(o, "max_task", json_object_new_int64(range->most));
-        ok = put(all, array_measure_name((enum array_measure)m), o) && ok;
-    }
-    if (ok)
-        return all;
-    json_object_put(all);
-    return NULL;
-}
-
-static struct json_object *task_json(const struct array_task *task)
-{
-    struct json_object *o = json_object_new_object();
-    bool ok = put(o, "task", json_object_new_int64(task->task)) &&
-              put(o, "jobid", json_object_new_int64(task->jobid)) &&
-              put(o, "state", json_object_new_string(task->ended ? "ended" : "running")) &&
-              put(o, "complete", json_object_new_boolean(task->complete));
-
-    for (int m = 0; ok && m < ARRAY_MEASURES; m++)
-        ok = put(o, array_measure_name((enum array_measure)m), number(task->values[m]));
-    if (ok)
-        return o;
-    json_object_put(o);
-    return NULL;
-}
-
-static struct json_object *tasks_json(const struct array *array)
-{
-    struct json_object *all = json_object_new_array();
-
-    for (size_t i = 0; all && i < array->n; i++) {
-        struct json_object *o = task_json(&array->tasks[i]);
-
-        if (o && json_object_array_add(all, o) == 0)
-            continue;
-        json_object_put(o);
-        json_object_put(all);
-        return NULL;
+        tree_put_number(t, o, "sum", range->sum, TREE_FEW);
+        tree_put_number(t, o, "min", range->min, TREE_FEW);
+        tree_put_number(t, o, "median", range->median, TREE_FEW);
+        tree_put_number(t, o, "max", range->max, TREE_FEW);
+        tree_put_u64(t, o, "max_task", range->most);
+        tree_put(t, all, array_measure_name((enum array_measure)m), o);
     }
     return all;
 }
 
-static bool put_text(struct json_object *to, const char *key, const char *text)
+static struct json_object *task_json(struct tree *t, const struct array_task *task)
 {
-    _free_ char *safe = text ? units_utf8(text) : NULL;
+    struct json_object *o = tree_object(t);
 
-    return !text || put(to, key, safe ? json_object_new_string(safe) : NULL);
+    tree_put_u64(t, o, "task", task->task);
+    tree_put_u64(t, o, "jobid", task->jobid);
+    tree_put_text(t, o, "state", task->ended ? "ended" : "running");
+    tree_put_bool(t, o, "complete", task->complete);
+    for (int m = 0; m < ARRAY_MEASURES; m++)
+        tree_put_number(t, o, array_measure_name((enum array_measure)m), task->values[m], TREE_FEW);
+    return o;
+}
+
+static struct json_object *tasks_json(struct tree *t, const struct array *array)
+{
+    struct json_object *all = tree_array(t);
+
+    for (size_t i = 0; i < array->n; i++)
+        tree_add(t, all, task_json(t, &array->tasks[i]));
+    return all;
 }
 
 struct json_object *array_json(const struct array *array)
 {
     const struct array_task *slowest = array_slowest(array), *failing = array_failing(array);
     _free_ char *sentence = array_sentence(array);
-    struct json_object *o = json_object_new_object();
-    bool ok = sentence && put(o, "version", json_object_new_int(1)) &&
-              put(o, "array_jobid", json_object_new_int64(array->jobid)) &&
-              put_text(o, "name", array->name) && put_text(o, "user", array->user) &&
-              put(o, "running", json_object_new_int64((int64_t)array->running)) &&
-              put(o, "incomplete", json_object_new_int64((int64_t)array->incomplete)) &&
-              put(o, "measures", ranges_json(array)) && put(o, "sum", profile_json(array->sum)) &&
-              put(o, "tasks", tasks_json(array)) &&
-              put(o, "text", json_object_new_string(sentence));
+    struct tree tree = {!sentence}, *t = &tree;
+    struct json_object *o = tree_object(t);
 
-    if (ok && slowest)
-        ok = put(o, "slowest_task", json_object_new_int64(slowest->task));
-    if (ok && failing)
-        ok = put(o, "failing_task", json_object_new_int64(failing->task));
-    if (ok)
-        return o;
-    json_object_put(o);
-    return NULL;
+    tree_put_u64(t, o, "version", 1);
+    tree_put_u64(t, o, "array_jobid", array->jobid);
+    tree_put_text(t, o, "name", array->name);
+    tree_put_text(t, o, "user", array->user);
+    tree_put_u64(t, o, "running", array->running);
+    tree_put_u64(t, o, "incomplete", array->incomplete);
+    tree_put(t, o, "measures", ranges_json(t, array));
+    tree_put(t, o, "sum", profile_json(array->sum));
+    tree_put(t, o, "tasks", tasks_json(t, array));
+    tree_put_text(t, o, "text", sentence);
+    if (slowest)
+        tree_put_u64(t, o, "slowest_task", slowest->task);
+    if (failing)
+        tree_put_u64(t, o, "failing_task", failing->task);
+    return tree_end(t, o);
 }

@@ -1,102 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <json-c/json.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "common/cleanup.h"
-#include "common/units.h"
+#include "common/tree.h"
 #include "report/compare.h"
 
-/* A writer that remembers that memory was out. */
-struct writer {
-    bool failed;
-};
-
-static void put(struct writer *w, struct json_object *to, const char *key, struct json_object *value)
-{
-    if (value && to && json_object_object_add(to, key, value) == 0)
-        return;
-    json_object_put(value);
-    w->failed = true;
-}
-
 /* As few digits as say it exactly enough: seconds and shares to the sixth. */
-static void put_number(struct writer *w, struct json_object *to, const char *key, double value)
+static void put_number(struct tree *t, struct json_object *to, const char *key, double value)
 {
-    char text[64];
-
-    if (value == floor(value) && fabs(value) < 1e15)
-        (void)snprintf(text, sizeof(text), "%.0f", value);
-    else
-        (void)snprintf(text, sizeof(text), "%.6f", value);
-    put(w, to, key, json_object_new_double_s(value, text));
+    tree_put_number(t, to, key, value, TREE_FEW);
 }
 
-static void put_text(struct writer *w, struct json_object *to, const char *key, const char *value)
-{
-    _free_ char *text = units_utf8(value);
-
-    put(w, to, key, text ? json_object_new_string(text) : NULL);
-}
-
-static struct json_object *use_json(struct writer *w, const struct profile_use *use,
+static struct json_object *use_json(struct tree *t, const struct profile_use *use,
                                     enum profile_kind kind)
 {
-    struct json_object *o = json_object_new_object();
+    struct json_object *o = tree_object(t);
 
-    put_number(w, o, "requests", use->calls);
+    put_number(t, o, "requests", use->calls);
     if (kind != PROFILE_META)
-        put_number(w, o, "bytes", use->bytes);
-    put_number(w, o, "errors", use->errors);
+        put_number(t, o, "bytes", use->bytes);
+    put_number(t, o, "errors", use->errors);
     if (use->size_bytes > 0)
-        put_number(w, o, "median_bytes", use->size_bytes);
-    put_number(w, o, "time_ns", floor(use->time_ns));
-    put_number(w, o, "waiting", use->wait);
+        put_number(t, o, "median_bytes", use->size_bytes);
+    put_number(t, o, "time_ns", floor(use->time_ns));
+    put_number(t, o, "waiting", use->wait);
     return o;
 }
 
-static void put_uses(struct writer *w, struct json_object *to,
+static void put_uses(struct tree *t, struct json_object *to,
                      const struct profile_use uses[PROFILE_KINDS])
 {
     for (int k = 0; k < PROFILE_KINDS; k++)
         if (uses[k].calls > 0)
-            put(w, to, profile_kind_name((enum profile_kind)k),
-                use_json(w, &uses[k], (enum profile_kind)k));
+            tree_put(t, to, profile_kind_name((enum profile_kind)k),
+                     use_json(t, &uses[k], (enum profile_kind)k));
 }
 
-static struct json_object *mounts_json(struct writer *w, const struct profile *p)
+static struct json_object *mounts_json(struct tree *t, const struct profile *p)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(t);
 
-    for (size_t i = 0; array && i < p->n; i++) {
-        struct json_object *o = json_object_new_object();
+    for (size_t i = 0; i < p->n; i++) {
+        struct json_object *o = tree_object(t);
 
-        put_text(w, o, "mount", p->mounts[i].mount);
-        put_text(w, o, "fstype", p->mounts[i].fstype);
-        put_uses(w, o, p->mounts[i].uses);
-        if (json_object_array_add(array, o) < 0) {
-            json_object_put(o);
-            w->failed = true;
-        }
+        tree_put_text(t, o, "mount", p->mounts[i].mount);
+        tree_put_text(t, o, "fstype", p->mounts[i].fstype);
+        put_uses(t, o, p->mounts[i].uses);
+        tree_add(t, array, o);
     }
     return array;
 }
 
 struct json_object *profile_json(const struct profile *p)
 {
-    struct writer w = {false};
-    struct json_object *o = json_object_new_object(), *total = json_object_new_object();
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t), *total = tree_object(t);
 
-    put(&w, o, "runs", json_object_new_uint64(p->runs));
-    put(&w, o, "complete", json_object_new_boolean(p->complete));
-    put_number(&w, o, "elapsed_s", p->elapsed_s);
-    put_number(&w, o, "waiting", p->wait);
-    put_uses(&w, total, p->total);
-    put(&w, o, "total", total);
-    put(&w, o, "mounts", mounts_json(&w, p));
-    if (!w.failed)
-        return o;
-    json_object_put(o);
-    return NULL;
+    tree_put_u64(t, o, "runs", p->runs);
+    tree_put_bool(t, o, "complete", p->complete);
+    put_number(t, o, "elapsed_s", p->elapsed_s);
+    put_number(t, o, "waiting", p->wait);
+    put_uses(t, total, p->total);
+    tree_put(t, o, "total", total);
+    tree_put(t, o, "mounts", mounts_json(t, p));
+    return tree_end(t, o);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/tree.h"
 #include "report/anonymous.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -55,70 +55,19 @@ static const struct level {
     {1, 0, 0, 1, 3, false, false},
 };
 
-/* A tree that grows. One failed allocation spoils it. */
 struct writer {
+    struct tree *tree;
     const struct context *context;
     const struct level *level;
     struct json_object *left_out;
-    bool failed;
 };
-
-static void put(struct writer *w, struct json_object *to, const char *key,
-                struct json_object *child)
-{
-    if (to && child && json_object_object_add(to, key, child) == 0)
-        return;
-    json_object_put(child);
-    w->failed = true;
-}
-
-static void append(struct writer *w, struct json_object *to, struct json_object *child)
-{
-    if (to && child && json_object_array_add(to, child) == 0)
-        return;
-    json_object_put(child);
-    w->failed = true;
-}
-
-static struct json_object *text_json(const char *text)
-{
-    _free_ char *clean = units_utf8(text);
-
-    return clean ? json_object_new_string(clean) : NULL;
-}
-
-static void put_text(struct writer *w, struct json_object *to, const char *key, const char *text)
-{
-    if (text)
-        put(w, to, key, text_json(text));
-}
-
-static void put_u64(struct writer *w, struct json_object *to, const char *key, uint64_t value)
-{
-    put(w, to, key, json_object_new_uint64(value));
-}
-
-static void put_seconds(struct writer *w, struct json_object *to, const char *key, uint64_t ns)
-{
-    char buf[UNITS_SIZE];
-
-    put(w, to, key, json_object_new_double_s((double)ns / 1e9, units_seconds(ns, buf)));
-}
-
-static void put_part(struct writer *w, struct json_object *to, const char *key, double value)
-{
-    char text[32];
-
-    (void)snprintf(text, sizeof(text), "%.3f", value);
-    put(w, to, key, json_object_new_double_s(value, text));
-}
 
 static void leave_out(struct writer *w, size_t n, const char *what)
 {
     char text[128];
 
     (void)snprintf(text, sizeof(text), "%zu %s", n, what);
-    append(w, w->left_out, json_object_new_string(text));
+    tree_add_text(w->tree, w->left_out, text);
 }
 
 /* --- the job ------------------------------------------------------------------------------------
@@ -174,7 +123,7 @@ static void drop_histograms(struct writer *w, struct json_object *mounts)
             json_object_object_del(op, "latency_log2");
         }
     }
-    append(w, w->left_out, json_object_new_string("the histograms (size_log2, latency_log2)"));
+    tree_add_text(w->tree, w->left_out, "the histograms (size_log2, latency_log2)");
 }
 
 static struct json_object *job_json(struct writer *w)
@@ -199,10 +148,10 @@ static struct json_object *job_json(struct writer *w)
 
 static struct json_object *legend_json(struct writer *w)
 {
-    struct json_object *o = json_object_new_object();
+    struct json_object *o = tree_object(w->tree);
 
     for (size_t i = 0; i < ARRAY_SIZE(legend); i++)
-        put(w, o, legend[i][0], json_object_new_string(legend[i][1]));
+        tree_put_text(w->tree, o, legend[i][0], legend[i][1]);
     return o;
 }
 
@@ -211,35 +160,35 @@ static struct json_object *findings_json(struct writer *w)
     static const char *const names[ADVICE_LEVELS] = {
         [ADVICE_ERROR] = "error", [ADVICE_HINT] = "hint", [ADVICE_GOOD] = "good"};
     const struct advice_notes *notes = w->context->notes;
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(w->tree);
     size_t all = notes ? notes->n : 0, n = all < w->level->notes ? all : w->level->notes;
 
     for (size_t i = 0; i < n; i++) {
         const struct advice_note *note = &notes->items[i];
-        struct json_object *o = json_object_new_object();
+        struct json_object *o = tree_object(w->tree);
 
-        put(w, o, "level", json_object_new_string(names[note->level]));
-        put_text(w, o, "rule", note->rule);
-        put_text(w, o, "text", note->text);
+        tree_put_text(w->tree, o, "level", names[note->level]);
+        tree_put_text(w->tree, o, "rule", note->rule);
+        tree_put_text(w->tree, o, "text", note->text);
         if (note->link && *note->link)
-            put_text(w, o, "link", note->link);
-        put_part(w, o, "lost", note->lost);
-        append(w, array, o);
+            tree_put_text(w->tree, o, "link", note->link);
+        tree_put_number(w->tree, o, "lost", note->lost, 3);
+        tree_add(w->tree, array, o);
     }
     if (n < all)
         leave_out(w, all - n, "more findings");
     return array;
 }
 
-static void put_sums(struct writer *w, struct json_object *to, const struct io_account *io)
+static void put_sums(struct tree *tree, struct json_object *to, const struct io_account *io)
 {
-    put_u64(w, to, "read_bytes", io_account_reads(io).bytes);
-    put_u64(w, to, "written_bytes", io_account_writes(io).bytes);
-    put_u64(w, to, "read_requests", io_account_reads(io).requests);
-    put_u64(w, to, "write_requests", io_account_writes(io).requests);
-    put_u64(w, to, "meta_requests", io_account_meta(io).requests);
-    put_u64(w, to, "errors", io_account_all(io).errors);
-    put_u64(w, to, "time_ns", io_account_all(io).time_ns);
+    tree_put_u64(tree, to, "read_bytes", io_account_reads(io).bytes);
+    tree_put_u64(tree, to, "written_bytes", io_account_writes(io).bytes);
+    tree_put_u64(tree, to, "read_requests", io_account_reads(io).requests);
+    tree_put_u64(tree, to, "write_requests", io_account_writes(io).requests);
+    tree_put_u64(tree, to, "meta_requests", io_account_meta(io).requests);
+    tree_put_u64(tree, to, "errors", io_account_all(io).errors);
+    tree_put_u64(tree, to, "time_ns", io_account_all(io).time_ns);
 }
 
 static int compare_time(const void *pa, const void *pb)
@@ -253,20 +202,20 @@ static int compare_time(const void *pa, const void *pb)
 /* The mounts where it waited most. */
 static struct json_object *mounts_json(struct writer *w, const struct io_mounts *mounts)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(w->tree);
     _free_ const struct io_mount **order = calloc(mounts->n + 1, sizeof(struct io_mount *));
 
-    w->failed = w->failed || !order;
+    w->tree->failed = w->tree->failed || !order;
     for (size_t i = 0; order && i < mounts->n; i++)
         order[i] = &mounts->items[i];
     if (order)
         qsort(order, mounts->n, sizeof(struct io_mount *), compare_time);
     for (size_t i = 0; order && i < mounts->n && i < w->level->similar_mounts; i++) {
-        struct json_object *o = json_object_new_object();
+        struct json_object *o = tree_object(w->tree);
 
-        put_text(w, o, "mount", order[i]->mount);
-        put_sums(w, o, &order[i]->io);
-        append(w, array, o);
+        tree_put_text(w->tree, o, "mount", order[i]->mount);
+        put_sums(w->tree, o, &order[i]->io);
+        tree_add(w->tree, array, o);
     }
     return array;
 }
@@ -275,36 +224,36 @@ static struct json_object *similar_json(struct writer *w, const struct context_s
 {
     const struct job_account *job = similar->job;
     CLEANUP(io_account_clear) struct io_account all = {0};
-    struct json_object *o = json_object_new_object();
+    struct json_object *o = tree_object(w->tree);
 
     for (size_t i = 0; i < job->mounts.n; i++)
-        w->failed = io_account_add(&all, &job->mounts.items[i].io) < 0 || w->failed;
-    put_u64(w, o, "jobid", job->key.jobid);
-    put_u64(w, o, "restart", job->key.restart);
-    put_text(w, o, "name", job->name);
-    put_text(w, o, "user", job->user);
-    put(w, o, "same_name", json_object_new_boolean(similar->similarity.same_name));
-    put(w, o, "same_user", json_object_new_boolean(similar->similarity.same_user));
-    put_part(w, o, "similarity", similar->similarity.io);
-    put(w, o, "state", json_object_new_string(job->ended ? "ended" : "running"));
-    put(w, o, "complete", json_object_new_boolean(job_is_complete(job)));
-    put_u64(w, o, "nodes", job->nodes_reported);
-    put_seconds(w, o, "start_s", job->start_ns);
-    put_seconds(w, o, "elapsed_s", job->elapsed_ns);
-    put_u64(w, o, "longest_thread_ns", job->longest_wait_ns);
-    put_sums(w, o, &all);
-    put(w, o, "mounts", mounts_json(w, &job->mounts));
+        w->tree->failed = io_account_add(&all, &job->mounts.items[i].io) < 0 || w->tree->failed;
+    tree_put_u64(w->tree, o, "jobid", job->key.jobid);
+    tree_put_u64(w->tree, o, "restart", job->key.restart);
+    tree_put_text(w->tree, o, "name", job->name);
+    tree_put_text(w->tree, o, "user", job->user);
+    tree_put_bool(w->tree, o, "same_name", similar->similarity.same_name);
+    tree_put_bool(w->tree, o, "same_user", similar->similarity.same_user);
+    tree_put_number(w->tree, o, "similarity", similar->similarity.io, 3);
+    tree_put_text(w->tree, o, "state", job->ended ? "ended" : "running");
+    tree_put_bool(w->tree, o, "complete", job_is_complete(job));
+    tree_put_u64(w->tree, o, "nodes", job->nodes_reported);
+    tree_put_seconds(w->tree, o, "start_s", job->start_ns);
+    tree_put_seconds(w->tree, o, "elapsed_s", job->elapsed_ns);
+    tree_put_u64(w->tree, o, "longest_thread_ns", job->longest_wait_ns);
+    put_sums(w->tree, o, &all);
+    tree_put(w->tree, o, "mounts", mounts_json(w, &job->mounts));
     return o;
 }
 
 static struct json_object *similars_json(struct writer *w)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(w->tree);
     size_t all = w->context->n_similar < CONTEXT_SIMILAR ? w->context->n_similar : CONTEXT_SIMILAR,
            n = all < w->level->similar ? all : w->level->similar;
 
     for (size_t i = 0; i < n; i++)
-        append(w, array, similar_json(w, &w->context->similar[i]));
+        tree_add(w->tree, array, similar_json(w, &w->context->similar[i]));
     if (n < all)
         leave_out(w, all - n, "more similar jobs");
     return array;
@@ -325,62 +274,51 @@ static int make_anonymous(const struct context *context, struct json_object *doc
 
 static struct json_object *document_json(const struct context *context, const struct level *level)
 {
-    struct writer w = {.context = context, .level = level, .left_out = json_object_new_array()};
+    struct tree tree = {false};
+    struct writer w = {&tree, context, level, tree_array(&tree)};
     struct job_account shown = *context->job; /* not its own: for the summary alone */
     _free_ char *summary = NULL;
-    struct json_object *document = json_object_new_object();
+    struct json_object *document = tree_object(&tree);
 
     if (context->anonymous) {
         shown.key.jobid = 1; /* the first number that is found */
         shown.array_job = 0;
     }
     summary = report_text(&shown, SUMMARY_SHORT, NULL);
-    put(&w, document, "version", json_object_new_int(DOCUMENT_VERSION));
-    put(&w, document, "about", json_object_new_string(about));
-    put(&w, document, "legend", legend_json(&w));
-    put(&w, document, "anonymous", json_object_new_boolean(context->anonymous));
-    put(&w, document, "summary", summary ? json_object_new_string(summary) : NULL);
-    put(&w, document, "job", job_json(&w));
-    put(&w, document, "findings", findings_json(&w));
-    put(&w, document, "similar_jobs", similars_json(&w));
+    tree_put(&tree, document, "version", json_object_new_int(DOCUMENT_VERSION));
+    tree_put(&tree, document, "about", json_object_new_string(about));
+    tree_put(&tree, document, "legend", legend_json(&w));
+    tree_put_bool(&tree, document, "anonymous", context->anonymous);
+    tree_put(&tree, document, "summary", summary ? json_object_new_string(summary) : NULL);
+    tree_put(&tree, document, "job", job_json(&w));
+    tree_put(&tree, document, "findings", findings_json(&w));
+    tree_put(&tree, document, "similar_jobs", similars_json(&w));
     if (level->figures)
-        put(&w, document, "other_counters",
-            report_explain_json(context->job, context->figures, context->n_figures));
+        tree_put(&tree, document, "other_counters",
+                 report_explain_json(context->job, context->figures, context->n_figures));
     else
-        append(&w, w.left_out, json_object_new_string("what other tools count"));
-    append(&w, w.left_out,
-           json_object_new_string("steps and nodes ('jobio job ID --json --steps' has them)"));
+        tree_add_text(&tree, w.left_out, "what other tools count");
+    tree_add_text(&tree, w.left_out, "steps and nodes ('jobio job ID --json --steps' has them)");
     if (context->note)
-        append(&w, w.left_out, text_json(context->note));
-    put(&w, document, "left_out", w.left_out);
-    if (!w.failed && context->anonymous && make_anonymous(context, document) < 0)
-        w.failed = true;
-    if (!w.failed)
-        return document;
-    json_object_put(document);
-    return NULL;
+        tree_add_text(&tree, w.left_out, context->note);
+    tree_put(&tree, document, "left_out", w.left_out);
+    if (!tree.failed && context->anonymous && make_anonymous(context, document) < 0)
+        tree.failed = true;
+    return tree_end(&tree, document);
 }
 
 int report_context(const struct context *context, size_t max, char **ret, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
-        struct json_object *document = document_json(context, &levels[i]);
-        const char *text =
-            document ? json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
-                                                                    JSON_C_TO_STRING_NOSLASHESCAPE)
-                     : NULL;
-        char *copy = NULL;
-        bool fits = text && strlen(text) <= max, failed = !text;
+        char *text = tree_text(document_json(context, &levels[i]));
 
-        if (fits)
-            copy = strdup(text);
-        json_object_put(document);
-        if (failed || (fits && !copy))
+        if (!text)
             return error_errno(error, -ENOMEM, "write the context");
-        if (copy) {
-            *ret = copy;
+        if (strlen(text) <= max) {
+            *ret = text;
             return 0;
         }
+        free(text);
     }
     return error_set(error, -E2BIG, "the context of this job does not fit into %zu bytes", max);
 }

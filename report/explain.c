@@ -2,12 +2,12 @@
 #include "report/explain.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/layout.h"
 
@@ -457,73 +457,43 @@ char *report_explain_text(const struct job_account *job, const struct explain_fi
 /* --- as JSON ----------------------------------------------------------------------------------
  */
 
-static bool put(struct json_object *to, const char *key, struct json_object *value)
-{
-    if (to && value && json_object_object_add(to, key, value) == 0)
-        return true;
-    json_object_put(value);
-    return false;
-}
-
-static struct json_object *text_json(const char *text)
-{
-    _free_ char *clean = units_utf8(text);
-
-    return clean ? json_object_new_string(clean) : NULL;
-}
-
-static struct json_object *reasons_json(const struct job_account *job,
+static struct json_object *reasons_json(struct tree *t, const struct job_account *job,
                                         const struct explain_figure *figure)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(t);
     struct reasons reasons;
 
     reasons_find(job, figure, &reasons);
-    for (size_t i = 0; array && i < reasons.n; i++) {
-        struct json_object *text = json_object_new_string(reasons.text[i]);
-
-        if (!text || json_object_array_add(array, text) < 0) {
-            json_object_put(text);
-            json_object_put(array);
-            return NULL;
-        }
-    }
+    for (size_t i = 0; i < reasons.n; i++)
+        tree_add_text(t, array, reasons.text[i]);
     return array;
 }
 
-static struct json_object *figure_json(const struct job_account *job,
+static struct json_object *figure_json(struct tree *t, const struct job_account *job,
                                        const struct explain_figure *figure)
 {
-    struct json_object *o = json_object_new_object();
-    bool good = put(o, "tool", json_object_new_string(kinds[figure->kind].name)) &&
-                (!figure->mount || put(o, "mount", text_json(figure->mount)));
+    struct json_object *o = tree_object(t);
 
-    if (figure->missing)
-        good = good && put(o, "missing", text_json(figure->missing));
-    else
-        good = good && put(o, "counts", json_object_new_string(kinds[figure->kind].counts)) &&
-               put(o, "read_bytes", json_object_new_uint64(figure->read)) &&
-               put(o, "written_bytes", json_object_new_uint64(figure->written)) &&
-               put(o, "why", reasons_json(job, figure));
-    if (good)
+    tree_put_text(t, o, "tool", kinds[figure->kind].name);
+    tree_put_text(t, o, "mount", figure->mount);
+    if (figure->missing) {
+        tree_put_text(t, o, "missing", figure->missing);
         return o;
-    json_object_put(o);
-    return NULL;
+    }
+    tree_put_text(t, o, "counts", kinds[figure->kind].counts);
+    tree_put_u64(t, o, "read_bytes", figure->read);
+    tree_put_u64(t, o, "written_bytes", figure->written);
+    tree_put(t, o, "why", reasons_json(t, job, figure));
+    return o;
 }
 
 struct json_object *report_explain_json(const struct job_account *job,
                                         const struct explain_figure *figures, size_t n)
 {
-    struct json_object *array = json_object_new_array();
+    struct tree tree = {false};
+    struct json_object *array = tree_array(&tree);
 
-    for (size_t i = 0; array && i < n; i++) {
-        struct json_object *o = figure_json(job, &figures[i]);
-
-        if (!o || json_object_array_add(array, o) < 0) {
-            json_object_put(o);
-            json_object_put(array);
-            return NULL;
-        }
-    }
-    return array;
+    for (size_t i = 0; i < n; i++)
+        tree_add(&tree, array, figure_json(&tree, job, &figures[i]));
+    return tree_end(&tree, array);
 }

@@ -4,48 +4,31 @@
 #include <json-c/json.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 
-static int put(struct json_object *to, const char *key, struct json_object *child)
+static struct json_object *bins(struct tree *t, const struct timeline *timeline,
+                                enum timeline_kind kind)
 {
-    if (child && json_object_object_add(to, key, child) == 0)
-        return 0;
-    json_object_put(child);
-    return -ENOMEM;
-}
+    unsigned n = timeline->n;
+    struct json_object *list = tree_array(t);
 
-static struct json_object *bins(const struct timeline *t, enum timeline_kind kind)
-{
-    unsigned n = t->n;
-    struct json_object *list;
-
-    while (n && !t->bins[n - 1].of[kind])
+    while (n && !timeline->bins[n - 1].of[kind])
         n--;
-    list = json_object_new_array_ext((int)n);
-    for (unsigned i = 0; list && i < n; i++) {
-        struct json_object *value = json_object_new_uint64(t->bins[i].of[kind]);
-
-        if (!value || json_object_array_add(list, value) < 0) {
-            json_object_put(value);
-            json_object_put(list);
-            list = NULL;
-        }
-    }
+    for (unsigned i = 0; i < n; i++)
+        tree_add_u64(t, list, timeline->bins[i].of[kind]);
     return list;
 }
 
-static struct json_object *document(const struct timeline *t)
+static struct json_object *document(const struct timeline *timeline)
 {
-    struct json_object *o = json_object_new_object();
-    int r = o ? put(o, "start_s", json_object_new_uint64(t->start_s)) : -ENOMEM;
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t);
 
-    if (r == 0)
-        r = put(o, "width_s", json_object_new_uint64(t->width_s));
-    for (int kind = 0; kind < TIMELINE_KINDS && r == 0; kind++)
-        r = put(o, timeline_kind_name(kind), bins(t, kind));
-    if (r == 0)
-        return o;
-    json_object_put(o);
-    return NULL;
+    tree_put_u64(t, o, "start_s", timeline->start_s);
+    tree_put_u64(t, o, "width_s", timeline->width_s);
+    for (int kind = 0; kind < TIMELINE_KINDS; kind++)
+        tree_put(t, o, timeline_kind_name(kind), bins(t, timeline, kind));
+    return tree_end(t, o);
 }
 
 struct json_object *json_timeline(const struct timeline *t, unsigned max)

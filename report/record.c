@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/layout.h"
 #include "report/text_impl.h"
@@ -27,23 +28,15 @@ static struct json_object *seconds(uint64_t ns)
     return json_object_new_double_s((double)ns / 1e9, buf);
 }
 
-static bool append(struct json_object *array, struct json_object *value)
-{
-    if (value && json_object_array_add(array, value) == 0)
-        return true;
-    json_object_put(value);
-    return false;
-}
-
-static bool append_name(struct json_object *array, const char *name)
+static void add_name(struct tree *t, struct json_object *array, const char *name)
 {
     _free_ char *fitted = layout_fit(name, NAME_COLUMNS);
 
-    return fitted && append(array, json_object_new_string(fitted));
+    tree_add(t, array, fitted ? json_object_new_string(fitted) : NULL);
 }
 
 /* rB, wB, rReq, wReq, rPeakBps, wPeakBps, metaReq, errors, wait_s */
-static bool append_sums(struct json_object *array, const struct text_row *row)
+static void add_sums(struct tree *t, struct json_object *array, const struct text_row *row)
 {
     const uint64_t numbers[] = {
         row->reads.bytes, row->writes.bytes, row->reads.requests, row->writes.requests,
@@ -51,61 +44,46 @@ static bool append_sums(struct json_object *array, const struct text_row *row)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        if (!append(array, json_object_new_uint64(numbers[i])))
-            return false;
-    return append(array, seconds(row->all.time_ns));
+        tree_add_u64(t, array, numbers[i]);
+    tree_add(t, array, seconds(row->all.time_ns));
 }
 
-/* A row; without its names if `mount` is NULL. NULL: no memory. */
-static struct json_object *row_array(const struct text_row *row, const struct io_mount *mount)
+/* A row; without its names if `mount` is NULL. */
+static struct json_object *row_array(struct tree *t, const struct text_row *row,
+                                     const struct io_mount *mount)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(t);
 
-    if (array &&
-        (!mount || (append_name(array, mount->mount) && append_name(array, mount->fstype))) &&
-        append_sums(array, row))
-        return array;
-    json_object_put(array);
-    return NULL;
+    if (mount) {
+        add_name(t, array, mount->mount);
+        add_name(t, array, mount->fstype);
+    }
+    add_sums(t, array, row);
+    return array;
 }
 
-static bool put(struct json_object *object, const char *key, struct json_object *value)
+static void put_head(struct tree *t, struct json_object *o, const struct record_head *head,
+                     uint64_t elapsed_ns)
 {
-    if (value && json_object_object_add(object, key, value) == 0)
-        return true;
-    json_object_put(value);
-    return false;
-}
+    struct json_object *nodes = tree_array(t);
 
-static struct json_object *nodes(const struct record_head *head)
-{
-    struct json_object *array = json_object_new_array();
-
-    if (array && append(array, json_object_new_uint64(head->nodes)) &&
-        append(array, json_object_new_uint64(head->nodes_expected)))
-        return array;
-    json_object_put(array);
-    return NULL;
-}
-
-static bool put_head(struct json_object *o, const struct record_head *head, uint64_t elapsed_ns)
-{
-    return put(o, "v", json_object_new_int(1)) &&
-           put(o, "complete", json_object_new_boolean(head->complete)) &&
-           put(o, "nodes", nodes(head)) && put(o, "s", seconds(elapsed_ns)) &&
-           (!head->restart || put(o, "restart", json_object_new_uint64(head->restart)));
+    tree_put_u64(t, o, "v", 1);
+    tree_put_bool(t, o, "complete", head->complete);
+    tree_add_u64(t, nodes, head->nodes);
+    tree_add_u64(t, nodes, head->nodes_expected);
+    tree_put(t, o, "nodes", nodes);
+    tree_put(t, o, "s", seconds(elapsed_ns));
+    if (head->restart)
+        tree_put_u64(t, o, "restart", head->restart);
 }
 
 /* The first n mounts. */
-static struct json_object *mounts(const struct text_job *t, size_t n)
+static struct json_object *mounts(struct tree *t, const struct text_job *job, size_t n)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(t);
 
-    for (size_t i = 0; array && i < n; i++)
-        if (!append(array, row_array(&t->rows[i], t->rows[i].mount))) {
-            json_object_put(array);
-            return NULL;
-        }
+    for (size_t i = 0; i < n; i++)
+        tree_add(t, array, row_array(t, &job->rows[i], job->rows[i].mount));
     return array;
 }
 
@@ -120,53 +98,45 @@ static void raise_to_mean(struct text_row *sum, uint64_t elapsed_ns)
     sum->write_peak = writes > sum->write_peak ? writes : sum->write_peak;
 }
 
-static struct json_object *rest(const struct text_job *t, size_t from)
+static struct json_object *rest(struct tree *t, const struct text_job *job, size_t from)
 {
     struct text_row sum = {0};
 
-    for (size_t i = from; i < t->n; i++)
-        text_row_add(&sum, &t->rows[i]);
-    raise_to_mean(&sum, t->job->elapsed_ns);
-    return row_array(&sum, NULL);
+    for (size_t i = from; i < job->n; i++)
+        text_row_add(&sum, &job->rows[i]);
+    raise_to_mean(&sum, job->job->elapsed_ns);
+    return row_array(t, &sum, NULL);
 }
 
-/* Else nobody could tell a job that did nothing from one that nobody counted. */
-static bool put_reason(struct json_object *o, const struct job_account *job)
+/* Takes the object. */
+static char *to_record(const struct tree *t, struct json_object *o)
 {
-    const char *reason = job_not_counted(job);
-
-    return !reason || put(o, "why", json_object_new_string(reason));
-}
-
-/* `whole`: the object has all that it should. Takes the object. */
-static char *to_record(struct json_object *o, bool whole)
-{
-    const char *text = NULL;
+    _free_ char *text = tree_text(tree_end(t, o));
     char *record = NULL;
 
-    if (whole)
-        text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-                                                     JSON_C_TO_STRING_NOSLASHESCAPE);
     if (text && asprintf(&record, "IO1:%s", text) < 0)
         record = NULL;
-    json_object_put(o);
     return record;
 }
 
 /* The record with the first n mounts in rows of their own. */
-static char *record_with(const struct text_job *t, size_t n)
+static char *record_with(const struct text_job *job, size_t n)
 {
     const struct record_head head = {
-        .complete = job_is_complete(t->job),
-        .nodes = t->job->nodes_reported,
-        .nodes_expected = t->job->nodes_expected,
-        .restart = t->job->key.restart,
+        .complete = job_is_complete(job->job),
+        .nodes = job->job->nodes_reported,
+        .nodes_expected = job->job->nodes_expected,
+        .restart = job->job->key.restart,
     };
-    struct json_object *o = json_object_new_object();
-    bool whole = o && put_head(o, &head, t->job->elapsed_ns) && put_reason(o, t->job) &&
-                 put(o, "m", mounts(t, n)) && put(o, "rest", rest(t, n));
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t);
 
-    return to_record(o, whole);
+    put_head(t, o, &head, job->job->elapsed_ns);
+    /* Else nobody could tell a job that did nothing from one that nobody counted. */
+    tree_put_text(t, o, "why", job_not_counted(job->job));
+    tree_put(t, o, "m", mounts(t, job, n));
+    tree_put(t, o, "rest", rest(t, job, n));
+    return to_record(t, o);
 }
 
 char *report_record(const struct job_account *job)
@@ -264,12 +234,14 @@ char *record_without_account(const struct record_head *head, uint64_t elapsed_s,
 {
     static const struct job_account no_job;
     const struct text_job nothing = {.job = &no_job};
-    struct json_object *o = json_object_new_object();
-    bool whole = o && put_head(o, head, elapsed_s * 1000000000) &&
-                 put(o, "why", json_object_new_string(why)) && put(o, "m", mounts(&nothing, 0)) &&
-                 put(o, "rest", rest(&nothing, 0));
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t);
 
-    return to_record(o, whole);
+    put_head(t, o, head, elapsed_s * 1000000000);
+    tree_put_text(t, o, "why", why);
+    tree_put(t, o, "m", mounts(t, &nothing, 0));
+    tree_put(t, o, "rest", rest(t, &nothing, 0));
+    return to_record(t, o);
 }
 
 char *record_object(const char *comment)

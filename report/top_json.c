@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/tree.h"
 #include "report/top.h"
 
 #define VERSION 1
@@ -31,100 +31,59 @@ static const char *const kinds[TOP_KINDS_READ] = {
 
 /* --- to JSON ----------------------------------------------------------------------------------- */
 
-/* One failed allocation spoils all. */
-struct writer {
-    bool failed;
-};
-
-static struct json_object *made(struct writer *w, struct json_object *value)
+static struct json_object *sizes_json(struct tree *t, const struct top_sums *s)
 {
-    w->failed |= !value;
-    return value;
-}
-
-static void put(struct writer *w, struct json_object *to, const char *key, struct json_object *value)
-{
-    if (value && to && json_object_object_add(to, key, value) == 0)
-        return;
-    json_object_put(value);
-    w->failed = true;
-}
-
-static void put_u64(struct writer *w, struct json_object *to, const char *key, uint64_t value)
-{
-    put(w, to, key, json_object_new_uint64(value));
-}
-
-/* Names come from users: what is no UTF-8 would make the document invalid. */
-static void put_text(struct writer *w, struct json_object *to, const char *key, const char *text)
-{
-    _free_ char *clean = text ? units_utf8(text) : NULL;
-
-    if (text)
-        put(w, to, key, clean ? json_object_new_string(clean) : NULL);
-}
-
-static void append(struct writer *w, struct json_object *to, struct json_object *value)
-{
-    if (value && to && json_object_array_add(to, value) == 0)
-        return;
-    json_object_put(value);
-    w->failed = true;
-}
-
-static struct json_object *sizes_json(struct writer *w, const struct top_sums *s)
-{
-    struct json_object *array = made(w, json_object_new_array());
+    struct json_object *array = tree_array(t);
     int n = IO_BUCKETS;
 
     while (n > 0 && !s->sizes[n - 1])
         n--;
     for (int i = 0; i < n; i++)
-        append(w, array, json_object_new_uint64(s->sizes[i]));
+        tree_add_u64(t, array, s->sizes[i]);
     return array;
 }
 
-static struct json_object *mount_json(struct writer *w, const struct top_mount *m)
+static struct json_object *mount_json(struct tree *t, const struct top_mount *m)
 {
-    struct json_object *o = made(w, json_object_new_object());
+    struct json_object *o = tree_object(t);
 
-    put_text(w, o, "mount", m->mount);
-    put_text(w, o, "fstype", m->fstype);
-    put_text(w, o, "source", m->source);
-    put(w, o, "labelled", json_object_new_boolean(m->labelled));
+    tree_put_text(t, o, "mount", m->mount);
+    tree_put_text(t, o, "fstype", m->fstype);
+    tree_put_text(t, o, "source", m->source);
+    tree_put_bool(t, o, "labelled", m->labelled);
     for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
         uint64_t value;
 
         memcpy(&value, (const char *)&m->sums + sums[i].offset, sizeof(value));
         if (value)
-            put_u64(w, o, sums[i].key, value);
+            tree_put_u64(t, o, sums[i].key, value);
     }
-    put(w, o, "size_log2", sizes_json(w, &m->sums));
+    tree_put(t, o, "size_log2", sizes_json(t, &m->sums));
     return o;
 }
 
-static struct json_object *mounts_json(struct writer *w, const struct top_mount *mounts, size_t n)
+static struct json_object *mounts_json(struct tree *t, const struct top_mount *mounts, size_t n)
 {
-    struct json_object *array = made(w, json_object_new_array());
+    struct json_object *array = tree_array(t);
 
     for (size_t i = 0; i < n; i++)
-        append(w, array, mount_json(w, &mounts[i]));
+        tree_add(t, array, mount_json(t, &mounts[i]));
     return array;
 }
 
-static struct json_object *who_json(struct writer *w, const struct top_who *who)
+static struct json_object *who_json(struct tree *t, const struct top_who *who)
 {
-    struct json_object *o = made(w, json_object_new_object());
+    struct json_object *o = tree_object(t);
 
-    put_text(w, o, "kind", kinds[who->kind]);
-    put_u64(w, o, "number", who->number);
-    put_u64(w, o, "restart", who->restart);
-    put_u64(w, o, "uid", who->uid);
-    put_text(w, o, "user", who->user);
-    put_text(w, o, "name", who->name);
-    put_u64(w, o, "since_ns", who->since_ns);
-    put_u64(w, o, "steps", who->steps);
-    put(w, o, "mounts", mounts_json(w, who->mounts, who->n));
+    tree_put_text(t, o, "kind", kinds[who->kind]);
+    tree_put_u64(t, o, "number", who->number);
+    tree_put_u64(t, o, "restart", who->restart);
+    tree_put_u64(t, o, "uid", who->uid);
+    tree_put_text(t, o, "user", who->user);
+    tree_put_text(t, o, "name", who->name);
+    tree_put_u64(t, o, "since_ns", who->since_ns);
+    tree_put_u64(t, o, "steps", who->steps);
+    tree_put(t, o, "mounts", mounts_json(t, who->mounts, who->n));
     return o;
 }
 
@@ -137,37 +96,34 @@ static bool may_see(const struct top_who *who, uint32_t uid, bool services)
 
 struct json_object *top_json(const struct top_reading *r, uint32_t uid, bool services)
 {
-    struct writer w = {false};
-    struct json_object *o = made(&w, json_object_new_object());
-    struct json_object *all = made(&w, json_object_new_array());
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t);
+    struct json_object *all = tree_array(t);
     uint64_t hidden = r->hidden;
 
-    put_u64(&w, o, "version", VERSION);
-    put_text(&w, o, "node", r->node);
-    put_u64(&w, o, "at_ns", r->at_ns);
-    put_u64(&w, o, "time_ns", r->time_ns);
-    put_u64(&w, o, "took_ns", r->took_ns);
-    put_u64(&w, o, "lost", r->lost);
-    put_u64(&w, o, "ns_per_event", r->ns_per_event);
-    put_u64(&w, o, "unsupported", r->unsupported);
-    put_text(&w, o, "not_counted", r->not_counted);
+    tree_put_u64(t, o, "version", VERSION);
+    tree_put_text(t, o, "node", r->node);
+    tree_put_u64(t, o, "at_ns", r->at_ns);
+    tree_put_u64(t, o, "time_ns", r->time_ns);
+    tree_put_u64(t, o, "took_ns", r->took_ns);
+    tree_put_u64(t, o, "lost", r->lost);
+    tree_put_u64(t, o, "ns_per_event", r->ns_per_event);
+    tree_put_u64(t, o, "unsupported", r->unsupported);
+    tree_put_text(t, o, "not_counted", r->not_counted);
     if (services)
-        put_text(&w, o, "no_services",
-                 uid == UINT32_MAX ? r->no_services
-                                   : "they are for root and the members of the group jobio");
+        tree_put_text(t, o, "no_services",
+                      uid == UINT32_MAX ? r->no_services
+                                        : "they are for root and the members of the group jobio");
     for (size_t i = 0; i < r->n; i++) {
         if (may_see(&r->all[i], uid, services))
-            append(&w, all, who_json(&w, &r->all[i]));
+            tree_add(t, all, who_json(t, &r->all[i]));
         else
             hidden += r->all[i].kind == TOP_JOB;
     }
-    put_u64(&w, o, "hidden", hidden);
-    put(&w, o, "all", all);
-    put(&w, o, "totals", mounts_json(&w, r->totals, r->n_totals));
-    if (!w.failed)
-        return o;
-    json_object_put(o);
-    return NULL;
+    tree_put_u64(t, o, "hidden", hidden);
+    tree_put(t, o, "all", all);
+    tree_put(t, o, "totals", mounts_json(t, r->totals, r->n_totals));
+    return tree_end(t, o);
 }
 
 /* --- and back ---------------------------------------------------------------------------------- */

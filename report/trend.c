@@ -2,12 +2,12 @@
 #include "report/trend.h"
 
 #include <errno.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/compare.h"
 
@@ -220,7 +220,8 @@ char *trend_sentence(const struct trend_run *runs, size_t n)
 
 /* --- for programs ------------------------------------------------------------------------------ */
 
-int trend_json(const struct trend_run *runs, size_t n, size_t i, struct json_object *to)
+void trend_json(const struct trend_run *runs, size_t n, size_t i, struct tree *tree,
+                struct json_object *to)
 {
     static const char *const keys[] = {[SERIES_ELAPSED] = "elapsed_ratio",
                                        [SERIES_WAIT] = "wait_ratio"};
@@ -228,19 +229,9 @@ int trend_json(const struct trend_run *runs, size_t n, size_t i, struct json_obj
     for (int s = 0; s < SERIES; s++) {
         _free_ double *values = series_make(runs, n, (enum series)s);
         double ratio = values ? trend_ratio(values, i) : 0;
-        struct json_object *number;
-        char text[64];
 
-        if (!values)
-            return -ENOMEM;
-        if (ratio <= 0)
-            continue;
-        (void)snprintf(text, sizeof(text), "%.3f", ratio);
-        number = json_object_new_double_s(ratio, text);
-        if (!number || json_object_object_add(to, keys[s], number) < 0) {
-            json_object_put(number);
-            return -ENOMEM;
-        }
+        tree->failed |= !values;
+        if (ratio > 0)
+            tree_put_number(tree, to, keys[s], ratio, 3);
     }
-    return 0;
 }

@@ -11,6 +11,7 @@
 #include "report/profile.h"
 
 struct json_object;
+struct tree;
 
 #define TREND_LEAST 5 /* with fewer runs nothing is said of a trend */
 
@@ -47,7 +48,8 @@ struct trend_style {
 /* A line a run, the sparklines, the sentence; malloc'd, NULL: no memory. The oldest comes first. */
 char *trend_text(const struct trend_run *runs, size_t n, const struct trend_style *style);
 
-/* The numbers of a run into its object: "elapsed_ratio", "wait_ratio". 0 or -ENOMEM. */
-int trend_json(const struct trend_run *runs, size_t n, size_t i, struct json_object *to);
+/* The numbers of a run into its object: "elapsed_ratio", "wait_ratio". */
+void trend_json(const struct trend_run *runs, size_t n, size_t i, struct tree *tree,
+                struct json_object *to);
 
 #endif
