@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/jobid.h"
@@ -28,8 +27,9 @@
 static const char help[] =
     "usage: jobio advise ID [--fields] [--rules PATH]\n"
     "       jobio advise --dry-run [-S TIME] [-E TIME] [-u USER] [--rules PATH] [--json]\n"
-    "What the rules of advice say of a job; or of how many past jobs they would have said it, before a\n"
-    "site turns them on. Rules: /etc/jobio/advice.d (JOBIO_ADVICE); doc/advice.md says how to write one.\n"
+    "What the rules of advice say of a job; or of how many past jobs they would have said it,\n"
+    "before a site turns them on. Rules: /etc/jobio/advice.d (JOBIO_ADVICE); doc/advice.md says\n"
+    "how to write one.\n"
     "\n"
     "      --fields          the job's numbers as the rules know them\n"
     "      --dry-run         go through the history\n"
@@ -38,13 +38,7 @@ static const char help[] =
     "  -u, --user USER       only jobs of this user (name or number)\n"
     "      --rules PATH      these rules, a file or a folder, not those of this machine\n"
     "      --json            one JSON document\n"
-    "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
-    "      --store PATH      read this store; do not ask jobiod\n"
-    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"
-    "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
-    "      --url URL         with clickhouse: ask this one\n"
-    "      --credentials FILE  with clickhouse: user:password\n"
-    "      --config FILE     jobio.conf\n"
+    OPTIONS_HELP_HISTORY
     "\n"
     "TIME: as in 'jobio history'.\n"
     "\n"
@@ -322,19 +316,6 @@ static int dry_run(const struct cli *cli, const struct advise_options *options,
 /* --- the command -------------------------------------------------------------------------------
  */
 
-static int parse_times(const struct advise_options *options, struct dry_run *d, struct error *error)
-{
-    int64_t now = (int64_t)time(NULL), since, until = 0;
-
-    if (units_parse_time(options->since, now, &since, error) < 0)
-        return error_prefix(error, -EINVAL, "-S");
-    if (options->until && units_parse_time(options->until, now, &until, error) < 0)
-        return error_prefix(error, -EINVAL, "-E");
-    d->since_ns = since > 0 ? (uint64_t)since * NS_PER_S : 0;
-    d->until_ns = until > 0 ? (uint64_t)until * NS_PER_S : 0;
-    return 0;
-}
-
 static int advise(const struct cli *cli, const struct advise_options *options,
                   const struct jobid *id, struct dry_run *d)
 {
@@ -362,21 +343,22 @@ static int advise_run(struct cli *cli, int argc, char **argv)
         {"user", 'u', OPTION_TEXT, &options.user},
         {"rules", 0, OPTION_TEXT, &options.rules},
         {"json", 0, OPTION_FLAG, &options.json},
-        CLI_HISTORY_OPTIONS(cli),
     };
     struct dry_run d = {0};
     struct error error;
     int first, status;
     struct jobid id = {0};
 
-    if (!options_start(cli, &cli_advise, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+    if (!options_start(cli, &cli_advise, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
         return status;
     if (argc - first != !options.dry_run) {
         output_error("advise: give one job number, as in 'jobio advise 123', or --dry-run");
         return CLI_USAGE;
     }
     if ((!options.dry_run && jobid_parse(argv[first], &id, &error) < 0) ||
-        parse_times(&options, &d, &error) < 0) {
+        (options_time("-S", options.since, &d.since_ns, &error) < 0 ||
+         options_time("-E", options.until, &d.until_ns, &error) < 0)) {
         output_error("advise: %s", error.text);
         return CLI_USAGE;
     }

@@ -20,10 +20,9 @@ static const char help[] =
     "The tasks of a job array together: what they did in all, the smallest, the median and the\n"
     "largest, which task is the odd one out and why. Of a requeued task its newest run.\n"
     "\n"
-    "      --csv          a line a task\n"
-    "      --json         one JSON document\n"
-    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
-    "      --store PATH   read this store; do not ask jobiod\n"
+    "      --csv             a line a task\n"
+    "      --json            one JSON document\n"
+    OPTIONS_HELP
     "\n"
     "ID is the number of the array: 120 of a task 120_3. A node knows the tasks that began there.\n"
     "\n"

@@ -18,20 +18,11 @@ struct cli {
     const char *socket; /* jobiod's socket */
     const char *store;  /* --store: read this file and ask nobody; else NULL */
     bool no_pager;      /* --no-pager */
-    struct {            /* what `job` and `history` are told about the database of the history */
+    struct {            /* OPTIONS_HISTORY: where the history is */
         const char *from, *config, *url, *credentials, *cluster; /* NULL: not told */
     } history;
 };
 
-/* Their options for it. */
-#define CLI_HISTORY_OPTIONS(cli)                                    \
-    {"from", 0, OPTION_TEXT, &(cli)->history.from},                 \
-        {"cluster", 0, OPTION_TEXT, &(cli)->history.cluster},       \
-        {"config", 0, OPTION_TEXT, &(cli)->history.config},         \
-        {"url", 0, OPTION_TEXT, &(cli)->history.url},               \
-    {                                                               \
-        "credentials", 0, OPTION_TEXT, &(cli)->history.credentials  \
-    }
 struct subcommand {
     const char *name;
     const char *summary; /* a few words for `jobio --help` */

@@ -23,14 +23,8 @@ static const char help[] =
     "Two jobs side by side, and what tells them apart. One job: beside the median of the runs\n"
     "of the same name and user before it, the last 20.\n"
     "\n"
-    "      --json         one JSON document\n"
-    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
-    "      --store PATH   read this store; do not ask jobiod\n"
-    "      --from WHERE   store (of this node) or clickhouse (of all nodes; see jobio.conf(5))\n"
-    "      --cluster NAME with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
-    "      --url URL      with clickhouse: ask this one\n"
-    "      --credentials FILE  with clickhouse: user:password\n"
-    "      --config FILE  jobio.conf\n"
+    "      --json            one JSON document\n"
+    OPTIONS_HELP_HISTORY
     "\n"
     "Examples:\n"
     "  jobio compare 123 130\n"
@@ -179,12 +173,13 @@ static int compare_show(const struct cli *cli, char **ids, int n, bool json, str
 static int compare_run(struct cli *cli, int argc, char **argv)
 {
     bool json = false;
-    const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &json}, CLI_HISTORY_OPTIONS(cli)};
+    const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &json}};
     int first, status;
     struct error error;
     struct jobid id;
 
-    if (!options_start(cli, &cli_compare, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+    if (!options_start(cli, &cli_compare, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
         return status;
     if (argc - first < 1 || argc - first > 2) {
         output_error("compare: give one or two job numbers, as in 'jobio compare 123 130'");

@@ -12,6 +12,7 @@
 #include "cli/jobid.h"
 #include "cli/notes.h"
 #include "cli/source.h"
+#include "collector/history.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
 #include "report/context.h"
@@ -136,28 +137,12 @@ static int ask(const struct cli *cli, const struct job_account *job,
     return rc;
 }
 
-/* One name of a filter's list: a comma in it is no comma between names. */
-static char *list_item(const char *text)
-{
-    char *item = malloc(2 * strlen(text) + 1), *to = item;
-
-    if (!item)
-        return NULL;
-    for (; *text; text++) {
-        if (*text == ',' || *text == '\\')
-            *to++ = '\\';
-        *to++ = *text;
-    }
-    *to = '\0';
-    return item;
-}
-
 /* The last jobs of the same user, those that look most alike by their sums first. */
 static int find(const struct cli *cli, const struct job_account *job, struct candidates *ret,
                 struct error *error)
 {
     char uid[16];
-    _free_ char *name = job->name ? list_item(job->name) : NULL;
+    _free_ char *name = job->name ? history_word_quote(job->name) : NULL;
     struct history_filter filter = {
         .uid = UINT32_MAX,
         .user = uid,

@@ -21,30 +21,22 @@ static const char help[] =
     "usage: jobio explain ID\n"
     "       jobio explain ID --context [--anonymous]\n"
     "       jobio explain ID --llm URL [--model NAME] [--key-file FILE] [--show] [--anonymous]\n"
-    "Why other tools show other numbers for a job: what sacct and, while it runs on this node, "
-    "/proc,\n"
-    "its cgroup and the statistics of NFS and Lustre say, beside jobio's own account. Or all that "
-    "is\n"
-    "known of the job as one document; or what a language model makes of that.\n"
+    "Why other tools show other numbers for a job: what sacct and, while it runs on this node,\n"
+    "/proc, its cgroup and the statistics of NFS and Lustre say, beside jobio's own account. Or\n"
+    "all that is known of the job as one document; or what a language model makes of that.\n"
     "\n"
-    "      --context      the job, its findings and similar past jobs: one JSON document of 32 kB\n"
-    "      --anonymous    without names of users, accounts, jobs and machines, numbers of jobs and\n"
-    "                     dates; paths of mounts stay: look at it before you give it away\n"
-    "      --llm URL      send that to an endpoint that speaks OpenAI's chat completions, and "
-    "print\n"
-    "                     the answer; 'site': that of jobio.conf. Nothing is sent without this.\n"
-    "      --show         print what --llm would send, and send nothing\n"
-    "      --model NAME   which model is asked\n"
-    "      --key-file FILE  the key, on the first line of a file that others cannot read\n"
-    "      --insecure     send the document, and a key, without encryption to another machine\n"
-    "      --timeout S    wait so long for the answer (default 120)\n"
-    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
-    "      --store PATH   read this store; do not ask jobiod\n"
-    "      --from WHERE   store (of this node) or clickhouse (of all nodes; see jobio.conf(5))\n"
-    "      --cluster NAME with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
-    "      --url URL      with clickhouse: ask this one\n"
-    "      --credentials FILE  with clickhouse: user:password\n"
-    "      --config FILE  jobio.conf\n"
+    "      --context         the job, its findings and similar past jobs: one JSON of 32 kB\n"
+    "      --anonymous       without names of users, accounts, jobs and machines, numbers of jobs\n"
+    "                        and dates; paths of mounts stay: look at it before you give it away\n"
+    "      --llm URL         send that to an endpoint that speaks OpenAI's chat completions, and\n"
+    "                        print the answer; 'site': that of jobio.conf. Nothing is sent\n"
+    "                        without this.\n"
+    "      --show            print what --llm would send, and send nothing\n"
+    "      --model NAME      which model is asked\n"
+    "      --key-file FILE   the key, on the first line of a file that others cannot read\n"
+    "      --insecure        send the document, and a key, without encryption to another machine\n"
+    "      --timeout S       wait so long for the answer (default 120)\n"
+    OPTIONS_HELP_HISTORY
     "\n"
     "Examples:\n"
     "  jobio explain 123\n"
@@ -168,13 +160,13 @@ static int explain_run(struct cli *cli, int argc, char **argv)
         {"key-file", 0, OPTION_TEXT, &options.llm.key_file},
         {"insecure", 0, OPTION_FLAG, &options.llm.insecure},
         {"timeout", 0, OPTION_SPAN, &options.llm.timeout_ns},
-        CLI_HISTORY_OPTIONS(cli),
     };
     int first, status;
     struct error error;
     struct jobid id;
 
-    if (!options_start(cli, &cli_explain, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+    if (!options_start(cli, &cli_explain, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
         return status;
     if (argc - first != 1) {
         output_error("explain: give one job number, as in 'jobio explain 123'");

@@ -20,8 +20,6 @@
 #include "common/units.h"
 #include "report/layout.h"
 
-#define NS_PER_S 1000000000ull
-
 static const char help[] =
     "usage: jobio history [OPTION]...\n"
     "The jobs of a time, one line each, as sacct shows them, or sums of them. Newest first.\n"
@@ -50,13 +48,7 @@ static const char help[] =
     "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
     "\n"
     "From where:\n"
-    "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
-    "      --store PATH      read this store; do not ask jobiod\n"
-    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"
-    "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
-    "      --url URL         with clickhouse: ask this one\n"
-    "      --credentials FILE  with clickhouse: user:password\n"
-    "      --config FILE     jobio.conf\n"
+    OPTIONS_HELP_HISTORY
     "\n"
     "TIME: HH:MM[:SS], MMDD[YY], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]], now, today, midnight, noon,\n"
     "now-7days, now-2hours, @SECONDS.\n"
@@ -83,16 +75,12 @@ static int filter_times(const struct history_options *options, struct history_fi
                         struct error *error)
 {
     const char *from = options->since ? options->since : filter->jobs ? "@0" : "now-7days";
-    int64_t now = (int64_t)time(NULL), since, until = now;
 
-    if (units_parse_time(from, now, &since, error) < 0)
-        return error_prefix(error, -EINVAL, "-S");
-    if (options->until && units_parse_time(options->until, now, &until, error) < 0)
-        return error_prefix(error, -EINVAL, "-E");
-    if (options->until && until <= since)
+    if (options_time("-S", from, &filter->since_ns, error) < 0 ||
+        options_time("-E", options->until, &filter->until_ns, error) < 0)
+        return -EINVAL;
+    if (options->until && filter->until_ns <= filter->since_ns)
         return error_set(error, -EINVAL, "-E \"%s\" is not after -S \"%s\"", options->until, from);
-    filter->since_ns = since > 0 ? (uint64_t)since * NS_PER_S : 0;
-    filter->until_ns = options->until && until > 0 ? (uint64_t)until * NS_PER_S : 0;
     return 0;
 }
 
@@ -335,13 +323,13 @@ static int history_run(struct cli *cli, int argc, char **argv)
         {"csv", 0, OPTION_FLAG, &options.csv},
         {"json", 0, OPTION_FLAG, &options.json},
         {"anonymous", 0, OPTION_FLAG, &options.anonymous},
-        CLI_HISTORY_OPTIONS(cli),
     };
     struct writer writer = {.cli = cli, .filter = &filter};
     struct error error;
     int first, status;
 
-    if (!options_start(cli, &cli_history, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+    if (!options_start(cli, &cli_history, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
         return status;
     if (options.list) {
         fields_list(stdout);

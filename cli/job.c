@@ -26,23 +26,17 @@ static const char help[] =
     "       jobio job ID[_TASK][.STEP] --html FILE [--from WHERE]\n"
     "What a job did: its I/O by mount. Of a requeued job the newest run.\n"
     "\n"
-    "      --all          earlier runs of that number too, newest first\n"
-    "      --full         every mount and every operation\n"
-    "      --ops          the same\n"
-    "      --html FILE    all of it as one page for a browser, with charts (- is stdout)\n"
-    "      --json         one JSON document; with --all an array of them\n"
-    "      --csv          exact numbers, a line a mount and operation; with --steps of each step\n"
-    "      --anonymous    labels in place of names, for others to read (see jobio(1))\n"
-    "      --nodes        each node too, and how evenly they share the work\n"
-    "      --steps        each step on each node too; in JSON with its whole account\n"
-    "      --timeline     when it did that: a curve a mount; in JSON the numbers\n"
-    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
-    "      --store PATH   read this store; do not ask jobiod\n"
-    "      --from WHERE   store (of this node) or clickhouse (of all nodes; see jobio.conf(5))\n"
-    "      --cluster NAME with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
-    "      --url URL      with clickhouse: ask this one\n"
-    "      --credentials FILE  with clickhouse: user:password\n"
-    "      --config FILE  jobio.conf\n"
+    "      --all             earlier runs of that number too, newest first\n"
+    "      --full            every mount and every operation\n"
+    "      --ops             the same\n"
+    "      --html FILE       all of it as one page for a browser, with charts (- is stdout)\n"
+    "      --json            one JSON document; with --all an array of them\n"
+    "      --csv             exact numbers, a line a mount and operation; with --steps each step\n"
+    "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
+    "      --nodes           each node too, and how evenly they share the work\n"
+    "      --steps           each step on each node too; in JSON with its whole account\n"
+    "      --timeline        when it did that: a curve a mount; in JSON the numbers\n"
+    OPTIONS_HELP_HISTORY
     "\n"
     "Examples:\n"
     "  jobio job 123\n"
@@ -259,13 +253,13 @@ static int job_run(struct cli *cli, int argc, char **argv)
         {"nodes", 0, OPTION_FLAG, &options.nodes},
         {"steps", 0, OPTION_FLAG, &options.steps},
         {"timeline", 0, OPTION_FLAG, &options.timeline},
-        CLI_HISTORY_OPTIONS(cli),
     };
     int first, status;
     struct error error;
     struct jobid id;
 
-    if (!options_start(cli, &cli_job, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+    if (!options_start(cli, &cli_job, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
         return status;
     if (argc - first != 1) {
         output_error("job: give one job number, as in 'jobio job 123'");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/output.h"
 #include "common/cleanup.h"
@@ -67,6 +68,16 @@ int options_number(const char *text, unsigned *ret)
     return 0;
 }
 
+int options_time(const char *option, const char *text, uint64_t *ret, struct error *error)
+{
+    int64_t at = 0;
+
+    if (text && units_parse_time(text, (int64_t)time(NULL), &at, error) < 0)
+        return error_prefix(error, -EINVAL, "%s", option);
+    *ret = at > 0 ? (uint64_t)at * 1000000000u : 0;
+    return 0;
+}
+
 static int option_take(const struct option_spec *spec, char *word, struct error *error)
 {
     uint64_t span;
@@ -109,16 +120,33 @@ static int option_refuse(const struct option_table *table, int found, char **arg
     return error_set(error, -EINVAL, "unknown option \"%s\"", argv[optind - 1]);
 }
 
-int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, unsigned flags,
-                  int argc, char **argv, struct error *error)
+/* The options that all subcommands have, and those of the flags. */
+static void add_common(struct option_table *table, struct cli *cli, unsigned flags, bool *help)
 {
-    bool help = false;
     const struct option_spec common[] = {
         {"socket", 0, OPTION_TEXT, &cli->socket},
         {"store", 0, OPTION_TEXT, &cli->store},
         {"no-pager", 0, OPTION_FLAG, &cli->no_pager},
-        {"help", 'h', OPTION_FLAG, &help},
+        {"help", 'h', OPTION_FLAG, help},
     };
+    const struct option_spec history[] = {
+        {"from", 0, OPTION_TEXT, &cli->history.from},
+        {"cluster", 0, OPTION_TEXT, &cli->history.cluster},
+        {"config", 0, OPTION_TEXT, &cli->history.config},
+        {"url", 0, OPTION_TEXT, &cli->history.url},
+        {"credentials", 0, OPTION_TEXT, &cli->history.credentials},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(common); i++)
+        table_add(table, &common[i]);
+    for (size_t i = 0; flags & OPTIONS_HISTORY && i < ARRAY_SIZE(history); i++)
+        table_add(table, &history[i]);
+}
+
+int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, unsigned flags,
+                  int argc, char **argv, struct error *error)
+{
+    bool help = false;
     struct option_table table = {.letters = ""};
     int found;
 
@@ -126,8 +154,7 @@ int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, un
                    "%s:", flags & OPTIONS_IN_ORDER ? "+" : "");
     for (size_t i = 0; i < n; i++)
         table_add(&table, &specs[i]);
-    for (size_t i = 0; i < ARRAY_SIZE(common); i++)
-        table_add(&table, &common[i]);
+    add_common(&table, cli, flags, &help);
     opterr = 0;
     optind = 0; /* glibc: start anew, and read the "+" again */
     while ((found = getopt_long(argc, argv, table.letters, table.longs, NULL)) != -1) {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cli/cli.h"
 #include "common/error.h"
@@ -25,7 +26,20 @@ struct option_spec {
 
 enum {
     OPTIONS_IN_ORDER = 1 << 0, /* stop at the first word that is no option */
+    OPTIONS_HISTORY = 1 << 1,  /* --from and what goes with it: where the history is */
 };
+
+/* What --help says of --socket and --store, and with OPTIONS_HISTORY. */
+#define OPTIONS_HELP \
+    "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n" \
+    "      --store PATH      read this store; do not ask jobiod\n"
+#define OPTIONS_HELP_HISTORY \
+    OPTIONS_HELP \
+    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n" \
+    "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n" \
+    "      --url URL         with clickhouse: ask this one\n" \
+    "      --credentials FILE  with clickhouse: user:password\n" \
+    "      --config FILE     jobio.conf\n"
 
 /* Parse argv[1...] by the table and by the options that all subcommands have: --socket, --store,
  * --no-pager, --help. Returns the index of the first word that is no option (the words are moved
@@ -36,6 +50,10 @@ int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, un
 
 /* A plain decimal number from 1 to 2^32-1; 0 or -EINVAL. */
 int options_number(const char *text, unsigned *ret);
+
+/* The word of an option that is a time, `option` in errors: a point in ns since 1970; 0 for NULL,
+ * and for what is before that. -EINVAL with text. */
+int options_time(const char *option, const char *text, uint64_t *ret, struct error *error);
 
 /* options_parse() for a subcommand: also prints its help or the error. True: go on with the words
  * from *first; false: end with *status. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/source.h"
+#include "collector/history.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
 #include "report/json.h"
@@ -73,21 +74,6 @@ static int take_profile(const struct cli *cli, const struct history_row *row, st
     return found;
 }
 
-/* A name as a list of the history's filters. */
-static char *quote(const char *name)
-{
-    char *text = malloc(2 * strlen(name) + 1), *to = text;
-
-    for (const char *c = name; text && *c; c++) {
-        if (*c == ',' || *c == '\\')
-            *to++ = '\\';
-        *to++ = *c;
-    }
-    if (text)
-        *to = '\0';
-    return text;
-}
-
 static bool is_wanted(const struct history_row *row, const struct runs_wanted *wanted)
 {
     return row->name && strcmp(row->name, wanted->name) == 0 && row->ended &&
@@ -120,7 +106,7 @@ int runs_get(const struct cli *cli, const struct runs_wanted *wanted, struct run
              struct error *error)
 {
     CLEANUP(runs_clear) struct runs runs = {NULL, 0, NULL};
-    _free_ char *name = quote(wanted->name);
+    _free_ char *name = history_word_quote(wanted->name);
     const struct history_filter filter = {
         .uid = UINT32_MAX,
         .user = wanted->user,

@@ -2,7 +2,6 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -15,7 +14,6 @@
 #include "report/compare.h"
 #include "report/trend.h"
 
-#define NS_PER_S 1000000000ull
 #define RUNS 20
 #define RUNS_MAX 200
 
@@ -28,13 +26,7 @@ static const char help[] =
     "  -S, --starttime TIME  jobs that ran after this (as in 'jobio history')\n"
     "  -N, --limit COUNT     at most so many runs (default: 20, at most 200)\n"
     "      --json            one JSON document\n"
-    "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
-    "      --store PATH      read this store; do not ask jobiod\n"
-    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"
-    "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n"
-    "      --url URL         with clickhouse: ask this one\n"
-    "      --credentials FILE  with clickhouse: user:password\n"
-    "      --config FILE     jobio.conf\n"
+    OPTIONS_HELP_HISTORY
     "\n"
     "Examples:\n"
     "  jobio trend -n simulate\n"
@@ -171,17 +163,17 @@ static int trend_show(const struct cli *cli, const struct trend_options *options
 static int parse_wanted(const struct trend_options *options, struct runs_wanted *ret,
                         struct error *error)
 {
-    int64_t since = 0;
+    uint64_t since_ns;
 
     if (!options->name || !*options->name)
         return error_set(error, -EINVAL, "give the name of a job, as in 'jobio trend -n NAME'");
     if (options->limit > RUNS_MAX)
         return error_set(error, -EINVAL, "-N %u: at most %d", options->limit, RUNS_MAX);
-    if (options->since && units_parse_time(options->since, (int64_t)time(NULL), &since, error) < 0)
-        return error_prefix(error, -EINVAL, "-S");
+    if (options_time("-S", options->since, &since_ns, error) < 0)
+        return -EINVAL;
     *ret = (struct runs_wanted){.name = options->name,
                                 .user = options->user,
-                                .since_ns = since > 0 ? (uint64_t)since * NS_PER_S : 0,
+                                .since_ns = since_ns,
                                 .limit = options->limit};
     return 0;
 }
@@ -195,13 +187,13 @@ static int trend_run(struct cli *cli, int argc, char **argv)
         {"starttime", 'S', OPTION_TEXT, &options.since},
         {"limit", 'N', OPTION_U32, &options.limit},
         {"json", 0, OPTION_FLAG, &options.json},
-        CLI_HISTORY_OPTIONS(cli),
     };
     struct runs_wanted wanted;
     struct error error;
     int first, status;
 
-    if (!options_start(cli, &cli_trend, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+    if (!options_start(cli, &cli_trend, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
         return status;
     if (first < argc)
         (void)error_set(&error, -EINVAL, "\"%s\": give the name behind -n", argv[first]);

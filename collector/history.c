@@ -102,6 +102,21 @@ static int name_parse(const char *const *names, size_t n, const char *text)
     return -EINVAL;
 }
 
+char *history_word_quote(const char *word)
+{
+    char *list = malloc(2 * strlen(word) + 1), *to = list;
+
+    if (!list)
+        return NULL;
+    for (; *word; word++) {
+        if (*word == ',' || *word == '\\')
+            *to++ = '\\';
+        *to++ = *word;
+    }
+    *to = '\0';
+    return list;
+}
+
 int history_sort_parse(const char *text)
 {
     return name_parse(sort_names, ARRAY_SIZE(sort_names), text);

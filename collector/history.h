@@ -11,6 +11,8 @@
  * empty word, with `what` in the text. */
 int history_words(const char *text, const char *what, char ***ret, struct error *error);
 void history_words_free(char **words); /* NULL is fine */
+/* One word as such a list, whatever is in it; malloc'd, NULL: no memory. */
+char *history_word_quote(const char *word);
 
 /* "time", "read", "write", "meta", "wait", "errors", "elapsed", "jobs"; the order or -EINVAL. */
 int history_sort_parse(const char *text);
