@@ -110,9 +110,9 @@ static int print_text(struct json_object *document, const struct job_options *op
     if (rc == 0 && options->timeline)
         rc = put_text(report_timeline_text(job, columns, terminal_utf8()), error);
     if (rc == 0 && options->nodes && !options->full)
-        rc = put_text(report_nodes_text(job), error);
+        rc = put_text(report_nodes_text(job, style.columns), error);
     if (rc == 0 && options->steps && !options->full)
-        rc = put_text(report_steps_text(job), error);
+        rc = put_text(report_steps_text(job, style.columns), error);
     job_account_destroy(job);
     return rc;
 }

@@ -144,18 +144,7 @@ static void cell_errors(const struct cell *c, char *buf)
 
 static void cell_size(const struct cell *c, char *buf)
 {
-    uint64_t median = io_quantile(c->row->sums.sizes, 0.5, io_size_bound);
-    char *point;
-
-    if (!median || median == UINT64_MAX) {
-        (void)strcpy(buf, median ? ">1G" : "-");
-        return;
-    }
-    /* Bounds are powers of two: no decimals. */
-    (void)units_bytes_short(median, buf);
-    point = strstr(buf, ".0");
-    if (point)
-        (void)memmove(point, point + 2, strlen(point + 2) + 1);
+    (void)units_bytes_bound_short(io_quantile(c->row->sums.sizes, 0.5, io_size_bound), buf);
 }
 
 static void cell_wait(const struct cell *c, char *buf)
@@ -194,7 +183,7 @@ static const struct column {
     {"write/s", 7, 7, 0, BY_ALL, TOP_WRITE, true, cell_write},
     {"meta/s", 6, 6, 1, BY_ALL, TOP_META, true, cell_meta},
     {"mmap/s", 6, 6, 7, BY_ALL, -1, true, cell_mmap},
-    {"size", 4, 4, 5, BY_ALL, -1, true, cell_size},
+    {"size", 6, 6, 5, BY_ALL, -1, true, cell_size},
     {"errs/s", 6, 6, 4, BY_ALL, TOP_ERRORS, true, cell_errors},
     {"wait", 4, 4, 2, BY_ALL, TOP_WAIT, true, cell_wait},
 };

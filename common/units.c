@@ -63,14 +63,38 @@ char *units_count(uint64_t count, char buf[UNITS_SIZE])
 
 char *units_bytes_short(uint64_t bytes, char buf[UNITS_SIZE])
 {
-    static const char *const suffixes[] = {"B", "K", "M", "G", "T", "P", "E"};
+    static const char *const suffixes[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     size_t i = 0;
 
     if (!bytes)
         return strcpy(buf, "0");
-    while (!scaled(bytes, UINT64_C(1) << (10 * i), 100, 1024, suffixes[i], buf))
+    while (!scaled(bytes, UINT64_C(1) << (10 * i), 10, 1000, suffixes[i], buf))
         i++;
     return buf;
+}
+
+/* Without ".0": what is always whole. */
+static char *whole_only(char *text)
+{
+    char *point = strstr(text, ".0");
+
+    if (point)
+        memmove(point, point + 2, strlen(point + 2) + 1);
+    return text;
+}
+
+char *units_bytes_bound(uint64_t bound, char buf[UNITS_SIZE])
+{
+    if (!bound || bound == UINT64_MAX)
+        return strcpy(buf, bound ? "> 1 GiB" : "-");
+    return whole_only(units_bytes(bound, buf));
+}
+
+char *units_bytes_bound_short(uint64_t bound, char buf[UNITS_SIZE])
+{
+    if (!bound || bound == UINT64_MAX)
+        return strcpy(buf, bound ? ">1GiB" : "-");
+    return whole_only(units_bytes_short(bound, buf));
 }
 
 char *units_count_short(uint64_t count, char buf[UNITS_SIZE])

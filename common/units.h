@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers as people write and read them. One way everywhere. */
+/* Numbers as people write and read them. One way everywhere: bytes in powers of 1024 by their whole
+ * names (KiB, MiB, GiB), counts in powers of 1000 (k, M), so that none is taken for the other. In
+ * narrow columns nothing stands between number and unit, and there are two digits at least. */
 #ifndef JOBIO_COMMON_UNITS_H
 #define JOBIO_COMMON_UNITS_H
 
@@ -14,8 +16,12 @@
 char *units_bytes(uint64_t bytes, char buf[UNITS_SIZE]);
 /* "1.2 GiB/s". */
 char *units_rate(uint64_t bytes_per_s, char buf[UNITS_SIZE]);
-/* For narrow columns, at most 5: "0", "999B", "98.6G", "310G"; powers of 1024 as everywhere. */
+/* For narrow columns, at most 6: "0", "999B", "9.9GiB", "310GiB". */
 char *units_bytes_short(uint64_t bytes, char buf[UNITS_SIZE]);
+/* A bucket's upper bound, a power of two: "-" for none, "64 KiB", "> 1 GiB" for UINT64_MAX; and for
+ * narrow columns "64KiB", ">1GiB". */
+char *units_bytes_bound(uint64_t bound, char buf[UNITS_SIZE]);
+char *units_bytes_bound_short(uint64_t bound, char buf[UNITS_SIZE]);
 /* For narrow columns, at most 4: "0", "9999", "12k", "8.4M". */
 char *units_count_short(uint64_t count, char buf[UNITS_SIZE]);
 /* "0", "9999", "12.3 k", "8.4 M". */

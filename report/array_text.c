@@ -114,6 +114,8 @@ static void mount_line(const struct table *t, const struct profile_mount *m)
 {
     size_t label = t->narrow ? 12 : 28, width = t->narrow ? 7 : 10;
     _free_ char *name = layout_fit(m->mount, label - 1);
+    char *(*bytes)(uint64_t, char *) = t->narrow ? units_bytes_short : units_bytes;
+    char *(*count)(uint64_t, char *) = t->narrow ? units_count_short : units_count;
     const struct profile_use *use = m->uses;
     char buf[UNITS_SIZE];
     double errors = profile_mount_errors(m), wait = profile_mount_wait(m);
@@ -121,22 +123,22 @@ static void mount_line(const struct table *t, const struct profile_mount *m)
     layout_left(t->out, name ? name : "?", label);
     layout_right(t->out,
                  use[PROFILE_READ].bytes > 0
-                     ? units_bytes_short((uint64_t)llround(use[PROFILE_READ].bytes), buf)
+                     ? bytes((uint64_t)llround(use[PROFILE_READ].bytes), buf)
                      : "-",
                  width);
     layout_right(t->out,
                  use[PROFILE_WRITE].bytes > 0
-                     ? units_bytes_short((uint64_t)llround(use[PROFILE_WRITE].bytes), buf)
+                     ? bytes((uint64_t)llround(use[PROFILE_WRITE].bytes), buf)
                      : "-",
                  width);
     layout_right(t->out,
                  use[PROFILE_META].calls > 0
-                     ? units_count_short((uint64_t)llround(use[PROFILE_META].calls), buf)
+                     ? count((uint64_t)llround(use[PROFILE_META].calls), buf)
                      : "-",
                  width);
     if (!t->narrow)
         layout_right(t->out,
-                     errors > 0 ? units_count_short((uint64_t)llround(errors), buf) : "-", width);
+                     errors > 0 ? count((uint64_t)llround(errors), buf) : "-", width);
     share_cell(t, wait);
     fputc('\n', t->out);
 }
@@ -150,11 +152,11 @@ static void mounts_table(const struct table *t, const struct profile *sum)
     fputc('\n', t->out);
     layout_left(t->out, "mount", label);
     layout_right(t->out, "read", width);
-    layout_right(t->out, t->narrow ? "write" : "written", width);
+    layout_right(t->out, "write", width);
     layout_right(t->out, "meta", width);
     if (!t->narrow)
-        layout_right(t->out, "errors", width);
-    layout_right(t->out, t->narrow ? "wait" : "waiting", t->narrow ? 7 : 11);
+        layout_right(t->out, "errs", width);
+    layout_right(t->out, "wait", t->narrow ? 7 : 11);
     fputc('\n', t->out);
     for (size_t i = 0; i < sum->n && i < MOUNTS; i++)
         mount_line(t, &sum->mounts[i]);

@@ -282,7 +282,7 @@ static const struct kind {
 };
 
 #define NAME_COLUMNS 26
-#define NUMBER_COLUMNS 8
+#define NUMBER_COLUMNS 10
 
 static char *name_of(const struct explain_figure *figure, unsigned columns)
 {
@@ -363,8 +363,8 @@ static void put_figure(const struct table *t, const struct explain_figure *figur
         put_row(t, name, "-", "-", missing ? missing : "");
         return;
     }
-    put_row(t, name, units_bytes_short(figure->read, read),
-            units_bytes_short(figure->written, written), kinds[figure->kind].counts);
+    put_row(t, name, units_bytes(figure->read, read),
+            units_bytes(figure->written, written), kinds[figure->kind].counts);
 }
 
 static void put_difference(FILE *out, uint64_t theirs, uint64_t ours, const char *what,
@@ -423,7 +423,7 @@ static void put_ours(const struct table *t, const struct job_account *job)
     struct facts f = facts_of(job, &all);
     char read[UNITS_SIZE], written[UNITS_SIZE];
 
-    put_row(t, "jobio", units_bytes_short(f.read, read), units_bytes_short(f.written, written),
+    put_row(t, "jobio", units_bytes(f.read, read), units_bytes(f.written, written),
             !job->ended            ? "calls on files, until now"
             : job_is_complete(job) ? "calls on files, complete"
                                    : "calls on files, NOT complete");

@@ -93,7 +93,7 @@ static char *bound_text(const struct kind *kind, uint64_t bound, char buf[UNITS_
 {
     if (kind->latency)
         return html_latency(bound, buf);
-    return bound == UINT64_MAX ? strcpy(buf, "> 1 GiB") : html_plain(units_bytes(bound, buf));
+    return units_bytes_bound(bound, buf);
 }
 
 static uint64_t bound_of(const struct kind *kind, unsigned bucket)

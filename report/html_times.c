@@ -19,13 +19,13 @@ static char *show_rate(double value, char buf[UNITS_SIZE])
     return units_rate((uint64_t)llround(value), buf);
 }
 
-/* "120 /s", "0.25 /s" */
+/* "120/s", "0.25/s" */
 static char *show_calls(double value, char buf[UNITS_SIZE])
 {
     if (value >= 1000)
-        strcat(units_count((uint64_t)llround(value), buf), " /s");
+        strcat(units_count((uint64_t)llround(value), buf), "/s");
     else
-        (void)snprintf(buf, UNITS_SIZE, "%.*g /s", value < 0.1 ? 1 : 3, value);
+        (void)snprintf(buf, UNITS_SIZE, "%.*g/s", value < 0.1 ? 1 : 3, value);
     return buf;
 }
 

@@ -22,10 +22,10 @@ static const struct column {
     size_t width;
     format_f format;
 } columns[] = {
-    {"read", 7, units_bytes_short},   {"written", 8, units_bytes_short},
+    {"read", 7, units_bytes_short},   {"write", 8, units_bytes_short},
     {"reads", 6, units_count_short},  {"writes", 7, units_count_short},
     {"r-peak", 7, units_bytes_short}, {"w-peak", 7, units_bytes_short},
-    {"meta", 5, units_count_short},   {"errors", 7, units_count_short},
+    {"meta", 5, units_count_short},   {"errs", 7, units_count_short},
 };
 
 static struct json_object *get(struct json_object *o, const char *key, enum json_type type)

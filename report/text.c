@@ -13,6 +13,7 @@
 /* Of the lines, the title, the verdict and completeness have what they need. At least so many mounts
  * are shown before the notes have what is left; then the other mounts. */
 #define SHORT_LINES 12
+#define NARROW_LINES 18 /* on a terminal that is narrower than 80 */
 #define SHORT_LEAST_MOUNTS 2
 #define SHORT_MOUNTS 5
 #define SHORT_COMPLETENESS 3
@@ -143,7 +144,7 @@ static void write_short(FILE *out, const struct text_job *t)
         return;
     head = written(write_head, t, SHORT_ERRORS);
     end = written(text_completeness, t, SHORT_COMPLETENESS);
-    left = SHORT_LINES - count_lines(head) - count_lines(end);
+    left = (text_is_narrow(t) ? NARROW_LINES : SHORT_LINES) - count_lines(head) - count_lines(end);
     table = written(text_table, t, SHORT_LEAST_MOUNTS);
     least = count_lines(table);
     notes = written(text_notes, t, left > least ? left - least : 0);

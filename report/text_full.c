@@ -18,8 +18,9 @@
 #define FULL_COMPLETENESS 12
 
 /* A line that `write` makes, wrapped; nothing if it is empty. */
-static void write_line(FILE *out, void (*write)(FILE *out, const void *what), const void *what,
-                       size_t indent, size_t lines)
+static void write_line(FILE *out, const struct text_job *t,
+                       void (*write)(FILE *out, const void *what), const void *what, size_t indent,
+                       size_t lines)
 {
     _free_ char *text = NULL;
     size_t size = 0;
@@ -29,7 +30,7 @@ static void write_line(FILE *out, void (*write)(FILE *out, const void *what), co
         return;
     write(line, what);
     if (fclose(line) == 0 && size)
-        layout_wrap(out, text, TEXT_COLUMNS, indent, lines);
+        layout_wrap(out, text, text_columns(t), indent, lines);
 }
 
 static void field(FILE *out, const char *name, const char *value, const char **between)
@@ -57,81 +58,92 @@ static void who_line(FILE *out, const void *what)
     field(out, "name", job->name, &between);
 }
 
-static void write_who(FILE *out, const struct job_account *job)
+static void write_who(FILE *out, const struct text_job *t)
 {
-    if (job->command)
-        fprintf(out, "exit status %d\n", job->exit_status);
+    if (t->job->command)
+        fprintf(out, "exit status %d\n", t->job->exit_status);
     else
-        write_line(out, who_line, job, 2, 4);
+        write_line(out, t, who_line, t->job, 2, 4);
 }
 
 /* --- a mount by operation ----------------------------------------------------------------------
  */
 
-static void cell(FILE *out, const char *text, size_t width)
+/* Widths; a narrower terminal does without those that it has no `least` columns for. */
+static const struct {
+    const char *name;
+    size_t width, least;
+} op_columns[] = {{"calls", 7, 0}, {"bytes", 9, 0}, {"size", 8, 60},
+                  {"errs", 7, 0},  {"time", 9, 60}, {"wait", 5, 0},
+                  {"p50", 7, 75},  {"p99", 8, 80},  {"max", 8, 75}};
+
+/* The line of an operation that is being written. */
+struct line {
+    FILE *out;
+    const struct text_job *t;
+    size_t column;
+};
+
+static void cell(struct line *line, const char *text)
 {
-    layout_right(out, text, width);
+    size_t i = line->column++;
+
+    if (op_columns[i].least <= text_columns(line->t))
+        layout_right(line->out, text, op_columns[i].width);
 }
 
-/* The time of many threads may be long: "17 min", "27.8 h", "5.1M h". */
-static void cell_time(FILE *out, uint64_t ns, size_t width)
+const char *text_time(uint64_t ns, char buf[UNITS_SIZE])
 {
     uint64_t minutes = ns / UINT64_C(60000000000);
-    char buf[UNITS_SIZE];
 
     if (!ns)
-        strcpy(buf, "-");
-    else if (ns < UINT64_C(999500000000))
-        units_time(ns, buf);
-    else if (minutes < 100)
-        snprintf(buf, sizeof(buf), "%u min", (unsigned)minutes);
+        return "-";
+    if (ns < UINT64_C(999500000000))
+        return units_time(ns, buf);
+    if (minutes < 100)
+        snprintf(buf, UNITS_SIZE, "%u min", (unsigned)minutes);
     else if (minutes < 6000)
-        snprintf(buf, sizeof(buf), "%.1f h", (double)minutes / 60);
+        snprintf(buf, UNITS_SIZE, "%.1f h", (double)minutes / 60);
     else
         strcat(units_count_short(minutes / 60, buf), " h");
-    cell(out, buf, width);
+    return buf;
 }
 
 /* A percentile: the upper bound of a bucket. */
-static void cell_percentile(FILE *out, const struct io_counter *c, double q, size_t width)
+static const char *percentile_text(const struct io_counter *c, double q, char buf[UNITS_SIZE])
 {
     uint64_t bound = io_quantile(c->latency_log2, q, io_latency_bound);
 
-    if (bound == UINT64_MAX)
-        cell(out, ">137 s", width); /* 2^37 ns, where the last bucket begins */
-    else
-        cell_time(out, bound, width);
+    return bound == UINT64_MAX ? ">137 s" /* 2^37 ns, where the last bucket begins */
+                               : text_time(bound, buf);
 }
 
 static void op_line(FILE *out, const struct text_job *t, enum io_op op, const struct io_counter *c)
 {
+    struct line line = {out, t, 0};
     char buf[UNITS_SIZE];
 
     fputs("  ", out);
     layout_left(out, io_op_name(op), 10);
-    cell(out, units_count(c->requests, buf), 8);
-    cell(out, c->bytes ? units_bytes(c->bytes, buf) : "-", 9);
-    cell(out, text_size(io_quantile(c->size_log2, 0.5, io_size_bound), buf), 5);
-    cell(out, c->errors ? units_count(c->errors, buf) : "-", 8);
-    cell_time(out, c->time_ns, 9);
-    cell(out, text_waiting_short(t, c->time_ns, buf), 5);
-    cell_percentile(out, c, 0.5, 8);
-    cell_percentile(out, c, 0.99, 8);
-    cell_time(out, c->max_ns, 8);
+    cell(&line, units_count(c->requests, buf));
+    cell(&line, c->bytes ? units_bytes(c->bytes, buf) : "-");
+    cell(&line, units_bytes_bound(io_quantile(c->size_log2, 0.5, io_size_bound), buf));
+    cell(&line, c->errors ? units_count(c->errors, buf) : "-");
+    cell(&line, text_time(c->time_ns, buf));
+    cell(&line, text_waiting_short(t, c->time_ns, buf));
+    cell(&line, percentile_text(c, 0.5, buf));
+    cell(&line, percentile_text(c, 0.99, buf));
+    cell(&line, text_time(c->max_ns, buf));
     fputc('\n', out);
 }
 
-static void op_header(FILE *out)
+static void op_header(FILE *out, const struct text_job *t)
 {
-    static const struct {
-        const char *name;
-        size_t width;
-    } names[] = {{"calls", 8}, {"bytes", 9}, {"size", 5}, {"errors", 8}, {"time", 9},
-                 {"wait", 5},  {"p50", 8},   {"p99", 8},  {"max", 8}};
+    struct line line = {out, t, 0};
 
     layout_left(out, "", 12);
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        cell(out, names[i].name, names[i].width);
+    while (line.column < ARRAY_SIZE(op_columns))
+        cell(&line, op_columns[line.column].name);
     fputc('\n', out);
 }
 
@@ -197,8 +209,8 @@ void text_order_line(FILE *out, const void *what)
     }
 }
 
-/* What was brought in for reads, and how often that is what was read. What exceeds it was of no use,
- * unless it was mapped. */
+/* What was brought in for reads, and how often that is what was read. What exceeds it was of no
+ * use, unless it was mapped. */
 static void write_amplification(FILE *out, const struct io_cache *cache, bool is_mapped)
 {
     uint64_t used = cache->hit_bytes + cache->miss_bytes;
@@ -251,85 +263,15 @@ static void mount_line(FILE *out, const void *what)
 static void write_mount(FILE *out, const struct text_job *t, const struct io_mount *m)
 {
     fputc('\n', out);
-    write_line(out, mount_line, m, 4, 8);
-    op_header(out);
+    write_line(out, t, mount_line, m, 4, 8);
+    op_header(out, t);
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (m->io.ops[op] && m->io.ops[op]->requests)
             op_line(out, t, op, m->io.ops[op]);
-    write_line(out, errors_line, &m->io, 4, 8);
-    write_line(out, text_async_line, &m->io, 4, 8);
-    write_line(out, text_order_line, &m->io, 4, 8);
-    write_line(out, text_cache_line, m, 4, 8);
-}
-
-/* --- steps -------------------------------------------------------------------------------------
- */
-
-static const char *step_remark(const struct step_account *s, char buf[32])
-{
-    if (s->folded)
-        snprintf(buf, 32, "%u steps", s->folded);
-    else if (s->completeness.lost || s->completeness.n)
-        strcpy(buf, "incomplete");
-    else
-        strcpy(buf, s->state == STEP_ENDED ? "" : step_state_name(s->state));
-    return buf;
-}
-
-/* "batch", "17", and for a component of a heterogeneous job "+1.batch". */
-static const char *step_name(const struct step_account *s, char buf[32])
-{
-    char step[16];
-
-    step_format(s->step, step);
-    if (s->het == HET_NONE)
-        strcpy(buf, step);
-    else
-        snprintf(buf, 32, "+%u.%s", s->het, step);
-    return buf;
-}
-
-static const char *step_elapsed(const struct step_account *s, char buf[UNITS_SIZE])
-{
-    const uint64_t limit = UINT64_C(1000) * 86400 * 1000000000;
-
-    return s->elapsed_ns < limit ? units_elapsed(s->elapsed_ns, buf) : "> 1000 days";
-}
-
-static void step_line(FILE *out, const struct step_account *s)
-{
-    char name[32], remark[32], buf[UNITS_SIZE];
-    struct job_account alone = {
-        .mounts = s->mounts, .elapsed_ns = s->elapsed_ns, .longest_wait_ns = s->longest_wait_ns};
-    _free_ char *node = layout_fit(s->node ? s->node : "?", 11);
-    _free_ char *step = layout_fit(step_name(s, name), 11);
-    struct text_job t;
-
-    if (!node || !step || text_job_make(&alone, &t) < 0)
-        return;
-    fputs("  ", out);
-    layout_left(out, step, 12);
-    layout_left(out, node, 11);
-    cell(out, step_elapsed(s, buf), 13);
-    cell(out, t.total.reads.bytes ? units_bytes_short(t.total.reads.bytes, buf) : "-", 6);
-    cell(out, t.total.writes.bytes ? units_bytes_short(t.total.writes.bytes, buf) : "-", 6);
-    cell(out, t.total.meta.requests ? units_count_short(t.total.meta.requests, buf) : "-", 5);
-    cell(out, t.total.all.errors ? units_count_short(t.total.all.errors, buf) : "-", 7);
-    cell(out, text_waiting_short(&t, t.total.all.time_ns, buf), 5);
-    step_remark(s, remark);
-    fprintf(out, "%s%s\n", *remark ? "  " : "", remark);
-    text_job_clear(&t);
-}
-
-void text_steps(FILE *out, const struct job_account *job, size_t limit)
-{
-    if (!job->n_steps)
-        return;
-    fputs("\n  step        node             elapsed  read write meta errors wait\n", out);
-    for (size_t i = 0; i < job->n_steps && i < limit; i++)
-        step_line(out, &job->steps[i]);
-    if (job->n_steps > limit)
-        fprintf(out, "  %zu more steps\n", job->n_steps - limit);
+    write_line(out, t, errors_line, &m->io, 4, 8);
+    write_line(out, t, text_async_line, &m->io, 4, 8);
+    write_line(out, t, text_order_line, &m->io, 4, 8);
+    write_line(out, t, text_cache_line, m, 4, 8);
 }
 
 /* --- the busiest times -------------------------------------------------------------------------
@@ -338,7 +280,7 @@ void text_steps(FILE *out, const struct job_account *job, size_t limit)
 #define TOP_TIMES 5
 #define TOP_LEAST 10 /* bins of a time line; with less than that none stands out */
 
-static void cell_rate(FILE *out, const struct timeline_top *top, enum timeline_kind kind)
+static void put_rate(FILE *out, const struct timeline_top *top, enum timeline_kind kind)
 {
     uint64_t rate = io_per_second(top->what.of[kind], top->length_s * UINT64_C(1000000000));
     char buf[UNITS_SIZE];
@@ -348,31 +290,31 @@ static void cell_rate(FILE *out, const struct timeline_top *top, enum timeline_k
     else if (!rate)
         strcpy(buf, "<1");
     else if (kind == TIMELINE_META)
-        units_count_short(rate, buf);
+        units_count(rate, buf);
     else
-        units_bytes_short(rate, buf);
-    cell(out, buf, 9);
+        units_bytes(rate, buf);
+    layout_right(out, buf, 9);
 }
 
-/* "2026-11-21T10:04:00   16 s  /scratch   1.2G   200M   12k   3.4" */
-static void top_line(FILE *out, const struct timeline_top *top)
+/* "2026-11-21T10:04:00   16 s  /scratch   1.2 GiB  200 MiB  12.0 k   3.4" */
+static void top_line(FILE *out, const struct timeline_top *top, bool narrow)
 {
     double threads = (double)top->what.of[TIMELINE_WAIT] / (double)top->length_s / 1e9;
-    _free_ char *name = layout_fit(top->mount->mount, 17);
+    _free_ char *name = layout_fit(top->mount->mount, narrow ? 14 : 17);
     char start[32] = "?", buf[UNITS_SIZE];
     time_t seconds = (time_t)top->start_s;
     struct tm tm;
 
     if (localtime_r(&seconds, &tm))
-        (void)strftime(start, sizeof(start), "%FT%T", &tm);
+        (void)strftime(start, sizeof(start), narrow ? "%T" : "%FT%T", &tm);
     fprintf(out, "  %s", start);
-    cell_time(out, top->length_s * UINT64_C(1000000000), 8);
+    layout_right(out, text_time(top->length_s * UINT64_C(1000000000), buf), 8);
     fputs("  ", out);
-    layout_left(out, name ? name : "?", 17);
-    for (int kind = 0; kind < TIMELINE_WAIT; kind++)
-        cell_rate(out, top, kind);
+    layout_left(out, name ? name : "?", narrow ? 14 : 17);
+    for (int kind = 0; kind < TIMELINE_WAIT && !narrow; kind++)
+        put_rate(out, top, kind);
     (void)snprintf(buf, sizeof(buf), "%.1f", threads);
-    cell(out, threads > 0 && threads < 0.05 ? "<0.1" : buf, 5);
+    layout_right(out, threads > 0 && threads < 0.05 ? "<0.1" : buf, 5);
     fputc('\n', out);
 }
 
@@ -390,18 +332,21 @@ static bool stands_out(const struct timeline_top *top)
     return false;
 }
 
-static void write_top(FILE *out, const struct job_account *job)
+static void write_top(FILE *out, const struct text_job *t)
 {
     struct timeline_top top[TOP_TIMES];
-    size_t n = timeline_top(&job->mounts, top, TOP_TIMES);
+    size_t n = timeline_top(&t->job->mounts, top, TOP_TIMES);
 
     if (!n || !stands_out(&top[0]))
         return;
-    fputs("\nbusiest times            for  mount               read/s  write/s   meta/s wait\n",
-          out);
+    fputs(
+        text_is_narrow(t)
+            ? "\nbusiest at     for  mount           wait\n"
+            : "\nbusiest times            for  mount               read/s  write/s   meta/s wait\n",
+        out);
     for (size_t i = 0; i < n; i++)
-        top_line(out, &top[i]);
-    fputs("(wait: how many threads waited at a time)\n", out);
+        top_line(out, &top[i], text_is_narrow(t));
+    text_lines(out, t, TEXT_PLAIN, "(wait: how many threads waited at a time)", 2);
 }
 
 static void unsupported_line(FILE *out, const void *what)
@@ -417,10 +362,20 @@ static void unsupported_line(FILE *out, const void *what)
     }
 }
 
+static void write_legend(FILE *out, const struct text_job *t)
+{
+    fputc('\n', out);
+    text_lines(out, t, TEXT_PLAIN,
+               "(calls: reads and writes, and here those of each operation; meta: metadata calls; "
+               "errs: calls that failed; wait: share of the run time; size: the median; sizes, p50 "
+               "and p99 are counted in powers of two: at most that)",
+               8);
+}
+
 void text_full(FILE *out, const struct text_job *t)
 {
     text_title(out, t);
-    write_who(out, t->job);
+    write_who(out, t);
     text_errors(out, t, SIZE_MAX);
     text_verdict(out, t);
     text_table(out, t, SIZE_MAX);
@@ -428,11 +383,11 @@ void text_full(FILE *out, const struct text_job *t)
     for (size_t i = 0; i < t->n; i++)
         write_mount(out, t, t->rows[i].mount);
     if (t->n)
-        fputs("\n(sizes, p50 and p99 are counted in powers of two: at most that)\n", out);
-    write_top(out, t->job);
-    text_nodes(out, t->job, 2, FULL_NODES);
-    text_steps(out, t->job, FULL_STEPS);
+        write_legend(out, t);
+    write_top(out, t);
+    text_nodes(out, t, 2, FULL_NODES);
+    text_steps(out, t, FULL_STEPS);
     fputc('\n', out);
-    write_line(out, unsupported_line, &t->job->unsupported, 4, 8);
+    write_line(out, t, unsupported_line, &t->job->unsupported, 4, 8);
     text_completeness(out, t, FULL_COMPLETENESS);
 }

@@ -30,6 +30,10 @@ struct text_job {
     struct text_style style;
 };
 
+/* How wide it may be: that of the style, at least 30; and whether that is less than 80. */
+size_t text_columns(const struct text_job *t);
+bool text_is_narrow(const struct text_job *t);
+
 /* What a line means, for the eye. */
 enum text_paint { TEXT_PLAIN, TEXT_TITLE, TEXT_GOOD, TEXT_HINT, TEXT_BAD };
 
@@ -46,10 +50,10 @@ void text_job_clear(struct text_job *t);
 
 /* The job's waiting % split by this part of all wait, from 0 to 100. */
 double text_waiting(const struct text_job *t, uint64_t time_ns);
+/* The time of many threads, which may be long: "-", "3.4 ms", "17 min", "27.8 h", "5.1M h". */
+const char *text_time(uint64_t ns, char buf[UNITS_SIZE]);
 /* "-", "<1%", "37%". */
 char *text_waiting_short(const struct text_job *t, uint64_t time_ns, char buf[UNITS_SIZE]);
-/* A bucket's upper bound in a narrow column: "-" for none, "64K", ">1G". */
-char *text_size(uint64_t bound, char buf[UNITS_SIZE]);
 
 /* "4711", of a task of an array "4700_3 (4711)". Returns buf. */
 #define TEXT_NUMBER 40
@@ -78,9 +82,9 @@ void text_order_line(FILE *out, const void *account);
 void text_cache_line(FILE *out, const void *mount);
 /* A line for each of the first `limit` nodes, and how evenly they share the work; nothing where fewer
  * than `least` are known. */
-void text_nodes(FILE *out, const struct job_account *job, size_t least, size_t limit);
+void text_nodes(FILE *out, const struct text_job *t, size_t least, size_t limit);
 /* A line for each of the first `limit` steps; nothing for a job without any. */
-void text_steps(FILE *out, const struct job_account *job, size_t limit);
+void text_steps(FILE *out, const struct text_job *t, size_t limit);
 /* The parts of the full summary. */
 void text_full(FILE *out, const struct text_job *t);
 

@@ -103,16 +103,21 @@ void text_job_clear(struct text_job *t)
     free(t->rows);
 }
 
-static size_t text_columns(const struct text_job *t)
+size_t text_columns(const struct text_job *t)
 {
     return !t->style.columns ? TEXT_COLUMNS : t->style.columns < 30 ? 30 : t->style.columns;
+}
+
+bool text_is_narrow(const struct text_job *t)
+{
+    return text_columns(t) < TEXT_COLUMNS;
 }
 
 void text_lines(FILE *out, const struct text_job *t, enum text_paint paint, const char *text,
                 size_t lines)
 {
     static const char *const paints[] = {
-        [TEXT_PLAIN] = "",         [TEXT_TITLE] = "\033[1m", [TEXT_GOOD] = "\033[32m",
+        [TEXT_PLAIN] = "",        [TEXT_TITLE] = "\033[1m",  [TEXT_GOOD] = "\033[32m",
         [TEXT_HINT] = "\033[33m", [TEXT_BAD] = "\033[1;31m",
     };
     bool painted = t->style.colour && paint != TEXT_PLAIN;
@@ -148,22 +153,6 @@ char *text_waiting_short(const struct text_job *t, uint64_t time_ns, char buf[UN
     if (percent < 1)
         return strcpy(buf, "<1%");
     snprintf(buf, UNITS_SIZE, "%.0f%%", percent);
-    return buf;
-}
-
-char *text_size(uint64_t bound, char buf[UNITS_SIZE])
-{
-    char *point;
-
-    if (!bound)
-        return strcpy(buf, "-");
-    if (bound == UINT64_MAX)
-        return strcpy(buf, ">1G");
-    /* Bounds are powers of two: no decimals. */
-    units_bytes_short(bound, buf);
-    point = strstr(buf, ".0");
-    if (point)
-        memmove(point, point + 2, strlen(point + 2) + 1);
     return buf;
 }
 
@@ -206,7 +195,8 @@ void text_title(FILE *out, const struct text_job *t)
     (void)snprintf(end, sizeof(end), ", %s", units_elapsed(job->elapsed_ns, elapsed));
     if (job->command) {
         command = command_line(job->command);
-        fitted = command ? layout_cut(command, text_columns(t) - strlen(TITLE) - strlen(end)) : NULL;
+        fitted =
+            command ? layout_cut(command, text_columns(t) - strlen(TITLE) - strlen(end)) : NULL;
         if (asprintf(&line, TITLE "%s%s", fitted ? fitted : "?", end) < 0)
             line = NULL;
     } else {
@@ -221,94 +211,135 @@ void text_title(FILE *out, const struct text_job *t)
 /* --- table -------------------------------------------------------------------------------------
  */
 
-/* Widths include the space in front; with the mount's they make 80. A narrower terminal does without
- * those that it has no `least` columns for. */
+/* Widths include the space in front; with the mount's they make 80. A narrower terminal does
+ * without those that it has no `least` columns for. */
 static const struct {
     const char *name;
     size_t width, least;
 } columns[] = {
-    {"read", 6, 0},    {"mean/s", 7, 80}, {"peak", 6, 70}, {"write", 6, 0},
-    {"mean/s", 7, 80}, {"peak", 6, 70},   {"calls", 6, 60}, {"size", 5, 40},
+    {"read", 7, 0},    {"mean/s", 7, 80}, {"peak/s", 7, 70}, {"write", 7, 0},
+    {"mean/s", 7, 80}, {"peak/s", 7, 70}, {"calls", 6, 60},  {"size", 7, 40},
     {"meta", 5, 40},   {"errs", 5, 50},   {"wait", 5, 0},
 };
 
-#define MOUNT_COLUMNS 16
+#define COLUMN_SIZE 7 /* the first to go when names need the room */
+#define LEAST_MOUNT 8
+#define MOST_MOUNT 32
+
+struct table {
+    FILE *out;
+    const struct text_job *t;
+    size_t mount; /* how wide names are */
+    bool sizes;
+};
+
+static bool is_shown(const struct table *table, size_t column)
+{
+    return columns[column].least <= text_columns(table->t) &&
+           (column != COLUMN_SIZE || table->sizes);
+}
 
 /* What the shown columns leave of the width. */
-static size_t mount_columns(const struct text_job *t)
+static size_t room_for_mounts(const struct table *table)
 {
-    size_t sum = 0, all = text_columns(t);
+    size_t sum = 0, all = text_columns(table->t);
 
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        sum += columns[i].least <= all ? columns[i].width : 0;
-    return all >= sum + MOUNT_COLUMNS ? MOUNT_COLUMNS : all > sum + 8 ? all - sum : 8;
+        sum += is_shown(table, i) ? columns[i].width : 0;
+    return all > sum + LEAST_MOUNT ? all - sum : LEAST_MOUNT;
+}
+
+/* How wide the longest name of the first `limit` mounts is, a star behind it. */
+static size_t longest_name(const struct text_job *t, size_t limit)
+{
+    size_t longest = LEAST_MOUNT;
+
+    for (size_t i = 0; i < t->n && i < limit; i++) {
+        _free_ char *name = layout_fit(t->rows[i].mount->mount, MOST_MOUNT);
+        size_t width = (name ? layout_width(name) : 0) + t->rows[i].mount->private;
+
+        longest = width > longest ? width : longest;
+    }
+    return longest > MOST_MOUNT ? MOST_MOUNT : longest;
+}
+
+static struct table table_make(FILE *out, const struct text_job *t, size_t limit)
+{
+    struct table table = {out, t, 0, true};
+    size_t longest = longest_name(t, limit);
+
+    table.mount = room_for_mounts(&table);
+    if (longest > table.mount) {
+        table.sizes = false;
+        table.mount = room_for_mounts(&table);
+    }
+    return table;
 }
 
 /* The next cell, if the terminal is wide enough for it. */
-static void cell(FILE *out, const struct text_job *t, size_t *column, const char *text)
+static void cell(const struct table *table, size_t *column, const char *text)
 {
     size_t i = (*column)++;
 
-    if (columns[i].least <= text_columns(t))
-        layout_right(out, text, columns[i].width);
+    if (is_shown(table, i))
+        layout_right(table->out, text, columns[i].width);
 }
 
-static void cell_bytes(FILE *out, const struct text_job *t, size_t *column, uint64_t bytes)
+static void cell_bytes(const struct table *table, size_t *column, uint64_t bytes)
 {
     char buf[UNITS_SIZE];
 
-    cell(out, t, column, bytes ? units_bytes_short(bytes, buf) : "-");
+    cell(table, column, bytes ? units_bytes_short(bytes, buf) : "-");
 }
 
-static void cell_count(FILE *out, const struct text_job *t, size_t *column, uint64_t count)
+static void cell_count(const struct table *table, size_t *column, uint64_t count)
 {
     char buf[UNITS_SIZE];
 
-    cell(out, t, column, count ? units_count_short(count, buf) : "-");
+    cell(table, column, count ? units_count_short(count, buf) : "-");
 }
 
-static void table_row(FILE *out, const struct text_job *t, const struct text_row *row,
-                      const char *name)
+static void table_row(const struct table *table, const struct text_row *row, const char *name)
 {
+    uint64_t requests = row->reads.requests, elapsed = table->t->job->elapsed_ns;
     char buf[UNITS_SIZE];
-    uint64_t requests = row->reads.requests;
     size_t c = 0;
 
     add(&requests, row->writes.requests);
-    layout_left(out, name, mount_columns(t));
-    cell_bytes(out, t, &c, row->reads.bytes);
-    cell_bytes(out, t, &c, io_per_second(row->reads.bytes, t->job->elapsed_ns));
-    cell_bytes(out, t, &c, row->read_peak);
-    cell_bytes(out, t, &c, row->writes.bytes);
-    cell_bytes(out, t, &c, io_per_second(row->writes.bytes, t->job->elapsed_ns));
-    cell_bytes(out, t, &c, row->write_peak);
-    cell_count(out, t, &c, requests);
-    cell(out, t, &c, text_size(io_quantile(row->sizes, 0.5, io_size_bound), buf));
-    cell_count(out, t, &c, row->meta.requests);
-    cell_count(out, t, &c, row->all.errors);
-    cell(out, t, &c, text_waiting_short(t, row->all.time_ns, buf));
-    fputc('\n', out);
+    layout_left(table->out, name, table->mount);
+    cell_bytes(table, &c, row->reads.bytes);
+    cell_bytes(table, &c, io_per_second(row->reads.bytes, elapsed));
+    cell_bytes(table, &c, row->read_peak);
+    cell_bytes(table, &c, row->writes.bytes);
+    cell_bytes(table, &c, io_per_second(row->writes.bytes, elapsed));
+    cell_bytes(table, &c, row->write_peak);
+    cell_count(table, &c, requests);
+    cell(table, &c, units_bytes_bound_short(io_quantile(row->sizes, 0.5, io_size_bound), buf));
+    cell_count(table, &c, row->meta.requests);
+    cell_count(table, &c, row->all.errors);
+    cell(table, &c, text_waiting_short(table->t, row->all.time_ns, buf));
+    fputc('\n', table->out);
 }
 
-static void table_header(FILE *out, const struct text_job *t)
+static void table_header(const struct table *table)
 {
     size_t c = 0;
 
-    layout_left(out, "mount", mount_columns(t));
+    layout_left(table->out, "mount", table->mount);
     while (c < ARRAY_SIZE(columns))
-        cell(out, t, &c, columns[c].name);
-    fputc('\n', out);
+        cell(table, &c, columns[c].name);
+    fputc('\n', table->out);
 }
 
 /* A mount that only the job's own namespace has may have the name of another: it gets a star. */
-static void mount_row(FILE *out, const struct text_job *t, const struct text_row *row)
+static void mount_row(const struct table *table, const struct text_row *row)
 {
     bool own = row->mount->private;
-    _free_ char *name = layout_fit(row->mount->mount, mount_columns(t) - own), *starred = NULL;
+    _free_ char *name = layout_fit(row->mount->mount, table->mount - own), *starred = NULL;
 
     if (own && name && asprintf(&starred, "%s*", name) < 0)
         starred = NULL;
-    table_row(out, t, row, own && starred ? starred : name ? name : "?");
+    table_row(table, row, own && starred ? starred : name ? name : "?");
 }
 
 /* Failed opens that reached no file system: worth a line when there are many, or when they took
@@ -321,6 +352,7 @@ static bool is_worth_a_row(const struct text_job *t, const struct text_row *row)
 
 void text_table(FILE *out, const struct text_job *t, size_t limit)
 {
+    const struct table table = table_make(out, t, limit);
     struct text_row rest = {0};
     size_t shown = 0, others = 0;
     bool star = false;
@@ -329,7 +361,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
         fputs(job_not_counted(t->job) ? "" : "no I/O was counted\n", out);
         return;
     }
-    table_header(out, t);
+    table_header(&table);
     for (size_t i = 0; i < t->n; i++) {
         const struct text_row *row = &t->rows[i];
 
@@ -340,7 +372,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
             others++;
             continue;
         }
-        mount_row(out, t, row);
+        mount_row(&table, row);
         star = star || row->mount->private;
         shown++;
     }
@@ -350,10 +382,10 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
         /* The busiest intervals of two mounts need not be the same one: no peak of the sum. */
         rest.read_peak = rest.write_peak = 0;
         snprintf(name, sizeof(name), "%u more", (unsigned)others);
-        table_row(out, t, &rest, name);
+        table_row(&table, &rest, name);
     }
     if (star)
-        fputs("* mounted in the job's own namespace only\n", out);
+        text_lines(out, t, TEXT_PLAIN, "* mounted in the job's own namespace only", 2);
 }
 
 /* --- completeness ------------------------------------------------------------------------------
@@ -434,8 +466,7 @@ char *text_completeness_line(const struct job_account *job)
         fprintf(out, "%u nodes, of how many is not known", job->nodes_reported);
     fprintf(out, ", %s events lost", units_count(c->lost, buf));
     if (job->ns_per_event)
-        fprintf(out, ", accounting took %s",
-                units_time(job_events(job) * job->ns_per_event, buf));
+        fprintf(out, ", accounting took %s", units_time(job_events(job) * job->ns_per_event, buf));
     for (size_t i = 0; i < c->n; i++) {
         fputs("; ", out);
         write_cause(out, &c->items[i]);

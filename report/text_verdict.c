@@ -146,5 +146,6 @@ void text_verdict(FILE *to, const struct text_job *t)
     _free_ char *line = text_verdict_line(t);
 
     if (line)
-        text_lines(to, t, text_is_harmless(t) ? TEXT_GOOD : TEXT_TITLE, line, LINES);
+        text_lines(to, t, text_is_harmless(t) ? TEXT_GOOD : TEXT_TITLE, line,
+                   text_is_narrow(t) ? 2 * LINES : LINES);
 }

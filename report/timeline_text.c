@@ -302,7 +302,7 @@ char *report_timeline_text(const struct job_account *job, size_t columns, bool u
         p.columns = TIMELINE_BINS;
     p.narrow = p.columns < NARROW;
     p.label = p.narrow ? 7 : 11;
-    p.value = p.narrow ? 9 : 13;
+    p.value = p.narrow ? 10 : 13;
     p.axis = axis_make(job, p.columns - p.label - p.value);
     if (text_job_make(job, &t) < 0)
         return NULL;

@@ -74,8 +74,8 @@ setup_file() {
     split jobio --store "$DB" trend -n 'train, \ v2'
     expect 0
     [ "$(grep -c '^ *2[01][0-9] ' <<< "$out")" = 20 ]
-    [ "$(grep '^ *216 ' <<< "$out" | tr -s ' ' | cut -d' ' -f5-)" = "00:16:40 1000M 10.0M 5000 2% 1.0x 1.0x" ]
-    [ "$(grep '^ *219 ' <<< "$out" | tr -s ' ' | cut -d' ' -f5-)" = "00:21:40 1000M 10.0M 55k 31% 1.3x 20x" ]
+    [ "$(grep '^ *216 ' <<< "$out" | tr -s ' ' | cut -d' ' -f5-)" = "00:16:40 1.0GiB 10MiB 5000 2% 1.0x 1.0x" ]
+    [ "$(grep '^ *219 ' <<< "$out" | tr -s ' ' | cut -d' ' -f5-)" = "00:21:40 1.0GiB 10MiB 55k 31% 1.3x 20x" ]
     holds "$(tr '\n' ' ' <<< "$out")" \
         "The last 3 runs waited 20x longer for I/O than the 17 before, mostly metadata on /home, and ran 1.3x" \
         "▁▁▁███  2.0 % to 31 %"
@@ -117,7 +117,7 @@ setup_file() {
     [ -z "$err" ]
     holds "$(tr -s ' ' <<< "$out")" 'Array 140 "sweep" of dora: 3 tasks, complete' \
         "run time 00:10:00 00:01:40 00:03:20 00:05:00 2" "waiting 15 % 10 % 15 % 30 % 0" \
-        "metadata 15.0 k 5000 5000 5000 -" "/scratch 2.9G 30.0M 15k 9 15 %"
+        "metadata 15.0 k 5000 5000 5000 -" "/scratch 2.9 GiB 30.0 MiB 15.0 k 9 15 %"
     holds "$(tr '\n' ' ' <<< "$out")" \
         "Task 0 (job 141) waited longest for I/O: 30 % of its run time, the median task 15 %; mostly metadata on /scratch."
     [ "$(wc -L <<< "$out")" -le 80 ]

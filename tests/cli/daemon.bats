@@ -61,7 +61,7 @@ as() {
     done
     split jobio job 123
     expect 0
-    holds "$out" /scratch 1000M "complete: 1/1 nodes"
+    holds "$out" /scratch 1.0GiB "complete: 1/1 nodes"
     [ "$(jobio history -P -u alice)" = "$(jobio --store "$STATE/jobio.db" history -P -u alice)" ]
     [ "$(jobio history -P -S now-31days -E now-8days -o JobID | tail -n +2)" = 100 ]
     [ "$(jobio history -P --sort read -n 2 -o JobID | wc -l)" = 3 ]
@@ -297,7 +297,7 @@ examples_of_manual() {
     split jobio job 123
     expect 0
     one_line "jobiod is not running" "reading the store $STATE/jobio.db"
-    holds "$out" /scratch 1000M
+    holds "$out" /scratch 1.0GiB
     split jobio history -P -u alice -o JobID
     expect 0
     [ "$(tail -n +2 <<< "$out" | xargs)" = "123 123" ]

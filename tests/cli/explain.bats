@@ -41,8 +41,8 @@ words() {
     expect 0
     [ -z "$err" ]
     [[ $(cat "$BATS_TEST_TMPDIR/asked") == *"-P"*"--noconvert"*"-j 123"* ]]
-    [[ $(row jobio) == "jobio 1000M 10.0M "* ]]
-    [[ $(row sacct) == "sacct fs/disk 2.0G 10.0M "* ]]
+    [[ $(row jobio) == "jobio 1000 MiB 10.0 MiB "* ]]
+    [[ $(row sacct) == "sacct fs/disk 2.0 GiB 10.0 MiB "* ]]
     holds "$out" "1000 MiB more read than jobio" pipes "the job has ended"
     [ "$(wc -L <<< "$out")" -le 80 ]
     COLUMNS=40 split jobio --store "$DB" explain 123
@@ -95,7 +95,7 @@ END
     echo "$out"
     expect 0
     # cat, which the shell waited for, and what loading programs reads
-    [[ $(row "/proc io, calls") == "/proc io, calls 3.0M 3.0M "* ]]
+    [[ $(row "/proc io, calls") == "/proc io, calls 3.0 MiB 3.0 MiB "* ]]
     holds "$(words)" "/proc io, disk" "children that they waited for" "does not know this job" \
         "not mounted on this node"
 }

@@ -210,7 +210,7 @@ END
 @test "job ID.STEP: one step, summed over its nodes" {
     split jobio --store "$DB" job 123.batch
     expect 0
-    holds "$out" "Step batch only" /scratch 1000M
+    holds "$out" "Step batch only" /scratch 1.0GiB
     split jobio --store "$DB" job 123.0
     expect 0
     holds "$out" "Step 0 only" "0 calls"

@@ -115,7 +115,7 @@ no_cgroup_is_left() {
     expect 0
     [ "$out" = "in" ]
     [ "$(head -n 1 <<< "$err")" = said ]
-    holds "$err" /mnt/ext4 7.8M "complete: 1/1 nodes"
+    holds "$err" /mnt/ext4 7.8MiB "complete: 1/1 nodes"
     printable "$BATS_TEST_TMPDIR/err"
 }
 

@@ -94,7 +94,7 @@ END
     split jobio --store "$DB" job 123
     expect 0
     [ -z "$err" ]
-    holds "$out" 123 /scratch 1000M 10.0M "complete: 1/1 nodes"
+    holds "$out" 123 /scratch 1.0GiB 10MiB "complete: 1/1 nodes"
     [ "$(wc -L <<< "$out")" -le 80 ]
     split jobio job 123 --full --store "$DB"
     expect 0
@@ -139,7 +139,7 @@ END
     expect 0
     [ -z "$(LC_ALL=C grep -P '[^ -~]' <<< "$out")" ]
     [ "$(wc -L <<< "$out")" -le 40 ]
-    grep -qE '^ read .*@{8}.* 284K/s$' <<< "$out"
+    grep -qE '^ read .*@{7}.* 284KiB/s$' <<< "$out"
     split jobio --store "$DB" job 123 --timeline --steps --json
     expect 0
     jq -e '(.mounts[], .steps[].mounts[]) | (.timeline.read_bytes | add // 0) == (.ops.read.bytes // 0)

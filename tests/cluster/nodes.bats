@@ -100,7 +100,7 @@ srun_until() {
 
 @test "srun without a script: its first node says what all nodes did so far" {
     srun_until 'complete.*4/4 nodes' "echo id \$SLURM_JOB_ID; $ranks"
-    grep -qE '^/scratch +3.9M' $cluster_dir/srun
+    grep -qE '^/scratch +3.9MiB' $cluster_dir/srun
     wait_for 240 all_reported "$id"
     same "read 1000 4096000 0
 write 1000 4096000 0" "$(data "$id")"

@@ -272,5 +272,5 @@ mail_about() {
         [ "$(mail_about $name | grep -c '^complete: 1/1 nodes$')" = 1 ]
         [ "$(mail_about $name | head -n 1)" = -s ]
     done
-    mail_about cancelled | grep -qE '^/scratch +- +5.9K +- +6 '
+    mail_about cancelled | grep -qE '^/scratch +- +5.9KiB +- +6 '
 }

@@ -235,10 +235,10 @@ static void test_text(void **state)
     (void)state;
     assert_string_equal(
         text, "I/O summary: 2 nodes, 00:10:00\n"
-              "mount                read written reads writes r-peak w-peak meta errors    wait\n"
-              "/scratch            98.6G   10.0G  101k   2560   900M   200M  24k      7   300 s\n"
-              "/home                3.9M       -  1000      -      -      - 100k    88k    80 s\n"
-              "/tmp                    -    512M     -    512      -      -    -      -    20 s\n"
+              "mount                read   write reads writes r-peak w-peak meta   errs    wait\n"
+              "/scratch            99GiB   10GiB  101k   2560 900MiB 200MiB  24k      7   300 s\n"
+              "/home              3.9MiB       -  1000      -      -      - 100k    88k    80 s\n"
+              "/tmp                    -  512MiB     -    512      -      -    -      -    20 s\n"
               "complete: 2/2 nodes\n");
 }
 
@@ -255,7 +255,7 @@ static void test_text_of_strange_records(void **state)
         {"IO1:{\"s\":1e300,\"m\":[7,[],[\"/\\u001b\",2,\"x\",-1,{},[]]],\"rest\":[0,0,0,0,0,0,0,0,"
          "1e99]}",
          "I/O summary: 0 nodes, 00:00:00\n"
-         "mount                read written reads writes r-peak w-peak meta errors    wait\n"
+         "mount                read   write reads writes r-peak w-peak meta   errs    wait\n"
          "(other mounts)          -       -     -      -      -      -    -      -       -\n"
          "/?                      -       -     -      -      -      -    -      -       -\n"
          "(other mounts)          -       -     -      -      -      -    -      -       -\n"

@@ -35,8 +35,8 @@ static void check_golden(const struct job_account *job, enum summary summary, co
     assert_string_equal(text, want);
 }
 
-/* At most so many lines of 80 columns, each ended; nothing that moves the cursor. */
-static unsigned check_shape(const char *text, unsigned max_lines)
+/* At most so many lines of so many columns, each ended; nothing that moves the cursor. */
+static unsigned check_width(const char *text, size_t columns, unsigned max_lines)
 {
     unsigned lines = 0;
 
@@ -52,7 +52,7 @@ static unsigned check_shape(const char *text, unsigned max_lines)
         for (size_t i = 0; i < n; i++)
             if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
                 fail_msg("a control character in: %s", line);
-        if (layout_width(line) > 80)
+        if (layout_width(line) > columns)
             fail_msg("%zu columns: %s", layout_width(line), line);
         text += n + 1;
         lines++;
@@ -60,6 +60,11 @@ static unsigned check_shape(const char *text, unsigned max_lines)
     if (lines > max_lines)
         fail_msg("%u lines, not %u", lines, max_lines);
     return lines;
+}
+
+static unsigned check_shape(const char *text, unsigned max_lines)
+{
+    return check_width(text, 80, max_lines);
 }
 
 static unsigned check_shape_of(const struct job_account *job, enum summary summary, unsigned max)
@@ -231,15 +236,15 @@ static void test_order_and_rest(void **state)
         text, "I/O summary: job 0, 1 node, 00:01:40\n"
               "100 % of the run time was spent waiting for I/O: writing /7 26 %, writing /6\n"
               "  22 %, writing /5 19 %\n"
-              "mount             read mean/s  peak write mean/s  peak calls size meta errs wait\n"
+              "mount        read mean/s peak/s  write mean/s peak/s calls   size meta errs wait\n"
               /* waiting: i of 27 s; 10 MiB in 100 s are 102.4 KiB/s */
-              "/7                   -      -     - 10.0M   102K     -    10   1M    -    -  26%\n"
-              "/6                   -      -     - 10.0M   102K     -    10   1M    -    -  22%\n"
-              "/5                   -      -     - 10.0M   102K     -    10   1M    -    -  19%\n"
-              "/4                   -      -     - 10.0M   102K     -    10   1M    -    -  15%\n"
-              "/3                   -      -     - 10.0M   102K     -    10   1M    -    -  11%\n"
+              "/7              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  26%\n"
+              "/6              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  22%\n"
+              "/5              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  19%\n"
+              "/4              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  15%\n"
+              "/3              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  11%\n"
               /* 90 + 10 + 10 MiB; 2 of 27 s; what is busiest together is not known */
-              "3 more               -      -     -  110M   1.1M     -    30   1M    -    -   7%\n"
+              "3 more          -      -      - 110MiB 1.1MiB      -    30   1MiB    -    -   7%\n"
               "complete: 1/1 nodes, 0 events lost\n");
 }
 
@@ -279,10 +284,10 @@ static void test_notes(void **state)
         "error: 5 calls on /scratch failed because it was full.\n"
         "50 % of the run time was spent waiting for I/O: reading /scratch 14 %, writing\n"
         "  /scratch 11 %, opening files on /scratch 9 %\n"
-        "mount             read mean/s  peak write mean/s  peak calls size meta errs wait\n"
-        "/scratch         98.6G   168M  900M 10.0G  17.1M  200M  104k   1M  24k    7  38%\n"
-        "/home             3.9M   6.7K     -     -      -     -  1000   4K 100k  88k  10%\n"
-        "1 more               -      -     -  512M   874K     -   512   1M    -    -   2%\n"
+        "mount        read mean/s peak/s  write mean/s peak/s calls   size meta errs wait\n"
+        "/scratch    99GiB 168MiB 900MiB  10GiB  17MiB 200MiB  104k   1MiB  24k    7  38%\n"
+        "/home      3.9MiB 6.7KiB      -      -      -      -  1000   4KiB 100k  88k  10%\n"
+        "1 more          -      -      - 512MiB 874KiB      -   512   1MiB    -    -   2%\n"
         "note: Half of the run time went to reading /scratch from far away in pieces that\n"
         "  are too small to be worth the way: copy it to the node's own disk first.\n"
         "  https://docs.example/io#far\n"
@@ -331,13 +336,63 @@ static void test_narrow(void **state)
     assert_string_equal(text, "I/O summary: job 4700_12 (4711), 2\n"
                               "  nodes, 00:10:00\n"
                               "50 % of the run time was spent waiting\n"
-                              "  for I/O: reading /scratch 14 %, ...\n"
-                              "mount          read write size meta wait\n"
-                              "/scratch      98.6G 10.0G   1M  24k  38%\n"
-                              "/home          3.9M     -   4K 100k  10%\n"
-                              "/tmp*             -  512M   1M    -   2%\n"
-                              "* mounted in the job's own namespace only\n"
+                              "  for I/O: reading /scratch 14 %,\n"
+                              "  writing /scratch 11 %, opening files\n"
+                              "  on /scratch 9 %\n"
+                              "mount       read  write   size meta wait\n"
+                              "/scratch   99GiB  10GiB   1MiB  24k  38%\n"
+                              "/home     3.9MiB      -   4KiB 100k  10%\n"
+                              "/tmp*          - 512MiB   1MiB    -   2%\n"
+                              "* mounted in the job's own namespace\n"
+                              "  only\n"
                               "complete: 2/2 nodes, 0 events lost\n");
+}
+
+/* The full summary keeps to any width, down to 40 columns. */
+static void test_every_width(void **state)
+{
+    (void)state;
+    for (size_t columns = 40; columns <= 80; columns++) {
+        _job_ *job = sample_job();
+        struct advice_notes notes;
+        struct text_style style = told(&notes);
+        _free_ char *text = NULL, *nodes = report_nodes_text(job, columns),
+                    *steps = report_steps_text(job, columns);
+
+        style.columns = columns;
+        job->nodes_reported = 1;
+        job->unsupported = UINT64_MAX >> 20;
+        text = report_text(job, SUMMARY_FULL, &style);
+        check_width(text, columns, 200);
+        check_width(nodes, columns, 6);
+        check_width(steps, columns, 9);
+        assert_non_null(strstr(steps, "vanished\n"));
+    }
+}
+
+/* Names come before sizes; what is longer than both is cut. */
+static void test_long_names(void **state)
+{
+    static const struct {
+        const char *mount, *head, *row;
+    } cases[] = {
+        {"/scratch10", "mount        read", "/scratch10 1.0MiB"},
+        {"/lustre/scratch1", "mount               read", "/lustre/scratch1  1.0MiB"},
+        {"/lustre/with/a/long/name", "mount               read", "/lustre/~ong/name 1.0MiB"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _job_ *job = job_account_create();
+        _free_ char *text = NULL;
+
+        sample_calls(sample_mount(&job->mounts, cases[i].mount, "xfs", "x"), IO_READ, 1, MIB(1), 1);
+        text = report_text(job, SUMMARY_SHORT, NULL);
+        assert_non_null(strstr(text, cases[i].head));
+        assert_non_null(strstr(text, cases[i].row));
+        assert_int_equal(!strstr(text, " size "), i > 0);
+        check_shape(text, 12);
+    }
 }
 
 /* Each line ends as plain as it began. */
@@ -534,6 +589,8 @@ int main(void)
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_verdict_on_little_waiting),
         cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_every_width),
+        cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_colours),
         cmocka_unit_test(test_no_mount_only_when_it_matters),
         cmocka_unit_test(test_extremes_stay_in_shape),

@@ -90,10 +90,29 @@ static void test_elapsed_and_time(void **state)
 static void test_short_columns(void **state)
 {
     static const struct number bytes[] = {
-        {0, "0"},          {1, "1B"},          {1023, "1023B"},       {1024, "1.0K"},
-        {10189, "10.0K"},  {102348, "99.9K"},  {102349, "100K"},      {1047552, "1023K"},
-        {1048064, "1.0M"}, {1048063, "1023K"}, {UINT64_MAX, "16.0E"},
+        {0, "0"},
+        {1, "1B"},
+        {999, "999B"},
+        {1000, "1.0KiB"},
+        {1024, "1.0KiB"},
+        {10188, "9.9KiB"},
+        {10189, "10KiB"},
+        {1023487, "999KiB"},
+        {1023488, "1.0MiB"},
+        {1047552, "1.0MiB"},
+        {UINT64_MAX, "16EiB"},
     };
+    static const struct number bounds[] = {
+        {0, "-"},
+        {1, "1B"},
+        {512, "512B"},
+        {1024, "1KiB"},
+        {1 << 19, "512KiB"},
+        {1 << 20, "1MiB"},
+        {UINT64_MAX, ">1GiB"},
+    };
+    static const struct number wide[] = {
+        {0, "-"}, {1, "1 B"}, {1 << 19, "512 KiB"}, {1 << 20, "1 MiB"}, {UINT64_MAX, "> 1 GiB"}};
     static const struct number counts[] = {
         {0, "0"},         {9999, "9999"},   {10000, "10k"},    {999499, "999k"},
         {999500, "1.0M"}, {9950000, "10M"}, {8400000, "8.4M"}, {UINT64_MAX, "18E"},
@@ -101,6 +120,8 @@ static void test_short_columns(void **state)
 
     (void)state;
     check_numbers(bytes, ARRAY_SIZE(bytes), units_bytes_short);
+    check_numbers(bounds, ARRAY_SIZE(bounds), units_bytes_bound_short);
+    check_numbers(wide, ARRAY_SIZE(wide), units_bytes_bound);
     check_numbers(counts, ARRAY_SIZE(counts), units_count_short);
 }
 
