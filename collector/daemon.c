@@ -169,13 +169,6 @@ static int on_writer(sd_event_source *source, int fd, uint32_t events, void *arg
     return 0;
 }
 
-static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-    (void)source, (void)fd, (void)events;
-    (void)query_dispatch(((struct daemon *)arg)->query);
-    return 0;
-}
-
 static int on_sighting(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
     struct daemon *d = arg;
@@ -258,8 +251,6 @@ static int watch_all(struct daemon *d, struct error *error)
     uint64_t interval_us = d->settings->interval_ns / 1000;
     int r = watch_fd(d, writer_fd(d->writer), EPOLLIN, on_writer);
 
-    if (r >= 0)
-        r = watch_fd(d, query_fd(d->query), EPOLLIN, on_query);
     if (r >= 0)
         r = watch_fd(d, probe_fd(d->probe), EPOLLIN, on_sighting);
     if (r >= 0)
@@ -373,7 +364,7 @@ static int create_tracker(struct daemon *d, struct error *error)
         return r;
     d->store = NULL;
     tracker_attach(d->tracker, d->writer);
-    return query_create(&d->query, d->store_path, 0, error);
+    return questions_create(d, error);
 }
 
 static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
@@ -496,6 +487,7 @@ void daemon_destroy(struct daemon *d)
     if (d->tracker)
         tracker_attach(d->tracker, NULL);
     query_destroy(d->query);
+    query_destroy(d->large);
     io_mounts_clear(&d->normals);
     metrics_destroy(d->metrics);
     deliver_destroy(d->deliver);

@@ -39,7 +39,8 @@ struct daemon {
     struct tracker *tracker;
     struct store *store; /* until the writer has it */
     struct writer *writer;
-    struct query *query;
+    struct query *query; /* short questions: the live view, the state, peers, a job */
+    struct query *large; /* and those that may take all of their time */
     struct recorder *recorder;
     struct advice *advice; /* NULL: none is given */
     struct io_mounts normals; /* of mounts: what is normal there */
@@ -70,7 +71,8 @@ int normals_create(struct daemon *daemon, struct error *error);
 /* Fill in the `normal` of these mounts. */
 void normals_fill(const struct daemon *daemon, struct io_mounts *mounts);
 
-/* questions.c */
+/* questions.c: daemon->query and daemon->large, and what is answered there. */
+int questions_create(struct daemon *daemon, struct error *error);
 void daemon_query_job(struct daemon *daemon, struct request *request, const struct message *m);
 void daemon_query_history(struct daemon *daemon, struct request *request, const struct message *m);
 void daemon_query_array(struct daemon *daemon, struct request *request, const struct message *m);

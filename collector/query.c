@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/query.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +9,12 @@
 #include "collector/worker.h"
 
 #define DEFAULT_LIMIT_MS 5000
+#define HOUR_MS 3600000
 
 struct query {
     struct worker *worker;
     char *path;
-    unsigned limit_ms;
+    unsigned limit_ms, idle_ms;
     struct store *reader; /* the thread's; NULL: not open */
     bool canceled;        /* atomic */
 };
@@ -55,25 +57,42 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
     }
 }
 
-int query_create(struct query **ret, const char *path, unsigned limit_ms, struct error *error)
+static unsigned query_idle(void *owner)
+{
+    struct query *query = owner;
+
+    store_close(query->reader);
+    query->reader = NULL;
+    (void)malloc_trim(0);
+    return HOUR_MS; /* a question comes first, after which it is idle_ms again */
+}
+
+static int start(struct query *query, const char *name, struct error *error)
+{
+    const struct worker_options options = {
+        .name = name ? name : "jobiod-query",
+        .capacity = QUERY_MAX,
+        .batch = 1,
+        .execute = query_execute,
+        .idle = query->idle_ms ? query_idle : NULL,
+        .idle_ms = query->idle_ms,
+        .owner = query,
+    };
+
+    return worker_create(&query->worker, &options, error);
+}
+
+int query_create(struct query **ret, const struct query_options *options, struct error *error)
 {
     struct query *query = calloc(1, sizeof(*query));
-    int r = -ENOMEM;
+    int r;
 
     if (!query)
         return error_errno(error, -ENOMEM, "query");
-    query->limit_ms = limit_ms ? limit_ms : DEFAULT_LIMIT_MS;
-    query->path = strdup(path);
-    if (query->path)
-        r = worker_create(&query->worker,
-                          &(struct worker_options){.name = "jobiod-query",
-                                                   .capacity = QUERY_MAX,
-                                                   .batch = 1,
-                                                   .execute = query_execute,
-                                                   .owner = query},
-                          error);
-    else
-        error_errno(error, r, "query");
+    query->limit_ms = options->limit_ms ? options->limit_ms : DEFAULT_LIMIT_MS;
+    query->idle_ms = options->idle_ms;
+    query->path = strdup(options->path);
+    r = query->path ? start(query, options->name, error) : error_errno(error, -ENOMEM, "query");
     if (r < 0) {
         free(query->path);
         free(query);
@@ -110,4 +129,12 @@ int query_fd(const struct query *query)
 size_t query_dispatch(struct query *query)
 {
     return worker_dispatch(query->worker);
+}
+
+void query_stats(struct query *query, struct query_stats *ret)
+{
+    struct worker_stats stats;
+
+    worker_stats(query->worker, &stats);
+    *ret = (struct query_stats){stats.waiting, stats.refused};
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions of users to the store: on a thread and a read-only connection of their own, so that
- * none delays a tag or a write. At most QUERY_MAX wait, each has a time limit.
+ * Questions to the store: on a thread and a read-only connection of their own, so that none delays
+ * a tag or a write. At most QUERY_MAX wait, each has a time limit. What may take long is asked of
+ * another one than what is short.
  */
 #ifndef JOBIO_COLLECTOR_QUERY_H
 #define JOBIO_COLLECTOR_QUERY_H
@@ -14,6 +15,13 @@
 
 struct query;
 
+struct query_options {
+    const char *path;  /* of the store */
+    const char *name;  /* of the thread, at most 15 bytes; NULL: "jobiod-query" */
+    unsigned limit_ms; /* time for one question; 0: 5 s */
+    unsigned idle_ms;  /* after which the connection is given up, with its memory; 0: never */
+};
+
 /* On the query's thread; the store is read-only and its calls fail with -ETIMEDOUT when the time
  * is up (also that spent in the queue). `arg` must not be touched by anyone else before `done`. */
 typedef int (*query_run_f)(struct store *reader, void *arg, struct error *error);
@@ -21,9 +29,9 @@ typedef int (*query_run_f)(struct store *reader, void *arg, struct error *error)
  */
 typedef void (*query_done_f)(int result, const struct error *error, void *arg);
 
-/* path: the store's; it is opened at the first question and again after a failure, so it need not
- * be there yet. limit_ms: time for one question, 0: the default (5 s). */
-int query_create(struct query **ret, const char *path, unsigned limit_ms, struct error *error);
+/* The store is opened at the first question and again after a failure, so it need not be there
+ * yet. */
+int query_create(struct query **ret, const struct query_options *options, struct error *error);
 /* Before the writer, whose close then tidies up. Interrupts what runs and dispatches every outcome,
  * -ECANCELED for what still waited. NULL is fine. */
 void query_destroy(struct query *query);
@@ -35,5 +43,11 @@ int query_submit(struct query *query, query_run_f run, query_done_f done, void *
  * many. */
 int query_fd(const struct query *query);
 size_t query_dispatch(struct query *query);
+
+struct query_stats {
+    size_t waiting; /* the one that is being answered, too */
+    uint64_t refused;
+};
+void query_stats(struct query *query, struct query_stats *ret);
 
 #endif

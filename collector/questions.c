@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query-job, query-history and query-array: the store's rows, asked on a thread of its own, with what runs. */
+/* query-job, query-history and query-array: the store's rows, asked on threads of their own, with
+ * what runs. */
 #define _GNU_SOURCE
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 
 /* Restarts and holders of a number that an answer lists. */
 #define JOBS_MAX 100
+/* SQLite's pages of a large question are for the next one, if that comes soon. */
+#define LARGE_IDLE_MS 10000
 
 struct question {
     struct request *request;
@@ -56,9 +59,9 @@ static void on_answered(int result, const struct error *error, void *arg)
     question_free(q);
 }
 
-static void ask(struct daemon *daemon, struct question *q, query_run_f run)
+static void ask(struct query *query, struct question *q, query_run_f run)
 {
-    int r = query_submit(daemon->query, run, on_answered, q);
+    int r = query_submit(query, run, on_answered, q);
 
     if (r == 0)
         return;
@@ -79,6 +82,38 @@ static struct question *question_create(struct request *request)
     q->uid = request_is_admin(request) ? UINT32_MAX : request_uid(request);
     return q;
 }
+
+/* --- the threads ------------------------------------------------------------------------------- */
+
+static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    (void)source, (void)fd, (void)events;
+    (void)query_dispatch(arg);
+    return 0;
+}
+
+static int create(struct daemon *daemon, struct query **ret, const struct query_options *options,
+                  struct error *error)
+{
+    int r = query_create(ret, options, error);
+
+    if (r < 0)
+        return r;
+    r = sd_event_add_io(daemon->loop, NULL, query_fd(*ret), EPOLLIN, on_query, *ret);
+    return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
+}
+
+int questions_create(struct daemon *daemon, struct error *error)
+{
+    const struct query_options small = {.path = daemon->store_path};
+    const struct query_options large = {
+        .path = daemon->store_path, .name = "jobiod-large", .idle_ms = LARGE_IDLE_MS};
+    int r = create(daemon, &daemon->query, &small, error);
+
+    return r < 0 ? r : create(daemon, &daemon->large, &large, error);
+}
+
+/* --- all of them ------------------------------------------------------------------------------- */
 
 static int set_answer(struct question *q, struct json_object *array, struct error *error)
 {
@@ -268,7 +303,7 @@ void daemon_query_job(struct daemon *daemon, struct request *request, const stru
         question_free(q);
         return;
     }
-    ask(daemon, q, run_query_job);
+    ask(q->all ? daemon->large : daemon->query, q, run_query_job);
 }
 
 /* --- query-history ----------------------------------------------------------------------------- */
@@ -372,7 +407,7 @@ void daemon_query_history(struct daemon *daemon, struct request *request, const 
         question_free(q);
         return;
     }
-    ask(daemon, q, run_query_history);
+    ask(daemon->large, q, run_query_history);
 }
 
 /* --- query-array ------------------------------------------------------------------------------- */
@@ -398,5 +433,5 @@ void daemon_query_array(struct daemon *daemon, struct request *request, const st
         return;
     }
     q->jobid = (uint32_t)jobid;
-    ask(daemon, q, run_query_array);
+    ask(daemon->large, q, run_query_array);
 }

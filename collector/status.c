@@ -148,7 +148,10 @@ static void put_queues(struct json_object *document, struct daemon *daemon)
     struct writer_stats writer;
     struct server_stats server;
     struct tracker_stats tracker;
+    struct query_stats small, large;
 
+    query_stats(daemon->query, &small);
+    query_stats(daemon->large, &large);
     writer_stats(daemon->writer, &writer);
     server_stats(daemon->server, &server);
     tracker_stats(daemon->tracker, &tracker);
@@ -158,6 +161,10 @@ static void put_queues(struct json_object *document, struct daemon *daemon)
     put_u64(queues, "store_refused", writer.refused);
     put_u64(queues, "save_failures", tracker.save_failures);
     put_u64(queues, "records", recorder_pending(daemon->recorder));
+    put_u64(queues, "questions", small.waiting);
+    put_u64(queues, "questions_refused", small.refused);
+    put_u64(queues, "large_questions", large.waiting);
+    put_u64(queues, "large_questions_refused", large.refused);
     (void)json_object_object_add(document, "queues", queues);
     put_u64(sockets, "clients", server.clients);
     put_u64(sockets, "requests", server.requests);

@@ -270,7 +270,7 @@ static void first_node(void)
     must(store_open(&opened, &store, &error), &error, "store");
     put_first();
     must(writer_create(&writer, opened, 0, 0, &error), &error, "writer");
-    must(query_create(&query, path, 0, &error), &error, "query");
+    must(query_create(&query, &(struct query_options){.path = path}, &error), &error, "query");
     gather_defaults(&options);
     options.cluster = "c";
     options.node = "first";

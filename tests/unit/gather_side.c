@@ -125,7 +125,7 @@ void gather_side_start(struct side *side)
     struct error error;
 
     must(writer_create(&side->writer, side->store, 0, 0, &error), &error);
-    must(query_create(&side->query, side->path, 0, &error), &error);
+    must(query_create(&side->query, &(struct query_options){.path = side->path}, &error), &error);
     must(sd_event_add_io(loop, &side->sources[0], writer_fd(side->writer), 1, on_writer, side), NULL);
     must(sd_event_add_io(loop, &side->sources[1], query_fd(side->query), 1, on_query, side), NULL);
     start_gather(side);

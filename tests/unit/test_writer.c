@@ -260,7 +260,10 @@ static struct query *query_open(unsigned limit_ms)
     struct query *query = NULL;
     struct error error;
 
-    assert_ok(query_create(&query, folder.store, limit_ms, &error), error);
+    assert_ok(query_create(&query,
+                           &(struct query_options){.path = folder.store, .limit_ms = limit_ms},
+                           &error),
+              error);
     return query;
 }
 
@@ -347,6 +350,7 @@ static void test_seventeenth_question_is_refused(void **state)
 {
     struct query *query = query_open(0);
     struct answer answers[QUERY_MAX + 1] = {0};
+    struct query_stats stats;
     sem_t go;
 
     (void)state;
@@ -357,6 +361,9 @@ static void test_seventeenth_question_is_refused(void **state)
         assert_int_equal(query_submit(query, ask, hear_answer, &answers[i]), 0);
     assert_int_equal(query_submit(query, ask, hear_answer, &answers[QUERY_MAX]), -EBUSY);
     sem_post(&go);
+    query_stats(query, &stats);
+    assert_int_equal(stats.waiting, QUERY_MAX);
+    assert_int_equal(stats.refused, 1);
     for (int i = 0; i < QUERY_MAX; i++) {
         wait_for(query, &answers[i]);
         assert_int_equal(answers[i].result, 0);
@@ -415,6 +422,33 @@ static void test_store_that_comes_later(void **state)
     query_destroy(query);
 }
 
+/* What an idle connection has read is given up: it finds another file by the same name. */
+static void test_idle_question_gives_up_its_store(void **state)
+{
+    const struct query_options options = {.path = folder.store, .idle_ms = 1};
+    struct query *query = NULL;
+    struct error error;
+    int result = 0;
+
+    (void)state;
+    store_close(open_store(&folder));
+    assert_ok(query_create(&query, &options, &error), error);
+    for (int i = 0; i < 10000 && result == 0; i++) {
+        const struct timespec pause = {.tv_nsec = 2000000};
+        struct answer answer = {0};
+
+        assert_int_equal(query_submit(query, ask, hear_answer, &answer), 0);
+        wait_for(query, &answer);
+        if (i == 0)
+            assert_int_equal(answer.result, 0);
+        assert_true(i > 0 || unlink(folder.store) == 0);
+        result = answer.result;
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_int_equal(result, -ENOENT);
+    query_destroy(query);
+}
+
 #define WRITER_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
@@ -431,6 +465,7 @@ int main(void)
         WRITER_TEST(test_question_has_a_time_limit),
         WRITER_TEST(test_end_interrupts_questions),
         WRITER_TEST(test_store_that_comes_later),
+        WRITER_TEST(test_idle_question_gives_up_its_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
