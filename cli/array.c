@@ -2,6 +2,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/jobid.h"
@@ -10,6 +11,7 @@
 #include "cli/runs.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
+#include "collector/array.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
 #include "report/array.h"
@@ -39,54 +41,127 @@ struct array_options {
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 
-/* The tasks of an answer; *first is that of the first, whose texts belong to the answer. */
-static int take_tasks(struct json_object *rows, struct array_task **ret, size_t *n,
-                      struct history_row *first, struct error *error)
+/* What the parts of the answer say. */
+struct gathered {
+    uint32_t jobid;
+    struct array_task *tasks; /* owned */
+    size_t n, room;
+    struct array_sum sum;
+    char *cluster, *name, *user; /* owned; of the first task */
+    uint32_t uid;
+};
+
+static void gathered_clear(struct gathered *g)
 {
-    size_t count = json_object_array_length(rows);
-    _free_ struct array_task *tasks = calloc(count + 1, sizeof(*tasks));
+    free(g->tasks);
+    array_sum_clear(&g->sum);
+    free(g->cluster);
+    free(g->name);
+    free(g->user);
+}
 
-    if (!tasks)
-        return error_errno(error, -ENOMEM, "read the answer");
-    for (size_t i = 0; i < count; i++) {
-        struct history_row row;
-        int rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
-        double wait;
+static int no_memory(struct error *error)
+{
+    return error_errno(error, -ENOMEM, "read the answer");
+}
 
-        if (rc < 0)
-            return rc;
-        if (i == 0)
-            *first = row;
-        wait = row.elapsed_ns ? (double)row.longest_wait_ns / (double)row.elapsed_ns : 0;
-        tasks[i] = (struct array_task){
-            .task = row.array_task,
-            .jobid = row.jobid,
-            .ended = row.ended,
-            .complete = row.complete,
-            .values = {[ARRAY_ELAPSED] = (double)row.elapsed_ns / 1e9,
-                       [ARRAY_WAITING] = wait < 1 ? wait : 1,
-                       [ARRAY_READ] = (double)row.reads.bytes,
-                       [ARRAY_WRITTEN] = (double)row.writes.bytes,
-                       [ARRAY_META] = (double)row.meta.requests,
-                       [ARRAY_ERRORS] = (double)row.errors},
-        };
-    }
-    *n = count;
-    *ret = TAKE_PTR(tasks);
+static int make_room(struct gathered *g, size_t more)
+{
+    size_t room = g->room ? g->room : 64;
+    struct array_task *grown;
+
+    while (room < g->n + more)
+        room *= 2;
+    grown = room > g->room ? reallocarray(g->tasks, room, sizeof(*grown)) : g->tasks;
+    if (!grown)
+        return -ENOMEM;
+    g->tasks = grown;
+    g->room = room;
     return 0;
 }
 
-static int take_sum(struct json_object *answer, struct profile *ret, struct error *error)
+static int copy(char **to, const char *text)
+{
+    *to = text ? strdup(text) : NULL;
+    return text && !*to ? -ENOMEM : 0;
+}
+
+static int take_first(struct gathered *g, const struct history_row *row, struct error *error)
+{
+    g->uid = row->uid;
+    return copy(&g->cluster, row->cluster) < 0 || copy(&g->name, row->name) < 0 ||
+                   copy(&g->user, row->user) < 0
+               ? no_memory(error)
+               : 0;
+}
+
+static void take_task(struct gathered *g, const struct history_row *row)
+{
+    double wait = row->elapsed_ns ? (double)row->longest_wait_ns / (double)row->elapsed_ns : 0;
+
+    g->tasks[g->n++] = (struct array_task){
+        .task = row->array_task,
+        .jobid = row->jobid,
+        .ended = row->ended,
+        .complete = row->complete,
+        .values = {[ARRAY_ELAPSED] = (double)row->elapsed_ns / 1e9,
+                   [ARRAY_WAITING] = wait < 1 ? wait : 1,
+                   [ARRAY_READ] = (double)row->reads.bytes,
+                   [ARRAY_WRITTEN] = (double)row->writes.bytes,
+                   [ARRAY_META] = (double)row->meta.requests,
+                   [ARRAY_ERRORS] = (double)row->errors},
+    };
+}
+
+/* Between two parts the number may have been given to another array. */
+static int take_tasks(struct gathered *g, struct json_object *rows, struct error *error)
+{
+    size_t count = json_object_array_length(rows);
+
+    if (make_room(g, count) < 0)
+        return no_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        struct history_row row;
+        int rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+
+        if (rc == 0 && g->n == 0)
+            rc = take_first(g, &row, error);
+        if (rc < 0)
+            return rc;
+        if (row.uid != g->uid || strcmp(row.cluster ?: "", g->cluster ?: "") != 0)
+            return error_set(error, -EAGAIN, "another array %u began meanwhile: ask again",
+                             g->jobid);
+        take_task(g, &row);
+    }
+    return 0;
+}
+
+static int take_sum(struct gathered *g, struct json_object *part, struct error *error)
 {
     CLEANUP(job_account_destroyp) struct job_account *job = NULL;
     struct json_object *sum;
-    int rc = json_object_object_get_ex(answer, "sum", &sum)
+    int rc = json_object_object_get_ex(part, "sum", &sum)
                  ? report_json_parse(sum, &job, error)
                  : error_set(error, -EBADMSG, "the answer has no sum");
 
     if (rc < 0)
         return rc;
-    return profile_make(job, ret) < 0 ? error_errno(error, -ENOMEM, "read the answer") : 0;
+    return array_sum_add(&g->sum, job) < 0 ? no_memory(error) : 0;
+}
+
+static int take_part(struct json_object *part, void *arg, struct error *error)
+{
+    struct gathered *g = arg;
+    struct json_object *rows;
+    int rc;
+
+    if (!json_object_object_get_ex(part, "tasks", &rows) ||
+        !json_object_is_type(rows, json_type_array))
+        return error_set(error, -EBADMSG, "the answer has no tasks");
+    if (json_object_array_length(rows) == 0)
+        return 0;
+    rc = take_tasks(g, rows, error);
+    return rc < 0 ? rc : take_sum(g, part, error);
 }
 
 /* Where the slowest task waited. What is not known is left out. */
@@ -126,32 +201,19 @@ static int print_array(const struct array *array, const struct array_options *op
     return 0;
 }
 
-static int show_answer(const struct cli *cli, uint32_t jobid, struct json_object *answer,
-                       const struct array_options *options, struct error *error)
+static int show_gathered(const struct cli *cli, const struct gathered *g,
+                         const struct array_options *options, struct error *error)
 {
     CLEANUP(profile_clear) struct profile sum = {0};
     CLEANUP(profile_clear) struct profile worst = {0};
-    _free_ struct array_task *tasks = NULL;
-    struct array array = {.jobid = jobid, .sum = &sum};
-    struct history_row first = {0};
-    struct json_object *rows;
-    int rc;
+    struct array array = {.jobid = g->jobid,
+                          .name = g->name,
+                          .user = g->user,
+                          .tasks = g->tasks,
+                          .n = g->n,
+                          .sum = &sum};
 
-    if (!json_object_object_get_ex(answer, "tasks", &rows) ||
-        !json_object_is_type(rows, json_type_array))
-        return error_set(error, -EBADMSG, "the answer has no tasks");
-    if (json_object_array_length(rows) == 0)
-        return error_set(error, -ENOENT, "no such array: %u (one job: 'jobio job %u')", jobid,
-                         jobid);
-    rc = take_tasks(rows, &tasks, &array.n, &first, error);
-    if (rc == 0)
-        rc = take_sum(answer, &sum, error);
-    if (rc < 0)
-        return rc;
-    array.tasks = tasks;
-    array.name = first.name;
-    array.user = first.user;
-    if (array_sum_up(&array) < 0)
+    if (profile_make(g->sum.job, &sum) < 0 || array_sum_up(&array) < 0)
         return error_errno(error, -ENOMEM, "write the answer");
     if (!options->csv)
         ask_why(cli, &array, &worst);
@@ -160,13 +222,19 @@ static int show_answer(const struct cli *cli, uint32_t jobid, struct json_object
 
 static int array_show(const struct cli *cli, uint32_t jobid, const struct array_options *options)
 {
-    struct json_object *answer = NULL;
+    CLEANUP(gathered_clear) struct gathered g = {.jobid = jobid};
     struct error error;
-    int rc = source_array(cli, jobid, &answer, &error);
+    int rc = array_sum_create(&g.sum);
 
+    if (rc < 0)
+        (void)no_memory(&error);
+    else
+        rc = source_array(cli, jobid, take_part, &g, &error);
+    if (rc == 0 && g.n == 0)
+        rc = error_set(&error, -ENOENT, "no such array: %u (one job: 'jobio job %u')", jobid,
+                       jobid);
     if (rc == 0)
-        rc = show_answer(cli, jobid, answer, options, &error);
-    json_object_put(answer);
+        rc = show_gathered(cli, &g, options, &error);
     if (rc < 0)
         output_error("%s", error.text);
     return rc < 0 ? CLI_FAILED : CLI_OK;

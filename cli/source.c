@@ -408,35 +408,90 @@ int source_history(const struct cli *cli, const struct history_filter *filter,
     return 0;
 }
 
-static int array_from_store(const struct cli *cli, uint32_t array, struct json_object **ret,
-                            struct error *error)
+/* --- arrays -----------------------------------------------------------------------------------
+ */
+
+/* One part, from a task on. */
+typedef int (*ask_part_f)(void *from_whom, uint32_t array, uint32_t from, struct json_object **ret,
+                          struct error *error);
+
+/* The task that the next part begins with; 0: this was the last one. */
+static int next_task(struct json_object *part, uint32_t from, uint32_t *ret, struct error *error)
+{
+    struct json_object *next;
+    int64_t value =
+        json_object_object_get_ex(part, "next", &next) ? json_object_get_int64(next) : 0;
+
+    if (value && (value <= from || value > UINT32_MAX))
+        return error_set(error, -EBADMSG, "the answer has no next task");
+    *ret = (uint32_t)value;
+    return 0;
+}
+
+static int each_part(ask_part_f ask, void *from_whom, uint32_t array, source_part_f each, void *arg,
+                     struct error *error)
+{
+    uint32_t from = 0;
+    int rc;
+
+    do {
+        struct json_object *part = NULL;
+
+        rc = ask(from_whom, array, from, &part, error);
+        if (rc == 0)
+            rc = each(part, arg, error);
+        if (rc == 0)
+            rc = next_task(part, from, &from, error);
+        json_object_put(part);
+    } while (rc == 0 && from);
+    return rc;
+}
+
+static int part_from_store(void *store, uint32_t array, uint32_t from, struct json_object **ret,
+                           struct error *error)
 {
     _free_ char *text = NULL;
-    struct store *store = NULL;
-    int rc = open_store(cli, &store, error);
+    bool more;
+    int rc = array_answer(store, array, UINT32_MAX, from, &text, &more, error);
 
-    if (rc < 0)
-        return rc;
-    rc = array_answer(store, array, UINT32_MAX, &text, error);
-    store_close(store);
     if (rc < 0)
         return rc;
     *ret = json_tokener_parse(text);
     return *ret ? 0 : error_errno(error, -ENOMEM, "read the store");
 }
 
-int source_array(const struct cli *cli, uint32_t array, struct json_object **ret,
-                 struct error *error)
+static int part_from_jobiod(void *cli, uint32_t array, uint32_t from, struct json_object **ret,
+                            struct error *error)
 {
     struct message m;
+
+    message_init(&m, "query-array");
+    (void)message_put_u64(&m, "JOBID", array);
+    (void)message_put_u64(&m, "FROM", from);
+    return source_ask_json(cli, &m, ANSWER_MS, ret, error);
+}
+
+static int array_from_store(const struct cli *cli, uint32_t array, source_part_f each, void *arg,
+                            struct error *error)
+{
+    struct store *store = NULL;
+    int rc = open_store(cli, &store, error);
+
+    if (rc == 0)
+        rc = each_part(part_from_store, store, array, each, arg, error);
+    store_close(store);
+    return rc;
+}
+
+int source_array(const struct cli *cli, uint32_t array, source_part_f each, void *arg,
+                 struct error *error)
+{
     int rc;
 
     if (cli->store)
-        return array_from_store(cli, array, ret, error);
-    message_init(&m, "query-array");
-    (void)message_put_u64(&m, "JOBID", array);
-    rc = source_ask_json(cli, &m, ANSWER_MS, ret, error);
+        return array_from_store(cli, array, each, arg, error);
+    rc = each_part(part_from_jobiod, (void *)cli, array, each, arg, error);
     if (may_read_store(cli, rc))
-        return array_from_store(cli, array, ret, error);
+        return array_from_store(cli, array, each, arg, error);
     return rc;
 }

@@ -34,9 +34,11 @@ bool source_is_absent(int rc);
 int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigned flags,
                 struct json_object **ret, struct error *error);
 
-/* The tasks of an array and what they did together (collector/array.h); without a task: there is no
- * such array, or not for the caller's eyes. */
-int source_array(const struct cli *cli, uint32_t array, struct json_object **ret,
+/* The tasks of an array and what they did together, in parts, each as in collector/array.h; without
+ * a task: there is no such array, or not for the caller's eyes. A negative return of `each`, with
+ * text, ends it and is returned. */
+typedef int (*source_part_f)(struct json_object *part, void *arg, struct error *error);
+int source_array(const struct cli *cli, uint32_t array, source_part_f each, void *arg,
                  struct error *error);
 
 /* One call a row of the history (collector/rows.h); filter->uid is not used: jobiod knows who asks. A

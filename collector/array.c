@@ -2,17 +2,12 @@
 #include "collector/array.h"
 
 #include <json-c/json.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "collector/rows.h"
 #include "common/cleanup.h"
 #include "report/json.h"
-
-struct gathered {
-    struct json_object *tasks;
-    struct job_account *sum;
-    bool nodes_unknown; /* of a task */
-};
 
 static void add(uint64_t *to, uint64_t value)
 {
@@ -71,62 +66,110 @@ static uint64_t wait_of(const struct job_account *job)
     return job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
 }
 
+int array_sum_create(struct array_sum *ret)
+{
+    *ret = (struct array_sum){.job = job_account_create()};
+    return ret->job ? 0 : -ENOMEM;
+}
+
+void array_sum_clear(struct array_sum *sum)
+{
+    job_account_destroy(sum->job);
+    sum->job = NULL;
+}
+
+int array_sum_add(struct array_sum *sum, const struct job_account *job)
+{
+    struct job_account *to = sum->job;
+
+    add(&to->elapsed_ns, job->elapsed_ns);
+    add(&to->longest_wait_ns, wait_of(job));
+    to->unsupported |= job->unsupported;
+    sum->nodes_unknown = sum->nodes_unknown || !job->nodes_expected;
+    to->nodes_expected = sum->nodes_unknown ? 0 : to->nodes_expected + job->nodes_expected;
+    to->nodes_reported +=
+        job->nodes_reported < job->nodes_expected ? job->nodes_reported : job->nodes_expected;
+    if (completeness_merge(&to->completeness, &job->completeness) < 0)
+        return -ENOMEM;
+    return io_mounts_add(&to->mounts, &job->mounts);
+}
+
+/* --- an answer --------------------------------------------------------------------------------- */
+
+/* Mounts of steps that are read for one: some 30 us each. */
+#define WORK_MAX 20000
+
+struct part {
+    FILE *text;
+    struct array_sum sum;
+    size_t n, work;
+    bool more;
+    uint32_t next; /* if there are more */
+};
+
 static int take_task(const struct job_account *job, void *arg)
 {
-    struct gathered *g = arg;
+    struct part *part = arg;
     const struct history_row row = row_of(job);
-    struct json_object *object = history_row_json(&row);
 
-    if (!object || json_object_array_add(g->tasks, object) < 0) {
-        json_object_put(object);
-        return -ENOMEM;
+    part->more = part->n == ARRAY_TASKS_MAX || part->work >= WORK_MAX;
+    if (part->more) {
+        part->next = job->array_task;
+        return 1;
     }
-    add(&g->sum->elapsed_ns, job->elapsed_ns);
-    add(&g->sum->longest_wait_ns, wait_of(job));
-    g->sum->unsupported |= job->unsupported;
-    g->sum->nodes_expected += job->nodes_expected;
-    g->sum->nodes_reported += job->nodes_reported < job->nodes_expected ? job->nodes_reported
-                                                                        : job->nodes_expected;
-    g->nodes_unknown = g->nodes_unknown || !job->nodes_expected;
-    if (completeness_merge(&g->sum->completeness, &job->completeness) < 0)
-        return -ENOMEM;
-    return io_mounts_add(&g->sum->mounts, &job->mounts);
+    for (size_t i = 0; i < job->n_steps; i++)
+        part->work += job->steps[i].mounts.n;
+    if (part->n++)
+        (void)fputc(',', part->text);
+    /* Text at once: the objects of many rows take ten times its memory. */
+    history_row_write(&row, part->text);
+    return array_sum_add(&part->sum, job);
 }
 
-static int answer(const struct gathered *g, char **ret)
+static int write_end(struct part *part)
 {
-    struct json_object *document = json_object_new_object(), *sum = report_json(g->sum, 0);
-    int r = -ENOMEM;
+    struct json_object *sum = report_json(part->sum.job, 0);
 
-    if (document && sum && json_object_object_add(document, "sum", sum) == 0) {
-        sum = NULL;
-        if (json_object_object_add(document, "tasks", json_object_get(g->tasks)) == 0)
-            *ret = strdup(json_object_to_json_string_ext(
-                document, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-        r = *ret ? 0 : -ENOMEM;
-    }
+    if (!sum)
+        return -ENOMEM;
+    (void)fputc(']', part->text);
+    if (part->more)
+        (void)fprintf(part->text, ",\"next\":%u", part->next);
+    (void)fprintf(part->text, ",\"sum\":%s}",
+                  json_object_to_json_string_ext(sum, JSON_C_TO_STRING_PLAIN |
+                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_put(sum);
-    json_object_put(document);
-    return r;
+    return 0;
 }
 
-int array_answer(struct store *reader, uint32_t array, uint32_t uid, char **ret,
-                 struct error *error)
+/* What is in `text` then is the answer. */
+static int write_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from,
+                        struct part *part, struct error *error)
 {
-    struct gathered g = {json_object_new_array(), job_account_create(), false};
-    int r = -ENOMEM;
+    int r;
 
-    *ret = NULL;
-    error->text[0] = '\0';
-    if (g.tasks && g.sum)
-        r = store_array(reader, array, uid, take_task, &g, error);
-    if (g.nodes_unknown)
-        g.sum->nodes_expected = 0;
+    (void)fputs("{\"tasks\":[", part->text);
+    r = store_array(reader, array, uid, from, take_task, part, error);
+    return r < 0 ? r : write_end(part);
+}
+
+int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
+                 bool *more, struct error *error)
+{
+    struct part part = {0};
+    _free_ char *text = NULL;
+    size_t size;
+    int r = array_sum_create(&part.sum);
+
+    part.text = open_memstream(&text, &size);
     if (r == 0)
-        r = answer(&g, ret);
-    json_object_put(g.tasks);
-    job_account_destroy(g.sum);
-    if (r == -ENOMEM)
-        return error_errno(error, r, "read an array");
-    return r;
+        r = part.text ? write_answer(reader, array, uid, from, &part, error) : -ENOMEM;
+    array_sum_clear(&part.sum);
+    if ((part.text && fclose(part.text) != 0) || r == -ENOMEM)
+        return error_errno(error, -ENOMEM, "read an array");
+    if (r < 0)
+        return r;
+    *more = part.more;
+    *ret = TAKE_PTR(text);
+    return 0;
 }

@@ -29,7 +29,8 @@ struct question {
     const char *node; /* this one */
     uint32_t jobid; /* of a task: of its array */
     bool is_task;
-    uint32_t task;
+    uint32_t task; /* of query-array: from this one on */
+    bool in_parts; /* who asks will ask for the rest */
     bool all;
     unsigned flags;
     struct job_account **live; /* owned */
@@ -416,22 +417,29 @@ static int run_query_array(struct store *reader, void *arg, struct error *error)
 {
     struct question *q = arg;
 
-    return array_answer(reader, q->jobid, q->uid, &q->answer, error);
+    bool more = false;
+    int r = array_answer(reader, q->jobid, q->uid, q->task, &q->answer, &more, error);
+
+    q->cut = more && !q->in_parts;
+    return r;
 }
 
 void daemon_query_array(struct daemon *daemon, struct request *request, const struct message *m)
 {
     struct question *q = question_create(request);
     struct error error;
-    uint64_t jobid;
+    uint64_t jobid, from;
 
     if (!q)
         return;
-    if (message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error) < 0 || !jobid) {
-        request_error(request, "query-array: JOBID is missing or no number");
+    if (message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error) < 0 || !jobid ||
+        message_get_u64(m, "FROM", UINT32_MAX, 0, &from, &error) < 0) {
+        request_error(request, "query-array: JOBID is missing, or it or FROM is no number");
         question_free(q);
         return;
     }
     q->jobid = (uint32_t)jobid;
+    q->task = (uint32_t)from;
+    q->in_parts = message_get(m, "FROM");
     ask(daemon->large, q, run_query_array);
 }

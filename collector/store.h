@@ -88,12 +88,12 @@ int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, 
 /* The same for a task of an array, by their numbers. */
 int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
                     uint32_t limit, uint32_t uid, struct job_account ***ret, struct error *error);
-/* The newest run of each task of an array, with its steps, in the order of the tasks; of an array
- * number that was given out again, those of the last owner. The account is the store's until the call
+/* The newest run of each task of an array from task `from` on, with its steps, in the order of the
+ * tasks; of an array number that was given out again, those of the last owner. The account is the store's until the call
  * returns. A non-zero return of `each` ends it and is returned. */
 typedef int (*store_job_f)(const struct job_account *job, void *arg);
-int store_array(struct store *store, uint32_t array, uint32_t uid, store_job_f each, void *arg,
-                struct error *error);
+int store_array(struct store *store, uint32_t array, uint32_t uid, uint32_t from, store_job_f each,
+                void *arg, struct error *error);
 /* All of that number, with no other steps and sums than those of this node. */
 int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
                     struct job_account ***ret, struct error *error);

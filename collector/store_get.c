@@ -332,8 +332,8 @@ static int array_read(struct store *store, sqlite3_stmt *row, store_job_f each, 
     return r;
 }
 
-int store_array(struct store *store, uint32_t array, uint32_t uid, store_job_f each, void *arg,
-                struct error *error)
+int store_array(struct store *store, uint32_t array, uint32_t uid, uint32_t from, store_job_f each,
+                void *arg, struct error *error)
 {
     sqlite3_stmt *row = NULL;
     bool begun;
@@ -341,8 +341,9 @@ int store_array(struct store *store, uint32_t array, uint32_t uid, store_job_f e
 
     if (r < 0)
         return r;
-    r = store_start(store, SQL_JOB_ARRAY, VALUES(U64(array), uid == UINT32_MAX ? NONE : U64(uid)),
-                    &row, error);
+    r = store_start(store, SQL_JOB_ARRAY,
+                    VALUES(U64(array), uid == UINT32_MAX ? NONE : U64(uid), U64(from)), &row,
+                    error);
     if (r == 0)
         r = array_read(store, row, each, arg, error);
     store_resetp(&row);

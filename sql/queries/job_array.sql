@@ -1,11 +1,11 @@
--- As job_list, of 1 an array, its tasks in order and of each the newest run first, all of who ran it
--- last; 2 uid or NULL
+-- As job_list, of 1 an array, its tasks from 3 on in order and of each the newest run first, all of who
+-- ran it last; 2 uid or NULL
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
     lost, incomplete, unsupported, ns_per_event, first_node,
     unsupported_elsewhere, array_job, array_task
 FROM job
-WHERE array_job = ?1 AND expired = 0
+WHERE array_job = ?1 AND array_task >= ?3 AND expired = 0
     AND (cluster, uid) = (SELECT cluster, uid FROM job
         WHERE array_job = ?1 AND expired = 0 AND (?2 IS NULL OR uid = ?2)
         ORDER BY start_ns DESC LIMIT 1)

@@ -141,6 +141,19 @@ setup_file() {
         '[140,3,3145740288,0,0,false,15000]' ]
 }
 
+@test "array: more tasks than one answer has" {
+    local n=2345 db=$BATS_TEST_TMPDIR/jobio.db
+    "$JOBIO_BUILD/tests/cli/make_store" "$db" $n
+    split jobio --store "$db" array 300 --json
+    expect 0
+    [ -z "$err" ]
+    [ "$(jq -c '[[.tasks[].task] == [range('$n')], .measures.read_bytes.sum, .sum.mounts[0].meta.requests,
+        .sum.complete, .measures.elapsed_s.sum, .measures.waiting.median, .slowest_task]' <<< "$out")" = \
+        "[true,$((n * 1048580096)),$((n * 5000)),true,$((n * 100)),0.3,$((n - 2))]" ]
+    split jobio --store "$db" array 300
+    holds "$out" "$n tasks, complete"
+}
+
 @test "array: what is none" {
     split jobio --store "$DB" array 123
     expect 1

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * make_store PATH: a store as jobiod writes it, through the same functions, with the jobs that the
- * tests of the command ask for. It stands in for a jobiod that has seen these jobs.
+ * make_store PATH [TASKS]: a store as jobiod writes it, through the same functions, with the jobs
+ * that the tests of the command ask for. It stands in for a jobiod that has seen these jobs. With
+ * TASKS: an array 300 of so many, from task 0 on, as task 0 of 140, but that the last but one waited
+ * 90 s of its 100 s.
  *
  *   100  alice  ended 30 days ago
  *   123  alice  run twice; the second ended an hour ago: 1,000 MiB read and 10 MiB written on
@@ -160,17 +162,30 @@ static void put_job(struct store *store, const struct sample *sample, uint64_t n
     job_account_destroy(job);
 }
 
-int main(int argc, char **argv)
+static void put_array(struct store *store, uint32_t tasks, uint64_t now_ns)
 {
-    struct store_options options = {.path = argc == 2 ? argv[1] : NULL};
-    uint64_t now_ns = (uint64_t)time(NULL) * NS_PER_S;
-    struct store *store;
+    for (uint32_t i = 0; i < tasks; i++) {
+        const struct sample sample = {.jobid = 1000 + i,
+                                      .uid = 4103,
+                                      .user = "dora",
+                                      .name = "sweep",
+                                      .ago_ns = 40 * DAY,
+                                      .elapsed_ns = 100 * NS_PER_S,
+                                      .ended = true,
+                                      .array_job = 300,
+                                      .array_task = i,
+                                      .wait_ns = (i + 2 == tasks ? 90 : 30) * NS_PER_S};
 
-    if (!options.path) {
-        (void)fputs("usage: make_store PATH\n", stderr);
-        return 2;
+        if (i % 1000 == 0)
+            check(store_begin(store, false, &error));
+        put_job(store, &sample, now_ns);
+        if (i % 1000 == 999 || i + 1 == tasks)
+            check(store_commit(store, &error));
     }
-    check(store_open(&store, &options, &error));
+}
+
+static void put_samples(struct store *store, uint64_t now_ns)
+{
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
         put_job(store, &samples[i], now_ns);
     for (uint32_t i = 0; i < 20; i++)
@@ -188,6 +203,23 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < 120; i++)
         put_job(store, &(struct sample){126, i, 0, "root", "often", (200 - i) * DAY, HOUR, true, 0, 0, 0, 0},
                 now_ns);
+}
+
+int main(int argc, char **argv)
+{
+    struct store_options options = {.path = argc > 1 ? argv[1] : NULL};
+    uint64_t now_ns = (uint64_t)time(NULL) * NS_PER_S;
+    struct store *store;
+
+    if (argc != 2 && argc != 3) {
+        (void)fputs("usage: make_store PATH [TASKS]\n", stderr);
+        return 2;
+    }
+    check(store_open(&store, &options, &error));
+    if (argc == 3)
+        put_array(store, (uint32_t)strtoul(argv[2], NULL, 10), now_ns);
+    else
+        put_samples(store, now_ns);
     store_close(store);
     return 0;
 }

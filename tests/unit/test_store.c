@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
+#include "collector/array.h"
 #include "collector/store_private.h"
 
 static struct job_account **jobs(uint32_t jobid, bool all, uint32_t uid)
@@ -432,20 +433,62 @@ static void test_array(void **state)
     job->start_ns = NOW - SECOND;
     job->array_task = 3;
     put_rows(job, NULL, false);
-    assert_ok(store_array(opened, 20, UINT32_MAX, see_task, &seen, &error), error);
+    assert_ok(store_array(opened, 20, UINT32_MAX, 0, see_task, &seen, &error), error);
     assert_int_equal(seen.n, 3);
     assert_int_equal(seen.jobs[0], 22);
     assert_int_equal(seen.jobs[1], 23);
     assert_int_equal(seen.jobs[2], 20);
     seen.n = 0;
-    assert_ok(store_array(opened, 20, 4711, see_task, &seen, &error), error);
+    assert_ok(store_array(opened, 20, UINT32_MAX, 2, see_task, &seen, &error), error);
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(seen.jobs[0], 20);
+    seen.n = 0;
+    assert_ok(store_array(opened, 20, 4711, 0, see_task, &seen, &error), error);
     assert_int_equal(seen.n, 1);
     assert_int_equal(seen.jobs[0], 9);
     seen.n = 0;
-    assert_ok(store_array(opened, 20, 4712, see_task, &seen, &error), error);
-    assert_ok(store_array(opened, 21, UINT32_MAX, see_task, &seen, &error), error);
+    assert_ok(store_array(opened, 20, 4712, 0, see_task, &seen, &error), error);
+    assert_ok(store_array(opened, 21, UINT32_MAX, 0, see_task, &seen, &error), error);
     assert_int_equal(seen.n, 0);
     job_account_destroy(job);
+}
+
+static size_t count_in(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (const char *p = strstr(text, what); p; p = strstr(p + 1, what))
+        n++;
+    return n;
+}
+
+/* However many tasks there are, an answer has a thousand. */
+static void test_array_in_parts(void **state)
+{
+    char *text = NULL;
+    bool more;
+    struct error error;
+
+    (void)state;
+    assert_ok(store_begin(opened, false, &error), error);
+    for (uint32_t i = 0; i <= ARRAY_TASKS_MAX; i++)
+        put_task(5000 + i, 30, 3 * i, NOW);
+    assert_ok(store_commit(opened, &error), error);
+    assert_ok(array_answer(opened, 30, UINT32_MAX, 0, &text, &more, &error), error);
+    assert_true(more);
+    assert_int_equal(count_in(text, "\"array_task\":"), ARRAY_TASKS_MAX);
+    assert_non_null(strstr(text, ",\"next\":3000,"));
+    free(text);
+    assert_ok(array_answer(opened, 30, UINT32_MAX, 3000, &text, &more, &error), error);
+    assert_false(more);
+    assert_int_equal(count_in(text, "\"array_task\":3000"), 1);
+    assert_int_equal(count_in(text, "\"array_task\":"), 1);
+    assert_null(strstr(text, "next"));
+    free(text);
+    assert_ok(array_answer(opened, 30, UINT32_MAX, 3001, &text, &more, &error), error);
+    assert_false(more);
+    assert_int_equal(count_in(text, "\"tasks\":[]"), 1);
+    free(text);
 }
 
 static void test_tasks_of_an_array(void **state)
@@ -652,6 +695,7 @@ int main(void)
         STORE_TEST(test_numbers_saturate),
         STORE_TEST(test_restarts_and_holders),
         STORE_TEST(test_array),
+        STORE_TEST(test_array_in_parts),
         STORE_TEST(test_tasks_of_an_array),
         STORE_TEST(test_unfinished_after_a_restart),
         STORE_TEST(test_write_that_fails_undoes_itself),
