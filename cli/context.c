@@ -10,6 +10,7 @@
 
 #include "cli/explain_figures.h"
 #include "cli/jobid.h"
+#include "cli/labels.h"
 #include "cli/notes.h"
 #include "cli/source.h"
 #include "collector/history.h"
@@ -237,35 +238,119 @@ static int read_past(const struct cli *cli, const struct job_account *job, struc
 /* --- the document -------------------------------------------------------------------------------
  */
 
-/* What programs say of an error may name machines. */
-static void cut_reasons(struct figures *figures)
+/* What the document is made of. */
+struct known {
+    const struct job_account *job;
+    struct job_account *hidden; /* owned: the job in other words */
+    struct advice_notes notes;
+    struct past past;
+    struct figures figures;
+    struct labels *labels;
+};
+
+static void known_clear(struct known *known)
 {
-    for (size_t i = 0; i < figures->n; i++)
-        if (figures->missing[i])
-            figures->missing[i][strcspn(figures->missing[i], ":")] = '\0';
+    job_account_destroy(known->hidden);
+    advice_notes_clear(&known->notes);
+    past_clear(&known->past);
+    figures_clear(&known->figures);
+    labels_destroy(known->labels);
+}
+
+/* The account with labels in place of names: a new one. */
+static int hide_account(struct labels *labels, const struct job_account *job,
+                        struct job_account **ret, struct error *error)
+{
+    struct json_object *document = report_json(job, job->n_steps ? REPORT_STEPS : 0);
+    int rc = document ? labels_document(labels, document) : -ENOMEM;
+
+    rc = rc < 0 ? error_errno(error, rc, "find other names")
+                : report_json_parse(document, ret, error);
+    json_object_put(document);
+    return rc;
+}
+
+static int hide_past(struct known *known, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < known->past.n; i++) {
+        struct job_account *hidden = NULL, **mine = known->past.jobs;
+
+        rc = hide_account(known->labels, known->past.similar[i].job, &hidden, error);
+        if (rc < 0)
+            break;
+        while (*mine != known->past.similar[i].job)
+            mine++;
+        job_account_destroy(*mine);
+        known->past.similar[i].job = *mine = hidden;
+    }
+    return rc;
+}
+
+/* What programs say of an error may name machines. */
+static int hide_figures(struct known *known)
+{
+    for (size_t i = 0; i < known->figures.n; i++) {
+        struct explain_figure *figure = &known->figures.items[i];
+
+        if (figure->missing)
+            known->figures.missing[i][strcspn(figure->missing, ":")] = '\0';
+        if (figure->mount && !(figure->mount = labels_mount(known->labels, figure->mount)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Its first run is where time begins. */
+static uint64_t first_start(const struct known *known)
+{
+    uint64_t first = known->job->start_ns;
+
+    for (size_t i = 0; i < known->past.n; i++)
+        if (known->past.jobs[i]->start_ns && known->past.jobs[i]->start_ns < first)
+            first = known->past.jobs[i]->start_ns;
+    return first;
+}
+
+/* After the rules and the search have seen the names. */
+static int hide(struct known *known, struct error *error)
+{
+    int rc;
+
+    known->labels = labels_create(first_start(known));
+    if (!known->labels)
+        return error_errno(error, -ENOMEM, "find other names");
+    rc = hide_account(known->labels, known->job, &known->hidden, error);
+    if (rc == 0)
+        rc = hide_past(known, error);
+    if (rc == 0 && (hide_figures(known) < 0 || labels_notes(known->labels, &known->notes) < 0))
+        rc = error_errno(error, -ENOMEM, "find other names");
+    known->job = known->hidden;
+    return rc;
 }
 
 int context_make(const struct cli *cli, const struct job_account *job, bool anonymous, char **ret,
                  struct error *error)
 {
-    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
-    CLEANUP(past_clear) struct past past = {.n = 0};
-    CLEANUP(figures_clear) struct figures figures = {.n = 0};
-    struct context context = {.job = job, .notes = &notes, .anonymous = anonymous};
+    CLEANUP(known_clear) struct known known = {.job = job};
+    struct context context = {.anonymous = anonymous};
     struct error why;
 
-    notes_of(job, SIZE_MAX, &notes);
-    if (read_past(cli, job, &past, &why) < 0) {
+    notes_of(job, SIZE_MAX, &known.notes);
+    if (read_past(cli, job, &known.past, &why) < 0) {
         (void)error_prefix(&why, 0, "similar jobs");
         context.note = anonymous ? "similar jobs" : why.text;
     }
-    if (figures_read(job, &figures) < 0)
+    if (figures_read(job, &known.figures) < 0)
         return error_errno(error, -ENOMEM, "read other counters");
-    if (anonymous)
-        cut_reasons(&figures);
-    context.figures = figures.items;
-    context.n_figures = figures.n;
-    context.similar = past.similar;
-    context.n_similar = past.n;
+    if (anonymous && hide(&known, error) < 0)
+        return -ENOMEM;
+    context.job = known.job;
+    context.notes = &known.notes;
+    context.figures = known.figures.items;
+    context.n_figures = known.figures.n;
+    context.similar = known.past.similar;
+    context.n_similar = known.past.n;
     return report_context(&context, CONTEXT_MAX, ret, error);
 }

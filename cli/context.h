@@ -11,8 +11,8 @@
 
 #define CONTEXT_MAX 32000 /* bytes of a document */
 
-/* The document of report/context.h about a job that has its steps, malloc'd. What cannot be found
- * out is in its left_out; -errno with text if there is no document. */
+/* The document of report/context.h about a job, malloc'd; `anonymous`: with labels in place of
+ * names. What cannot be found out is in its left_out; -errno with text if there is no document. */
 int context_make(const struct cli *cli, const struct job_account *job, bool anonymous, char **ret,
                  struct error *error);
 

@@ -57,6 +57,21 @@ struct job_options {
     const char *html;
 };
 
+/* The runs that are shown, and what the rules of advice say of each. */
+struct answer {
+    struct json_object *jobs;
+    struct advice_notes *notes; /* n of them; of programs' formats: none */
+    size_t n;
+};
+
+static void answer_clear(struct answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++)
+        advice_notes_clear(&answer->notes[i]);
+    free(answer->notes);
+    json_object_put(answer->jobs);
+}
+
 /* Takes the text over. */
 static int put_text(char *text, struct error *error)
 {
@@ -87,14 +102,13 @@ static void print_step(struct json_object *document)
         (void)printf("Step %s only, on all its nodes\n", step);
 }
 
-static int print_text(struct json_object *document, const struct job_options *options,
-                      struct error *error)
+static int print_text(struct json_object *document, const struct advice_notes *notes,
+                      const struct job_options *options, struct error *error)
 {
     enum summary summary = options->full ? SUMMARY_FULL : SUMMARY_SHORT;
-    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
     unsigned columns = terminal_columns();
     const struct text_style style = {
-        .notes = &notes,
+        .notes = notes,
         .colour = terminal_colour(),
         .columns = columns < TERMINAL_COLUMNS_DEFAULT ? columns : TERMINAL_COLUMNS_DEFAULT,
     };
@@ -103,8 +117,6 @@ static int print_text(struct json_object *document, const struct job_options *op
 
     if (rc == 0)
         print_step(document);
-    if (rc == 0)
-        notes_of(job, NOTES_MAX, &notes);
     if (rc == 0)
         rc = put_text(report_text(job, summary, &style), error);
     if (rc == 0 && options->timeline)
@@ -117,13 +129,14 @@ static int print_text(struct json_object *document, const struct job_options *op
     return rc;
 }
 
-static int write_page(struct json_object *document, const char *path, struct error *error)
+static int write_page(struct json_object *document, const struct advice_notes *notes,
+                      const char *path, struct error *error)
 {
     struct job_account *job = NULL;
     int rc = report_json_parse(document, &job, error);
 
     if (rc == 0)
-        rc = page_write(job, step_of(document), path, error);
+        rc = page_write(job, notes, step_of(document), path, error);
     job_account_destroy(job);
     return rc;
 }
@@ -138,23 +151,25 @@ static int print_csv(struct json_object *jobs, bool steps, struct error *error)
     return rc;
 }
 
-static int print_jobs(struct json_object *jobs, const struct job_options *options,
+static int print_jobs(const struct answer *answer, const struct job_options *options,
                       struct error *error)
 {
+    struct json_object *jobs = answer->jobs;
     int rc = 0;
 
     if (options->html)
-        return write_page(json_object_array_get_idx(jobs, 0), options->html, error);
+        return write_page(json_object_array_get_idx(jobs, 0), &answer->notes[0], options->html,
+                          error);
     if (options->csv)
         return print_csv(jobs, options->steps, error);
     if (options->json) {
         output_json(options->all ? jobs : json_object_array_get_idx(jobs, 0));
         return 0;
     }
-    for (size_t i = 0; rc == 0 && i < json_object_array_length(jobs); i++) {
+    for (size_t i = 0; rc == 0 && i < answer->n; i++) {
         if (i > 0)
             output_text("\n");
-        rc = print_text(json_object_array_get_idx(jobs, i), options, error);
+        rc = print_text(json_object_array_get_idx(jobs, i), &answer->notes[i], options, error);
     }
     return rc;
 }
@@ -191,49 +206,73 @@ static int keep_step(struct json_object **jobs, const struct jobid *id, unsigned
     return rc;
 }
 
-static int hide_names(struct json_object *jobs, struct error *error)
+/* By the account with all its names: rules look at them. */
+static int take_notes(const struct job_options *options, struct answer *answer, struct error *error)
 {
-    struct labels *anonymous = labels_create(0);
-    int rc = anonymous ? labels_documents(anonymous, jobs) : -ENOMEM;
+    size_t n = json_object_array_length(answer->jobs);
 
+    if (options->json || options->csv)
+        return 0;
+    answer->notes = calloc(n + 1, sizeof(*answer->notes));
+    if (!answer->notes)
+        return error_errno(error, -ENOMEM, "write the notes");
+    while (answer->n < n) {
+        struct job_account *job = NULL;
+        int rc = report_json_parse(json_object_array_get_idx(answer->jobs, answer->n), &job, error);
+
+        if (rc < 0)
+            return rc;
+        notes_of(job, options->html ? PAGE_NOTES : NOTES_MAX, &answer->notes[answer->n++]);
+        job_account_destroy(job);
+    }
+    return 0;
+}
+
+static int hide_names(struct answer *answer, struct error *error)
+{
+    struct labels *labels = labels_create(0);
+    int rc = labels ? labels_documents(labels, answer->jobs) : -ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < answer->n; i++)
+        rc = labels_notes(labels, &answer->notes[i]);
     (void)setenv("TZ", "UTC", 1);
     tzset();
-    labels_destroy(anonymous);
+    labels_destroy(labels);
     return rc < 0 ? error_errno(error, rc, "find other names") : 0;
 }
 
 static int job_get(const struct cli *cli, const struct jobid *id, const struct job_options *options,
-                   struct json_object **ret, struct error *error)
+                   struct answer *ret, struct error *error)
 {
     char text[JOBID_TEXT];
-    unsigned flags = wanted(options);
+    unsigned flags = wanted(options) | (id->has_step ? REPORT_STEPS : 0);
     struct jobid job = *id;
-    int rc =
-        source_jobs(cli, id, options->all, flags | (id->has_step ? REPORT_STEPS : 0), ret, error);
+    int rc = source_jobs(cli, id, options->all, flags, &ret->jobs, error);
 
     job.has_step = false;
-    if (rc == 0 && json_object_array_length(*ret) == 0)
+    if (rc == 0 && json_object_array_length(ret->jobs) == 0)
         rc = error_set(error, -ENOENT, "no such job: %s", jobid_format(&job, text));
     if (rc == 0 && id->has_step)
-        rc = keep_step(ret, id, flags, error);
+        rc = keep_step(&ret->jobs, id, wanted(options), error);
+    if (rc == 0)
+        rc = take_notes(options, ret, error);
     if (rc == 0 && options->anonymous)
-        rc = hide_names(*ret, error);
+        rc = hide_names(ret, error);
     return rc;
 }
 
 static int job_show(const struct cli *cli, const struct jobid *id,
                     const struct job_options *options)
 {
-    struct json_object *jobs = NULL;
+    CLEANUP(answer_clear) struct answer answer = {NULL, NULL, 0};
     struct error error;
-    int rc = job_get(cli, id, options, &jobs, &error);
+    int rc = job_get(cli, id, options, &answer, &error);
 
     if (rc == 0) {
         if (!options->html)
             pager_start(cli);
-        rc = print_jobs(jobs, options, &error);
+        rc = print_jobs(&answer, options, &error);
     }
-    json_object_put(jobs);
     if (rc < 0)
         output_error("%s", error.text);
     return rc < 0 ? CLI_FAILED : CLI_OK;

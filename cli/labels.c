@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define _GNU_SOURCE /* asprintf, tdestroy */
-#include "cli/labels.h"
+#include "cli/labels_impl.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -14,37 +14,10 @@
 
 #define FROM_NS (315532800ull * 1000000000u) /* 1980-01-01 */
 
-enum kind {
-    KIND_USER,
-    KIND_ACCOUNT,
-    KIND_PARTITION,
-    KIND_NAME,
-    KIND_CLUSTER,
-    KIND_NODE,
-    KIND_MOUNT,
-    KIND_SOURCE,
-    KIND_COMMAND,
-    KIND_UID,
-    KIND_JOB,
-    KINDS,
-};
-
 static const char *const kind_names[KINDS] = {
-    "user", "account", "partition", "name", "cluster", "node", "mount", "source", "command",
-};
-
-struct label {
-    char *text; /* what it was */
-    char *name; /* what it is called now */
-    uint32_t number;
-};
-
-struct labels {
-    void *trees[KINDS]; /* trees of struct label, by text */
-    uint32_t n[KINDS];
-    uint64_t back_ns;  /* how far times go back, once that is known */
-    uint64_t grain_ns; /* by a multiple of this */
-    bool known;
+    [KIND_USER] = "user",   [KIND_ACCOUNT] = "account", [KIND_PARTITION] = "partition",
+    [KIND_NAME] = "name",   [KIND_CLUSTER] = "cluster", [KIND_NODE] = "node",
+    [KIND_MOUNT] = "mount", [KIND_SOURCE] = "source",   [KIND_PATH] = "path",
 };
 
 static int compare(const void *a, const void *b)
@@ -57,6 +30,7 @@ static void label_free(void *arg)
     struct label *label = arg;
 
     free(label->text);
+    free(label->shown);
     free(label->name);
     free(label);
 }
@@ -98,10 +72,12 @@ static struct label *label_make(struct labels *a, enum kind kind, const char *te
     if (!label)
         return NULL;
     label->text = strdup(text);
+    label->shown = units_sanitize(text);
     label->number = a->n[kind] + 1;
     if (asprintf(&label->name, "%s%u", name, label->number) < 0)
         label->name = NULL;
-    if (!label->text || !label->name || !tsearch(label, &a->trees[kind], compare)) {
+    if (!label->text || !label->shown || !label->name ||
+        !tsearch(label, &a->trees[kind], compare)) {
         label_free(label);
         return NULL;
     }
@@ -109,8 +85,7 @@ static struct label *label_make(struct labels *a, enum kind kind, const char *te
     return label;
 }
 
-/* NULL: no memory. */
-static const struct label *label_of(struct labels *a, enum kind kind, const char *text)
+const struct label *labels_find(struct labels *a, enum kind kind, const char *text)
 {
     const struct label wanted = {.text = (char *)text};
     struct label *const *found = tfind(&wanted, &a->trees[kind], compare);
@@ -120,7 +95,7 @@ static const struct label *label_of(struct labels *a, enum kind kind, const char
 
 static int rename_text(struct labels *a, enum kind kind, const char **text)
 {
-    const struct label *label = *text ? label_of(a, kind, *text) : NULL;
+    const struct label *label = *text ? labels_find(a, kind, *text) : NULL;
 
     if (*text && !label)
         return -ENOMEM;
@@ -134,7 +109,7 @@ static int renumber(struct labels *a, enum kind kind, uint32_t *number)
     const struct label *label;
 
     (void)snprintf(text, sizeof(text), "%u", *number);
-    label = label_of(a, kind, text);
+    label = labels_find(a, kind, text);
     if (!label)
         return -ENOMEM;
     *number = label->number;
@@ -159,7 +134,7 @@ static int rename_mounts(struct labels *a, const char **list)
 
     for (char *word = copy ? strtok_r(copy, ",", &save) : NULL; word;
          word = strtok_r(NULL, ",", &save)) {
-        const struct label *label = label_of(a, KIND_MOUNT, word);
+        const struct label *label = labels_find(a, KIND_MOUNT, word);
         char *longer = NULL;
 
         if (!label ||
@@ -171,7 +146,7 @@ static int rename_mounts(struct labels *a, const char **list)
             return -ENOMEM;
     }
     if (text) { /* kept as a label of its own name, so that somebody owns it */
-        const struct label *label = label_of(a, KIND_COMMAND, text);
+        const struct label *label = labels_find(a, KIND_LIST, text);
 
         free(text);
         *list = label ? label->text : NULL;
@@ -240,15 +215,9 @@ static bool is_harmless(const char *member)
     return false;
 }
 
-/* What stands behind the first ':' of a cause may be a name. */
-static struct json_object *cause_json(const char *text)
-{
-    return json_object_new_string_len(text, (int)strcspn(text, ":"));
-}
-
 static struct json_object *name_json(struct labels *a, enum kind kind, const char *text)
 {
-    const struct label *label = label_of(a, kind, text);
+    const struct label *label = labels_find(a, kind, text);
 
     return label ? json_object_new_string(label->name) : NULL;
 }
@@ -283,6 +252,7 @@ static struct json_object *time_json(struct labels *a, struct json_object *value
 static struct json_object *apply(struct labels *a, size_t rule, struct json_object *value)
 {
     uint64_t number = json_object_get_uint64(value);
+    const char *text;
 
     switch (rules[rule].rule) {
     case RULE_NAME:
@@ -292,7 +262,9 @@ static struct json_object *apply(struct labels *a, size_t rule, struct json_obje
     case RULE_TIME:
         return time_json(a, value);
     case RULE_CAUSE:
-        return cause_json(json_object_get_string(value));
+        text = json_object_get_string(value);
+        /* What stands behind the first ':' of a cause may be a name. */
+        return json_object_new_string_len(text, (int)strcspn(text, ":"));
     }
     return NULL;
 }
@@ -394,6 +366,11 @@ static uint64_t widest_bin(struct json_object *value)
         widest = other > widest ? other : widest;
     }
     return widest;
+}
+
+int labels_document(struct labels *a, struct json_object *document)
+{
+    return rewrite(a, NULL, document);
 }
 
 int labels_documents(struct labels *a, struct json_object *documents)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "collector/store.h"
+#include "report/advice.h"
 
 struct labels;
 struct json_object;
@@ -22,7 +23,14 @@ void labels_destroy(struct labels *labels); /* NULL is fine */
 
 /* The row in other words, which belong to `labels`. -ENOMEM. */
 int labels_row(struct labels *labels, struct history_row *row);
-/* An array of job documents (report/json.h), newest first, in place. -ENOMEM. */
+/* A job document (report/json.h), or an array of them, newest first, in place. -ENOMEM. */
+int labels_document(struct labels *labels, struct json_object *document);
 int labels_documents(struct labels *labels, struct json_object *documents);
+
+/* The label of a mount; NULL: no memory. */
+const char *labels_mount(struct labels *labels, const char *mount);
+/* The notes about jobs whose documents are in other words already: the names that were in them, and
+ * all other paths, become labels in the texts, too; links are left out. -ENOMEM. */
+int labels_notes(struct labels *labels, struct advice_notes *notes);
 
 #endif

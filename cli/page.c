@@ -5,28 +5,23 @@
 
 #include <time.h>
 
-#include "cli/notes.h"
 #include "cli/output.h"
 #include "common/cleanup.h"
 #include "report/html.h"
 
-#define PAGE_NOTES 8
 #define NS_PER_S UINT64_C(1000000000)
 
-int page_write(const struct job_account *job, const char *step, const char *path,
-               struct error *error)
+int page_write(const struct job_account *job, const struct advice_notes *notes, const char *step,
+               const char *path, struct error *error)
 {
-    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
     const struct html_options options = {
-        .notes = &notes,
+        .notes = notes,
         .version = PACKAGE_VERSION,
         .step = step,
         .made_ns = (uint64_t)time(NULL) * NS_PER_S,
     };
-    _free_ char *page = NULL;
+    _free_ char *page = report_html(job, &options);
 
-    notes_of(job, PAGE_NOTES, &notes);
-    page = report_html(job, &options);
     if (!page)
         return error_errno(error, -ENOMEM, "write the page");
     return output_file(path, page, error);

@@ -5,10 +5,13 @@
 
 #include "common/error.h"
 #include "common/job.h"
+#include "report/advice.h"
 
-/* Write the page of the job, with its steps and the notes by the rules of this machine, to a file
- * (output_file()). step: as in struct html_options. A negative errno with text. */
-int page_write(const struct job_account *job, const char *step, const char *path,
-               struct error *error);
+#define PAGE_NOTES 8 /* fit on a page */
+
+/* Write the page of the job, with its steps and the notes about it, to a file (output_file()).
+ * step: as in struct html_options. A negative errno with text. */
+int page_write(const struct job_account *job, const struct advice_notes *notes, const char *step,
+               const char *path, struct error *error);
 
 #endif

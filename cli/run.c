@@ -212,6 +212,14 @@ static char *report_make(const struct run *run)
     return text;
 }
 
+static int write_page(const struct run *run, struct error *error)
+{
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+
+    notes_of(run->job, PAGE_NOTES, &notes);
+    return page_write(run->job, &notes, NULL, run->options->html, error);
+}
+
 static int report_write(struct run *run, struct error *error)
 {
     _free_ char *text = NULL, *curves = NULL;
@@ -232,7 +240,7 @@ static int report_write(struct run *run, struct error *error)
     if (rc < 0 && rc != -EPIPE)
         return error_errno(error, rc, "write the report to \"%s\"",
                            run->output ? run->options->output : "stderr");
-    return run->options->html ? page_write(run->job, NULL, run->options->html, error) : 0;
+    return run->options->html ? write_page(run, error) : 0;
 }
 
 /* --- the run -----------------------------------------------------------------------------------

@@ -8,7 +8,6 @@
 
 #include "common/cleanup.h"
 #include "common/tree.h"
-#include "report/anonymous.h"
 #include "report/json.h"
 #include "report/text.h"
 
@@ -259,32 +258,13 @@ static struct json_object *similars_json(struct writer *w)
     return array;
 }
 
-static int make_anonymous(const struct context *context, struct json_object *document)
-{
-    struct anonymous *a = anonymous_create();
-    int rc = a ? anonymous_learn(a, "node", context->job->first_node) : -ENOMEM;
-
-    for (size_t i = 0; rc == 0 && i < context->job->n_steps; i++)
-        rc = anonymous_learn(a, "node", context->job->steps[i].node);
-    if (rc == 0)
-        rc = anonymous_apply(a, document);
-    anonymous_destroy(a);
-    return rc;
-}
-
 static struct json_object *document_json(const struct context *context, const struct level *level)
 {
     struct tree tree = {false};
     struct writer w = {&tree, context, level, tree_array(&tree)};
-    struct job_account shown = *context->job; /* not its own: for the summary alone */
-    _free_ char *summary = NULL;
+    _free_ char *summary = report_text(context->job, SUMMARY_SHORT, NULL);
     struct json_object *document = tree_object(&tree);
 
-    if (context->anonymous) {
-        shown.key.jobid = 1; /* the first number that is found */
-        shown.array_job = 0;
-    }
-    summary = report_text(&shown, SUMMARY_SHORT, NULL);
     tree_put(&tree, document, "version", json_object_new_int(DOCUMENT_VERSION));
     tree_put(&tree, document, "about", json_object_new_string(about));
     tree_put(&tree, document, "legend", legend_json(&w));
@@ -302,8 +282,6 @@ static struct json_object *document_json(const struct context *context, const st
     if (context->note)
         tree_add_text(&tree, w.left_out, context->note);
     tree_put(&tree, document, "left_out", w.left_out);
-    if (!tree.failed && context->anonymous && make_anonymous(context, document) < 0)
-        tree.failed = true;
     return tree_end(&tree, document);
 }
 

@@ -24,7 +24,7 @@ struct context_similar {
 
 /* Borrowed. */
 struct context {
-    const struct job_account *job; /* with its steps, if its nodes' names are to be replaced */
+    const struct job_account *job;
     const struct advice_notes *notes;
     const struct explain_figure *figures; /* what others count */
     size_t n_figures;
@@ -32,7 +32,7 @@ struct context {
         *similar; /* the most similar first; up to CONTEXT_SIMILAR are told */
     size_t n_similar;
     const char *note; /* what could not be found out, a sentence; NULL: nothing */
-    bool anonymous;   /* names of people, jobs, machines are replaced */
+    bool anonymous;   /* all of the above has labels in place of names: the document says so */
 };
 
 /* The document on one line, of at most `max` bytes without the final NUL: what did not fit is left

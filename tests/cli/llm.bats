@@ -80,9 +80,9 @@ nothing_was_sent() {
     explain --context --anonymous
     expect 0
     follows context <<< "$out"
-    ! grep -iE 'alice|simulate|physics|node1|server:|4101' <<< "$out"
+    ! grep -iE 'alice|simulate|physics|node1|server:|scratch|4101' <<< "$out"
     [ "$(jq -c '[.anonymous, .job.job.user, .job.job.name, .job.job.uid, .similar_jobs[0].name]' <<< "$out")" = \
-        '[true,"user1","name1",65534,"name1"]' ]
+        '[true,"user1","name1",1,"name1"]' ]
     printf '#!/bin/sh\necho "sacct: error: slurmdbd at dbhost7: down" >&2; exit 1\n' > "$BATS_TEST_TMPDIR/sacct"
     chmod 755 "$BATS_TEST_TMPDIR/sacct"
     [ "$(PATH=$BATS_TEST_TMPDIR:$PATH jobio --store "$DB" explain 123 --context --anonymous |
@@ -90,6 +90,21 @@ nothing_was_sent() {
     [ "$(jq -c '[.job.job.jobid, .job.job.start_s]' <<< "$out")" = '[1,315532800.0]' ] ||
         jq -e '.job.job.jobid == 1 and .job.job.start_s >= 315532800 and .job.job.start_s < 400000000' <<< "$out"
     jq -r .summary <<< "$out" | grep -q '^I/O summary: job 1,'
+    # rules have seen the names, and what they say has none
+    mkdir "$BATS_TEST_TMPDIR/rules"
+    cat > "$BATS_TEST_TMPDIR/rules/ours.conf" << 'END'
+[ours]
+level = error
+when = mount GLOB '/scr*'
+text = alice: use /fast in place of {mount}
+link = https://wiki.site
+END
+    [ "$(JOBIO_ADVICE=$BATS_TEST_TMPDIR/rules jobio --store "$DB" explain 123 --context --anonymous |
+        jq -c '.findings | map([.text, .link])')" = '[["user1: use path1 in place of mount1",null]]' ]
+    for words in "" "--html -"; do
+        JOBIO_ADVICE=$BATS_TEST_TMPDIR/rules jobio --store "$DB" job 123 --anonymous $words > "$BATS_TEST_TMPDIR/job"
+        grep -i 'user1: use path1 in place of mount1' "$BATS_TEST_TMPDIR/job"
+    done
     # and the numbers are the same
     diff <(jq -S '[.job.mounts[].ops, .similar_jobs[].time_ns]' <<< "$out") \
         <(jobio --store "$DB" explain 123 --context | jq -S '[.job.mounts[].ops, .similar_jobs[].time_ns]')

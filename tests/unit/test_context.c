@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/anonymous.h"
 #include "report/context.h"
 #include "report/similar.h"
 #include "tests/unit/sample.h"
@@ -69,52 +68,6 @@ static void test_order(void **state)
         assert_true(similarity_compare(&best_first[i + 1], &best_first[i]) > 0);
         assert_int_equal(similarity_compare(&best_first[i], &best_first[i]), 0);
     }
-}
-
-/* --- names ---------------------------------------------------------------------------------------
- */
-
-static void assert_anonymous(const char *document, const char *want)
-{
-    struct json_object *o = json_tokener_parse(document);
-    struct anonymous *a = anonymous_create();
-
-    assert_non_null(o);
-    assert_int_equal(anonymous_learn(a, "node", "node7"), 0);
-    assert_int_equal(anonymous_learn(a, "node", NULL), 0);
-    assert_int_equal(anonymous_learn(a, "nothing", "job"), 0);
-    assert_int_equal(anonymous_apply(a, o), 0);
-    assert_string_equal(
-        json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
-        want);
-    anonymous_destroy(a);
-    json_object_put(o);
-}
-
-static void test_anonymous(void **state)
-{
-    (void)state;
-    /* A text before the name; paths; names in names; the same name twice. */
-    assert_anonymous("{\"text\":\"job of alice, alice2 and malice\",\"user\":\"alice\"}",
-                     "{\"text\":\"job of user1, alice2 and malice\",\"user\":\"user1\"}");
-    assert_anonymous("{\"a\":[{\"user\":\"al\",\"mount\":\"/home/al/x-al\"},{\"user\":\"al\"},"
-                     "{\"user\":\"al-b\",\"text\":\"al-b\"}]}",
-                     "{\"a\":[{\"user\":\"user1\",\"mount\":\"/home/user1/x-user1\"},"
-                     "{\"user\":\"user1\"},{\"user\":\"user2\",\"text\":\"user2\"}]}");
-    /* As a text shows it. */
-    assert_anonymous("{\"name\":\"a\\tb\",\"text\":\"job a?b\",\"b\":{\"name\":\"c\"}}",
-                     "{\"name\":\"name1\",\"text\":\"job name1\",\"b\":{\"name\":\"name2\"}}");
-    /* What is no name and no text stays, though a job is called like it. */
-    assert_anonymous("{\"name\":\"read\",\"op\":\"read\",\"fstype\":\"read\",\"read\":1,\"uid\":7}",
-                     "{\"name\":\"name1\",\"op\":\"read\",\"fstype\":\"read\",\"read\":1,"
-                     "\"uid\":65534}");
-    /* Nodes are told beforehand; sources are not looked for elsewhere; lists of words. */
-    assert_anonymous(
-        "{\"cause\":\"node-not-heard: node7\",\"source\":\"tmpfs\",\"fstype\":\"tmpfs\","
-        "\"mount\":\"/tmpfs\",\"command\":[\"cp\",\"node7:x\"],\"link\":\"\"}",
-        "{\"cause\":\"node-not-heard: node1\",\"source\":\"source1\","
-        "\"fstype\":\"tmpfs\",\"mount\":\"/tmpfs\",\"command\":[\"cp\",\"node1:x\"],"
-        "\"link\":\"\"}");
 }
 
 /* --- the document --------------------------------------------------------------------------------
@@ -197,29 +150,13 @@ static void test_bound(void **state)
     }
 }
 
-static void test_nodes_have_no_names(void **state)
-{
-    _job_ *job = sample_job();
-    struct context context = {.job = job, .anonymous = true};
-    struct error error;
-    char *text = NULL, node[64];
-
-    (void)state;
-    (void)snprintf(node, sizeof(node), "not heard: %s", job->steps[0].node);
-    assert_int_equal(completeness_add(&job->completeness, node, 1, 0), 0);
-    assert_int_equal(report_context(&context, 100000, &text, &error), 0);
-    assert_null(strstr(text, node));
-    assert_non_null(strstr(text, "not heard: node"));
-    assert_null(strstr(text, "\"ada\""));
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_similarity), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_anonymous),  cmocka_unit_test(test_large),
-        cmocka_unit_test(test_bound),      cmocka_unit_test(test_nodes_have_no_names),
+        cmocka_unit_test(test_similarity),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
