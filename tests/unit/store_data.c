@@ -228,3 +228,12 @@ void store_sql(const char *text)
     assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
+
+struct job_account **jobs_found(uint32_t jobid, bool all, uint32_t uid)
+{
+    struct job_account **found = NULL;
+    struct error error;
+
+    assert_ok(store_jobs(opened, "linux", jobid, all, uid, &found, &error), error);
+    return found;
+}

@@ -22,6 +22,7 @@ extern struct store *opened; /* NULL: none is */
 int folder_set_up(void **state);
 int store_set_up(void **state);
 int folder_tear_down(void **state);
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
 
 /* A store there, or the test fails with the text. */
 struct store *open_store(const struct folder *at);
@@ -50,5 +51,8 @@ void fill_history(void);
 
 #define assert_ok(r, error) assert_ok_at((r), &(error), __FILE__, __LINE__)
 void assert_ok_at(int r, const struct error *error, const char *file, int line);
+
+/* The runs of a number as store_jobs() gives them; free them with store_jobs_free(). */
+struct job_account **jobs_found(uint32_t jobid, bool all, uint32_t uid);
 
 #endif

@@ -3,17 +3,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
-#include "collector/array.h"
 #include "collector/store_private.h"
-
-static struct job_account **jobs(uint32_t jobid, bool all, uint32_t uid)
-{
-    struct job_account **found = NULL;
-    struct error error;
-
-    assert_ok(store_jobs(opened, "linux", jobid, all, uid, &found, &error), error);
-    return found;
-}
 
 static const struct io_counter *op_of(const struct io_mounts *mounts, const char *name,
                                       enum io_op op)
@@ -78,7 +68,7 @@ static void test_round_trip(void **state)
     job->unsupported = 1ull << IO_MMAP_READ | 1ull << IO_SETXATTR;
     job->longest_wait_ns = 12;
     put_rows(job, &step, true);
-    found = jobs(7, false, UINT32_MAX);
+    found = jobs_found(7, false, UINT32_MAX);
     assert_non_null(found[0]);
     assert_null(found[1]);
     assert_string_equal(found[0]->key.cluster, "linux");
@@ -142,7 +132,7 @@ static void test_time_lines(void **state)
         put_rows(job, &step, false);
         put_rows(job, &step, true); /* once more: not twice */
         store_jobs_free(found);
-        found = jobs(7, false, UINT32_MAX);
+        found = jobs_found(7, false, UINT32_MAX);
         assert_same_mount(&found[0]->steps[n].mounts.items[0], &step.mounts.items[0]);
         step_account_clear(&step);
     }
@@ -180,7 +170,7 @@ static void test_peaks_of_the_job(void **state)
     put_rows(job, &step, true);
     m->peaks[IO_READ].bytes_per_s = 1001;
     put_rows(job, NULL, true);
-    found = jobs(7, false, UINT32_MAX);
+    found = jobs_found(7, false, UINT32_MAX);
     assert_int_equal(found[0]->mounts.n, 2);
     assert_int_equal(found[0]->mounts.items[0].peaks[IO_READ].bytes_per_s, 1001);
     assert_int_equal(found[0]->mounts.items[0].peaks[IO_READ].requests_per_s, 88);
@@ -316,7 +306,7 @@ static void test_many_steps(void **state)
     assert_ok(store_commit(opened, &error), error);
     assert_int_equal(total_of("/scratch", IO_READ), 1005);
     assert_int_equal(only_row().steps, 1005);
-    found = jobs(7, false, UINT32_MAX);
+    found = jobs_found(7, false, UINT32_MAX);
     assert_int_equal(found[0]->n_steps, 1001);
     assert_int_equal(op_of(&found[0]->mounts, "/scratch", IO_READ)->requests, 1005);
     store_jobs_free(found);
@@ -337,7 +327,7 @@ static void test_numbers_saturate(void **state)
         put_rows(job, &step, true);
         step_account_clear(&step);
     }
-    found = jobs(7, false, UINT32_MAX);
+    found = jobs_found(7, false, UINT32_MAX);
     c = op_of(&found[0]->steps[0].mounts, "/scratch", IO_READ);
     assert_int_equal(c->bytes, INT64_MAX);
     assert_int_equal(c->size_log2[31], UINT64_MAX);
@@ -366,21 +356,21 @@ static void test_restarts_and_holders(void **state)
     job->end_ns = NOW + 50 * SECOND;
     job->uid = 2000;
     put_rows(job, &step, true);
-    found = jobs(7, true, UINT32_MAX);
+    found = jobs_found(7, true, UINT32_MAX);
     assert_int_equal(found[0]->uid, 2000);
     assert_int_equal(found[0]->n_steps, 1);
     assert_int_equal(found[1]->key.restart, 1);
     assert_int_equal(found[2]->start_ns, NOW);
     assert_null(found[3]);
     store_jobs_free(found);
-    found = jobs(7, false, 1000);
+    found = jobs_found(7, false, 1000);
     assert_int_equal(found[0]->key.restart, 1);
     assert_null(found[1]);
     store_jobs_free(found);
-    found = jobs(7, false, 4711);
+    found = jobs_found(7, false, 4711);
     assert_null(found[0]);
     store_jobs_free(found);
-    found = jobs(8, true, UINT32_MAX);
+    found = jobs_found(8, true, UINT32_MAX);
     assert_null(found[0]);
     store_jobs_free(found);
     step_account_clear(&step);
@@ -388,143 +378,6 @@ static void test_restarts_and_holders(void **state)
 }
 
 /* Put by the steps that are told of the array, and by those that are not. */
-static void put_task(uint32_t jobid, uint32_t array, uint32_t task, uint64_t start_ns)
-{
-    struct job_account *job = job_make(jobid, start_ns);
-
-    job->array_job = array;
-    job->array_task = task;
-    put_rows(job, NULL, false);
-    job->array_job = job->array_task = 0;
-    put_rows(job, NULL, false);
-    job_account_destroy(job);
-}
-
-struct seen_tasks {
-    uint32_t jobs[8];
-    size_t n;
-};
-
-static int see_task(const struct job_account *job, void *arg)
-{
-    struct seen_tasks *seen = arg;
-
-    assert_true(seen->n < 8);
-    seen->jobs[seen->n++] = job->key.jobid;
-    return 0;
-}
-
-/* The newest run of each, in order, and no other owner's. */
-static void test_array(void **state)
-{
-    struct job_account *job = job_make(22, NOW + 9 * SECOND);
-    struct seen_tasks seen = {.n = 0};
-    struct error error;
-
-    (void)state;
-    put_task(23, 20, 1, NOW);
-    put_task(22, 20, 0, NOW);
-    put_task(20, 20, 7, NOW);
-    job->key.restart = 1; /* requeued */
-    job->array_job = 20;
-    put_rows(job, NULL, false);
-    job->uid = 4711; /* somebody who had that number before */
-    job->key.jobid = 9;
-    job->start_ns = NOW - SECOND;
-    job->array_task = 3;
-    put_rows(job, NULL, false);
-    assert_ok(store_array(opened, 20, UINT32_MAX, 0, see_task, &seen, &error), error);
-    assert_int_equal(seen.n, 3);
-    assert_int_equal(seen.jobs[0], 22);
-    assert_int_equal(seen.jobs[1], 23);
-    assert_int_equal(seen.jobs[2], 20);
-    seen.n = 0;
-    assert_ok(store_array(opened, 20, UINT32_MAX, 2, see_task, &seen, &error), error);
-    assert_int_equal(seen.n, 1);
-    assert_int_equal(seen.jobs[0], 20);
-    seen.n = 0;
-    assert_ok(store_array(opened, 20, 4711, 0, see_task, &seen, &error), error);
-    assert_int_equal(seen.n, 1);
-    assert_int_equal(seen.jobs[0], 9);
-    seen.n = 0;
-    assert_ok(store_array(opened, 20, 4712, 0, see_task, &seen, &error), error);
-    assert_ok(store_array(opened, 21, UINT32_MAX, 0, see_task, &seen, &error), error);
-    assert_int_equal(seen.n, 0);
-    job_account_destroy(job);
-}
-
-static size_t count_in(const char *text, const char *what)
-{
-    size_t n = 0;
-
-    for (const char *p = strstr(text, what); p; p = strstr(p + 1, what))
-        n++;
-    return n;
-}
-
-/* However many tasks there are, an answer has a thousand. */
-static void test_array_in_parts(void **state)
-{
-    char *text = NULL;
-    bool more;
-    struct error error;
-
-    (void)state;
-    assert_ok(store_begin(opened, false, &error), error);
-    for (uint32_t i = 0; i <= ARRAY_TASKS_MAX; i++)
-        put_task(5000 + i, 30, 3 * i, NOW);
-    assert_ok(store_commit(opened, &error), error);
-    assert_ok(array_answer(opened, 30, UINT32_MAX, 0, &text, &more, &error), error);
-    assert_true(more);
-    assert_int_equal(count_in(text, "\"array_task\":"), ARRAY_TASKS_MAX);
-    assert_non_null(strstr(text, ",\"next\":3000,"));
-    free(text);
-    assert_ok(array_answer(opened, 30, UINT32_MAX, 3000, &text, &more, &error), error);
-    assert_false(more);
-    assert_int_equal(count_in(text, "\"array_task\":3000"), 1);
-    assert_int_equal(count_in(text, "\"array_task\":"), 1);
-    assert_null(strstr(text, "next"));
-    free(text);
-    assert_ok(array_answer(opened, 30, UINT32_MAX, 3001, &text, &more, &error), error);
-    assert_false(more);
-    assert_int_equal(count_in(text, "\"tasks\":[]"), 1);
-    free(text);
-}
-
-static void test_tasks_of_an_array(void **state)
-{
-    struct job_account **found = NULL;
-    struct error error;
-
-    (void)state;
-    put_task(21, 20, 0, NOW);
-    put_task(22, 20, 1, NOW);
-    put_task(20, 20, 2, NOW); /* the last one has the array's number */
-    put_task(31, 30, 1, NOW);
-    put_task(40, 20, 1, NOW + SECOND); /* a number that was given again */
-    put_task(50, 0, 0, NOW);
-    assert_ok(store_task_jobs(opened, NULL, 20, 1, UINT32_MAX, UINT32_MAX, &found, &error), error);
-    assert_int_equal(found[0]->key.jobid, 40);
-    assert_int_equal(found[1]->key.jobid, 22);
-    assert_int_equal(found[1]->array_job, 20);
-    assert_int_equal(found[1]->array_task, 1);
-    assert_null(found[2]);
-    store_jobs_free(found);
-    assert_ok(store_task_jobs(opened, NULL, 20, 0, 1, 1000, &found, &error), error);
-    assert_int_equal(found[0]->key.jobid, 21);
-    store_jobs_free(found);
-    assert_ok(store_task_jobs(opened, NULL, 20, 0, 1, 1001, &found, &error), error);
-    assert_null(found[0]);
-    store_jobs_free(found);
-    found = jobs(20, true, UINT32_MAX);
-    assert_int_equal(found[0]->array_task, 2);
-    assert_null(found[1]);
-    store_jobs_free(found);
-    found = jobs(50, true, UINT32_MAX);
-    assert_int_equal(found[0]->array_job, 0);
-    store_jobs_free(found);
-}
-
 static void test_unfinished_after_a_restart(void **state)
 {
     struct job_account *running = job_make(1, NOW), *ended = job_make(2, NOW), **found = NULL;
@@ -569,7 +422,7 @@ static void test_write_that_fails_undoes_itself(void **state)
     job->key.jobid = 8;
     put_rows(job, &step, true);
     store_rollback(opened);
-    found = jobs(8, true, UINT32_MAX);
+    found = jobs_found(8, true, UINT32_MAX);
     assert_null(found[0]);
     store_jobs_free(found);
     assert_int_equal(total_of("/scratch", IO_READ), 1);
@@ -681,8 +534,6 @@ static void test_views_answer(void **state)
     assert_int_equal(number, 512);
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -694,9 +545,6 @@ int main(void)
         STORE_TEST(test_many_steps),
         STORE_TEST(test_numbers_saturate),
         STORE_TEST(test_restarts_and_holders),
-        STORE_TEST(test_array),
-        STORE_TEST(test_array_in_parts),
-        STORE_TEST(test_tasks_of_an_array),
         STORE_TEST(test_unfinished_after_a_restart),
         STORE_TEST(test_write_that_fails_undoes_itself),
         STORE_TEST(test_state),

@@ -318,8 +318,6 @@ static void test_plans(void **state)
     assert_plan(HISTORY(.group = HISTORY_BY_MOUNT), "PRIMARY KEY (job_id=?)");
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -181,8 +181,6 @@ static void test_a_job_that_runs(void **state)
     job_account_destroy(job);
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

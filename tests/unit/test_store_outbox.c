@@ -348,21 +348,19 @@ static void test_retention_by_size_counts(void **state)
     assert_int_equal(stats("history").given_up, 3);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_in_order),
-        TEST(test_written_again),
-        TEST(test_more_of_the_job),
-        TEST(test_end_of_the_job),
-        TEST(test_only_final_steps),
-        TEST(test_other_node),
-        TEST(test_refused),
-        TEST(test_sinks),
-        TEST(test_retention_by_age_waits),
-        TEST(test_retention_by_size_counts),
+        STORE_TEST(test_in_order),
+        STORE_TEST(test_written_again),
+        STORE_TEST(test_more_of_the_job),
+        STORE_TEST(test_end_of_the_job),
+        STORE_TEST(test_only_final_steps),
+        STORE_TEST(test_other_node),
+        STORE_TEST(test_refused),
+        STORE_TEST(test_sinks),
+        STORE_TEST(test_retention_by_age_waits),
+        STORE_TEST(test_retention_by_size_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

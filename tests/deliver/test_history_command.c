@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command asks a real ClickHouse, and says what it says of the store that was fed to it. */
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "tests/deliver/history_rig.h"
+
+/* The order of mounts in a document means nothing. */
+#define SORT_MOUNTS                                                            \
+    "| jq -S 'walk(if type == \"object\" and has(\"mounts\") then .mounts |= " \
+    "sort else . end)'"
+
+/* Who has no password sees the own jobs only: these tests may run as anybody. */
+static void write_password(char path[256])
+{
+    FILE *file;
+
+    (void)snprintf(path, 256, "%s/reader", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("writer:w\n", file);
+    (void)fclose(file);
+}
+
+/* What a command prints, malloc'd; @ in it is where to ask. */
+static char *jobio(const char *words, const char *where, int *status)
+{
+    bool ask = strstr(words, "--url @") || strstr(where, "--url");
+    char password[256];
+    size_t before = strcspn(words, "@");
+    char command[2048];
+    char *text = calloc(1, 1 << 20);
+    FILE *out;
+
+    ask = ask && !strstr(words, "--credentials");
+    write_password(password);
+    (void)snprintf(command, sizeof(command), "./jobio %.*s%s%s%s%s 2>&1 %s", (int)before, words,
+                   words[before] ? where : "", words[before] ? words + before + 1 : "",
+                   ask ? " --credentials " : "", ask ? password : "",
+                   strstr(words, "json") ? SORT_MOUNTS : "");
+    out = popen(command, "r");
+    assert_non_null(out);
+    assert_non_null(text);
+    (void)!fread(text, 1, (1 << 20) - 1, out);
+    *status = pclose(out);
+    return text;
+}
+
+/* The command prints the same from both. */
+static void assert_same_answer(const char *format)
+{
+    char clickhouse[256], store[256];
+    int from_store, from_clickhouse;
+    _free_ char *stored = NULL, *told = NULL;
+
+    (void)snprintf(store, sizeof(store), "--store %s", folder.store);
+    (void)snprintf(clickhouse, sizeof(clickhouse), "--from clickhouse --cluster linux --url %s",
+                   rig_server.url);
+    stored = jobio(format, store, &from_store);
+    told = jobio(format, clickhouse, &from_clickhouse);
+    if (strcmp(stored, told))
+        print_error("%s\n%s---\n%s", format, stored, told);
+    assert_true(!strcmp(stored, told));
+    assert_int_equal(from_store, from_clickhouse);
+    assert_true(*stored);
+}
+
+/* Mounts whose names differ only in what is no text are two, also where others call them "?". */
+static void test_odd_mounts(void **state)
+{
+    static const char *const names[] = {"/mnt/\xff", "/mnt/\\xff"};
+    struct job_account *job = job_make(1, NOW);
+    struct step_account step;
+    struct error error;
+
+    (void)state;
+    step_make(&step, 0, NOW, 3);
+    for (size_t i = 0; i < 2; i++) {
+        struct io_mount *m = &step.mounts.items[i];
+
+        free(m->mount);
+        free(m->source);
+        free(m->fstype);
+        m->mount = strdup(names[i]);
+        m->source = strdup(i ? "srv:/\x80" : "srv:/\x81");
+        m->fstype = strdup("nfs4");
+        m->private = false;
+    }
+    put_rows(job, &step, true);
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    free(step.mounts.items[1].mount);
+    step.mounts.items[1].mount = strdup("/mnt/\xfe");
+    step.tagged_at_ns++;
+    put_rows(job, &step, true);
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    rig_assert_answer(
+        "SELECT mount, source FROM jobio.io FINAL ORDER BY mount, source, tagged_at_ns",
+        "/mnt/\\\\x5cxff\tsrv:/\\\\x80\n/mnt/\\\\xfe\tsrv:/\\\\x80\n"
+        "/mnt/\\\\xff\tsrv:/\\\\x81\n/mnt/\\\\xff\tsrv:/\\\\x81\n");
+    step_account_clear(&step);
+    job_account_destroy(job);
+    assert_same_answer("job 1 @ --json --steps");
+}
+
+static void test_the_command_agrees(void **state)
+{
+    static const char *const commands[] = {
+        "job 1 @ --json --steps",
+        "job 1 @ --full",
+        "job 2 @",
+        "job 5 @ --all --json --steps",
+        "job 5 @",
+        "job 77 @",
+        "history @ -S @0",
+        "history @ -S @0 --json",
+        "history @ -S @0 -u bob",
+        "history @ -S @0 -u 1000 -n 2",
+        "history @ -S @0 -u \"o'br\\\\ien\"",
+        "history @ -S @0 --sort read -P",
+        "history @ -S @0 --sort wait -n 3 -P -o JobID,User,Account,State,Start,End,Elapsed,Read,"
+        "ReadReq,Write,Meta,MetaErr,Errors,Wait,LongestWait,Waiting,Exact",
+        "history @ -S @1790000101 -E @1790000150 -P",
+        "history @ -S @1790000201 -P",
+        "history @ -S @0 -u bob,alice,1000 -P",
+        "history @ -S @0 -A physics,chemistry -r debug --name x,\"run 'it'; \x1b[31m\" -P",
+        "history @ -j 1,3,77 -P",
+        "history @ -S @0 -s running -P",
+        "history @ -S @0 -s ended --sort -errors -P",
+        "history @ -S @0 --sort elapsed -n 2 -P",
+        "history @ -S @0 --group user -P",
+        "history @ -S @0 --group account --json",
+        "history @ -S @0 --group day --sort jobs -n 1 -u bob -P",
+    };
+    int status;
+    _free_ char *refused = NULL;
+
+    (void)state;
+    feed_put(1, 0, 5, NULL);
+    feed_put(1, 1, 7, NULL);
+    feed_put(1, STEP_BATCH, 2, NULL);
+    feed_put(2, STEP_EXTERN, 3, "bob");
+    feed_put(3, 0, 1, "o'br\\ien");
+    feed_end(1);
+    feed_end(3);
+    rig_put_odd_jobs();
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        assert_same_answer(commands[i]);
+    refused = jobio("job 1 --from clickhouse --cluster other --url @", rig_server.url, &status);
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_non_null(strstr(refused, "no such job: 1"));
+}
+
+/* One of three nodes: its own store has its own step and its own view of the job. */
+static void put_node(const char *name, uint64_t scale, bool ended)
+{
+    struct job_account *job = job_make(21, NOW + scale);
+    struct step_account step;
+    struct error error;
+
+    store_close(opened);
+    (void)unlink(folder.store);
+    opened = open_store(&folder);
+    job->nodes_expected = 3;
+    step_make(&step, 0, job->start_ns, scale);
+    free(step.node);
+    step.node = strdup(name);
+    put_rows(job, &step, true);
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    job->ended = ended;
+    job->end_ns = ended ? NOW + (90 + scale) * SECOND : 0;
+    job->elapsed_ns = 90 * SECOND;
+    put_rows(job, NULL, true);
+    if (ended)
+        assert_ok(store_outbox_put_job(opened, &job->key, "history", &error), error);
+    step_account_clear(&step);
+    job_account_destroy(job);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    feed_close();
+}
+
+static void test_many_nodes(void **state)
+{
+    static const char sql[] = "SELECT state, steps, complete, read_requests,"
+                              " toUnixTimestamp(start) - 1790000000 FROM jobio.v_job";
+    int status;
+    _free_ char *early = NULL, *late = NULL;
+
+    (void)state;
+    put_node("n1", 1, true);
+    put_node("n2", 2, true);
+    rig_assert_answer(sql, "ended\t2\t0\t3\t0\n"); /* not complete: n3 has not been heard of */
+    put_node("n3", 4, false);
+    rig_assert_answer(sql, "running\t3\t1\t7\t0\n"); /* there */
+    early = jobio("history -P -o JobID,State,ReadReq --from clickhouse --cluster linux --url @",
+                  rig_server.url, &status);
+    assert_string_equal(early, "JobID|State|ReadReq\n21|running|7\n");
+    put_node("n3", 4, true);
+    rig_assert_answer(sql, "ended\t3\t1\t7\t0\n");
+    rig_assert_answer("SELECT toUnixTimestamp(`end`) - 1790000000 FROM jobio.v_job", "94\n");
+    late = jobio("job 21 --json --steps --from clickhouse --cluster all --url @", rig_server.url,
+                 &status);
+    assert_non_null(strstr(late, "\"expected\": 3"));
+    assert_non_null(strstr(late, "\"reported\": 3"));
+    assert_non_null(strstr(late, "\"complete\": true"));
+    assert_non_null(strstr(late, "\"requests\": 7"));
+    assert_non_null(strstr(late, "\"state\": \"ended\""));
+}
+
+/* Who may ask, and what is said when it cannot be asked. */
+static void test_the_command_is_refused(void **state)
+{
+    static const struct {
+        const char *words, *say;
+    } bad[] = {
+        {"job 1 --from elsewhere", "give store or clickhouse"},
+        {"job 1 --from clickhouse --config /nonexistent", "/nonexistent"},
+        {"job 1 --from clickhouse --url http://127.0.0.1:1", "does not answer"},
+        {"job 1 --from clickhouse --url @ --credentials /nonexistent", "/nonexistent"},
+        {"job 1 --from clickhouse --url @ --credentials userpwd", "HTTP "},
+        {"history --from clickhouse --config conf", "names none"},
+        {"history --from clickhouse --url @ --mount /scratch", "--mount is not asked"},
+        {"history --from clickhouse --url @ --group mount", "--group mount is not asked"},
+    };
+    char path[256], words[512];
+    FILE *file;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("writer:wrong\n", file);
+    (void)fclose(file);
+    (void)snprintf(path, sizeof(path), "%s/conf", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("cluster = linux\n[history]\nformat = bulk\nurl = http://127.0.0.1:1\n", file);
+    (void)fclose(file);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        const char *name = strstr(bad[i].words, " userpwd") ? " userpwd"
+                           : strstr(bad[i].words, " conf")  ? " conf"
+                                                            : NULL;
+        int status;
+        _free_ char *told = NULL;
+
+        (void)snprintf(words, sizeof(words), "%s", bad[i].words);
+        if (name)
+            (void)snprintf(words + strlen(words) - strlen(name) + 1, 300, "%s/%s", folder.path,
+                           name + 1);
+        told = jobio(words, rig_server.url, &status);
+        assert_int_equal(WEXITSTATUS(status), 1);
+        if (!strstr(told, bad[i].say))
+            print_error("%s: %s", words, told);
+        assert_non_null(strstr(told, bad[i].say));
+    }
+}
+
+/* jobio.conf says where to ask and what is asked without a word. */
+static void test_the_command_is_configured(void **state)
+{
+    char path[256], words[512];
+    FILE *file;
+    int status;
+    _free_ char *told = NULL;
+
+    (void)state;
+    feed_put(1, 0, 5, NULL);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("writer:w\n", file);
+    (void)fclose(file);
+    (void)snprintf(path, sizeof(path), "%s/conf", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "cluster = linux\n[history]\nread_url = %s\nfrom = clickhouse\n"
+                  "read_credentials = %s/userpwd\n",
+                  rig_server.url, folder.path);
+    (void)fclose(file);
+    (void)snprintf(words, sizeof(words), "history @ -S @0 -P -o JobID,ReadReq --config %s", path);
+    told = jobio(words, "", &status);
+    assert_string_equal(told, "JobID|ReadReq\n1|5\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(test_odd_mounts),
+        RIG_TEST(test_the_command_agrees),
+        RIG_TEST(test_many_nodes),
+        RIG_TEST(test_the_command_is_refused),
+        RIG_TEST(test_the_command_is_configured),
+    };
+
+    if (!clickhouse_installed()) {
+        (void)fprintf(stderr, "clickhouse-server is not installed\n");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, rig_start, rig_remove);
+}
