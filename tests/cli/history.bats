@@ -69,9 +69,9 @@ on_terminal() {
 
 @test "--group: sums" {
     [ "$(history --group user -P)" = "User|Jobs|Elapsed|Read|Write|Meta|Errors|Wait
-alice|2|02:01:00|2097160192|20971520|10000|6|12.042000000
-mallory|1|01:00:00|1048580096|10485760|5000|3|6.021000000
-root|1|00:01:00|1048580096|10485760|5000|3|6.021000000" ]
+alice|2|02:01:00|2097160192|20971520|10000|6|62.042000000
+mallory|1|01:00:00|1048580096|10485760|5000|3|31.021000000
+root|1|00:01:00|1048580096|10485760|5000|3|31.021000000" ]
     [ "$(history --group user --sort elapsed -P -o User | xargs)" = "User alice mallory root" ]
     [ "$(history --group user --sort -jobs -P -o User,Jobs -n 2| xargs)" = "User|Jobs mallory|1 root|1" ]
     [ "$(history --group mount -P -o Mount,Jobs,Read,Write | xargs)" = \
@@ -239,7 +239,7 @@ import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline=''), strict=True))
 assert {(r['Mount'], r['Operation'], r['Requests'], r['Bytes'], r['Errors'], r['Time']) for r in rows} == {
     ('/scratch', 'read', '1000', '1048576000', '0', '1'), ('/scratch', 'write', '20', '10485760', '0', '0.02'),
-    ('/scratch', 'open', '5000', '0', '3', '5'), ('/', 'read', '1', '4096', '0', '0.001')}, rows
+    ('/scratch', 'open', '5000', '0', '3', '30'), ('/', 'read', '1', '4096', '0', '0.001')}, rows
 assert {(r['JobID'], r['Restart'], r['Step'], r['Node'], r['Exact']) for r in rows} == {('123', '1', '', '', 'yes')}
 END
     [ "$(jobio --store "$DB" job 123 --csv --steps | tail -n +2 | cut -d, -f4,5 | sort -u | xargs)" = "batch,node1" ]

@@ -2,17 +2,18 @@
 /*
  * make_store PATH [TASKS]: a store as jobiod writes it, through the same functions, with the jobs
  * that the tests of the command ask for. It stands in for a jobiod that has seen these jobs. With
- * TASKS: an array 300 of so many, from task 0 on, as task 0 of 140, but that the last but one waited
- * 90 s of its 100 s.
+ * TASKS: an array 300 of so many, from task 0 on, as task 0 of 140, but that the last but one
+ * waited 90 s of its 100 s on /home.
  *
  *   100  alice  ended 30 days ago
  *   123  alice  run twice; the second ended an hour ago: 1,000 MiB read and 10 MiB written on
  *               /scratch, 4 KiB read on /
  *   124  mallory, running, not complete, with a job name made to hurt terminals and tables
  *   125  root
- *   200  erin, to 219: a job name with a comma in it, 90 days ago and each day from then on; the last
- *               three waited 400 s of 1,300 s instead of 20 s of 1,000 s, because of /home
- *   140  dora, tasks 0, 1 and 2 of an array, 40 days ago, of which the last has the array's number
+ *   200  erin, to 219: a job name with a comma in it, 90 days ago and each day from then on; the
+ *               last three waited 400 s of 1,300 s instead of 20 s of 1,000 s, because of /home
+ *   140  dora, tasks 0, 1 and 2 of an array, 40 days ago, of which the last has the array's
+ *               number
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 #include "collector/store.h"
 
 #define NS_PER_S 1000000000ull
+#define MS 1000000ull
+#define WAIT_USUAL (30 * NS_PER_S)
 #define MIB (1ull << 20)
 #define HOUR (3600 * NS_PER_S)
 #define DAY (24 * HOUR)
@@ -36,34 +39,36 @@ static void check(int rc)
     exit(1);
 }
 
-/* `requests` calls of `bytes` in all, each of 1 ms. */
-static void put_op(struct io_mount *mount, enum io_op op, uint64_t requests, uint64_t bytes)
+/* `requests` calls of `bytes` in all, each of `each_ns`. */
+static void put_op(struct io_mount *mount, enum io_op op, uint64_t requests, uint64_t bytes,
+                   uint64_t each_ns)
 {
     struct io_counter *counter = io_account_op(&mount->io, op);
 
     counter->requests = requests;
     counter->bytes = bytes;
-    counter->time_ns = requests * 1000000;
-    counter->max_ns = 2000000;
-    counter->latency_log2[io_latency_bucket(1000000)] = requests;
+    counter->time_ns = requests * each_ns;
+    counter->max_ns = each_ns;
+    counter->latency_log2[io_latency_bucket(each_ns)] = requests;
     if (io_op_is_data(op))
         counter->size_log2[io_size_bucket(bytes / requests)] = requests;
     mount->peaks[op].bytes_per_s = bytes / 2;
     mount->peaks[op].requests_per_s = requests / 2;
 }
 
+/* All of it waited 31 s. */
 static void fill_mounts(struct io_mounts *mounts)
 {
     struct io_mount *scratch = io_mounts_get(mounts, "/scratch", "nfs4", "server:/scratch", false);
     struct io_mount *root;
 
-    put_op(scratch, IO_READ, 1000, 1000 * MIB);
-    put_op(scratch, IO_WRITE, 20, 10 * MIB);
-    put_op(scratch, IO_OPEN, 5000, 0);
+    put_op(scratch, IO_READ, 1000, 1000 * MIB, MS);
+    put_op(scratch, IO_WRITE, 20, 10 * MIB, MS);
+    put_op(scratch, IO_OPEN, 5000, 0, 6 * MS);
     io_account_op(&scratch->io, IO_OPEN)->errors = 3;
     check(io_counter_errno(io_account_op(&scratch->io, IO_OPEN), ENOENT, 3));
     root = io_mounts_get(mounts, "/", "ext4", "/dev/vda1", false);
-    put_op(root, IO_READ, 1, 4096);
+    put_op(root, IO_READ, 1, 4096, MS);
 }
 
 /* It read in the first half of the time, wrote in the last tenth, and opened files all the time. */
@@ -86,10 +91,13 @@ static void fill_time(struct io_mount *m, uint64_t start_ns, uint64_t elapsed_ns
     }
 }
 
-/* 50,000 calls of 1 ms on another mount. */
-static void fill_storm(struct io_mounts *mounts)
+#define STORM 50000
+
+/* So many calls on another mount, which took that long. */
+static void fill_storm(struct io_mounts *mounts, uint64_t wait_ns)
 {
-    put_op(io_mounts_get(mounts, "/home", "nfs4", "server:/home", false), IO_STAT, 50000, 0);
+    put_op(io_mounts_get(mounts, "/home", "nfs4", "server:/home", false), IO_STAT, STORM, 0,
+           wait_ns / STORM);
 }
 
 static void put_step(struct store *store, struct job_account *job, uint32_t id, uint64_t lost)
@@ -101,13 +109,13 @@ static void put_step(struct store *store, struct job_account *job, uint32_t id, 
         .tagged_at_ns = job->start_ns + (id == STEP_BATCH ? 0 : NS_PER_S),
         .elapsed_ns = job->elapsed_ns,
         .state = job->ended ? STEP_ENDED : STEP_RUNNING,
-        .longest_wait_ns = job->longest_wait_ns,
+        .longest_wait_ns = id == STEP_BATCH ? job->longest_wait_ns : 0,
     };
 
     if (id == STEP_BATCH)
         fill_mounts(&step.mounts);
-    if (id == STEP_BATCH && job->longest_wait_ns > 100 * NS_PER_S)
-        fill_storm(&step.mounts);
+    if (id == STEP_BATCH && job->longest_wait_ns > WAIT_USUAL)
+        fill_storm(&step.mounts, job->longest_wait_ns);
     for (size_t i = 0; i < step.mounts.n; i++)
         fill_time(&step.mounts.items[i], job->start_ns, job->elapsed_ns);
     step.completeness.lost = lost;
@@ -124,7 +132,7 @@ struct sample {
     bool ended;
     uint64_t lost;
     uint32_t array_job, array_task;
-    uint64_t wait_ns; /* 0: 30 s */
+    uint64_t wait_ns; /* of one thread; 0: WAIT_USUAL */
 };
 
 static const struct sample samples[] = {
@@ -154,7 +162,7 @@ static void put_job(struct store *store, const struct sample *sample, uint64_t n
     job->elapsed_ns = sample->elapsed_ns;
     job->array_job = sample->array_job;
     job->array_task = sample->array_task;
-    job->longest_wait_ns = sample->wait_ns ? sample->wait_ns : 30 * NS_PER_S;
+    job->longest_wait_ns = sample->wait_ns ? sample->wait_ns : WAIT_USUAL;
     job->nodes_expected = job->nodes_reported = 1;
     check(store_put_job(store, job, &error));
     put_step(store, job, STEP_BATCH, sample->lost);
@@ -201,7 +209,14 @@ static void put_samples(struct store *store, uint64_t now_ns)
                 now_ns);
     /* A number that was used more often than an answer lists. */
     for (uint32_t i = 0; i < 120; i++)
-        put_job(store, &(struct sample){126, i, 0, "root", "often", (200 - i) * DAY, HOUR, true, 0, 0, 0, 0},
+        put_job(store,
+                &(struct sample){.jobid = 126,
+                                 .restart = i,
+                                 .user = "root",
+                                 .name = "often",
+                                 .ago_ns = (200 - i) * DAY,
+                                 .elapsed_ns = HOUR,
+                                 .ended = true},
                 now_ns);
 }
 
