@@ -295,7 +295,7 @@ static bool wal_is_empty(const char *path)
 int store_open_reader(struct store **ret, const char *path, struct error *error)
 {
     _store_ struct store *store = store_create(path, true);
-    bool exists;
+    bool exists = false;
     int r;
 
     if (!store)

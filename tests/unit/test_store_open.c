@@ -343,6 +343,8 @@ static void test_reader_errors(void **state)
     struct error error;
 
     (void)state;
+    assert_int_equal(store_open_reader(&reader, "/nonexistent/jobio.db", &error), -ENOENT);
+    assert_non_null(strstr(error.text, "/nonexistent"));
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -ENOENT);
     write_file(folder.store, "", 0);
     assert_int_equal(store_open_reader(&reader, folder.store, &error), -ENODATA);
