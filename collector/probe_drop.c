@@ -165,7 +165,8 @@ static void keep_strays(struct numbers *numbers, const struct probe_step *steps,
 {
     size_t kept = 0;
 
-    qsort(numbers->items, numbers->n, sizeof(*numbers->items), compare_numbers);
+    if (numbers->n)
+        qsort(numbers->items, numbers->n, sizeof(*numbers->items), compare_numbers);
     for (size_t i = 0, at = 0; i < numbers->n; i++) {
         uint32_t number = numbers->items[i];
 
