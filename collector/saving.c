@@ -139,10 +139,8 @@ static int saving_run(struct store *store, void *arg, struct error *error)
 
     for (size_t i = 0; i < s->n && r >= 0; i++)
         r = store_put_step(store, &s->row->key, &s->steps[i], !s->provisional, error);
-    if (s->over && !s->provisional && r >= 0) {
+    if (s->over && !s->provisional && r >= 0)
         r = store_put_normal(store, &s->row->key, error);
-        r = r == -EBADMSG ? 0 : r; /* a histogram that nobody can read keeps no job from its end */
-    }
     for (size_t i = 0; s->marks && i < s->marks->n && r >= 0; i++)
         r = store_put_state(store, s->marks->keys[i], "1", error);
     for (; sinks && *sinks && r >= 0; sinks++)

@@ -167,8 +167,10 @@ typedef int (*history_f)(const struct history_row *row, void *arg);
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error);
 
-/* Count the latencies of an ended job, all of whose steps of this node are stored, to what is normal on
- * its mounts. Once: again does nothing. -ENOENT: no such job has ended. */
+/* Count the latencies of an ended job, all of whose steps of this node are stored, to what is normal
+ * on its mounts. Once: again does nothing. Of a job on several nodes not before all have reported
+ * (store_put_node), or an hour has passed; an account that comes even later is counted in place of
+ * what was. -ENOENT: no such job has ended. */
 int store_put_normal(struct store *store, const struct job_key *key, struct error *error);
 
 /* The mount is found by its mount point, type and source; a private one has none. `but`: the job

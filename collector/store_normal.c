@@ -2,6 +2,8 @@
 /* What calls take on a mount as a rule, from the jobs that have ended. */
 #include "collector/store_private.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DAY_NS (24 * 3600ull * 1000000000u)
@@ -32,18 +34,27 @@ static int kind_of(const char *op)
 struct on_mount {
     int64_t mount; /* 0: none yet */
     uint64_t latency[KINDS][IO_BUCKETS];
+    bool unreadable[KINDS]; /* then it has no median */
 };
 
-static int count_mount(struct store *store, const struct on_mount *on, uint64_t day,
-                       struct error *error)
+struct counted_job {
+    int64_t id;
+    uint64_t end_ns;
+    uint64_t day; /* under which it is counted; 0: it is not */
+    bool settled; /* all of its nodes have reported, or do so elsewhere */
+};
+
+/* How its median changes what is counted: SQL_NORMAL_PUT or SQL_NORMAL_TAKE. */
+static int change_mount(struct store *store, enum sql_query change, const struct on_mount *on,
+                        uint64_t day, struct error *error)
 {
     int r = 0;
 
     for (size_t k = 0; on->mount && k < KINDS && r == 0; k++) {
-        uint64_t median = io_latency_median(on->latency[k]);
+        uint64_t median = on->unreadable[k] ? 0 : io_latency_median(on->latency[k]);
 
         if (median)
-            r = store_run(store, SQL_NORMAL_PUT,
+            r = store_run(store, change,
                           VALUES(U64((uint64_t)on->mount), TEXT(io_op_name(kinds[k].op)), U64(day),
                                  U64(median)),
                           error);
@@ -51,21 +62,24 @@ static int count_mount(struct store *store, const struct on_mount *on, uint64_t 
     return r;
 }
 
-static int add_row(struct store *store, sqlite3_stmt *row, struct on_mount *on,
-                   struct error *error)
+static void add_row(sqlite3_stmt *row, struct on_mount *on)
 {
     int kind = kind_of(column_text(row, 1));
     uint64_t buckets[IO_BUCKETS];
 
-    if (store_histogram_parse(column_text(row, 2), buckets) < 0)
-        return error_set(error, -EBADMSG, "store \"%s\": a histogram cannot be read", store->path);
-    for (unsigned b = 0; kind >= 0 && b < IO_BUCKETS; b++)
+    if (kind < 0)
+        return;
+    if (store_histogram_parse(column_text(row, 2), buckets) < 0) {
+        on->unreadable[kind] = true;
+        return;
+    }
+    for (unsigned b = 0; b < IO_BUCKETS; b++)
         if (__builtin_add_overflow(on->latency[kind][b], buckets[b], &on->latency[kind][b]))
             on->latency[kind][b] = UINT64_MAX;
-    return 0;
 }
 
-static int count_job(struct store *store, int64_t job, uint64_t day, struct error *error)
+static int change_job(struct store *store, enum sql_query change, int64_t job, uint64_t day,
+                      struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     struct on_mount on = {0};
@@ -73,22 +87,40 @@ static int count_job(struct store *store, int64_t job, uint64_t day, struct erro
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0) {
         if (on.mount != sqlite3_column_int64(row, 0)) {
-            r = count_mount(store, &on, day, error);
+            r = change_mount(store, change, &on, day, error);
             on = (struct on_mount){.mount = sqlite3_column_int64(row, 0)};
         }
-        if (r >= 0)
-            r = add_row(store, row, &on, error);
+        add_row(row, &on);
     }
-    return r < 0 ? r : count_mount(store, &on, day, error);
+    return r < 0 ? r : change_mount(store, change, &on, day, error);
 }
 
-struct counted_job {
-    int64_t id;
-    uint64_t end_ns;
-    bool counted;
-};
+/* Only the jobs that wait are looked at when nothing happens any more. */
+static int set_waiting(struct store *store, int64_t job, bool waits, struct error *error)
+{
+    char key[40];
+
+    (void)snprintf(key, sizeof(key), "normal/%" PRId64, job);
+    return store_put_state(store, key, waits ? "waits" : NULL, error);
+}
 
 /* 1: found. */
+static int take_found(struct store *store, sqlite3_stmt *row, struct counted_job *ret,
+                      struct error *error)
+{
+    int r = store_next(store, row, error);
+
+    if (r <= 0)
+        return r;
+    *ret = (struct counted_job){.id = sqlite3_column_int64(row, 0),
+                                .end_ns = column_u64(row, 1),
+                                .day = column_u64(row, 2),
+                                .settled = sqlite3_column_int(row, 3)};
+    if (ret->day == 1) /* so it was written at first */
+        ret->day = ret->end_ns / DAY_NS;
+    return r;
+}
+
 static int find_ended(struct store *store, const struct job_key *key, struct counted_job *ret,
                       struct error *error)
 {
@@ -98,13 +130,32 @@ static int find_ended(struct store *store, const struct job_key *key, struct cou
         VALUES(TEXT(key->cluster ? key->cluster : ""), U64(key->jobid), U64(key->restart)), &row,
         error);
 
+    return r < 0 ? r : take_found(store, row, ret, error);
+}
+
+static int find_row(struct store *store, int64_t id, struct counted_job *ret, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_NORMAL_ROW, VALUES(U64((uint64_t)id)), &row, error);
+
+    return r < 0 ? r : take_found(store, row, ret, error);
+}
+
+static int count(struct store *store, const struct counted_job *job, struct error *error)
+{
+    uint64_t day = job->end_ns / DAY_NS;
+    int r = change_job(store, SQL_NORMAL_PUT, job->id, day, error);
+
     if (r == 0)
-        r = store_next(store, row, error);
-    if (r > 0)
-        *ret = (struct counted_job){.id = sqlite3_column_int64(row, 0),
-                                    .end_ns = column_u64(row, 1),
-                                    .counted = sqlite3_column_int(row, 2)};
-    return r;
+        r = store_run(store, SQL_NORMAL_MARK, VALUES(U64((uint64_t)job->id), U64(day)), error);
+    return r < 0 ? r : set_waiting(store, job->id, false, error);
+}
+
+static int settle(struct store *store, const struct counted_job *job, struct error *error)
+{
+    if (job->day)
+        return 0;
+    return job->settled ? count(store, job, error) : set_waiting(store, job->id, true, error);
 }
 
 static int normal_write(struct store *store, const void *arg, struct error *error)
@@ -116,15 +167,55 @@ static int normal_write(struct store *store, const void *arg, struct error *erro
     if (r == 0)
         return error_set(error, -ENOENT, "store \"%s\": job %u has not ended", store->path,
                          key->jobid);
-    if (r < 0 || job.counted)
-        return r < 0 ? r : 0;
-    r = count_job(store, job.id, job.end_ns / DAY_NS, error);
-    return r < 0 ? r : store_run(store, SQL_NORMAL_MARK, VALUES(U64((uint64_t)job.id)), error);
+    return r < 0 ? r : settle(store, &job, error);
 }
 
 int store_put_normal(struct store *store, const struct job_key *key, struct error *error)
 {
     return store_write(store, normal_write, key, error);
+}
+
+int store_settle_normal(struct store *store, int64_t id, struct error *error)
+{
+    struct counted_job job;
+    int r = find_row(store, id, &job, error);
+
+    return r <= 0 ? r : settle(store, &job, error);
+}
+
+int store_take_normal(struct store *store, int64_t id, struct error *error)
+{
+    struct counted_job job;
+    int r = find_row(store, id, &job, error);
+
+    if (r <= 0 || !job.day)
+        return r < 0 ? r : 0;
+    r = change_job(store, SQL_NORMAL_TAKE, id, job.day, error);
+    if (r == 0)
+        r = store_run(store, SQL_NORMAL_TIDY, VALUES(U64(job.day)), error);
+    if (r == 0)
+        r = store_run(store, SQL_NORMAL_MARK, VALUES(U64((uint64_t)id), U64(0)), error);
+    return r < 0 ? r : set_waiting(store, id, true, error);
+}
+
+/* --- as time passes ---------------------------------------------------------------------------- */
+
+/* Nodes that did not report by then are down, or have no jobiod. */
+#define SETTLE_NS (3600ull * 1000000000u)
+/* A transaction takes milliseconds. */
+#define DUE_MAX 50
+
+/* Those that are due, at most DUE_MAX. */
+static int list_due(struct store *store, uint64_t now_ns, int64_t ids[DUE_MAX], size_t *n,
+                    struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    uint64_t before = now_ns > SETTLE_NS ? now_ns - SETTLE_NS : 0;
+    int r = store_start(store, SQL_NORMAL_DUE, VALUES(U64(before), U64(DUE_MAX)), &row, error);
+
+    while (r >= 0 && *n < DUE_MAX && (r = store_next(store, row, error)) > 0)
+        ids[(*n)++] = sqlite3_column_int64(row, 0);
+    return r < 0 ? r : 0;
 }
 
 static uint64_t first_day(uint64_t now_ns)
@@ -134,9 +225,35 @@ static uint64_t first_day(uint64_t now_ns)
     return day > NORMAL_DAYS ? day - NORMAL_DAYS : 0;
 }
 
-int store_drop_normal(struct store *store, uint64_t now_ns, struct error *error)
+static int drop_days(struct store *store, uint64_t now_ns, struct error *error)
 {
-    return store_run(store, SQL_NORMAL_DROP, VALUES(U64(first_day(now_ns))), error);
+    int r = store->normal_day == now_ns / DAY_NS
+                ? 0
+                : store_run(store, SQL_NORMAL_DROP, VALUES(U64(first_day(now_ns))), error);
+
+    if (r < 0 || store->normal_day == now_ns / DAY_NS)
+        return r;
+    if (sqlite3_changes(store->db))
+        store->mounts_at = 0; /* some may be named nowhere else */
+    store->normal_day = now_ns / DAY_NS;
+    return store_run(store, SQL_NORMAL_FORGET, NULL, 0, error);
+}
+
+int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error)
+{
+    int64_t ids[DUE_MAX];
+    struct counted_job job;
+    size_t n = 0;
+    int r = drop_days(store, now_ns, error);
+
+    if (r == 0)
+        r = list_due(store, now_ns, ids, &n, error);
+    for (size_t i = 0; i < n && r >= 0; i++) {
+        r = find_row(store, ids[i], &job, error);
+        if (r > 0)
+            r = job.day ? set_waiting(store, job.id, false, error) : count(store, &job, error);
+    }
+    return r < 0 ? r : n == DUE_MAX;
 }
 
 /* --- asking ------------------------------------------------------------------------------------ */
@@ -217,7 +334,7 @@ int store_mount_normal(struct store *store, const struct io_mount *mount,
     for (size_t k = 0; k < KINDS; k++) {
         const struct io_counter *c = mount->io.ops[kinds[k].op];
 
-        if (job.counted && c)
+        if (job.day && c)
             take_out(&of[k], io_latency_median(c->latency_log2));
         *(struct latency_normal *)((char *)ret + kinds[k].offset) = summarise(&of[k]);
     }

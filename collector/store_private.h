@@ -24,6 +24,7 @@ struct store {
     uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */
     const bool *canceled;                      /* set by another thread; may be NULL */
     uint64_t mounts_at; /* where the sweep of unused mounts is; UINT64_MAX: it rests */
+    uint64_t normal_day; /* up to this day, since 1970, old latencies were forgotten; 0: never */
 };
 
 /* A parameter of a statement. Numbers above INT64_MAX become INT64_MAX; text is not copied, so it
@@ -153,8 +154,14 @@ int store_identify(struct store *store, const struct sql_migration *migrations,
 int store_migrate(struct store *store, const char *schema, const struct sql_migration *migrations,
                   struct error *error);
 
-/* Forget the latencies of days that are not asked for any more. */
-int store_drop_normal(struct store *store, uint64_t now_ns, struct error *error);
+/* Inside a transaction: a step of the job is about to change, so what is counted of its latencies is
+ * taken back, to be counted anew. */
+int store_take_normal(struct store *store, int64_t job, struct error *error);
+/* A node of the job has reported: count its latencies if that was the last one. */
+int store_settle_normal(struct store *store, int64_t job, struct error *error);
+/* Count jobs whose other nodes have not reported in an hour, and forget days that are not asked for
+ * any more. 1: call again soon. */
+int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error);
 
 /* Texts of the columns. The to functions give malloc'd text, or NULL in *ret for "nothing". The
  * parse functions take NULL for that, and -EBADMSG means that somebody else wrote the column. */

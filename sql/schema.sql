@@ -57,7 +57,7 @@ CREATE TABLE job (
     first_node TEXT, -- where the account of all its nodes comes together; NULL: here, or not known
     array_job INTEGER,  -- the number of the array that it is a task of; NULL: of none
     array_task INTEGER, -- and which one
-    latency_counted INTEGER NOT NULL DEFAULT 0, -- 1: it is in latency_day
+    latency_counted INTEGER NOT NULL DEFAULT 0, -- the day under which it is in latency_day; 0: none
     UNIQUE (cluster, jobid, restart, holder)
 );
 CREATE INDEX job_number ON job (jobid, start_ns);
@@ -236,7 +236,7 @@ CREATE TABLE node_total (
 ) WITHOUT ROWID;
 
 -- How long calls took in the jobs that ended on a day (UTC, days since 1970), as the median of each
--- job: how many of them had which. For what is normal on a mount; kept for 30 days. Jobs with fewer
+-- job over its nodes, once all of them have reported or an hour has passed: how many of them had which. For what is normal on a mount; kept for 30 days. Jobs with fewer
 -- than 10 such calls on the mount are not in it, nor are mounts of a job's own namespace.
 CREATE TABLE latency_day (
     mount_id INTEGER NOT NULL REFERENCES mount (id),

@@ -1,2 +1,2 @@
--- 1 job: its latencies are in latency_day
-UPDATE job SET latency_counted = 1 WHERE id = ?1;
+-- 1 job: its latencies are in latency_day under 2 the day; 0: in none
+UPDATE job SET latency_counted = ?2 WHERE id = ?1;

@@ -108,6 +108,7 @@ static void test_other_mounts_and_old_days(void **state)
     struct io_mount *m = mount_make(&mounts);
     struct error error;
     int64_t left;
+    bool more;
 
     (void)state;
     put_job(1, NOW - 29 * DAY, MS);
@@ -119,7 +120,7 @@ static void test_other_mounts_and_old_days(void **state)
     free(m->source);
     m->source = strdup("srv:/y");
     assert_int_equal(normal(m, 0).read.jobs, 0);
-    assert_ok(store_drop_normal(opened, NOW, &error), error);
+    assert_ok(store_sweep(opened, NOW, &more, &error), error);
     assert_ok(store_number(opened, "SELECT count(*) FROM latency_day", &left, &error), error);
     assert_int_equal(left, 1);
 }
@@ -167,7 +168,118 @@ static void test_after_retention(void **state)
     assert_int_equal(normal(m, 0).read.jobs, 1);
     for (more = true; more;)
         assert_ok(store_sweep(opened, NOW + 20 * DAY, &more, &error), error);
-    assert_int_equal(normal(m, 0).read.jobs, 1); /* the sweep rests */
+    assert_int_equal(normal(m, 0).read.jobs, 0);
+}
+
+/* One step of node `node`, of 100 reads of `ns` each. */
+static void put_node_step(const struct job_account *job, const char *node, uint64_t ns)
+{
+    struct step_account step = {.het = HET_NONE,
+                                .node = strdup(node),
+                                .tagged_at_ns = job->start_ns,
+                                .state = STEP_ENDED};
+
+    calls(mount_make(&step.mounts), IO_READ, 100, ns);
+    put_rows(job, &step, true);
+    step_account_clear(&step);
+}
+
+static uint64_t median_of(const struct io_mount *m)
+{
+    return normal(m, 0).read.jobs == 1 ? normal(m, 0).read.q50_ns : 0;
+}
+
+/* An ended job on three nodes, of which the first has said all. */
+static struct job_account *put_large(void)
+{
+    struct job_account *job = job_make(1, NOW - 30 * SECOND);
+    struct error error;
+
+    job->nodes_expected = 3;
+    job->ended = true;
+    job->end_ns = NOW;
+    put_node_step(job, "n1", MS);
+    assert_ok(store_put_normal(opened, &job->key, &error), error);
+    return job;
+}
+
+/* It is counted once, when all have reported, with what all have done; and anew, if one reports
+ * again. */
+static void test_nodes_that_report_late(void **state)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
+    struct io_mount *m = mount_make(&mounts);
+    struct job_account *job = put_large();
+    const uint64_t fast = io_latency_bound(io_latency_bucket(MS)),
+                   slow = io_latency_bound(io_latency_bucket(40 * MS));
+    struct error error;
+    int64_t rows;
+
+    (void)state;
+    assert_int_equal(normal(m, 0).read.jobs, 0);
+    put_node_step(job, "n2", 40 * MS);
+    assert_ok(store_put_node(opened, &job->key, "n2", &error), error);
+    assert_int_equal(normal(m, 0).read.jobs, 0);
+    put_node_step(job, "n3", 40 * MS);
+    assert_ok(store_put_node(opened, &job->key, "n3", &error), error);
+    assert_int_equal(median_of(m), slow);
+    assert_ok(store_put_node(opened, &job->key, "n3", &error), error);
+    assert_int_equal(median_of(m), slow);
+    put_node_step(job, "n2", MS);
+    put_node_step(job, "n3", MS);
+    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_ok(store_put_node(opened, &job->key, "n3", &error), error);
+    assert_int_equal(median_of(m), fast);
+    assert_ok(store_number(opened, "SELECT count(*) FROM latency_day", &rows, &error), error);
+    assert_int_equal(rows, 1);
+    assert_ok(store_number(opened, "SELECT count(*) FROM state", &rows, &error), error);
+    assert_int_equal(rows, 0);
+    job_account_destroy(job);
+}
+
+/* What has come within an hour is all that there is; a later account is counted with it. */
+static void test_nodes_that_never_report(void **state)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
+    struct io_mount *m = mount_make(&mounts);
+    struct job_account *job = put_large();
+    const uint64_t fast = io_latency_bound(io_latency_bucket(MS)),
+                   slow = io_latency_bound(io_latency_bucket(40 * MS));
+    struct error error;
+    bool more;
+
+    (void)state;
+    assert_ok(store_sweep(opened, NOW + 3600 * SECOND, &more, &error), error);
+    assert_int_equal(normal(m, 0).read.jobs, 0);
+    for (int i = 1; i < 3; i++) {
+        assert_ok(store_sweep(opened, NOW + 3601 * SECOND, &more, &error), error);
+        assert_int_equal(median_of(m), fast);
+    }
+    put_node_step(job, "n2", 40 * MS);
+    put_node_step(job, "n3", 40 * MS);
+    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_ok(store_sweep(opened, NOW + 3601 * SECOND, &more, &error), error);
+    assert_int_equal(median_of(m), slow);
+    job_account_destroy(job);
+}
+
+/* The whole account of a job comes together elsewhere: here it is what was done here. */
+static void test_another_node_has_it_all(void **state)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
+    struct io_mount *m = mount_make(&mounts);
+    struct job_account *job = job_make(1, NOW - 30 * SECOND);
+    struct error error;
+
+    (void)state;
+    job->nodes_expected = 3;
+    job->ended = true;
+    job->end_ns = NOW;
+    job->first_node = strdup("n0");
+    put_node_step(job, "n1", MS);
+    assert_ok(store_put_normal(opened, &job->key, &error), error);
+    assert_int_equal(normal(m, 0).read.jobs, 1);
+    job_account_destroy(job);
 }
 
 static void test_a_job_that_runs(void **state)
@@ -188,6 +300,9 @@ int main(void)
         STORE_TEST(test_other_mounts_and_old_days),
         STORE_TEST(test_jobs_and_mounts),
         STORE_TEST(test_after_retention),
+        STORE_TEST(test_nodes_that_report_late),
+        STORE_TEST(test_nodes_that_never_report),
+        STORE_TEST(test_another_node_has_it_all),
         STORE_TEST(test_a_job_that_runs),
     };
 
