@@ -37,9 +37,7 @@ static const char help[] =
     "  -E, --endtime TIME    jobs that ran before this (default: now)\n"
     "  -u, --user USER       only jobs of this user (name or number)\n"
     "      --rules PATH      these rules, a file or a folder, not those of this machine\n"
-    "      --json            one JSON document\n"
-    OPTIONS_HELP_HISTORY
-    "\n"
+    "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
     "TIME: as in 'jobio history'.\n"
     "\n"
     "Examples:\n"
@@ -132,11 +130,10 @@ static int advise_job(const struct cli *cli, const struct jobid *id, bool fields
 {
     struct json_object *jobs = NULL;
     struct job_account *job = NULL;
-    char text[JOBID_TEXT];
     int rc = source_jobs(cli, id, false, REPORT_STEPS, &jobs, error);
 
     if (rc == 0 && json_object_array_length(jobs) == 0)
-        rc = error_set(error, -ENOENT, "no such job: %s", jobid_format(id, text));
+        rc = jobid_unknown(id, error);
     if (rc == 0)
         rc = report_json_parse(json_object_array_get_idx(jobs, 0), &job, error);
     if (rc == 0)
@@ -248,27 +245,59 @@ static int count_jobs(const struct cli *cli, struct dry_run *d, const char *user
     return rc;
 }
 
-static void print_table(const struct dry_run *d)
+static void print_tally(const struct dry_run *d, size_t i, bool narrow)
 {
+    const struct tally *t = &d->tallies[i];
+    _free_ char *name = layout_cut(advice_rule_name(d->advice, i), 17);
     char percent[UNITS_SIZE], lost[UNITS_SIZE], jobs[UNITS_SIZE];
 
-    output_text("rule                    jobs  of all     time lost   most by job\n");
-    for (size_t i = 0; i < advice_count(d->advice); i++) {
-        const struct tally *t = &d->tallies[i];
-        _free_ char *name = layout_cut(advice_rule_name(d->advice, i), 20);
+    layout_left(stdout, name ? name : "?", 17);
+    layout_right(stdout, units_count(t->jobs, jobs), 8);
+    if (!narrow)
+        layout_right(stdout, units_percent(t->jobs, d->jobs, percent), 9);
+    layout_right(stdout, t->lost_s > 0 ? units_elapsed((uint64_t)(t->lost_s * 1e9), lost) : "-",
+                 14);
+    if (t->lost_s > 0 && !narrow)
+        (void)printf("%14u", t->worst);
+    output_text("\n");
+}
 
-        layout_left(stdout, name ? name : "?", 20);
-        layout_right(stdout, units_count_short(t->jobs, jobs), 8);
-        layout_right(stdout, t->jobs ? units_percent(t->jobs, d->jobs, percent) : "-", 8);
-        layout_right(stdout,
-                     t->lost_s > 0 ? units_elapsed((uint64_t)(t->lost_s * 1e9), lost) : "-", 14);
-        if (t->lost_s > 0)
-            (void)printf("%14u", t->worst);
-        output_text("\n");
+/* "no job: quota, stale", the rules that had nothing to say. */
+static void print_silent(const struct dry_run *d, size_t columns)
+{
+    const char *between = "of no job: ";
+    _free_ char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    for (size_t i = 0; out && i < advice_count(d->advice); i++) {
+        _free_ char *name = layout_cut(advice_rule_name(d->advice, i), 60);
+
+        if (d->tallies[i].jobs)
+            continue;
+        (void)fprintf(out, "%s%s", between, name ? name : "?");
+        between = ", ";
     }
-    (void)printf("%s of ", units_count(d->told, jobs));
-    (void)printf("%s ended jobs would be told something, each at most %d notes\n",
-                 units_count(d->jobs, jobs), NOTES_MAX);
+    if (out && fclose(out) == 0)
+        layout_wrap(stdout, text, columns, 2, SIZE_MAX);
+}
+
+static void print_table(const struct dry_run *d)
+{
+    size_t columns = terminal_columns();
+    bool narrow = columns < 65;
+    char line[96], told[UNITS_SIZE], jobs[UNITS_SIZE];
+
+    output_text(narrow ? "rule                 jobs     time lost\n"
+                       : "rule                 jobs   of all     time lost   most by job\n");
+    for (size_t i = 0; i < advice_count(d->advice); i++)
+        if (d->tallies[i].jobs)
+            print_tally(d, i, narrow);
+    print_silent(d, columns);
+    (void)snprintf(line, sizeof(line),
+                   "%s of %s ended jobs would be told something, each at most %d notes",
+                   units_count(d->told, told), units_count(d->jobs, jobs), NOTES_MAX);
+    layout_wrap(stdout, line, columns, 2, 3);
 }
 
 static struct json_object *tally_json(struct tree *t, const char *rule, const struct tally *tally)

@@ -118,12 +118,11 @@ static int explain_show(const struct cli *cli, const struct jobid *id,
 {
     struct json_object *jobs = NULL;
     struct job_account *job = NULL;
-    char text[JOBID_TEXT];
     struct error error;
     int rc = source_jobs(cli, id, false, REPORT_STEPS, &jobs, &error);
 
     if (rc == 0 && json_object_array_length(jobs) == 0)
-        rc = error_set(&error, -ENOENT, "no such job: %s", jobid_format(id, text));
+        rc = jobid_unknown(id, &error);
     if (rc == 0)
         rc = report_json_parse(json_object_array_get_idx(jobs, 0), &job, &error);
     if (rc == 0)

@@ -76,6 +76,19 @@ int figures_slurp(int dir, const char *path, char **ret, size_t *size)
 /* --- Slurm's accounting -------------------------------------------------------------------------
  */
 
+/* What sacct says when it does not reach slurmdbd, or slurmctld to be told where that is. */
+static bool is_out_of_reach(const char *text)
+{
+    static const char *const signs[] = {"dns_srv",           "slurmdbd",
+                                        "Unable to contact", "Connection refused",
+                                        "fetch_config",      "Could not establish a configuration"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+        if (strstr(text, signs[i]))
+            return true;
+    return false;
+}
+
 int figures_read_sacct(const struct job_account *job, struct figures *figures)
 {
     char id[16];
@@ -92,7 +105,10 @@ int figures_read_sacct(const struct job_account *job, struct figures *figures)
     if (rc == -ENOENT)
         return figures_miss(figures, EXPLAIN_SACCT, NULL, "there is no sacct on this machine");
     if (rc < 0)
-        return figures_miss(figures, EXPLAIN_SACCT, NULL, error.text);
+        return figures_miss(figures, EXPLAIN_SACCT, NULL,
+                            is_out_of_reach(error.text)
+                                ? "not reached from here: ask on a login node"
+                                : error.text);
     rc = explain_parse_sacct(text, &read, &written);
     if (rc == -ENOENT)
         return figures_miss(figures, EXPLAIN_SACCT, NULL,

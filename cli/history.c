@@ -47,9 +47,7 @@ static const char help[] =
     "      --json            a JSON array\n"
     "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
     "\n"
-    "From where:\n"
-    OPTIONS_HELP_HISTORY
-    "\n"
+    "From where:\n" OPTIONS_HELP_HISTORY "\n"
     "TIME: HH:MM[:SS], MMDD[YY], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]], now, today, midnight, noon,\n"
     "now-7days, now-2hours, @SECONDS.\n"
     "\n"
@@ -277,6 +275,10 @@ static int write_history(struct writer *w, struct error *error)
         return rc;
     begin(w);
     write_foot(w);
+    if (w->rows == 0 && w->form == TABLE_ALIGNED && !w->json)
+        output_error(
+            "history: no job of yours or that you may see matches; -S goes back further than "
+            "7 days");
     return 0;
 }
 

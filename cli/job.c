@@ -244,14 +244,13 @@ static int hide_names(struct answer *answer, struct error *error)
 static int job_get(const struct cli *cli, const struct jobid *id, const struct job_options *options,
                    struct answer *ret, struct error *error)
 {
-    char text[JOBID_TEXT];
     unsigned flags = wanted(options) | (id->has_step ? REPORT_STEPS : 0);
     struct jobid job = *id;
     int rc = source_jobs(cli, id, options->all, flags, &ret->jobs, error);
 
     job.has_step = false;
     if (rc == 0 && json_object_array_length(ret->jobs) == 0)
-        rc = error_set(error, -ENOENT, "no such job: %s", jobid_format(&job, text));
+        rc = jobid_unknown(&job, error);
     if (rc == 0 && id->has_step)
         rc = keep_step(&ret->jobs, id, wanted(options), error);
     if (rc == 0)

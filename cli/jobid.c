@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/jobid.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,4 +77,14 @@ char *jobid_format(const struct jobid *id, char buf[JOBID_TEXT])
     (void)snprintf(buf, JOBID_TEXT, "%u%s%s%s", id->job, task, id->has_step ? "." : "",
                    id->has_step ? step_format(id->step, step) : "");
     return buf;
+}
+
+int jobid_unknown(const struct jobid *id, struct error *error)
+{
+    char text[JOBID_TEXT];
+
+    return error_set(
+        error, -ENOENT,
+        "no such job: %s ('jobio history -S now-30days' lists those that you can see here)",
+        jobid_format(id, text));
 }

@@ -24,4 +24,7 @@ int jobid_parse(const char *text, struct jobid *ret, struct error *error);
 /* The reverse. Returns buf. */
 char *jobid_format(const struct jobid *id, char buf[JOBID_TEXT]);
 
+/* -ENOENT, and what to do about it. */
+int jobid_unknown(const struct jobid *id, struct error *error);
+
 #endif

@@ -26,11 +26,10 @@ int runs_job(const struct cli *cli, const struct jobid *id, struct json_object *
              struct job_account **job, struct error *error)
 {
     struct json_object *jobs = NULL;
-    char text[JOBID_TEXT];
     int rc = source_jobs(cli, id, false, false, &jobs, error);
 
     if (rc == 0 && json_object_array_length(jobs) == 0)
-        rc = error_set(error, -ENOENT, "no such job: %s", jobid_format(id, text));
+        rc = jobid_unknown(id, error);
     if (rc == 0)
         rc = report_json_parse(json_object_array_get_idx(jobs, 0), job, error);
     if (rc == 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/fields.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/units.h"
@@ -160,34 +161,19 @@ struct json_object *top_export_json(const struct top_frame *frame, const struct 
 
 void top_export_csv_names(FILE *out)
 {
-    (void)fputs("Time,Seconds,Kind,JobID,User,Name,Mount,FsType", out);
+    (void)fputs("Time,Seconds,Kind,JobID,User,Name,Mount,FSType", out);
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         (void)fprintf(out, ",%s", fields[i].csv);
         if (fields[i].rate_csv)
             (void)fprintf(out, ",%s", fields[i].rate_csv);
     }
-    (void)fputs(",Waiting,MedianRequestBytes\n", out);
+    (void)fputs(",Waiting,MedianRequestBytes\r\n", out);
 }
 
-/* RFC 4180; without control characters. */
 static void put_csv(FILE *out, const char *text)
 {
-    _free_ char *clean = text ? units_sanitize(text) : NULL;
-
     (void)fputc(',', out);
-    if (!clean)
-        return;
-    if (!strpbrk(clean, ",\" ")) {
-        (void)fputs(clean, out);
-        return;
-    }
-    (void)fputc('"', out);
-    for (const char *c = clean; *c; c++) {
-        if (*c == '"')
-            (void)fputc('"', out);
-        (void)fputc(*c, out);
-    }
-    (void)fputc('"', out);
+    (void)csv_text(out, text);
 }
 
 static void put_csv_row(FILE *out, const struct top_frame *frame, const struct top_row *row)
@@ -216,9 +202,9 @@ static void put_csv_row(FILE *out, const struct top_frame *frame, const struct t
     (void)fprintf(out, ",%s", waiting(&row->sums, interval, text));
     median = io_quantile(row->sums.sizes, 0.5, io_size_bound);
     if (median)
-        (void)fprintf(out, ",%" PRIu64 "\n", median);
+        (void)fprintf(out, ",%" PRIu64 "\r\n", median);
     else
-        (void)fputs(",\n", out);
+        (void)fputs(",\r\n", out);
 }
 
 void top_export_csv(FILE *out, const struct top_frame *frame, const struct top_view *view)

@@ -151,7 +151,9 @@ static int trend_show(const struct cli *cli, const struct trend_options *options
     int rc = get_runs(cli, options, wanted, &runs, &error);
 
     if (rc == 0 && runs.n == 0)
-        rc = error_set(&error, -ENOENT, "no run of \"%s\" that has ended is known here",
+        rc = error_set(&error, -ENOENT,
+                       "no run of \"%s\" that has ended is known here ('jobio history --group name' "
+                       "lists names)",
                        options->name);
     if (rc == 0)
         rc = print_runs(&runs, options, &error);

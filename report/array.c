@@ -164,18 +164,18 @@ char *array_sentence(const struct array *array)
 
 void array_csv(const struct array *array, FILE *out)
 {
-    (void)fputs("task,jobid,state,complete", out);
-    for (int m = 0; m < ARRAY_MEASURES; m++)
-        (void)fprintf(out, ",%s", array_measure_name((enum array_measure)m));
-    (void)fputc('\n', out);
+    (void)fputs("Task,JobIDRaw,State,Exact,Elapsed,Waiting,Read,Write,Meta,Errors\r\n", out);
     for (size_t i = 0; i < array->n; i++) {
         const struct array_task *task = &array->tasks[i];
+        char elapsed[UNITS_SIZE];
 
-        (void)fprintf(out, "%u,%u,%s,%s", task->task, task->jobid,
-                      task->ended ? "ended" : "running", task->complete ? "true" : "false");
-        for (int m = 0; m < ARRAY_MEASURES; m++)
-            (void)fprintf(out, m < ARRAY_READ ? ",%.6f" : ",%.0f", task->values[m]);
-        (void)fputc('\n', out);
+        units_elapsed((uint64_t)llround(task->values[ARRAY_ELAPSED] * 1e9), elapsed);
+        (void)fprintf(out, "%u,%u,%s,%s,%s,%.2f", task->task, task->jobid,
+                      task->ended ? "ended" : "running", task->complete ? "yes" : "no", elapsed,
+                      100 * task->values[ARRAY_WAITING]);
+        for (int m = ARRAY_READ; m < ARRAY_MEASURES; m++)
+            (void)fprintf(out, ",%.0f", task->values[m]);
+        (void)fputs("\r\n", out);
     }
 }
 

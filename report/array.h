@@ -60,7 +60,7 @@ char *array_sentence(const struct array *array);
 
 /* The tables and the sentence; malloc'd, NULL: no memory. */
 char *array_text(const struct array *array, size_t columns);
-/* A line a task, with a header. */
+/* CSV of RFC 4180, a line a task behind one of names, in the words and units of `jobio history`. */
 void array_csv(const struct array *array, FILE *out);
 /* The document (json_object_put it); NULL: no memory. doc/array.schema.json has the fields. */
 struct json_object *array_json(const struct array *array);

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "report/text_impl.h"
 
 /* Below that part of the run time waiting is not worth a thought, as in the summary. */
 #define LITTLE 0.05
@@ -15,11 +16,15 @@
 /* And by less than this is not told in a sentence. */
 #define WORTH 1.5
 
-/* --- words ------------------------------------------------------------------------------------- */
+/* --- words -------------------------------------------------------------------------------------
+ */
 
 char *compare_ratio(double ratio, char buf[COMPARE_RATIO])
 {
-    (void)snprintf(buf, COMPARE_RATIO, ratio >= 1000 ? ">999x" : ratio >= 9.95 ? "%.0fx" : "%.1fx",
+    (void)snprintf(buf, COMPARE_RATIO,
+                   ratio >= 1000   ? ">999x"
+                   : ratio >= 9.95 ? "%.0fx"
+                                   : "%.1fx",
                    ratio);
     return buf;
 }
@@ -46,12 +51,15 @@ static char *percent(double part, char buf[UNITS_SIZE])
     return units_percent((uint64_t)llround(part * 1e6), 1000000, buf);
 }
 
-static char *waited(const struct profile *p, char buf[UNITS_SIZE])
+static const char *waited(const struct profile *p, char buf[UNITS_SIZE])
 {
-    return units_time((uint64_t)llround(profile_seconds(p, p->wait) * 1e9), buf);
+    uint64_t ns = (uint64_t)llround(profile_seconds(p, p->wait) * 1e9);
+
+    return ns ? text_time(ns, buf) : "0 s";
 }
 
-/* --- what tells them apart --------------------------------------------------------------------- */
+/* --- what tells them apart ---------------------------------------------------------------------
+ */
 
 /* One kind of calls on a mount, on both sides. */
 struct pair {
@@ -71,30 +79,37 @@ static struct pair pair_of(const struct profile_mount *m, const struct profile *
     return (struct pair){m->mount, kind, m_is_a ? mine : its, m_is_a ? its : mine};
 }
 
-/* Seconds that b waited longer than a for it. */
+/* Seconds that b waited longer than a, for one kind of calls on a mount and in all. */
 static double seconds_more(const struct pair *p, const struct profile *a, const struct profile *b)
 {
     return profile_seconds(b, p->b->wait) - profile_seconds(a, p->a->wait);
 }
 
+static double all_seconds_more(const struct profile *a, const struct profile *b)
+{
+    return profile_seconds(b, b->wait) - profile_seconds(a, a->wait);
+}
+
+/* For what the one that waited longer in all did wait longer most: where the other waited longer is
+ * not why. */
 static bool find_most(const struct profile *a, const struct profile *b, struct pair *ret)
 {
     const struct profile *sides[] = {a, b};
-    double most = -1;
+    double most = -INFINITY, sign = all_seconds_more(a, b) < 0 ? -1 : 1;
 
     for (int s = 0; s < 2; s++)
         for (size_t i = 0; i < sides[s]->n; i++)
             for (int k = 0; k < PROFILE_KINDS; k++) {
                 struct pair p =
                     pair_of(&sides[s]->mounts[i], sides[!s], s == 0, (enum profile_kind)k);
-                double more = fabs(seconds_more(&p, a, b));
+                double more = sign * seconds_more(&p, a, b);
 
                 if (more > most) {
                     most = more;
                     *ret = p;
                 }
             }
-    return most >= 0;
+    return isfinite(most);
 }
 
 /* "read 12x as much from /scratch", of the one that waited longer. */
@@ -130,60 +145,53 @@ static void write_amount(FILE *out, const struct pair *p)
         (void)fputs(", where the other did nothing", out);
 }
 
-/* Of requests of one size it also says how long one took. */
+/* Of calls of one size it also says how long one took. */
 static void write_manner(FILE *out, const struct pair *p)
 {
-    double smaller = p->a->size_bytes > 0 && p->b->size_bytes > 0
-                         ? p->a->size_bytes / p->b->size_bytes
-                         : 1;
+    double smaller =
+        p->a->size_bytes > 0 && p->b->size_bytes > 0 ? p->a->size_bytes / p->b->size_bytes : 1;
     double each = p->a->calls > 0 && p->b->calls > 0 && p->a->time_ns > 0
                       ? (p->b->time_ns / p->b->calls) / (p->a->time_ns / p->a->calls)
                       : 1;
     char ratio[COMPARE_RATIO];
 
     if (smaller >= WORTH)
-        (void)fprintf(out, " in requests %s smaller", compare_ratio(smaller, ratio));
+        (void)fprintf(out, " in calls %s smaller", compare_ratio(smaller, ratio));
     else if (smaller <= 1 / WORTH)
-        (void)fprintf(out, " in requests %s larger", compare_ratio(1 / smaller, ratio));
+        (void)fprintf(out, " in calls %s larger", compare_ratio(1 / smaller, ratio));
     else if (each >= WORTH)
         (void)fprintf(out, ", and each call took %s as long", compare_ratio(each, ratio));
-}
-
-static void write_waiting(FILE *out, const struct compare_side *a, const struct compare_side *b)
-{
-    char mine[UNITS_SIZE], its[UNITS_SIZE];
-
-    (void)fprintf(out, "%s of its run time waiting for I/O, %s %s",
-                  percent(b->profile->wait, mine), a->words, percent(a->profile->wait, its));
 }
 
 /* b is the one that waited longer. */
 static void write_cause(FILE *out, const struct compare_side *a, const struct compare_side *b,
                         const struct pair *p)
 {
-    (void)fprintf(out, "%s ", b->words);
+    char mine[UNITS_SIZE], its[UNITS_SIZE], time[UNITS_SIZE], other[UNITS_SIZE];
+
+    (void)fprintf(out, "%s waited longer for I/O: %s (%s of its run time), %s %s (%s). It ",
+                  b->words, waited(b->profile, time), percent(b->profile->wait, mine), a->words,
+                  waited(a->profile, other), percent(a->profile->wait, its));
     write_amount(out, p);
     write_manner(out, p);
-    (void)fputs(": ", out);
-    write_waiting(out, a, b);
     (void)fputs(". ", out);
 }
 
-static void write_run_time(FILE *out, const struct compare_side *a, const struct compare_side *b)
+/* waited: the one that waited longer; NULL: neither. */
+static void write_run_time(FILE *out, const struct compare_side *a, const struct compare_side *b,
+                           const struct compare_side *waited)
 {
     double x = a->profile->elapsed_s, y = b->profile->elapsed_s;
+    const struct compare_side *ran = y > x ? b : a, *other = y > x ? a : b;
     char ratio[COMPARE_RATIO];
 
     if (x <= 0 || y <= 0)
         return;
     if (fabs(y / x - 1) < 0.1)
         (void)fprintf(out, "Both ran about as long.");
-    else if (y > x)
-        (void)fprintf(out, "%s ran %s as long as %s.", b->words, compare_ratio(y / x, ratio),
-                      a->words);
     else
-        (void)fprintf(out, "%s ran %s as long as %s.", a->words, compare_ratio(x / y, ratio),
-                      b->words);
+        (void)fprintf(out, "%s%s ran %s as long as %s.", waited && waited != ran ? "Yet " : "",
+                      ran->words, compare_ratio(y > x ? y / x : x / y, ratio), other->words);
 }
 
 static void capitalise(char *text)
@@ -220,26 +228,20 @@ static bool matters(const struct profile *a, const struct profile *b, double mor
 
 static void write_sentence(FILE *out, const struct compare_side *a, const struct compare_side *b)
 {
+    double more = all_seconds_more(a->profile, b->profile);
+    const struct compare_side *longer = more < 0 ? a : b, *other = more < 0 ? b : a;
+    char buf[UNITS_SIZE], its[UNITS_SIZE];
     struct pair p;
-    bool any = find_most(a->profile, b->profile, &p);
-    double more = any ? seconds_more(&p, a->profile, b->profile) : 0;
-    char buf[UNITS_SIZE], other[UNITS_SIZE];
 
-    if (any && matters(a->profile, b->profile, fabs(more))) {
-        if (more < 0) {
-            const struct profile_use *swap = p.a;
-
-            p.a = p.b;
-            p.b = swap;
-            write_cause(out, b, a, &p);
-        } else {
-            write_cause(out, a, b, &p);
-        }
-    } else {
-        (void)fprintf(out, "I/O does not tell them apart: %s waited %s for it, %s %s. ", a->words,
-                      waited(a->profile, buf), b->words, waited(b->profile, other));
+    if (find_most(other->profile, longer->profile, &p) &&
+        matters(a->profile, b->profile, fabs(more))) {
+        write_cause(out, other, longer, &p);
+        write_run_time(out, a, b, longer);
+        return;
     }
-    write_run_time(out, a, b);
+    (void)fprintf(out, "I/O does not tell them apart: %s waited %s for it, %s %s. ", a->words,
+                  waited(a->profile, buf), b->words, waited(b->profile, its));
+    write_run_time(out, a, b, NULL);
 }
 
 char *compare_sentence(const struct compare_side *a, const struct compare_side *b)

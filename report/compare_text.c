@@ -27,7 +27,7 @@ struct table {
 static struct table table_make(FILE *out, size_t columns)
 {
     if (columns < 60)
-        return (struct table){out, 14, 8, 10};
+        return (struct table){out, 12, 9, 10};
     return (struct table){out, 20, 15, 13};
 }
 
@@ -63,7 +63,9 @@ static void change_text(enum unit unit, double a, double b, char buf[COMPARE_CHA
 
 static void line(const struct table *t, const char *label, enum unit unit, double a, double b)
 {
-    _free_ char *cut = layout_cut(label, t->label);
+    size_t indent = strspn(label, " "), width = strlen(label);
+    size_t skip = width > t->label ? width - t->label : 0;
+    _free_ char *cut = layout_cut(label + (skip < indent ? skip : indent), t->label);
     char buf[UNITS_SIZE], change[COMPARE_CHANGE];
 
     if (a <= 0 && b <= 0)
@@ -109,7 +111,7 @@ static void lines_of(const struct table *t, const struct profile_use a[PROFILE_K
         wait[0] += a[k].wait;
         wait[1] += b[k].wait;
     }
-    line(t, "  failed calls", UNIT_COUNT, errors[0], errors[1]);
+    line(t, "  errors", UNIT_COUNT, errors[0], errors[1]);
     line(t, "  waiting", UNIT_SHARE, wait[0], wait[1]);
 }
 

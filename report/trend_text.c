@@ -21,21 +21,21 @@ static const struct {
     const char *name;
     unsigned char width, narrow; /* narrow: on a terminal of 40 columns; 0: not there */
 } columns[COLUMNS] = {
-    [JOB] = {"JobID", 12, 9},     [START] = {"Start", 17, 0},    [ELAPSED] = {"Elapsed", 11, 10},
-    [READ] = {"Read", 7, 0},      [WRITTEN] = {"Write", 7, 0},   [META] = {"Meta", 6, 0},
-    [WAIT] = {"Wait", 6, 6},      [TIMES_RUN] = {"xRun", 6, 6},  [TIMES_WAIT] = {"xWait", 6, 6},
+    [JOB] = {"JobID", 12, 9}, [START] = {"Start", 17, 0},   [ELAPSED] = {"Elapsed", 11, 10},
+    [READ] = {"Read", 7, 0},  [WRITTEN] = {"Write", 7, 0},  [META] = {"Meta", 6, 0},
+    [WAIT] = {"Wait", 6, 6},  [TIMES_RUN] = {"xRun", 6, 6}, [TIMES_WAIT] = {"xWait", 6, 6},
 };
 
 /* The series of all runs, to compare each with those before. */
 struct table {
     FILE *out;
-    bool narrow;
+    bool narrow, hidden[COLUMNS];   /* hidden: no run has anything to say there */
     double *elapsed, *wait, *share; /* owned */
 };
 
 static size_t width(const struct table *t, enum column c)
 {
-    return t->narrow ? columns[c].narrow : columns[c].width;
+    return t->hidden[c] ? 0 : t->narrow ? columns[c].narrow : columns[c].width;
 }
 
 static void cell(const struct table *t, enum column c, const char *text)
@@ -77,6 +77,36 @@ static const char *times_text(double ratio, char buf[COMPARE_RATIO])
     return ratio > 0 ? compare_ratio(ratio, buf) : "-";
 }
 
+/* What of the run the column is about; 0: nothing is known, or there was nothing. */
+static double value_of(const struct table *t, const struct trend_run *run, size_t i, enum column c)
+{
+    const struct profile *p = run->profile;
+
+    switch (c) {
+    case READ:
+        return p->total[PROFILE_READ].bytes;
+    case WRITTEN:
+        return p->total[PROFILE_WRITE].bytes;
+    case META:
+        return p->total[PROFILE_META].calls;
+    case TIMES_RUN:
+        return trend_ratio(t->elapsed, i);
+    case TIMES_WAIT:
+        return p->wait < LEAST ? 0 : trend_ratio(t->wait, i);
+    default:
+        return 1;
+    }
+}
+
+static void hide_empty(struct table *t, const struct trend_run *runs, size_t n)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        t->hidden[c] = true;
+        for (size_t i = 0; i < n; i++)
+            t->hidden[c] &= value_of(t, &runs[i], i, (enum column)c) <= 0;
+    }
+}
+
 static void run_line(const struct table *t, const struct trend_run *run, size_t i)
 {
     const struct profile *p = run->profile;
@@ -95,8 +125,8 @@ static void run_line(const struct table *t, const struct trend_run *run, size_t 
              : "-");
     share_text(p->wait, buf);
     cell(t, WAIT, buf);
-    cell(t, TIMES_RUN, times_text(trend_ratio(t->elapsed, i), ratio));
-    cell(t, TIMES_WAIT, p->wait < LEAST ? "-" : times_text(trend_ratio(t->wait, i), ratio));
+    cell(t, TIMES_RUN, times_text(value_of(t, run, i, TIMES_RUN), ratio));
+    cell(t, TIMES_WAIT, times_text(value_of(t, run, i, TIMES_WAIT), ratio));
     fputc('\n', t->out);
 }
 
@@ -157,7 +187,7 @@ static void write_all(const struct table *t, const struct trend_run *runs, size_
         spark_line(t, "run time", t->elapsed, n, false, style->utf8);
         spark_line(t, "waiting", t->share, n, true, style->utf8);
     }
-    if (n >= TREND_LEAST)
+    if (!t->hidden[TIMES_RUN])
         layout_wrap(t->out, "xRun, xWait: over the median of the runs before.", style->columns, 0,
                     2);
     layout_wrap(t->out, sentence, style->columns, 0, 6);
@@ -175,6 +205,7 @@ char *trend_text(const struct trend_run *runs, size_t n, const struct trend_styl
     t.out = open_memstream(&text, &size);
     if (!t.out)
         return NULL;
+    hide_empty(&t, runs, n);
     write_all(&t, runs, n, style, sentence);
     if (fclose(t.out) == 0)
         return text;

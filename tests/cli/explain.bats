@@ -68,6 +68,7 @@ words() {
 true@Slurm's accounting does not know this job
 echo "123||"; echo "123.batch||"@Slurm gathered nothing
 printf "sacct: error: no \033way\n" >&2; exit 1@sacct failed: no ?way
+echo "sacct: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host" >&2; exit 1@not reached from here
 exit 1@sacct failed
 yes@sacct answered too much
 END

@@ -319,7 +319,11 @@ END
     [ "$out" = "no rule has anything to say" ]
     split jobio --store "$DB" advise --dry-run -S now-31days
     expect 0
-    holds "$out" "of 4 ended jobs would be told something"
+    holds "$out" "all-read                2     50 %      00:00:30" "of no job: never" \
+        "of 4 ended jobs would be told something"
+    COLUMNS=40 split jobio --store "$DB" advise --dry-run -S now-31days
+    expect 0
+    [ "$(wc -L <<< "$out")" -le 40 ]
     split jobio --store "$DB" advise --dry-run -S now-31days --json
     expect 0
     [ "$(jq -c '[.jobs, (.rules[] | [.rule, .jobs])]' <<< "$out")" = '[4,["all-read",2],["never",0]]' ]

@@ -104,6 +104,7 @@ all_writes() {
 @test "rows for a program, by what was asked" {
     TOP="jobio top --once -i 2s --csv --sort write" between all_writes
     [ "$(wc -l <<< "$out")" -ge 4 ]
+    [[ $(head -1 <<< "$out") == Time,*$'\r' ]]
     [ "$(cut -d, -f 4,11 <<< "$out" | sed -n 2p)" = "7,100000" ]
     TOP="jobio top --once -i 2s --json --by mount --sort write" between all_writes
     [ "$(jq -c '.rows[0] | [.jobs, .write_bytes]' <<< "$out")" = '[3,102500]' ]

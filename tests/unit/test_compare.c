@@ -146,22 +146,48 @@ static void test_sentences(void **state)
     sample_calls(m, IO_READ, 1000, MIB(1), SECONDS(1));
     sample_calls(n, IO_READ, 192000, KIB(64), SECONDS(30));
     check_sentence(a, b,
-                   "Job 2 read 12x as much from /scratch in requests 16x smaller: 31 % of its run "
-                   "time waiting for I/O, job 1 2.0 %. Both ran about as long.");
+                   "Job 2 waited longer for I/O: 31 s (31 % of its run time), job 1 2.0 s (2.0 %). It "
+                   "read 12x as much from /scratch in calls 16x smaller. Both ran about as long.");
     /* The same work, slower. */
     io_account_clear(&n->io);
     sample_calls(n, IO_READ, 1000, MIB(1), SECONDS(30));
     b->elapsed_ns = SECONDS(200);
     b->longest_wait_ns = SECONDS(100);
     check_sentence(a, b,
-                   "Job 2 read about as much from /scratch, and each call took 30x as long: 50 % of "
-                   "its run time waiting for I/O, job 1 2.0 %. Job 2 ran 2.0x as long as job 1.");
+                   "Job 2 waited longer for I/O: 100 s (50 % of its run time), job 1 2.0 s (2.0 %). It "
+                   "read about as much from /scratch, and each call took 30x as long. Job 2 ran 2.0x as "
+                   "long as job 1.");
     /* Something new. */
     n = sample_mount(&b->mounts, "/ho\033me", "nfs4", "srv:/home");
     sample_calls(n, IO_STAT, 20000, 0, SECONDS(100));
     check_sentence(a, b,
-                   "Job 2 made 20.0 k metadata calls on /ho?me, where the other did nothing: 50 % "
-                   "of its run time waiting for I/O, job 1 2.0 %. Job 2 ran 2.0x as long as job 1.");
+                   "Job 2 waited longer for I/O: 100 s (50 % of its run time), job 1 2.0 s (2.0 %). It "
+                   "made 20.0 k metadata calls on /ho?me, where the other did nothing. Job 2 ran 2.0x "
+                   "as long as job 1.");
+}
+
+/* Of one kind of calls job 1 waited much longer, but less in all: what is told is what cost job 2 its
+ * time. */
+static void test_sentence_follows_the_time_waited(void **state)
+{
+    _job_ *a = job_of(200, 60), *b = job_of(100, 70);
+    struct io_mount *m = sample_mount(&a->mounts, "/scratch", "nfs4", "srv:/scratch"),
+                    *n = sample_mount(&b->mounts, "/home", "nfs4", "srv:/home");
+
+    (void)state;
+    sample_calls(m, IO_READ, 1000, MIB(1), SECONDS(60));
+    sample_calls(n, IO_WRITE, 1000, MIB(1), SECONDS(40));
+    sample_calls(n, IO_READ, 1000, MIB(1), SECONDS(30));
+    check_sentence(a, b,
+                   "Job 2 waited longer for I/O: 70 s (70 % of its run time), job 1 60 s (30 %). It "
+                   "wrote 1000 MiB to /home, where the other did nothing. Yet job 1 ran 2.0x as long as "
+                   "job 2.");
+    b->elapsed_ns = SECONDS(1000);
+    a->longest_wait_ns = SECONDS(150);
+    check_sentence(a, b,
+                   "Job 1 waited longer for I/O: 150 s (75 % of its run time), job 2 70 s (7.0 %). It "
+                   "read 1000 MiB from /scratch, where the other did nothing. Yet job 2 ran 5.0x as "
+                   "long as job 1.");
 }
 
 static void test_sentence_of_little(void **state)
@@ -246,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_profile_of_a_job), cmocka_unit_test(test_profile_of_nothing),
         cmocka_unit_test(test_median),           cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_sentence_follows_the_time_waited),
         cmocka_unit_test(test_sentence_of_little), cmocka_unit_test(test_changes),
         cmocka_unit_test(test_table),
     };

@@ -161,7 +161,7 @@ static void test_array(void **state)
                               "the 10 failed calls.");
     array_csv(&array, out);
     assert_int_equal(fclose(out), 0);
-    assert_non_null(strstr(csv, "\n7,120,running,true,300.000000,0.120000,2000,0,10,1\n"));
+    assert_non_null(strstr(csv, "\n7,120,running,yes,00:05:00,12.00,2000,0,10,1\r\n"));
 }
 
 static void test_array_of_equals(void **state)
