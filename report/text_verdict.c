@@ -117,9 +117,9 @@ static void write_verdict(FILE *out, const struct text_job *t)
         (void)fprintf(out, "I/O took %s%s of the run time%s", least, waiting,
                       *least || has_errors(t) ? "" : ": nothing to improve");
     } else if (waited_little(t)) {
-        (void)fprintf(out, "no thread waited longer than %s%s of the run time for I/O, ", least,
-                      waiting);
-        (void)fprintf(out, "all together %s", units_time(t->total.all.time_ns, together));
+        (void)fprintf(out, "all threads together waited %s%s for I/O, ", least,
+                      text_time(t->total.all.time_ns, together));
+        (void)fprintf(out, "none of them longer than %s of the run time", waiting);
     } else {
         (void)fprintf(out, "%s%s of the run time was spent waiting for I/O", least, waiting);
         write_places(out, t);
