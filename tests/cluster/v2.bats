@@ -241,6 +241,45 @@ END
     [ "$(grep -vxc hi "/home/alice/slurm-$id.out")" = 1 ]
 }
 
+# top_sums: kind, name and bytes written on /scratch, of all that `jobio top` has said
+top_sums() {
+    jq -c -s '[.[].rows[] | select(.mount == "/scratch" and .write_bytes > 0)] |
+        group_by([.kind, .name])[] | [.[0].kind, .[0].name, (map(.write_bytes) | add)]' /fast/top
+}
+
+# both_are_known: those who are to write can be seen
+both_are_known() {
+    jobio top --once --services --idle -i 300ms --json > $cluster_dir/known
+    jq -c '[.rows[] | .name]' $cluster_dir/known
+    grep -q beside $cluster_dir/known && grep -q cluster-writer $cluster_dir/known
+}
+
+@test "services of systemd beside a job: each has its own, to the byte" {
+    local lines want='["job","beside",1000000]
+["service","cluster-writer.service",6553600]'
+    sed -i 's/^interval.*/&\nservices = yes/' /etc/jobio/jobio.conf
+    systemctl restart jobiod
+    unit writer sh -c 'until [ -e /fast/services-go ]; do ls /scratch > /dev/null; sleep 0.2; done
+        exec work write:/scratch/service:100:65536 await:/fast/services-end'
+    id=$(submit alice -J beside --wrap \
+        'work write:/scratch/beside:1:0 await:/fast/services-go write:/scratch/beside:100:10000')
+    wait_for 60 job_is "$id" RUNNING
+    wait_for 60 both_are_known
+    unit top sh -c 'exec jobio top --json --services -i 1s > /fast/top'
+    wait_for 60 test -s /fast/top
+    touch /fast/services-go
+    job_wait "$id"
+    wait_for 60 eval '[ "$(top_sums)" = "$want" ]' || { top_sums; return 1; }
+    lines=$(wc -l < /fast/top)
+    wait_for 60 eval '[ "$(wc -l < /fast/top)" -gt '$((lines + 1))' ]'
+    systemctl stop cluster-top
+    same "$want" "$(top_sums)"
+    touch /fast/services-end
+    account "$id" /scratch | grep -x "write 101 1000000 0"
+    sed -i /services/d /etc/jobio/jobio.conf
+    systemctl restart jobiod
+}
+
 @test "an unknown word in plugstack.conf is named, and the job runs" {
     cp /etc/slurm/plugstack.conf.d/jobio.conf $cluster_dir/plugstack
     echo 'optional /usr/local/lib/slurm/jobio.so colour=red' > /etc/slurm/plugstack.conf.d/jobio.conf
