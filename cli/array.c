@@ -18,15 +18,14 @@
 #include "report/json.h"
 
 static const char help[] =
-    "usage: jobio array ID [--json | --csv]\n"
+    "usage: jobio array ID [--json | --csv] [--from WHERE]\n"
     "The tasks of a job array together: what they did in all, the smallest, the median and the\n"
     "largest, which task is the odd one out and why. Of a requeued task its newest run.\n"
     "\n"
     "      --csv             a line a task\n"
-    "      --json            one JSON document\n"
-    OPTIONS_HELP
-    "\n"
-    "ID is the number of the array: 120 of a task 120_3. A node knows the tasks that began there.\n"
+    "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
+    "ID is the number of the array: 120 of a task 120_3. A node knows the tasks that began there,\n"
+    "clickhouse those of all nodes.\n"
     "\n"
     "Examples:\n"
     "  jobio array 120\n"
@@ -248,7 +247,8 @@ static int array_run(struct cli *cli, int argc, char **argv)
     int first, status;
     uint32_t jobid;
 
-    if (!options_start(cli, &cli_array, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
+    if (!options_start(cli, &cli_array, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
         return status;
     if (argc - first != 1) {
         output_error("array: give the number of one array, as in 'jobio array 120'");

@@ -279,6 +279,12 @@ static void set_options(CURL *easy, const struct clickhouse *c, struct answer *a
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
 }
 
+/* UNKNOWN_IDENTIFIER: this command asks for what the table has, or will have. */
+static bool is_older(const char *text)
+{
+    return !strncmp(text, "Code: 47", strlen("Code: 47"));
+}
+
 static int judge(struct answer *answer, CURLcode code, struct error *error)
 {
     _free_ char *safe = units_sanitize(answer->text);
@@ -290,7 +296,10 @@ static int judge(struct answer *answer, CURLcode code, struct error *error)
         return error_set(error, -EIO, "ClickHouse does not answer: %s", curl_easy_strerror(code));
     (void)curl_easy_getinfo(answer->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200)
-        return error_set(error, -EIO, "ClickHouse: HTTP %ld: %s", status, safe ? safe : "");
+        return error_set(
+            error, -EIO, "ClickHouse: HTTP %ld: %s%s", status,
+            is_older(answer->text) ? "its table is of an older jobio, see upgrade.sql: " : "",
+            safe ? safe : "");
     return answer->length ? take_line(answer) : 0; /* what has no newline at its end is no row */
 }
 

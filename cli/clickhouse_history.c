@@ -76,6 +76,8 @@ static int take_history(struct json_object *row, void *arg, struct error *error)
         .partition = text_of(row, "partition"),
         .name = text_of(row, "name"),
         .jobid = (uint32_t)number_of(row, "jobid"),
+        .array_job = (uint32_t)number_of(row, "array_job"),
+        .array_task = (uint32_t)number_of(row, "array_task"),
         .restart = (uint32_t)number_of(row, "restart"),
         .uid = (uint32_t)number_of(row, "uid"),
         .ended = ended,

@@ -10,6 +10,7 @@
 
 #include "cli/clickhouse_impl.h"
 #include "cli/output.h"
+#include "collector/array.h"
 #include "collector/rows.h"
 #include "collector/sink_row.h"
 #include "collector/store_private.h"
@@ -65,16 +66,18 @@ static void node_free(void *p)
     free(node);
 }
 
+static void found_job_clear(struct found_job *f)
+{
+    tdestroy(f->nodes, node_free);
+    tdestroy(f->steps, free);
+    io_mounts_clear(&f->peaks);
+    job_account_destroy(f->job);
+}
+
 static void found_clear(struct found_jobs *found)
 {
-    for (size_t i = 0; i < found->n; i++) {
-        struct found_job *f = &found->items[i];
-
-        tdestroy(f->nodes, node_free);
-        tdestroy(f->steps, free);
-        io_mounts_clear(&f->peaks);
-        job_account_destroy(f->job);
-    }
+    for (size_t i = 0; i < found->n; i++)
+        found_job_clear(&found->items[i]);
     free(found->items);
 }
 
@@ -83,13 +86,13 @@ static bool same(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* The rows come in the order of (cluster, restart, start): another holder of the number begins
- * after the end of the last one. */
+/* The rows come in the order of (cluster, jobid, restart, start): another holder of the number
+ * begins after the end of the last one. */
 static struct found_job *find_job(struct found_jobs *found, const struct sink_row *row)
 {
     struct found_job *last = found->n ? &found->items[found->n - 1] : NULL, *grown;
 
-    if (last && same(last->job->key.cluster, row->cluster) &&
+    if (last && same(last->job->key.cluster, row->cluster) && last->job->key.jobid == row->jobid &&
         last->job->key.restart == row->restart && !(last->ended && row->start_ns > last->seen_ns))
         return last;
     grown = reallocarray(found->items, found->n + 1, sizeof(*grown));
@@ -130,6 +133,10 @@ static int merge_job(struct found_job *f, const struct sink_row *row)
     keep_text(&job->account, row->account);
     keep_text(&job->partition, row->partition);
     keep_text(&job->name, row->name);
+    if (row->array_job) { /* not every step of it is told */
+        job->array_job = row->array_job;
+        job->array_task = row->array_task;
+    }
     if (row->start_ns < job->start_ns)
         job->start_ns = row->start_ns;
     keep_max(&job->end_ns, row->end_ns);
@@ -246,8 +253,7 @@ static struct step_account *find_step(struct found_job *f, const struct sink_row
     return step;
 }
 
-static int merge_step(struct found_job *f, const struct sink_row *row, struct io_account *io,
-                      const struct io_peak *step_peaks, const struct io_peak *job_peaks)
+static int merge_step(struct found_job *f, const struct sink_row *row, struct sink_io *io)
 {
     struct step_account *step = find_step(f, row);
     struct io_mount *m, *whole;
@@ -261,23 +267,26 @@ static int merge_step(struct found_job *f, const struct sink_row *row, struct io
         return -ENOMEM;
     m->labelled = row->labelled;
     m->cache = row->cache;
-    m->io = *io;
-    *io = (struct io_account){0};
-    memcpy(m->peaks, step_peaks, sizeof(m->peaks));
+    io_account_clear(&m->io);
+    m->io = io->io;
+    io->io = (struct io_account){0};
+    timeline_clear(&m->timeline);
+    m->timeline = io->timeline;
+    io->timeline = (struct timeline){0};
+    memcpy(m->peaks, io->step_peaks, sizeof(m->peaks));
     for (int op = 0; op < IO_OP_COUNT; op++) {
-        keep_max(&whole->peaks[op].bytes_per_s, job_peaks[op].bytes_per_s);
-        keep_max(&whole->peaks[op].requests_per_s, job_peaks[op].requests_per_s);
+        keep_max(&whole->peaks[op].bytes_per_s, io->job_peaks[op].bytes_per_s);
+        keep_max(&whole->peaks[op].requests_per_s, io->job_peaks[op].requests_per_s);
     }
     return 0;
 }
 
 static int take_row(struct json_object *document, void *arg, struct error *error)
 {
-    struct io_account io CLEANUP(io_account_clear) = {0};
-    struct io_peak step_peaks[IO_OP_COUNT] = {0}, job_peaks[IO_OP_COUNT] = {0};
+    struct sink_io io CLEANUP(sink_io_clear) = {0};
     struct found_job *f;
     struct sink_row row;
-    int r = sink_row_parse(document, &row, &io, step_peaks, job_peaks, error);
+    int r = sink_row_parse(document, &row, &io, error);
 
     if (r < 0)
         return r;
@@ -286,7 +295,7 @@ static int take_row(struct json_object *document, void *arg, struct error *error
     if (r == 0)
         r = merge_node(f, &row);
     if (r == 0)
-        r = merge_step(f, &row, &io, step_peaks, job_peaks);
+        r = merge_step(f, &row, &io);
     return r < 0 ? error_errno(error, r, "a row of ClickHouse") : 0;
 }
 
@@ -396,26 +405,176 @@ char *clickhouse_cluster(const struct clickhouse *c)
     return name && asprintf(&text, "AND cluster = %s", name) >= 0 ? text : NULL;
 }
 
-int clickhouse_jobs(struct clickhouse *c, uint32_t jobid, bool all, struct job_account ***ret,
+/* The condition on what is asked for; malloc'd, NULL: no memory. */
+static char *which_job(const struct clickhouse *c, const struct jobid *id)
+{
+    _free_ char *cluster = clickhouse_cluster(c);
+    char job[16], task[16];
+    const struct clickhouse_value values[] = {
+        {"job", job}, {"task", task}, {"table", c->table}, {"cluster", cluster}, {"own", c->own}};
+
+    (void)snprintf(job, sizeof(job), "%u", id->job);
+    (void)snprintf(task, sizeof(task), "%u", id->task);
+    if (!cluster)
+        return NULL;
+    return clickhouse_fill(id->has_task ? sql_clickhouse_which_task : sql_clickhouse_which_job,
+                           values, ARRAY_SIZE(values));
+}
+
+/* The rows of jobs, those of a job one after the other. */
+static int ask_rows(struct clickhouse *c, const char *which, clickhouse_row_f each, void *arg,
                     struct error *error)
 {
-    struct found_jobs found CLEANUP(found_clear) = {0};
     _free_ char *cluster = clickhouse_cluster(c);
-    char number[16];
     const struct clickhouse_value values[] = {
-        {"table", c->table}, {"jobid", number}, {"cluster", cluster}, {"own", c->own}};
-    int r;
+        {"table", c->table}, {"which", which}, {"cluster", cluster}, {"own", c->own}};
 
-    (void)snprintf(number, sizeof(number), "%u", jobid);
-    if (!cluster)
+    if (!which || !cluster)
         return no_memory(error);
-    r = clickhouse_ask(c, sql_clickhouse_ask_job, values, ARRAY_SIZE(values), take_row, &found,
-                       error);
+    return clickhouse_ask(c, sql_clickhouse_ask_job, values, ARRAY_SIZE(values), each, arg, error);
+}
+
+/* A number of a task may have been another job's, too. */
+static void drop_others(struct found_jobs *found, const struct jobid *id)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < found->n; i++) {
+        const struct job_account *job = found->items[i].job;
+
+        if (id->has_task && (job->array_job != id->job || job->array_task != id->task))
+            found_job_clear(&found->items[i]);
+        else
+            found->items[n++] = found->items[i];
+    }
+    found->n = n;
+}
+
+int clickhouse_jobs(struct clickhouse *c, const struct jobid *id, bool all,
+                    struct job_account ***ret, struct error *error)
+{
+    struct found_jobs found CLEANUP(found_clear) = {0};
+    _free_ char *which = which_job(c, id);
+    int r = ask_rows(c, which, take_row, &found, error);
+
     if (r < 0)
         return r;
+    drop_others(&found, id);
     for (size_t i = 0; i < found.n && r == 0; i++)
         r = finish_job(&found.items[i]);
     if (r == 0)
         r = give_jobs(&found, all, ret);
+    return r < 0 ? no_memory(error) : 0;
+}
+
+/* --- arrays ------------------------------------------------------------------------------------
+ */
+
+/* The jobs of a part of an array, each without what its steps did when its rows are over. */
+struct array_part {
+    struct found_jobs found; /* the last one still gets rows */
+    struct job_account **jobs;
+    size_t n;
+    uint32_t array, from;
+};
+
+static void part_clear(struct array_part *part)
+{
+    found_clear(&part->found);
+    for (size_t i = 0; i < part->n; i++)
+        job_account_destroy(part->jobs[i]);
+    free(part->jobs);
+}
+
+/* The sums of the job have it. */
+static void drop_io(struct job_account *job)
+{
+    for (size_t i = 0; i < job->n_steps; i++)
+        for (size_t k = 0; k < job->steps[i].mounts.n; k++) {
+            io_account_clear(&job->steps[i].mounts.items[k].io);
+            timeline_clear(&job->steps[i].mounts.items[k].timeline);
+        }
+}
+
+static int keep_task(struct array_part *part, struct found_job *f)
+{
+    struct job_account **grown;
+
+    if (f->job->array_job != part->array || f->job->array_task < part->from)
+        return 0; /* another holder of the number */
+    grown = reallocarray(part->jobs, part->n + 1, sizeof(struct job_account *));
+    if (!grown)
+        return -ENOMEM;
+    part->jobs = grown;
+    if (finish_job(f) < 0)
+        return -ENOMEM;
+    drop_io(f->job);
+    part->jobs[part->n++] = f->job;
+    f->job = NULL;
+    return 0;
+}
+
+/* The first of what was found has all of its rows. */
+static int take_whole(struct array_part *part)
+{
+    struct found_job *f = &part->found.items[0];
+    int r = keep_task(part, f);
+
+    found_job_clear(f);
+    part->found.n--;
+    memmove(f, f + 1, part->found.n * sizeof(*f));
+    return r;
+}
+
+static int take_array_row(struct json_object *document, void *arg, struct error *error)
+{
+    struct array_part *part = arg;
+    int r = take_row(document, &part->found, error);
+
+    if (r == 0 && part->found.n > 1 && take_whole(part) < 0)
+        return no_memory(error);
+    return r;
+}
+
+static char *which_tasks(const struct clickhouse *c, uint32_t array, uint32_t from)
+{
+    _free_ char *cluster = clickhouse_cluster(c);
+    char job[16], first[16], limit[16];
+    const struct clickhouse_value values[] = {{"job", job},         {"first", first},
+                                              {"limit", limit},     {"table", c->table},
+                                              {"cluster", cluster}, {"own", c->own}};
+
+    (void)snprintf(job, sizeof(job), "%u", array);
+    (void)snprintf(first, sizeof(first), "%u", from);
+    (void)snprintf(limit, sizeof(limit), "%u", ARRAY_TASKS_MAX + 1);
+    return cluster ? clickhouse_fill(sql_clickhouse_which_array, values, ARRAY_SIZE(values)) : NULL;
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const struct job_account *x = *(struct job_account *const *)a;
+    const struct job_account *y = *(struct job_account *const *)b;
+
+    if (x->array_task != y->array_task)
+        return x->array_task < y->array_task ? -1 : 1;
+    return x->start_ns < y->start_ns ? 1 : -(x->start_ns > y->start_ns);
+}
+
+int clickhouse_array(struct clickhouse *c, uint32_t array, uint32_t from, store_job_f each,
+                     void *arg, struct error *error)
+{
+    struct array_part part CLEANUP(part_clear) = {.array = array, .from = from};
+    _free_ char *which = which_tasks(c, array, from);
+    int r = ask_rows(c, which, take_array_row, &part, error);
+
+    if (r < 0)
+        return r;
+    if (part.found.n && take_whole(&part) < 0)
+        return no_memory(error);
+    if (part.n)
+        qsort(part.jobs, part.n, sizeof(struct job_account *), by_task);
+    for (size_t i = 0; i < part.n && r == 0; i++)
+        if (!i || part.jobs[i]->array_task != part.jobs[i - 1]->array_task)
+            r = each(part.jobs[i], arg);
     return r < 0 ? no_memory(error) : 0;
 }

@@ -163,13 +163,8 @@ static int jobs_from_clickhouse(struct clickhouse *clickhouse, const struct jobi
                                 unsigned flags, struct json_object **ret, struct error *error)
 {
     struct job_account **jobs = NULL;
-    int rc;
+    int rc = clickhouse_jobs(clickhouse, id, all, &jobs, error);
 
-    if (id->has_task)
-        return error_set(error, -EINVAL,
-                         "the database knows a task of an array by its own number: sacct -o "
-                         "JobIDRaw shows it");
-    rc = clickhouse_jobs(clickhouse, id->job, all, &jobs, error);
     if (rc == 0) {
         rc = jobs_json(jobs, flags, ret);
         if (rc < 0)
@@ -447,6 +442,12 @@ static int each_part(ask_part_f ask, void *from_whom, uint32_t array, source_par
     return rc;
 }
 
+static int parse_part(const char *text, struct json_object **ret, struct error *error)
+{
+    *ret = json_tokener_parse(text);
+    return *ret ? 0 : error_errno(error, -ENOMEM, "read an array");
+}
+
 static int part_from_store(void *store, uint32_t array, uint32_t from, struct json_object **ret,
                            struct error *error)
 {
@@ -454,10 +455,31 @@ static int part_from_store(void *store, uint32_t array, uint32_t from, struct js
     bool more;
     int rc = array_answer(store, array, UINT32_MAX, from, &text, &more, error);
 
-    if (rc < 0)
-        return rc;
-    *ret = json_tokener_parse(text);
-    return *ret ? 0 : error_errno(error, -ENOMEM, "read the store");
+    return rc < 0 ? rc : parse_part(text, ret, error);
+}
+
+struct asked_array {
+    struct clickhouse *clickhouse;
+    uint32_t array;
+};
+
+static int tasks_of_clickhouse(void *source, uint32_t from, store_job_f each, void *arg,
+                               struct error *error)
+{
+    const struct asked_array *asked = source;
+
+    return clickhouse_array(asked->clickhouse, asked->array, from, each, arg, error);
+}
+
+static int part_from_clickhouse(void *clickhouse, uint32_t array, uint32_t from,
+                                struct json_object **ret, struct error *error)
+{
+    struct asked_array asked = {clickhouse, array};
+    _free_ char *text = NULL;
+    bool more;
+    int rc = array_answer_of(tasks_of_clickhouse, &asked, from, &text, &more, error);
+
+    return rc < 0 ? rc : parse_part(text, ret, error);
 }
 
 static int part_from_jobiod(void *cli, uint32_t array, uint32_t from, struct json_object **ret,
@@ -486,8 +508,15 @@ static int array_from_store(const struct cli *cli, uint32_t array, source_part_f
 int source_array(const struct cli *cli, uint32_t array, source_part_f each, void *arg,
                  struct error *error)
 {
-    int rc;
+    struct clickhouse *clickhouse = NULL;
+    int rc = clickhouse_open(cli, &clickhouse, error);
 
+    if (rc > 0)
+        rc = each_part(part_from_clickhouse, clickhouse, array, each, arg, error);
+    if (rc < 0 || clickhouse) {
+        clickhouse_close(clickhouse);
+        return rc;
+    }
     if (cli->store)
         return array_from_store(cli, array, each, arg, error);
     rc = each_part(part_from_jobiod, (void *)cli, array, each, arg, error);

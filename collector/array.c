@@ -143,18 +143,18 @@ static int write_end(struct part *part)
 }
 
 /* What is in `text` then is the answer. */
-static int write_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from,
-                        struct part *part, struct error *error)
+static int write_answer(array_source_f tasks, void *source, uint32_t from, struct part *part,
+                        struct error *error)
 {
     int r;
 
     (void)fputs("{\"tasks\":[", part->text);
-    r = store_array(reader, array, uid, from, take_task, part, error);
+    r = tasks(source, from, take_task, part, error);
     return r < 0 ? r : write_end(part);
 }
 
-int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
-                 bool *more, struct error *error)
+int array_answer_of(array_source_f tasks, void *source, uint32_t from, char **ret, bool *more,
+                    struct error *error)
 {
     struct part part = {0};
     _free_ char *text = NULL;
@@ -163,7 +163,7 @@ int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t fr
 
     part.text = open_memstream(&text, &size);
     if (r == 0)
-        r = part.text ? write_answer(reader, array, uid, from, &part, error) : -ENOMEM;
+        r = part.text ? write_answer(tasks, source, from, &part, error) : -ENOMEM;
     array_sum_clear(&part.sum);
     if ((part.text && fclose(part.text) != 0) || r == -ENOMEM)
         return error_errno(error, -ENOMEM, "read an array");
@@ -172,4 +172,25 @@ int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t fr
     *more = part.more;
     *ret = TAKE_PTR(text);
     return 0;
+}
+
+struct stored {
+    struct store *reader;
+    uint32_t array, uid;
+};
+
+static int stored_tasks(void *source, uint32_t from, store_job_f each, void *arg,
+                        struct error *error)
+{
+    const struct stored *stored = source;
+
+    return store_array(stored->reader, stored->array, stored->uid, from, each, arg, error);
+}
+
+int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
+                 bool *more, struct error *error)
+{
+    struct stored stored = {reader, array, uid};
+
+    return array_answer_of(stored_tasks, &stored, from, ret, more, error);
 }

@@ -27,5 +27,11 @@ int array_sum_add(struct array_sum *sum, const struct job_account *job);
  * array. */
 int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
                  bool *more, struct error *error);
+/* The same of tasks that come from elsewhere, in their order from `from` on: one call of `each` a
+ * task, until one does not return 0. */
+typedef int (*array_source_f)(void *source, uint32_t from, store_job_f each, void *arg,
+                              struct error *error);
+int array_answer_of(array_source_f tasks, void *source, uint32_t from, char **ret, bool *more,
+                    struct error *error);
 
 #endif

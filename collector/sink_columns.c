@@ -28,6 +28,8 @@ const struct sink_column sink_columns[SINK_COLUMNS] = {
     T(account),
     T(partition),
     T(name),
+    U32(array_job),
+    U32(array_task),
     B(job_ended),
     N(start_ns),
     N(end_ns),
@@ -79,6 +81,8 @@ const struct sink_column sink_columns[SINK_COLUMNS] = {
 const struct sink_op_column sink_op_columns[SINK_OP_COLUMNS] = {
     COUNTER(requests),
     COUNTER(async_requests),
+    COUNTER(sequential_requests),
+    COUNTER(random_requests),
     COUNTER(bytes),
     COUNTER(errors),
     COUNTER(time_ns),

@@ -20,7 +20,7 @@ struct sink_column {
     enum sink_column_type type;
     size_t offset; /* in struct sink_row */
 };
-#define SINK_COLUMNS 57
+#define SINK_COLUMNS 59
 extern const struct sink_column sink_columns[SINK_COLUMNS];
 
 /* The numbers of an operation: of its counter, or of a peak. */
@@ -40,7 +40,7 @@ static inline void *sink_op_of(const struct sink_op_values *values, size_t offse
     memcpy(&pointer, (const char *)values + offset, sizeof(pointer));
     return pointer;
 }
-#define SINK_OP_COLUMNS 10
+#define SINK_OP_COLUMNS 12
 extern const struct sink_op_column sink_op_columns[SINK_OP_COLUMNS];
 
 struct sink_histogram {

@@ -86,8 +86,7 @@ static int op_parse(struct json_object *document, size_t i, struct io_counter *c
     return store_errnos_parse(errnos && *errnos ? errnos : NULL, c);
 }
 
-static int ops_parse(struct json_object *document, struct io_account *io,
-                     struct io_peak *step_peaks, struct io_peak *job_peaks, struct error *error)
+static int ops_parse(struct json_object *document, struct sink_io *io, struct error *error)
 {
     struct json_object *names;
     int r = 0;
@@ -98,17 +97,66 @@ static int ops_parse(struct json_object *document, struct io_account *io,
     for (size_t i = 0; i < json_object_array_length(names) && r == 0; i++) {
         const char *name = json_object_get_string(json_object_array_get_idx(names, i));
         int op = io_op_parse(name ? name : "");
-        struct io_counter *c = op < 0 ? NULL : io_account_op(io, op);
+        struct io_counter *c = op < 0 ? NULL : io_account_op(&io->io, op);
 
         if (op < 0) /* of a newer version */
             continue;
-        r = c ? op_parse(document, i, c, &step_peaks[op], &job_peaks[op]) : -ENOMEM;
+        r = c ? op_parse(document, i, c, &io->step_peaks[op], &io->job_peaks[op]) : -ENOMEM;
     }
     return r < 0 ? error_errno(error, r, "the operations of a row") : 0;
 }
 
-int sink_row_parse(struct json_object *document, struct sink_row *ret, struct io_account *io,
-                   struct io_peak step_peaks[IO_OP_COUNT], struct io_peak job_peaks[IO_OP_COUNT],
+static int bins_parse(struct json_object *array, enum timeline_kind kind,
+                      struct timeline_bin bins[TIMELINE_BINS], size_t *n)
+{
+    size_t length =
+        json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+
+    if (length > TIMELINE_BINS)
+        return -EBADMSG;
+    for (size_t i = 0; i < length; i++)
+        bins[i].of[kind] = json_object_get_uint64(json_object_array_get_idx(array, i));
+    if (length > *n)
+        *n = length;
+    return 0;
+}
+
+static struct json_object *timeline_member(struct json_object *document, const char *name)
+{
+    struct json_object *value = NULL;
+    char column[48];
+
+    (void)snprintf(column, sizeof(column), "timeline_%s", name);
+    (void)json_object_object_get_ex(document, column, &value);
+    return value;
+}
+
+static int timeline_parse(struct json_object *document, struct timeline *ret, struct error *error)
+{
+    struct timeline_bin bins[TIMELINE_BINS] = {0};
+    uint64_t start_s = json_object_get_uint64(timeline_member(document, "start_s"));
+    uint64_t width_s = json_object_get_uint64(timeline_member(document, "width_s"));
+    size_t n = 0;
+    int r = 0;
+
+    if (!width_s) /* it has none, or the table is older */
+        return 0;
+    for (enum timeline_kind kind = 0; kind < TIMELINE_KINDS && r == 0; kind++)
+        r = bins_parse(timeline_member(document, timeline_kind_name(kind)), kind, bins, &n);
+    if (r == 0)
+        r = timeline_set(ret, start_s, width_s, bins, n);
+    if (r == -ENOMEM)
+        return error_errno(error, r, "the time line of a row");
+    return r < 0 ? error_set(error, -EBADMSG, "the time line of a row cannot be read") : 0;
+}
+
+void sink_io_clear(struct sink_io *io)
+{
+    io_account_clear(&io->io);
+    timeline_clear(&io->timeline);
+}
+
+int sink_row_parse(struct json_object *document, struct sink_row *ret, struct sink_io *io,
                    struct error *error)
 {
     int r = 0;
@@ -118,5 +166,7 @@ int sink_row_parse(struct json_object *document, struct sink_row *ret, struct io
     *ret = (struct sink_row){0};
     for (size_t i = 0; i < SINK_COLUMNS && r == 0; i++)
         r = column_parse(&sink_columns[i], document, ret, error);
-    return r < 0 ? r : ops_parse(document, io, step_peaks, job_peaks, error);
+    if (r == 0)
+        r = ops_parse(document, io, error);
+    return r < 0 ? r : timeline_parse(document, &io->timeline, error);
 }

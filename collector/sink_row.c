@@ -147,6 +147,34 @@ static void put_ops_arrays(struct tree *tree, struct json_object *root, const st
     tree_put(tree, root, "op_errno", errnos);
 }
 
+/* As in the store: zeros at the end are left out. */
+static struct json_object *bins_json(struct tree *tree, const struct timeline *t,
+                                     enum timeline_kind kind)
+{
+    struct json_object *array = tree_array(tree);
+    unsigned n = t->n;
+
+    while (n && !t->bins[n - 1].of[kind])
+        n--;
+    for (unsigned i = 0; i < n; i++)
+        tree_add(tree, array, number_json(t->bins[i].of[kind]));
+    return array;
+}
+
+static void put_timeline(struct tree *tree, struct json_object *root, const struct timeline *t)
+{
+    char name[48];
+
+    if (timeline_is_empty(t))
+        return;
+    tree_put(tree, root, "timeline_start_s", number_json(t->start_s));
+    tree_put(tree, root, "timeline_width_s", number_json(t->width_s));
+    for (enum timeline_kind kind = 0; kind < TIMELINE_KINDS; kind++) {
+        (void)snprintf(name, sizeof(name), "timeline_%s", timeline_kind_name(kind));
+        tree_put(tree, root, name, bins_json(tree, t, kind));
+    }
+}
+
 /* {"read":{"requests":..},..} */
 static void put_ops_objects(struct tree *tree, struct json_object *root, const struct io_mount *m,
                             const struct io_mount *job)
@@ -254,6 +282,8 @@ static int row_write(FILE *out, const struct sink_row *row, const struct io_moun
         action = action_json(&tree, row, options);
     } else {
         put_ops_arrays(&tree, root, m, job);
+        if (m)
+            put_timeline(&tree, root, &m->timeline);
     }
     if (!tree.failed && action)
         print_json(out, action);
@@ -306,6 +336,8 @@ static struct sink_row row_of_step(const struct job_account *job, uint64_t versi
         .account = job->account,
         .partition = job->partition,
         .name = job->name,
+        .array_job = job->array_job,
+        .array_task = job->array_task,
         .job_incomplete = texts->job_incomplete,
         .unsupported = texts->unsupported,
         .uid = job->uid,

@@ -16,7 +16,7 @@
 struct json_object;
 
 enum sink_format {
-    SINK_CLICKHOUSE, /* JSONEachRow: the operations in arrays */
+    SINK_CLICKHOUSE, /* JSONEachRow: the operations, and the time line, in arrays */
     SINK_BULK, /* Elasticsearch's _bulk: the operations in objects, a line of action before each
                 * row */
 };
@@ -25,13 +25,15 @@ enum sink_format {
 int sink_format_parse(const char *text);
 const char *sink_format_name(enum sink_format format);
 
-/* All but the operations. Strings are borrowed; NULL is written as an empty one. */
+/* All but the operations and the time line. Strings are borrowed; NULL is written as an empty one.
+ */
 struct sink_row {
     const char *cluster, *node, *mount, *fstype, *source;
     uint32_t jobid, restart, het, step;
     uint64_t tagged_at_ns, version;
     bool private, labelled;
     const char *user, *account, *partition, *name;
+    uint32_t array_job, array_task;           /* array_job 0: a task of no array */
     const char *job_incomplete, *unsupported; /* JSON, as the store keeps it */
     uint32_t uid, nodes_expected;
     bool job_ended;
@@ -55,11 +57,18 @@ struct sink_row_options {
 int sink_row_write(FILE *out, const struct job_account *job, uint64_t version,
                    const struct sink_row_options *options, unsigned *rows);
 
+/* What a row has of its mount beyond the sums. */
+struct sink_io {
+    struct io_account io;
+    struct io_peak step_peaks[IO_OP_COUNT], job_peaks[IO_OP_COUNT];
+    struct timeline timeline;
+};
+void sink_io_clear(struct sink_io *io);
+
 /* The reverse, for a row as ClickHouse gives it. Strings belong to the document; what is absent is
- * 0 or "". Fills `io`, `step_peaks` and `job_peaks` of the mount, too. -EBADMSG with text,
- * -ENOMEM. */
-int sink_row_parse(struct json_object *document, struct sink_row *ret, struct io_account *io,
-                   struct io_peak step_peaks[IO_OP_COUNT], struct io_peak job_peaks[IO_OP_COUNT],
+ * 0 or "". Fills `io`, too, which is empty before; clear it also when this fails. -EBADMSG with
+ * text, -ENOMEM. */
+int sink_row_parse(struct json_object *document, struct sink_row *ret, struct sink_io *io,
                    struct error *error);
 
 /* A text of a sink as it was before it was sent; it belongs to `value`. NULL for null. */

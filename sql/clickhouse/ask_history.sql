@@ -2,7 +2,8 @@
 -- What `jobio history` asks a ClickHouse: v_job with more columns, for the jobs of a time, :jobs.
 -- Holders as in v_row.
 SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
-       partition_ AS `partition`, name_ AS name, ended_ AS ended,
+       partition_ AS `partition`, name_ AS name, array_ AS array_job, task_ AS array_task,
+       ended_ AS ended,
        (lost_ = 0) AND (causes_ = 0) AND (expected_ > 0) AND (nodes_ >= expected_) AS complete,
        start_ns_ AS start_ns, end_ns_ AS end_ns, elapsed_ns_ AS elapsed_ns, steps_ AS steps,
        longest_ns_ AS longest_wait_ns,
@@ -16,6 +17,7 @@ SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
 FROM (
     SELECT cluster, jobid, restart, holder, max(user_n) AS user_, max(uid_n) AS uid_,
            max(account_n) AS account_, max(partition_n) AS partition_, max(name_n) AS name_,
+           max(array_n) AS array_, max(task_n) AS task_,
            min(ended_n) AS ended_, min(start_n) AS start_ns_, max(end_n) AS end_ns_,
            max(elapsed_n) AS elapsed_ns_, max(expected_n) AS expected_, count() AS nodes_,
            max(longest_n) AS longest_ns_, sum(lost_n) AS lost_, sum(causes_n) AS causes_,
@@ -32,6 +34,7 @@ FROM (
     FROM (
         SELECT cluster, jobid, restart, holder, node, max(user_s) AS user_n, max(uid_s) AS uid_n,
                max(account_s) AS account_n, max(partition_s) AS partition_n, max(name_s) AS name_n,
+               max(array_s) AS array_n, max(task_s) AS task_n,
                max(ended_s) AS ended_n, min(start_s) AS start_n, max(end_s) AS end_n,
                argMax(elapsed_s, version_s) AS elapsed_n, max(expected_s) AS expected_n,
                max(longest_s) AS longest_n,
@@ -49,7 +52,8 @@ FROM (
                max(meta_max_ns_s) AS meta_max_ns_n
         FROM (
             SELECT cluster, jobid, restart, node, version_s, user_s, uid_s, account_s,
-                   partition_s, name_s, ended_s, start_s, end_s, elapsed_s, expected_s, longest_s,
+                   partition_s, name_s, array_s, task_s,
+                   ended_s, start_s, end_s, elapsed_s, expected_s, longest_s,
                    lost_s, job_lost_s, causes_s, job_causes_s, steps_s, read_requests_s,
                    read_bytes_s, read_errors_s, read_time_ns_s, write_requests_s, write_bytes_s,
                    write_errors_s, write_time_ns_s, meta_requests_s, meta_errors_s,
@@ -60,6 +64,7 @@ FROM (
                 SELECT cluster, jobid, restart, node, max(version) AS version_s,
                        max(user) AS user_s, max(uid) AS uid_s, max(account) AS account_s,
                        max(`partition`) AS partition_s, max(name) AS name_s,
+                       max(array_job) AS array_s, max(array_task) AS task_s,
                        max(job_ended) AS ended_s, min(start_ns) AS start_s,
                        max(end_ns) AS end_s, argMax(job_elapsed_ns, version) AS elapsed_s,
                        max(nodes_expected) AS expected_s, max(job_longest_wait_ns) AS longest_s,

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `jobio job` asks a ClickHouse: all rows of a job number. :own is a condition on
--- the user who asks, or nothing.
+-- What `jobio job` and `jobio array` ask a ClickHouse: all rows of the jobs of which_job.sql,
+-- which_task.sql or which_array.sql. :own is a condition on the user who asks, or nothing.
 SELECT *
 FROM :table FINAL
-WHERE jobid = :jobid :cluster :own
-ORDER BY cluster, restart, start_ns, version
+WHERE :which :cluster :own
+ORDER BY cluster, jobid, restart, start_ns, version
 FORMAT JSONEachRow

@@ -4,6 +4,8 @@
 --   clickhouse-client --multiquery < schema.sql
 --   clickhouse-client --multiquery < views.sql
 --
+-- For a table that an older jobio made: upgrade.sql.
+--
 -- One row for each mount of a step on a node; rows of one step repeat what is known of the step and
 -- of its job. A row that is delivered again replaces the earlier one when ClickHouse merges its
 -- parts; until then FINAL (as in the views) shows the newest version only.
@@ -33,6 +35,8 @@ CREATE TABLE IF NOT EXISTS jobio.io (
     account String,
     `partition` String,
     name String,
+    array_job UInt32,
+    array_task UInt32,
     job_ended UInt8,
     start_ns UInt64,
     end_ns UInt64,
@@ -75,6 +79,8 @@ CREATE TABLE IF NOT EXISTS jobio.io (
     op Array(String),
     op_requests Array(UInt64),
     op_async_requests Array(UInt64),
+    op_sequential_requests Array(UInt64),
+    op_random_requests Array(UInt64),
     op_bytes Array(UInt64),
     op_errors Array(UInt64),
     op_time_ns Array(UInt64),
@@ -85,7 +91,13 @@ CREATE TABLE IF NOT EXISTS jobio.io (
     op_job_peak_requests_per_s Array(UInt64),
     op_size_log2 Array(Array(UInt64)),
     op_latency_log2 Array(Array(UInt64)),
-    op_errno Array(String)
+    op_errno Array(String),
+    timeline_start_s UInt64,
+    timeline_width_s UInt64,
+    timeline_read_bytes Array(UInt64),
+    timeline_write_bytes Array(UInt64),
+    timeline_meta_requests Array(UInt64),
+    timeline_wait_ns Array(UInt64)
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(toDateTime(intDiv(tagged_at_ns, 1000000000), 'UTC'))

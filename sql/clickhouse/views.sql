@@ -12,16 +12,19 @@
 -- `later` the starts that follow an end: nothing for nearly all of them, so that little is joined.
 CREATE VIEW IF NOT EXISTS jobio.v_row AS
 SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, source, private,
-       labelled, version, uid, user, account, `partition`, name, job_ended, start_ns, end_ns,
-       job_elapsed_ns, nodes_expected, job_longest_wait_ns, job_lost, job_incomplete, unsupported,
+       labelled, version, uid, user, account, `partition`, name, array_job, array_task, job_ended,
+       start_ns, end_ns, job_elapsed_ns, nodes_expected, job_longest_wait_ns, job_lost,
+       job_incomplete, unsupported,
        ns_per_event, step_name, state, folded, elapsed_ns, longest_wait_ns, lost, incomplete,
        read_requests, read_bytes, read_errors, read_time_ns, read_max_ns, write_requests,
        write_bytes, write_errors, write_time_ns, write_max_ns, meta_requests, meta_errors,
        meta_time_ns, meta_max_ns, errors, wait_ns, cache_hit_bytes, cache_miss_bytes,
        fill_read_bytes, fill_fault_bytes, fill_prefetch_bytes, fill_write_bytes, op, op_requests,
-       op_async_requests, op_bytes, op_errors, op_time_ns, op_max_ns, op_peak_bytes_per_s,
+       op_async_requests, op_sequential_requests, op_random_requests,
+       op_bytes, op_errors, op_time_ns, op_max_ns, op_peak_bytes_per_s,
        op_peak_requests_per_s, op_job_peak_bytes_per_s, op_job_peak_requests_per_s, op_size_log2,
-       op_latency_log2, op_errno,
+       op_latency_log2, op_errno, timeline_start_s, timeline_width_s, timeline_read_bytes,
+       timeline_write_bytes, timeline_meta_requests, timeline_wait_ns,
        arrayCount(e -> e <= 2 * start_ns, later) + 0 * start_ns AS holder
 FROM (SELECT * FROM jobio.io FINAL) ANY LEFT JOIN (
     SELECT cluster, jobid, restart, later FROM (

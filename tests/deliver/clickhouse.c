@@ -166,6 +166,18 @@ void clickhouse_do(const struct clickhouse *server, const char *sql)
     free(clickhouse_ask(server, sql));
 }
 
+/* As upgrade.sql says for a server that is older than what it is written for. */
+static void leave_out(const struct clickhouse *server, char *sql)
+{
+    static const char words[] = " IF NOT EXISTS";
+    _free_ char *old =
+        clickhouse_ask(server, "SELECT toUInt8(splitByChar('.', version())[1]) < 20");
+    char *at = strstr(sql, "ADD COLUMN IF NOT EXISTS");
+
+    if (at && *old == '1')
+        memset(at + strlen("ADD COLUMN"), ' ', strlen(words));
+}
+
 /* Without the lines of comment. */
 static char *read_sql(const char *file)
 {
@@ -192,6 +204,7 @@ void clickhouse_run(const struct clickhouse *server, const char *file)
 
     for (; (end = strstr(rest, ";\n")); rest = end + 2) {
         *end = '\0';
+        leave_out(server, rest);
         clickhouse_do(server, rest);
     }
     free(text);

@@ -132,7 +132,7 @@ step() {
 }
 
 @test "the command shows from there what jobiod shows" {
-    for words in "job 7 --json --steps" "job 7 --full"; do
+    for words in "job 7 --json --steps" "job 7 --full" "job 7 --json --steps --timeline" "job 7 --timeline"; do
         jobio $words --config "$T/jobio.conf" > "$T/told"
         jobio $words --from store > "$T/stored"
         [ -s "$T/told" ]

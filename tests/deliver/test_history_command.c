@@ -109,6 +109,38 @@ static void test_odd_mounts(void **state)
     assert_same_answer("job 1 @ --json --steps");
 }
 
+/* A run of a task of array 140, with reads in the order of their file and writes that are not. */
+static void put_task(uint32_t jobid, uint32_t task, uint32_t restart, uint64_t start_ns)
+{
+    struct job_account *job = job_make(jobid, start_ns);
+    struct step_account step;
+    struct error error;
+
+    job->key.restart = restart;
+    job->array_job = 140;
+    job->array_task = task;
+    job->elapsed_ns = (task + 1) * SECOND;
+    job->ended = true;
+    job->end_ns = start_ns + job->elapsed_ns;
+    step_make(&step, 0, start_ns, task + restart + 1);
+    step.mounts.items[0].io.ops[IO_READ]->sequential_requests = task + 1;
+    step.mounts.items[1].io.ops[IO_WRITE]->sequential_requests = 1;
+    step.mounts.items[1].io.ops[IO_WRITE]->random_requests = task;
+    put_rows(job, &step, true);
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+/* Task 10 began first, task 2 ran twice, and the last one has the number of the array. */
+static void put_array(void)
+{
+    put_task(141, 10, 0, NOW + 300 * SECOND);
+    put_task(142, 2, 0, NOW + 310 * SECOND);
+    put_task(142, 2, 1, NOW + 320 * SECOND);
+    put_task(140, 11, 0, NOW + 330 * SECOND);
+}
+
 static void test_the_command_agrees(void **state)
 {
     static const char *const commands[] = {
@@ -118,6 +150,17 @@ static void test_the_command_agrees(void **state)
         "job 5 @ --all --json --steps",
         "job 5 @",
         "job 77 @",
+        "job 1 @ --json --steps --timeline",
+        "job 1 @ --timeline",
+        "job 142 @ --all --json --steps --timeline",
+        "job 140_10 @",
+        "job 140_2 @ --all --full",
+        "job 140_3 @",
+        "array 140 @",
+        "array 140 @ --json",
+        "array 140 @ --csv",
+        "array 141 @",
+        "history @ -j 140,142 -P",
         "history @ -S @0",
         "history @ -S @0 --json",
         "history @ -S @0 -u bob",
@@ -150,6 +193,7 @@ static void test_the_command_agrees(void **state)
     feed_end(1);
     feed_end(3);
     rig_put_odd_jobs();
+    put_array();
     feed_open(rig_server.url);
     feed_until(!feed_stats().waiting);
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -157,6 +201,64 @@ static void test_the_command_agrees(void **state)
     refused = jobio("job 1 --from clickhouse --cluster other --url @", rig_server.url, &status);
     assert_int_equal(WEXITSTATUS(status), 1);
     assert_non_null(strstr(refused, "no such job: 1"));
+}
+
+/* The table of the first release. */
+static void make_old_table(void)
+{
+    static const char *const newer[] = {
+        "array_job",           "array_task",           "op_sequential_requests",
+        "op_random_requests",  "timeline_start_s",     "timeline_width_s",
+        "timeline_read_bytes", "timeline_write_bytes", "timeline_meta_requests",
+        "timeline_wait_ns"};
+    char sql[128];
+
+    clickhouse_do(&rig_server, "DROP TABLE jobio.v_row");
+    for (size_t i = 0; i < ARRAY_SIZE(newer); i++) {
+        (void)snprintf(sql, sizeof(sql), "ALTER TABLE jobio.io DROP COLUMN %s", newer[i]);
+        clickhouse_do(&rig_server, sql);
+    }
+}
+
+static char *columns(void)
+{
+    return clickhouse_ask(&rig_server, "SELECT name, type FROM system.columns"
+                                       " WHERE database = 'jobio' AND table IN ('io', 'v_row')");
+}
+
+/* A table that an older jobio made takes the rows, without what it has no column for, and says so;
+ * upgraded, it has all of the next ones. */
+static void test_old_table(void **state)
+{
+    _free_ char *want = columns(), *got = NULL, *told = NULL, *task = NULL, *plain = NULL,
+                 *known = NULL;
+    int status;
+
+    (void)state;
+    make_old_table();
+    put_task(141, 10, 0, NOW + 300 * SECOND);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    assert_int_equal(feed_stats().refused, 0);
+    told = jobio("array 140 --from clickhouse --cluster linux --url @", rig_server.url, &status);
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_non_null(strstr(told, "of an older jobio"));
+    task = jobio("job 140_10 --from clickhouse --cluster linux --url @", rig_server.url, &status);
+    assert_non_null(strstr(task, "of an older jobio"));
+    plain = jobio("job 141 --from clickhouse --cluster linux --url @", rig_server.url, &status);
+    assert_non_null(strstr(plain, "44.0 KiB read, 1.6 KiB written, 37 calls, 3 failed"));
+    clickhouse_run(&rig_server, "upgrade.sql");
+    clickhouse_run(&rig_server, "views.sql");
+    got = columns();
+    assert_string_equal(got, want);
+    known = jobio("array 140 --from clickhouse --cluster linux --url @", rig_server.url, &status);
+    assert_non_null(strstr(known, "no such array"));
+    put_task(142, 2, 0, NOW + 310 * SECOND);
+    put_task(141, 10, 0, NOW + 300 * SECOND); /* whose end its node tells again */
+    sink_notify(feed.sink);
+    feed_until(!feed_stats().waiting);
+    assert_same_answer("array 140 @ --json");
+    assert_same_answer("job 142 @ --json --steps --timeline");
 }
 
 /* One of three nodes: its own store has its own step and its own view of the job. */
@@ -299,6 +401,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RIG_TEST(test_odd_mounts),
         RIG_TEST(test_the_command_agrees),
+        RIG_TEST(test_old_table),
         RIG_TEST(test_many_nodes),
         RIG_TEST(test_the_command_is_refused),
         RIG_TEST(test_the_command_is_configured),

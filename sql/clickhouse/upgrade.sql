@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- What newer releases of jobio brought to the table of schema.sql; it does no harm to run it twice.
+-- Then views.sql again. ClickHouse knows IF NOT EXISTS of columns from release 19.13 on; before:
+--
+--   sed 's/COLUMN IF NOT EXISTS/COLUMN/' upgrade.sql | clickhouse-client --multiquery
+
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS array_job UInt32 AFTER name;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS array_task UInt32 AFTER array_job;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS op_sequential_requests Array(UInt64)
+    AFTER op_async_requests;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS op_random_requests Array(UInt64)
+    AFTER op_sequential_requests;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_start_s UInt64 AFTER op_errno;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_width_s UInt64 AFTER timeline_start_s;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_read_bytes Array(UInt64)
+    AFTER timeline_width_s;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_write_bytes Array(UInt64)
+    AFTER timeline_read_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_meta_requests Array(UInt64)
+    AFTER timeline_write_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_wait_ns Array(UInt64)
+    AFTER timeline_meta_requests;
+DROP TABLE IF EXISTS jobio.v_row;
