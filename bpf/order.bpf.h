@@ -33,9 +33,9 @@ enum order { ORDER_UNKNOWN, ORDER_SEQUENTIAL, ORDER_RANDOM };
 struct order_line {
     __u64 file[ORDER_WAYS]; /* order_name(); 0: free */
     __u32 full;             /* 1: a file has found no room */
-    __u32 pad;
+    __u32 locks;            /* how many of its locks could not be given back */
     __u64 end[ORDER_WAYS];
-    __u64 pad_2;
+    __u64 pad;
 };
 
 struct {
@@ -46,11 +46,16 @@ struct {
     __type(value, struct order_line);
 } orders SEC(".maps");
 
-/* Who gives out room in a line puts its number here meanwhile: one only can. */
+/* Who gives out room in a line puts its lock here meanwhile: one only can. */
+struct order_lock {
+    __u32 line;
+    __u32 number; /* struct order_line.locks: those before it are nobody's */
+};
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1024);
-    __type(key, __u32);
+    __type(key, struct order_lock);
     __type(value, __u32);
 } order_locks SEC(".maps");
 
@@ -80,27 +85,40 @@ static __always_inline struct order_line *order_line(__u64 file, __u32 *at)
     return bpf_map_lookup_elem(&orders, at);
 }
 
-/* Whoever has it is soon done. */
-static __always_inline bool order_lock(const __u32 *line)
+/* Take a line's lock. Whoever has it is soon done. */
+static __always_inline bool order_lock(const struct order_line *line, struct order_lock *lock)
 {
     __u32 mine = 1;
 
-    for (int i = 0; i < 16; i++)
-        if (!bpf_map_update_elem(&order_locks, line, &mine, BPF_NOEXIST))
+    for (int i = 0; i < 16; i++) {
+        lock->number = *(const volatile __u32 *)&line->locks;
+        if (bpf_map_update_elem(&order_locks, lock, &mine, BPF_NOEXIST))
+            continue;
+        if (lock->number == *(const volatile __u32 *)&line->locks)
             return true;
+        bpf_map_delete_elem(&order_locks, lock); /* one that was given up meanwhile */
+    }
     return false;
+}
+
+/* The kernel may refuse to delete an element (a program that has interrupted its work on the same
+ * hash): the line's next lock is another one then, else it would stay locked for ever. */
+static __always_inline void order_unlock(struct order_line *line, const struct order_lock *lock)
+{
+    if (bpf_map_delete_elem(&order_locks, lock))
+        *(volatile __u32 *)&line->locks = lock->number + 1;
 }
 
 /* Give the file room in its line. Not static: see bpf/who.bpf.h. */
 __noinline bool order_settle(__u64 file, __u64 end)
 {
-    __u32 at;
-    struct order_line *line = order_line(file, &at);
+    struct order_lock lock = {};
+    struct order_line *line = order_line(file, &lock.line);
     bool settled = false;
 
     if (!line)
         return false;
-    if (!order_lock(&at)) {
+    if (!order_lock(line, &lock)) {
         line->full = 1;
         return false;
     }
@@ -116,7 +134,7 @@ __noinline bool order_settle(__u64 file, __u64 end)
     }
     if (!settled)
         line->full = 1;
-    bpf_map_delete_elem(&order_locks, &at);
+    order_unlock(line, &lock);
     return settled;
 }
 
