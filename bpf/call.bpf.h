@@ -354,16 +354,12 @@ static __always_inline __u64 call_pointer(void *ctx, __u8 place)
     return value;
 }
 
-/* The order of a request on one of the call's files; the file's own offset if the call has none
- * given. */
+/* The order of a request on one of the call's files, which has its offset in that place. Without
+ * one there (a stream, like some files of FUSE) it has none. */
 static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8 place,
                                         __s64 result)
 {
-    __u64 offset = call_pointer(ctx, place);
-
-    return order_of(order_name(file),
-                    offset || place == HOOK_NO_SLOT ? order_end(offset) : (__u64)file->f_pos, result,
-                    file->f_flags);
+    return order_of(order_name(file), order_end(call_pointer(ctx, place)), result, file->f_flags);
 }
 
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)

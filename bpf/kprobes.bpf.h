@@ -140,16 +140,18 @@ static __always_inline __u64 kprobe_name(__u64 file)
     return file - order_base;
 }
 
-/* What the end of a read or write has to know for its order. */
+/* What the end of a read or write has to know for its order. Without an offset of its own only a
+ * transfer (splice) has that of the file. */
 static __always_inline void kprobe_save_order(struct pt_regs *regs, struct saved_file *saved,
-                                              __u8 place, __u8 offset, enum io_op op)
+                                              __u8 place, __u8 offset, enum io_op op,
+                                              bool transfers)
 {
     struct file *file = (struct file *)argument(regs, place);
 
     if ((op != IO_READ && op != IO_WRITE) || offset == HOOK_NO_SLOT)
         return;
     saved->name = kprobe_name((__u64)file);
-    saved->file = file;
+    saved->file = transfers ? file : NULL;
     saved->flags = BPF_CORE_READ(file, f_flags);
     saved->offset = argument(regs, offset);
 }
@@ -171,14 +173,15 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
     sb = kprobe_super(argument(regs, at->argument), at->object, op);
     if (sb) {
         saved_reach(&saved->files[0], sb);
-        kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op);
+        kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op,
+                          to != IO_OP_COUNT);
     }
     if (to == IO_OP_COUNT || at->second == HOOK_NO_SLOT)
         return sb;
     sb = kprobe_super(argument(regs, at->second), OBJECT_FILE, to);
     if (sb) {
         saved_reach(&saved->files[1], sb);
-        kprobe_save_order(regs, &saved->files[1], at->second, at->target_offset, to);
+        kprobe_save_order(regs, &saved->files[1], at->second, at->target_offset, to, true);
     }
     return saved->files[0].sb || sb;
 }

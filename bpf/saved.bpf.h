@@ -11,8 +11,8 @@ struct saved_file {
     __u32 dev;
     __u32 flags;  /* of the open file */
     __u64 name;   /* order_name() of a file that is read or written; 0: its order is not known */
-    __u64 offset; /* where the call has its offset; 0: the file has it */
-    struct file *file; /* only good for bpf_probe_read */
+    __u64 offset; /* where the call has its offset; 0: nowhere */
+    struct file *file; /* which has it then, only good for bpf_probe_read; NULL: it has none */
 };
 
 /* What a task remembers. */
@@ -100,7 +100,7 @@ static __always_inline __u32 saved_order(const struct saved_file *saved, __s64 r
 
     if (!saved->name)
         return ORDER_UNKNOWN;
-    end = saved->offset ? order_end(saved->offset) : (__u64)BPF_CORE_READ(file, f_pos);
+    end = saved->offset || !file ? order_end(saved->offset) : (__u64)BPF_CORE_READ(file, f_pos);
     return order_of(saved->name, end, result, saved->flags);
 }
 

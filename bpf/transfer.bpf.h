@@ -53,6 +53,15 @@ static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum
     return 0;
 }
 
+/* As call_order(), but without an offset of its own a transfer (splice) has that of the file. */
+static __always_inline __u32 transfer_order(void *ctx, const struct file *file, __u8 place,
+                                            __s64 result)
+{
+    if (place == HOOK_NO_SLOT || call_pointer(ctx, place))
+        return call_order(ctx, file, place, result);
+    return order_of(order_name(file), file->f_pos, result, file->f_flags);
+}
+
 /* Not inlined: twice in each program it would be the larger part of all of them. */
 static __noinline int transfer_account(struct call *call)
 {
@@ -78,7 +87,7 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
         call.op = from;
         call.bypassed = bypasses(file);
         if (from == IO_READ)
-            call.order = call_order(ctx, file, at->offset, call.result);
+            call.order = transfer_order(ctx, file, at->offset, call.result);
         call_reach(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }
@@ -90,7 +99,7 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
     if (file) {
         call.op = to;
         if (to == IO_WRITE)
-            call.order = call_order(ctx, file, at->target_offset, call.result);
+            call.order = transfer_order(ctx, file, at->target_offset, call.result);
         call_reach(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }

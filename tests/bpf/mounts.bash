@@ -24,7 +24,7 @@ image() {
 # use_mount NAME: mount it at $M/NAME, once
 use_mount() {
     [ ! -e "$M/.$1" ] || return 0
-    [ ! -d /run/guest ] || modprobe -a loop ext4
+    [ ! -d /run/guest ] || modprobe -a loop ext4 fuse
     mkdir -p "$M/$1"
     "mount_$1" > "$M/.$1.log" 2>&1 || { cat "$M/.$1.log" >&2; return 1; }
     : > "$M/.$1"
