@@ -288,24 +288,26 @@ static const volatile __u8 bits_of_byte[256] = {
     TIMES_16(5), TIMES_16(6), TIMES_16(6), TIMES_64(7), TIMES_64(8), TIMES_64(8),
 };
 
+/* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+static __always_inline __u64 bits_of(__u64 byte)
+{
+    asm volatile("%0 &= 255" : "+r"(byte));
+    return bits_of_byte[byte];
+}
+
 /* Bucket i holds unit * 2^(i-1) < value <= unit * 2^i, bucket 0 all below, the last all above. */
 static __always_inline __u64 bucket_of(__u64 value, __u32 unit_bits)
 {
-    __u64 rest = (value - !!value) >> unit_bits, bucket = 0;
+    __u64 rest = value ? (value - 1) >> unit_bits : 0, bucket;
 
-    if (rest >> (IO_BUCKETS - 2))
-        return IO_BUCKETS - 1;
-    if (rest >> 16) {
-        bucket = 16;
-        rest >>= 16;
-    }
-    if (rest >> 8) {
-        bucket += 8;
-        rest >>= 8;
-    }
-    /* The bounds once more, in a way that the compiler cannot see through and the verifier can. */
-    asm volatile("%0 &= 255" : "+r"(rest));
-    bucket += bits_of_byte[rest];
+    if (rest < 1 << 8)
+        bucket = bits_of(rest);
+    else if (rest < 1 << 16)
+        bucket = 8 + bits_of(rest >> 8);
+    else if (rest < 1 << 24)
+        bucket = 16 + bits_of(rest >> 16);
+    else
+        bucket = rest >> (IO_BUCKETS - 2) ? IO_BUCKETS - 1 : 24 + bits_of(rest >> 24);
     asm volatile("%0 &= 31" : "+r"(bucket));
     return bucket;
 }
@@ -350,23 +352,32 @@ static __always_inline bool account_has_step(const struct call *call)
     return bpf_map_lookup_elem(&steps, &step);
 }
 
+static __always_inline __u32 account_shard(const struct who *who)
+{
+    return who->shard_mask ? bpf_get_smp_processor_id() & who->shard_mask : 0;
+}
+
+/* The counters that the thread remembers; NULL: they were other ones. */
+static __always_inline struct account_value *account_hinted(const struct hint *hint, enum io_op op,
+                                                            __u32 dev, __u32 shard)
+{
+    __u32 place = hint->place ^ hint_tag(op, shard) << HINT_BITS;
+
+    if (hint->dev != dev || place >> HINT_BITS || !place)
+        return NULL;
+    return bpf_map_lookup_elem(&account, &place);
+}
+
 /* The counters of a call, made if there are none. */
 static __always_inline struct account_value *account_find(const struct call *call)
 {
+    __u32 shard = account_shard(&call->who), place;
     struct account_value *value;
-    __u32 shard = 0, place;
-    struct hint *hint;
 
-    if (call->who.shard_mask)
-        shard = bpf_get_smp_processor_id() & call->who.shard_mask;
     if (call->hints) {
-        hint = hint_of(call);
-        place = hint->place & ((1 << HINT_BITS) - 1);
-        if (hint->dev == call->dev && hint->place >> HINT_BITS == hint_tag(call->op, shard)) {
-            value = bpf_map_lookup_elem(&account, &place);
-            if (value && place)
-                return value;
-        }
+        value = account_hinted(hint_of(call), call->op, call->dev, shard);
+        if (value)
+            return value;
     } else if (!account_has_step(call)) {
         /* A place is good while its step is there: the call's generation says so, or the map. */
         return NULL;
@@ -431,12 +442,8 @@ __noinline int account_cache(__u64 step, __u64 where, __u64 super, __u64 bytes, 
 
 static __always_inline void account_fill(const struct call *call, __u32 kind)
 {
-    __u32 shard = 0;
-
-    if (call->who.shard_mask)
-        shard = bpf_get_smp_processor_id() & call->who.shard_mask;
-    account_cache(call->who.key, account_where(call, shard), address_of(call->sb), call->result,
-                  kind);
+    account_cache(call->who.key, account_where(call, account_shard(&call->who)),
+                  address_of(call->sb), call->result, kind);
 }
 
 /* A read that was not served from the page cache alone. Of an asynchronous one, or one whose begin
@@ -448,12 +455,8 @@ static __always_inline void account_uncached(const struct call *call, struct acc
         account_fill(call, IO_FILL_COUNT);
 }
 
-static __always_inline void account_call(const struct call *call)
+static __always_inline void account_add(const struct call *call, struct account_value *value)
 {
-    struct account_value *value = account_find(call);
-
-    if (!value)
-        return;
     add(&value->requests, 1);
     if (call->order == ORDER_SEQUENTIAL)
         add_u32(&value->sequential);
@@ -471,6 +474,14 @@ static __always_inline void account_call(const struct call *call)
             account_uncached(call, value);
     }
     account_time(call, value);
+}
+
+static __always_inline void account_call(const struct call *call)
+{
+    struct account_value *value = account_find(call);
+
+    if (value)
+        account_add(call, value);
 }
 
 /* An open that made the file counts once more, as a request only. */

@@ -87,6 +87,7 @@ static __always_inline void task_stay_outside(struct task_record *task, __u32 ge
     task->who.key = 0;
     task->who.cgroup = cgroup;
     task->who.shard_mask = WHO_NO_STEP;
+    task->plain = 0;
     task->who.generation = generation;
 }
 
@@ -111,6 +112,8 @@ static __noinline struct task_record *task_join(struct task_record *task)
     if (task->who.key != who.key)
         task->wait_ns = 0;
     task->who = who;
+    task->async = !!(TASK_READ(current, flags) & PF_IO_WORKER);
+    task->plain = task->async ? 0 : who.generation;
     __builtin_memset(task->hints, 0, sizeof(task->hints));
     return task;
 }
@@ -148,6 +151,13 @@ static __noinline int who_search(struct who *who)
     return who_find(who, current_task());
 }
 
+/* Of a task that is in no call: is it in no step, either? */
+static __always_inline bool call_is_beside(const struct task_record *task)
+{
+    return (task && task->who.shard_mask == WHO_NO_STEP && who_holds(&task->who)) ||
+           who_is_outside();
+}
+
 /* Fill in who made the call and how long it took. False: not a step's, or an inner call. */
 static __always_inline bool call_finish(struct call *call, __u64 frame)
 {
@@ -162,7 +172,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             return false;
         if (frame == task->frame) {
             call->time_ns = bpf_ktime_get_ns() - task->start;
-            call->async = TASK_READ(current_task(), flags) & PF_IO_WORKER;
+            call->async = task->async;
             call->wait_ns = call->async ? NULL : &task->wait_ns;
             call->who = task->who;
             call->missed = task->filled == task->start;
@@ -175,11 +185,9 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
         account_lost(task->who.key, LOST_ENDS, 1);
         task->frame = 0;
     }
-    if (task && task->who.shard_mask == WHO_NO_STEP && who_holds(&task->who))
-        return false;
     /* The task came into the step in mid-call, as a step's first process does: what went before is
      * not the step's time. Or there was no memory for its record, and call_enter has said so. */
-    if (who_is_outside() || !who_search(&who))
+    if (call_is_beside(task) || !who_search(&who))
         return false;
     call->who = who;
     return true;
@@ -330,13 +338,17 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
 {
     struct task_record *task;
     bool outermost;
+    __u8 argument;
 
     if (who_has_no_steps())
         return 0;
     task = task_enter();
-    if (!task || (op < IO_OP_FIRST_META && !call_is_data(ctx, &hooks[hook])))
+    if (!task)
         return 0;
-    outermost = call_begin(task, ctx, hook, hooks[hook].argument);
+    argument = op < IO_OP_FIRST_META && features.usual_calls ? USUAL_FILE : hooks[hook].argument;
+    if (op < IO_OP_FIRST_META && !is_data((struct file *)slot(ctx, argument)))
+        return 0;
+    outermost = call_begin(task, ctx, hook, argument);
     if (op >= IO_OP_FIRST_META)
         call_walk(task, ctx, outermost, &hooks[hook], op);
     return 0;
@@ -362,7 +374,61 @@ static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8
     return order_of(order_name(file), order_end(call_pointer(ctx, place)), result, file->f_flags);
 }
 
-static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
+/* Where a call has begun that reads or writes, by where it has ended: its offset lies on the kernel's
+ * stack. To fetch it from there costs more than all else that is asked of the order, and a read begins
+ * where it was told to: read(2) leaves the file's own offset as it was until vfs_read() has ended. In
+ * 32-bit programs the numbers of these two are those of calls that read nothing. */
+static __always_inline __u64 data_begin(void *ctx, const struct file *file, enum hook_number hook,
+                                        __s64 result)
+{
+    __u64 offset = call_pointer(ctx, USUAL_OFFSET), end;
+    struct pt_regs *regs;
+
+    if (hook == HOOK_vfs_read && features.task_regs && offset) {
+        regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+        if (REGS_NUMBER(regs) == NUMBER_PREAD)
+            return REGS_FOURTH(regs);
+        if (REGS_NUMBER(regs) == NUMBER_READ)
+            return file->f_pos;
+    }
+    end = order_end(offset);
+    return end == ORDER_NOWHERE ? ORDER_NOWHERE : end - result;
+}
+
+/* The end of a call that reads or writes, if it is as nearly all are: its begin was seen in the step
+ * that the task is in, the page cache had it, the open file was read or written before, and the
+ * thread's last one was on the same super block. False: it is not, and nothing is done. */
+static __always_inline bool data_leave(struct task_record *task, void *ctx, enum hook_number hook,
+                                       enum io_op op)
+{
+    __u64 start = task->start, time_ns = bpf_ktime_get_ns() - start, name, begin;
+    struct call call = {.op = op, .time_ns = time_ns, .wait_ns = &task->wait_ns};
+    struct file *file = (struct file *)slot(ctx, USUAL_FILE);
+    struct account_value *value;
+    struct order_line *line;
+    __u32 at;
+
+    call.result = slot(ctx, USUAL_RESULT(hook));
+    if (call.result < 0 || (op == IO_READ && (task->filled == start || bypasses(file))))
+        return false;
+    name = order_name(file);
+    line = order_line(name, &at);
+    if (!line || line->file[0] != name)
+        return false;
+    value = account_hinted(&task->hints[op], op, file->f_inode->i_sb->s_dev,
+                           account_shard(&task->who));
+    if (!value)
+        return false;
+    begin = data_begin(ctx, file, hook, call.result);
+    if (begin == ORDER_NOWHERE)
+        return false;
+    task->frame = 0;
+    call.order = order_step(&line->end[0], begin, begin + call.result);
+    account_add(&call, value);
+    return true;
+}
+
+static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct call call = {.op = op};
     struct file *file;
@@ -388,6 +454,31 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
             account_create(&call);
     }
     return 0;
+}
+
+/* Not inlined: it is the same for all. */
+static __noinline int data_leave_any(void *ctx, enum hook_number hook, enum io_op op)
+{
+    return call_leave_any(ctx, hook, op);
+}
+
+static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
+{
+    struct task_record *task;
+
+    if (op >= IO_OP_FIRST_META)
+        return call_leave_any(ctx, hook, op);
+    if (who_has_no_steps())
+        return 0;
+    task = task_find();
+    if (task && task->frame) {
+        if (features.usual_calls && task->frame == (__u64)ctx &&
+            task->plain == levels.generation && data_leave(task, ctx, hook, op))
+            return 0;
+    } else if (call_is_beside(task) || !call_is_data(ctx, &hooks[hook])) {
+        return 0;
+    }
+    return data_leave_any(ctx, hook, op);
 }
 
 #endif

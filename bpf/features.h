@@ -9,6 +9,8 @@ struct kernel_features {
     __u8 ancestor_id;  /* bpf_get_current_ancestor_cgroup_id */
     __u8 task_storage; /* else the map `tasks` is a hash by thread */
     __u8 int_pointers; /* arguments that point to a number can be loaded as all others (5.17 on) */
+    __u8 task_regs;    /* bpf_task_pt_regs: the system call that a task is in */
+    __u8 usual_calls;  /* vfs_read() and the like have their parameters in the USUAL places */
 };
 
 #endif

@@ -194,6 +194,8 @@ struct pt_regs {
 #define REGS_SIXTH(regs) ((regs)->r9)
 #define REGS_NUMBER(regs) ((regs)->orig_ax)
 #define REGS_FIRST_MEMBER di
+#define NUMBER_READ 0
+#define NUMBER_PREAD 17
 #define REGS_FIRST_32_MEMBER bx
 /* Those of a function of the kernel. */
 #define KERNEL_FIRST(regs) ((regs)->di)
@@ -217,6 +219,8 @@ struct pt_regs {
 #define REGS_SIXTH(r) ((r)->regs[5])
 #define REGS_NUMBER(regs) ((regs)->syscallno)
 #define REGS_FIRST_MEMBER orig_x0
+#define NUMBER_READ 63
+#define NUMBER_PREAD 67
 #define REGS_FIRST_32_MEMBER orig_x0
 /* Those of a function of the kernel. */
 #define KERNEL_FIRST(r) ((r)->regs[0])
@@ -239,6 +243,8 @@ struct pt_regs {
 #define REGS_SIXTH(regs) (-1ul)
 #define REGS_NUMBER(regs) (-1ul)
 #define REGS_FIRST_MEMBER none
+#define NUMBER_READ 0
+#define NUMBER_PREAD 0
 #define REGS_FIRST_32_MEMBER none
 #define KERNEL_FIRST(regs) 0
 #define KERNEL_SECOND(regs) 0

@@ -138,15 +138,15 @@ __noinline bool order_settle(__u64 file, __u64 end)
     return settled;
 }
 
-/* The last request ended at *last, and this one at `end`. */
+/* The last request ended at *last, and this one at `end`, which is known. */
 static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end)
 {
     __u64 before = *last;
 
     *last = end;
-    if (before == begin && end != ORDER_NOWHERE)
+    if (before == begin)
         return ORDER_SEQUENTIAL;
-    return before == ORDER_NOWHERE || end == ORDER_NOWHERE ? ORDER_UNKNOWN : ORDER_RANDOM;
+    return before == ORDER_NOWHERE ? ORDER_UNKNOWN : ORDER_RANDOM;
 }
 
 /* A request on the file has ended there, and this is its order. */
@@ -155,11 +155,16 @@ __noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
     __u32 at;
     struct order_line *line = order_line(file, &at);
 
-    if (!line)
+    if (!line || !levels.orders)
         return ORDER_UNKNOWN;
-    for (int way = 0; way < ORDER_WAYS; way++)
-        if (line->file[way] == file)
+    for (int way = 0; way < ORDER_WAYS; way++) {
+        if (line->file[way] != file)
+            continue;
+        if (end != ORDER_NOWHERE)
             return order_step(&line->end[way], begin, end);
+        line->end[way] = ORDER_NOWHERE;
+        return ORDER_UNKNOWN;
+    }
     if (!order_settle(file, end) || *(volatile __u32 *)&line->full || end == ORDER_NOWHERE)
         return ORDER_UNKNOWN;
     return !begin || appends ? ORDER_SEQUENTIAL : ORDER_RANDOM;
@@ -177,14 +182,7 @@ static __always_inline __u64 order_end(__u64 offset)
 /* The order of a request of that result, and where the next one has to begin. */
 static __always_inline __u32 order_of(__u64 file, __u64 end, __s64 result, __u32 flags)
 {
-    __u64 begin = result > 0 ? end - result : end;
-    __u32 at;
-    struct order_line *line = order_line(file, &at);
-
-    /* Nearly always; the rest would only make the programs longer. */
-    if (line && line->file[0] == file)
-        return order_step(&line->end[0], begin, end);
-    return levels.orders ? order_note(file, begin, end, flags & O_APPEND) : ORDER_UNKNOWN;
+    return order_note(file, result > 0 ? end - result : end, end, flags & O_APPEND);
 }
 
 /* One of which nobody can tell. */

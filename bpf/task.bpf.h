@@ -23,8 +23,11 @@ struct task_record {
     __u32 reached;    /* the s_dev of that; 0: to none yet */
     __u16 walk;       /* enum io_op of a call whose path is on its way; 0: there is none */
     __u16 hook;       /* enum hook_number of the outermost call */
-    __u32 argument;   /* where the witness lies in the frame */
+    __u8 argument;    /* where the witness lies in the frame */
+    __u8 async;       /* it is a worker of io_uring's: nobody waits for it */
+    __u16 pad;
     struct hint hints[ACCOUNT_HINTS];
+    __u32 plain; /* who.generation if somebody waits for the task's calls, else 0 */
 };
 
 /* A record is three cache lines: mmapable, because only then the first one begins with a line. */

@@ -37,6 +37,7 @@ void features_detect(struct kernel_features *features)
     features->task_btf = has_helper(BPF_FUNC_get_current_task_btf);
     features->ancestor_id = has_helper(BPF_FUNC_get_current_ancestor_cgroup_id);
     features->int_pointers = has_int_pointers();
+    features->task_regs = features->task_btf && has_helper(BPF_FUNC_task_pt_regs);
     features->task_storage = features->task_btf && has_helper(BPF_FUNC_task_storage_get);
 }
 

@@ -265,6 +265,24 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
     return 0;
 }
 
+/* Do all calls that read or write have what bpf/call.bpf.h takes for granted? */
+static bool are_usual(const struct probe *probe)
+{
+    static const enum hook_number calls[] = {HOOK_vfs_read, HOOK_vfs_write, HOOK_vfs_readv,
+                                             HOOK_vfs_writev};
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        const struct hook_slots *slots = &probe->slots[calls[i]];
+
+        if (probe->resolved[calls[i]] &&
+            (slots->object != OBJECT_FILE || slots->argument != USUAL_FILE ||
+             slots->offset != USUAL_OFFSET || slots->result != USUAL_RESULT(calls[i]) ||
+             slots->returns != RETURN_LONG))
+            return false;
+    }
+    return true;
+}
+
 int hooks_resolve(struct probe *probe, struct error *error)
 {
     struct btf *btf = btf__load_vmlinux_btf();
@@ -281,6 +299,7 @@ int hooks_resolve(struct probe *probe, struct error *error)
                                     .ops = entries[i].ops};
         probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->slots[i], hook) == 0;
     }
+    probe->features.usual_calls = are_usual(probe);
     kprobes_choose_kind(probe, btf);
     btf__free(btf);
     return 0;
