@@ -86,7 +86,7 @@ nothing_was_sent() {
     printf '#!/bin/sh\necho "sacct: error: slurmdbd at dbhost7: down" >&2; exit 1\n' > "$BATS_TEST_TMPDIR/sacct"
     chmod 755 "$BATS_TEST_TMPDIR/sacct"
     [ "$(PATH=$BATS_TEST_TMPDIR:$PATH jobio --store "$DB" explain 123 --context --anonymous |
-        jq -c '.other_counters[0]')" = '{"tool":"sacct fs/disk","missing":"sacct failed"}' ]
+        jq -c '.other_counters[0]')" = '{"tool":"sacct fs/disk","missing":"not reached from here"}' ]
     [ "$(jq -c '[.job.job.jobid, .job.job.start_s]' <<< "$out")" = '[1,315532800.0]' ] ||
         jq -e '.job.job.jobid == 1 and .job.job.start_s >= 315532800 and .job.job.start_s < 400000000' <<< "$out"
     jq -r .summary <<< "$out" | grep -q '^I/O summary: job 1,'
