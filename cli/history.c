@@ -37,7 +37,7 @@ static const char help[] =
     "\n"
     "How:\n"
     "      --group WHAT      sums by user, account, partition, name, mount or day\n"
-    "      --sort WHAT       read, write (bytes), meta (requests), wait, errors, elapsed, time;\n"
+    "      --sort WHAT       read, write (bytes), meta (calls), wait, errors, elapsed, time;\n"
     "                        of groups also jobs. Largest first; -WHAT: smallest first\n"
     "  -n, --limit N         at most N lines\n"
     "  -o, --format FIELDS   columns: NAME, NAME%WIDTH or NAME%-WIDTH (to the left),...\n"

@@ -38,6 +38,11 @@ static const char help[] =
     "      --timeline        when it did that: a curve a mount; in JSON the numbers\n"
     OPTIONS_HELP_HISTORY
     "\n"
+    "Columns. read, write: bytes in all, a second on average (mean/s) and in the busiest time\n"
+    "(peak/s); calls: reads and writes; size: their median; meta: metadata calls (open, stat,\n"
+    "unlink...); errs: calls that failed; wait: share of the run time. KiB, MiB, GiB are powers\n"
+    "of 1024; k, M of counts powers of 1000.\n"
+    "\n"
     "Examples:\n"
     "  jobio job 123\n"
     "  jobio job 123_4\n"

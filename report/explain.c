@@ -201,7 +201,7 @@ static const struct rule {
      "It has the processes that live now, and the children that they waited for: what others did "
      "went with them."},
     {CALLS, asynchronous, offsetof(struct facts, async), true,
-     "Asynchronous I/O (io_uring, libaio) is not in it: % requests of this job."},
+     "Asynchronous I/O (io_uring, libaio) is not in it: % calls of this job."},
     {CALLS, mapped, offsetof(struct facts, mapped_read), false,
      "Neither this nor jobio's sum has what page faults read from mapped files; jobio lists it "
      "apart (mmap_read: %)."},
