@@ -22,6 +22,7 @@ jobiod_stop() {
 }
 
 setup_file() {
+    [ -n "$JOBIO_GUEST" ] || { echo "makes users, and installs jobio: in a guest only" >&2; return 1; }
     unset JOBIO_SOCKET
     install "$JOBIO_BUILD"/{jobio,jobiod,tests/cluster/work} /usr/local/bin/
     groupadd -f jobio

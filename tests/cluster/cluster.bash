@@ -271,6 +271,7 @@ cluster_jobiod() {
 }
 
 cluster_prepare() {
+    [ -n "$JOBIO_GUEST" ] || { echo "makes users, mounts and services: in a guest only" >&2; return 1; }
     mkdir -p $cluster_dir
     cluster_install
     cluster_network
