@@ -386,7 +386,7 @@ static void add_one(struct history_row *to, const struct history_row *row)
 {
     bool first = to->jobs == 0;
 
-    to->jobs++;
+    to->jobs += row->jobs ? row->jobs : 1;
     if (first || row->start_ns < to->start_ns)
         to->start_ns = row->start_ns;
     if (row->end_ns > to->end_ns)
@@ -408,6 +408,13 @@ static const char *day_of(uint64_t ns, char buf[KEY_SIZE])
     if (!localtime_r(&seconds, &tm) || !strftime(buf, KEY_SIZE, "%F", &tm))
         return "(none)";
     return buf;
+}
+
+bool history_is_one_day(uint64_t first_ns, uint64_t last_ns)
+{
+    char first[KEY_SIZE], last[KEY_SIZE];
+
+    return strcmp(day_of(first_ns, first), day_of(last_ns, last)) == 0;
 }
 
 static const char *user_of(const struct history_row *row, char buf[KEY_SIZE])
@@ -501,9 +508,10 @@ static int add_to_group(struct history_table *table, const struct history_row *r
         *slot = table->n;
     }
     kept = &table->items[*slot - 1];
-    if (kept->row.jobs == 0 || !is_last(kept, row))
+    if (row->jobs || kept->row.jobs == 0 || !is_last(kept, row))
         add_one(&kept->row, row);
-    set_last(kept, row);
+    if (!row->jobs)
+        set_last(kept, row);
     add_sums(&kept->row, row);
     return 0;
 }

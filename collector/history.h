@@ -24,12 +24,15 @@ const char *history_group_name(enum history_group group); /* NULL for none */
 int history_state_parse(const char *text);
 const char *history_state_name(enum history_state state); /* NULL for any */
 
+/* Both are of one day, local time. */
+bool history_is_one_day(uint64_t first_ns, uint64_t last_ns);
+
 /* Rows that are put in order, or summed up by group. */
 struct history_table;
 /* `filter` says the group, order and limit; it must live as long. NULL: no memory. */
 struct history_table *history_table_create(const struct history_filter *filter);
 void history_table_destroy(struct history_table *table); /* NULL is fine */
-/* Copies what it keeps of the row. 0 or -ENOMEM. */
+/* A job, or into a group also many (row->jobs). Copies what it keeps of the row. 0 or -ENOMEM. */
 int history_table_add(struct history_table *table, const struct history_row *row);
 /* In the filter's order, at most its limit. A non-zero return of `each` ends it and is returned. */
 int history_table_each(struct history_table *table, history_f each, void *arg);

@@ -1,362 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The history: sql/history/jobs.sql, filled in so that an index serves what is asked for. */
-#include "collector/store_private.h"
-
-#include <inttypes.h>
-#include <json-c/json.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collector/history.h"
+#include "collector/store_ask.h"
 
-#define NS_PER_DAY (86400 * 1000000000ull)
-
-/* --- what is asked for -------------------------------------------------------------------------
- */
-
-/* A list as it is bound: one word as itself, which an index can give in order, more as JSON. */
-struct choice {
-    char *text;
-    size_t n;
-};
-
-enum { BY_USER, BY_UID, BY_ACCOUNT, BY_PARTITION, BY_NAME, BY_JOB, CHOICES };
-
-static const struct {
-    const char *column;
-    const char *index; /* that serves it; NULL: none */
-} choices[] = {
-    [BY_USER] = {"user", "job_user_start"},          [BY_UID] = {"uid", "job_uid_start"},
-    [BY_ACCOUNT] = {"account", "job_account_start"}, [BY_PARTITION] = {"partition", NULL},
-    [BY_NAME] = {"name", "job_name_start"},          [BY_JOB] = {"jobid", "job_number"},
-};
-
-struct asked {
-    struct choice by[CHOICES];
-    char *mounts; /* JSON; NULL: all */
-    uint64_t first_ns, since_ns, until_ns;
-};
-
-static void asked_clear(struct asked *asked)
-{
-    for (size_t i = 0; i < CHOICES; i++)
-        free(asked->by[i].text);
-    free(asked->mounts);
-}
-
-static void put_object(struct json_object **object)
-{
-    json_object_put(*object);
-}
-
-static bool is_number(const char *word)
-{
-    return *word && strlen(word) <= 10 && word[strspn(word, "0123456789")] == '\0' &&
-           strtoull(word, NULL, 10) < UINT32_MAX;
-}
-
-static struct json_object *word_json(const char *word, bool number)
-{
-    return number ? json_object_new_int64((int64_t)strtoull(word, NULL, 10))
-                  : json_object_new_string(word);
-}
-
-/* The words of a list that are numbers, or those that are none, as a JSON array; *n of them. */
-static int words_json(char **words, bool numbers, bool only, char **ret, size_t *n)
-{
-    CLEANUP(put_object) struct json_object *array = json_object_new_array();
-
-    for (size_t i = 0; array && words[i]; i++) {
-        if (only && is_number(words[i]) != numbers)
-            continue;
-        if (json_object_array_add(array, word_json(words[i], numbers)) < 0)
-            return -ENOMEM;
-    }
-    if (!array)
-        return -ENOMEM;
-    *n = (size_t)json_object_array_length(array);
-    if (!*n)
-        return 0;
-    *ret = strdup(json_object_to_json_string_ext(
-        *n > 1 ? array : json_object_array_get_idx(array, 0), JSON_C_TO_STRING_PLAIN));
-    if (*ret && *n == 1 && !numbers) { /* as itself */
-        free(*ret);
-        *ret = strdup(json_object_get_string(json_object_array_get_idx(array, 0)));
-    }
-    return *ret ? 0 : -ENOMEM;
-}
-
-static int choose(struct choice *choice, const char *list, const char *what, struct error *error)
-{
-    char **words = NULL;
-    int r = list ? history_words(list, what, &words, error) : 0;
-
-    if (r == 0 && words && words_json(words, false, false, &choice->text, &choice->n) < 0)
-        r = error_errno(error, -ENOMEM, "%s", what);
-    history_words_free(words);
-    return r;
-}
-
-/* Names and numbers of users. */
-static int choose_users(struct asked *asked, const char *list, struct error *error)
-{
-    struct choice *name = &asked->by[BY_USER], *uid = &asked->by[BY_UID];
-    char **words = NULL;
-    int r = list ? history_words(list, "user", &words, error) : 0;
-
-    if (r == 0 && words &&
-        (words_json(words, false, true, &name->text, &name->n) < 0 ||
-         words_json(words, true, true, &uid->text, &uid->n) < 0))
-        r = error_errno(error, -ENOMEM, "user");
-    history_words_free(words);
-    return r;
-}
-
-static int choose_jobs(struct choice *choice, const char *list, struct error *error)
-{
-    char **words = NULL;
-    int r = list ? history_words(list, "job", &words, error) : 0;
-
-    for (size_t i = 0; r == 0 && words && words[i]; i++)
-        if (!is_number(words[i]))
-            r = error_set(error, -EINVAL, "\"%s\" is no job number", words[i]);
-    if (r == 0 && words && words_json(words, true, false, &choice->text, &choice->n) < 0)
-        r = error_errno(error, -ENOMEM, "job");
-    history_words_free(words);
-    return r;
-}
-
-static int choose_mounts(struct asked *asked, const char *list, struct error *error)
-{
-    CLEANUP(put_object) struct json_object *array = list ? json_object_new_array() : NULL;
-    char **words = NULL;
-    int r = list ? history_words(list, "mount", &words, error) : 0;
-
-    for (size_t i = 0; r == 0 && words && words[i]; i++)
-        if (!array || json_object_array_add(array, json_object_new_string(words[i])) < 0)
-            r = error_errno(error, -ENOMEM, "mount");
-    history_words_free(words);
-    if (r < 0 || !array)
-        return r;
-    asked->mounts = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN));
-    return asked->mounts ? 0 : error_errno(error, -ENOMEM, "mount");
-}
-
-static int ask_filter(struct store *store, const struct history_filter *filter, struct asked *asked,
-                      struct error *error)
-{
-    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    uint64_t longest = NS_PER_DAY;
-    int r = choose_users(asked, filter->user, error);
-
-    if (r == 0)
-        r = choose(&asked->by[BY_ACCOUNT], filter->account, "account", error);
-    if (r == 0)
-        r = choose(&asked->by[BY_PARTITION], filter->partition, "partition", error);
-    if (r == 0)
-        r = choose(&asked->by[BY_NAME], filter->name, "name", error);
-    if (r == 0)
-        r = choose_jobs(&asked->by[BY_JOB], filter->jobs, error);
-    if (r == 0)
-        r = choose_mounts(asked, filter->mount, error);
-    if (r == 0)
-        r = store_start(store, SQL_HISTORY_LONGEST, NULL, 0, &row, error);
-    if (r == 0)
-        r = store_next(store, row, error);
-    if (r < 0)
-        return r;
-    if (r > 0 && column_u64(row, 0) > longest)
-        longest = column_u64(row, 0);
-    asked->since_ns = filter->since_ns;
-    asked->until_ns = filter->until_ns ? filter->until_ns : INT64_MAX;
-    asked->first_ns = filter->since_ns > longest ? filter->since_ns - longest : 0;
-    return 0;
-}
-
-/* --- the statement -----------------------------------------------------------------------------
- */
-
-/* The most selective first. */
-static const char *index_of(const struct history_filter *filter, const struct asked *asked)
-{
-    const struct choice *by = asked->by;
-
-    if (by[BY_JOB].n)
-        return choices[BY_JOB].index;
-    if (filter->uid != UINT32_MAX || (by[BY_UID].n && !by[BY_USER].n))
-        return choices[BY_UID].index;
-    if (by[BY_USER].n && !by[BY_UID].n)
-        return choices[BY_USER].index;
-    if (by[BY_NAME].n)
-        return choices[BY_NAME].index;
-    if (by[BY_ACCOUNT].n)
-        return choices[BY_ACCOUNT].index;
-    return "job_start";
-}
-
-static void write_choice(FILE *out, size_t i, size_t n)
-{
-    (void)fprintf(out, n == 1 ? "%s = :%s" : "%s IN (SELECT value FROM json_each(:%s))",
-                  choices[i].column, choices[i].column);
-}
-
-static void write_conditions(FILE *out, const struct history_filter *filter,
-                             const struct asked *asked)
-{
-    const struct choice *by = asked->by;
-    bool either = by[BY_USER].n && by[BY_UID].n;
-
-    if (filter->uid != UINT32_MAX)
-        (void)fprintf(out, "AND uid = :own ");
-    if (either) {
-        (void)fputs("AND (", out);
-        write_choice(out, BY_USER, by[BY_USER].n);
-        (void)fputs(" OR ", out);
-        write_choice(out, BY_UID, by[BY_UID].n);
-        (void)fputs(") ", out);
-    }
-    for (size_t i = either ? BY_ACCOUNT : 0; i < CHOICES; i++) {
-        if (!by[i].n)
-            continue;
-        (void)fputs("AND ", out);
-        write_choice(out, i, by[i].n);
-        (void)fputc(' ', out);
-    }
-}
-
-static const char *const sort_columns[] = {
-    [HISTORY_TIME] = NULL,
-    [HISTORY_READ] = "read_bytes",
-    [HISTORY_WRITE] = "write_bytes",
-    [HISTORY_META] = "meta_requests",
-    [HISTORY_WAIT] = "wait_ns",
-    [HISTORY_ERRORS] = "errors",
-    [HISTORY_ELAPSED] = "elapsed_ns",
-    [HISTORY_JOBS] = NULL,
-};
-
-/* Rows that are summed up or put in order here: the mounts of a job follow each other as they come.
- */
-static bool is_table(const struct history_filter *filter)
-{
-    return filter->mount || filter->group != HISTORY_NO_GROUP;
-}
-
-static void write_order(FILE *out, const struct history_filter *filter)
-{
-    const char *way = filter->reverse ? "ASC" : "DESC";
-
-    if (is_table(filter))
-        return;
-    (void)fputs("ORDER BY ", out);
-    if (sort_columns[filter->sort])
-        (void)fprintf(out, "%s %s, ", sort_columns[filter->sort], way);
-    (void)fprintf(out, "start_ns %s, end_ns %s, id %s", way, way, way);
-    if (filter->limit)
-        (void)fputs(" LIMIT :limit", out);
-}
-
-static const char *mounts_text(const struct history_filter *filter)
-{
-    return filter->mount                       ? sql_history_mounts_of
-           : filter->group == HISTORY_BY_MOUNT ? sql_history_mounts_all
-                                               : "";
-}
-
-static void write_word(FILE *out, const char *word, size_t n, const struct history_filter *filter,
-                       const struct asked *asked)
-{
-    if (!strncmp(word, "INDEX", n))
-        (void)fputs(index_of(filter, asked), out);
-    else if (!strncmp(word, "MOUNTS", n))
-        (void)fputs(mounts_text(filter), out);
-    else if (!strncmp(word, "SUMS", n))
-        (void)fputs(*mounts_text(filter) ? sql_history_mount_sums : sql_history_job_sums, out);
-    else if (!strncmp(word, "CONDITIONS", n))
-        write_conditions(out, filter, asked);
-    else
-        write_order(out, filter);
-}
-
-/* malloc'd; NULL: no memory. */
-static char *statement_text(const struct history_filter *filter, const struct asked *asked)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    for (const char *p = sql_history_jobs, *end; *p; p = end) {
-        size_t n = strcspn(p, "%");
-
-        (void)fwrite(p, 1, n, out);
-        end = p + n;
-        if (!*end)
-            break;
-        n = strcspn(end + 1, "%");
-        write_word(out, end + 1, n, filter, asked);
-        end += n + 2;
-    }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-static void bind_number(sqlite3_stmt *statement, const char *name, uint64_t value)
-{
-    int at = sqlite3_bind_parameter_index(statement, name);
-
-    if (at)
-        (void)sqlite3_bind_int64(statement, at, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-}
-
-static void bind_text(sqlite3_stmt *statement, const char *name, const char *text)
-{
-    int at = sqlite3_bind_parameter_index(statement, name);
-
-    if (at && text)
-        (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
-}
-
-static void bind_all(sqlite3_stmt *statement, const struct history_filter *filter,
-                     const struct asked *asked)
-{
-    bind_number(statement, ":since", asked->since_ns);
-    bind_number(statement, ":first", asked->first_ns);
-    bind_number(statement, ":until", asked->until_ns);
-    bind_number(statement, ":state", filter->state);
-    bind_number(statement, ":own", filter->uid);
-    bind_number(statement, ":limit", filter->limit);
-    bind_text(statement, ":mounts", asked->mounts);
-    for (size_t i = 0; i < CHOICES; i++) {
-        const struct choice *choice = &asked->by[i];
-        char name[16];
-
-        (void)snprintf(name, sizeof(name), ":%s", choices[i].column);
-        if (choice->n == 1 && (i == BY_UID || i == BY_JOB))
-            bind_number(statement, name, strtoull(choice->text, NULL, 10));
-        else
-            bind_text(statement, name, choice->text);
-    }
-}
-
-static int prepare(struct store *store, const struct history_filter *filter,
-                   const struct asked *asked, sqlite3_stmt **ret, struct error *error)
-{
-    _free_ char *text = statement_text(filter, asked);
-    int rc;
-
-    if (!text)
-        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    rc = sqlite3_prepare_v2(store->db, text, -1, ret, NULL);
-    if (rc != SQLITE_OK)
-        return store_error(store, error, rc, "history");
-    bind_all(*ret, filter, asked);
-    return 0;
-}
+#define QUARTER_NS (900 * 1000000000ull)
 
 /* --- rows --------------------------------------------------------------------------------------
  */
@@ -409,13 +57,9 @@ static struct history_row row_columns(sqlite3_stmt *row)
         .wait_ns = wait,
         .array_job = (uint32_t)column_u64(row, 34),
         .array_task = (uint32_t)column_u64(row, 35),
+        .jobs = sqlite3_column_count(row) > 36 ? column_u64(row, 36) : 0,
         .longest_wait_ns = mount ? part_of(longest, wait, column_u64(row, 16)) : longest,
     };
-}
-
-static int bad_history(const struct store *store, int r, struct error *error)
-{
-    return r == -ENOMEM ? error_errno(error, r, "store \"%s\"", store->path) : r;
 }
 
 static int next(struct store *store, sqlite3_stmt *statement, struct error *error)
@@ -446,31 +90,255 @@ static int add_row(const struct history_row *row, void *arg)
     return history_table_add(arg, row);
 }
 
-static int each_sorted(struct store *store, sqlite3_stmt *statement,
-                       const struct history_filter *filter, history_f each, void *arg,
+/* --- sums of blocks ----------------------------------------------------------------------------
+ * What is whole in the span of time comes from the sums of blocks of days, the rest from the jobs.
+ */
+
+/* The kind of sums that has all that is asked for; 0: none has. */
+static int rollup_kind(const struct asked *asked)
+{
+    static const int kinds[] = {
+        [HISTORY_NO_GROUP] = 0,
+        [HISTORY_BY_USER] = ROLLUP_WHO,
+        [HISTORY_BY_ACCOUNT] = ROLLUP_WHO,
+        [HISTORY_BY_PARTITION] = ROLLUP_WHO,
+        [HISTORY_BY_NAME] = ROLLUP_NAME,
+        [HISTORY_BY_MOUNT] = ROLLUP_WHO,
+        [HISTORY_BY_DAY] = ROLLUP_START,
+    };
+    const struct history_filter *filter = asked->filter;
+    bool by_mount = filter->group == HISTORY_BY_MOUNT;
+    bool of_someone =
+        filter->uid != UINT32_MAX || filter->user || filter->account || filter->partition;
+    int kind = kinds[filter->group];
+
+    if (filter->jobs || filter->name || filter->state == HISTORY_RUNNING)
+        return 0;
+    if (kind != ROLLUP_WHO && of_someone)
+        return 0;
+    /* A job on several of the mounts is one job. */
+    if (!by_mount && asked->n_mounts > 1)
+        return 0;
+    return kind && (by_mount || filter->mount) ? kind + ROLLUP_MOUNTS : kind;
+}
+
+/* Blocks that follow each other. */
+struct span {
+    uint64_t first_ns, last_ns; /* where the first and the last begin */
+    uint64_t end_ns;            /* where the last ends */
+};
+struct spans {
+    struct span *items;
+    size_t n;
+};
+
+static void spans_clear(struct spans *spans)
+{
+    free(spans->items);
+}
+
+static int add_block(struct spans *spans, uint64_t first_ns, uint64_t end_ns)
+{
+    struct span *last = spans->n ? &spans->items[spans->n - 1] : NULL;
+    struct span *grown;
+
+    if (last && last->end_ns == first_ns) {
+        last->last_ns = first_ns;
+        last->end_ns = end_ns;
+        return 0;
+    }
+    grown = reallocarray(spans->items, spans->n + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    spans->items = grown;
+    grown[spans->n++] = (struct span){first_ns, first_ns, end_ns};
+    return 0;
+}
+
+static int list_spans(struct store *store, const struct asked *asked, int kind, struct spans *ret,
+                      struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(
+        store, SQL_ROLLUP_LIST,
+        VALUES(U64(store_rollup_days(kind)), U64(asked->since_ns), U64(asked->until_ns)), &row,
+        error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0)
+        if (add_block(ret, column_u64(row, 0), column_u64(row, 1)) < 0)
+            return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    return r;
+}
+
+/* A sum that the table of blocks could not hold. */
+static bool is_full(const struct io_sum *sum)
+{
+    return sum->requests >= INT64_MAX || sum->bytes >= INT64_MAX || sum->errors >= INT64_MAX ||
+           sum->time_ns >= INT64_MAX;
+}
+
+struct block_rows {
+    struct history_table *table;
+    bool by_day;
+};
+
+/* 1: the block is of no use, for it may have been more, or it is of two days where we are. */
+static int add_block_row(const struct history_row *row, void *arg)
+{
+    const struct block_rows *rows = arg;
+
+    if (is_full(&row->reads) || is_full(&row->writes) || is_full(&row->meta) ||
+        row->errors >= INT64_MAX || row->wait_ns >= INT64_MAX || row->elapsed_ns >= INT64_MAX)
+        return 1;
+    if (rows->by_day &&
+        !history_is_one_day(row->start_ns - row->start_ns % QUARTER_NS,
+                            row->start_ns - row->start_ns % QUARTER_NS + QUARTER_NS - 1))
+        return 1;
+    return history_table_add(rows->table, row);
+}
+
+/* What ended from `from` to `to`. */
+static int add_between(struct store *store, sqlite3_stmt *statement, uint64_t from, uint64_t to,
+                       history_f each, void *arg, struct error *error)
+{
+    (void)sqlite3_reset(statement);
+    ask_bind(statement, ":from", from);
+    ask_bind(statement, ":to", to);
+    return each_row(store, statement, each, arg, error);
+}
+
+static void finalizep(sqlite3_stmt **statement)
+{
+    (void)sqlite3_finalize(*statement);
+}
+
+/* 1: they are of no use. */
+static int add_blocks(struct store *store, const struct asked *asked, int kind,
+                      const struct spans *spans, struct history_table *table, struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    struct block_rows rows = {table, asked->filter->group == HISTORY_BY_DAY};
+    int r = ask_prepare(store, sql_history_rollup, asked, &statement, error);
+
+    if (r == 0)
+        ask_bind(statement, ":kind", (uint64_t)kind);
+    for (size_t i = 0; i < spans->n && r == 0; i++)
+        r = add_between(store, statement, spans->items[i].first_ns, spans->items[i].last_ns,
+                        add_block_row, &rows, error);
+    return r;
+}
+
+/* What ended before the blocks, between and after them. */
+static int add_pieces(struct store *store, const struct asked *asked, const struct spans *spans,
+                      struct history_table *table, struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    uint64_t from = asked->since_ns, last = asked->until_ns + asked->longest_ns;
+    int r = ask_prepare(store, sql_history_piece, asked, &statement, error);
+
+    for (size_t i = 0; i <= spans->n && r == 0; i++) {
+        uint64_t to = i < spans->n ? spans->items[i].first_ns - 1 : last;
+
+        if (i == spans->n || from < spans->items[i].first_ns)
+            r = add_between(store, statement, from, to, add_row, table, error);
+        from = i < spans->n ? spans->items[i].end_ns : 0;
+    }
+    return r;
+}
+
+static int add_running(struct store *store, const struct asked *asked, struct history_table *table,
                        struct error *error)
 {
-    struct history_table *table = history_table_create(filter);
-    int r = table ? each_row(store, statement, add_row, table, error) : -ENOMEM;
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    int r;
 
-    r = r < 0 ? bad_history(store, r, error) : history_table_each(table, each, arg);
+    if (asked->filter->state == HISTORY_ENDED)
+        return 0;
+    r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+    if (r == 0)
+        ask_bind(statement, ":state", HISTORY_RUNNING);
+    return r < 0 ? r : each_row(store, statement, add_row, table, error);
+}
+
+/* 1: the table has all; 0: it is to be made from the jobs alone. */
+static int add_rolled_up(struct store *store, const struct asked *asked,
+                         struct history_table *table, struct error *error)
+{
+    CLEANUP(spans_clear) struct spans spans = {0};
+    int kind = store->rollup.off ? 0 : rollup_kind(asked);
+    int r = kind ? list_spans(store, asked, kind, &spans, error) : 0;
+
+    if (r < 0 || !spans.n)
+        return r;
+    r = add_blocks(store, asked, kind, &spans, table, error);
+    if (r)
+        return r < 0 ? r : 0;
+    r = add_pieces(store, asked, &spans, table, error);
+    if (r == 0)
+        r = add_running(store, asked, table, error);
+    return r < 0 ? r : 1;
+}
+
+static int add_jobs(struct store *store, const struct asked *asked, struct history_table *table,
+                    struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    int r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+
+    return r < 0 ? r : each_row(store, statement, add_row, table, error);
+}
+
+/* --- tables ------------------------------------------------------------------------------------
+ */
+
+static int fill_table(struct store *store, const struct asked *asked, struct history_table **table,
+                      struct error *error)
+{
+    int r = *table ? add_rolled_up(store, asked, *table, error) : -ENOMEM;
+
+    if (r)
+        return r < 0 ? r : 0;
+    history_table_destroy(*table);
+    *table = history_table_create(asked->filter);
+    return *table ? add_jobs(store, asked, *table, error) : -ENOMEM;
+}
+
+static int each_sorted(struct store *store, const struct asked *asked, history_f each, void *arg,
+                       struct error *error)
+{
+    struct history_table *table = history_table_create(asked->filter);
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
+
+    if (r == 0) {
+        r = fill_table(store, asked, &table, error);
+        if (r == -ENOMEM)
+            error_errno(error, r, "store \"%s\"", store->path);
+        store_snapshot_end(store, begun);
+    }
+    if (r == 0)
+        r = history_table_each(table, each, arg);
     history_table_destroy(table);
     return r;
+}
+
+static int each_job(struct store *store, const struct asked *asked, history_f each, void *arg,
+                    struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    int r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+
+    return r < 0 ? r : each_row(store, statement, each, arg, error);
 }
 
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error)
 {
-    struct asked asked CLEANUP(asked_clear) = {.mounts = NULL};
-    sqlite3_stmt *statement = NULL;
+    CLEANUP(ask_clear) struct asked asked = {0};
     int r = ask_filter(store, filter, &asked, error);
 
-    if (r == 0)
-        r = prepare(store, filter, &asked, &statement, error);
-    if (r == 0 && !is_table(filter))
-        r = each_row(store, statement, each, arg, error);
-    else if (r == 0)
-        r = each_sorted(store, statement, filter, each, arg, error);
-    (void)sqlite3_finalize(statement);
-    return r;
+    if (r < 0)
+        return r;
+    return ask_is_table(filter) ? each_sorted(store, &asked, each, arg, error)
+                                : each_job(store, &asked, each, arg, error);
 }

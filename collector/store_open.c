@@ -52,6 +52,7 @@ static struct store *store_create(const char *path, bool read_only)
     store->lock = -1;
     store->read_only = read_only;
     store->mounts_at = UINT64_MAX;
+    store->rollup = (struct store_rollup){.many = 400000, .few = 500, .piece = 500};
     store->path = strdup(path);
     if (!store->path) {
         free(store);

@@ -11,6 +11,19 @@
 
 #define STORE_APPLICATION 0x4a494f31 /* "JIO1" */
 
+/* The sums of blocks of days (table rollup): what of them is kept, and how far the making of them
+ * is. */
+enum { ROLLUP_SHORT, ROLLUP_LONG, ROLLUP_WIDTHS };
+struct store_rollup {
+    bool off;       /* nobody reads them */
+    uint64_t many;  /* a store of fewer jobs has none */
+    unsigned few;   /* nor has a block of fewer, which is as soon read itself; <= piece */
+    unsigned piece; /* jobs that are summed up in one go, while nothing else is written */
+    uint64_t at_ns[ROLLUP_WIDTHS]; /* blocks before this are as they shall be */
+    uint64_t rest_ns;              /* real time until which none is made */
+    uint64_t deleted_ns;           /* end of the job that was deleted last */
+};
+
 struct store {
     sqlite3 *db;
     char *path;
@@ -25,6 +38,7 @@ struct store {
     const bool *canceled;                      /* set by another thread; may be NULL */
     uint64_t mounts_at; /* where the sweep of unused mounts is; UINT64_MAX: it rests */
     uint64_t normal_day; /* up to this day, since 1970, old latencies were forgotten; 0: never */
+    struct store_rollup rollup;
 };
 
 /* A parameter of a statement. Numbers above INT64_MAX become INT64_MAX; text is not copied, so it
@@ -162,6 +176,12 @@ int store_settle_normal(struct store *store, int64_t job, struct error *error);
 /* Count jobs whose other nodes have not reported in an hour, and forget days that are not asked for
  * any more. 1: call again soon. */
 int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error);
+
+/* Make some more of the sums of blocks, inside a transaction; 1: there is more to do. */
+int store_roll_up(struct store *store, uint64_t now_ns, struct error *error);
+/* rollup.kind, and + ROLLUP_MOUNTS what it is on a mount; how many days a block of it has. */
+enum { ROLLUP_WHO = 1, ROLLUP_NAME, ROLLUP_START, ROLLUP_MOUNTS = 3 };
+uint64_t store_rollup_days(int kind);
 
 /* Texts of the columns. The to functions give malloc'd text, or NULL in *ret for "nothing". The
  * parse functions take NULL for that, and -EBADMSG means that somebody else wrote the column. */

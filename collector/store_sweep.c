@@ -26,6 +26,22 @@ static int one_number(struct store *store, enum sql_query query, const struct sq
     return r;
 }
 
+/* The job that ended first before that time, if one did. */
+static int ended_first(struct store *store, enum sql_query query, uint64_t before, int64_t *id,
+                       struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, query, VALUES(U64(before)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r > 0) {
+        *id = sqlite3_column_int64(row, 0);
+        store->rollup.deleted_ns = column_u64(row, 1);
+    }
+    return r;
+}
+
 static int size_is_over(struct store *store, struct error *error)
 {
     int64_t pages, spare, page_size;
@@ -43,13 +59,13 @@ static int choose_job(struct store *store, uint64_t now_ns, int64_t *id, struct 
 {
     uint64_t before = store->keep_ns && now_ns > store->keep_ns ? now_ns - store->keep_ns : 0;
     uint64_t grace = now_ns > GRACE_NS ? now_ns - GRACE_NS : 0;
-    int r = one_number(store, SQL_SWEEP_OLD, VALUES(U64(before)), id, error);
+    int r = ended_first(store, SQL_SWEEP_OLD, before, id, error);
 
     if (r)
         return r;
     r = store->keep_bytes ? size_is_over(store, error) : 0;
     if (r > 0)
-        r = one_number(store, SQL_SWEEP_OLDEST, VALUES(U64(grace)), id, error);
+        r = ended_first(store, SQL_SWEEP_OLDEST, grace, id, error);
     return r;
 }
 
@@ -124,7 +140,7 @@ static int give_back(struct store *store, struct error *error)
     return r < 0 ? r : left > SWEEP_PAGES;
 }
 
-/* Rows first, then mounts, then pages. */
+/* Rows first, then mounts, sums of days, pages. */
 static int sweep(struct store *store, uint64_t now_ns, struct error *error)
 {
     int r = store_begin(store, false, error);
@@ -137,6 +153,8 @@ static int sweep(struct store *store, uint64_t now_ns, struct error *error)
         r = store_sweep_normal(store, now_ns, error);
     if (r == 0 && store->mounts_at != UINT64_MAX)
         r = delete_mounts(store, error);
+    if (r == 0)
+        r = store_roll_up(store, now_ns, error);
     if (r < 0) {
         store_rollback(store);
         store->mounts_at = 0;

@@ -276,6 +276,82 @@ CREATE TABLE state (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- What the history sums up, of days that are over, in a store of many jobs: so that it need not look
+-- at each of them. A block holds the jobs that ended from first_ns on and before upto_ns; jobiod makes
+-- it in the background. Whoever changes such a job puts the block out of date (the triggers), and it is
+-- made anew later.
+CREATE TABLE rollup_block (
+    first_ns INTEGER NOT NULL,        -- the block: a multiple of its days, UTC
+    days INTEGER NOT NULL,
+    upto_ns INTEGER NOT NULL,         -- 0: the block is out of date, and nobody reads it
+    last_start_ns INTEGER NOT NULL,   -- the latest start of a job in it
+    PRIMARY KEY (first_ns, days)
+) WITHOUT ROWID;
+CREATE TABLE rollup (
+    kind INTEGER NOT NULL,            -- 1 by who, 2 name, 3 start; 4, 5, 6: the same on a mount
+    first_ns INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    user NOT NULL,                    -- the number 0: NULL, or not of this kind
+    account NOT NULL,
+    partition NOT NULL,
+    name NOT NULL,
+    quarter INTEGER NOT NULL,         -- the start of a job, in quarters of an hour since 1970
+    mount NOT NULL,
+    jobs INTEGER NOT NULL,
+    complete INTEGER NOT NULL,        -- 1: all jobs are
+    start_ns INTEGER NOT NULL,        -- the first
+    end_ns INTEGER NOT NULL,          -- the last
+    elapsed_ns INTEGER NOT NULL,
+    steps INTEGER NOT NULL,
+    read_requests INTEGER NOT NULL,
+    read_bytes INTEGER NOT NULL,
+    read_errors INTEGER NOT NULL,
+    read_time_ns INTEGER NOT NULL,
+    read_max_ns INTEGER NOT NULL,
+    write_requests INTEGER NOT NULL,
+    write_bytes INTEGER NOT NULL,
+    write_errors INTEGER NOT NULL,
+    write_time_ns INTEGER NOT NULL,
+    write_max_ns INTEGER NOT NULL,
+    meta_requests INTEGER NOT NULL,
+    meta_errors INTEGER NOT NULL,
+    meta_time_ns INTEGER NOT NULL,
+    meta_max_ns INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    wait_ns INTEGER NOT NULL,
+    PRIMARY KEY (kind, first_ns, uid, user, account, partition, name, quarter, mount)
+) WITHOUT ROWID;
+CREATE TRIGGER rollup_insert AFTER INSERT ON job WHEN new.ended = 1
+BEGIN
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > new.end_ns AND first_ns IN (new.end_ns - new.end_ns % 691200000000000,
+                                                new.end_ns - new.end_ns % 2764800000000000);
+END;
+-- Looking costs less than a change that finds nothing.
+CREATE TRIGGER rollup_update AFTER UPDATE ON job
+WHEN (old.ended = 1 OR new.ended = 1) AND EXISTS (
+    SELECT 1 FROM rollup_block WHERE upto_ns > old.end_ns AND first_ns IN
+        (old.end_ns - old.end_ns % 691200000000000,
+         old.end_ns - old.end_ns % 2764800000000000)
+    UNION ALL
+    SELECT 1 FROM rollup_block WHERE upto_ns > new.end_ns AND first_ns IN
+        (new.end_ns - new.end_ns % 691200000000000,
+         new.end_ns - new.end_ns % 2764800000000000))
+BEGIN
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > old.end_ns AND first_ns IN (old.end_ns - old.end_ns % 691200000000000,
+                                                old.end_ns - old.end_ns % 2764800000000000);
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > new.end_ns AND first_ns IN (new.end_ns - new.end_ns % 691200000000000,
+                                                new.end_ns - new.end_ns % 2764800000000000);
+END;
+CREATE TRIGGER rollup_delete AFTER DELETE ON job WHEN old.ended = 1 AND old.expired = 0
+BEGIN
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > old.end_ns AND first_ns IN (old.end_ns - old.end_ns % 691200000000000,
+                                                old.end_ns - old.end_ns % 2764800000000000);
+END;
+
 -- Jobs in readable units, the newest first.
 CREATE VIEW v_job AS
 SELECT cluster, jobid, restart, user, uid, account, partition, name,

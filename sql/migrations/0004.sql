@@ -101,3 +101,75 @@ FROM step_mount AS t JOIN step AS s ON s.id = t.step_id;
 -- Reads and writes in the order of their file, and out of it.
 ALTER TABLE io ADD COLUMN sequential_requests INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE io ADD COLUMN random_requests INTEGER NOT NULL DEFAULT 0;
+
+-- What the history sums up, made in the background.
+CREATE TABLE rollup_block (
+    first_ns INTEGER NOT NULL,
+    days INTEGER NOT NULL,
+    upto_ns INTEGER NOT NULL,
+    last_start_ns INTEGER NOT NULL,
+    PRIMARY KEY (first_ns, days)
+) WITHOUT ROWID;
+CREATE TABLE rollup (
+    kind INTEGER NOT NULL,
+    first_ns INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    user NOT NULL,
+    account NOT NULL,
+    partition NOT NULL,
+    name NOT NULL,
+    quarter INTEGER NOT NULL,
+    mount NOT NULL,
+    jobs INTEGER NOT NULL,
+    complete INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    end_ns INTEGER NOT NULL,
+    elapsed_ns INTEGER NOT NULL,
+    steps INTEGER NOT NULL,
+    read_requests INTEGER NOT NULL,
+    read_bytes INTEGER NOT NULL,
+    read_errors INTEGER NOT NULL,
+    read_time_ns INTEGER NOT NULL,
+    read_max_ns INTEGER NOT NULL,
+    write_requests INTEGER NOT NULL,
+    write_bytes INTEGER NOT NULL,
+    write_errors INTEGER NOT NULL,
+    write_time_ns INTEGER NOT NULL,
+    write_max_ns INTEGER NOT NULL,
+    meta_requests INTEGER NOT NULL,
+    meta_errors INTEGER NOT NULL,
+    meta_time_ns INTEGER NOT NULL,
+    meta_max_ns INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    wait_ns INTEGER NOT NULL,
+    PRIMARY KEY (kind, first_ns, uid, user, account, partition, name, quarter, mount)
+) WITHOUT ROWID;
+CREATE TRIGGER rollup_insert AFTER INSERT ON job WHEN new.ended = 1
+BEGIN
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > new.end_ns AND first_ns IN (new.end_ns - new.end_ns % 691200000000000,
+                                                new.end_ns - new.end_ns % 2764800000000000);
+END;
+CREATE TRIGGER rollup_update AFTER UPDATE ON job
+WHEN (old.ended = 1 OR new.ended = 1) AND EXISTS (
+    SELECT 1 FROM rollup_block WHERE upto_ns > old.end_ns AND first_ns IN
+        (old.end_ns - old.end_ns % 691200000000000,
+         old.end_ns - old.end_ns % 2764800000000000)
+    UNION ALL
+    SELECT 1 FROM rollup_block WHERE upto_ns > new.end_ns AND first_ns IN
+        (new.end_ns - new.end_ns % 691200000000000,
+         new.end_ns - new.end_ns % 2764800000000000))
+BEGIN
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > old.end_ns AND first_ns IN (old.end_ns - old.end_ns % 691200000000000,
+                                                old.end_ns - old.end_ns % 2764800000000000);
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > new.end_ns AND first_ns IN (new.end_ns - new.end_ns % 691200000000000,
+                                                new.end_ns - new.end_ns % 2764800000000000);
+END;
+CREATE TRIGGER rollup_delete AFTER DELETE ON job WHEN old.ended = 1 AND old.expired = 0
+BEGIN
+    UPDATE rollup_block SET upto_ns = 0
+    WHERE upto_ns > old.end_ns AND first_ns IN (old.end_ns - old.end_ns % 691200000000000,
+                                                old.end_ns - old.end_ns % 2764800000000000);
+END;

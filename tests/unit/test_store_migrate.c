@@ -20,6 +20,8 @@ static int64_t number(struct store *store, const char *text)
 
 /* What version 4 brought. */
 #define DROP_4                                                                                  \
+    "DROP TRIGGER rollup_insert; DROP TRIGGER rollup_update; DROP TRIGGER rollup_delete; "      \
+    "DROP TABLE rollup; DROP TABLE rollup_block; "                                              \
     "DROP TABLE latency_day; ALTER TABLE job DROP COLUMN latency_counted; "                     \
     "DROP TABLE timeline; DROP INDEX job_array; ALTER TABLE job DROP COLUMN array_job; ALTER "  \
     "TABLE job DROP "                                                                           \
