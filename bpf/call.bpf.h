@@ -110,7 +110,7 @@ static __noinline struct task_record *task_join(struct task_record *task)
         return NULL;
     }
     if (task->who.key != who.key)
-        task->wait_ns = 0;
+        task->wait_ns = chain_begin(who.key);
     task->who = who;
     task->async = !!(TASK_READ(current, flags) & PF_IO_WORKER);
     task->plain = task->async ? 0 : who.generation;

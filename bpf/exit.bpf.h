@@ -3,6 +3,18 @@
 #ifndef JOBIO_BPF_EXIT_H
 #define JOBIO_BPF_EXIT_H
 
+/* Two records: where kprobes count, that of `tasks` is of its faults. */
+static __always_inline void exit_chains(void)
+{
+    const struct task_record *task = task_find();
+    const struct saved_call *saved = levels.saved ? task_stored(&saved_calls) : NULL;
+
+    if (task)
+        chain_end(task->who.key, task->wait_ns);
+    if (saved)
+        chain_end(saved->who.key, saved->wait_ns);
+}
+
 /* The current task is the one that exits. */
 static __always_inline int on_task_exit(void *ctx, const volatile struct hook_slots *at)
 {
@@ -10,6 +22,7 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_sl
     __u32 key = task_seat_of(self);
     struct task_record *seat = bpf_map_lookup_elem(&seats, &key);
 
+    exit_chains();
     if (!features.task_storage) {
         bpf_map_delete_elem(&tasks, &self);
         bpf_map_delete_elem(&stages, &self);

@@ -11,9 +11,11 @@
 #include "bpf/features.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/chain.bpf.h"
 #include "bpf/life.bpf.h"
 #include "bpf/order.bpf.h"
 #include "bpf/account.bpf.h"
+#include "bpf/saved_map.bpf.h"
 #include "bpf/saved.bpf.h"
 #include "bpf/kprobes.bpf.h"
 

@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 5
+#define JOBIO_LAYOUT 6
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -61,6 +61,7 @@ struct levels_record {
     __u32 spilled;    /* 1: some task has no seat */
     __u32 least;      /* a task of v2 less deep than this is in no step; 0: nobody knows */
     __u32 orders;     /* 1: open files are seen to go, so their order is known (order.bpf.h) */
+    __u32 saved;      /* 1: some task has its record in `saved_calls` (saved.bpf.h) */
 };
 
 static inline __u32 level_bit(unsigned int level)
@@ -103,6 +104,13 @@ struct lost_record {
 };
 
 /*
+ * Map `chains`, a hash: step number -> for how long threads have waited that ran one after the
+ * other (__u64, ns): the most that one which has exited had waited, with what was here when it
+ * began. The threads of a step that finds no room begin at 0.
+ */
+#define JOBIO_MAX_CHAINS 4096
+
+/*
  * What a step did: map `places`, a hash, account_key -> the place (__u32) of its counters in map
  * `account`, an array that user space maps too. Place 0 is nobody's: in `places` it says that the
  * key is being made. A place that lies outside of the array: the key has no counters.
@@ -125,7 +133,8 @@ struct account_value {
     __u64 bytes;
     __u64 time_ns;
     __u64 max_ns;
-    __u64 longest_wait_ns; /* of one thread, in all its calls so far: the step's is the maximum */
+    __u64 longest_wait_ns; /* of one thread, in all its calls so far, and of those before it (map
+                            * `chains`): the step's is the maximum */
     __u64 uncached_bytes;  /* of reads: not served from the page cache alone, or not through it */
     __u32 async_requests;
     __u32 errors;
@@ -216,6 +225,7 @@ struct aio_record {
  *   account: 134,400 x 320                                 = 41.0 MiB
  *   places: 134,400 x 72 + 262,144 buckets x 16            = 13.2 MiB
  *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
+ *   chains: 4,096 x (64 + 16)                              =  0.3 MiB
  *   caches: (200 + 80) x 20 = 5,600 x 128 + 8,192 x 16     =  0.9 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 4,096 x 128 + 4,096 x 16, ring 128 KiB         =  0.7 MiB
@@ -223,7 +233,7 @@ struct aio_record {
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * which is 63 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as
+ * which is 64 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as
  * many; on kernels without task storage JOBIO_MAX_THREADS of both have room at once, 6.4 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200

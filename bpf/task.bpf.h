@@ -15,7 +15,7 @@ struct task_record {
     __u64 frame;   /* of the outermost call; 0: in none */
     __u64 witness; /* the argument that leads to the super block: proves that the frame is alive */
     __u64 start;   /* when it began, ns */
-    __u64 wait_ns; /* spent in calls since it is in this step */
+    __u64 wait_ns; /* spent in calls since it is in this step, after chain_begin() */
     __u64 filled;  /* the start of the call for which a page was read into the page cache */
     __u64 told;    /* the super block of the outermost call, if a function inside has told it */
     struct who who;

@@ -108,7 +108,7 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
                       struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts};
+                                    probe->skel->maps.mounts, probe->skel->maps.chains};
     _free_ uint32_t *numbers = malloc(n * sizeof(*numbers));
     int result, r;
 
@@ -182,7 +182,7 @@ static void keep_strays(struct numbers *numbers, const struct probe_step *steps,
 static int drop_strays(struct probe *probe, struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts,
+                                    probe->skel->maps.mounts, probe->skel->maps.chains,
                                     probe->skel->maps.lost};
     _free_ struct probe_step *steps = NULL;
     struct numbers numbers = {0};

@@ -54,7 +54,8 @@ const struct bpf_object_open_opts *features_types(void)
 struct jobio_bpf *features_open(const struct kernel_features *features)
 {
     static const size_t maps[] = {offsetof(struct jobio_bpf, maps.tasks),
-                                  offsetof(struct jobio_bpf, maps.stages)};
+                                  offsetof(struct jobio_bpf, maps.stages),
+                                  offsetof(struct jobio_bpf, maps.saved_calls)};
     struct jobio_bpf *skel = jobio_bpf__open_opts(features_types());
 
     if (!skel)
@@ -68,5 +69,7 @@ struct jobio_bpf *features_open(const struct kernel_features *features)
         (void)bpf_map__set_key_size(map, sizeof(__u64));
         (void)bpf_map__set_max_entries(map, JOBIO_MAX_THREADS);
     }
+    if (!features->task_storage) /* no program uses it then */
+        (void)bpf_map__set_max_entries(skel->maps.saved_calls, 1);
     return skel;
 }

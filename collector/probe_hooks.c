@@ -553,6 +553,14 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     return 0;
 }
 
+/* Not where kprobes count: there the end of a task may be missed as well, and its seat with what it
+ * remembers would be another's. */
+static void take_seats(struct probe *probe)
+{
+    if (!probe->by_kprobes)
+        probe->skel->data_levels->levels.seats = 1;
+}
+
 void hooks_attach(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
@@ -569,7 +577,7 @@ void hooks_attach(struct probe *probe)
             hook_detach(probe, i);
             snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
         } else if (i == HOOK_task_exit) {
-            probe->skel->data_levels->levels.seats = 1;
+            take_seats(probe);
         } else if (i == HOOK_file_freed) {
             probe->skel->data_levels->levels.orders = 1;
         }

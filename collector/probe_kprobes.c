@@ -404,20 +404,9 @@ size_t kprobes_attach(struct probe *probe)
     return n;
 }
 
-/* The end of a task may be missed as well, and its seat with what it remembers would be another's:
- * without that hook nobody takes a seat. */
-static void leave_seats(struct probe *probe)
-{
-    struct probe_hook *hook = &probe->hooks[HOOK_task_exit];
-
-    if (hook->backend == PROBE_NONE && probe->features.task_storage && !hook->why[0])
-        (void)snprintf(hook->why, sizeof(hook->why), "only where calls are counted by fentry");
-}
-
 void kprobes_use(struct probe *probe)
 {
     probe->by_kprobes = true;
-    leave_seats(probe);
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 

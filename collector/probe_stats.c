@@ -25,10 +25,10 @@ static bool is_replaced(const struct probe *probe, size_t hook)
            !(probe->hooks[hook].ops & ~probe->syscall_hooks[0].ops);
 }
 
-/* Seats are only taken where fentry counts. */
+/* Without seats the end of a task costs no call if it is missed: a chain of threads is shorter. */
 static bool is_needless(const struct probe *probe, size_t hook)
 {
-    return hook == HOOK_task_exit && probe->by_kprobes && probe->hooks[hook].backend == PROBE_NONE;
+    return hook == HOOK_task_exit && probe->by_kprobes && !probe->skel->data_levels->levels.seats;
 }
 
 /* The hooks that matter for what is counted. */

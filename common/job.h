@@ -45,7 +45,8 @@ struct step_account {
     uint64_t elapsed_ns;   /* by CLOCK_BOOTTIME */
     enum step_state state;
     uint32_t folded;          /* STEP_FOLDED: how many steps are in it, else 0 */
-    uint64_t longest_wait_ns; /* wait of the thread that waited longest */
+    uint64_t longest_wait_ns; /* wait of the thread that waited longest; threads that ran one after
+                                 the other count as one */
     struct completeness completeness;
     struct io_mounts mounts;
 };

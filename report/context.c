@@ -27,8 +27,9 @@ static const char *const legend[][2] = {
                     "page faults. All others are metadata: requests, no bytes."},
     {"time_ns", "time inside synchronous calls, summed over all threads: it can exceed the run "
                 "time"},
-    {"wait.longest_thread_ns", "the wait of the one thread that waited most. Divided by elapsed_s "
-                               "it is the share of the run time that was lost to I/O."},
+    {"wait.longest_thread_ns", "the wait of the one thread that waited most; threads that ran "
+                               "one after the other count as one. Divided by elapsed_s it is the "
+                               "share of the run time that was lost to I/O."},
     {"size_log2", "calls by bytes: [0] <= 1 B, [i] <= 2^i B"},
     {"latency_log2", "calls by duration: [0] <= 128 ns, [i] <= 2^(i+7) ns"},
     {"cache", "the page cache: hit_bytes needed no disk or server"},

@@ -98,8 +98,8 @@ static bool waited_little(const struct text_job *t)
     return text_waiting(t, t->total.all.time_ns) < LEAST_PERCENT;
 }
 
-/* Many short threads, one after the other, may have waited long together, though none of them did:
- * nobody knows which of them waited at the same time. */
+/* Many threads at the same time may have waited long together, though none of them did: nobody
+ * knows whether the others had to wait for them. */
 bool text_is_harmless(const struct text_job *t)
 {
     return waited_little(t) &&

@@ -52,6 +52,18 @@ numbers() {
     jq -e '[.mounts[].stat.requests // 0] | add > 0' "$T/counted" # fstat(2)
 }
 
+@test "threads one after the other wait as one, those at the same time do not" {
+    local how waited
+    for how in "chain 300" "crowd 20"; do
+        "$BIN/count" -b tp_btf -g "$GROUP" -o "$T/${how% *}" -- \
+            "$BIN/step" join ${how% *} "$T/tmpfs/${how% *}" ${how#* }
+        jq . "$T/${how% *}"
+    done
+    waited='[.mounts[] | to_entries[] | select(.key != "create").value.time_ns] | add'
+    jq -e ".longest_wait_ns == ($waited)" "$T/chain"
+    jq -e ".longest_wait_ns < ($waited) * 0.9" "$T/crowd"
+}
+
 @test "what this backend cannot see is said" {
     jq -e '.not_attached | has("32-bit system calls") and has("calls by path")' "$T/counted"
 }

@@ -5,6 +5,8 @@
  *   open PATH      open(2) for reading and close(2); a FIFO blocks
  *   write PATH N   open(2) with O_CREAT, N calls of write(2) with 100 bytes, close(2)
  *   loop PATH      as write, until SIGTERM, about 2,000 a second; prints their number
+ *   chain PATH N   N processes one after the other that each write 100 times to PATH
+ *   crowd PATH N   the same at once: none exits before all have written
  *   mounts DIR N   mount N tmpfs below DIR
  *   touch DIR N    in each of them: open(2) with O_CREAT, write(2) 10 bytes, fstat(2), close(2)
  */
@@ -14,11 +16,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
@@ -67,6 +71,45 @@ static long write_file(const char *path, long n, useconds_t pause)
     }
     close(fd);
     return i;
+}
+
+/* A child that writes, says so, and exits when it may: when nobody can write to `gate` any more. */
+static void write_in_child(const char *path, const int done[2], const int gate[2])
+{
+    char byte = 0;
+    pid_t pid = fork();
+
+    if (pid < 0)
+        die("fork");
+    if (pid)
+        return;
+    close(gate[1]);
+    (void)write_file(path, 100, 0);
+    if (write(done[1], &byte, 1) != 1 || read(gate[0], &byte, 1) != 0)
+        die("gate");
+    _exit(0);
+}
+
+static void write_by_many(const char *path, long n, bool at_once)
+{
+    int done[2], gate[2];
+    char byte;
+
+    for (long left = n, some = at_once ? n : 1; left; left -= some) {
+        if (pipe(done) < 0 || pipe(gate) < 0)
+            die("pipe");
+        for (long i = 0; i < some; i++)
+            write_in_child(path, done, gate);
+        for (long i = 0; i < some; i++)
+            if (read(done[0], &byte, 1) != 1)
+                die("done");
+        close(gate[1]);
+        for (long i = 0; i < some; i++)
+            wait(NULL);
+        close(gate[0]);
+        close(done[0]);
+        close(done[1]);
+    }
 }
 
 static void mount_many(const char *folder, long n)
@@ -127,6 +170,8 @@ int main(int argc, char **argv)
             (void)write_file(where, atol(next(&argument)), 0);
         else if (!strcmp(what, "loop"))
             dprintf(STDOUT_FILENO, "%ld\n", write_file(where, LONG_MAX, 500));
+        else if (!strcmp(what, "chain") || !strcmp(what, "crowd"))
+            write_by_many(where, atol(next(&argument)), !strcmp(what, "crowd"));
         else if (!strcmp(what, "mounts"))
             mount_many(where, atol(next(&argument)));
         else if (!strcmp(what, "touch"))

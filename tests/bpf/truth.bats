@@ -188,6 +188,22 @@ END
     rmdir $group
 }
 
+# waited FILE: the time in all calls
+waited() {
+    jq '[.mounts[] | to_entries[] | select(.key != "create").value.time_ns] | add' "$1"
+}
+
+@test "threads one after the other wait as one, those at the same time do not" {
+    "$BIN/count" -o "$T/chain" -- "$BIN/step" join chain "$T/tmpfs/chain" 300
+    jq . "$T/chain"
+    [ "$(counter "$T/chain" write requests)" -eq 30000 ]
+    [ "$(jq .longest_wait_ns "$T/chain")" = "$(waited "$T/chain")" ]
+    "$BIN/count" -o "$T/crowd" -- "$BIN/step" join crowd "$T/tmpfs/crowd" 20
+    jq . "$T/crowd"
+    [ "$(counter "$T/crowd" write requests)" -eq 2000 ]
+    [ "$(jq .longest_wait_ns "$T/crowd")" -lt $(($(waited "$T/crowd") * 9 / 10)) ]
+}
+
 @test "a task that goes in and out of a step is counted inside only" {
     local group=/sys/fs/cgroup/jobio-in other=/sys/fs/cgroup/jobio-out # as deep
     mkdir $other

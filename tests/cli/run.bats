@@ -109,6 +109,18 @@ no_cgroup_is_left() {
         and .peak_bytes_per_s <= 5 * .bytes' <<< "$json"
 }
 
+@test "1,000 short programs one after the other wait as one" {
+    # which no thread of its own does: each has a thousandth
+    : > /mnt/ext4/short
+    the_run -- sh -c 'i=0; while [ $i -lt 1000 ]; do /run/static/busybox cat /mnt/ext4/short; i=$((i + 1)); done'
+    expect 0
+    complete
+    is /mnt/ext4 open 1000 0
+    jq -e '.wait | .longest_thread_ns > 0.9 * .total_ns and .longest_thread_ns <= .total_ns' <<< "$json" ||
+        { jq -c .wait <<< "$json"; return 1; }
+    jq -e '.wait.longest_thread_ns < .elapsed_s * 1e9' <<< "$json"
+}
+
 @test "standard input, output and error are the command's; the text comes last" {
     echo "in" > "$BATS_TEST_TMPDIR/in"
     split jobio run -- sh -c "cat; echo said >&2; $WORK write:/mnt/ext4/t:2000:4096" < "$BATS_TEST_TMPDIR/in"
