@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bpf/records.h"
@@ -19,6 +21,12 @@
 /* Until then a plugin that met no answer has tried to tag the step itself, and has said so in the
  * step's file. */
 #define DIRECT_DEADLINE (3 * SECOND)
+
+/* So long, and longer, a slurmd may know a job that is over, and call no prolog for its next run:
+ * as long as the credential of the last one is good (2 minutes, if the site has not changed it).
+ * Then the plugin learns from the job's file which run it is. */
+#define JOB_FILE_SECONDS (15 * 60)
+#define JOB_SWEEP_INTERVAL (60 * SECOND)
 
 /* --- doubts ------------------------------------------------------------------------------------ */
 
@@ -165,20 +173,59 @@ static void sweep_end(struct tracker *tracker, const char *name)
         (void)unlinkat(tracker->steps_fd, name, 0);
 }
 
+/* A folder to be read from its begin; NULL: it cannot be. */
+static DIR *open_folder(int folder_fd)
+{
+    int fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 3);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!dir)
+        cleanup_close(&fd);
+    else
+        rewinddir(dir);
+    return dir;
+}
+
 void tracked_scan_files(struct tracker *tracker)
 {
-    int fd = fcntl(tracker->steps_fd, F_DUPFD_CLOEXEC, 3);
-    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    _closedir_ DIR *dir = open_folder(tracker->steps_fd);
     struct dirent *entry;
 
-    if (!dir) {
-        cleanup_close(&fd);
-        return;
-    }
-    rewinddir(dir);
-    while ((entry = readdir(dir)))
+    while (dir && (entry = readdir(dir)))
         if (tag_is_file_name(entry->d_name))
             look_at(tracker, entry->d_name, true);
         else
             sweep_end(tracker, entry->d_name);
+}
+
+/* Long ago, whatever the clock was set to meanwhile. */
+static bool is_old(int folder_fd, const char *name)
+{
+    time_t now = time(NULL);
+    struct stat st;
+
+    return fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           (now - st.st_mtime > JOB_FILE_SECONDS || st.st_mtime - now > JOB_FILE_SECONDS);
+}
+
+static bool says_ended(int folder_fd, const char *name)
+{
+    _free_ struct message *m = malloc(sizeof(*m));
+
+    return m && tag_read_file(folder_fd, name, "job", m, NULL) == 0 && message_get(m, "ENDED");
+}
+
+void tracked_sweep_jobs(struct tracker *tracker)
+{
+    uint64_t now = tracker_boot_ns();
+    _closedir_ DIR *dir = NULL;
+    struct dirent *entry;
+
+    if (tracker->jobs_swept_ns && now - tracker->jobs_swept_ns < JOB_SWEEP_INTERVAL)
+        return;
+    tracker->jobs_swept_ns = now;
+    dir = open_folder(tracker->jobs_fd);
+    while (dir && (entry = readdir(dir)))
+        if (is_old(tracker->jobs_fd, entry->d_name) && says_ended(tracker->jobs_fd, entry->d_name))
+            (void)unlinkat(tracker->jobs_fd, entry->d_name, 0);
 }

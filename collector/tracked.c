@@ -467,7 +467,7 @@ void tracked_forget_file(struct tracker *tracker, uint32_t jobid, uint32_t resta
     (void)snprintf(name, sizeof(name), "%u", jobid);
     if (m && tag_read_file(tracker->jobs_fd, name, "job", m, NULL) == 0 &&
         message_get_u64(m, "RESTART", UINT32_MAX, 0, &file_restart, NULL) == 0 &&
-        file_restart <= restart)
+        file_restart <= restart && !message_get(m, "ENDED"))
         (void)unlinkat(tracker->jobs_fd, name, 0);
 }
 

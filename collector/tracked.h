@@ -96,6 +96,7 @@ struct tracker {
     uint64_t rows_ns, rows_at_ns; /* the reading of which all jobs are to have provisional rows */
     bool littered;       /* a step was dropped after the last sweep of the maps */
     unsigned unswept;    /* ticks since then */
+    uint64_t jobs_swept_ns; /* the last time that files in jobs/ were looked at */
     struct marks *marks; /* of folded steps whose counters have yet to go */
     char *missed; /* sampler_missed() as the writer got it last */
 };
@@ -121,6 +122,8 @@ bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag);
  */
 /* Look at all files in steps/, as tracker_file(). */
 void tracked_scan_files(struct tracker *tracker);
+/* Now and then: remove the files in jobs/ whose run has been over for a while. */
+void tracked_sweep_jobs(struct tracker *tracker);
 /* A step that was not in the maps when we came to put it there, after its deadline: if its plugin has
  * done so before the user's code began, its file says DIRECT=1, now or in a moment. Later, or if
  * this is the end of the step, its account says "began-untracked". */

@@ -476,6 +476,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     (void)tracked_drop_saved(tracker, true);
     /* Who has ended is looked for before the reading: so it is the last one of all of them. */
     tracked_scan_files(tracker);
+    tracked_sweep_jobs(tracker);
     for (size_t i = 0; i < tracker->n_jobs; i++)
         if (!tracker->jobs[i]->over)
             end_gone_steps(tracker->jobs[i]);

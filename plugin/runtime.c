@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plugin/runtime.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +103,47 @@ static const char *down_path(const char *runtime, char ret[PATH_MAX])
 {
     (void)snprintf(ret, PATH_MAX, "%s/down", runtime);
     return ret;
+}
+
+static bool is_of_owner(const char *line)
+{
+    static const char *const keys[] = {"ACCOUNT=", "PARTITION=", "USER="};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (strncmp(line, keys[i], strlen(keys[i])) == 0)
+            return true;
+    return false;
+}
+
+void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m)
+{
+    char path[PATH_MAX], line[1024];
+    _fclose_ FILE *f = NULL;
+
+    (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        char *value = strchr(line, '=');
+
+        line[strcspn(line, "\n")] = '\0';
+        if (!is_of_owner(line))
+            continue;
+        *value++ = '\0';
+        (void)message_put(m, line, value);
+    }
+}
+
+int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error)
+{
+    static const char line[] = "ENDED=1\n";
+    char path[PATH_MAX];
+    _close_ int fd = -1;
+
+    (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
+    fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "open \"%s\"", path);
+    return write(fd, line, strlen(line)) < 0 ? error_errno(error, -errno, "write \"%s\"", path) : 0;
 }
 
 bool runtime_is_down(const char *runtime)

@@ -20,6 +20,11 @@ int runtime_save(const char *runtime, const char *folder, const char *name, cons
 uint32_t runtime_job_number(const char *runtime, uint32_t jobid, const char *key,
                             uint32_t fallback);
 
+/* Put ACCOUNT, PARTITION and USER of that file into the message. */
+void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m);
+/* Say in that file, if it is there, that this run of the job is over: ENDED=1. */
+int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error);
+
 /* A hook met its deadline less than RUNTIME_DOWN_SECONDS ago, and jobiod has not answered since. */
 bool runtime_is_down(const char *runtime);
 void runtime_mark_down(const char *runtime);

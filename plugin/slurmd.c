@@ -82,11 +82,14 @@ void slurmd_prolog(spank_t spank, int ac, char *av[])
 void slurmd_epilog(spank_t spank, int ac, char *av[])
 {
     struct settings settings;
+    struct error error = {""};
     uint32_t jobid;
 
     settings_read(&settings, ac, av, settings_node_name(), ignore);
     if (!job_id(spank, &jobid))
         return;
+    if (runtime_end_job(settings.runtime, jobid, &error) < 0)
+        slurm_error("jobio: job %u: %s", jobid, error.text);
     message_init(&message, "job-end");
     (void)message_put_u64(&message, "JOBID", jobid);
     ask(&settings, jobid, "epilog");

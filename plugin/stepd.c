@@ -40,6 +40,7 @@ static struct {
     char file[64];   /* the name of the step file */
     char label[32];  /* for the log: "17.batch", "17.0" */
     bool known;      /* Slurm told which step it is */
+    bool unannounced; /* the last epilog came after the last prolog: none came for this run */
     bool tagged;     /* its cgroup is known, and whoever can count it was told */
     bool gave_up;    /* it has no cgroup that could be tagged */
     bool batch_job;  /* the end of its script brings the summary */
@@ -125,14 +126,17 @@ static void set_label(void)
     }
 }
 
-/* The item is there in Slurm 22.05, but nobody sets it: then the prolog has left the number. */
+/* The item is there in Slurm 22.05, but nobody sets it: then the prolog has left the number. A
+ * slurmd that has not forgotten the last run yet calls no prolog for the next one: then the last
+ * epilog has left its word. */
 static uint32_t count_restarts(spank_t spank)
 {
     uint32_t restart = item(spank, S_SLURM_RESTART_COUNT, 0);
 
+    step.unannounced = runtime_job_number(step.settings.runtime, step.jobid, "ENDED", 0) != 0;
     if (restart != 0 && restart != HET_NONE)
         return restart;
-    return runtime_job_number(step.settings.runtime, step.jobid, "RESTART", 0);
+    return runtime_job_number(step.settings.runtime, step.jobid, "RESTART", 0) + step.unannounced;
 }
 
 /* sbatch sets it, and the sruns in its script pass it on. */
@@ -248,23 +252,31 @@ static void tag(void)
         tag_directly(r, &error);
 }
 
-/* With PrologFlags=RunInJob Slurm does not call the prolog's hook: the batch step tells the nodes
- * of the job. Slurm sets this variable of its environment on the node, whatever the user had. */
-static void announce(spank_t spank)
+/* Slurm sets this variable of the batch step's environment on the node, whatever the user had. */
+static bool put_nodes(spank_t spank)
 {
     static char list[NODES_MAX];
+
+    return step.step == STEP_BATCH &&
+           spank_getenv(spank, "SLURM_JOB_NODELIST", list, sizeof(list)) == ESPANK_SUCCESS &&
+           nodes_put(&message, step.node, list) == 0;
+}
+
+/* The prolog's hook was not called for this run. With PrologFlags=RunInJob it never is: then the
+ * batch step tells the nodes of the job. */
+static void announce(spank_t spank)
+{
     struct error error = {""};
     char name[16];
     int r;
 
-    if (step.step != STEP_BATCH ||
-        runtime_job_number(step.settings.runtime, step.jobid, "JOBID", 0) != 0 ||
-        spank_getenv(spank, "SLURM_JOB_NODELIST", list, sizeof(list)) != ESPANK_SUCCESS)
+    if (!step.unannounced && runtime_job_number(step.settings.runtime, step.jobid, "JOBID", 0) != 0)
         return;
     message_init(&message, "job");
     (void)message_put_u64(&message, "JOBID", step.jobid);
+    runtime_put_owner(step.settings.runtime, step.jobid, &message);
     (void)message_put_u64(&message, "RESTART", step.restart);
-    if (nodes_put(&message, step.node, list) < 0)
+    if (!put_nodes(spank) && !step.unannounced)
         return;
     (void)snprintf(name, sizeof(name), "%u", step.jobid);
     r = runtime_save(step.settings.runtime, "jobs", name, &message, &error);
@@ -279,14 +291,14 @@ void stepd_begin(spank_t spank)
     struct error error = {""};
 
     identify(spank);
+    if (step.known)
+        announce(spank);
     if (!step.known)
         slurm_error("jobio: Slurm did not tell which step this is: it is not counted");
     else if (cgroup_of_step("/proc", step.step == STEP_EXTERN, &step.cgroup, &error) == 0)
         tag();
     else if (step.step == STEP_EXTERN)
         log_failure("not counted", 0, &error);
-    if (step.known)
-        announce(spank);
 }
 
 /* For the first task of a step that could not be tagged before; the task waits for its exec. */

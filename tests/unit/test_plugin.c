@@ -392,7 +392,8 @@ static void check_prolog(const char *list, const char *in_file, const char *in_m
     assert_int_equal(spank_host_run(&plugin, "job_epilog"), 0);
     spank_host_unload(&plugin);
     (void)snprintf(file, sizeof(file),
-                   "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=3\n%s", in_file);
+                   "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=3\n%sENDED=1\n",
+                   in_file);
     assert_string_equal(stepd_read("jobs/17"), file);
     (void)snprintf(messages, sizeof(messages),
                    "VERSION=1|TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|RESTART=3|%s\n"
@@ -413,6 +414,34 @@ static void test_prolog_and_epilog(void **state)
     check_prolog("", "NODE=n1\n", "NODE=n1|");
 }
 
+/* slurmd knew the job still, and called no prolog for its next run. */
+static void test_run_without_prolog(void **state)
+{
+    static const char *const env[] = {"SLURM_JOB_NODELIST=n1,n3", NULL};
+    struct spank_handle handle = stepd_batch;
+    struct answerer a;
+    struct cgroups c;
+    char *asked;
+
+    (void)state;
+    handle.restart = 0; /* which nobody sets in Slurm 22.05 */
+    handle.env = env;
+    check_prolog("n0,n1", "NODE=n1\nGATHER=n0\nNODELIST=n0,n1\n",
+                 "NODE=n1|GATHER=n0|NODELIST=n0,n1|");
+    stepd_cgroups(&c, 2, "step_batch");
+    answerer_start(&a, stepd_folder, ANSWER_OK);
+    stepd_run(&handle, stepd_words, &c, NULL);
+    asked = answerer_asked(&a);
+    assert_has(asked, "TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|RESTART=4|NODE=n1|"
+                      "GATHER=n1|NODELIST=n1,n3|\nVERSION=1|TYPE=tag|JOBID=17|RESTART=4|");
+    assert_string_equal(stepd_read("jobs/17"),
+                        "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=4\n"
+                        "NODE=n1\nGATHER=n1\nNODELIST=n1,n3\n");
+    free(asked);
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +458,7 @@ int main(void)
         cmocka_unit_test_teardown(test_words, stepd_clean),
         cmocka_unit_test_teardown(test_submit, stepd_clean),
         cmocka_unit_test_teardown(test_prolog_and_epilog, stepd_clean),
+        cmocka_unit_test_teardown(test_run_without_prolog, stepd_clean),
     };
 
     return cmocka_run_group_tests(tests, stepd_set_up, stepd_tear_down);

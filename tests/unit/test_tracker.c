@@ -3,8 +3,10 @@
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/records.h"
@@ -468,6 +470,33 @@ static void test_requeue_is_another_job(void **state)
     store_jobs_free(jobs);
 }
 
+/* The epilog has left word in the job's file for the case that no prolog is called for the next
+ * run. */
+static void test_file_of_a_job_that_is_over(void **state)
+{
+    static const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    char path[256];
+    uint32_t number = node_begin(STEP_BATCH);
+
+    (void)state;
+    node_put("run/jobs/17", "JOBID=17\nUSER=ann\nRESTART=0\nENDED=1\n");
+    node_put("run/jobs/18", "JOBID=18\nUSER=ann\nRESTART=0\n");
+    node_write(number, 1, 1);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, STEP_BATCH, 0, &node.error));
+    node_must(tracker_job_end(node.tracker, JOB, &node.error));
+    node_flush();
+    node_must(tracker_tick(node.tracker, &node.error));
+    assert_true(node_has("run/jobs/17"));
+    node_path(path, "run/jobs/17");
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    node_path(path, "run/jobs/18");
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    node_restart();
+    node_must(tracker_tick(node.tracker, &node.error));
+    assert_false(node_has("run/jobs/17"));
+    assert_true(node_has("run/jobs/18")); /* it may run */
+}
+
 /* A step on some of the job's nodes does not know how many there are: its prolog does. */
 static void test_number_of_nodes(void **state)
 {
@@ -523,6 +552,7 @@ int main(void)
         TEST(test_job_end_before_the_store),
         TEST(test_same_step_twice),
         TEST(test_requeue_is_another_job),
+        TEST(test_file_of_a_job_that_is_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
