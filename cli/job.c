@@ -246,6 +246,39 @@ static int hide_names(struct answer *answer, struct error *error)
     return rc < 0 ? error_errno(error, rc, "find other names") : 0;
 }
 
+static bool is_spread(struct json_object *jobs)
+{
+    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+        struct json_object *job = json_object_array_get_idx(jobs, i), *nodes, *reported;
+
+        if (json_object_object_get_ex(job, "nodes", &nodes) &&
+            json_object_object_get_ex(nodes, "reported", &reported) &&
+            json_object_get_int64(reported) > 1)
+            return true;
+    }
+    return false;
+}
+
+/* The rules that compare nodes need what each of them did, which is asked of few jobs: most have
+ * one node. */
+static int ask_again(const struct cli *cli, const struct jobid *id,
+                     const struct job_options *options, struct json_object **jobs,
+                     struct error *error)
+{
+    unsigned flags = wanted(options);
+    struct json_object *whole = NULL;
+    int rc;
+
+    if (options->json || options->csv || flags & REPORT_STEPS || id->has_step || !is_spread(*jobs))
+        return 0;
+    rc = source_jobs(cli, id, options->all, flags | REPORT_STEPS, &whole, error);
+    if (rc < 0)
+        return rc;
+    json_object_put(*jobs);
+    *jobs = whole;
+    return 0;
+}
+
 static int job_get(const struct cli *cli, const struct jobid *id, const struct job_options *options,
                    struct answer *ret, struct error *error)
 {
@@ -253,6 +286,8 @@ static int job_get(const struct cli *cli, const struct jobid *id, const struct j
     struct jobid job = *id;
     int rc = source_jobs(cli, id, options->all, flags, &ret->jobs, error);
 
+    if (rc == 0)
+        rc = ask_again(cli, id, options, &ret->jobs, error);
     job.has_step = false;
     if (rc == 0 && json_object_array_length(ret->jobs) == 0)
         rc = jobid_unknown(&job, error);

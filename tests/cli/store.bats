@@ -340,6 +340,24 @@ END
     holds "$out" "mount = '/scratch'" "read_bytes = 1048576000" "# of = job"
 }
 
+@test "a job on two nodes: its summary tells what advise does of them" {
+    local db=$BATS_TEST_TMPDIR/two.db
+    mkdir "$BATS_TEST_TMPDIR/rules"
+    printf '[even]\nof = job\nlevel = error\nwhen = nodes_even > 0\ntext = even {nodes_even}\n' \
+        > "$BATS_TEST_TMPDIR/rules/1.conf"
+    "$JOBIO_BUILD/tests/cli/make_store" "$db"
+    sqlite3 "$db" "UPDATE job SET nodes_expected = 2, nodes_reported = 2 WHERE jobid = 100;
+        UPDATE step SET node = 'node2' WHERE id = (SELECT max(s.id) FROM step AS s
+            JOIN job AS j ON j.id = s.job_id WHERE j.jobid = 100)"
+    export JOBIO_ADVICE=$BATS_TEST_TMPDIR/rules
+    split jobio --store "$db" advise 100
+    expect 0
+    holds "$out" "error: even 2 (rule even)"
+    split jobio --store "$db" job 100
+    expect 0
+    holds "$out" "error: even 2"
+}
+
 @test "advise: a wrong rule is named with file and line, the others work, status 1" {
     printf '[wrong]\nwhen = nothing_known > 1\ntext = x\n[right]\nof = job\nwhen = 1\ntext = y\n' \
         > "$BATS_TEST_TMPDIR/rules.conf"
