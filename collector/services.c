@@ -9,6 +9,7 @@
 #include "collector/sampler.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "report/top.h"
 
 /* To forget counters takes two passes over the maps: not for each service that ends. */
@@ -27,6 +28,7 @@ struct services {
     struct hierarchy *hierarchy;
     struct service list[SERVICES_MAX];
     size_t n;
+    size_t left_out, said; /* as of the last look; the last time that it was logged */
     bool looked;
     uint64_t dropped_ns;
 };
@@ -59,21 +61,23 @@ static struct service *find(struct services *services, uint64_t id)
     return NULL;
 }
 
-static void begin(struct services *services, const struct hierarchy_leaf *leaf)
+/* False: there is no room for it. */
+static bool begin(struct services *services, const struct hierarchy_leaf *leaf)
 {
     struct service *s = &services->list[services->n];
     uint64_t now = tracker_boot_ns();
 
     if (services->n == SERVICES_MAX)
-        return;
+        return false;
     *s = (struct service){.leaf = *leaf, .since_ns = services->looked ? now : 0, .there = true};
     if (probe_add(services->probe, leaf->id, leaf->level, 2, &s->step, NULL) < 0)
-        return;
+        return false;
     if (sampler_add(services->sampler, s->step, now, tracker_real_ns(), NULL, NULL) < 0) {
         (void)probe_drop(services->probe, leaf->id, 2, NULL);
-        return;
+        return false;
     }
     services->n++;
+    return true;
 }
 
 static void take(const struct hierarchy_leaf *leaf, void *arg)
@@ -86,8 +90,8 @@ static void take(const struct hierarchy_leaf *leaf, void *arg)
     known = find(services, leaf->id);
     if (known)
         known->there = true;
-    else
-        begin(services, leaf);
+    else if (!begin(services, leaf))
+        services->left_out++;
     if (leaf->level == 1 && has_end(leaf->path, ".slice"))
         (void)hierarchy_children(services->hierarchy, leaf->path, take, services);
 }
@@ -96,8 +100,13 @@ static void look(struct services *services)
 {
     for (size_t i = 0; i < services->n; i++)
         services->list[i].there = false;
+    services->left_out = 0;
     (void)hierarchy_children(services->hierarchy, "", take, services);
     services->looked = true;
+    if (services->left_out > services->said)
+        log_warning("%zu services are not followed by themselves, but as parts of their slices",
+                    services->left_out);
+    services->said = services->left_out;
 }
 
 /* --- life -------------------------------------------------------------------------------------- */
@@ -158,6 +167,11 @@ void services_tick(struct services *services)
         return;
     services->dropped_ns = now;
     drop(services, false);
+}
+
+void services_stats(const struct services *services, struct services_stats *ret)
+{
+    *ret = (struct services_stats){services->n, services->left_out};
 }
 
 /* --- questions --------------------------------------------------------------------------------- */

@@ -13,7 +13,8 @@
 
 #include "common/error.h"
 
-/* Beyond these, what is new is its slice's. */
+/* The maps are made with room for so many more steps. Beyond these, what is new is its slice's, and
+ * left out. */
 #define SERVICES_MAX 64
 
 struct hierarchy;
@@ -31,6 +32,10 @@ void services_destroy(struct services *services);
 
 /* Every interval: those that have come, and those that are gone. */
 void services_tick(struct services *services);
+struct services_stats {
+    size_t followed, left_out; /* left out: as of the last interval */
+};
+void services_stats(const struct services *services, struct services_stats *ret);
 /* Living tasks by its step's number in the maps, as sampler_tasks_f. */
 size_t services_tasks(const struct services *services, uint32_t number, uint32_t *pids, size_t max);
 /* Add what each has done as of the last reading. 0 or -ENOMEM. */

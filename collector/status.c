@@ -12,6 +12,7 @@
 #include "collector/query.h"
 #include "collector/recorder.h"
 #include "collector/runs.h"
+#include "collector/services.h"
 #include "collector/sink.h"
 #include "collector/store.h"
 #include "collector/tracked.h"
@@ -141,6 +142,17 @@ static void put_tracker(struct json_object *document, struct daemon *daemon)
     put_u64(document, "runs", runs_count(daemon->runs));
 }
 
+static void put_services(struct json_object *document, const struct services *services)
+{
+    struct json_object *object = json_object_new_object();
+    struct services_stats stats;
+
+    services_stats(services, &stats);
+    put_u64(object, "followed", stats.followed);
+    put_u64(object, "left_out", stats.left_out);
+    (void)json_object_object_add(document, "services", object);
+}
+
 static void put_queues(struct json_object *document, struct daemon *daemon)
 {
     struct json_object *queues = json_object_new_object();
@@ -214,6 +226,8 @@ static struct json_object *build(struct daemon *daemon)
     put_u64(document, "interval_ms", daemon->settings->interval_ns / 1000000u);
     put_tracker(document, daemon);
     put_hooks(document, daemon);
+    if (daemon->services)
+        put_services(document, daemon->services);
     put_queues(document, daemon);
     (void)json_object_object_add(document, "delivery", deliver_status(daemon->deliver));
     if (daemon->settings->metrics.listen.n || daemon->settings->metrics.textfile)

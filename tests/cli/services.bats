@@ -99,6 +99,17 @@ all_write() {
     rmdir "$CGROUPS/$SLICE/b.service"
 }
 
+@test "so many services are followed, and the others are counted" {
+    local before there i
+    [ "$(jobio status --json | jq .services.left_out)" = 0 ]
+    before=$(jobio status --json | jq .services.followed)
+    for ((i = 0; i < 80; i++)); do mkdir "$CGROUPS/$SLICE/many$i.service"; done
+    until_true 30 eval '[ "$(jobio status --json | jq -c "[.services | .followed, .left_out]")" = "[64,$((before + 80 - 64))]" ]'
+    grep "services are not followed by themselves" "$T/log"
+    for ((i = 0; i < 80; i++)); do rmdir "$CGROUPS/$SLICE/many$i.service"; done
+    until_true 30 eval '[ "$(jobio status --json | jq .services.left_out)" = 0 ]'
+}
+
 @test "jobiod is killed: the services that it counted are no strangers to the next" {
     local service
     service=$(stat -c %i "$CGROUPS/$SLICE/a.service")
