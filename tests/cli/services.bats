@@ -85,12 +85,17 @@ all_write() {
     ! jobio top --once -i 1s --idle | grep -q service
 }
 
+# is_known NAME: the service of the slice is counted
+is_known() {
+    "$TELL" "$JOBIO_SOCKET" query-top SERVICES=1 | jq -e --arg name "$1" \
+        --argjson number "$(stat -c %i "$CGROUPS/$SLICE/$1")" '.all[] | select(.name == $name and .number == $number)' > /dev/null
+}
+
 @test "a service that comes is seen, and so is one that comes with another's name" {
     comes() {
         local found=$1
         mkdir "$CGROUPS/$SLICE/b.service"
-        until_true 30 eval '"$TELL" "$JOBIO_SOCKET" query-top SERVICES=1 |
-            jq -e ".all[] | select(.name == \"b.service\" and .number == $(stat -c %i "$CGROUPS/$SLICE/b.service"))"' > /dev/null
+        until_true 30 is_known b.service
         writes "$SLICE/b.service" "$found"
     }
     [[ $(rows comes 11) == *'["service","b.service",1100]'* ]]
@@ -111,13 +116,16 @@ all_write() {
 }
 
 @test "jobiod is killed: the services that it counted are no strangers to the next" {
-    local service
+    local service written
     service=$(stat -c %i "$CGROUPS/$SLICE/a.service")
     kill -KILL "$(cat "$T/pid")"
     until_true 30 eval "! kill -0 $(cat "$T/pid") 2> /dev/null"
     jobiod_start
     ! grep "no file says whose it is" "$T/log" | grep "cgroup $service "
-    [[ $(rows writes "$SLICE/a.service" 3) == *'["service","a.service",300]'* ]]
+    until_true 30 is_known a.service
+    written=$(rows writes "$SLICE/a.service" 3)
+    echo "$written"
+    [[ $written == *'["service","a.service",300]'* ]]
 }
 
 @test "they are for those who may see all, where they are counted" {

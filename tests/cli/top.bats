@@ -213,7 +213,7 @@ open_terminal() {
     CGROUP=$GROUP/8.0 "$BIN/step" join loop "$T/tmpfs/loop" > /dev/null 2>&1 3>&- &
     echo $! | tee -a "$T/sleepers" > "$T/loop"
     keys 'jobio top -i 500ms --sort write' Enter
-    shown "^8 +nobody .*K .*128B"
+    shown "^8 +nobody .*KiB .*128B"
     [ "$(wc -l < "$T/screen")" = 24 ]
     [ "$(wc -L < "$T/screen")" -le 80 ]
     # nothing of a job's name reaches the terminal as a command

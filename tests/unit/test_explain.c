@@ -202,7 +202,7 @@ static void test_reasons(void **state)
     assert_why(job, sacct, "still run", NULL);
     job->ended = true;
     job->mounts.items[0].io.ops[IO_READ]->async_requests = 3;
-    assert_why(job, sacct, "not in it: 3 requests", NULL);
+    assert_why(job, sacct, "not in it: 3 calls", NULL);
     sample_calls(&job->mounts.items[0], IO_MMAP_READ, 1, 4096, 1);
     assert_why(job, sacct, "mmap_read: 4.0 KiB", NULL);
     assert_why(job, cgroup, "disks of this node: 11.0 MiB of the job's", "page cache");
