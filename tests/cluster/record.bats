@@ -111,7 +111,7 @@ disk() {
     run as alice jobio explain "$id"
     echo "$output"
     [ "$status" = 0 ]
-    grep -E '^/proc io, calls +[0-9.]+[BKM] +9\.[0-9]M ' <<< "$output"
+    grep -E '^/proc io, calls +[0-9.]+ ([KM]i)?B +9\.[0-9] MiB ' <<< "$output"
     grep '^cgroup io.stat ' <<< "$output"
     wait_for 120 eval '[ "$(disk sstat -a -j '"$id"'.batch)" -ge 10000000 ]'
     touch /scratch/sampled.go
@@ -119,7 +119,7 @@ disk() {
     wait_for 120 eval '[ "$(disk sacct -j '"$id"')" -ge 10000000 ]'
     run as alice jobio explain "$id"
     echo "$output"
-    grep -E '^sacct fs/disk +[0-9.]+[BKM] +9\.[0-9]M ' <<< "$output"
+    grep -E '^sacct fs/disk +[0-9.]+ ([KM]i)?B +9\.[0-9] MiB ' <<< "$output"
     [ "$(jobio explain "$id" --context | jq '.other_counters[0].written_bytes')" = "$(disk sacct -j "$id")" ]
 }
 
