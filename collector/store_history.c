@@ -303,23 +303,19 @@ static int fill_table(struct store *store, const struct asked *asked, struct his
     return *table ? add_jobs(store, asked, *table, error) : -ENOMEM;
 }
 
-static int each_sorted(struct store *store, const struct asked *asked, history_f each, void *arg,
-                       struct error *error)
+static void table_destroyp(struct history_table **table)
 {
-    struct history_table *table = history_table_create(asked->filter);
-    bool begun;
-    int r = store_snapshot(store, &begun, error);
+    history_table_destroy(*table);
+}
 
-    if (r == 0) {
-        r = fill_table(store, asked, &table, error);
-        if (r == -ENOMEM)
-            error_errno(error, r, "store \"%s\"", store->path);
-        store_snapshot_end(store, begun);
-    }
-    if (r == 0)
-        r = history_table_each(table, each, arg);
-    history_table_destroy(table);
-    return r;
+static int make_table(struct store *store, const struct asked *asked, struct history_table **ret,
+                      struct error *error)
+{
+    int r;
+
+    *ret = history_table_create(asked->filter);
+    r = fill_table(store, asked, ret, error);
+    return r == -ENOMEM ? error_errno(error, r, "store \"%s\"", store->path) : r;
 }
 
 static int each_job(struct store *store, const struct asked *asked, history_f each, void *arg,
@@ -331,14 +327,23 @@ static int each_job(struct store *store, const struct asked *asked, history_f ea
     return r < 0 ? r : each_row(store, statement, each, arg, error);
 }
 
+/* The longest run, the blocks and the jobs are of one state, or a job that ends meanwhile is in
+ * none of them. What is put in order is told afterwards, when the store need not keep that state
+ * any more. */
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error)
 {
+    CLEANUP(table_destroyp) struct history_table *table = NULL;
     CLEANUP(ask_clear) struct asked asked = {0};
-    int r = ask_filter(store, filter, &asked, error);
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
 
     if (r < 0)
         return r;
-    return ask_is_table(filter) ? each_sorted(store, &asked, each, arg, error)
-                                : each_job(store, &asked, each, arg, error);
+    r = ask_filter(store, filter, &asked, error);
+    if (r == 0)
+        r = ask_is_table(filter) ? make_table(store, &asked, &table, error)
+                                 : each_job(store, &asked, each, arg, error);
+    store_snapshot_end(store, begun);
+    return r == 0 && table ? history_table_each(table, each, arg) : r;
 }

@@ -365,10 +365,14 @@ int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret, s
 int store_fill_normal(struct store *store, struct job_account *job, struct error *error)
 {
     uint64_t now_ns = job->ended ? job->end_ns : job->start_ns + job->elapsed_ns;
-    int r = 0;
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
 
+    if (r < 0)
+        return r;
     for (size_t i = 0; r == 0 && i < job->mounts.n; i++)
         r = store_mount_normal(store, &job->mounts.items[i], &job->key, now_ns,
                                &job->mounts.items[i].normal, error);
+    store_snapshot_end(store, begun);
     return r;
 }

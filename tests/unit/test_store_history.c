@@ -318,6 +318,66 @@ static void test_plans(void **state)
     assert_plan(HISTORY(.group = HISTORY_BY_MOUNT), "PRIMARY KEY (job_id=?)");
 }
 
+/* --- one state of the store ---------------------------------------------------------------------
+ */
+
+#define DAY (24 * 3600 * SECOND)
+
+static void put_long_job(bool ended)
+{
+    struct job_account *job = job_make(5, NOW);
+
+    job->ended = ended;
+    job->end_ns = NOW + 3 * DAY;
+    job->elapsed_ns = 3 * DAY;
+    put_rows(job, NULL, false);
+    job_account_destroy(job);
+}
+
+/* On the reader, as its first statement is over: the writer ends the job. */
+static int end_long_job(unsigned what, void *longest_asked, void *statement, void *ns)
+{
+    (void)what;
+    (void)ns;
+    if (strstr(sqlite3_sql(statement), "job_long") && (*(unsigned *)longest_asked)++ == 0)
+        put_long_job(true);
+    return 0;
+}
+
+static int count_jobs(const struct history_row *row, void *arg)
+{
+    *(uint64_t *)arg += row->jobs ? row->jobs : 1;
+    return 0;
+}
+
+/* A job that ends between the statements of an answer, and is the longest then, runs in it. */
+static void assert_one_state(enum history_group group)
+{
+    const struct history_filter filter = {
+        .uid = UINT32_MAX, .since_ns = NOW + 2 * DAY, .group = group};
+    struct store *reader = open_reader(&folder);
+    unsigned longest_asked = 0;
+    uint64_t jobs = 0;
+    struct error error;
+
+    put_long_job(false);
+    sqlite3_trace_v2(reader->db, SQLITE_TRACE_PROFILE, end_long_job, &longest_asked);
+    assert_ok(store_history(reader, &filter, count_jobs, &jobs, &error), error);
+    assert_int_equal(longest_asked, 1);
+    assert_int_equal(jobs, 1);
+    jobs = 0;
+    assert_ok(store_history(reader, &filter, count_jobs, &jobs, &error), error);
+    assert_int_equal(jobs, 1);
+    store_close(reader);
+}
+
+static void test_one_state_of_the_store(void **state)
+{
+    (void)state;
+    assert_one_state(HISTORY_NO_GROUP);
+    assert_one_state(HISTORY_BY_USER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +385,7 @@ int main(void)
         STORE_TEST(test_lists_of_names),  STORE_TEST(test_commas_in_names),
         STORE_TEST(test_of_a_mount),      STORE_TEST(test_groups),
         STORE_TEST(test_sums_of_mounts),  STORE_TEST(test_plans),
+        STORE_TEST(test_one_state_of_the_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
