@@ -72,8 +72,11 @@ int store_write(struct store *store, int (*write)(struct store *, const void *, 
 
     if (r == 0)
         r = store_savepoint(store, error);
-    if (r < 0)
+    if (r < 0) {
+        if (alone)
+            store_rollback(store);
         return r;
+    }
     r = write(store, arg, error);
     if (r == 0)
         r = store_release(store, error);
