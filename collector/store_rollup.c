@@ -54,7 +54,7 @@ static int drop_stale(struct store *store, uint64_t now_ns, struct error *error)
 /* A block, and the next jobs that it takes. */
 struct block {
     uint64_t days, first_ns, end_ns;
-    uint64_t from_ns, to_ns, last_start_ns;
+    uint64_t from_ns, to_ns;
     unsigned jobs;
 };
 
@@ -67,29 +67,22 @@ static int next_jobs(struct store *store, struct block *block, struct error *err
                         VALUES(U64(block->from_ns), U64(block->to_ns), U64(piece)), &row, error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0) {
-        uint64_t start = column_u64(row, 1);
-
         last = column_u64(row, 0);
-        block->last_start_ns = start > block->last_start_ns ? start : block->last_start_ns;
         block->jobs++;
     }
-    if (block->jobs == piece)
+    if (block->jobs == piece) /* and all others that ended in that instant */
         block->to_ns = last + 1;
     return r;
 }
 
 static int add_jobs(struct store *store, const struct block *b, struct error *error)
 {
-    static const enum sql_query queries[] = {SQL_ROLLUP_JOBS, SQL_ROLLUP_MOUNTS};
+    static const enum sql_query queries[] = {SQL_ROLLUP_JOBS, SQL_ROLLUP_MOUNTS, SQL_ROLLUP_PUT};
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(queries) && r == 0; i++)
         r = store_run(store, queries[i],
                       VALUES(U64(b->days), U64(b->first_ns), U64(b->from_ns), U64(b->to_ns)),
-                      error);
-    if (r == 0)
-        r = store_run(store, SQL_ROLLUP_PUT,
-                      VALUES(U64(b->days), U64(b->first_ns), U64(b->to_ns), U64(b->last_start_ns)),
                       error);
     return r;
 }

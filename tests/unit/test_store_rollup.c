@@ -386,6 +386,27 @@ static void test_what_they_cannot_say(void **state)
         assert_any_same();
 }
 
+/* More jobs than one piece has ended in one instant. By a clock that was set back, one of them
+ * began after it, and is in no span of time before that. */
+static void test_one_instant(void **state)
+{
+    struct history_filter by_user = {.uid = UINT32_MAX, .group = HISTORY_BY_USER};
+    const uint64_t end = NOW - 50 * DAY;
+    struct error error;
+
+    (void)state;
+    fill();
+    assert_ok(store_exec(opened,
+                         "UPDATE job SET ended = 1, end_ns = 1785680000000000000, start_ns = "
+                         "1785680000000000000 + (id = 115) * 40 * 86400000000000 "
+                         "WHERE id BETWEEN 100 AND 130",
+                         &error),
+              error);
+    (void)sweep(NOW, 10000);
+    for (by_user.until_ns = end; by_user.until_ns < NOW; by_user.until_ns += DAY)
+        assert_same(&by_user);
+}
+
 /* A small store has none, nor has a block of few jobs. */
 static void test_few_jobs(void **state)
 {
@@ -415,7 +436,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROLLUP_TEST(test_while_they_are_made),  ROLLUP_TEST(test_after_changes),
         ROLLUP_TEST(test_after_deletions),      ROLLUP_TEST(test_other_writers),
-        ROLLUP_TEST(test_what_they_cannot_say), ROLLUP_TEST(test_few_jobs),
+        ROLLUP_TEST(test_what_they_cannot_say), ROLLUP_TEST(test_one_instant),
+        ROLLUP_TEST(test_few_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
