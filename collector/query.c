@@ -9,13 +9,13 @@
 #include "collector/worker.h"
 
 #define DEFAULT_LIMIT_MS 5000
-#define HOUR_MS 3600000
 
 struct query {
     struct worker *worker;
     char *path;
     unsigned limit_ms, idle_ms;
     struct store *reader; /* the thread's; NULL: not open */
+    uint64_t asked_ns;    /* the thread's: when it was asked last */
     bool canceled;        /* atomic */
 };
 
@@ -50,6 +50,7 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
 
     (void)n; /* one at a time */
     tasks->result = question(query, tasks, &tasks->error);
+    query->asked_ns = worker_now_ns();
     /* The file may be another one by now. */
     if (tasks->result < 0 && tasks->result != -ETIMEDOUT) {
         store_close(query->reader);
@@ -60,11 +61,16 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
 static unsigned query_idle(void *owner)
 {
     struct query *query = owner;
+    uint64_t idle_ms = (worker_now_ns() - query->asked_ns) / 1000000u;
 
+    if (!query->reader)
+        return query->idle_ms;
+    if (idle_ms < query->idle_ms)
+        return query->idle_ms - (unsigned)idle_ms;
     store_close(query->reader);
     query->reader = NULL;
     (void)malloc_trim(0);
-    return HOUR_MS; /* a question comes first, after which it is idle_ms again */
+    return query->idle_ms;
 }
 
 static int start(struct query *query, const char *name, struct error *error)

@@ -16,6 +16,7 @@ struct task_list {
 struct worker {
     struct worker_options options;
     pthread_t thread;
+    struct timespec idle_at; /* the thread's: when `idle` is due */
     int fd;
     pthread_mutex_t mutex; /* for all below */
     pthread_cond_t wanted; /* a task, or the end */
@@ -68,19 +69,20 @@ static struct timespec after_ms(unsigned ms)
                              .tv_nsec = (long)(at % 1000000000u)};
 }
 
-/* With the mutex held: false when it is time to end. */
+/* With the mutex held: false when it is time to end. What is due while nothing waits is due however
+ * often something comes: a node with jobs always has rows to write. */
 static bool worker_wait(struct worker *worker)
 {
     const struct worker_options *o = &worker->options;
-    struct timespec at = after_ms(o->idle_ms);
+    struct timespec *at = &worker->idle_at;
 
     while (!worker->queue.head && !worker->stop) {
         if (!o->idle) {
             (void)pthread_cond_wait(&worker->wanted, &worker->mutex);
-        } else if (pthread_cond_timedwait(&worker->wanted, &worker->mutex, &at) == ETIMEDOUT &&
+        } else if (pthread_cond_timedwait(&worker->wanted, &worker->mutex, at) == ETIMEDOUT &&
                    !worker->queue.head && !worker->stop) {
             (void)pthread_mutex_unlock(&worker->mutex);
-            at = after_ms(o->idle(o->owner));
+            *at = after_ms(o->idle(o->owner));
             (void)pthread_mutex_lock(&worker->mutex);
         }
     }
@@ -157,6 +159,7 @@ int worker_create(struct worker **ret, const struct worker_options *options, str
     if (!worker)
         return error_errno(error, -ENOMEM, "thread \"%s\"", options->name);
     worker->options = *options;
+    worker->idle_at = after_ms(options->idle_ms);
     list_init(&worker->queue);
     list_init(&worker->outcomes);
     (void)pthread_mutex_init(&worker->mutex, NULL);

@@ -32,8 +32,8 @@ struct worker_options {
     size_t batch;     /* how many tasks `execute` gets at once, at most */
     /* On the worker's thread: carry out the n >= 1 tasks, linked by `next`. */
     void (*execute)(struct worker_task *tasks, size_t n, void *owner);
-    /* On the worker's thread, while no task waits: returns in how many ms to call it again. May be
-     * NULL. First called after idle_ms. */
+    /* On the worker's thread, while no task waits: returns in how many ms to call it again, whether
+     * or not tasks come meanwhile. May be NULL. First called after idle_ms. */
     unsigned (*idle)(void *owner);
     unsigned idle_ms;
     void *owner;

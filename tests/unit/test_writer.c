@@ -229,16 +229,14 @@ static void test_full_disk_is_told_to_all(void **state)
     writer_destroy(writer);
 }
 
-/* Nothing is queued: the thread deletes what is too old. */
-static void test_sweeps_when_idle(void **state)
+/* A writer of a store with one job that is too old. */
+static struct writer *open_old_job(unsigned sweep_ms)
 {
     struct store *store = NULL;
     struct writer *writer = NULL;
     struct job_account *job = job_make(1, NOW);
     struct error error;
-    const struct timespec pause = {.tv_nsec = 5000000};
 
-    (void)state;
     assert_ok(store_open(&store, &(struct store_options){.path = folder.store, .keep_ns = SECOND},
                          &error),
               error);
@@ -247,12 +245,42 @@ static void test_sweeps_when_idle(void **state)
     job->end_ns = 2000 * SECOND;
     assert_ok(store_put_job(store, job, &error), error);
     assert_int_equal(count_jobs(), 1);
-    assert_ok(writer_create(&writer, store, 0, 1, &error), error);
+    assert_ok(writer_create(&writer, store, 0, sweep_ms, &error), error);
+    job_account_destroy(job);
+    return writer;
+}
+
+/* Nothing is queued: the thread deletes what is too old. */
+static void test_sweeps_when_idle(void **state)
+{
+    struct writer *writer = open_old_job(1);
+    const struct timespec pause = {.tv_nsec = 5000000};
+
+    (void)state;
     for (int i = 0; i < 2000 && count_jobs(); i++)
         nanosleep(&pause, NULL);
     assert_int_equal(count_jobs(), 0);
     writer_destroy(writer);
-    job_account_destroy(job);
+}
+
+/* So it does where there is always something to write. */
+static void test_sweeps_between_writes(void **state)
+{
+    struct writer *writer = open_old_job(200);
+    const struct timespec pause = {.tv_nsec = 5000000};
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        struct request running = {.jobid = 2};
+
+        assert_int_equal(writer_submit(writer, true, carry_out, hear, &running), 0);
+        assert_int_equal(writer_flush(writer, 10000), 0);
+        if (count_jobs() == 1)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    assert_int_equal(count_jobs(), 1);
+    writer_destroy(writer);
 }
 
 static struct query *query_open(unsigned limit_ms)
@@ -460,6 +488,7 @@ int main(void)
         WRITER_TEST(test_outcomes_wake_the_main_loop),
         WRITER_TEST(test_full_disk_is_told_to_all),
         WRITER_TEST(test_sweeps_when_idle),
+        WRITER_TEST(test_sweeps_between_writes),
         WRITER_TEST(test_question_beside_a_write),
         WRITER_TEST(test_seventeenth_question_is_refused),
         WRITER_TEST(test_question_has_a_time_limit),
