@@ -13,7 +13,8 @@
 #include "common/cleanup.h"
 #include "report/json.h"
 
-#define ANSWER_MS 10000
+/* jobiod begins a question within 5 s and answers it in 5 more, or says that it cannot. */
+#define ANSWER_MS 15000
 #define NS_PER_S 1000000000ull
 #define PIECE_MAX 65536 /* no row is longer */
 #define STORE_DEFAULT JOBIO_STATEDIR "/jobio.db"

@@ -30,17 +30,18 @@ static int reader_open(struct query *query, struct error *error)
 
 static int question(struct query *query, struct worker_task *task, struct error *error)
 {
-    uint64_t spent_ms = (worker_now_ns() - task->queued_ns) / 1000000u;
+    uint64_t waited_ms = (worker_now_ns() - task->queued_ns) / 1000000u;
     int r;
 
     if (__atomic_load_n(&query->canceled, __ATOMIC_RELAXED))
         return error_errno(error, -ECANCELED, "store \"%s\"", query->path);
-    if (spent_ms >= query->limit_ms)
-        return error_set(error, -ETIMEDOUT, "store \"%s\": it took too long", query->path);
+    if (waited_ms >= query->limit_ms)
+        return error_set(error, -ETIMEDOUT, "store \"%s\": other questions took too long",
+                         query->path);
     r = reader_open(query, error);
     if (r < 0)
         return r;
-    store_limit(query->reader, query->limit_ms - (unsigned)spent_ms);
+    store_limit(query->reader, query->limit_ms);
     return task->run(query->reader, task->arg, error);
 }
 
@@ -78,6 +79,7 @@ static int start(struct query *query, const char *name, struct error *error)
     const struct worker_options options = {
         .name = name ? name : "jobiod-query",
         .capacity = QUERY_MAX,
+        .each = QUERY_EACH,
         .batch = 1,
         .execute = query_execute,
         .idle = query->idle_ms ? query_idle : NULL,
@@ -119,12 +121,23 @@ void query_destroy(struct query *query)
     free(query);
 }
 
-int query_submit(struct query *query, query_run_f run, query_done_f done, void *arg)
+static int submit(struct query *query, uint64_t owner, query_run_f run, query_done_f done,
+                  void *arg)
 {
-    int r =
-        worker_submit(query->worker, &(struct worker_task){.run = run, .done = done, .arg = arg});
+    int r = worker_submit(query->worker, &(struct worker_task){
+                                             .run = run, .done = done, .arg = arg, .owner = owner});
 
     return r == -EAGAIN ? -EBUSY : r;
+}
+
+int query_submit(struct query *query, query_run_f run, query_done_f done, void *arg)
+{
+    return submit(query, 0, run, done, arg);
+}
+
+int query_submit_for(struct query *query, uid_t uid, query_run_f run, query_done_f done, void *arg)
+{
+    return submit(query, (uint64_t)uid + 1, run, done, arg);
 }
 
 int query_fd(const struct query *query)

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Questions to the store: on a thread and a read-only connection of their own, so that none delays
- * a tag or a write. At most QUERY_MAX wait, each has a time limit. What may take long is asked of
+ * a tag or a write. At most QUERY_MAX wait, and of one user QUERY_EACH; users take turns. Each has
+ * a time limit to be begun, and the same again to be answered. What may take long is asked of
  * another one than what is short.
  */
 #ifndef JOBIO_COLLECTOR_QUERY_H
 #define JOBIO_COLLECTOR_QUERY_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "collector/store.h"
 
-#define QUERY_MAX 16
+#define QUERY_MAX 64
+#define QUERY_EACH 16
 
 struct query;
 
 struct query_options {
     const char *path;  /* of the store */
     const char *name;  /* of the thread, at most 15 bytes; NULL: "jobiod-query" */
-    unsigned limit_ms; /* time for one question; 0: 5 s */
+    unsigned limit_ms; /* time for one question to be begun, and to be answered; 0: 5 s each */
     unsigned idle_ms;  /* after which the connection is given up, with its memory; 0: never */
 };
 
 /* On the query's thread; the store is read-only and its calls fail with -ETIMEDOUT when the time
- * is up (also that spent in the queue). `arg` must not be touched by anyone else before `done`. */
+ * is up. `arg` must not be touched by anyone else before `done`. */
 typedef int (*query_run_f)(struct store *reader, void *arg, struct error *error);
-/* On the thread that calls query_dispatch, once a question, in order. Frees `arg` if that is due.
- */
+/* On the thread that calls query_dispatch, once a question. Frees `arg` if that is due. */
 typedef void (*query_done_f)(int result, const struct error *error, void *arg);
 
 /* The store is opened at the first question and again after a failure, so it need not be there
@@ -36,8 +38,10 @@ int query_create(struct query **ret, const struct query_options *options, struct
  * -ECANCELED for what still waited. NULL is fine. */
 void query_destroy(struct query *query);
 
-/* -EBUSY: QUERY_MAX questions wait already; nothing is taken over. */
+/* jobiod's own question. -EBUSY: QUERY_MAX wait already; nothing is taken over. */
 int query_submit(struct query *query, query_run_f run, query_done_f done, void *arg);
+/* A user's. -EBUSY also for more than QUERY_EACH. */
+int query_submit_for(struct query *query, uid_t uid, query_run_f run, query_done_f done, void *arg);
 
 /* Readable (POLLIN) when outcomes wait; query_dispatch calls their query_done_f and returns how
  * many. */

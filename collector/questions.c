@@ -62,7 +62,7 @@ static void on_answered(int result, const struct error *error, void *arg)
 
 static void ask(struct query *query, struct question *q, query_run_f run)
 {
-    int r = query_submit(query, run, on_answered, q);
+    int r = query_submit_for(query, request_uid(q->request), run, on_answered, q);
 
     if (r == 0)
         return;

@@ -319,6 +319,6 @@ void daemon_status(struct daemon *daemon, struct request *request, const struct 
     status->request = request;
     if (!request_is_admin(request))
         hide_words(status->document);
-    if (query_submit(daemon->query, load_stats, on_stats, status) < 0)
+    if (query_submit_for(daemon->query, request_uid(request), load_stats, on_stats, status) < 0)
         on_stats(-EBUSY, &busy, status);
 }

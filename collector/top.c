@@ -128,7 +128,7 @@ void daemon_query_top(struct daemon *daemon, struct request *request, const stru
     q->uid = request_is_admin(request) ? UINT32_MAX : request_uid(request);
     q->live = daemon->live;
     q->live->refs++;
-    if (query_submit(daemon->query, write_answer, on_answered, q) < 0) {
+    if (query_submit_for(daemon->query, request_uid(request), write_answer, on_answered, q) < 0) {
         request_error(request, "too many questions at once: try again");
         question_free(q);
     }

@@ -24,6 +24,7 @@ struct worker {
     struct task_list queue, outcomes;
     size_t waiting, undispatched; /* not yet carried out; carried out */
     uint64_t submitted, done, failed, refused;
+    uint64_t turn, owner; /* of the task that was taken last */
     bool stop;
 };
 
@@ -37,6 +38,19 @@ static void list_append(struct task_list *list, struct worker_task *first, struc
 {
     *list->tail = first;
     list->tail = &last->next;
+}
+
+/* Behind all whose turn is not later. */
+static void list_insert(struct task_list *list, struct worker_task *task)
+{
+    struct worker_task **at = &list->head;
+
+    while (*at && (*at)->turn <= task->turn)
+        at = &(*at)->next;
+    task->next = *at;
+    *at = task;
+    if (!task->next)
+        list->tail = &task->next;
 }
 
 /* Cut the first n off. */
@@ -89,6 +103,18 @@ static bool worker_wait(struct worker *worker)
     return worker->queue.head != NULL;
 }
 
+/* With the mutex held. */
+static struct worker_task *worker_take(struct worker *worker, size_t *n)
+{
+    struct worker_task *tasks = list_take(&worker->queue, worker->options.batch, n);
+
+    for (const struct worker_task *task = tasks; task; task = task->next) {
+        worker->turn = task->turn;
+        worker->owner = task->owner;
+    }
+    return tasks;
+}
+
 static void worker_finish(struct worker *worker, struct worker_task *tasks, size_t n)
 {
     const uint64_t one = 1;
@@ -114,7 +140,7 @@ static void *worker_main(void *arg)
     (void)pthread_mutex_lock(&worker->mutex);
     while (worker_wait(worker)) {
         size_t n;
-        struct worker_task *tasks = list_take(&worker->queue, worker->options.batch, &n);
+        struct worker_task *tasks = worker_take(worker, &n);
 
         (void)pthread_mutex_unlock(&worker->mutex);
         worker->options.execute(tasks, n, worker->options.owner);
@@ -191,9 +217,26 @@ void worker_destroy(struct worker *worker)
     worker_free(worker);
 }
 
+/* Its turn is that of the task that is carried out now, or the next one if the same owner has that:
+ * whoever hands in many waits for each of the others once between two of them. *n: how many of the
+ * owner wait. */
+static uint64_t next_turn(const struct worker *worker, uint64_t owner, size_t *n)
+{
+    uint64_t turn = worker->turn + (worker->owner == owner);
+
+    *n = 0;
+    for (const struct worker_task *task = worker->queue.head; task; task = task->next)
+        if (task->owner == owner) {
+            turn = task->turn + 1;
+            (*n)++;
+        }
+    return turn;
+}
+
 int worker_submit(struct worker *worker, const struct worker_task *task)
 {
     struct worker_task *copy = malloc(sizeof(*copy));
+    size_t same;
     bool full;
 
     if (!copy)
@@ -204,11 +247,13 @@ int worker_submit(struct worker *worker, const struct worker_task *task)
     copy->error.text[0] = '\0';
     copy->queued_ns = worker_now_ns();
     (void)pthread_mutex_lock(&worker->mutex);
-    full = worker->stop || worker->waiting + worker->undispatched >= worker->options.capacity;
+    copy->turn = next_turn(worker, task->owner, &same);
+    full = worker->stop || worker->waiting + worker->undispatched >= worker->options.capacity ||
+           (task->owner && worker->options.each && same >= worker->options.each);
     if (full) {
         worker->refused++;
     } else {
-        list_append(&worker->queue, copy, copy);
+        list_insert(&worker->queue, copy);
         worker->waiting++;
         worker->submitted++;
         (void)pthread_cond_signal(&worker->wanted);

@@ -10,6 +10,7 @@
 
 #include "collector/query.h"
 #include "collector/store_private.h"
+#include "collector/worker.h"
 #include "collector/writer.h"
 
 static struct writer *writer_open(size_t capacity, unsigned sweep_ms)
@@ -296,17 +297,24 @@ static struct query *query_open(unsigned limit_ms)
 }
 
 struct answer {
-    sem_t *go;
+    sem_t *begun, *go; /* tell, then wait */
+    unsigned order;    /* in which they were begun, from 1 */
+    uint64_t took_ns;
     int64_t number;
     unsigned calls;
     int result;
     struct error error;
 };
 
+static unsigned asked;
+
 static int ask(struct store *reader, void *arg, struct error *error)
 {
     struct answer *answer = arg;
 
+    answer->order = ++asked;
+    if (answer->begun)
+        sem_post(answer->begun);
     if (answer->go)
         sem_wait(answer->go);
     return store_number(reader, "SELECT count(*) FROM job", &answer->number, error);
@@ -316,11 +324,14 @@ static int ask(struct store *reader, void *arg, struct error *error)
 static int ask_for_ever(struct store *reader, void *arg, struct error *error)
 {
     struct answer *answer = arg;
+    uint64_t begin = worker_now_ns();
+    int r = store_number(reader,
+                         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+                         " WHERE i < 1000000000000) SELECT count(*) FROM n",
+                         &answer->number, error);
 
-    return store_number(reader,
-                        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
-                        " WHERE i < 1000000000000) SELECT count(*) FROM n",
-                        &answer->number, error);
+    answer->took_ns = worker_now_ns() - begin;
+    return r;
 }
 
 static void hear_answer(int result, const struct error *error, void *arg)
@@ -374,7 +385,7 @@ static void test_question_beside_a_write(void **state)
     writer_destroy(writer);
 }
 
-static void test_seventeenth_question_is_refused(void **state)
+static void test_too_many_questions_are_refused(void **state)
 {
     struct query *query = query_open(0);
     struct answer answers[QUERY_MAX + 1] = {0};
@@ -402,6 +413,36 @@ static void test_seventeenth_question_is_refused(void **state)
     query_destroy(query);
 }
 
+/* Whoever asks much at once waits for the others, and they do not wait for him. */
+static void test_users_take_turns(void **state)
+{
+    struct query *query = query_open(0);
+    struct answer many[QUERY_EACH + 1] = {0}, one = {0}, own = {0};
+    sem_t begun, go;
+
+    (void)state;
+    store_close(open_store(&folder));
+    sem_init(&begun, 0, 0);
+    sem_init(&go, 0, 0);
+    many[0].begun = &begun;
+    many[0].go = &go;
+    asked = 0;
+    assert_int_equal(query_submit_for(query, 1000, ask, hear_answer, &many[0]), 0);
+    sem_wait(&begun);
+    for (int i = 1; i <= QUERY_EACH; i++)
+        assert_int_equal(query_submit_for(query, 1000, ask, hear_answer, &many[i]), 0);
+    assert_int_equal(query_submit_for(query, 1000, ask, hear_answer, &many[0]), -EBUSY);
+    assert_int_equal(query_submit_for(query, 1001, ask, hear_answer, &one), 0);
+    assert_int_equal(query_submit(query, ask, hear_answer, &own), 0);
+    sem_post(&go);
+    wait_for(query, &many[QUERY_EACH]);
+    assert_int_equal(one.order, 2);
+    assert_int_equal(own.order, 3);
+    for (int i = 1; i <= QUERY_EACH; i++)
+        assert_int_equal(many[i].order, 3 + i);
+    query_destroy(query);
+}
+
 static void test_question_has_a_time_limit(void **state)
 {
     struct query *query = query_open(50);
@@ -416,6 +457,24 @@ static void test_question_has_a_time_limit(void **state)
     assert_int_equal(query_submit(query, ask, hear_answer, &quick), 0);
     wait_for(query, &quick);
     assert_int_equal(quick.result, 0);
+    query_destroy(query);
+}
+
+/* What a question waits for others is not taken from its own time. */
+static void test_waiting_costs_no_time(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 300000000};
+    struct query *query = query_open(500);
+    struct answer first = {0}, second = {0};
+
+    (void)state;
+    store_close(open_store(&folder));
+    assert_int_equal(query_submit_for(query, 1000, ask_for_ever, hear_answer, &first), 0);
+    (void)nanosleep(&pause, NULL);
+    assert_int_equal(query_submit_for(query, 1001, ask_for_ever, hear_answer, &second), 0);
+    wait_for(query, &second);
+    assert_int_equal(second.result, -ETIMEDOUT);
+    assert_true(second.took_ns >= 500000000);
     query_destroy(query);
 }
 
@@ -490,8 +549,10 @@ int main(void)
         WRITER_TEST(test_sweeps_when_idle),
         WRITER_TEST(test_sweeps_between_writes),
         WRITER_TEST(test_question_beside_a_write),
-        WRITER_TEST(test_seventeenth_question_is_refused),
+        WRITER_TEST(test_too_many_questions_are_refused),
+        WRITER_TEST(test_users_take_turns),
         WRITER_TEST(test_question_has_a_time_limit),
+        WRITER_TEST(test_waiting_costs_no_time),
         WRITER_TEST(test_end_interrupts_questions),
         WRITER_TEST(test_store_that_comes_later),
         WRITER_TEST(test_idle_question_gives_up_its_store),
