@@ -256,7 +256,8 @@ int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *
 /* One small step of retention, outside a transaction: at most a few hundred rows and pages. Only
  * jobs that have ended go, oldest end first; by size none that ended within the last hour. By age
  * none goes that a sink waits for; by size it does. What goes undelivered, and what was refused, is
- * counted as given up. The node's totals stay. *more: call again soon. */
+ * counted as given up. The node's totals stay. *more: call again soon; else a log that has become
+ * long was made to begin anew, for which those that read it are waited for up to 5 s. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
 
 struct store_stats {

@@ -12,6 +12,8 @@
  * drop their counters): they must find their row, or the node's totals would count them twice. */
 #define GRACE_NS (3600ull * 1000000000u)
 #define MOUNT_WINDOW 500
+/* 64 MiB, of which SQLite keeps the first 16 when it begins anew. */
+#define LOG_PAGES (16 * 1024)
 
 static int one_number(struct store *store, enum sql_query query, const struct sql_value *values,
                       size_t n, int64_t *ret, struct error *error)
@@ -165,13 +167,28 @@ static int sweep(struct store *store, uint64_t now_ns, struct error *error)
     return committed < 0 ? committed : r;
 }
 
+/* Questions that overlap keep the log from beginning anew, and it would grow as long as they do. So
+ * once it is long, those that read it are waited for, as for a lock; those that come meanwhile need
+ * not be. */
+static int shorten_log(struct store *store, struct error *error)
+{
+    int pages = 0;
+    int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, NULL);
+
+    if (rc == SQLITE_OK && pages > LOG_PAGES)
+        rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    return rc == SQLITE_OK || (rc & 0xff) == SQLITE_BUSY
+               ? 0
+               : store_error(store, error, rc, "checkpoint");
+}
+
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error)
 {
     int r = sweep(store, now_ns, error);
-    int pages = r < 0 ? 0 : give_back(store, error);
+    int pages = r < 0 ? r : give_back(store, error);
 
-    if (r < 0 || pages < 0)
-        return r < 0 ? r : pages;
+    if (pages < 0)
+        return pages;
     *more = r || pages;
-    return 0;
+    return *more ? 0 : shorten_log(store, error);
 }

@@ -4,6 +4,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,6 +274,67 @@ static void test_queries_use_indexes(void **state)
     }
 }
 
+/* --- the log -------------------------------------------------------------------------------------
+ */
+
+static void begin_reading(struct store *reader)
+{
+    struct error error;
+    int64_t jobs;
+    bool begun;
+
+    assert_ok(store_snapshot(reader, &begun, &error), error);
+    assert_ok(store_number(reader, "SELECT count(*) FROM job", &jobs, &error), error);
+}
+
+static void *end_reading_soon(void *reader)
+{
+    const struct timespec pause = {.tv_nsec = 300000000};
+
+    (void)nanosleep(&pause, NULL);
+    store_snapshot_end(reader, true);
+    return NULL;
+}
+
+static off_t log_bytes(void)
+{
+    char name[sizeof(folder.store) + 4];
+    struct stat st;
+
+    (void)snprintf(name, sizeof(name), "%s-wal", folder.store);
+    assert_int_equal(stat(name, &st), 0);
+    return st.st_size;
+}
+
+/* Somebody always reads, but nobody for ever: the log begins anew. */
+static void test_log_stays_short(void **state)
+{
+    struct store *first, *second;
+    struct error error;
+    bool more = true;
+    pthread_t thread;
+
+    (void)state;
+    open_with(0, 0);
+    first = open_reader(&folder);
+    second = open_reader(&folder);
+    begin_reading(first);
+    assert_ok(store_exec(opened,
+                         "CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(70000000))",
+                         &error),
+              error);
+    assert_true(log_bytes() > 70000000);
+    assert_int_equal(pthread_create(&thread, NULL, end_reading_soon, first), 0);
+    while (more)
+        assert_ok(store_sweep(opened, NOW, &more, &error), error);
+    begin_reading(second);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    put_job(1, NOW, 1);
+    assert_true(log_bytes() < 20000000);
+    store_close(first);
+    store_close(second);
+}
+
 #define SWEEP_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
@@ -283,6 +345,7 @@ int main(void)
         SWEEP_TEST(test_size_spares_the_last_hour),
         SWEEP_TEST(test_nobody_sees_half_a_job),
         SWEEP_TEST(test_killed_writer),
+        SWEEP_TEST(test_log_stays_short),
         SWEEP_TEST(test_queries_use_indexes),
     };
 
