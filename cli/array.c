@@ -255,7 +255,8 @@ static int array_run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if (options_number(argv[first], &jobid) < 0) {
-        output_error("array: \"%s\" is no number of an array: give 120 for the tasks 120_0, 120_1...",
+        output_error("array: \"%s\" is no number of an array: give 120 for the tasks 120_0, "
+                     "120_1...",
                      argv[first]);
         return CLI_USAGE;
     }

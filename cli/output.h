@@ -25,8 +25,8 @@ int output_tree(const struct tree *tree, struct json_object *document);
 /* Text that is JSON already to stdout, with those escapes and without a newline. */
 void output_json_raw(const char *text);
 
-/* Write `text` to a file, which then has all of it, or is as it was: a new file takes the place of an
- * old one. What is no file (a pipe, a symbolic link...) is written to as it is; "-" is stdout. A
+/* Write `text` to a file, which then has all of it, or is as it was: a new file takes the place of
+ * an old one. What is no file (a pipe, a symbolic link...) is written to as it is; "-" is stdout. A
  * negative errno with text. */
 int output_file(const char *path, const char *text, struct error *error);
 /* output_file() could make this file: for who wants to know before hours of work. */

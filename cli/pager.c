@@ -73,7 +73,8 @@ static void start(const char *word)
     (void)close(told[1]);
     if (pager > 0 && has_started(told[0])) {
         terminal_keep();
-        /* ^C is for the pager: who left now would leave it reading the terminal beside the shell. */
+        /* ^C is for the pager: who left now would leave it reading the terminal beside the shell.
+         */
         (void)signal(SIGINT, SIG_IGN);
         (void)signal(SIGQUIT, SIG_IGN);
         (void)dup2(text[1], STDOUT_FILENO);

@@ -13,7 +13,8 @@
 void pager_start(const struct cli *cli);
 
 /* Wait until the person has read; without a pager nothing. stdout is flushed before, and closed
- * afterwards. False: the command that was set as the pager could not be run, and nobody has read. */
+ * afterwards. False: the command that was set as the pager could not be run, and nobody has read.
+ */
 bool pager_finish(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where answers come from: jobiod over its socket; root without a running jobiod reads the store;
- * with --store that file is read and nobody is asked; a ClickHouse, if options or jobio.conf want it
- * (cli/clickhouse.h). Every answer is JSON.
+ * with --store that file is read and nobody is asked; a ClickHouse, if options or jobio.conf want
+ * it (cli/clickhouse.h). Every answer is JSON.
  */
 #ifndef JOBIO_CLI_SOURCE_H
 #define JOBIO_CLI_SOURCE_H
@@ -41,8 +41,8 @@ typedef int (*source_part_f)(struct json_object *part, void *arg, struct error *
 int source_array(const struct cli *cli, uint32_t array, source_part_f each, void *arg,
                  struct error *error);
 
-/* One call a row of the history (collector/rows.h); filter->uid is not used: jobiod knows who asks. A
- * non-zero return of `each` ends it and is returned. -EPROTONOSUPPORT: the jobiod is an older one
+/* One call a row of the history (collector/rows.h); filter->uid is not used: jobiod knows who asks.
+ * A non-zero return of `each` ends it and is returned. -EPROTONOSUPPORT: the jobiod is an older one
  * that does not know all of the filter. */
 int source_rows(const struct cli *cli, const struct history_filter *filter, history_f each,
                 void *arg, struct error *error);

@@ -55,7 +55,7 @@ struct request {
     bool once, json, csv;
 };
 
-/* --- without keys ------------------------------------------------------------------------------ */
+/* --- without keys ----------------------------------------------------------------------------- */
 
 static void pause_for(uint64_t ns)
 {
@@ -125,7 +125,7 @@ static int run_plain(struct top_watch *watch, const struct request *request)
     }
 }
 
-/* --- options ----------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 struct words {
     const char *by, *sort;

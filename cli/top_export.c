@@ -81,7 +81,7 @@ static int rows_of(const struct top_frame *frame, const struct top_view *view, s
     return r;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* A double with the text that it is written as. */
 static void put_real(struct tree *t, struct json_object *to, const char *key, const char *text)
@@ -157,7 +157,7 @@ struct json_object *top_export_json(const struct top_frame *frame, const struct 
     return tree_end(t, o);
 }
 
-/* --- CSV --------------------------------------------------------------------------------------- */
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 void top_export_csv_names(FILE *out)
 {

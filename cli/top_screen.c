@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ncurses knows the terminals, sends only what has changed, and gives the terminal back as it was. */
+/* ncurses knows the terminals, sends only what has changed, and gives the terminal back as it was.
+ */
 #define _GNU_SOURCE
 #include "cli/top_screen.h"
 
@@ -45,7 +46,7 @@ struct screen {
     attr_t styles[TOP_STYLE_COUNT];
 };
 
-/* --- signals ----------------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t caught;
 
@@ -74,7 +75,7 @@ static int end_by(int number)
     return 128 + number;
 }
 
-/* --- time -------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void)
 {
@@ -84,7 +85,7 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* --- drawing ----------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 static void choose_styles(struct screen *s)
 {
@@ -241,7 +242,7 @@ static void draw(struct screen *s)
     (void)refresh();
 }
 
-/* --- keys -------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static void set_interval(struct screen *s, uint64_t interval_ns)
 {
@@ -347,7 +348,7 @@ static void handle_key(struct screen *s, int key)
         type_key(s, key);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 /* Wait for a key or for the next reading. False: the terminal is gone. */
 static bool wait_for_key(const struct screen *s, int *key)

@@ -13,7 +13,7 @@
 #define BAR 10
 #define TEXT_MAX 256
 
-/* --- cells ------------------------------------------------------------------------------------- */
+/* --- cells ------------------------------------------------------------------------------------ */
 
 struct cell {
     const struct top_frame *frame;
@@ -159,7 +159,7 @@ static void cell_wait(const struct cell *c, char *buf)
                        threads);
 }
 
-/* --- columns ----------------------------------------------------------------------------------- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 enum { BY_JOB = 1 << TOP_BY_JOB_MOUNT | 1 << TOP_BY_JOB, BY_ALL = 15 };
 
@@ -275,7 +275,7 @@ static struct layout make_layout(const struct top_frame *frame, const struct top
     return l;
 }
 
-/* --- lines ------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static void put(const struct top_paper *paper, enum top_style style, const char *text)
 {
@@ -370,7 +370,7 @@ static void put_row(const struct top_paper *paper, const struct layout *l, const
     paper->end(paper->arg);
 }
 
-/* --- totals ------------------------------------------------------------------------------------ */
+/* --- totals ----------------------------------------------------------------------------------- */
 
 /* What has no line of its own goes into the last one. */
 static void fold_totals(struct top_rows *totals, size_t most)
@@ -414,7 +414,7 @@ static size_t put_totals(const struct top_paper *paper, const struct layout *l,
     return n;
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void drop_idle(struct top_rows *rows)
 {
@@ -468,7 +468,7 @@ size_t top_draw_table(const struct top_paper *paper, const struct top_frame *fra
     return n;
 }
 
-/* --- plain text -------------------------------------------------------------------------------- */
+/* --- plain text ------------------------------------------------------------------------------- */
 
 static void text_put(void *arg, enum top_style style, const char *piece)
 {

@@ -70,7 +70,7 @@ static int view_make(const struct runs *runs, struct view *view)
     return 0;
 }
 
-/* --- as JSON ----------------------------------------------------------------------------------- */
+/* --- as JSON ---------------------------------------------------------------------------------- */
 
 static struct json_object *run_json(struct tree *t, const struct run *run, const struct view *view,
                                     size_t i)
@@ -103,7 +103,7 @@ static int print_json(const struct runs *runs, const struct view *view, const ch
     return output_tree(t, document);
 }
 
-/* --- the command ------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static int print_runs(const struct runs *runs, const struct trend_options *options,
                       struct error *error)
@@ -152,8 +152,8 @@ static int trend_show(const struct cli *cli, const struct trend_options *options
 
     if (rc == 0 && runs.n == 0)
         rc = error_set(&error, -ENOENT,
-                       "no run of \"%s\" that has ended is known here ('jobio history --group name' "
-                       "lists names)",
+                       "no run of \"%s\" that has ended is known here ('jobio history --group "
+                       "name' lists names)",
                        options->name);
     if (rc == 0)
         rc = print_runs(&runs, options, &error);

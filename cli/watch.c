@@ -74,8 +74,8 @@ static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
     return n;
 }
 
-/* What a counted call costs, and what is not counted as it should be. Its calls are those of a step of
- * their own, which has gone when the command begins. What cannot be tested is believed. */
+/* What a counted call costs, and what is not counted as it should be. Its calls are those of a step
+ * of their own, which has gone when the command begins. What cannot be tested is believed. */
 static void test_probe(struct probe *probe)
 {
     struct hierarchy *hierarchy = NULL;

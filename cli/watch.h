@@ -14,7 +14,8 @@ struct watch;
 /* Load the programs and make the cgroup. interval_ns: of the readings that find the peaks. Errors
  * of probe_create() and cgroup_create(). */
 int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error);
-/* The end of the counting: let go what still runs, and remove the cgroup. Errors of cgroup_remove(). */
+/* The end of the counting: let go what still runs, and remove the cgroup. Errors of
+ * cgroup_remove(). */
 int watch_leave(struct watch *watch, struct error *error);
 /* Unloads and cleans up. NULL is fine. */
 void watch_destroy(struct watch *watch);
