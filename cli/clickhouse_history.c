@@ -120,7 +120,7 @@ static bool is_number(const char *text)
     return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10;
 }
 
-/* "max(user) IN ('a', 'b')": of all words, or of those that are numbers, or that are none. Every
+/* "user IN ('a', 'b')": of all words, or of those that are numbers, or that are none. Every
  * list begins with a word that nothing has, so that it is never empty. */
 static void write_in(FILE *out, const char *column, char **words, int numbers)
 {
@@ -135,48 +135,63 @@ static void write_in(FILE *out, const char *column, char **words, int numbers)
     (void)fputc(')', out);
 }
 
+/* A number may have had several jobs, one after the other: first those numbers are looked for of
+ * which a row fits, and then the jobs that fit themselves. */
+enum stage { ANY_ROW, WHOLE_JOB, STAGES };
+
 static const struct {
     const char *what;
     size_t offset;
-    const char *names, *numbers; /* columns; NULL: no such words */
+    const char *names[STAGES], *numbers[STAGES]; /* columns; NULL: no such words */
 } lists[] = {
-    {"user", offsetof(struct history_filter, user), "max(user)", "max(uid)"},
-    {"account", offsetof(struct history_filter, account), "max(account)", NULL},
-    {"partition", offsetof(struct history_filter, partition), "max(`partition`)", NULL},
-    {"name", offsetof(struct history_filter, name), "max(name)", NULL},
-    {"job", offsetof(struct history_filter, jobs), NULL, "jobid"},
+    {"user", offsetof(struct history_filter, user), {"user", "user_"}, {"uid", "uid_"}},
+    {"account", offsetof(struct history_filter, account), {"account", "account_"}, {NULL}},
+    {"partition", offsetof(struct history_filter, partition), {"`partition`", "partition_"}, {NULL}},
+    {"name", offsetof(struct history_filter, name), {"name", "name_"}, {NULL}},
+    {"job", offsetof(struct history_filter, jobs), {NULL}, {"jobid", "jobid"}},
 };
 
-static int write_list(FILE *out, const struct history_filter *filter, size_t i, struct error *error)
+static int write_list(FILE *out, const struct history_filter *filter, size_t i, enum stage stage,
+                      struct error *error)
 {
+    const char *names = lists[i].names[stage], *numbers = lists[i].numbers[stage];
     const char *list = *(const char *const *)((const char *)filter + lists[i].offset);
     char **words = NULL;
     int r = list ? history_words(list, lists[i].what, &words, error) : 0;
 
     if (r < 0 || !list)
         return r;
-    (void)fputs(" AND (", out);
-    if (lists[i].names)
-        write_in(out, lists[i].names, words, lists[i].numbers ? 0 : -1);
-    if (lists[i].names && lists[i].numbers)
+    (void)fputs(stage == ANY_ROW ? " AND max(" : " AND (", out);
+    if (names)
+        write_in(out, names, words, numbers ? 0 : -1);
+    if (names && numbers)
         (void)fputs(" OR ", out);
-    if (lists[i].numbers)
-        write_in(out, lists[i].numbers, words, 1);
+    if (numbers)
+        write_in(out, numbers, words, 1);
     (void)fputc(')', out);
     history_words_free(words);
     return 0;
 }
 
-/* Conditions on a whole job; malloc'd. */
-static int write_conditions(const struct history_filter *filter, char **ret, struct error *error)
+/* All lists; malloc'd. */
+static int write_conditions(const struct history_filter *filter, enum stage stage, char **ret,
+                            struct error *error)
 {
     size_t size;
     FILE *out = open_memstream(ret, &size);
     int r = 0;
 
     for (size_t i = 0; out && r == 0 && i < ARRAY_SIZE(lists); i++)
-        r = write_list(out, filter, i, error);
+        r = write_list(out, filter, i, stage, error);
     return !out || fclose(out) != 0 ? no_memory(error) : r;
+}
+
+static int write_stages(const struct history_filter *filter, char **any_row, char **whole_job,
+                        struct error *error)
+{
+    int r = write_conditions(filter, ANY_ROW, any_row, error);
+
+    return r < 0 ? r : write_conditions(filter, WHOLE_JOB, whole_job, error);
 }
 
 static int refuse_mounts(const struct history_filter *filter, struct error *error)
@@ -192,15 +207,16 @@ static int refuse_mounts(const struct history_filter *filter, struct error *erro
 static int ask_rows(struct clickhouse *c, const struct history_filter *filter, uint32_t most,
                     struct json_object *rows, struct error *error)
 {
-    _free_ char *cluster = clickhouse_cluster(c), *conditions = NULL, *jobs = NULL;
+    _free_ char *cluster = clickhouse_cluster(c), *anyone = NULL, *whose = NULL, *jobs = NULL;
     char from[24], since[24], until[24], limit[24];
     uint64_t year_before = filter->since_ns > YEAR_NS ? filter->since_ns - YEAR_NS : 0;
-    int r = cluster ? write_conditions(filter, &conditions, error) : no_memory(error);
+    int r = cluster ? write_stages(filter, &anyone, &whose, error) : no_memory(error);
     struct clickhouse_value values[] = {
         {"jobs", NULL},
         {"table", c->table},
         {"cluster", cluster},
-        {"conditions", conditions},
+        {"anyone", anyone},
+        {"whose", whose},
         {"state", states[filter->state]},
         {"way", filter->reverse ? "ASC" : "DESC"},
         {"from", from},

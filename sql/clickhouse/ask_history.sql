@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What `jobio history` asks a ClickHouse: v_job with more columns, for the jobs of a time, :jobs.
--- Holders as in v_row.
+-- Holders as in v_row: of the numbers in :jobs one of them is meant, and :own and :whose say which.
 SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        partition_ AS `partition`, name_ AS name, array_ AS array_job, task_ AS array_task,
        ended_ AS ended,
@@ -82,7 +82,7 @@ FROM (
                        max(read_max_ns) AS read_max_ns_s, max(write_max_ns) AS write_max_ns_s,
                        max(meta_max_ns) AS meta_max_ns_s
                 FROM :table FINAL
-                WHERE (cluster, jobid, restart) IN (:jobs)
+                WHERE (cluster, jobid, restart) IN (:jobs) :own
                 GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns
             ) ANY LEFT JOIN (
                 SELECT cluster, jobid, restart, later FROM (
@@ -95,7 +95,7 @@ FROM (
                                    groupUniqArray(2 * start_ns),
                                    groupUniqArrayIf(2 * end_ns + 1, job_ended = 1))) AS events
                         FROM :table FINAL
-                        WHERE (cluster, jobid, restart) IN (:jobs)
+                        WHERE (cluster, jobid, restart) IN (:jobs) :own
                         GROUP BY cluster, jobid, restart
                     )
                 )
@@ -106,7 +106,7 @@ FROM (
     )
     GROUP BY cluster, jobid, restart, holder
 )
-WHERE (ended_ = 0 OR end_ns_ >= :since) AND start_ns_ < :until :state
+WHERE (ended_ = 0 OR end_ns_ >= :since) AND start_ns_ < :until :state :whose
 ORDER BY :order_ :way, start_ns_ :way, cluster, jobid DESC, restart DESC
 LIMIT :limit
 FORMAT JSONEachRow

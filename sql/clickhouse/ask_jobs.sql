@@ -6,4 +6,4 @@ WHERE tagged_at_ns >= :from AND tagged_at_ns < :until :cluster :own
 GROUP BY cluster, jobid, restart
 HAVING (uniqExactIf(node, job_ended = 1) < uniqExact(node)
         OR max(end_ns) >= :since OR max(tagged_at_ns + elapsed_ns) >= :since)
-    AND min(start_ns) < :until :conditions
+    AND min(start_ns) < :until :anyone

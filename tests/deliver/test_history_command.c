@@ -203,6 +203,86 @@ static void test_the_command_agrees(void **state)
     assert_non_null(strstr(refused, "no such job: 1"));
 }
 
+/* A number that two users had, one after the other; and a job of the second one. */
+static void put_holder(uint32_t jobid, const char *user, uint32_t uid, uint64_t start_ns)
+{
+    struct job_account *job = job_make(jobid, start_ns);
+    struct step_account step;
+    struct error error;
+
+    free(job->user);
+    job->user = strdup(user);
+    job->uid = uid;
+    job->ended = true;
+    job->end_ns = start_ns + job->elapsed_ns;
+    step_make(&step, 0, start_ns, uid % 10);
+    put_rows(job, &step, true);
+    assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
+static void put_holders(void)
+{
+    put_holder(6, "alice", 4101, NOW);
+    put_holder(6, "bob", 4102, NOW + 100 * SECOND);
+    put_holder(7, "bob", 4102, NOW + 200 * SECOND);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+}
+
+static void test_a_number_of_two_users(void **state)
+{
+    static const char *const commands[] = {
+        "history @ -S @0 -P -o JobID,User,ReadReq",        "history @ -S @0 -u alice -P",
+        "history @ -S @0 -u bob -P -o JobID,User,ReadReq", "history @ -S @0 -u 4101,bob -P",
+        "history @ -S @0 --group user -P",
+    };
+    int status;
+    _free_ char *alices = NULL;
+
+    (void)state;
+    put_holders();
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        assert_same_answer(commands[i]);
+    alices = jobio("history -S @0 -u alice -P -o JobID,User,ReadReq --from clickhouse "
+                   "--cluster linux --url @",
+                   rig_server.url, &status);
+    assert_string_equal(alices, "JobID|User|ReadReq\n6|alice|1\n");
+}
+
+/* Who asks without a password sees the own jobs, also where a number was another's before. */
+static void test_own_jobs_only(void **state)
+{
+    static const struct {
+        const char *words, *say;
+    } asked[] = {
+        {"history -S @0 -P -o JobID,User,ReadReq", "JobID|User|ReadReq\n7|bob|2\n6|bob|2\n"},
+        {"history -S @0 --group user -P -o User,Jobs", "User|Jobs\nbob|2\n"},
+        {"job 6 --all --json | jq -c '[.[].job.user]'", "[\"bob\"]\n"},
+    };
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    put_holders();
+    for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+        size_t words = strcspn(asked[i].words, "|");
+        char command[512], told[512] = "";
+        FILE *out;
+
+        (void)snprintf(command, sizeof(command),
+                       "setpriv --reuid 4102 --regid 4102 --clear-groups -- ./jobio %.*s "
+                       "--from clickhouse --cluster linux --url %s 2>&1 %s",
+                       (int)words, asked[i].words, rig_server.url, asked[i].words + words);
+        out = popen(command, "r");
+        assert_non_null(out);
+        (void)!fread(told, 1, sizeof(told) - 1, out);
+        (void)pclose(out);
+        assert_string_equal(told, asked[i].say);
+    }
+}
+
 /* The table of the first release. */
 static void make_old_table(void)
 {
@@ -401,6 +481,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RIG_TEST(test_odd_mounts),
         RIG_TEST(test_the_command_agrees),
+        RIG_TEST(test_a_number_of_two_users),
+        RIG_TEST(test_own_jobs_only),
         RIG_TEST(test_old_table),
         RIG_TEST(test_many_nodes),
         RIG_TEST(test_the_command_is_refused),
