@@ -12,6 +12,7 @@
 #include "cli/notes.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "collector/rows.h"
@@ -136,8 +137,10 @@ static int advise_job(const struct cli *cli, const struct jobid *id, bool fields
         rc = jobid_unknown(id, error);
     if (rc == 0)
         rc = report_json_parse(json_object_array_get_idx(jobs, 0), &job, error);
-    if (rc == 0)
+    if (rc == 0) {
+        pager_start(cli);
         rc = fields ? print_fields(job, error) : print_notes(job, advice, error);
+    }
     job_account_destroy(job);
     json_object_put(jobs);
     return rc;
@@ -334,6 +337,8 @@ static int dry_run(const struct cli *cli, const struct advise_options *options,
     d->tallies = calloc(advice_count(advice) + 1, sizeof(*d->tallies));
     rc = d->tallies ? count_jobs(cli, d, options->user, error)
                     : error_errno(error, -ENOMEM, "count the jobs");
+    if (rc == 0)
+        pager_start(cli);
     if (rc == 0 && !options->json)
         print_table(d);
     else if (rc == 0 && print_json(d) < 0)

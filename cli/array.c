@@ -8,6 +8,7 @@
 #include "cli/jobid.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/runs.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
@@ -216,6 +217,7 @@ static int show_gathered(const struct cli *cli, const struct gathered *g,
         return error_errno(error, -ENOMEM, "write the answer");
     if (!options->csv)
         ask_why(cli, &array, &worst);
+    pager_start(cli);
     return print_array(&array, options) < 0 ? error_errno(error, -ENOMEM, "write the answer") : 0;
 }
 

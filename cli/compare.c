@@ -9,6 +9,7 @@
 #include "cli/jobid.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/runs.h"
 #include "cli/terminal.h"
 #include "common/cleanup.h"
@@ -167,6 +168,7 @@ static int compare_show(const struct cli *cli, char **ids, int n, bool json, str
         return rc;
     sides[0] = a;
     sides[1] = b;
+    pager_start(cli);
     return print_sides(sides, json, error);
 }
 

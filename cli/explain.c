@@ -11,6 +11,7 @@
 #include "cli/llm.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "common/cleanup.h"
@@ -51,7 +52,8 @@ struct explain_options {
 
 DEFINE_CLEANUP(struct llm, llm_close)
 
-static int explain_figures(const struct job_account *job, struct error *error)
+static int explain_figures(const struct cli *cli, const struct job_account *job,
+                           struct error *error)
 {
     struct figures figures = {.n = 0};
     _free_ char *text = NULL;
@@ -61,6 +63,7 @@ static int explain_figures(const struct job_account *job, struct error *error)
     figures_clear(&figures);
     if (!text)
         return error_errno(error, -ENOMEM, "write the table");
+    pager_start(cli);
     output_text(text);
     return 0;
 }
@@ -73,6 +76,7 @@ static int explain_context(const struct cli *cli, const struct job_account *job,
 
     if (rc < 0)
         return rc;
+    pager_start(cli);
     output_text(text);
     output_text("\n");
     return 0;
@@ -95,6 +99,7 @@ static int explain_ask(const struct cli *cli, const struct job_account *job,
     }
     if (rc < 0)
         return rc;
+    pager_start(cli);
     output_text(text);
     model = options->show ? NULL : units_sanitize(llm_model(llm));
     if (model)
@@ -110,7 +115,7 @@ static int explain(const struct cli *cli, const struct job_account *job,
         return explain_ask(cli, job, options, error);
     if (options->context)
         return explain_context(cli, job, options, error);
-    return explain_figures(job, error);
+    return explain_figures(cli, job, error);
 }
 
 static int explain_show(const struct cli *cli, const struct jobid *id,

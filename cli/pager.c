@@ -95,6 +95,9 @@ void pager_start(const struct cli *cli)
     (void)signal(SIGPIPE, SIG_IGN);
     if (pager || cli->no_pager || !terminal_is() || (word && (!*word || strcmp(word, "cat") == 0)))
         return;
+    /* There less asks for a key, whatever it has to show. */
+    if (!word && terminal_is_dumb())
+        return;
     start(word);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/outline.h"
+#include "cli/pager.h"
 #include "cli/source.h"
 #include "common/cleanup.h"
 
@@ -34,6 +35,7 @@ static int status_show(const struct cli *cli, bool json, struct error *error)
     rc = source_ask_json(cli, &m, STATUS_MS, &document, error);
     if (rc < 0)
         return rc;
+    pager_start(cli);
     if (json)
         output_json(document);
     else

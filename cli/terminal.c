@@ -81,9 +81,16 @@ bool terminal_utf8(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+bool terminal_is_dumb(void)
+{
+    const char *term = getenv("TERM");
+
+    return !term || !*term || strcmp(term, "dumb") == 0;
+}
+
 bool terminal_colour(void)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no = getenv("NO_COLOR");
 
-    return terminal_is() && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
+    return terminal_is() && !(no && *no) && !terminal_is_dumb();
 }

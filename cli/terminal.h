@@ -23,7 +23,10 @@ unsigned terminal_lines(void);
 /* The locale is UTF-8 (nl_langinfo(CODESET)); cli_main() has set it. */
 bool terminal_utf8(void);
 
-/* Colour is wanted: stdout is a terminal, NO_COLOR is not set (or empty), TERM is not "dumb". */
+/* TERM is not set, or "dumb": lines are all that it can show. */
+bool terminal_is_dumb(void);
+
+/* Colour is wanted: stdout is a terminal that is not dumb, NO_COLOR is not set (or empty). */
 bool terminal_colour(void);
 
 /* stdout becomes something else that is shown on the terminal, such as a pager: keep what was asked

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/runs.h"
 #include "cli/terminal.h"
 #include "common/cleanup.h"
@@ -155,8 +156,10 @@ static int trend_show(const struct cli *cli, const struct trend_options *options
                        "no run of \"%s\" that has ended is known here ('jobio history --group "
                        "name' lists names)",
                        options->name);
-    if (rc == 0)
+    if (rc == 0) {
+        pager_start(cli);
         rc = print_runs(&runs, options, &error);
+    }
     if (rc < 0)
         output_error("%s", error.text);
     return rc < 0 ? CLI_FAILED : CLI_OK;

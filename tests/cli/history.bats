@@ -178,12 +178,30 @@ END
     # what it prints is wide enough for the terminal, and short answers leave it at once
     unset PAGER
     command -v less > /dev/null || skip "no less here"
-    [[ $(TERM=dumb on_terminal 80 24 "$command; echo status \$?") == *"status 0"* ]]
+    [[ $(TERM=dumb on_terminal 80 24 "$command; echo status \$?") == "JobID|"*"status 0"* ]]
     # an error needs no pager, and a failed question starts none
     [[ $(PAGER="sed 's/^/other /'" on_terminal 80 24 "jobio --store /nowhere history") == "jobio: "* ]]
     # one that leaves early is no failure
     [[ $(PAGER="no-such-pager" on_terminal 80 24 "jobio --store $DB history; echo status \$?") == *"see JOBIO_PAGER"*"status 1"* ]]
     [[ $(PAGER="true" on_terminal 80 24 "jobio --store $DB history -S now-300days; echo status \$?") == *"status 0"* ]]
+}
+
+@test "a pager: for whatever may be long" {
+    export JOBIO_PAGER="sed 's/^/own /'"
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\n' > "$BATS_TEST_TMPDIR/bin/sacct"
+    chmod 755 "$BATS_TEST_TMPDIR/bin/sacct"
+    export PATH=$BATS_TEST_TMPDIR/bin:$PATH
+    for words in "job 123" "job 123 --json" "compare 216 217" "trend -n often" "array 140" \
+        "array 140 --csv" "advise 125 --fields" "advise --dry-run -S now-300days" \
+        "explain 123" "explain 123 --context"; do
+        [ "$(on_terminal 80 24 "jobio --store $DB $words" | cut -d' ' -f1 | sort -u)" = own ] ||
+            { echo "$words"; false; }
+    done
+    # an error needs none
+    for words in "compare 216 999" "trend -n nobody" "array 999" "advise 999" "explain 999"; do
+        [[ $(on_terminal 80 24 "jobio --store $DB $words") == "jobio: "* ]] || { echo "$words"; false; }
+    done
 }
 
 @test "a pipe that closes early: no error, status 0" {
