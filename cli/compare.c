@@ -38,7 +38,7 @@ static const char help[] =
 struct side {
     struct profile profile;
     struct json_object *identity; /* "job" of a document, or an array of them */
-    char head[JOBID_TEXT + 16], words[JOBID_TEXT + 16];
+    char head[JOBID_TEXT], words[JOBID_TEXT + 32];
 };
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
@@ -49,11 +49,23 @@ static void side_clear(struct side *side)
     json_object_put(side->identity);
 }
 
+/* Of a job that was requeued its runs have one number. */
+static void side_name(struct side *side, const struct job_account *job)
+{
+    char label[JOBID_TEXT], restart[24] = "";
+
+    (void)runs_label(job->key.jobid, job->array_job, job->array_task, job->key.restart,
+                     side->head);
+    (void)runs_label(job->key.jobid, job->array_job, job->array_task, 0, label);
+    if (job->key.restart)
+        (void)snprintf(restart, sizeof(restart), " (restart %u)", job->key.restart);
+    (void)snprintf(side->words, sizeof(side->words), "job %s%s", label, restart);
+}
+
 static int side_job(const struct cli *cli, const char *text, struct side *side,
                     struct job_account **job, struct error *error)
 {
     struct json_object *document = NULL, *identity;
-    char label[JOBID_TEXT];
     struct jobid id;
     int rc = jobid_parse(text, &id, error);
 
@@ -64,9 +76,7 @@ static int side_job(const struct cli *cli, const char *text, struct side *side,
     if (json_object_object_get_ex(document, "job", &identity))
         side->identity = json_object_get(identity);
     json_object_put(document);
-    (void)runs_label((*job)->key.jobid, (*job)->array_job, (*job)->array_task, label);
-    (void)snprintf(side->head, sizeof(side->head), "%s", label);
-    (void)snprintf(side->words, sizeof(side->words), "job %s", label);
+    side_name(side, *job);
     return profile_make(*job, &side->profile) < 0 ? error_errno(error, -ENOMEM, "read a job") : 0;
 }
 
@@ -86,7 +96,8 @@ static int side_of_runs(const struct runs *runs, struct side *side)
     if (runs->n > 1)
         (void)snprintf(side->head, sizeof(side->head), "median of %zu", runs->n);
     else
-        (void)runs_label(only->jobid, only->array_job, only->array_task, side->head);
+        (void)runs_label(only->jobid, only->array_job, only->array_task, only->restart,
+                         side->head);
     (void)snprintf(side->words, sizeof(side->words), "%s",
                    runs->n > 1 ? "the usual run" : "the run before");
     return profile_median(profiles, runs->n, &side->profile);

@@ -2,6 +2,7 @@
 #include "cli/runs.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +14,17 @@
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 
-char *runs_label(uint32_t jobid, uint32_t array_job, uint32_t array_task, char buf[JOBID_TEXT])
+char *runs_label(uint32_t jobid, uint32_t array_job, uint32_t array_task, uint32_t restart,
+                 char buf[JOBID_TEXT])
 {
     const struct jobid id = {.job = array_job ? array_job : jobid,
                              .has_task = array_job != 0,
                              .task = array_task};
 
-    return jobid_format(&id, buf);
+    (void)jobid_format(&id, buf);
+    if (restart)
+        (void)snprintf(buf + strlen(buf), JOBID_TEXT - strlen(buf), " r%u", restart);
+    return buf;
 }
 
 int runs_job(const struct cli *cli, const struct jobid *id, struct json_object **document,

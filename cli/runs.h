@@ -38,7 +38,8 @@ void runs_clear(struct runs *runs);
 int runs_job(const struct cli *cli, const struct jobid *id, struct json_object **document,
              struct job_account **job, struct error *error);
 
-/* "123", or "120_3" of a task of an array. Returns buf. */
-char *runs_label(uint32_t jobid, uint32_t array_job, uint32_t array_task, char buf[JOBID_TEXT]);
+/* "123", "120_3" of a task of an array, "123 r1" of the first restart. Returns buf. */
+char *runs_label(uint32_t jobid, uint32_t array_job, uint32_t array_task, uint32_t restart,
+                 char buf[JOBID_TEXT]);
 
 #endif

@@ -64,7 +64,7 @@ static int view_make(const struct runs *runs, struct view *view)
         const struct run *run = &runs->items[view->n];
 
         view->runs[view->n] = (struct trend_run){
-            runs_label(run->row.jobid, run->row.array_job, run->row.array_task,
+            runs_label(run->row.jobid, run->row.array_job, run->row.array_task, run->row.restart,
                        view->labels[view->n]),
             run->row.start_ns, &run->profile};
     }

@@ -44,6 +44,19 @@ setup_file() {
     one_line 'no run of "train, \ v2" by this user before it'
 }
 
+@test "compare, trend: runs of one number are told apart" {
+    split jobio --store "$DB" compare 123
+    expect 0
+    [ "$(sed -n 1p <<< "$out" | tr -s ' ')" = " 123 123 r1 change" ]
+    holds "$(tr '\n' ' ' <<< "$out")" "the run before waited 30 s for it, job 123 (restart 1) 30 s"
+    split jobio --store "$DB" trend -n simulate
+    expect 0
+    [ "$(grep -oE '^ *123( r1)? ' <<< "$out" | xargs)" = "123 123 r1" ]
+    COLUMNS=40 split jobio --store "$DB" trend -n simulate
+    [ "$(grep -oE '^ *123( r1)? ' <<< "$out" | xargs)" = "123 123 r1" ]
+    [ "$(wc -L <<< "$out")" -le 40 ]
+}
+
 @test "compare: tasks of an array, and what is wrong" {
     split jobio --store "$DB" compare 140_0 140_2 --json
     expect 0
@@ -129,7 +142,7 @@ setup_file() {
 @test "array: for programs" {
     split jobio --store "$DB" array 140 --csv
     expect 0
-    [ "$(tr '\r' '|' <<< "$out")" = "Task,JobIDRaw,State,Exact,Elapsed,Waiting,Read,Write,Meta,Errors|
+    [ "$(tr '\r' '|' <<< "$out")" = "Task,JobIDRaw,State,Exact,Elapsed,Wait,Read,Write,Meta,Errors|
 0,141,ended,yes,00:01:40,30.00,1048580096,10485760,5000,3|
 1,142,ended,yes,00:03:20,15.00,1048580096,10485760,5000,3|
 2,140,ended,yes,00:05:00,10.00,1048580096,10485760,5000,3|" ]
