@@ -40,10 +40,10 @@ struct field {
 
 /* What rows of groups have not. */
 static const char *const jobs_only[] = {"JobID",   "JobIDRaw", "Restart", "UID",
-                                        "Cluster", "State",    "Waiting", "LongestWait"};
+                                        "Cluster", "State",    "Wait",    "LongestWait"};
 /* In which order they are left out where there is no room. */
 static const char *const dispensable[] = {"Exact",   "Errors", "Meta", "JobName",
-                                          "Elapsed", "User",   "Jobs", "Wait"};
+                                          "Elapsed", "User",   "Jobs", "WaitTime"};
 
 #define ROW(member) offsetof(struct history_row, member)
 
@@ -80,9 +80,9 @@ static const struct field fields[] = {
     {"MetaTime", FIELD_TIME, ROW(meta.time_ns), 8, "time inside metadata calls, all threads"},
     {"MetaMax", FIELD_TIME, ROW(meta.max_ns), 8, "the longest metadata call, at least"},
     {"Errors", FIELD_COUNT, ROW(errors), 8, "failed calls of any kind"},
-    {"Wait", FIELD_TIME, ROW(wait_ns), 8, "time inside calls, all threads"},
+    {"WaitTime", FIELD_TIME, ROW(wait_ns), 8, "time inside calls, all threads"},
     {"LongestWait", FIELD_TIME, ROW(longest_wait_ns), 11, "wait of the thread that waited longest"},
-    {"Waiting", FIELD_WAITING, 0, 7, "LongestWait in percent of Elapsed"},
+    {"Wait", FIELD_WAITING, 0, 7, "LongestWait in percent of Elapsed"},
     {"Exact", FIELD_YES, ROW(complete), 5, "no: something is missing, see 'jobio job ID'"},
 };
 

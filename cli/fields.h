@@ -10,7 +10,8 @@
 #include "common/error.h"
 
 #define FIELDS_MAX 64
-#define FIELDS_DEFAULT "JobID,User,JobName,Elapsed,Read,Write,Meta,Waiting,Exact"
+#define FIELDS_WITH(field) "JobID,User,JobName,Elapsed,Read,Write," field ",Wait,Exact"
+#define FIELDS_DEFAULT FIELDS_WITH("Meta")
 
 struct field;
 

@@ -154,7 +154,7 @@ static int filter_make(const struct history_options *options, struct history_fil
 
 static const char *default_format(const struct history_filter *filter, enum table_form form)
 {
-#define GROUP_SUMS ",Jobs,Elapsed%12,Read,Write,Meta,Errors%7,Wait"
+#define GROUP_SUMS ",Jobs,Elapsed%12,Read,Write,Meta,Errors%7,WaitTime"
     static const char *const groups[] = {
         [HISTORY_BY_USER] = "User%-15" GROUP_SUMS,
         [HISTORY_BY_ACCOUNT] = "Account%-15" GROUP_SUMS,
@@ -164,8 +164,16 @@ static const char *default_format(const struct history_filter *filter, enum tabl
         [HISTORY_BY_DAY] = "Day%-15" GROUP_SUMS,
     };
 
+    /* By what it is sorted can be seen. */
+    static const char *const sorted[] = {
+        [HISTORY_WAIT] = FIELDS_WITH("WaitTime"),
+        [HISTORY_ERRORS] = FIELDS_WITH("Errors"),
+    };
+
     if (filter->group)
         return groups[filter->group];
+    if (form == TABLE_ALIGNED && filter->sort < ARRAY_SIZE(sorted) && sorted[filter->sort])
+        return sorted[filter->sort];
     return filter->mount && form != TABLE_ALIGNED ? FIELDS_DEFAULT ",Mount" : FIELDS_DEFAULT;
 }
 

@@ -164,7 +164,7 @@ char *array_sentence(const struct array *array)
 
 void array_csv(const struct array *array, FILE *out)
 {
-    (void)fputs("Task,JobIDRaw,State,Exact,Elapsed,Waiting,Read,Write,Meta,Errors\r\n", out);
+    (void)fputs("Task,JobIDRaw,State,Exact,Elapsed,Wait,Read,Write,Meta,Errors\r\n", out);
     for (size_t i = 0; i < array->n; i++) {
         const struct array_task *task = &array->tasks[i];
         char elapsed[UNITS_SIZE];

@@ -50,6 +50,13 @@ on_terminal() {
     [ "$(list --sort elapsed -n 2)" = "123.1 124.0" ]
     [ "$(list --sort relapsed -n 2)" = "123.0 125.0" ]
     [ "$(list --sort errors)" = "124.0 125.0 123.1 123.0" ]
+    # which can be seen; programs get the same columns always
+    for by in wait:WaitTime errors:Errors; do
+        split history --sort ${by%:*}
+        holds "$(head -1 <<< "$out")" " ${by#*:} " " Wait "
+        [ "$(wc -L <<< "$out")" -le 80 ]
+        [ "$(history --sort ${by%:*} -P | head -1)" = "$(history -P | head -1)" ]
+    done
 }
 
 @test "--mount: only jobs that touched it, and what they did there" {
@@ -57,20 +64,20 @@ on_terminal() {
     expect 0
     [ "$(head -1 <<< "$out")" = "I/O on / only" ]
     holds "$out" "4.0 KiB" "0 B"
-    [ "$(history --mount / -P -u alice -n 1 -o Mount,Read,ReadReq,Write,Meta,Wait | tail -1)" = \
+    [ "$(history --mount / -P -u alice -n 1 -o Mount,Read,ReadReq,Write,Meta,WaitTime | tail -1)" = \
         "/|4096|1|0|0|0.001000000" ]
     [ "$(history --mount /,/scratch -P -u alice -n 1 -o Mount,Read,Meta | tail -1)" = \
         "/scratch,/|1048580096|5000" ]
     [ "$(list --mount /nowhere)" = "" ]
     [ "$(history --mount / --csv | head -1 | tr -d '\r')" = \
-        JobID,User,JobName,Elapsed,Read,Write,Meta,Waiting,Exact,Mount ]
+        JobID,User,JobName,Elapsed,Read,Write,Meta,Wait,Exact,Mount ]
     # the parts are the whole
     [ "$(history --json -n 1 | jq '.[0].wait_ns')" = \
         $(($(history --json -n 1 --mount / | jq '.[0].wait_ns') + $(history --json -n 1 --mount /scratch | jq '.[0].wait_ns'))) ]
 }
 
 @test "--group: sums" {
-    [ "$(history --group user -P)" = "User|Jobs|Elapsed|Read|Write|Meta|Errors|Wait
+    [ "$(history --group user -P)" = "User|Jobs|Elapsed|Read|Write|Meta|Errors|WaitTime
 alice|2|02:01:00|2097160192|20971520|10000|6|62.042000000
 mallory|1|01:00:00|1048580096|10485760|5000|3|31.021000000
 root|1|00:01:00|1048580096|10485760|5000|3|31.021000000" ]
@@ -167,7 +174,7 @@ END
 @test "a pager: on a terminal only, as JOBIO_PAGER and PAGER say, not with --no-pager" {
     export JOBIO_PAGER="sed 's/^/own /'" PAGER="sed 's/^/other /'"
     command="jobio --store $DB history -n 1 -P"
-    [ "$(history -n 1 -P | head -1)" = "JobID|User|JobName|Elapsed|Read|Write|Meta|Waiting|Exact" ]
+    [ "$(history -n 1 -P | head -1)" = "JobID|User|JobName|Elapsed|Read|Write|Meta|Wait|Exact" ]
     [ "$(on_terminal 80 24 "$command" | cut -d' ' -f1 | sort -u)" = own ]
     unset JOBIO_PAGER
     [ "$(on_terminal 80 24 "$command" | cut -d' ' -f1 | sort -u)" = other ]

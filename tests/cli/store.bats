@@ -195,7 +195,7 @@ END
     expect 0
     [ -z "$err" ]
     [ "$(wc -L <<< "$out")" -le 80 ]
-    [ "$(sed -n 1p <<< "$out" | tr -s ' ')" = " JobID User JobName Elapsed Read Write Meta Waiting Exact" ]
+    [ "$(sed -n 1p <<< "$out" | tr -s ' ')" = " JobID User JobName Elapsed Read Write Meta Wait Exact" ]
     [[ $(sed -n 2p <<< "$out") =~ ^[-\ ]+$ ]]
     [ "$(tail -n +3 <<< "$out" | awk '{print $1}' | xargs)" = "124 125 123 123" ]
     [ "$(awk '$1 == 124 {print $NF}' <<< "$out")" = no ]
@@ -203,9 +203,9 @@ END
 }
 
 @test "history -P: exact numbers" {
-    split jobio --store "$DB" history -P -u alice -n 1 -o jobid,restart,user,READ,ReadReq,write,meta,MetaErr,Elapsed,LongestWait,Waiting,State
+    split jobio --store "$DB" history -P -u alice -n 1 -o jobid,restart,user,READ,ReadReq,write,meta,MetaErr,Elapsed,LongestWait,Wait,State
     expect 0
-    [ "$out" = "JobID|Restart|User|Read|ReadReq|Write|Meta|MetaErr|Elapsed|LongestWait|Waiting|State
+    [ "$out" = "JobID|Restart|User|Read|ReadReq|Write|Meta|MetaErr|Elapsed|LongestWait|Wait|State
 123|1|alice|1048580096|1001|10485760|5000|3|02:00:00|30.000000000|0.42|ended" ]
 }
 

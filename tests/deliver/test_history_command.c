@@ -168,7 +168,7 @@ static void test_the_command_agrees(void **state)
         "history @ -S @0 -u \"o'br\\\\ien\"",
         "history @ -S @0 --sort read -P",
         "history @ -S @0 --sort wait -n 3 -P -o JobID,User,Account,State,Start,End,Elapsed,Read,"
-        "ReadReq,Write,Meta,MetaErr,Errors,Wait,LongestWait,Waiting,Exact",
+        "ReadReq,Write,Meta,MetaErr,Errors,WaitTime,LongestWait,Wait,Exact",
         "history @ -S @1790000101 -E @1790000150 -P",
         "history @ -S @1790000201 -P",
         "history @ -S @0 -u bob,alice,1000 -P",

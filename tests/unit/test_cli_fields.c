@@ -95,8 +95,8 @@ static void test_parsable_is_exact(void **state)
     (void)state;
     setenv("TZ", "UTC", 1);
     tzset();
-    expect("JobID,JobName,Start,End,Elapsed,Read,ReadTime,Write,Meta,Waiting,Exact", &sample, true,
-           "JobID|JobName|Start|End|Elapsed|Read|ReadTime|Write|Meta|Waiting|Exact\n"
+    expect("JobID,JobName,Start,End,Elapsed,Read,ReadTime,Write,Meta,Wait,Exact", &sample, true,
+           "JobID|JobName|Start|End|Elapsed|Read|ReadTime|Write|Meta|Wait|Exact\n"
            "123|a-rather-long-name|2025-11-20T10:00:00|Unknown|00:00:07|4096|1.500000000|123456789|"
            "12345|20.00|yes\n");
 }
