@@ -296,7 +296,7 @@ static int history_show(const struct history_options *options, struct writer *w)
     int rc = 0;
 
     if (options->anonymous) {
-        w->anonymous = labels_create(w->filter->since_ns);
+        w->anonymous = labels_create(0); /* -S may be midnight: it would tell the time of day */
         if (!w->anonymous)
             rc = error_errno(&error, -ENOMEM, "write the history");
         (void)setenv("TZ", "UTC", 1);

@@ -135,13 +135,16 @@ static int print_text(struct json_object *document, const struct advice_notes *n
 }
 
 static int write_page(struct json_object *document, const struct advice_notes *notes,
-                      const char *path, struct error *error)
+                      const struct job_options *options, struct error *error)
 {
+    struct page page = {
+        .notes = notes, .step = step_of(document), .undated = options->anonymous};
     struct job_account *job = NULL;
     int rc = report_json_parse(document, &job, error);
 
+    page.job = job;
     if (rc == 0)
-        rc = page_write(job, notes, step_of(document), path, error);
+        rc = page_write(&page, options->html, error);
     job_account_destroy(job);
     return rc;
 }
@@ -163,8 +166,7 @@ static int print_jobs(const struct answer *answer, const struct job_options *opt
     int rc = 0;
 
     if (options->html)
-        return write_page(json_object_array_get_idx(jobs, 0), &answer->notes[0], options->html,
-                          error);
+        return write_page(json_object_array_get_idx(jobs, 0), &answer->notes[0], options, error);
     if (options->csv)
         return print_csv(jobs, options->steps, error);
     if (options->json) {

@@ -204,8 +204,7 @@ static const struct {
 };
 
 /* Texts that are words of jobio's own or of the kernel's. */
-static const char *const harmless[] = {"fstype",  "state", "step",  "op",   "ops",    "unsupported",
-                                       "missing", "kind",  "level", "rule", "backend"};
+static const char *const harmless[] = {"fstype", "state", "step", "ops", "unsupported"};
 
 static bool is_harmless(const char *member)
 {

@@ -11,18 +11,17 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-int page_write(const struct job_account *job, const struct advice_notes *notes, const char *step,
-               const char *path, struct error *error)
+int page_write(const struct page *page, const char *path, struct error *error)
 {
     const struct html_options options = {
-        .notes = notes,
+        .notes = page->notes,
         .version = PACKAGE_VERSION,
-        .step = step,
-        .made_ns = (uint64_t)time(NULL) * NS_PER_S,
+        .step = page->step,
+        .made_ns = page->undated ? 0 : (uint64_t)time(NULL) * NS_PER_S,
     };
-    _free_ char *page = report_html(job, &options);
+    _free_ char *text = report_html(page->job, &options);
 
-    if (!page)
+    if (!text)
         return error_errno(error, -ENOMEM, "write the page");
-    return output_file(path, page, error);
+    return output_file(path, text, error);
 }

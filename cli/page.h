@@ -3,15 +3,21 @@
 #ifndef JOBIO_CLI_PAGE_H
 #define JOBIO_CLI_PAGE_H
 
+#include <stdbool.h>
+
 #include "common/error.h"
 #include "common/job.h"
 #include "report/advice.h"
 
 #define PAGE_NOTES 8 /* fit on a page */
 
-/* Write the page of the job, with its steps and the notes about it, to a file (output_file()).
- * step: as in struct html_options. A negative errno with text. */
-int page_write(const struct job_account *job, const struct advice_notes *notes, const char *step,
-               const char *path, struct error *error);
+/* Write the page of a job, with its steps, to a file (output_file()). A negative errno with text. */
+struct page {
+    const struct job_account *job;
+    const struct advice_notes *notes;
+    const char *step; /* as in struct html_options */
+    bool undated;     /* it does not say when it was made */
+};
+int page_write(const struct page *page, const char *path, struct error *error);
 
 #endif

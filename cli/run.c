@@ -217,7 +217,7 @@ static int write_page(const struct run *run, struct error *error)
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
 
     notes_of(run->job, PAGE_NOTES, &notes);
-    return page_write(run->job, &notes, NULL, run->options->html, error);
+    return page_write(&(struct page){.job = run->job, .notes = &notes}, run->options->html, error);
 }
 
 static int report_write(struct run *run, struct error *error)

@@ -293,8 +293,9 @@ static void put_foot(const struct html *h)
         "1024.</p>\n<p>Made by jobio ",
         h->out);
     html_text(h->out, h->options->version);
-    (void)fprintf(h->out, ", %s.</p>\n</footer>\n</body>\n</html>\n",
-                  date(h->options->made_ns, made));
+    if (h->options->made_ns)
+        (void)fprintf(h->out, ", %s", date(h->options->made_ns, made));
+    (void)fputs(".</p>\n</footer>\n</body>\n</html>\n", h->out);
 }
 
 static void put_page(const struct html *h)

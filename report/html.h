@@ -10,7 +10,7 @@ struct html_options {
     const struct advice_notes *notes; /* NULL: nobody asked for advice */
     const char *version;              /* of jobio */
     const char *step;                 /* NULL: the whole job; else the account is that step's only */
-    uint64_t made_ns;                 /* real time: when the page is made */
+    uint64_t made_ns;                 /* real time: when the page is made; 0: not told */
 };
 
 /* The page, malloc'd; NULL: no memory. HTML that is well-formed XML, too, without any script. The

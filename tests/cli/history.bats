@@ -232,6 +232,10 @@ END
     times() { history --json -u alice "$@" | jq -c 'map(.end_ns - .start_ns), (.[0].start_ns - .[1].start_ns)'; }
     [ "$(times)" = "$(times --anonymous)" ]
     [ "$(history --json --anonymous | jq 'map(.start_ns / 1e9 < 400000000) | all')" = true ]
+    # whatever -S was: it may be a day, and would tell the time of that day
+    for since in now-7days "$(date -d '8 days ago' +%F)"; do
+        [ "$(history -S "$since" --anonymous -P -o Start | sed -n 2p)" = 1980-01-01T00:00:00 ]
+    done
 }
 
 @test "job ID.STEP: one step, summed over its nodes" {

@@ -71,7 +71,7 @@ measured() {
     holds "$out" '<h1>Job 123, step batch' '1000 MiB'
     split jobio --store "$DB" job 123 --anonymous --html -
     expect 0
-    for name in alice physics simulate /scratch server:; do
+    for name in alice physics simulate /scratch server: "$(date +%Y-)"; do
         [[ $out != *$name* ]] || { echo "$name"; false; }
     done
     holds "$out" '1000 MiB'

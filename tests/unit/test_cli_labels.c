@@ -46,9 +46,9 @@ static void test_members(void **state)
         "{\"user\":\"user1\",\"jobid\":1}]}");
     /* What is no name stays, though a job is called like it; what may be one goes. */
     assert_document(labels,
-                    "{\"name\":\"read\",\"op\":\"read\",\"fstype\":\"read\",\"read\":1,"
+                    "{\"name\":\"read\",\"state\":\"read\",\"fstype\":\"read\",\"read\":1,"
                     "\"comment\":\"of al\",\"command\":[\"cp\",\"x\"]}",
-                    "{\"name\":\"name1\",\"op\":\"read\",\"fstype\":\"read\",\"read\":1}");
+                    "{\"name\":\"name1\",\"state\":\"read\",\"fstype\":\"read\",\"read\":1}");
     assert_document(labels, "{\"cause\":\"node not heard: node7\",\"mount\":\"/home/al\"}",
                     "{\"cause\":\"node not heard\",\"mount\":\"mount1\"}");
     assert_string_equal(labels_mount(labels, "/home/al"), "mount1");
