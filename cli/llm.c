@@ -304,6 +304,7 @@ static int perform(CURL *easy, const struct llm *llm, const char *body, struct l
                    struct error *error)
 {
     struct curl_slist *list = headers(llm);
+    char span[UNITS_SIZE];
     CURLcode code;
 
     if (!list)
@@ -316,8 +317,8 @@ static int perform(CURL *easy, const struct llm *llm, const char *body, struct l
     (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer->code);
     curl_slist_free_all(list);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        return error_set(error, -EIO, "%s did not answer within %ld s", llm->url,
-                         llm->timeout_ms / 1000);
+        return error_set(error, -EIO, "%s did not answer within %s s", llm->url,
+                         units_seconds((uint64_t)llm->timeout_ms * 1000000, span));
     if (code != CURLE_OK && !answer->over)
         return error_set(error, -EIO, "%s does not answer: %s", llm->url, curl_easy_strerror(code));
     return 0;

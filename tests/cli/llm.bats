@@ -178,6 +178,8 @@ END
     explain --llm "$URL/silent" --model fake --timeout 2
     expect 1
     one_line "did not answer within 2 s"
+    explain --llm "$URL/silent" --model fake --timeout 500ms
+    one_line "did not answer within 0.5 s"
     ((SECONDS < 20))
     explain --llm "http://127.0.0.1:1/v1" --model fake
     expect 1
