@@ -17,6 +17,18 @@ offers() {
     printf '%s\n' "${COMPREPLY[@]}" | sort | xargs
 }
 
+# told SUBCOMMAND: the options in its --help, one a line
+told() {
+    jobio help "$1" | grep -oE '^ +(-., )? *--[a-z0-9-]+' | grep -oE -- '-(-[a-z0-9-]+|[A-Za-z]\b)'
+}
+
+# manual SECTION: those that a section of the manual explains
+manual() {
+    awk -v section="$1" '/^\.S[sh] / { on = $0 == ".Ss " section } on && /^\.It Fl /' \
+        "$BATS_TEST_DIRNAME/../../doc/jobio.1" |
+        grep -oE '(Fl |, )(-[a-z][a-z0-9-]*|[A-Za-z])( |$)' | sed -E 's/^(Fl |, )/-/; s/ $//'
+}
+
 @test "subcommands" {
     [ "$(offers jobio '')" = "$({ subcommands; echo help; } | sort | xargs)" ]
     [ "$(offers jobio h)" = "help history" ]
@@ -26,10 +38,17 @@ offers() {
 
 @test "each option of each subcommand is offered, and no other" {
     for sub in $(subcommands); do
-        offered=$(offers jobio $sub -- | tr ' ' '\n' | grep -v '^-.$' | sort)
-        told=$(jobio help $sub | grep -oE '^ +(-., )? *--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort)
         # --store, --no-pager and --help are understood everywhere
-        diff <(printf '%s\n--store\n--no-pager\n--help\n' "$told" | sort -u) <(echo "$offered")
+        diff <({ told $sub; printf '%s\n' --store --no-pager --help; } | sort -u) \
+            <(offers jobio $sub - | tr ' ' '\n' | sort)
+    done
+}
+
+@test "the manual has each option of each subcommand, and no other" {
+    common=$(manual "The history of all nodes"; manual "Options of all subcommands")
+    holds "$common" --from --config --socket --store --no-pager -h
+    for sub in $(subcommands); do
+        diff <(told $sub | grep -vxFe "$common" | sort) <(manual "jobio $sub" | sort)
     done
 }
 
