@@ -175,6 +175,16 @@ char *clickhouse_fill(const char *sql, const struct clickhouse_value *values, si
     return text;
 }
 
+char *clickhouse_cluster(const struct clickhouse *c)
+{
+    _free_ char *name = c->cluster ? clickhouse_quote(c->cluster) : NULL;
+    char *text = NULL;
+
+    if (!c->cluster)
+        return strdup("");
+    return name && asprintf(&text, "AND cluster = %s", name) >= 0 ? text : NULL;
+}
+
 /* --- the answer --------------------------------------------------------------------------------
  */
 
@@ -217,7 +227,7 @@ static int add_part(struct answer *answer, const char *data, size_t size)
         return error_set(answer->error, -EIO, "ClickHouse: a row of more than 16 MiB");
     grown = realloc(answer->line, answer->length + size + 1);
     if (!grown)
-        return error_errno(answer->error, -ENOMEM, "read the answer");
+        return clickhouse_no_memory(answer->error);
     memcpy(grown + answer->length, data, size);
     answer->line = grown;
     answer->length += size;
@@ -242,6 +252,11 @@ static int take_rows(struct answer *answer, const char *data, size_t size)
         size -= n + (end != NULL);
     }
     return 0;
+}
+
+int clickhouse_no_memory(struct error *error)
+{
+    return error_errno(error, -ENOMEM, "read the answer of ClickHouse");
 }
 
 /* What is not 200 is a text. */

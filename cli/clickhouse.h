@@ -26,9 +26,15 @@ int clickhouse_jobs(struct clickhouse *clickhouse, const struct jobid *id, bool 
                     struct job_account ***ret, struct error *error);
 int clickhouse_history(struct clickhouse *clickhouse, const struct history_filter *filter,
                        struct json_object **ret, struct error *error);
-/* As store_array(), but at least ARRAY_TASKS_MAX tasks and one more, if there are so many; what
- * `each` returns below 0 must be -ENOMEM. */
-int clickhouse_array(struct clickhouse *clickhouse, uint32_t array, uint32_t from, store_job_f each,
-                     void *arg, struct error *error);
+
+/* The tasks of an array. To read them is as store_array(), but at least ARRAY_TASKS_MAX tasks and
+ * one more, if there are so many; what `each` returns below 0 must be -ENOMEM, and `from` never
+ * goes back. The clickhouse must stay. */
+struct clickhouse_array;
+int clickhouse_array_open(struct clickhouse *clickhouse, uint32_t number,
+                          struct clickhouse_array **ret, struct error *error);
+void clickhouse_array_close(struct clickhouse_array *array); /* NULL is fine */
+int clickhouse_array_read(struct clickhouse_array *array, uint32_t from, store_job_f each,
+                          void *arg, struct error *error);
 
 #endif

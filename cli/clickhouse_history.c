@@ -17,11 +17,6 @@
 /* A step that began earlier is not looked for. */
 #define YEAR_NS (366 * 86400ull * 1000000000u)
 
-static int no_memory(struct error *error)
-{
-    return error_errno(error, -ENOMEM, "read the answer of ClickHouse");
-}
-
 static uint64_t number_of(struct json_object *row, const char *name)
 {
     struct json_object *value = NULL;
@@ -98,7 +93,7 @@ static int take_history(struct json_object *row, void *arg, struct error *error)
     if (object && json_object_array_add(arg, object) == 0)
         return 0;
     json_object_put(object);
-    return no_memory(error);
+    return clickhouse_no_memory(error);
 }
 
 static const char *const orders[] = {
@@ -146,7 +141,10 @@ static const struct {
 } lists[] = {
     {"user", offsetof(struct history_filter, user), {"user", "user_"}, {"uid", "uid_"}},
     {"account", offsetof(struct history_filter, account), {"account", "account_"}, {NULL}},
-    {"partition", offsetof(struct history_filter, partition), {"`partition`", "partition_"}, {NULL}},
+    {"partition",
+     offsetof(struct history_filter, partition),
+     {"`partition`", "partition_"},
+     {NULL}},
     {"name", offsetof(struct history_filter, name), {"name", "name_"}, {NULL}},
     {"job", offsetof(struct history_filter, jobs), {NULL}, {"jobid", "jobid"}},
 };
@@ -183,7 +181,7 @@ static int write_conditions(const struct history_filter *filter, enum stage stag
 
     for (size_t i = 0; out && r == 0 && i < ARRAY_SIZE(lists); i++)
         r = write_list(out, filter, i, stage, error);
-    return !out || fclose(out) != 0 ? no_memory(error) : r;
+    return !out || fclose(out) != 0 ? clickhouse_no_memory(error) : r;
 }
 
 static int write_stages(const struct history_filter *filter, char **any_row, char **whole_job,
@@ -210,7 +208,7 @@ static int ask_rows(struct clickhouse *c, const struct history_filter *filter, u
     _free_ char *cluster = clickhouse_cluster(c), *anyone = NULL, *whose = NULL, *jobs = NULL;
     char from[24], since[24], until[24], limit[24];
     uint64_t year_before = filter->since_ns > YEAR_NS ? filter->since_ns - YEAR_NS : 0;
-    int r = cluster ? write_stages(filter, &anyone, &whose, error) : no_memory(error);
+    int r = cluster ? write_stages(filter, &anyone, &whose, error) : clickhouse_no_memory(error);
     struct clickhouse_value values[] = {
         {"jobs", NULL},
         {"table", c->table},
@@ -238,7 +236,7 @@ static int ask_rows(struct clickhouse *c, const struct history_filter *filter, u
     values[0].text = jobs;
     return jobs ? clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values),
                                  take_history, rows, error)
-                : no_memory(error);
+                : clickhouse_no_memory(error);
 }
 
 static int add_group(const struct history_row *row, void *arg)
@@ -268,7 +266,7 @@ static int group_rows(struct json_object *rows, const struct history_filter *fil
     if (r == 0)
         r = history_table_each(table, add_group, groups);
     history_table_destroy(table);
-    return r == -ENOMEM ? no_memory(error) : r;
+    return r == -ENOMEM ? clickhouse_no_memory(error) : r;
 }
 
 /* A sum of some of the jobs would be wrong. */
@@ -293,7 +291,7 @@ int clickhouse_history(struct clickhouse *c, const struct history_filter *filter
 {
     struct json_object *rows = json_object_new_array(), *groups = json_object_new_array();
     bool all = filter->group || !filter->limit || filter->limit > HISTORY_ROWS_MAX;
-    int r = rows && groups ? refuse_mounts(filter, error) : no_memory(error);
+    int r = rows && groups ? refuse_mounts(filter, error) : clickhouse_no_memory(error);
 
     if (r == 0)
         r = ask_rows(c, filter, all ? HISTORY_ROWS_MAX : filter->limit, rows, error);

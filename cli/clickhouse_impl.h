@@ -21,8 +21,10 @@ char *clickhouse_quote(const char *text);
 /* A statement with its values, in which nothing is looked at again; malloc'd, NULL: no memory. */
 char *clickhouse_fill(const char *sql, const struct clickhouse_value *values, size_t n);
 
-/* The condition on the cluster, "" for all; malloc'd, NULL: no memory. */
+/* The condition on the cluster, "AND ..." or "" for all; malloc'd, NULL: no memory. */
 char *clickhouse_cluster(const struct clickhouse *clickhouse);
+
+int clickhouse_no_memory(struct error *error); /* -ENOMEM */
 
 /* Run a statement that ends in FORMAT JSONEachRow: one call a row. A negative return of `each` ends
  * it and is returned. */
@@ -30,5 +32,9 @@ typedef int (*clickhouse_row_f)(struct json_object *row, void *arg, struct error
 int clickhouse_ask(struct clickhouse *clickhouse, const char *sql,
                    const struct clickhouse_value *values, size_t n, clickhouse_row_f each,
                    void *arg, struct error *error);
+/* All rows of the jobs for which that condition holds, one job after the other: ask_job.sql.
+ * `which` NULL: there was no memory for it. */
+int clickhouse_ask_jobs(struct clickhouse *clickhouse, const char *which, clickhouse_row_f each,
+                        void *arg, struct error *error);
 
 #endif

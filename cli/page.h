@@ -11,7 +11,8 @@
 
 #define PAGE_NOTES 8 /* fit on a page */
 
-/* Write the page of a job, with its steps, to a file (output_file()). A negative errno with text. */
+/* Write the page of a job, with its steps, to a file (output_file()). A negative errno with text.
+ */
 struct page {
     const struct job_account *job;
     const struct advice_notes *notes;

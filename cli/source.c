@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/source.h"
+#include "cli/source_impl.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -13,10 +13,6 @@
 #include "common/cleanup.h"
 #include "report/json.h"
 
-/* jobiod begins a question within 5 s and answers it in 5 more, or says that it cannot. */
-#define ANSWER_MS 15000
-#define NS_PER_S 1000000000ull
-#define PIECE_MAX 65536 /* no row is longer */
 #define STORE_DEFAULT JOBIO_STATEDIR "/jobio.db"
 
 bool source_is_absent(int rc)
@@ -90,7 +86,7 @@ static int ask_array(const struct cli *cli, struct message *m, struct json_objec
                      struct error *error)
 {
     struct json_object *document = NULL;
-    int rc = source_ask_json(cli, m, ANSWER_MS, &document, error);
+    int rc = source_ask_json(cli, m, SOURCE_MS, &document, error);
 
     if (rc < 0)
         return rc;
@@ -102,8 +98,7 @@ static int ask_array(const struct cli *cli, struct message *m, struct json_objec
     return 0;
 }
 
-/* Not running is no error for root: the store can be read. */
-static bool may_read_store(const struct cli *cli, int rc)
+bool source_may_read_store(const struct cli *cli, int rc)
 {
     if (!source_is_absent(rc) || geteuid() != 0)
         return false;
@@ -112,7 +107,7 @@ static bool may_read_store(const struct cli *cli, int rc)
     return true;
 }
 
-static int open_store(const struct cli *cli, struct store **ret, struct error *error)
+int source_open_store(const struct cli *cli, struct store **ret, struct error *error)
 {
     return store_open_reader(ret, cli->store ? cli->store : STORE_DEFAULT, error);
 }
@@ -141,7 +136,7 @@ static int jobs_from_store(const struct cli *cli, const struct jobid *id, bool a
 {
     struct job_account **jobs = NULL;
     struct store *store = NULL;
-    int rc = open_store(cli, &store, error);
+    int rc = source_open_store(cli, &store, error);
 
     if (rc < 0)
         return rc;
@@ -198,210 +193,9 @@ int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigne
     (void)message_put_u64(&m, "STEPS", (flags & REPORT_STEPS) != 0);
     (void)message_put_u64(&m, "TIMELINE", (flags & REPORT_TIMELINE) != 0);
     rc = ask_array(cli, &m, ret, error);
-    if (may_read_store(cli, rc))
+    if (source_may_read_store(cli, rc))
         return jobs_from_store(cli, id, all, flags, ret, error);
     return rc;
-}
-
-/* --- the history -------------------------------------------------------------------------------
- */
-
-static int history_from_store(const struct cli *cli, const struct history_filter *filter,
-                              history_f each, void *arg, struct error *error)
-{
-    struct history_filter everyone = *filter;
-    struct store *store = NULL;
-    int rc = open_store(cli, &store, error);
-
-    if (rc < 0)
-        return rc;
-    everyone.uid = UINT32_MAX;
-    rc = store_history(store, &everyone, each, arg, error);
-    store_close(store);
-    return rc;
-}
-
-static int history_from_clickhouse(struct clickhouse *clickhouse,
-                                   const struct history_filter *filter, history_f each, void *arg,
-                                   struct error *error)
-{
-    struct json_object *rows = NULL;
-    int rc = clickhouse_history(clickhouse, filter, &rows, error);
-
-    for (size_t i = 0; rc == 0 && i < json_object_array_length(rows); i++) {
-        struct history_row row;
-
-        rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
-        if (rc == 0)
-            rc = each(&row, arg);
-    }
-    json_object_put(rows);
-    return rc;
-}
-
-/* The keys of the question that an older jobiod would ignore, one after the other in `keys`. */
-struct keys {
-    struct message *m;
-    const char *names[16];
-    size_t n;
-    bool full;
-};
-
-static void put_key(struct keys *keys, const char *key, const char *value, bool is_new)
-{
-    if (!value)
-        return;
-    keys->full |= message_put(keys->m, key, value) < 0;
-    if (is_new)
-        keys->names[keys->n++] = key;
-}
-
-static void put_history(struct keys *keys, const struct history_filter *filter)
-{
-    message_init(keys->m, "query-history");
-    put_key(keys, "USER", filter->user, filter->user && strpbrk(filter->user, ",\\"));
-    put_key(keys, "ACCOUNT", filter->account, true);
-    put_key(keys, "PARTITION", filter->partition, true);
-    put_key(keys, "NAME", filter->name, true);
-    put_key(keys, "MOUNT", filter->mount, true);
-    put_key(keys, "JOBS", filter->jobs, true);
-    put_key(keys, "STATE", history_state_name(filter->state), true);
-    put_key(keys, "GROUP", history_group_name(filter->group), true);
-    put_key(keys, "REVERSE", filter->reverse ? "1" : NULL, true);
-    put_key(keys, "SORT", history_sort_name(filter->sort), false);
-    (void)message_put_u64(keys->m, "SINCE", filter->since_ns / NS_PER_S);
-    if (filter->until_ns)
-        (void)message_put_u64(keys->m, "UNTIL", filter->until_ns / NS_PER_S);
-    if (filter->limit)
-        (void)message_put_u64(keys->m, "LIMIT", filter->limit);
-}
-
-static bool has_word(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *p = words; (p = strstr(p, word)); p += n)
-        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
-            return true;
-    return false;
-}
-
-static int check_applied(const struct keys *keys, struct error *error)
-{
-    const char *applied = message_get(keys->m, "APPLIED");
-
-    for (size_t i = 0; i < keys->n; i++)
-        if (!applied || !has_word(applied, keys->names[i]))
-            return error_set(error, -EPROTONOSUPPORT,
-                             "the jobiod that runs is older than this command and cannot choose by "
-                             "%s: restart it",
-                             keys->names[i]);
-    return 0;
-}
-
-static int no_array(struct error *error)
-{
-    return error_set(error, -EBADMSG, "the answer of jobiod is no JSON array");
-}
-
-/* The row at *text, which moves behind it. */
-static int take_row(struct json_tokener *tokener, const char **text, history_f each, void *arg,
-                    struct error *error)
-{
-    size_t left = strnlen(*text, PIECE_MAX);
-    struct json_object *object;
-    struct history_row row;
-    int rc;
-
-    json_tokener_reset(tokener);
-    object = json_tokener_parse_ex(tokener, *text, (int)left);
-    rc = object ? history_row_parse(object, &row, error) : no_array(error);
-    if (rc == 0)
-        rc = each(&row, arg);
-    *text += json_tokener_get_parse_end(tokener);
-    json_object_put(object);
-    return rc;
-}
-
-/* Row by row: the objects of many take ten times the memory of their text. */
-static int each_in_text(const char *text, history_f each, void *arg, struct error *error)
-{
-    struct json_tokener *tokener = json_tokener_new();
-    bool empty = strcmp(text, "[]") == 0;
-    int rc = tokener ? 0 : error_errno(error, -ENOMEM, "read the answer");
-    char before = '[';
-
-    while (rc == 0 && !empty && *text == before) {
-        text++;
-        rc = take_row(tokener, &text, each, arg, error);
-        before = ',';
-    }
-    if (rc == 0 && !empty && strcmp(text, "]") != 0)
-        rc = no_array(error);
-    if (tokener)
-        json_tokener_free(tokener);
-    return rc;
-}
-
-static int history_from_jobiod(const struct cli *cli, const struct history_filter *filter,
-                               history_f each, void *arg, struct error *error)
-{
-    struct message m;
-    struct keys keys = {.m = &m};
-    _free_ char *text = NULL;
-    int rc;
-
-    put_history(&keys, filter);
-    if (keys.full)
-        return error_set(error, -EINVAL, "the lists are too long");
-    rc = source_ask(cli, &m, ANSWER_MS, &text, error);
-    if (rc == 0)
-        rc = check_applied(&keys, error);
-    return rc < 0 ? rc : each_in_text(text, each, arg, error);
-}
-
-int source_rows(const struct cli *cli, const struct history_filter *filter, history_f each,
-                void *arg, struct error *error)
-{
-    struct clickhouse *clickhouse = NULL;
-    int rc = clickhouse_open(cli, &clickhouse, error);
-
-    if (rc > 0)
-        rc = history_from_clickhouse(clickhouse, filter, each, arg, error);
-    if (rc < 0 || clickhouse) {
-        clickhouse_close(clickhouse);
-        return rc;
-    }
-    if (cli->store)
-        return history_from_store(cli, filter, each, arg, error);
-    rc = history_from_jobiod(cli, filter, each, arg, error);
-    if (may_read_store(cli, rc))
-        return history_from_store(cli, filter, each, arg, error);
-    return rc;
-}
-
-static int add_row(const struct history_row *row, void *arg)
-{
-    struct json_object *object = history_row_json(row);
-
-    if (object && json_object_array_add(arg, object) == 0)
-        return 0;
-    json_object_put(object);
-    return -ENOMEM;
-}
-
-int source_history(const struct cli *cli, const struct history_filter *filter,
-                   struct json_object **ret, struct error *error)
-{
-    struct json_object *array = json_object_new_array();
-    int rc = array ? source_rows(cli, filter, add_row, array, error) : -ENOMEM;
-
-    if (rc < 0) {
-        json_object_put(array);
-        return rc == -ENOMEM ? error_errno(error, rc, "read the history") : rc;
-    }
-    *ret = array;
-    return 0;
 }
 
 /* --- arrays -----------------------------------------------------------------------------------
@@ -459,28 +253,33 @@ static int part_from_store(void *store, uint32_t array, uint32_t from, struct js
     return rc < 0 ? rc : parse_part(text, ret, error);
 }
 
-struct asked_array {
-    struct clickhouse *clickhouse;
-    uint32_t array;
-};
-
-static int tasks_of_clickhouse(void *source, uint32_t from, store_job_f each, void *arg,
+static int tasks_of_clickhouse(void *array, uint32_t from, store_job_f each, void *arg,
                                struct error *error)
 {
-    const struct asked_array *asked = source;
-
-    return clickhouse_array(asked->clickhouse, asked->array, from, each, arg, error);
+    return clickhouse_array_read(array, from, each, arg, error);
 }
 
-static int part_from_clickhouse(void *clickhouse, uint32_t array, uint32_t from,
+static int part_from_clickhouse(void *array, uint32_t number, uint32_t from,
                                 struct json_object **ret, struct error *error)
 {
-    struct asked_array asked = {clickhouse, array};
     _free_ char *text = NULL;
     bool more;
-    int rc = array_answer_of(tasks_of_clickhouse, &asked, from, &text, &more, error);
+    int rc = array_answer_of(tasks_of_clickhouse, array, from, &text, &more, error);
 
+    (void)number;
     return rc < 0 ? rc : parse_part(text, ret, error);
+}
+
+static int array_from_clickhouse(struct clickhouse *clickhouse, uint32_t number, source_part_f each,
+                                 void *arg, struct error *error)
+{
+    struct clickhouse_array *array = NULL;
+    int rc = clickhouse_array_open(clickhouse, number, &array, error);
+
+    if (rc == 0)
+        rc = each_part(part_from_clickhouse, array, number, each, arg, error);
+    clickhouse_array_close(array);
+    return rc;
 }
 
 static int part_from_jobiod(void *cli, uint32_t array, uint32_t from, struct json_object **ret,
@@ -491,14 +290,14 @@ static int part_from_jobiod(void *cli, uint32_t array, uint32_t from, struct jso
     message_init(&m, "query-array");
     (void)message_put_u64(&m, "JOBID", array);
     (void)message_put_u64(&m, "FROM", from);
-    return source_ask_json(cli, &m, ANSWER_MS, ret, error);
+    return source_ask_json(cli, &m, SOURCE_MS, ret, error);
 }
 
 static int array_from_store(const struct cli *cli, uint32_t array, source_part_f each, void *arg,
                             struct error *error)
 {
     struct store *store = NULL;
-    int rc = open_store(cli, &store, error);
+    int rc = source_open_store(cli, &store, error);
 
     if (rc == 0)
         rc = each_part(part_from_store, store, array, each, arg, error);
@@ -513,7 +312,7 @@ int source_array(const struct cli *cli, uint32_t array, source_part_f each, void
     int rc = clickhouse_open(cli, &clickhouse, error);
 
     if (rc > 0)
-        rc = each_part(part_from_clickhouse, clickhouse, array, each, arg, error);
+        rc = array_from_clickhouse(clickhouse, array, each, arg, error);
     if (rc < 0 || clickhouse) {
         clickhouse_close(clickhouse);
         return rc;
@@ -521,7 +320,7 @@ int source_array(const struct cli *cli, uint32_t array, source_part_f each, void
     if (cli->store)
         return array_from_store(cli, array, each, arg, error);
     rc = each_part(part_from_jobiod, (void *)cli, array, each, arg, error);
-    if (may_read_store(cli, rc))
+    if (source_may_read_store(cli, rc))
         return array_from_store(cli, array, each, arg, error);
     return rc;
 }

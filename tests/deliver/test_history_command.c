@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/array.h"
 #include "common/cleanup.h"
 #include "tests/deliver/history_rig.h"
 
@@ -201,6 +202,21 @@ static void test_the_command_agrees(void **state)
     refused = jobio("job 1 --from clickhouse --cluster other --url @", rig_server.url, &status);
     assert_int_equal(WEXITSTATUS(status), 1);
     assert_non_null(strstr(refused, "no such job: 1"));
+}
+
+/* More tasks than are asked for at a time, in another order than their numbers. */
+static void test_a_large_array(void **state)
+{
+    const uint32_t n = ARRAY_TASKS_MAX + 7;
+
+    (void)state;
+    for (uint32_t i = 0; i < n; i++)
+        put_task(140 + i, n - 1 - i, 0, NOW + i * SECOND);
+    put_task(140, n - 1, 1, NOW + n * SECOND);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    assert_same_answer("array 140 @ --json");
+    assert_same_answer("array 140 @ --csv");
 }
 
 /* A number that two users had, one after the other; and a job of the second one. */
@@ -481,6 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RIG_TEST(test_odd_mounts),
         RIG_TEST(test_the_command_agrees),
+        RIG_TEST(test_a_large_array),
         RIG_TEST(test_a_number_of_two_users),
         RIG_TEST(test_own_jobs_only),
         RIG_TEST(test_old_table),

@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of ClickHouse to what the store would have given. */
-#define _GNU_SOURCE /* asprintf, tdestroy, twalk_r */
-#include <inttypes.h>
+#define _GNU_SOURCE /* tdestroy, twalk_r */
+#include "cli/clickhouse_found.h"
+
 #include <json-c/json.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/clickhouse_impl.h"
-#include "cli/output.h"
-#include "collector/array.h"
-#include "collector/rows.h"
 #include "collector/sink_row.h"
 #include "collector/store_private.h"
 #include "common/cleanup.h"
-#include "common/units.h"
 
-static int no_memory(struct error *error)
-{
-    return error_errno(error, -ENOMEM, "read the answer of ClickHouse");
-}
-
-/* --- jobs --------------------------------------------------------------------------------------
- */
-
-/* A job that is being put together, and what of it is known of each node. A large one has 100,000
- * rows: what a row belongs to is found in trees of tsearch(). */
+/* A large job has 100,000 rows: what a row belongs to is found in trees of tsearch(). */
 struct found_node {
     char *node;
     uint64_t version;
@@ -41,20 +26,6 @@ struct found_step {
     size_t at;        /* in the job's steps */
 };
 
-struct found_job {
-    struct job_account *job;
-    void *nodes, *steps; /* trees of struct found_node, struct found_step */
-    uint32_t n_nodes;
-    struct io_mounts peaks; /* of the job, on the node that had the highest */
-    uint64_t seen_ns;       /* it was there until then */
-    bool ended;             /* one node says so */
-};
-
-struct found_jobs {
-    struct found_job *items;
-    size_t n;
-};
-
 static void node_free(void *p)
 {
     struct found_node *node = p;
@@ -66,7 +37,7 @@ static void node_free(void *p)
     free(node);
 }
 
-static void found_job_clear(struct found_job *f)
+void found_job_clear(struct found_job *f)
 {
     tdestroy(f->nodes, node_free);
     tdestroy(f->steps, free);
@@ -74,7 +45,7 @@ static void found_job_clear(struct found_job *f)
     job_account_destroy(f->job);
 }
 
-static void found_clear(struct found_jobs *found)
+void found_clear(struct found_jobs *found)
 {
     for (size_t i = 0; i < found->n; i++)
         found_job_clear(&found->items[i]);
@@ -281,7 +252,7 @@ static int merge_step(struct found_job *f, const struct sink_row *row, struct si
     return 0;
 }
 
-static int take_row(struct json_object *document, void *arg, struct error *error)
+int found_take(struct found_jobs *found, struct json_object *document, struct error *error)
 {
     struct sink_io io CLEANUP(sink_io_clear) = {0};
     struct found_job *f;
@@ -290,7 +261,7 @@ static int take_row(struct json_object *document, void *arg, struct error *error
 
     if (r < 0)
         return r;
-    f = find_job(arg, &row);
+    f = find_job(found, &row);
     r = f ? merge_job(f, &row) : -ENOMEM;
     if (r == 0)
         r = merge_node(f, &row);
@@ -348,7 +319,7 @@ static void sum_node(const void *at, VISIT visit, void *arg)
 }
 
 /* The sums of the steps, as the store makes them when it reads a job. */
-static int finish_job(struct found_job *f)
+int found_finish(struct found_job *f)
 {
     struct job_account *job = f->job;
     struct nodes_sum sum = {&job->completeness, f->n_nodes > 0, 0};
@@ -367,214 +338,4 @@ static int finish_job(struct found_job *f)
         job->end_ns = 0;
     job->nodes_reported = f->n_nodes;
     return r;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct job_account *x = ((const struct found_job *)a)->job;
-    const struct job_account *y = ((const struct found_job *)b)->job;
-
-    return x->start_ns < y->start_ns ? 1 : -(x->start_ns > y->start_ns);
-}
-
-static int give_jobs(struct found_jobs *found, bool all, struct job_account ***ret)
-{
-    size_t n = found->n && !all ? 1 : found->n;
-    struct job_account **jobs = calloc(n + 1, sizeof(struct job_account *));
-
-    if (!jobs)
-        return -ENOMEM;
-    if (found->n)
-        qsort(found->items, found->n, sizeof(*found->items), newest_first);
-    for (size_t i = 0; i < n; i++) {
-        jobs[i] = found->items[i].job;
-        found->items[i].job = NULL;
-    }
-    *ret = jobs;
-    return 0;
-}
-
-/* "AND cluster = '..'", or nothing; malloc'd. */
-char *clickhouse_cluster(const struct clickhouse *c)
-{
-    _free_ char *name = c->cluster ? clickhouse_quote(c->cluster) : NULL;
-    char *text = NULL;
-
-    if (!c->cluster)
-        return strdup("");
-    return name && asprintf(&text, "AND cluster = %s", name) >= 0 ? text : NULL;
-}
-
-/* The condition on what is asked for; malloc'd, NULL: no memory. */
-static char *which_job(const struct clickhouse *c, const struct jobid *id)
-{
-    _free_ char *cluster = clickhouse_cluster(c);
-    char job[16], task[16];
-    const struct clickhouse_value values[] = {
-        {"job", job}, {"task", task}, {"table", c->table}, {"cluster", cluster}, {"own", c->own}};
-
-    (void)snprintf(job, sizeof(job), "%u", id->job);
-    (void)snprintf(task, sizeof(task), "%u", id->task);
-    if (!cluster)
-        return NULL;
-    return clickhouse_fill(id->has_task ? sql_clickhouse_which_task : sql_clickhouse_which_job,
-                           values, ARRAY_SIZE(values));
-}
-
-/* The rows of jobs, those of a job one after the other. */
-static int ask_rows(struct clickhouse *c, const char *which, clickhouse_row_f each, void *arg,
-                    struct error *error)
-{
-    _free_ char *cluster = clickhouse_cluster(c);
-    const struct clickhouse_value values[] = {
-        {"table", c->table}, {"which", which}, {"cluster", cluster}, {"own", c->own}};
-
-    if (!which || !cluster)
-        return no_memory(error);
-    return clickhouse_ask(c, sql_clickhouse_ask_job, values, ARRAY_SIZE(values), each, arg, error);
-}
-
-/* A number of a task may have been another job's, too. */
-static void drop_others(struct found_jobs *found, const struct jobid *id)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < found->n; i++) {
-        const struct job_account *job = found->items[i].job;
-
-        if (id->has_task && (job->array_job != id->job || job->array_task != id->task))
-            found_job_clear(&found->items[i]);
-        else
-            found->items[n++] = found->items[i];
-    }
-    found->n = n;
-}
-
-int clickhouse_jobs(struct clickhouse *c, const struct jobid *id, bool all,
-                    struct job_account ***ret, struct error *error)
-{
-    struct found_jobs found CLEANUP(found_clear) = {0};
-    _free_ char *which = which_job(c, id);
-    int r = ask_rows(c, which, take_row, &found, error);
-
-    if (r < 0)
-        return r;
-    drop_others(&found, id);
-    for (size_t i = 0; i < found.n && r == 0; i++)
-        r = finish_job(&found.items[i]);
-    if (r == 0)
-        r = give_jobs(&found, all, ret);
-    return r < 0 ? no_memory(error) : 0;
-}
-
-/* --- arrays ------------------------------------------------------------------------------------
- */
-
-/* The jobs of a part of an array, each without what its steps did when its rows are over. */
-struct array_part {
-    struct found_jobs found; /* the last one still gets rows */
-    struct job_account **jobs;
-    size_t n;
-    uint32_t array, from;
-};
-
-static void part_clear(struct array_part *part)
-{
-    found_clear(&part->found);
-    for (size_t i = 0; i < part->n; i++)
-        job_account_destroy(part->jobs[i]);
-    free(part->jobs);
-}
-
-/* The sums of the job have it. */
-static void drop_io(struct job_account *job)
-{
-    for (size_t i = 0; i < job->n_steps; i++)
-        for (size_t k = 0; k < job->steps[i].mounts.n; k++) {
-            io_account_clear(&job->steps[i].mounts.items[k].io);
-            timeline_clear(&job->steps[i].mounts.items[k].timeline);
-        }
-}
-
-static int keep_task(struct array_part *part, struct found_job *f)
-{
-    struct job_account **grown;
-
-    if (f->job->array_job != part->array || f->job->array_task < part->from)
-        return 0; /* another holder of the number */
-    grown = reallocarray(part->jobs, part->n + 1, sizeof(struct job_account *));
-    if (!grown)
-        return -ENOMEM;
-    part->jobs = grown;
-    if (finish_job(f) < 0)
-        return -ENOMEM;
-    drop_io(f->job);
-    part->jobs[part->n++] = f->job;
-    f->job = NULL;
-    return 0;
-}
-
-/* The first of what was found has all of its rows. */
-static int take_whole(struct array_part *part)
-{
-    struct found_job *f = &part->found.items[0];
-    int r = keep_task(part, f);
-
-    found_job_clear(f);
-    part->found.n--;
-    memmove(f, f + 1, part->found.n * sizeof(*f));
-    return r;
-}
-
-static int take_array_row(struct json_object *document, void *arg, struct error *error)
-{
-    struct array_part *part = arg;
-    int r = take_row(document, &part->found, error);
-
-    if (r == 0 && part->found.n > 1 && take_whole(part) < 0)
-        return no_memory(error);
-    return r;
-}
-
-static char *which_tasks(const struct clickhouse *c, uint32_t array, uint32_t from)
-{
-    _free_ char *cluster = clickhouse_cluster(c);
-    char job[16], first[16], limit[16];
-    const struct clickhouse_value values[] = {{"job", job},         {"first", first},
-                                              {"limit", limit},     {"table", c->table},
-                                              {"cluster", cluster}, {"own", c->own}};
-
-    (void)snprintf(job, sizeof(job), "%u", array);
-    (void)snprintf(first, sizeof(first), "%u", from);
-    (void)snprintf(limit, sizeof(limit), "%u", ARRAY_TASKS_MAX + 1);
-    return cluster ? clickhouse_fill(sql_clickhouse_which_array, values, ARRAY_SIZE(values)) : NULL;
-}
-
-static int by_task(const void *a, const void *b)
-{
-    const struct job_account *x = *(struct job_account *const *)a;
-    const struct job_account *y = *(struct job_account *const *)b;
-
-    if (x->array_task != y->array_task)
-        return x->array_task < y->array_task ? -1 : 1;
-    return x->start_ns < y->start_ns ? 1 : -(x->start_ns > y->start_ns);
-}
-
-int clickhouse_array(struct clickhouse *c, uint32_t array, uint32_t from, store_job_f each,
-                     void *arg, struct error *error)
-{
-    struct array_part part CLEANUP(part_clear) = {.array = array, .from = from};
-    _free_ char *which = which_tasks(c, array, from);
-    int r = ask_rows(c, which, take_array_row, &part, error);
-
-    if (r < 0)
-        return r;
-    if (part.found.n && take_whole(&part) < 0)
-        return no_memory(error);
-    if (part.n)
-        qsort(part.jobs, part.n, sizeof(struct job_account *), by_task);
-    for (size_t i = 0; i < part.n && r == 0; i++)
-        if (!i || part.jobs[i]->array_task != part.jobs[i - 1]->array_task)
-            r = each(part.jobs[i], arg);
-    return r < 0 ? no_memory(error) : 0;
 }
