@@ -391,8 +391,7 @@ static int advise_run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if ((!options.dry_run && jobid_parse(argv[first], &id, &error) < 0) ||
-        (options_time("-S", options.since, &d.since_ns, &error) < 0 ||
-         options_time("-E", options.until, &d.until_ns, &error) < 0)) {
+        options_period(options.since, options.until, &d.since_ns, &d.until_ns, &error) < 0) {
         output_error("advise: %s", error.text);
         return CLI_USAGE;
     }

@@ -74,12 +74,7 @@ static int filter_times(const struct history_options *options, struct history_fi
 {
     const char *from = options->since ? options->since : filter->jobs ? "@0" : "now-7days";
 
-    if (options_time("-S", from, &filter->since_ns, error) < 0 ||
-        options_time("-E", options->until, &filter->until_ns, error) < 0)
-        return -EINVAL;
-    if (options->until && filter->until_ns <= filter->since_ns)
-        return error_set(error, -EINVAL, "-E \"%s\" is not after -S \"%s\"", options->until, from);
-    return 0;
+    return options_period(from, options->until, &filter->since_ns, &filter->until_ns, error);
 }
 
 static int filter_sort(const char *text, struct history_filter *filter, struct error *error)

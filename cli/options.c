@@ -78,6 +78,17 @@ int options_time(const char *option, const char *text, uint64_t *ret, struct err
     return 0;
 }
 
+int options_period(const char *since, const char *until, uint64_t *since_ns, uint64_t *until_ns,
+                   struct error *error)
+{
+    if (options_time("-S", since, since_ns, error) < 0 ||
+        options_time("-E", until, until_ns, error) < 0)
+        return -EINVAL;
+    if (until && *until_ns <= *since_ns)
+        return error_set(error, -EINVAL, "-E \"%s\" is not after -S \"%s\"", until, since);
+    return 0;
+}
+
 static int option_take(const struct option_spec *spec, char *word, struct error *error)
 {
     uint64_t span;

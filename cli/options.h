@@ -55,6 +55,10 @@ int options_number(const char *text, unsigned *ret);
  * and for what is before that. -EINVAL with text. */
 int options_time(const char *option, const char *text, uint64_t *ret, struct error *error);
 
+/* -S and -E: as options_time(), the second after the first. */
+int options_period(const char *since, const char *until, uint64_t *since_ns, uint64_t *until_ns,
+                   struct error *error);
+
 /* options_parse() for a subcommand: also prints its help or the error. True: go on with the words
  * from *first; false: end with *status. */
 bool options_start(struct cli *cli, const struct subcommand *sub, const struct option_spec *specs,

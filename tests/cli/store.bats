@@ -65,6 +65,7 @@ history -P --csv|one of
 advise 1 --dry-run|jobio advise 123
 advise abc|no job number
 advise --dry-run -S never|-S
+advise --dry-run -S now -E now-1days|is not after
 history -S yesterdayish|-S
 history -E 25:99|-E
 history -S now -E now-1days|is not after
