@@ -13,7 +13,6 @@
 #include "cli/command.h"
 #include "common/cleanup.h"
 
-#define SLURP_MAX (1u << 20)
 #define SACCT_MS 10000
 #define MOUNTS_MAX 3 /* of which the node's statistics are shown, the busiest */
 
@@ -52,7 +51,7 @@ int figures_miss(struct figures *figures, enum explain_kind kind, const char *mo
 int figures_slurp(int dir, const char *path, char **ret, size_t *size)
 {
     _close_ int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-    _free_ char *text = fd < 0 ? NULL : malloc(SLURP_MAX + 1);
+    _free_ char *text = fd < 0 ? NULL : malloc(FIGURES_SLURP_MAX + 1);
     size_t at = 0;
     ssize_t n = 1;
 
@@ -60,8 +59,8 @@ int figures_slurp(int dir, const char *path, char **ret, size_t *size)
         return -errno;
     if (!text)
         return -ENOMEM;
-    while (n > 0 && at < SLURP_MAX) {
-        n = read(fd, text + at, SLURP_MAX - at);
+    while (n > 0 && at < FIGURES_SLURP_MAX) {
+        n = read(fd, text + at, FIGURES_SLURP_MAX - at);
         if (n < 0)
             return -errno;
         at += (size_t)n;
@@ -101,7 +100,7 @@ int figures_read_sacct(const struct job_account *job, struct figures *figures)
     int rc;
 
     (void)snprintf(id, sizeof(id), "%" PRIu32, job->key.jobid);
-    rc = command_read(argv, SACCT_MS, SLURP_MAX, &text, &error);
+    rc = command_read(argv, SACCT_MS, FIGURES_SLURP_MAX, &text, &error);
     if (rc == -ENOENT)
         return figures_miss(figures, EXPLAIN_SACCT, NULL, "there is no sacct on this machine");
     if (rc < 0)
@@ -127,8 +126,11 @@ static int read_nfs(const struct io_mount *m, struct figures *figures)
 {
     _free_ char *text = NULL;
     struct explain_nfs nfs;
-    int rc = figures_slurp(AT_FDCWD, "/proc/self/mountstats", &text, NULL);
+    size_t size = 0;
+    int rc = figures_slurp(AT_FDCWD, "/proc/self/mountstats", &text, &size);
 
+    if (rc == 0 && size == FIGURES_SLURP_MAX)
+        rc = -EFBIG; /* there may be more of the mount */
     if (rc == 0)
         rc = explain_parse_mountstats(text, m->mount, &nfs);
     if (rc == -ENOENT)

@@ -36,7 +36,9 @@ int figures_read_mounts(const struct job_account *job, struct figures *figures);
 int figures_read_llite(const char *const *folders, const char *source, uint64_t *read,
                        uint64_t *written);
 
-/* A file of /proc or /sys below `dir` (AT_FDCWD), at most 1 MiB: malloc'd, or a negative errno. */
+/* A file of /proc or /sys below `dir` (AT_FDCWD), at most its first MiB: malloc'd, or a negative
+ * errno. */
+#define FIGURES_SLURP_MAX (1u << 20)
 int figures_slurp(int dir, const char *path, char **ret, size_t *size);
 
 #endif
