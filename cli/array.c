@@ -181,24 +181,17 @@ static void ask_why(const struct cli *cli, struct array *array, struct profile *
 static int print_array(const struct array *array, const struct array_options *options)
 {
     _free_ char *text = NULL;
-    struct json_object *document;
 
+    if (options->json)
+        return output_made(array_json(array));
     if (options->csv) {
         array_csv(array, stdout);
         return 0;
     }
-    if (!options->json) {
-        text = array_text(array, terminal_columns());
-        if (text)
-            output_text(text);
-        return text ? 0 : -ENOMEM;
-    }
-    document = array_json(array);
-    if (!document)
-        return -ENOMEM;
-    output_json(document);
-    json_object_put(document);
-    return 0;
+    text = array_text(array, terminal_columns());
+    if (text)
+        output_text(text);
+    return text ? 0 : -ENOMEM;
 }
 
 static int show_gathered(const struct cli *cli, const struct gathered *g,

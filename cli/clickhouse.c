@@ -12,13 +12,12 @@
 #include <unistd.h>
 
 #include "cli/clickhouse_impl.h"
+#include "cli/conf.h"
 #include "collector/http_client.h"
 #include "collector/pushgateway.h"
-#include "collector/settings.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 
-#define DEFAULT_CONFIG JOBIO_SYSCONFDIR "/jobio.conf"
 #define DEFAULT_TABLE "jobio.io"
 #define TIMEOUT_S 300L /* of one question */
 #define LINE_MAX_BYTES (16u << 20)
@@ -39,16 +38,6 @@ void clickhouse_close(struct clickhouse *clickhouse)
     free(clickhouse);
 }
 DEFINE_CLEANUP(struct clickhouse, clickhouse_close)
-
-/* A file that was not named need not be there, and a user who may not read it is asked nothing by
- * it. */
-static int load(const char *path, struct settings **ret, struct error *error)
-{
-    if (path || access(DEFAULT_CONFIG, R_OK) == 0)
-        return settings_load(ret, path ? path : DEFAULT_CONFIG, error);
-    *ret = settings_create();
-    return *ret ? 0 : error_errno(error, -ENOMEM, "the configuration");
-}
 
 static int fill(struct clickhouse *c, const struct cli *cli, struct error *error)
 {
@@ -94,7 +83,7 @@ int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error
         return error_set(error, -EINVAL, "--from \"%s\": give store or clickhouse", from);
     if ((from && !strcmp(from, "store")) || (!from && cli->store))
         return 0;
-    r = load(cli->history.config, &c->settings, error);
+    r = conf_read(cli->history.config, &c->settings, error);
     if (r < 0 && !from && !cli->history.config)
         return 0; /* jobiod tells what is wrong with it */
     if (r < 0)

@@ -87,21 +87,10 @@ static int put_text(char *text, struct error *error)
     return 0;
 }
 
-/* Of which step the document is; NULL: of the whole job. */
-static const char *step_of(struct json_object *document)
-{
-    struct json_object *job = NULL, *step = NULL;
-
-    if (!json_object_object_get_ex(document, "job", &job) ||
-        !json_object_object_get_ex(job, "step", &step))
-        return NULL;
-    return json_object_get_string(step);
-}
-
 /* The summary says of which job it is, not of which step. */
 static void print_step(struct json_object *document)
 {
-    const char *step = step_of(document);
+    const char *step = job_step_name(document);
 
     if (step)
         (void)printf("Step %s only, on all its nodes\n", step);
@@ -138,7 +127,7 @@ static int write_page(struct json_object *document, const struct advice_notes *n
                       const struct job_options *options, struct error *error)
 {
     struct page page = {
-        .notes = notes, .step = step_of(document), .undated = options->anonymous};
+        .notes = notes, .step = job_step_name(document), .undated = options->anonymous};
     struct job_account *job = NULL;
     int rc = report_json_parse(document, &job, error);
 

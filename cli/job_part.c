@@ -122,6 +122,16 @@ int job_step(struct json_object *document, const struct jobid *id, unsigned flag
     return rc < 0 ? error_errno(error, rc, "sum the step up") : 0;
 }
 
+const char *job_step_name(struct json_object *document)
+{
+    struct json_object *job = NULL, *step = NULL;
+
+    return json_object_object_get_ex(document, "job", &job) &&
+                   json_object_object_get_ex(job, "step", &step)
+               ? json_object_get_string(step)
+               : NULL;
+}
+
 /* --- CSV ---------------------------------------------------------------------------------------
  */
 
@@ -191,17 +201,6 @@ static int write_steps(const struct job_account *job, FILE *out)
     return 0;
 }
 
-/* Of a step its name, which report_json_parse() does not know. */
-static const char *step_name(struct json_object *document)
-{
-    struct json_object *job = NULL, *step = NULL;
-
-    return json_object_object_get_ex(document, "job", &job) &&
-                   json_object_object_get_ex(job, "step", &step)
-               ? json_object_get_string(step)
-               : NULL;
-}
-
 int job_csv(struct json_object *document, bool steps, FILE *out, struct error *error)
 {
     _job_ struct job_account *job = NULL;
@@ -212,8 +211,9 @@ int job_csv(struct json_object *document, bool steps, FILE *out, struct error *e
     if (steps)
         rc = write_steps(job, out);
     else
-        rc = write_mounts(
-            &(struct place){.job = job, .step = step_name(document), .exact = job_is_complete(job)},
-            &job->mounts, out);
+        rc = write_mounts(&(struct place){.job = job,
+                                          .step = job_step_name(document),
+                                          .exact = job_is_complete(job)},
+                          &job->mounts, out);
     return rc < 0 ? error_errno(error, rc, "write the account") : 0;
 }

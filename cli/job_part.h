@@ -16,6 +16,8 @@ struct json_object;
  * "job" has "step". flags as of report_json(). -ENOENT: the job has no such step. */
 int job_step(struct json_object *document, const struct jobid *id, unsigned flags,
              struct json_object **ret, struct error *error);
+/* Its name, which report_json_parse() does not know; NULL: the document is of the whole job. */
+const char *job_step_name(struct json_object *document);
 
 /* CSV (cli/fields.h): the header; and one line a mount and operation of a job document, with its
  * `steps` a line a step and node as well, without the sums of the job. */

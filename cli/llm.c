@@ -11,13 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/conf.h"
 #include "cli/llm_impl.h"
 #include "cli/output.h"
-#include "collector/settings.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 
-#define DEFAULT_CONFIG JOBIO_SYSCONFDIR "/jobio.conf"
 #define KEY_MAX 4096
 #define CONNECT_MS 10000L
 
@@ -179,14 +178,6 @@ static int take_key(struct llm *llm, const char *path, struct error *error)
 /* --- jobio.conf ---------------------------------------------------------------------------------
  */
 
-static int load(const char *path, struct settings **ret, struct error *error)
-{
-    if (path || access(DEFAULT_CONFIG, R_OK) == 0)
-        return settings_load(ret, path ? path : DEFAULT_CONFIG, error);
-    *ret = settings_create();
-    return *ret ? 0 : error_errno(error, -ENOMEM, "the configuration");
-}
-
 /* The site's key is for the site's endpoint. */
 static bool is_sites(const struct llm *llm, const struct settings *settings)
 {
@@ -230,7 +221,8 @@ int llm_open(const struct llm_options *options, struct llm **ret, struct error *
 {
     CLEANUP(llm_closep) struct llm *llm = calloc(1, sizeof(*llm));
     CLEANUP(settings_destroyp) struct settings *settings = NULL;
-    int rc = llm ? load(options->config, &settings, error) : error_errno(error, -ENOMEM, "--llm");
+    int rc = llm ? conf_read(options->config, &settings, error)
+                 : error_errno(error, -ENOMEM, "--llm");
 
     if (rc == 0)
         rc = fill(llm, options, settings, error);

@@ -146,15 +146,18 @@ void output_json(struct json_object *document)
     output_note_failure();
 }
 
+int output_made(struct json_object *document)
+{
+    if (!document)
+        return -ENOMEM;
+    output_json(document);
+    json_object_put(document);
+    return 0;
+}
+
 int output_tree(const struct tree *tree, struct json_object *document)
 {
-    struct json_object *whole = tree_end(tree, document);
-
-    if (!whole)
-        return -ENOMEM;
-    output_json(whole);
-    json_object_put(whole);
-    return 0;
+    return output_made(tree_end(tree, document));
 }
 
 /* --- a file -------------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ void output_text(const char *text);
 char *output_json_text(struct json_object *document);
 /* The same to stdout. */
 void output_json(struct json_object *document);
-/* The same of a document that was made just now, which it releases. -ENOMEM: it is not whole, and
- * nothing was said. */
+/* The same of a document that was made just now, which it releases. -ENOMEM: it is NULL, or not
+ * whole, and nothing was said. */
+int output_made(struct json_object *document);
 int output_tree(const struct tree *tree, struct json_object *document);
 /* Text that is JSON already to stdout, with those escapes and without a newline. */
 void output_json_raw(const char *text);

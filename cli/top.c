@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,21 +76,10 @@ static void print_table(const struct top_frame *frame, const struct top_view *vi
         output_text("(no I/O)\n");
 }
 
-static int print_json(const struct top_frame *frame, const struct top_view *view)
-{
-    struct json_object *document = top_export_json(frame, view);
-
-    if (!document)
-        return -ENOMEM;
-    output_json(document);
-    json_object_put(document);
-    return 0;
-}
-
 static int print(const struct top_frame *frame, const struct request *request, bool first)
 {
     if (request->json)
-        return print_json(frame, &request->view);
+        return output_made(top_export_json(frame, &request->view));
     if (!request->csv) {
         print_table(frame, &request->view, first);
         return 0;
