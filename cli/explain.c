@@ -102,7 +102,9 @@ static int explain_ask(const struct cli *cli, const struct job_account *job,
     pager_start(cli);
     output_text(text);
     model = options->show ? NULL : units_sanitize(llm_model(llm));
-    if (model)
+    if (model && options->anonymous)
+        (void)printf("\n(%s says so, and may be wrong)\n", model);
+    else if (model)
         (void)printf("\n(%s says so, and may be wrong; 'jobio job %" PRIu32 "' has the numbers)\n",
                      model, job->key.jobid);
     return 0;

@@ -122,6 +122,11 @@ END
     jq -e '.model == "fake" and .stream == false and ([.messages[].role] == ["system", "user"])' \
         "$SENT/request"
     jq -r '.messages[1].content' "$SENT/request" | follows context
+    # what it says of a job without a name has none either
+    explain --llm "$URL/ok" --model fake --anonymous
+    [ "$(head -n 1 <<< "$out")" = "Job 1 of user1 waited 30000000000 ns." ]
+    holds "$out" "fake says so"
+    ! grep -E 'alice|123|4101' <<< "$out"
 }
 
 @test "--llm: the address may be the base, the version, or all of it" {
