@@ -181,7 +181,8 @@ static int top_run(struct cli *cli, int argc, char **argv)
     if (status != CLI_OK)
         return status;
     request.view.rows = limit;
-    if (request.once || request.json || request.csv || !terminal_is() || !isatty(STDIN_FILENO))
+    if (request.once || request.json || request.csv || !terminal_is() || terminal_is_dumb() ||
+        !isatty(STDIN_FILENO))
         status = run_plain(&watch, &request);
     else
         status = top_screen_run(&watch, &request.view, request.delay_ns, request.count);
