@@ -15,7 +15,6 @@
 #define INDENT 2
 #define TABLE_ROWS 256
 #define TABLE_COLUMNS 16
-#define TABLE_WIDTH 100
 
 static bool is_plain(struct json_object *value)
 {
@@ -291,7 +290,7 @@ static unsigned table_width(const struct table *table)
     unsigned width = 0;
 
     for (size_t j = 0; j < table->columns; j++)
-        width += table->widths[j] + 2;
+        width += table->widths[j] + (j ? 2 : 0);
     return width;
 }
 
@@ -312,17 +311,24 @@ static void table_print_row(const struct table *table, size_t row, int depth, FI
     (void)fputc('\n', out);
 }
 
+/* What is written to, and how wide it is. */
+struct outline {
+    FILE *out;
+    unsigned columns;
+};
+
 /* False: it is none, or does not fit, and nothing was printed. */
-static bool print_table(struct json_object *array, int depth, FILE *out)
+static bool print_table(const struct outline *o, struct json_object *array, int depth)
 {
     struct table *table = calloc(1, sizeof(*table));
     bool fits;
 
     if (!table)
         return false;
-    fits = table_fill(table, array) && table->columns > 0 && table_width(table) <= TABLE_WIDTH;
+    fits = table_fill(table, array) && table->columns > 0 &&
+           (unsigned)(depth * INDENT) + table_width(table) <= o->columns;
     for (size_t i = 0; fits && i < table->rows; i++)
-        table_print_row(table, i, depth, out);
+        table_print_row(table, i, depth, o->out);
     table_clear(table);
     free(table);
     return fits;
@@ -331,60 +337,65 @@ static bool print_table(struct json_object *array, int depth, FILE *out)
 /* --- nesting -----------------------------------------------------------------------------------
  */
 
-static void print_members(struct json_object *object, int depth, bool dash, FILE *out);
+static void print_members(const struct outline *o, struct json_object *object, int depth,
+                          bool dash);
 
-static void print_items(struct json_object *array, int depth, FILE *out)
+static void print_items(const struct outline *o, struct json_object *array, int depth)
 {
     for (size_t i = 0; i < json_object_array_length(array); i++) {
         struct json_object *item = json_object_array_get_idx(array, i);
 
         if (json_object_is_type(item, json_type_object)) {
-            print_members(item, depth, true, out);
+            print_members(o, item, depth, true);
             continue;
         }
-        (void)fprintf(out, "%*s- ", depth * INDENT, "");
-        print_plain(NULL, item, out);
-        (void)fputc('\n', out);
+        (void)fprintf(o->out, "%*s- ", depth * INDENT, "");
+        print_plain(NULL, item, o->out);
+        (void)fputc('\n', o->out);
     }
 }
 
-static void print_member(const char *name, struct json_object *value, int depth, FILE *out)
+static void print_member(const struct outline *o, const char *name, struct json_object *value,
+                         int depth)
 {
-    print_name(name, out);
+    print_name(name, o->out);
     if (is_plain(value)) {
-        (void)fputc(' ', out);
-        print_plain(name, value, out);
-        (void)fputc('\n', out);
+        (void)fputc(' ', o->out);
+        print_plain(name, value, o->out);
+        (void)fputc('\n', o->out);
     } else if (is_plain_array(value)) {
-        print_plain_array(name, value, out);
+        print_plain_array(name, value, o->out);
     } else {
-        (void)fputc('\n', out);
+        (void)fputc('\n', o->out);
         if (!json_object_is_type(value, json_type_array))
-            print_members(value, depth + 1, false, out);
-        else if (!print_table(value, depth + 1, out))
-            print_items(value, depth + 1, out);
+            print_members(o, value, depth + 1, false);
+        else if (!print_table(o, value, depth + 1))
+            print_items(o, value, depth + 1);
     }
 }
 
 /* dash: an item of a list, whose first line begins with one. */
-static void print_members(struct json_object *object, int depth, bool dash, FILE *out)
+static void print_members(const struct outline *o, struct json_object *object, int depth,
+                          bool dash)
 {
     bool first = dash;
 
     json_object_object_foreach(object, name, value)
     {
-        (void)fprintf(out, "%*s%s", depth * INDENT, "", first ? "- " : dash ? "  " : "");
+        (void)fprintf(o->out, "%*s%s", depth * INDENT, "", first ? "- " : dash ? "  " : "");
         first = false;
-        print_member(name, value, dash ? depth + 1 : depth, out);
+        print_member(o, name, value, dash ? depth + 1 : depth);
     }
 }
 
-void outline_print(struct json_object *document, FILE *out)
+void outline_print(struct json_object *document, unsigned columns, FILE *out)
 {
+    const struct outline o = {out, columns};
+
     if (json_object_is_type(document, json_type_object))
-        print_members(document, 0, false, out);
+        print_members(&o, document, 0, false);
     else if (json_object_is_type(document, json_type_array))
-        print_items(document, 0, out);
+        print_items(&o, document, 0);
     else
         print_plain(NULL, document, out);
 }

@@ -8,9 +8,11 @@
 #include "cli/outline.h"
 #include "cli/pager.h"
 #include "cli/source.h"
+#include "cli/terminal.h"
 #include "common/cleanup.h"
 
 #define STATUS_MS 10000
+#define COLUMNS_OF_A_FILE 100
 
 static const char help[] =
     "usage: jobio status [--json]\n"
@@ -39,7 +41,7 @@ static int status_show(const struct cli *cli, bool json, struct error *error)
     if (json)
         output_json(document);
     else
-        outline_print(document, stdout);
+        outline_print(document, terminal_bound() ? terminal_bound() : COLUMNS_OF_A_FILE, stdout);
     json_object_put(document);
     return 0;
 }

@@ -212,7 +212,9 @@ END
 }
 
 @test "a pipe that closes early: no error, status 0" {
-    for words in "history -S now-300days" "history --json -S now-300days" "history --csv" "job 123" "job 126 --all --full"; do
+    for words in "history -S now-300days" "history --json -S now-300days" "history --csv" \
+        "job 123" "job 126 --all --full" "compare 216 217" "trend -n often" "array 140 --csv" \
+        "advise 125 --fields"; do
         jobio --store "$DB" $words 2> "$BATS_TEST_TMPDIR/err" | true
         [ "${PIPESTATUS[*]}" = "0 0" ]
         [ ! -s "$BATS_TEST_TMPDIR/err" ]

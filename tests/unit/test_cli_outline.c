@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "common/cleanup.h"
 
-static void expect(const char *json, const char *want)
+static void expect_in(unsigned columns, const char *json, const char *want)
 {
     struct json_object *document = json_tokener_parse(json);
     char *text = NULL;
@@ -18,11 +18,16 @@ static void expect(const char *json, const char *want)
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(document);
-    outline_print(document, out);
+    outline_print(document, columns, out);
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, want);
     free(text);
     json_object_put(document);
+}
+
+static void expect(const char *json, const char *want)
+{
+    expect_in(100, json, want);
 }
 
 static void test_nesting(void **state)
@@ -58,6 +63,15 @@ static void test_tables(void **state)
            "  vfs_read      read          1.5 us\n"
            "  do_filp_open  open, create  0 ns      ?none\n"
            "after: 1\n");
+    /* as wide as that, and not */
+    for (unsigned columns = 22; columns >= 21; columns--)
+        expect_in(columns, "{\"hooks\":[{\"function\":\"do_filp_open\",\"missed\":0}]}",
+                  columns == 22 ? "hooks:\n"
+                                  "  function      missed\n"
+                                  "  do_filp_open  0\n"
+                                : "hooks:\n"
+                                  "  - function: do_filp_open\n"
+                                  "    missed: 0\n");
     /* too wide: a list */
     expect("{\"a\":[{\"x\":\"0123456789012345678901234567890123456789012345678901234567890123456789"
            "01234567890123456789012345678901234567890123456789\",\"y\":1}]}",
