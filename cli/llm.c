@@ -6,10 +6,12 @@
 
 #include <ctype.h>
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/conf.h"
 #include "cli/llm_impl.h"
@@ -126,11 +128,11 @@ static int parse_url(const char *text, struct llm *llm, struct error *error)
  */
 
 /* The file is opened first: what is asked about it holds for what is read. */
-static int check_mode(FILE *file, const char *path, struct error *error)
+static int check_mode(int fd, const char *path, struct error *error)
 {
     struct stat st;
 
-    if (fstat(fileno(file), &st) < 0)
+    if (fstat(fd, &st) < 0)
         return error_errno(error, -errno, "read the key in \"%s\"", path);
     if (!S_ISREG(st.st_mode))
         return error_set(error, -EINVAL, "the key file \"%s\" is no regular file", path);
@@ -140,29 +142,39 @@ static int check_mode(FILE *file, const char *path, struct error *error)
     return 0;
 }
 
+/* The first line, without the white space at its end, if it is a key. */
+static size_t key_length(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+
+    while (n && isspace((unsigned char)text[n - 1]))
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (!isgraph((unsigned char)text[i]))
+            return 0;
+    return n <= KEY_MAX ? n : 0;
+}
+
+/* A pipe is not waited for, and no buffer but this one has had the key. */
 static int read_key(const char *path, char **ret, struct error *error)
 {
-    _fclose_ FILE *file = fopen(path, "re");
-    char line[KEY_MAX + 2] = "";
+    _close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char text[KEY_MAX + 2] = "";
     size_t n;
     int rc;
 
-    if (!file)
+    if (fd < 0)
         return error_errno(error, -errno, "read the key in \"%s\"", path);
-    rc = check_mode(file, path, error);
+    rc = check_mode(fd, path, error);
     if (rc < 0)
         return rc;
-    if (!fgets(line, sizeof(line), file))
-        line[0] = '\0';
-    for (n = strlen(line); n && isspace((unsigned char)line[n - 1]); n--)
-        line[n - 1] = '\0';
-    for (size_t i = 0; i < n; i++)
-        if (!isgraph((unsigned char)line[i]))
-            n = 0;
-    if (n && n <= KEY_MAX)
-        *ret = strdup(line);
-    explicit_bzero(line, sizeof(line));
-    if (!n || n > KEY_MAX)
+    if (read(fd, text, sizeof(text) - 1) < 0)
+        return error_errno(error, -errno, "read the key in \"%s\"", path);
+    n = key_length(text);
+    if (n)
+        *ret = strndup(text, n);
+    explicit_bzero(text, sizeof(text));
+    if (!n)
         return error_set(error, -EINVAL, "the first line of \"%s\" is no key", path);
     return *ret ? 0 : error_errno(error, -ENOMEM, "read the key");
 }

@@ -218,7 +218,7 @@ END
     cp "$KEY" "$BATS_TEST_TMPDIR/open"
     chmod 644 "$BATS_TEST_TMPDIR/open"
     (umask 077; : > "$BATS_TEST_TMPDIR/empty"; printf 'a b\n' > "$BATS_TEST_TMPDIR/words"
-        head -c 9000 /dev/zero | tr '\0' x > "$BATS_TEST_TMPDIR/long")
+        head -c 9000 /dev/zero | tr '\0' x > "$BATS_TEST_TMPDIR/long"; mkfifo "$BATS_TEST_TMPDIR/pipe")
     while IFS='|' read -r words want; do
         eval "explain $words"
         echo "$words: $err"
@@ -228,6 +228,7 @@ END
     done << 'END'
 --llm "$URL/ok" --model fake --key-file "$nothing"|No such file
 --llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR"|
+--llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/pipe"|is no regular file
 --llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/open"|can be read by others
 --llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/empty"|is no key
 --llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/words"|is no key
