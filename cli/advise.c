@@ -50,7 +50,7 @@ static const char help[] =
     "Exit status: 0 shown, 1 no such job, a wrong rule, or failed, 2 usage.\n";
 
 struct advise_options {
-    const char *since, *until, *user, *rules;
+    const char *since, *until, *rules;
     bool dry_run, fields, json;
 };
 
@@ -61,11 +61,18 @@ struct tally {
     uint32_t worst;         /* that job */
 };
 
+/* One that the history has. */
+struct run {
+    uint32_t jobid, restart;
+    uint64_t start_ns;
+};
+
 struct dry_run {
     struct advice *advice;
     struct tally *tallies; /* owned; a rule each */
+    struct run *runs;      /* owned; in order */
+    size_t n_runs;
     uint64_t jobs, told;
-    uint64_t since_ns, until_ns; /* of their end; until 0: no matter */
 };
 
 /* --- one job -----------------------------------------------------------------------------------
@@ -168,11 +175,23 @@ static void count_note(struct dry_run *d, const struct job_account *job,
     }
 }
 
-/* A run of a number that is in the history for other runs too. */
+static int compare_runs(const void *a, const void *b)
+{
+    const struct run *x = a, *y = b;
+
+    if (x->jobid != y->jobid)
+        return x->jobid < y->jobid ? -1 : 1;
+    if (x->restart != y->restart)
+        return x->restart < y->restart ? -1 : 1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* A number has other runs too, and may have been another user's. */
 static bool is_meant(const struct dry_run *d, const struct job_account *job)
 {
-    return job->ended && job->end_ns >= d->since_ns &&
-           (!d->until_ns || job->start_ns < d->until_ns);
+    const struct run run = {job->key.jobid, job->key.restart, job->start_ns};
+
+    return job->ended && bsearch(&run, d->runs, d->n_runs, sizeof(run), compare_runs);
 }
 
 static int count_job(struct dry_run *d, struct json_object *document, struct error *error)
@@ -192,59 +211,51 @@ static int count_job(struct dry_run *d, struct json_object *document, struct err
     return rc;
 }
 
-static int compare_numbers(const void *a, const void *b)
+/* By number. */
+static int take_runs(struct dry_run *d, struct json_object *rows, struct error *error)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    size_t n = json_object_array_length(rows);
 
-    return (x > y) - (x < y);
-}
+    d->runs = calloc(n + 1, sizeof(*d->runs));
+    if (!d->runs)
+        return error_errno(error, -ENOMEM, "read the history");
+    while (d->n_runs < n) {
+        struct history_row row;
+        int rc = history_row_parse(json_object_array_get_idx(rows, d->n_runs), &row, error);
 
-/* The numbers of the jobs, each once; owned by the caller. */
-static int job_numbers(struct json_object *rows, uint32_t **ret, size_t *n, struct error *error)
-{
-    size_t all = json_object_array_length(rows), kept = 0;
-    _free_ uint32_t *numbers = calloc(all + 1, sizeof(*numbers));
-    struct history_row row;
-    int rc = numbers ? 0 : error_errno(error, -ENOMEM, "read the history");
-
-    for (size_t i = 0; rc == 0 && i < all; i++) {
-        rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
-        if (rc == 0)
-            numbers[i] = row.jobid;
+        if (rc < 0)
+            return rc;
+        d->runs[d->n_runs++] = (struct run){row.jobid, row.restart, row.start_ns};
     }
-    if (rc < 0)
-        return rc;
-    qsort(numbers, all, sizeof(*numbers), compare_numbers);
-    for (size_t i = 0; i < all; i++)
-        if (!kept || numbers[kept - 1] != numbers[i])
-            numbers[kept++] = numbers[i];
-    *n = kept;
-    *ret = TAKE_PTR(numbers);
+    qsort(d->runs, n, sizeof(*d->runs), compare_runs);
     return 0;
 }
 
-static int count_jobs(const struct cli *cli, struct dry_run *d, const char *user,
-                      struct error *error)
+static int count_number(const struct cli *cli, struct dry_run *d, uint32_t number,
+                        struct error *error)
 {
-    const struct history_filter filter = {
-        .uid = UINT32_MAX, .user = user, .since_ns = d->since_ns, .until_ns = d->until_ns};
+    const struct jobid id = {.job = number};
+    struct json_object *jobs = NULL;
+    int rc = source_jobs(cli, &id, true, REPORT_STEPS, &jobs, error);
+
+    for (size_t i = 0; rc == 0 && i < json_object_array_length(jobs); i++)
+        rc = count_job(d, json_object_array_get_idx(jobs, i), error);
+    json_object_put(jobs);
+    return rc;
+}
+
+static int count_jobs(const struct cli *cli, const struct history_filter *filter,
+                      struct dry_run *d, struct error *error)
+{
     struct json_object *rows = NULL;
-    _free_ uint32_t *numbers = NULL;
-    size_t n = 0;
-    int rc = source_history(cli, &filter, &rows, error);
+    int rc = source_history(cli, filter, &rows, error);
 
     if (rc == 0)
-        rc = job_numbers(rows, &numbers, &n, error);
+        rc = take_runs(d, rows, error);
     json_object_put(rows);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        const struct jobid id = {.job = numbers[i]};
-        struct json_object *jobs = NULL;
-
-        rc = source_jobs(cli, &id, true, REPORT_STEPS, &jobs, error);
-        for (size_t k = 0; rc == 0 && k < json_object_array_length(jobs); k++)
-            rc = count_job(d, json_object_array_get_idx(jobs, k), error);
-        json_object_put(jobs);
-    }
+    for (size_t i = 0; rc == 0 && i < d->n_runs; i++)
+        if (i == 0 || d->runs[i].jobid != d->runs[i - 1].jobid)
+            rc = count_number(cli, d, d->runs[i].jobid, error);
     return rc;
 }
 
@@ -328,22 +339,23 @@ static int print_json(const struct dry_run *d)
     return output_tree(t, o);
 }
 
-static int dry_run(const struct cli *cli, const struct advise_options *options,
-                   struct advice *advice, struct dry_run *d, struct error *error)
+static int dry_run(const struct cli *cli, const struct history_filter *filter, bool json,
+                   struct advice *advice, struct error *error)
 {
+    struct dry_run d = {.advice = advice};
     int rc;
 
-    d->advice = advice;
-    d->tallies = calloc(advice_count(advice) + 1, sizeof(*d->tallies));
-    rc = d->tallies ? count_jobs(cli, d, options->user, error)
-                    : error_errno(error, -ENOMEM, "count the jobs");
+    d.tallies = calloc(advice_count(advice) + 1, sizeof(*d.tallies));
+    rc = d.tallies ? count_jobs(cli, filter, &d, error)
+                   : error_errno(error, -ENOMEM, "count the jobs");
     if (rc == 0)
         pager_start(cli);
-    if (rc == 0 && !options->json)
-        print_table(d);
-    else if (rc == 0 && print_json(d) < 0)
+    if (rc == 0 && !json)
+        print_table(&d);
+    else if (rc == 0 && print_json(&d) < 0)
         rc = error_errno(error, -ENOMEM, "write the answer");
-    free(d->tallies);
+    free(d.tallies);
+    free(d.runs);
     return rc;
 }
 
@@ -351,14 +363,14 @@ static int dry_run(const struct cli *cli, const struct advise_options *options,
  */
 
 static int advise(const struct cli *cli, const struct advise_options *options,
-                  const struct jobid *id, struct dry_run *d)
+                  const struct jobid *id, const struct history_filter *filter)
 {
     struct advice *advice = NULL;
     struct error error;
     int mistakes = 0, rc = notes_rules(&advice, options->rules, &mistakes, &error);
 
     if (rc == 0)
-        rc = options->dry_run ? dry_run(cli, options, advice, d, &error)
+        rc = options->dry_run ? dry_run(cli, filter, options->json, advice, &error)
                               : advise_job(cli, id, options->fields, advice, &error);
     advice_destroy(advice);
     if (rc < 0)
@@ -369,16 +381,16 @@ static int advise(const struct cli *cli, const struct advise_options *options,
 static int advise_run(struct cli *cli, int argc, char **argv)
 {
     struct advise_options options = {.since = "now-30days"};
+    struct history_filter filter = {.uid = UINT32_MAX};
     const struct option_spec specs[] = {
         {"fields", 0, OPTION_FLAG, &options.fields},
         {"dry-run", 0, OPTION_FLAG, &options.dry_run},
         {"starttime", 'S', OPTION_TEXT, &options.since},
         {"endtime", 'E', OPTION_TEXT, &options.until},
-        {"user", 'u', OPTION_TEXT, &options.user},
+        {"user", 'u', OPTION_TEXT, &filter.user},
         {"rules", 0, OPTION_TEXT, &options.rules},
         {"json", 0, OPTION_FLAG, &options.json},
     };
-    struct dry_run d = {0};
     struct error error;
     int first, status;
     struct jobid id = {0};
@@ -391,11 +403,12 @@ static int advise_run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if ((!options.dry_run && jobid_parse(argv[first], &id, &error) < 0) ||
-        options_period(options.since, options.until, &d.since_ns, &d.until_ns, &error) < 0) {
+        options_period(options.since, options.until, &filter.since_ns, &filter.until_ns, &error) <
+            0) {
         output_error("advise: %s", error.text);
         return CLI_USAGE;
     }
-    return advise(cli, &options, &id, &d);
+    return advise(cli, &options, &id, &filter);
 }
 
 const struct subcommand cli_advise = {"advise", "what a job could do better, and the rules for it",

@@ -329,6 +329,14 @@ END
     expect 0
     [ "$(jq -c '[.jobs, (.rules[] | [.rule, .jobs])]' <<< "$out")" = '[4,["all-read",2],["never",0]]' ]
     [ "$(jq -r '.rules[0].lost_s' <<< "$out")" = 30 ]
+    # a number that another user had, too
+    cp "$DB" "$BATS_TEST_TMPDIR/two.db"
+    sqlite3 "$BATS_TEST_TMPDIR/two.db" "UPDATE job SET jobid = 123, restart = 0, holder = 1 WHERE jobid = 125"
+    for user in alice:2 root:1; do
+        split jobio --store "$BATS_TEST_TMPDIR/two.db" advise --dry-run -u ${user%:*} --json -S now-7days
+        expect 0
+        [ "$(jq .jobs <<< "$out")" = "${user#*:}" ] || { echo "$user: $out"; false; }
+    done
     split jobio --store "$DB" advise 125
     expect 0
     holds "$out" "It read 1000 MiB. https://docs.example/io#read (rule all-read)"
