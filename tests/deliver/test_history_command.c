@@ -204,16 +204,20 @@ static void test_the_command_agrees(void **state)
     assert_non_null(strstr(refused, "no such job: 1"));
 }
 
-/* More tasks than are asked for at a time, in another order than their numbers. */
+/* One task, and more than are asked for at a time, in another order than their numbers. */
 static void test_a_large_array(void **state)
 {
     const uint32_t n = ARRAY_TASKS_MAX + 7;
 
     (void)state;
+    put_task(139, 3, 0, NOW);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    assert_same_answer("array 140 @ --json"); /* of one */
     for (uint32_t i = 0; i < n; i++)
         put_task(140 + i, n - 1 - i, 0, NOW + i * SECOND);
     put_task(140, n - 1, 1, NOW + n * SECOND);
-    feed_open(rig_server.url);
+    sink_notify(feed.sink);
     feed_until(!feed_stats().waiting);
     assert_same_answer("array 140 @ --json");
     assert_same_answer("array 140 @ --csv");
@@ -261,7 +265,7 @@ static void test_a_number_of_two_users(void **state)
     put_holders();
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         assert_same_answer(commands[i]);
-    alices = jobio("history -S @0 -u alice -P -o JobID,User,ReadReq --from clickhouse "
+    alices = jobio("history -j 6 -u alice -P -o JobID,User,ReadReq --from clickhouse "
                    "--cluster linux --url @",
                    rig_server.url, &status);
     assert_string_equal(alices, "JobID|User|ReadReq\n6|alice|1\n");
