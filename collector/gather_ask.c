@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/credential.h"
 #include "report/json.h"
+#include "report/nodes.h"
 
 /* One question to one node. */
 struct ask {
@@ -81,10 +82,12 @@ static void ask_fail(struct ask *ask, const char *why)
     ask_finish(ask);
 }
 
-static int add(struct job_account *job, const struct job_account *from, bool busy)
+static int add(struct job_account *job, const char *node, const struct job_account *from, bool busy)
 {
     int r = io_mounts_add(&job->mounts, &from->mounts);
 
+    if (r == 0)
+        r = nodes_add(job, node, &from->mounts, from->longest_wait_ns);
     if (r == 0)
         r = completeness_merge(&job->completeness, &from->completeness);
     if (r < 0)
@@ -148,7 +151,8 @@ static void on_opened(int result, const struct error *error, void *arg)
         ask->gathering->job->nodes_reported += !ask->busy;
         if (!ask->has_step)
             note_quiet(ask);
-    } else if (ask->gathering && add(ask->gathering->job, ask->account, ask->busy) < 0) {
+    } else if (ask->gathering &&
+               add(ask->gathering->job, ask->node, ask->account, ask->busy) < 0) {
         ask_fail(ask, "no memory");
         return;
     }
@@ -300,6 +304,7 @@ void gather_ask(struct gather *gather, const char *nodes, const struct gather_st
     char *rest = copy, *node;
 
     if (!gathering || !copy ||
+        nodes_add(job, gather->node, &job->mounts, job->longest_wait_ns) < 0 ||
         sd_event_add_time(gather->loop, &gathering->timer, CLOCK_MONOTONIC, deadline_ns / 1000,
                           1000, on_deadline, gathering) < 0) {
         free(gathering);

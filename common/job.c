@@ -203,6 +203,15 @@ void step_account_clear(struct step_account *step)
     *step = (struct step_account){0};
 }
 
+static void nodes_free(struct node_account *nodes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(nodes[i].node);
+        free(nodes[i].look_ups);
+    }
+    free(nodes);
+}
+
 struct job_account *job_account_create(void)
 {
     return calloc(1, sizeof(struct job_account));
@@ -230,6 +239,7 @@ void job_account_destroy(struct job_account *job)
     for (size_t i = 0; i < job->n_steps; i++)
         step_account_clear(&job->steps[i]);
     free(job->steps);
+    nodes_free(job->nodes, job->n_nodes);
     command_free(job->command);
     free(job);
 }

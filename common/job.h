@@ -51,6 +51,15 @@ struct step_account {
     struct io_mounts mounts;
 };
 
+/* What one node did, as far as nodes are compared. */
+struct node_account {
+    char *node; /* owned */
+    struct io_sum reads, writes, meta, all;
+    uint64_t longest_wait_ns;
+    struct io_sum *look_ups; /* owned; opens and stats on each of the job's first n_mounts mounts */
+    size_t n_mounts;
+};
+
 struct job_account {
     struct job_key key;
     uint32_t uid;
@@ -68,6 +77,8 @@ struct job_account {
     struct io_mounts mounts;          /* the sum over steps and nodes */
     struct step_account *steps;       /* owned; may be empty if nobody asked for them */
     size_t n_steps;
+    struct node_account *nodes; /* owned; in place of the steps, where they are not at hand */
+    size_t n_nodes;
     /* `jobio run` only: */
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;

@@ -19,12 +19,6 @@ struct calls {
     uint64_t requests, time_ns;
 };
 
-static bool is_same_mount(const struct io_mount *a, const struct io_mount *b)
-{
-    return a->private == b->private && !strcmp(a->mount, b->mount) &&
-           !strcmp(a->fstype, b->fstype) && !strcmp(a->source, b->source);
-}
-
 static int by_node(const void *a, const void *b)
 {
     return strcmp(((const struct calls *)a)->node, ((const struct calls *)b)->node);
@@ -42,35 +36,38 @@ static int by_mean(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Only those that cost the same whatever the program: reads and writes differ in size. */
-static struct calls look_ups(const char *node, const struct io_account *io)
-{
-    static const enum io_op alike[] = {IO_OPEN, IO_STAT};
-    struct calls calls = {.node = node};
-
-    for (size_t i = 0; i < ARRAY_SIZE(alike); i++)
-        if (io->ops[alike[i]]) {
-            calls.requests += io->ops[alike[i]]->requests;
-            calls.time_ns += io->ops[alike[i]]->time_ns;
-        }
-    return calls;
-}
-
 /* The calls of each step on the mount; how many. */
 static size_t calls_of_steps(const struct job_account *job, const struct io_mount *mount,
                              struct calls *calls)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < job->n_steps; i++)
-        for (size_t m = 0; m < job->steps[i].mounts.n; m++) {
-            const struct io_mount *own = &job->steps[i].mounts.items[m];
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct io_mount *own = io_mounts_find(&job->steps[i].mounts, mount->mount,
+                                                    mount->fstype, mount->source, mount->private);
+        struct io_sum sum = own ? nodes_look_ups(&own->io) : (struct io_sum){0};
 
-            if (is_same_mount(own, mount) && job->steps[i].node) {
-                calls[n++] = look_ups(job->steps[i].node, &own->io);
-                break;
-            }
-        }
+        if (own && job->steps[i].node)
+            calls[n++] = (struct calls){job->steps[i].node, sum.requests, sum.time_ns};
+    }
+    return n;
+}
+
+/* The same of each node that has told. */
+static size_t calls_of_nodes(const struct job_account *job, const struct io_mount *mount,
+                             struct calls *calls)
+{
+    const struct io_mount *own = io_mounts_find(&job->mounts, mount->mount, mount->fstype,
+                                                mount->source, mount->private);
+    size_t n = 0, at = own ? (size_t)(own - job->mounts.items) : SIZE_MAX;
+
+    for (size_t i = 0; i < job->n_nodes; i++) {
+        const struct node_account *node = &job->nodes[i];
+
+        if (at < node->n_mounts && node->node)
+            calls[n++] = (struct calls){node->node, node->look_ups[at].requests,
+                                        node->look_ups[at].time_ns};
+    }
     return n;
 }
 
@@ -97,12 +94,13 @@ static size_t join_nodes(struct calls *calls, size_t n)
 int advice_slowest_node(const struct job_account *job, const struct io_mount *mount,
                         struct advice_slowest *ret)
 {
-    _free_ struct calls *calls = calloc(job->n_steps + 1, sizeof(*calls));
+    _free_ struct calls *calls = calloc(job->n_nodes + job->n_steps + 1, sizeof(*calls));
     size_t n;
 
     if (!calls)
         return -ENOMEM;
-    n = join_nodes(calls, calls_of_steps(job, mount, calls));
+    n = job->n_nodes ? calls_of_nodes(job, mount, calls) : calls_of_steps(job, mount, calls);
+    n = join_nodes(calls, n);
     *ret = (struct advice_slowest){"", 0};
     if (n < LEAST_NODES)
         return 0;

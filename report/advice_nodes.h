@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the nodes of a job differ, for rules. All of it needs the job's steps. */
+/* How the nodes of a job differ, for rules. All of it needs the job's nodes, or its steps. */
 #ifndef JOBIO_REPORT_ADVICE_NODES_H
 #define JOBIO_REPORT_ADVICE_NODES_H
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+
 static void add_u64(uint64_t *to, uint64_t more)
 {
     if (__builtin_add_overflow(*to, more, to))
@@ -35,7 +37,76 @@ static void add_step(struct node_sum *to, const struct step_account *step)
         to->longest_wait_ns = step->longest_wait_ns;
 }
 
-/* Steps lie in the order of step and node: those of a node are not together. */
+struct io_sum nodes_look_ups(const struct io_account *io)
+{
+    static const enum io_op alike[] = {IO_OPEN, IO_STAT};
+    struct io_sum sum = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(alike); i++)
+        if (io->ops[alike[i]]) {
+            add_u64(&sum.requests, io->ops[alike[i]]->requests);
+            add_u64(&sum.time_ns, io->ops[alike[i]]->time_ns);
+        }
+    return sum;
+}
+
+static void add_mount(struct node_account *to, const struct job_account *job,
+                      const struct io_mount *from)
+{
+    const struct io_mount *m =
+        io_mounts_find(&job->mounts, from->mount, from->fstype, from->source, from->private);
+
+    add_sum(&to->reads, io_account_reads(&from->io));
+    add_sum(&to->writes, io_account_writes(&from->io));
+    add_sum(&to->meta, io_account_meta(&from->io));
+    add_sum(&to->all, io_account_all(&from->io));
+    if (m)
+        to->look_ups[m - job->mounts.items] = nodes_look_ups(&from->io);
+}
+
+int nodes_add(struct job_account *job, const char *node, const struct io_mounts *mounts,
+              uint64_t longest_wait_ns)
+{
+    struct node_account *grown = reallocarray(job->nodes, job->n_nodes + 1, sizeof(*grown)), *to;
+
+    if (!grown)
+        return -ENOMEM;
+    job->nodes = grown;
+    to = &grown[job->n_nodes++]; /* also half made: job_account_destroy() frees it */
+    *to = (struct node_account){
+        .node = strdup(node),
+        .longest_wait_ns = longest_wait_ns,
+        .look_ups = calloc(job->mounts.n + 1, sizeof(*to->look_ups)),
+        .n_mounts = job->mounts.n,
+    };
+    if (!to->node || !to->look_ups) {
+        to->n_mounts = 0;
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < mounts->n; i++)
+        add_mount(to, job, &mounts->items[i]);
+    return 0;
+}
+
+/* Of nodes that have told, or of steps: those of a node are not together. */
+static struct node_sum *list(const struct job_account *job, size_t *n)
+{
+    struct node_sum *sums = calloc(job->n_nodes + job->n_steps + 1, sizeof(*sums));
+
+    *n = job->n_nodes ? job->n_nodes : job->n_steps;
+    for (size_t i = 0; sums && i < job->n_nodes; i++) {
+        const struct node_account *node = &job->nodes[i];
+
+        sums[i] = (struct node_sum){node->node ? node->node : "", node->reads, node->writes,
+                                    node->meta, node->all, node->longest_wait_ns};
+    }
+    for (size_t i = 0; sums && !job->n_nodes && i < job->n_steps; i++) {
+        sums[i].node = job->steps[i].node ? job->steps[i].node : "";
+        add_step(&sums[i], &job->steps[i]);
+    }
+    return sums;
+}
+
 static int by_node(const void *a, const void *b)
 {
     return strcmp(((const struct node_sum *)a)->node, ((const struct node_sum *)b)->node);
@@ -43,17 +114,13 @@ static int by_node(const void *a, const void *b)
 
 int nodes_sum(const struct job_account *job, struct node_sum **ret, size_t *n)
 {
-    struct node_sum *sums = calloc(job->n_steps + 1, sizeof(*sums));
-    size_t used = 0;
+    size_t all, used = 0;
+    struct node_sum *sums = list(job, &all);
 
     if (!sums)
         return -ENOMEM;
-    for (size_t i = 0; i < job->n_steps; i++) {
-        sums[i].node = job->steps[i].node ? job->steps[i].node : "";
-        add_step(&sums[i], &job->steps[i]);
-    }
-    qsort(sums, job->n_steps, sizeof(*sums), by_node);
-    for (size_t i = 0; i < job->n_steps; i++) {
+    qsort(sums, all, sizeof(*sums), by_node);
+    for (size_t i = 0; i < all; i++) {
         if (!used || strcmp(sums[used - 1].node, sums[i].node) != 0) {
             sums[used++] = sums[i];
             continue;

@@ -13,8 +13,15 @@ struct node_sum {
     uint64_t longest_wait_ns;
 };
 
-/* The sums of each node over its steps, in the order in which they come, malloc'd; needs the steps of
- * the job. 0 or -ENOMEM. */
+/* Only these calls cost the same whatever the program: reads and writes differ in size. */
+struct io_sum nodes_look_ups(const struct io_account *io);
+
+/* Remember what a node did, once its mounts are in the sums of the job. 0 or -ENOMEM. */
+int nodes_add(struct job_account *job, const char *node, const struct io_mounts *mounts,
+              uint64_t longest_wait_ns);
+
+/* The sums of each node, by name, malloc'd; of the job's nodes if it has them, else over its steps.
+ * 0 or -ENOMEM. */
 int nodes_sum(const struct job_account *job, struct node_sum **ret, size_t *n);
 
 enum node_measure { NODE_READ_BYTES, NODE_WRITE_BYTES, NODE_META_REQUESTS, NODE_WAIT_NS };

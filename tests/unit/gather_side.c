@@ -33,7 +33,7 @@ static void on_account(const struct job_key *key, const struct gather_step *step
     assert_string_equal(from, side == &first ? OTHER : FIRST);
     side->asked++;
     side->step = step ? *step : (struct gather_step){0};
-    gather_provide(question, NULL, side->busy, NULL);
+    gather_provide(question, side->account, side->busy, NULL);
 }
 
 static void on_record(const struct job_key *key, void *question, void *arg)
@@ -233,15 +233,12 @@ uint64_t gather_side_count(const struct side *side, const char *name)
     return count;
 }
 
-static bool gathered;
-static unsigned reported;
+static struct job_account *gathered;
 
 static void on_gathered(struct job_account *job, void *arg)
 {
     (void)arg;
-    reported = job->nodes_reported;
-    gathered = true;
-    job_account_destroy(job);
+    gathered = job;
 }
 
 static bool is_gathered(void)
@@ -249,15 +246,24 @@ static bool is_gathered(void)
     return gathered;
 }
 
+struct job_account *gather_side_gather(struct job_account *job, const struct gather_step *step)
+{
+    gathered = NULL;
+    gather_ask(first.gather, NODES, step, worker_now_ns() + LONG, job, on_gathered, NULL);
+    gather_side_until(is_gathered);
+    return gathered;
+}
+
 unsigned gather_side_ask(const struct gather_step *step)
 {
     struct job_account *job = job_account_create();
+    unsigned reported;
 
     assert_non_null(job);
     job->key = (struct job_key){strdup("c"), JOB, 0};
-    gathered = false;
-    gather_ask(first.gather, NODES, step, worker_now_ns() + LONG, job, on_gathered, NULL);
-    gather_side_until(is_gathered);
+    job = gather_side_gather(job, step);
+    reported = job->nodes_reported;
+    job_account_destroy(job);
     return reported;
 }
 

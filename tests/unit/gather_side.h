@@ -32,6 +32,7 @@ struct side {
     sd_event_source *sources[2];
     /* What its hooks answer, and what they were asked last. */
     bool busy;
+    struct job_account *account; /* borrowed; NULL: nothing was done there */
     enum gather_known known;
     unsigned asked;
     struct gather_step step; /* without its nodes */
@@ -56,6 +57,8 @@ void gather_side_start(struct side *side);
 
 /* Ask FIRST for the job: `steps` as gather_ask(). How many nodes beside it have reported. */
 unsigned gather_side_ask(const struct gather_step *step);
+/* The same with what FIRST has, which it takes over; the answer, job_account_destroy() it. */
+struct job_account *gather_side_gather(struct job_account *job, const struct gather_step *step);
 /* A job that begins at STARTED (first: its first node, NULL: not told), and an ended step of it on that
  * node, of one write of `bytes`; job_account_destroy() it. */
 struct job_account *gather_side_job(const struct side *side, const char *first_node, uint32_t step,

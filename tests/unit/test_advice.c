@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "report/advice.h"
+#include "report/nodes.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -254,14 +256,15 @@ static void add_node(const char *node, uint64_t requests, uint64_t time_ns)
     job->nodes_reported = (uint32_t)job->n_steps;
 }
 
+static const char rules_of_nodes[] = "[slow]\nwhen = node_slow > 3\n"
+                                     "text = {node_slow} times on {node_slowest} of {nodes}\n"
+                                     "[even]\nof = job\nwhen = nodes_even > 1.5\n"
+                                     "text = {nodes_even} times the mean\n";
+
 static void test_nodes(void **state)
 {
     (void)state;
-    assert_int_equal(read_rules("[slow]\nwhen = node_slow > 3\n"
-                                "text = {node_slow} times on {node_slowest} of {nodes}\n"
-                                "[even]\nof = job\nwhen = nodes_even > 1.5\n"
-                                "text = {nodes_even} times the mean\n"),
-                     0);
+    assert_int_equal(read_rules(rules_of_nodes), 0);
     count("/scratch", IO_OPEN, 500, 0, 300 * SECOND);
     add_node("n1", 200, 20 * SECOND);
     add_node("n2", 200, 70 * SECOND);
@@ -274,6 +277,39 @@ static void test_nodes(void **state)
     assert_int_equal(notes.n, 2);
     assert_string_equal(notes.items[0].text, "3.5 times on n2 of 4");
     assert_string_equal(notes.items[1].text, "1.9 times the mean");
+}
+
+/* The same of nodes that were asked; the first knows nothing of what others have mounted. */
+static void test_nodes_that_have_told(void **state)
+{
+    static const struct {
+        const char *node, *mount;
+        uint64_t requests, time_s;
+    } nodes[] = {{"n1", "/scratch", 200, 20},
+                 {"n0", "/home", 200, 150},
+                 {"n2", "/scratch", 200, 70},
+                 {"n3", "/scratch", 99, 99},
+                 {"n4", "/scratch", 200, 21}};
+
+    (void)state;
+    assert_int_equal(read_rules(rules_of_nodes), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+        struct io_mounts mounts = {0};
+        struct io_mount *m = io_mounts_get(&mounts, nodes[i].mount, "lustre", "fs", false);
+        struct io_counter *c = io_account_op(&m->io, IO_OPEN);
+
+        c->requests = nodes[i].requests;
+        c->time_ns = nodes[i].time_s * SECOND;
+        assert_int_equal(io_mounts_add(&job->mounts, &mounts), 0);
+        assert_int_equal(nodes_add(job, nodes[i].node, &mounts, 0), 0);
+        io_mounts_clear(&mounts);
+    }
+    job->nodes_reported = ARRAY_SIZE(nodes);
+    ask(3);
+    assert_int_equal(notes.n, 2);
+    /* 150 of a mean of 72 */
+    assert_string_equal(notes.items[0].text, "2.1 times the mean");
+    assert_string_equal(notes.items[1].text, "3.3 times on n2 of 5");
 }
 
 /* What a rule must hold for: operations on a mount of 1,000 s with 400 s of waiting. */
@@ -450,6 +486,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_of_mounts_are_untrusted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nodes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nodes_that_have_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_errors_on_two_mounts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slow_mount, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_shipped_rule, setup, teardown),

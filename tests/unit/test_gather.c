@@ -31,6 +31,44 @@ static void test_expected(void **state)
     assert_int_equal(gather_side_count(&first, "answered"), 5);
 }
 
+/* A job that opened so many files on the mount. */
+static struct job_account *job_with_opens(const char *mount, uint64_t requests)
+{
+    struct job_account *job = job_account_create();
+    struct io_counter *c = io_account_op(
+        &io_mounts_get(&job->mounts, mount, "ext4", "/dev/sdb", false)->io, IO_OPEN);
+
+    job->key = (struct job_key){strdup("c"), JOB, 0};
+    job->nodes_reported = 1;
+    job->longest_wait_ns = requests;
+    c->requests = requests;
+    return job;
+}
+
+/* The answer has the sums, and each node by itself. */
+static void test_nodes(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    gather_side_skip();
+    other.account = job_with_opens("/tmp", 5);
+    job = gather_side_gather(job_with_opens("/scratch", 3), NULL);
+    job_account_destroy(other.account);
+    other.account = NULL;
+    assert_int_equal(job->nodes_reported, 2);
+    assert_int_equal(job->mounts.n, 2);
+    assert_int_equal(job->longest_wait_ns, 5);
+    assert_int_equal(job->n_nodes, 2);
+    assert_string_equal(job->nodes[0].node, FIRST);
+    assert_int_equal(job->nodes[0].meta.requests, 3);
+    assert_int_equal(job->nodes[0].longest_wait_ns, 3);
+    assert_string_equal(job->nodes[1].node, OTHER);
+    assert_int_equal(job->nodes[1].meta.requests, 5);
+    assert_int_equal(job->nodes[1].look_ups[1].requests, 5);
+    job_account_destroy(job);
+}
+
 /* What OTHER has goes to FIRST. */
 static void send(struct job_account *job)
 {
@@ -180,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_expected),
+        TEST(test_nodes),
         TEST(test_unsupported),
         TEST(test_elsewhere),
         TEST(test_elsewhere_and_here),

@@ -86,12 +86,45 @@ static void test_no_steps(void **state)
     job_account_destroy(job);
 }
 
+/* Where nodes have told what they did, steps are not asked: those of this node alone are there. */
+static void test_nodes_that_have_told(void **state)
+{
+    struct job_account *job = job_account_create();
+    const struct io_mounts none = {0};
+    struct node_sum *nodes = NULL;
+    struct io_mount *m;
+    size_t n = 0;
+
+    (void)state;
+    add(job, "n2", 0, 100, 10);
+    m = sample_mount(&job->mounts, "/scratch", "ext4", "/dev/sdb");
+    sample_calls(m, IO_WRITE, 1, 100, 10);
+    sample_calls(m, IO_OPEN, 7, 0, 70);
+    sample_calls(m, IO_STAT, 2, 0, 30);
+    assert_int_equal(nodes_add(job, "n2", &job->mounts, 10), 0);
+    assert_int_equal(nodes_add(job, "n1", &none, 0), 0);
+    assert_int_equal(nodes_sum(job, &nodes, &n), 0);
+    assert_int_equal(n, 2);
+    assert_string_equal(nodes[0].node, "n1");
+    assert_int_equal(nodes[0].all.requests, 0);
+    assert_int_equal(nodes[1].writes.bytes, 100);
+    assert_int_equal(nodes[1].meta.requests, 9);
+    assert_int_equal(nodes[1].all.time_ns, 110);
+    assert_int_equal(nodes[1].longest_wait_ns, 10);
+    assert_int_equal(job->nodes[0].n_mounts, 1);
+    assert_int_equal(job->nodes[0].look_ups[0].requests, 9);
+    assert_int_equal(job->nodes[0].look_ups[0].time_ns, 100);
+    free(nodes);
+    job_account_destroy(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_one_did_all),
         cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(test_nodes_that_have_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
