@@ -39,7 +39,8 @@ static const char help[] =
     OPTIONS_HELP_HISTORY
     "\n"
     "Columns. read, write: bytes in all, a second on average (mean/s) and in the busiest time\n"
-    "(peak/s); calls: reads and writes; size: their median; meta: metadata calls (open, stat,\n"
+    "(peak/s; >=peak: at least that, of a job on several nodes); calls: reads and writes; ~size:\n"
+    "half of them were of at most that (powers of two); meta: metadata calls (open, stat,\n"
     "unlink...); errs: calls that failed; wait: share of the run time. KiB, MiB, GiB are powers\n"
     "of 1024; k, M of counts powers of 1000.\n"
     "\n"

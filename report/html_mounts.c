@@ -141,6 +141,7 @@ static void sum_line(const struct html *h, const char *name, struct text_row sum
 
 void html_mounts(const struct html *h)
 {
+    _free_ char *mapped = text_mapped_line(&h->t);
     struct text_row rest = {0};
     char name[64];
 
@@ -162,6 +163,11 @@ void html_mounts(const struct html *h)
     if (h->t.n > 1)
         sum_line(h, "All", h->t.total);
     html_table_end(h->out);
+    if (mapped) {
+        (void)fputs("<p class=\"small\">", h->out);
+        html_sentence(h->out, mapped);
+        (void)fputs("</p>\n", h->out);
+    }
     html_section_end(h->out);
 }
 

@@ -22,6 +22,7 @@
 /* A job that stays below both gets one line. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 #define SMALL_REQUESTS 1000
+#define SMALL_LINES 4 /* that one line, on a narrow terminal */
 
 static const char *const summary_names[] = {
     [SUMMARY_OFF] = "off",
@@ -43,22 +44,26 @@ const char *summary_name(enum summary summary)
 }
 
 /* Print `who` and `what` with as much of "; complete: 1/1 nodes, 0 events lost" as one line holds,
- * or false. */
-static bool fits_one_line(FILE *out, const struct job_account *job, const char *who,
-                          const char *what)
+ * or false. A terminal that is narrower breaks it. */
+static bool fits_one_line(FILE *out, const struct text_job *t, const char *who, const char *what)
 {
     static const char cuts[] = ",:";
-    size_t width = strlen("I/O") + strlen(who) + strlen(what);
-    char end[96];
+    const struct job_account *job = t->job;
+    char end[96], line[TEXT_COLUMNS + 1];
+    int n = 0;
 
     snprintf(end, sizeof(end), "; %s: %u/%u nodes, 0 events lost",
              job_is_complete(job) ? "complete" : "NOT complete", job->nodes_reported,
              job->nodes_expected);
-    for (const char *c = cuts; *c && width + strlen(end) > TEXT_COLUMNS; c++)
+    for (const char *c = cuts;; c++) {
+        n = snprintf(line, sizeof(line), "I/O%s%s%s", who, what, end);
+        if (n <= TEXT_COLUMNS || !*c)
+            break;
         *strchr(end, *c) = '\0';
-    if (width + strlen(end) > TEXT_COLUMNS)
+    }
+    if (n > TEXT_COLUMNS)
         return false;
-    fprintf(out, "I/O%s%s%s\n", who, what, end);
+    text_lines(out, t, TEXT_PLAIN, line, SMALL_LINES);
     return true;
 }
 
@@ -71,8 +76,9 @@ static bool small_line(FILE *out, const struct text_job *t)
     char read[UNITS_SIZE], written[UNITS_SIZE], what[256];
     char number[TEXT_NUMBER], who[64] = "", failed[32] = "", waited[32] = "";
 
-    if (sum->all.bytes >= SMALL_BYTES || (t->style.notes && t->style.notes->n) || sum->all.requests >= SMALL_REQUESTS ||
-        job->completeness.lost || job->completeness.n || !job->nodes_expected)
+    if (sum->all.bytes >= SMALL_BYTES || sum->all.requests >= SMALL_REQUESTS ||
+        (t->style.notes && t->style.notes->n) || job->completeness.lost || job->completeness.n ||
+        !job->nodes_expected)
         return false;
     if (!job->command)
         snprintf(who, sizeof(who), " of job %s%s", text_job_number(job, number),
@@ -84,7 +90,7 @@ static bool small_line(FILE *out, const struct text_job *t)
     snprintf(what, sizeof(what), ": %s read, %s written, %u calls%s%s",
              units_bytes(sum->reads.bytes, read), units_bytes(sum->writes.bytes, written),
              (unsigned)sum->all.requests, failed, waited);
-    return fits_one_line(out, job, who, what) || fits_one_line(out, job, "", what);
+    return fits_one_line(out, t, who, what) || fits_one_line(out, t, "", what);
 }
 
 static size_t count_lines(const char *text)

@@ -62,6 +62,9 @@ char *text_job_number(const struct job_account *job, char buf[TEXT_NUMBER]);
 void text_title(FILE *out, const struct text_job *t);
 /* The table's header, and a line for each of the first `limit` rows and one for all others. */
 void text_table(FILE *out, const struct text_job *t, size_t limit);
+/* What was read and written by mapped files, if that is much: they are in none of the table's columns.
+ * malloc'd; NULL: next to nothing, or no memory. */
+char *text_mapped_line(const struct text_job *t);
 /* Neither one thread nor all of them together waited for a 20th of the run time. */
 bool text_is_harmless(const struct text_job *t);
 /* What I/O cost the job, in at most two lines; nothing where nobody knows. */

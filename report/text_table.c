@@ -218,10 +218,12 @@ static const struct {
     size_t width, least;
 } columns[] = {
     {"read", 7, 0},    {"mean/s", 7, 80}, {"peak/s", 7, 70}, {"write", 7, 0},
-    {"mean/s", 7, 80}, {"peak/s", 7, 70}, {"calls", 6, 60},  {"size", 7, 40},
+    {"mean/s", 7, 80}, {"peak/s", 7, 70}, {"calls", 6, 60},  {"~size", 7, 40},
     {"meta", 5, 40},   {"errs", 5, 50},   {"wait", 5, 0},
 };
 
+#define COLUMN_READ_PEAK 2
+#define COLUMN_WRITE_PEAK 5
 #define COLUMN_SIZE 7 /* the first to go when names need the room */
 #define LEAST_MOUNT 8
 #define MOST_MOUNT 32
@@ -299,20 +301,34 @@ static void cell_count(const struct table *table, size_t *column, uint64_t count
     cell(table, column, count ? units_count_short(count, buf) : "-");
 }
 
+/* Nodes need not be busiest at the same time: of a job on several it is only known that its peak is at
+ * least that of each, and at least its mean. */
+static bool is_peak_a_bound(const struct job_account *job)
+{
+    return job->nodes_expected > 1 || job->nodes_reported > 1;
+}
+
+static uint64_t peak_of(const struct table *table, uint64_t peak, uint64_t mean)
+{
+    return peak && is_peak_a_bound(table->t->job) ? larger(peak, mean) : peak;
+}
+
 static void table_row(const struct table *table, const struct text_row *row, const char *name)
 {
     uint64_t requests = row->reads.requests, elapsed = table->t->job->elapsed_ns;
+    uint64_t reads = io_per_second(row->reads.bytes, elapsed);
+    uint64_t writes = io_per_second(row->writes.bytes, elapsed);
     char buf[UNITS_SIZE];
     size_t c = 0;
 
     add(&requests, row->writes.requests);
     layout_left(table->out, name, table->mount);
     cell_bytes(table, &c, row->reads.bytes);
-    cell_bytes(table, &c, io_per_second(row->reads.bytes, elapsed));
-    cell_bytes(table, &c, row->read_peak);
+    cell_bytes(table, &c, reads);
+    cell_bytes(table, &c, peak_of(table, row->read_peak, reads));
     cell_bytes(table, &c, row->writes.bytes);
-    cell_bytes(table, &c, io_per_second(row->writes.bytes, elapsed));
-    cell_bytes(table, &c, row->write_peak);
+    cell_bytes(table, &c, writes);
+    cell_bytes(table, &c, peak_of(table, row->write_peak, writes));
     cell_count(table, &c, requests);
     cell(table, &c, units_bytes_bound_short(io_quantile(row->sizes, 0.5, io_size_bound), buf));
     cell_count(table, &c, row->meta.requests);
@@ -323,11 +339,14 @@ static void table_row(const struct table *table, const struct text_row *row, con
 
 static void table_header(const struct table *table)
 {
+    bool bound = is_peak_a_bound(table->t->job);
     size_t c = 0;
 
     layout_left(table->out, "mount", table->mount);
     while (c < ARRAY_SIZE(columns))
-        cell(table, &c, columns[c].name);
+        cell(table, &c,
+             bound && (c == COLUMN_READ_PEAK || c == COLUMN_WRITE_PEAK) ? ">=peak"
+                                                                        : columns[c].name);
     fputc('\n', table->out);
 }
 
@@ -342,6 +361,30 @@ static void mount_row(const struct table *table, const struct text_row *row)
     table_row(table, row, own && starred ? starred : name ? name : "?");
 }
 
+/* What the columns do not have, if it is worth a word beside what they have. */
+#define MAPPED_LEAST (UINT64_C(64) << 20)
+#define MAPPED_PART 10
+
+char *text_mapped_line(const struct text_job *t)
+{
+    uint64_t in = 0, out = 0, all;
+    char read[UNITS_SIZE], written[UNITS_SIZE], *line;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const struct io_account *io = &t->rows[i].mount->io;
+
+        add(&in, io->ops[IO_MMAP_READ] ? io->ops[IO_MMAP_READ]->bytes : 0);
+        add(&out, io->ops[IO_MMAP_WRITE] ? io->ops[IO_MMAP_WRITE]->bytes : 0);
+    }
+    all = in;
+    add(&all, out);
+    if (all < MAPPED_LEAST || all < t->total.all.bytes / MAPPED_PART ||
+        asprintf(&line, "mapped files, not in the table: %s read, %s written",
+                 units_bytes(in, read), units_bytes(out, written)) < 0)
+        return NULL;
+    return line;
+}
+
 /* Failed opens that reached no file system: worth a line when there are many, or when they took
  * time. The account has all of them. */
 static bool is_worth_a_row(const struct text_job *t, const struct text_row *row)
@@ -353,6 +396,7 @@ static bool is_worth_a_row(const struct text_job *t, const struct text_row *row)
 void text_table(FILE *out, const struct text_job *t, size_t limit)
 {
     const struct table table = table_make(out, t, limit);
+    _free_ char *mapped = limit ? text_mapped_line(t) : NULL;
     struct text_row rest = {0};
     size_t shown = 0, others = 0;
     bool star = false;
@@ -386,6 +430,8 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
     }
     if (star)
         text_lines(out, t, TEXT_PLAIN, "* mounted in the job's own namespace only", 2);
+    if (mapped)
+        text_lines(out, t, TEXT_PLAIN, mapped, 2);
 }
 
 /* --- completeness ------------------------------------------------------------------------------
@@ -466,7 +512,7 @@ char *text_completeness_line(const struct job_account *job)
         fprintf(out, "%u nodes, of how many is not known", job->nodes_reported);
     fprintf(out, ", %s events lost", units_count(c->lost, buf));
     if (job->ns_per_event)
-        fprintf(out, ", accounting took %s", units_time(job_events(job) * job->ns_per_event, buf));
+        fprintf(out, ", accounting took about %s", units_time(job_events(job) * job->ns_per_event, buf));
     for (size_t i = 0; i < c->n; i++) {
         fputs("; ", out);
         write_cause(out, &c->items[i]);

@@ -164,6 +164,26 @@ struct job_account *sample_run(void)
     return job;
 }
 
+const struct advice_notes *sample_notes(void)
+{
+    static struct advice_note items[] = {
+        {ADVICE_ERROR, "full", "", "5 calls on /scratch failed because it was full.", 0},
+        {ADVICE_HINT, "far", "https://docs.example/io#far",
+         "Half of the run time went to reading /scratch from far away in pieces that are too small "
+         "to be worth the way: copy it to the node's own disk first.",
+         0.5},
+        {ADVICE_HINT, "near", "", "Read more at a time.", 0.3},
+        {ADVICE_HINT, "long", "",
+         "A note of more than two lines, which is what a site that has much to say may write, "
+         "because nobody has told it that its users will not read to the end of it anyway, and "
+         "that there are only twelve lines for all that a job has to say.",
+         0.2},
+    };
+    static const struct advice_notes notes = {items, ARRAY_SIZE(items)};
+
+    return &notes;
+}
+
 static void assert_same_text(const char *a, const char *b)
 {
     if (!a || !b)

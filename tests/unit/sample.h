@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/job.h"
+#include "report/advice.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 #define _job_ CLEANUP(job_account_destroyp) struct job_account
@@ -30,6 +31,9 @@ void sample_errors(struct io_mount *m, enum io_op op, int code, uint64_t count);
 struct job_account *sample_job(void);
 /* The same as a command under `jobio run`: true --x, exit status 3. */
 struct job_account *sample_run(void);
+
+/* What is told of it: an error, and three hints, of one to four lines. */
+const struct advice_notes *sample_notes(void);
 
 /* Fail unless every field that a document has is the same. */
 void assert_same_job(const struct job_account *a, const struct job_account *b);
