@@ -145,11 +145,17 @@ static void write_amount(FILE *out, const struct pair *p)
         (void)fputs(", where the other did nothing", out);
 }
 
+/* Bytes a call: medians are known to a power of two only, which is no ratio. */
+static double mean_bytes(const struct profile_use *use)
+{
+    return use->calls > 0 ? use->bytes / use->calls : 0;
+}
+
 /* Of calls of one size it also says how long one took. */
 static void write_manner(FILE *out, const struct pair *p)
 {
-    double smaller =
-        p->a->size_bytes > 0 && p->b->size_bytes > 0 ? p->a->size_bytes / p->b->size_bytes : 1;
+    bool sized = p->kind == PROFILE_READ || p->kind == PROFILE_WRITE;
+    double a = mean_bytes(p->a), b = mean_bytes(p->b), smaller = sized && a > 0 && b > 0 ? a / b : 1;
     double each = p->a->calls > 0 && p->b->calls > 0 && p->a->time_ns > 0
                       ? (p->b->time_ns / p->b->calls) / (p->a->time_ns / p->a->calls)
                       : 1;

@@ -16,7 +16,9 @@
 /* Mounts that did less than the first few are only in the JSON. */
 #define MOUNTS 6
 
-enum unit { UNIT_BYTES, UNIT_COUNT, UNIT_ELAPSED, UNIT_SHARE, UNIT_TIME };
+#define LARGEST (1 << 30) /* the last size that is told from larger ones */
+
+enum unit { UNIT_BYTES, UNIT_BOUND, UNIT_COUNT, UNIT_ELAPSED, UNIT_SHARE, UNIT_TIME };
 
 /* Widths of the columns. */
 struct table {
@@ -38,6 +40,8 @@ static char *value_text(enum unit unit, double value, char buf[UNITS_SIZE])
     switch (unit) {
     case UNIT_BYTES:
         return units_bytes(whole, buf);
+    case UNIT_BOUND:
+        return units_bytes_bound(value > LARGEST ? UINT64_MAX : whole, buf);
     case UNIT_COUNT:
         return units_count(whole, buf);
     case UNIT_ELAPSED:
@@ -50,10 +54,21 @@ static char *value_text(enum unit unit, double value, char buf[UNITS_SIZE])
     return units_percent((uint64_t)llround(value * 1e6), 1000000, buf);
 }
 
+/* Two bounds that are powers of two say which is larger, and no more. */
+static void bound_change(double a, double b, char buf[COMPARE_CHANGE])
+{
+    if (a > 0 && b > 0 && a != b)
+        (void)strcpy(buf, b > a ? "larger" : "smaller");
+    else
+        (void)compare_change(a, b, buf);
+}
+
 /* Points of percent; others as a ratio. */
 static void change_text(enum unit unit, double a, double b, char buf[COMPARE_CHANGE])
 {
-    if (unit != UNIT_SHARE)
+    if (unit == UNIT_BOUND)
+        bound_change(a, b, buf);
+    else if (unit != UNIT_SHARE)
         (void)compare_change(a, b, buf);
     else if (fabs(b - a) < 0.005)
         (void)strcpy(buf, "same");
@@ -85,9 +100,9 @@ static const struct measure {
     enum unit unit;
 } measures[] = {
     {"  read", PROFILE_READ, offsetof(struct profile_use, bytes), UNIT_BYTES},
-    {"   median size", PROFILE_READ, offsetof(struct profile_use, size_bytes), UNIT_BYTES},
+    {"   ~median size", PROFILE_READ, offsetof(struct profile_use, size_bytes), UNIT_BOUND},
     {"  written", PROFILE_WRITE, offsetof(struct profile_use, bytes), UNIT_BYTES},
-    {"   median size", PROFILE_WRITE, offsetof(struct profile_use, size_bytes), UNIT_BYTES},
+    {"   ~median size", PROFILE_WRITE, offsetof(struct profile_use, size_bytes), UNIT_BOUND},
     {"  mapped files", PROFILE_MAPPED, offsetof(struct profile_use, bytes), UNIT_BYTES},
     {"  metadata", PROFILE_META, offsetof(struct profile_use, calls), UNIT_COUNT},
 };

@@ -367,8 +367,8 @@ static void write_legend(FILE *out, const struct text_job *t)
     fputc('\n', out);
     text_lines(out, t, TEXT_PLAIN,
                "(calls: reads and writes, and here those of each operation; meta: metadata calls; "
-               "errs: calls that failed; wait: share of the run time; size: the median; sizes, p50 "
-               "and p99 are counted in powers of two: at most that)",
+               "errs: calls that failed; wait: share of the run time; ~size and size: the median; "
+               "sizes, p50 and p99 are counted in powers of two: at most that; max: at least that)",
                8);
 }
 

@@ -157,12 +157,10 @@ static void write_ratio(FILE *out, const struct trend_change *c, const char *lon
             more ? longer : shorter);
 }
 
-static void write_steady(FILE *out, const struct trend_run *runs, size_t n, double elapsed,
-                         double wait)
+static void write_steady(FILE *out, size_t n, double elapsed, double wait)
 {
     char time[UNITS_SIZE], waited[UNITS_SIZE];
 
-    (void)runs;
     fprintf(out, "No change in %zu runs: as a rule %s, %s of it waiting for I/O.", n,
             units_elapsed((uint64_t)llround(elapsed * 1e9), time),
             units_percent((uint64_t)llround(wait * 1e6), (uint64_t)llround(elapsed * 1e6), waited));
@@ -177,7 +175,7 @@ static void write_sentence(FILE *out, const struct trend_run *runs, size_t n, co
                         ran = trend_find(elapsed, n, 1);
 
     if (!waited.last && !ran.last) {
-        write_steady(out, runs, n, usual, median_of(wait, n));
+        write_steady(out, n, usual, median_of(wait, n));
         return;
     }
     write_who(out, waited.last ? waited.last : ran.last);

@@ -136,6 +136,22 @@ static void check_sentence(const struct job_account *a, const struct job_account
         assert_string_equal(turned, want);
 }
 
+/* 33 and 32 KiB lie in two buckets: that is no half. */
+static void test_sizes_that_are_about_the_same(void **state)
+{
+    _job_ *a = job_of(100, 2), *b = job_of(100, 31);
+    struct io_mount *m = sample_mount(&a->mounts, "/scratch", "nfs4", "srv:/scratch"),
+                    *n = sample_mount(&b->mounts, "/scratch", "nfs4", "srv:/scratch");
+
+    (void)state;
+    sample_calls(m, IO_READ, 1000, KIB(33), SECONDS(1));
+    sample_calls(n, IO_READ, 12000, KIB(32), SECONDS(30));
+    check_sentence(a, b,
+                   "Job 2 waited longer for I/O: 31 s (31 % of its run time), job 1 2.0 s (2.0 %). It "
+                   "read 12x as much from /scratch, and each call took 2.5x as long. Both ran about as "
+                   "long.");
+}
+
 static void test_sentences(void **state)
 {
     _job_ *a = job_of(100, 2), *b = job_of(100, 31);
@@ -252,6 +268,8 @@ static void test_table(void **state)
     assert_non_null(strstr(wide, "  12345678_1234   median of 17"));
     assert_non_null(strstr(wide, "\n/a/rather/long/mount/point/of/a/project (lustre)\n"));
     assert_non_null(strstr(wide, "\nThe account of the usual run is not complete"));
+    /* of two powers of two no ratio */
+    assert_non_null(strstr(wide, "   ~median size               4 MiB            1 B      smaller\n"));
     json = profile_json(&pb);
     assert_string_equal(
         json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
@@ -272,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_profile_of_a_job), cmocka_unit_test(test_profile_of_nothing),
         cmocka_unit_test(test_median),           cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_sizes_that_are_about_the_same),
         cmocka_unit_test(test_sentence_follows_the_time_waited),
         cmocka_unit_test(test_sentence_of_little), cmocka_unit_test(test_changes),
         cmocka_unit_test(test_table),
