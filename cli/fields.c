@@ -242,6 +242,12 @@ static char *job_value(const struct history_row *row)
     return n < 0 ? NULL : ret;
 }
 
+/* A step may go on after its job's own end: the share of the run time is not above 100 %. */
+static uint64_t waited(const struct history_row *row)
+{
+    return row->longest_wait_ns < row->elapsed_ns ? row->longest_wait_ns : row->elapsed_ns;
+}
+
 /* Numbers for programs. */
 static char *exact_value(const struct field *field, uint64_t value, const struct history_row *row)
 {
@@ -253,9 +259,8 @@ static char *exact_value(const struct field *field, uint64_t value, const struct
         n = asprintf(&ret, "%" PRIu64 ".%09" PRIu64, value / NS_PER_S, value % NS_PER_S);
         break;
     case FIELD_WAITING:
-        n = asprintf(
-            &ret, "%.2f",
-            row->elapsed_ns ? 100.0 * (double)row->longest_wait_ns / (double)row->elapsed_ns : 0.0);
+        n = asprintf(&ret, "%.2f",
+                     row->elapsed_ns ? 100.0 * (double)waited(row) / (double)row->elapsed_ns : 0.0);
         break;
     default:
         n = asprintf(&ret, "%" PRIu64, value);
@@ -276,7 +281,7 @@ static char *short_value(const struct field *field, uint64_t value, const struct
     case FIELD_TIME:
         return strdup(value < LONG_NS ? units_time(value, buf) : units_elapsed(value, buf));
     default:
-        return strdup(units_percent(row->longest_wait_ns, row->elapsed_ns, buf));
+        return strdup(units_percent(waited(row), row->elapsed_ns, buf));
     }
 }
 

@@ -60,12 +60,6 @@ static struct history_row row_of(const struct job_account *job)
     return row;
 }
 
-/* What a thread can have waited at most is the run time. */
-static uint64_t wait_of(const struct job_account *job)
-{
-    return job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
-}
-
 int array_sum_create(struct array_sum *ret)
 {
     *ret = (struct array_sum){.job = job_account_create()};
@@ -83,7 +77,7 @@ int array_sum_add(struct array_sum *sum, const struct job_account *job)
     struct job_account *to = sum->job;
 
     add(&to->elapsed_ns, job->elapsed_ns);
-    add(&to->longest_wait_ns, wait_of(job));
+    add(&to->longest_wait_ns, job_wait_ns(job));
     to->unsupported |= job->unsupported;
     sum->nodes_unknown = sum->nodes_unknown || !job->nodes_expected;
     to->nodes_expected = sum->nodes_unknown ? 0 : to->nodes_expected + job->nodes_expected;

@@ -160,6 +160,11 @@ const char *job_not_counted(const struct job_account *job)
     return NULL;
 }
 
+uint64_t job_wait_ns(const struct job_account *job)
+{
+    return job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
+}
+
 uint64_t job_events(const struct job_account *job)
 {
     uint64_t events = 0;

@@ -109,6 +109,10 @@ bool job_is_complete(const struct job_account *job);
  */
 const char *job_not_counted(const struct job_account *job);
 
+/* What of the run time went to waiting: the longest wait, at most the elapsed time, which a step of
+ * another node may outlast. */
+uint64_t job_wait_ns(const struct job_account *job);
+
 /* The calls that were counted: what the accounting cost is this times ns_per_event. */
 uint64_t job_events(const struct job_account *job);
 

@@ -93,12 +93,9 @@ static void part_add(struct part *to, const struct io_counter *from)
  */
 static double lost(const struct job_account *job, uint64_t all_ns, uint64_t time_ns)
 {
-    uint64_t wait_ns =
-        job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
-
     if (!job->elapsed_ns || !all_ns)
         return 0;
-    return (double)wait_ns / (double)job->elapsed_ns * (double)time_ns / (double)all_ns;
+    return (double)job_wait_ns(job) / (double)job->elapsed_ns * (double)time_ns / (double)all_ns;
 }
 
 static double small_share(const struct part *part)
@@ -272,15 +269,12 @@ static int put_mount(struct advice_fields *fields, const struct job_account *job
 
 static int put_job(struct advice_fields *fields, const struct job_account *job)
 {
-    double even = 0;
-    uint64_t wait_ns =
-        job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
-    double elapsed = (double)job->elapsed_ns;
+    double even = 0, wait = (double)job_wait_ns(job), elapsed = (double)job->elapsed_ns;
 
     if (advice_evenness(job, &even) < 0)
         return -ENOMEM;
     return put(fields, "", "elapsed_s", elapsed / SECOND) < 0 ||
-                   put(fields, "", "waiting", elapsed > 0 ? (double)wait_ns / elapsed : 0) < 0 ||
+                   put(fields, "", "waiting", elapsed > 0 ? wait / elapsed : 0) < 0 ||
                    put(fields, "", "nodes", job->nodes_reported) < 0 ||
                    put(fields, "", "nodes_even", even) < 0 ||
                    put(fields, "", "complete", job_is_complete(job)) < 0

@@ -148,11 +148,9 @@ static int take_mount(struct profile *p, const struct io_mount *from)
 int profile_make(const struct job_account *job, struct profile *ret)
 {
     CLEANUP(profile_clear) struct profile p = {.runs = 1, .complete = job_is_complete(job)};
-    uint64_t wait_ns =
-        job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
 
     p.elapsed_s = (double)job->elapsed_ns / 1e9;
-    p.wait = job->elapsed_ns ? (double)wait_ns / (double)job->elapsed_ns : 0;
+    p.wait = job->elapsed_ns ? (double)job_wait_ns(job) / (double)job->elapsed_ns : 0;
     for (size_t i = 0; i < job->mounts.n; i++)
         if (take_mount(&p, &job->mounts.items[i]) < 0)
             return -ENOMEM;

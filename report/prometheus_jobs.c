@@ -42,7 +42,7 @@ static uint64_t job_elapsed(const struct group *group)
 
 static uint64_t job_longest_wait(const struct group *group)
 {
-    return group->job->longest_wait_ns;
+    return job_wait_ns(group->job);
 }
 
 static uint64_t job_complete(const struct group *group)

@@ -84,7 +84,7 @@ int text_job_make(const struct job_account *job, struct text_job *ret)
 {
     struct text_job t = {.job = job};
 
-    t.wait_ns = job->longest_wait_ns < job->elapsed_ns ? job->longest_wait_ns : job->elapsed_ns;
+    t.wait_ns = job_wait_ns(job);
     t.rows = calloc(job->mounts.n + 1, sizeof(*t.rows));
     if (!t.rows)
         return -ENOMEM;

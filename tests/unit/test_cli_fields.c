@@ -101,6 +101,19 @@ static void test_parsable_is_exact(void **state)
            "12345|20.00|yes\n");
 }
 
+static void test_no_share_is_above_all(void **state)
+{
+    struct history_row row = sample;
+    _free_ char *text = NULL, *exact = NULL;
+
+    (void)state;
+    row.longest_wait_ns = 8000000000;
+    text = table(FIELDS_DEFAULT, &row, false);
+    assert_non_null(strstr(text, " 100 % "));
+    exact = table(FIELDS_DEFAULT ",LongestWait", &row, true);
+    assert_non_null(strstr(exact, "|100.00|yes|8.000000000\n"));
+}
+
 static void test_untrusted_text(void **state)
 {
     struct history_row row = sample;
@@ -190,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_any_case_and_widths),
         cmocka_unit_test(test_numbers_are_never_cut),
         cmocka_unit_test(test_parsable_is_exact),
+        cmocka_unit_test(test_no_share_is_above_all),
         cmocka_unit_test(test_untrusted_text),
         cmocka_unit_test(test_default_fits_80_columns),
         cmocka_unit_test(test_refusals),

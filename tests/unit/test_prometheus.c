@@ -179,6 +179,18 @@ static void test_running_job_has_no_end(void **state)
     assert_non_null(strstr(text, "state=\"running\"} 1\n"));
 }
 
+static void test_no_wait_is_longer_than_the_job(void **state)
+{
+    _job_ *job = sample_job();
+    const struct job_account *jobs[] = {job};
+    _free_ char *text = NULL;
+
+    (void)state;
+    job->longest_wait_ns = job->elapsed_ns + SECONDS(100);
+    text = page_of(jobs, 1, &job->mounts);
+    assert_line(text, "jobio_job_longest_wait_seconds{" WHERE ",jobid=\"4711\"} 600");
+}
+
 static void test_a_job_is_complete_or_not(void **state)
 {
     _job_ *first = sample_job(), *second = sample_job();
@@ -433,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_running_job_has_no_end),
+        cmocka_unit_test(test_no_wait_is_longer_than_the_job),
         cmocka_unit_test(test_a_job_is_complete_or_not),
         cmocka_unit_test(test_users_may_be_left_out),
         cmocka_unit_test(test_runs_of_a_requeued_job_are_one),
