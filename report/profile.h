@@ -10,7 +10,7 @@
 
 #include "common/job.h"
 
-/* MAPPED: pages of mapped files, and clones. */
+/* MAPPED: pages of mapped files, and clones, which have calls and time, but no bytes. */
 enum profile_kind { PROFILE_READ, PROFILE_WRITE, PROFILE_MAPPED, PROFILE_META, PROFILE_KINDS };
 
 /* "read", "write", "mapped", "meta": for programs. */

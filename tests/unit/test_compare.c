@@ -58,6 +58,7 @@ static void test_profile_of_a_job(void **state)
     sample_calls(tmp, IO_WRITE, 10, KIB(4), SECONDS(10));
     sample_calls(other, IO_WRITE, 30, KIB(64), SECONDS(10));
     sample_calls(other, IO_MMAP_READ, 5, KIB(4), 0);
+    sample_calls(other, IO_CLONE, 2, GIB(1), 0); /* no data moved */
     scratch->io.ops[IO_OPEN]->errors = 7;
     p = profile_of(job);
     assert_int_equal(p.runs, 1);
@@ -77,6 +78,7 @@ static void test_profile_of_a_job(void **state)
     assert_near(m->uses[PROFILE_WRITE].calls, 40);
     assert_near(m->uses[PROFILE_WRITE].size_bytes, (double)KIB(64)); /* of both disks */
     assert_near(m->uses[PROFILE_MAPPED].bytes, 5.0 * (double)KIB(4));
+    assert_near(m->uses[PROFILE_MAPPED].calls, 7);
     assert_near(profile_mount_wait(m), 0.08);
     assert_near(p.total[PROFILE_WRITE].calls, 40);
     assert_null(profile_find(&p, "/tmp", "ext4"));
