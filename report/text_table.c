@@ -205,7 +205,7 @@ void text_title(FILE *out, const struct text_job *t)
         if (asprintf(&line, TITLE "%s, %u node%s%s", who, nodes, nodes == 1 ? "" : "s", end) < 0)
             line = NULL;
     }
-    text_lines(out, t, TEXT_TITLE, line ? line : TITLE "?", 2);
+    text_lines(out, t, TEXT_TITLE, line ? line : TITLE "?", text_is_narrow(t) ? 2 : 1);
 }
 
 /* --- table -------------------------------------------------------------------------------------
