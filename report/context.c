@@ -29,7 +29,7 @@ static const char *const legend[][2] = {
                 "time"},
     {"wait.longest_thread_ns", "the wait of the one thread that waited most; threads that ran "
                                "one after the other count as one. Divided by elapsed_s it is the "
-                               "share of the run time that was lost to I/O."},
+                               "share of the run time that was lost to I/O, at most all of it."},
     {"size_log2", "calls by bytes: [0] <= 1 B, [i] <= 2^i B"},
     {"latency_log2", "calls by duration: [0] <= 128 ns, [i] <= 2^(i+7) ns"},
     {"cache", "the page cache: hit_bytes needed no disk or server"},
