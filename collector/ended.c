@@ -7,7 +7,7 @@
 #include "collector/tracked.h"
 #include "common/cleanup.h"
 
-/* About 5 KiB each. What is beyond them, the summary would not show anyway. */
+/* About 5 KiB each. Of what is beyond them the summary says how many there are. */
 #define ENDED_MAX 50
 
 /* One mount without a name holds the sum of all. */
@@ -69,6 +69,17 @@ static int by_tag(const void *a, const void *b)
     return (x->tagged_at_ns > y->tagged_at_ns) - (x->tagged_at_ns < y->tagged_at_ns);
 }
 
+/* Of the steps that have rows of their own, those that nobody remembers: more than ENDED_MAX, or they
+ * ended under an earlier jobiod. */
+static uint32_t count_forgotten(const struct tracked_job *job)
+{
+    size_t listed = job->n_ended;
+
+    for (size_t i = 0; i < job->n_steps; i++)
+        listed += !job->steps[i]->folds && job->steps[i]->state != TRACKED_SAVED;
+    return listed < job->n_rows ? job->n_rows - (uint32_t)listed : 0;
+}
+
 int tracked_list_ended(const struct tracked_job *job, struct job_account *account)
 {
     size_t n = account->n_steps;
@@ -77,6 +88,7 @@ int tracked_list_ended(const struct tracked_job *job, struct job_account *accoun
     if (!grown)
         return -ENOMEM;
     account->steps = grown;
+    account->more_steps = count_forgotten(job);
     for (size_t i = 0; i < job->n_ended; i++) {
         if (sum_of(&job->ended[i], &grown[account->n_steps]) < 0)
             return -ENOMEM;

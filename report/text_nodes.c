@@ -210,19 +210,33 @@ static void step_line(struct line line, const struct step_account *s)
     text_job_clear(&t);
 }
 
+/* Nodes that were asked have told their sums only. */
+static void write_where_all_are(FILE *out, const struct text_job *t)
+{
+    char line[96];
+
+    (void)snprintf(line, sizeof(line), "(of this node; 'jobio job %u --steps' has those of all)",
+                   t->job->key.jobid);
+    text_lines(out, t, TEXT_PLAIN, line, 2);
+}
+
 void text_steps(FILE *out, const struct text_job *t, size_t limit)
 {
     const struct column *columns = text_is_narrow(t) ? narrow_steps : wide_steps;
     const struct job_account *job = t->job;
+    size_t more = job->more_steps;
     struct line line;
 
-    if (!job->n_steps)
+    if (!job->n_steps && !more)
         return;
     line = table_head(out, t, columns, ARRAY_SIZE(wide_steps), 2);
     for (size_t i = 0; i < job->n_steps && i < limit; i++)
         step_line(line, &job->steps[i]);
-    if (job->n_steps > limit)
-        fprintf(out, "  %zu more steps\n", job->n_steps - limit);
+    more += job->n_steps > limit ? job->n_steps - limit : 0;
+    if (more)
+        fprintf(out, "  %zu more steps\n", more);
+    if (job->n_nodes > 1)
+        write_where_all_are(out, t);
 }
 
 /* --- alone -------------------------------------------------------------------------------------

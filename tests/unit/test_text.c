@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/nodes.h"
 #include "report/text.h"
 #include "tests/unit/sample.h"
 
@@ -248,6 +249,27 @@ static void test_peaks_of_several_nodes(void **state)
     assert_non_null(strstr(one, "400MiB  20MiB  40MiB 100MiB 5.0MiB  60MiB   500"));
 }
 
+/* At the end of a job, whose other nodes have told their sums: not all steps are at hand. */
+static void test_steps_of_one_of_the_nodes(void **state)
+{
+    _job_ *job = sample_job();
+    const struct io_mounts none = {0};
+    _free_ char *full = NULL, *alone = NULL;
+
+    (void)state;
+    job->more_steps = 7;
+    alone = report_text(job, SUMMARY_FULL, NULL);
+    assert_non_null(strstr(alone, "\n  7 more steps\n"));
+    assert_null(strstr(alone, "of this node"));
+    assert_int_equal(nodes_add(job, "n1", &job->mounts, 1), 0);
+    assert_int_equal(nodes_add(job, "n9", &none, 0), 0);
+    full = report_text(job, SUMMARY_FULL, NULL);
+    assert_non_null(strstr(full, "\n  n9                              -        -       -       -         -\n"));
+    assert_null(strstr(full, "\n  n2    "));
+    assert_non_null(strstr(full, "\n  7 more steps\n"
+                                 "(of this node; 'jobio job 4711 --steps' has those of all)\n"));
+}
+
 /* They are in no column; of a little nobody wants to hear. */
 static void test_mapped_files(void **state)
 {
@@ -319,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_verdict_on_little_waiting),
         cmocka_unit_test(test_peaks_of_several_nodes),
+        cmocka_unit_test(test_steps_of_one_of_the_nodes),
         cmocka_unit_test(test_mapped_files),
         cmocka_unit_test(test_no_mount_only_when_it_matters),
         cmocka_unit_test(test_words),

@@ -169,6 +169,17 @@ static void test_maps_are_swept(void **state)
     assert_int_equal(fake_probe_sweeps(node.probe), ++before);
 }
 
+/* How many steps a summary now would list, and how many more it would speak of. */
+static void check_listed(size_t listed, uint32_t more)
+{
+    struct job_account *report;
+
+    node_must(tracker_report(node.tracker, JOB, 0, true, &report, &node.error));
+    assert_int_equal(report->n_steps, listed);
+    assert_int_equal(report->more_steps, more);
+    job_account_destroy(report);
+}
+
 static void test_many_steps_fold(void **state)
 {
     struct job_account **jobs;
@@ -185,7 +196,9 @@ static void test_many_steps_fold(void **state)
             node_flush();
     }
     node_flush();
+    check_listed(50 + 2, TRACKER_STEPS_PER_JOB - 51); /* with the batch step and the folded ones */
     node_restart();
+    check_listed(2, TRACKER_STEPS_PER_JOB - 1);
     node_write(batch, 1, 1);
     node_begin(5000);
     node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 5000, 0, &node.error));
