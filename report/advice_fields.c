@@ -114,6 +114,14 @@ static double random_share(const struct part *part)
     return part->ordered ? (double)part->random / (double)part->ordered : 0;
 }
 
+/* The last bucket has no end: it counts as if it were twice as wide as the one before, like the others. */
+static double median(const uint64_t buckets[IO_BUCKETS], uint64_t (*bound)(unsigned))
+{
+    uint64_t value = io_quantile(buckets, 0.5, bound);
+
+    return value == UINT64_MAX ? 2.0 * (double)bound(IO_BUCKETS - 2) : (double)value;
+}
+
 static int put_part(struct advice_fields *fields, const char *of, const struct job_account *job,
                     uint64_t all_ns, const struct part *part)
 {
@@ -130,8 +138,8 @@ static int put_part(struct advice_fields *fields, const char *of, const struct j
         {"lost", lost(job, all_ns, part->sum.time_ns)},
         {"small", small_share(part)},
         {"random", random_share(part)},
-        {"median_bytes", (double)io_quantile(part->sizes, 0.5, io_size_bound)},
-        {"median_s", (double)io_quantile(part->latencies, 0.5, io_latency_bound) / SECOND},
+        {"median_bytes", median(part->sizes, io_size_bound)},
+        {"median_s", median(part->latencies, io_latency_bound) / SECOND},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
