@@ -69,8 +69,8 @@ static int by_tag(const void *a, const void *b)
     return (x->tagged_at_ns > y->tagged_at_ns) - (x->tagged_at_ns < y->tagged_at_ns);
 }
 
-/* Of the steps that have rows of their own, those that nobody remembers: more than ENDED_MAX, or they
- * ended under an earlier jobiod. */
+/* Of the steps that have rows of their own, those that nobody remembers: they are beyond ENDED_MAX,
+ * or ended under an earlier jobiod. */
 static uint32_t count_forgotten(const struct tracked_job *job)
 {
     size_t listed = job->n_ended;

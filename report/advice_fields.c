@@ -114,7 +114,7 @@ static double random_share(const struct part *part)
     return part->ordered ? (double)part->random / (double)part->ordered : 0;
 }
 
-/* The last bucket has no end: it counts as if it were twice as wide as the one before, like the others. */
+/* The last bucket has no end: it is taken for twice as wide as the one before, as others are. */
 static double median(const uint64_t buckets[IO_BUCKETS], uint64_t (*bound)(unsigned))
 {
     uint64_t value = io_quantile(buckets, 0.5, bound);

@@ -155,7 +155,8 @@ static double mean_bytes(const struct profile_use *use)
 static void write_manner(FILE *out, const struct pair *p)
 {
     bool sized = p->kind == PROFILE_READ || p->kind == PROFILE_WRITE;
-    double a = mean_bytes(p->a), b = mean_bytes(p->b), smaller = sized && a > 0 && b > 0 ? a / b : 1;
+    double a = mean_bytes(p->a), b = mean_bytes(p->b);
+    double smaller = sized && a > 0 && b > 0 ? a / b : 1;
     double each = p->a->calls > 0 && p->b->calls > 0 && p->a->time_ns > 0
                       ? (p->b->time_ns / p->b->calls) / (p->a->time_ns / p->a->calls)
                       : 1;

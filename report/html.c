@@ -287,9 +287,9 @@ static void put_foot(const struct html *h)
     (void)fputs("</main>\n<footer>\n<p>", h->out);
     (void)fputs(
         "Sizes and times of calls are counted in powers of two: a median or a percentile is "
-        "at most the number shown; the longest call took at least that. Waiting is the time inside calls of the thread that "
-        "waited longest (threads that ran one after the other count as one), as a part of the "
-        "run time, shared out by the time of all threads. KiB, MiB, GiB and TiB are powers of "
+        "at most the number shown; the longest call took at least that. Waiting is the time "
+        "inside calls of the thread that waited longest (threads that ran one after the other "
+        "count as one), as a part of the run time, shared out by the time of all threads. KiB, MiB, GiB and TiB are powers of "
         "1024.</p>\n<p>Made by jobio ",
         h->out);
     html_text(h->out, h->options->version);

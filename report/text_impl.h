@@ -62,8 +62,8 @@ char *text_job_number(const struct job_account *job, char buf[TEXT_NUMBER]);
 void text_title(FILE *out, const struct text_job *t);
 /* The table's header, and a line for each of the first `limit` rows and one for all others. */
 void text_table(FILE *out, const struct text_job *t, size_t limit);
-/* What was read and written by mapped files, if that is much: they are in none of the table's columns.
- * malloc'd; NULL: next to nothing, or no memory. */
+/* What was read and written by mapped files, which is in no column of the table, if it is much.
+ * malloc'd; NULL: it is not, or no memory. */
 char *text_mapped_line(const struct text_job *t);
 /* Neither one thread nor all of them together waited for a 20th of the run time. */
 bool text_is_harmless(const struct text_job *t);

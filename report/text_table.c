@@ -301,8 +301,8 @@ static void cell_count(const struct table *table, size_t *column, uint64_t count
     cell(table, column, count ? units_count_short(count, buf) : "-");
 }
 
-/* Nodes need not be busiest at the same time: of a job on several it is only known that its peak is at
- * least that of each, and at least its mean. */
+/* Nodes need not be busiest at the same time: of a job on several it is only known that its peak is
+ * at least that of each, and at least its mean. */
 static bool is_peak_a_bound(const struct job_account *job)
 {
     return job->nodes_expected > 1 || job->nodes_reported > 1;
@@ -512,7 +512,8 @@ char *text_completeness_line(const struct job_account *job)
         fprintf(out, "%u nodes, of how many is not known", job->nodes_reported);
     fprintf(out, ", %s events lost", units_count(c->lost, buf));
     if (job->ns_per_event)
-        fprintf(out, ", accounting took about %s", units_time(job_events(job) * job->ns_per_event, buf));
+        fprintf(out, ", accounting took about %s",
+                units_time(job_events(job) * job->ns_per_event, buf));
     for (size_t i = 0; i < c->n; i++) {
         fputs("; ", out);
         write_cause(out, &c->items[i]);

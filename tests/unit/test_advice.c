@@ -522,7 +522,7 @@ static void test_shipped_rules_of_times(void **state)
     (void)state;
     assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     count("/scratch", IO_WRITE, 200000, 200ull << 30, 100 * SECOND);
-    job->mounts.items[0].peaks[IO_WRITE].bytes_per_s = (1ull << 30) + 1; /* 1,000 s would be 1,000 GiB */
+    job->mounts.items[0].peaks[IO_WRITE].bytes_per_s = (1ull << 30) + 1; /* 1,000 GiB in 1,000 s */
     assert_true(is_told("bursts"));
     job->mounts.items[0].peaks[IO_WRITE].bytes_per_s = 1ull << 30;
     assert_false(is_told("bursts"));

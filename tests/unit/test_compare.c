@@ -271,7 +271,8 @@ static void test_table(void **state)
     assert_non_null(strstr(wide, "\n/a/rather/long/mount/point/of/a/project (lustre)\n"));
     assert_non_null(strstr(wide, "\nThe account of the usual run is not complete"));
     /* of two powers of two no ratio */
-    assert_non_null(strstr(wide, "   ~median size               4 MiB            1 B      smaller\n"));
+    assert_non_null(
+        strstr(wide, "   ~median size               4 MiB            1 B      smaller\n"));
     json = profile_json(&pb);
     assert_string_equal(
         json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),

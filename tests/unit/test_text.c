@@ -225,7 +225,7 @@ static void test_verdict_on_little_waiting(void **state)
         strstr(many, "\nall threads together waited 400 s for I/O, none of them longer than 0.5 %"));
 }
 
-/* Nodes need not be busiest at the same time: no peak is below the mean of all, and it says what it is. */
+/* Nodes need not be busiest at the same time: no peak is below the mean, and it is a bound. */
 static void test_peaks_of_several_nodes(void **state)
 {
     _job_ *job = job_account_create();
@@ -264,7 +264,8 @@ static void test_steps_of_one_of_the_nodes(void **state)
     assert_int_equal(nodes_add(job, "n1", &job->mounts, 1), 0);
     assert_int_equal(nodes_add(job, "n9", &none, 0), 0);
     full = report_text(job, SUMMARY_FULL, NULL);
-    assert_non_null(strstr(full, "\n  n9                              -        -       -       -         -\n"));
+    assert_non_null(
+        strstr(full, "\n  n9                              -        -       -       -         -\n"));
     assert_null(strstr(full, "\n  n2    "));
     assert_non_null(strstr(full, "\n  7 more steps\n"
                                  "(of this node; 'jobio job 4711 --steps' has those of all)\n"));
