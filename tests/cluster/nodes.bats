@@ -73,6 +73,16 @@ write 1010 4106000 0"
     [ "$(at n1 history -P -o JobID,Exact | grep "^$id|")" = "$id|yes" ]
 }
 
+# Rank 3 wrote 4 of 10 parts, 1.6 times the mean.
+@test "the full summary at the end of the script has each node, and how evenly they share the work" {
+    id=$(four_ranks --io-summary=full)
+    job_wait "$id" 120
+    cat "/home/alice/slurm-$id.out"
+    [ "$(grep -c '^  n[1-4] ' "/home/alice/slurm-$id.out")" = 4 ]
+    grep -q '^largest node over the mean: .*write 1.6x' "/home/alice/slurm-$id.out"
+    wait_for 240 all_reported "$id"
+}
+
 @test "the metrics of the nodes are their own parts: their sum is the job" {
     id=$(< $cluster_dir/main)
     sum_is() {
