@@ -301,6 +301,24 @@ static void test_mapped_files(void **state)
     }
 }
 
+/* In the verdict and in the notes it is the same part of the time that went to reading. */
+static void test_verdict_on_mapped_files(void **state)
+{
+    _job_ *job = job_account_create();
+    struct io_mount *m = sample_mount(&job->mounts, "/scratch", "xfs", "x");
+    _free_ char *text = NULL;
+
+    (void)state;
+    sample_calls(m, IO_READ, 10, MIB(1), SECONDS(10));
+    sample_calls(m, IO_MMAP_READ, 10, MIB(1), SECONDS(25));
+    sample_calls(m, IO_MMAP_WRITE, 10, MIB(1), SECONDS(5));
+    job->elapsed_ns = SECONDS(100);
+    job->longest_wait_ns = SECONDS(40);
+    text = report_text(job, SUMMARY_SHORT, NULL);
+    assert_non_null(strstr(text, "\nat least 40 % of the run time was spent waiting for I/O: mapped "
+                                 "files on\n  /scratch 30 %, reading /scratch 10 %\n"));
+}
+
 /* Failed opens that reached no file system. */
 static void test_no_mount_only_when_it_matters(void **state)
 {
@@ -344,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_peaks_of_several_nodes),
         cmocka_unit_test(test_steps_of_one_of_the_nodes),
         cmocka_unit_test(test_mapped_files),
+        cmocka_unit_test(test_verdict_on_mapped_files),
         cmocka_unit_test(test_no_mount_only_when_it_matters),
         cmocka_unit_test(test_words),
     };
