@@ -121,7 +121,8 @@ static void write_verdict(FILE *out, const struct text_job *t)
     } else if (waited_little(t)) {
         (void)fprintf(out, "all threads together waited %s%s for I/O, ", least,
                       text_time(t->total.all.time_ns, together));
-        (void)fprintf(out, "none of them longer than %s of the run time", waiting);
+        (void)fprintf(out, "%snone of them longer than %s of the run time",
+                      *least ? "as far as it is known " : "", waiting);
     } else {
         (void)fprintf(out, "%s%s of the run time was spent waiting for I/O", least, waiting);
         write_places(out, t);

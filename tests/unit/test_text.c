@@ -203,7 +203,7 @@ static void test_verdict_on_little_waiting(void **state)
 {
     _job_ *job = sample_job();
     const struct text_style style = {.notes = sample_notes()};
-    _free_ char *fine = NULL, *failed = NULL, *partly = NULL, *many = NULL;
+    _free_ char *fine = NULL, *failed = NULL, *partly = NULL, *many = NULL, *unsure = NULL;
 
     (void)state;
     /* 400 s of all threads, of which one waited 240 s of 60,000 s */
@@ -223,6 +223,10 @@ static void test_verdict_on_little_waiting(void **state)
     many = report_text(job, SUMMARY_SHORT, NULL);
     assert_non_null(
         strstr(many, "\nall threads together waited 400 s for I/O, none of them longer than 0.5 %"));
+    job->nodes_reported = 1;
+    unsure = report_text(job, SUMMARY_SHORT, NULL);
+    assert_non_null(strstr(unsure, "\nall threads together waited at least 400 s for I/O, as far as it "
+                                   "is known none\n  of them longer than 0.5 % of the run time\n"));
 }
 
 /* Nodes need not be busiest at the same time: no peak is below the mean, and it is a bound. */
