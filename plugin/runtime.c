@@ -83,20 +83,26 @@ int runtime_save(const char *runtime, const char *folder, const char *name, cons
     return r;
 }
 
-uint32_t runtime_job_number(const char *runtime, uint32_t jobid, const char *key, uint32_t fallback)
+static FILE *open_job(const char *runtime, uint32_t jobid)
 {
-    char path[PATH_MAX], line[1024];
-    size_t size = strlen(key);
-    _fclose_ FILE *f = NULL;
-    uint32_t number;
+    char path[PATH_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
-    f = fopen(path, "re");
+    return fopen(path, "re");
+}
+
+struct runtime_job runtime_read_job(const char *runtime, uint32_t jobid)
+{
+    _fclose_ FILE *f = open_job(runtime, jobid);
+    struct runtime_job job = {.known = f != NULL};
+    char line[1024];
+
     while (f && fgets(line, sizeof(line), f)) {
-        if (strncmp(line, key, size) == 0 && sscanf(line + size, "=%9u", &number) == 1)
-            return number;
+        (void)sscanf(line, "RESTART=%9u", &job.restart);
+        job.ended |= strncmp(line, "ENDED=1", 7) == 0;
+        job.has_nodes |= strncmp(line, "GATHER=", 7) == 0;
     }
-    return fallback;
+    return job;
 }
 
 static const char *down_path(const char *runtime, char ret[PATH_MAX])
@@ -117,11 +123,9 @@ static bool is_of_owner(const char *line)
 
 void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m)
 {
-    char path[PATH_MAX], line[1024];
-    _fclose_ FILE *f = NULL;
+    _fclose_ FILE *f = open_job(runtime, jobid);
+    char line[1024];
 
-    (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
-    f = fopen(path, "re");
     while (f && fgets(line, sizeof(line), f)) {
         char *value = strchr(line, '=');
 

@@ -16,9 +16,16 @@
 int runtime_save(const char *runtime, const char *folder, const char *name, const struct message *m,
                  struct error *error);
 
-/* The number behind KEY= in <runtime>/jobs/<jobid>; `fallback` if there is none. */
-uint32_t runtime_job_number(const char *runtime, uint32_t jobid, const char *key,
-                            uint32_t fallback);
+/* What <runtime>/jobs/<jobid> says. */
+struct runtime_job {
+    bool known;     /* there is such a file */
+    bool ended;     /* the epilog of that run has come */
+    bool has_nodes; /* GATHER */
+    uint32_t restart;
+};
+
+/* Read it once, so that all of it is of one run: the first step of the next one replaces it. */
+struct runtime_job runtime_read_job(const char *runtime, uint32_t jobid);
 
 /* Put ACCOUNT, PARTITION and USER of that file into the message. */
 void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m);

@@ -90,7 +90,7 @@ static const char *set_patience(struct settings *settings, const char *value, co
     unsigned long n = strtoul(value, &end, 10);
 
     (void)node;
-    if (!isdigit(value[0]) || *end || n < 1 || n > PLUGIN_PATIENCE_MAX)
+    if (!isdigit((unsigned char)value[0]) || *end || n < 1 || n > PLUGIN_PATIENCE_MAX)
         return "is not 1 to 60";
     settings->patience = (unsigned)n;
     return NULL;

@@ -40,7 +40,7 @@ static struct {
     char file[64];   /* the name of the step file */
     char label[32];  /* for the log: "17.batch", "17.0" */
     bool known;      /* Slurm told which step it is */
-    bool unannounced; /* the last epilog came after the last prolog: none came for this run */
+    struct runtime_job job; /* what its file said; ended: of its last run, and no prolog came */
     bool tagged;     /* its cgroup is known, and whoever can count it was told */
     bool gave_up;    /* it has no cgroup that could be tagged */
     bool batch_job;  /* the end of its script brings the summary */
@@ -133,10 +133,9 @@ static uint32_t count_restarts(spank_t spank)
 {
     uint32_t restart = item(spank, S_SLURM_RESTART_COUNT, 0);
 
-    step.unannounced = runtime_job_number(step.settings.runtime, step.jobid, "ENDED", 0) != 0;
     if (restart != 0 && restart != HET_NONE)
         return restart;
-    return runtime_job_number(step.settings.runtime, step.jobid, "RESTART", 0) + step.unannounced;
+    return step.job.restart + step.job.ended;
 }
 
 /* sbatch sets it, and the sruns in its script pass it on. */
@@ -164,6 +163,7 @@ static void identify(spank_t spank)
 
     step.jobid = item(spank, S_JOB_ID, none);
     step.step = item(spank, S_JOB_STEPID, none);
+    step.job = runtime_read_job(step.settings.runtime, step.jobid);
     step.restart = count_restarts(spank);
     step.known = step.jobid != none && step.step != none &&
                  spank_get_item(spank, S_JOB_UID, &uid) == ESPANK_SUCCESS;
@@ -262,21 +262,27 @@ static bool put_nodes(spank_t spank)
            nodes_put(&message, step.node, list) == 0;
 }
 
+/* Has somebody said all that this step could say of the job? */
+static bool is_announced(void)
+{
+    return step.job.known && !step.job.ended && (step.job.has_nodes || step.step != STEP_BATCH);
+}
+
 /* The prolog's hook was not called for this run. With PrologFlags=RunInJob it never is: then the
- * batch step tells the nodes of the job. */
+ * batch step tells the nodes of the job, also if another step was first. */
 static void announce(spank_t spank)
 {
     struct error error = {""};
     char name[16];
     int r;
 
-    if (!step.unannounced && runtime_job_number(step.settings.runtime, step.jobid, "JOBID", 0) != 0)
+    if (is_announced())
         return;
     message_init(&message, "job");
     (void)message_put_u64(&message, "JOBID", step.jobid);
     runtime_put_owner(step.settings.runtime, step.jobid, &message);
     (void)message_put_u64(&message, "RESTART", step.restart);
-    if (!put_nodes(spank) && !step.unannounced)
+    if (!put_nodes(spank) && !step.job.ended)
         return;
     (void)snprintf(name, sizeof(name), "%u", step.jobid);
     r = runtime_save(step.settings.runtime, "jobs", name, &message, &error);

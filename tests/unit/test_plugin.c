@@ -442,6 +442,40 @@ static void test_run_without_prolog(void **state)
     cgroups_destroy(&c);
 }
 
+/* The extern step, which does not know the nodes, is the first to find that no prolog came. */
+static void test_extern_without_prolog(void **state)
+{
+    static const char *const env[] = {"SLURM_JOB_NODELIST=n1,n3", NULL};
+    struct spank_handle first = stepd_batch, batch;
+    struct answerer a;
+    struct cgroups c;
+    char *asked;
+
+    (void)state;
+    first.restart = 0;
+    batch = first;
+    first.stepid = STEP_EXTERN;
+    batch.env = env;
+    check_prolog("n0,n1", "NODE=n1\nGATHER=n0\nNODELIST=n0,n1\n",
+                 "NODE=n1|GATHER=n0|NODELIST=n0,n1|");
+    stepd_cgroups(&c, 2, "step_extern");
+    answerer_start(&a, stepd_folder, ANSWER_OK);
+    stepd_run(&first, stepd_words, &c, NULL);
+    assert_string_equal(stepd_read("jobs/17"),
+                        "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=4\n");
+    stepd_run(&batch, stepd_words, &c, NULL);
+    stepd_run(&batch, stepd_words, &c, NULL);
+    assert_string_equal(stepd_read("jobs/17"),
+                        "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=4\n"
+                        "NODE=n1\nGATHER=n1\nNODELIST=n1,n3\n");
+    asked = answerer_asked(&a);
+    assert_int_equal(stepd_count(asked, "TYPE=job|"), 2);
+    assert_has_not(asked, "RESTART=5");
+    free(asked);
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +493,7 @@ int main(void)
         cmocka_unit_test_teardown(test_submit, stepd_clean),
         cmocka_unit_test_teardown(test_prolog_and_epilog, stepd_clean),
         cmocka_unit_test_teardown(test_run_without_prolog, stepd_clean),
+        cmocka_unit_test_teardown(test_extern_without_prolog, stepd_clean),
     };
 
     return cmocka_run_group_tests(tests, stepd_set_up, stepd_tear_down);
