@@ -436,6 +436,14 @@ static uint32_t count_names(const char *list)
     return n;
 }
 
+/* Is the file that of the job's next run, or of one before? */
+static bool is_of_other_run(const struct message *m, const struct tracked_job *job)
+{
+    uint64_t mine = job->sum->key.restart, restart;
+
+    return message_get_u64(m, "RESTART", UINT32_MAX, mine, &restart, NULL) < 0 || restart != mine;
+}
+
 /* Slurm may have another name for this node than we do: NODE says which. A step on some of the nodes
  * does not know how many the job has. */
 void tracked_learn_nodes(struct tracked_job *job)
@@ -445,7 +453,7 @@ void tracked_learn_nodes(struct tracked_job *job)
     const char *gatherer = m ? message_get(m, "GATHER") : NULL;
     const char *nodes = m ? message_get(m, "NODELIST") : NULL;
 
-    if (!node || !gatherer)
+    if (!node || !gatherer || is_of_other_run(m, job))
         return;
     if (strcmp(node, gatherer) != 0 && !job->gatherer)
         (void)copy_string(&job->gatherer, gatherer);

@@ -510,6 +510,22 @@ static void test_number_of_nodes(void **state)
     job_account_destroy(report);
 }
 
+/* The prolog of the next run comes, on more nodes, before the last row of this one is safe. */
+static void test_nodes_of_the_next_run(void **state)
+{
+    struct job_account *report;
+
+    (void)state;
+    node_put("run/jobs/17", "JOBID=17\nRESTART=0\nNODE=n\nGATHER=n\nNODELIST=n,last\n");
+    node_begin(0);
+    node_put("run/jobs/17", "JOBID=17\nRESTART=1\nNODE=n\nGATHER=first\nNODELIST=first,n,last\n");
+    node_must(tracker_describe(node.tracker, JOB, "ann", NULL, NULL, &node.error));
+    node_must(tracker_report(node.tracker, JOB, 0, true, &report, &node.error));
+    assert_int_equal(report->nodes_expected, 2);
+    assert_null(report->first_node);
+    job_account_destroy(report);
+}
+
 static void test_progress(void **state)
 {
     const struct job_key key = {.jobid = JOB};
@@ -541,6 +557,7 @@ int main(void)
         TEST(test_tag_is_idempotent),
         TEST(test_tag_after_the_end),
         TEST(test_number_of_nodes),
+        TEST(test_nodes_of_the_next_run),
         TEST(test_progress),
         TEST(test_processes_of_a_cgroup),
         TEST(test_late_tag_is_said),
