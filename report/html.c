@@ -152,7 +152,7 @@ static void put_figures(const struct html *h)
     if (!h->t.n)
         return;
     (void)fputs("<dl class=\"figures\">\n", h->out);
-    (void)snprintf(more, sizeof(more), "of the run time, %s of one thread",
+    (void)snprintf(more, sizeof(more), "of the run time: %s",
                    html_time(h->t.wait_ns, buf));
     figure(h->out, "Waiting for I/O", units_percent(h->t.wait_ns, elapsed, value), more);
     (void)snprintf(more, sizeof(more), "%s on average",
