@@ -55,17 +55,6 @@ const volatile __u32 account_places = 1;
 static const struct lost_record lost_empty;
 static const struct cache_value cache_empty;
 
-/*
- * What a thread remembers of its last call of an operation: it saves the look into the hash, which
- * costs as much as half of two empty programs. Places are given anew only after the generation of
- * the set of steps has changed, and hints of another generation are not looked at.
- */
-struct hint {
-    __u32 dev;
-    __u32 place; /* in the upper bits the operation and the shard */
-};
-
-#define ACCOUNT_HINTS 11
 #define HINT_BITS 20
 #define ACCOUNT_NO_PLACE 0xffffffff
 

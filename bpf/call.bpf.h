@@ -406,14 +406,13 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
     struct file *file = (struct file *)slot(ctx, USUAL_FILE);
     struct account_value *value;
     struct order_line *line;
-    __u32 at;
 
     call.result = slot(ctx, USUAL_RESULT(hook));
     if (call.result < 0 || (op == IO_READ && (task->filled == start || bypasses(file))))
         return false;
     name = order_name(file);
-    line = order_line(name, &at);
-    if (!line || line->file[0] != name)
+    line = order_line(name);
+    if (line->file[0] != name)
         return false;
     value = account_hinted(&task->hints[op], op, file->f_inode->i_sb->s_dev,
                            account_shard(&task->who));

@@ -20,14 +20,14 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_sl
 {
     __u64 self = bpf_get_current_task();
     __u32 key = task_seat_of(self);
-    struct task_record *seat = bpf_map_lookup_elem(&seats, &key);
+    struct task_record *seat = task_seat(key);
 
     exit_chains();
     if (!features.task_storage) {
         bpf_map_delete_elem(&tasks, &self);
         bpf_map_delete_elem(&stages, &self);
     }
-    if (!seat || seat->owner != self)
+    if (seat->owner != self)
         return 0;
     seat->owner = 0;
     bpf_map_delete_elem(&claims, &key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: current, who, chain, life,
- * order, account, task, call, walk; transfer, async, cache, exit. */
+/* The programs. What they do stands in the headers, in this order: current, who, memory, chain,
+ * life, order, account, task, call, walk; transfer, async, cache, exit. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -12,6 +12,7 @@
 #include "bpf/features.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/life.bpf.h"
 #include "bpf/order.bpf.h"

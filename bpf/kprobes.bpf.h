@@ -23,7 +23,7 @@ static __always_inline const volatile struct kprobe_entry *kprobe_entry(__u64 co
 }
 
 /* The address that kretprobes put on the stack, learnt from the first that ends. */
-__u64 kprobe_trampoline = 0;
+__u64 kprobe_trampoline SEC(".data.kprobes") = 0;
 
 /* The barrier keeps the compiler from one load with a computed place, which the verifier refuses. */
 #define ARGUMENT(place, name)              \
@@ -131,7 +131,7 @@ static __always_inline void kprobe_end_walk(struct pt_regs *regs, struct saved_c
 }
 
 /* As order_name_at(), without a helper's call for what never changes. */
-__u64 order_base = 0;
+__u64 order_base SEC(".data.kprobes") = 0;
 
 static __always_inline __u64 kprobe_name(__u64 file)
 {

@@ -15,9 +15,9 @@
 #include "bpf/features.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/life.bpf.h"
-#include "bpf/order.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 
@@ -35,7 +35,7 @@ struct {
     __type(value, struct maps_page);
 } rows SEC(".maps");
 
-struct maps_call call = {};
+struct maps_call call SEC(".data.call") = {};
 
 struct bpf_map; /* a kernel type */
 

@@ -6,12 +6,11 @@
  * here, by the address of the open file (struct file): whoever shares it (threads, dup, fork, a
  * descriptor that was sent) shares its order as well.
  *
- * The place of a file follows from its address: a line of an array, which costs a tenth of what a
- * hash does, with room for seven. A file takes room at its first request, and gives it back when the
- * kernel frees it. Nobody is ever put out of his room, so that what stands there is always of
- * the file whose address stands there. Who finds none has requests of unknown order, and leaves a
- * mark: a file that comes later to such a line may be one that was there before, so that its first
- * request is of unknown order, too.
+ * The place of a file follows from its address: a line of an array (bpf/memory.bpf.h), with room for
+ * seven. A file takes room at its first request, and gives it back when the kernel frees it. Nobody is
+ * ever put out of his room, so that what stands there is always of the file whose address stands
+ * there. Who finds none has requests of unknown order, and leaves a mark: a file that comes later to
+ * such a line may be one that was there before, so that its first request is of unknown order, too.
  *
  * The first request on an open file is sequential if it begins at 0, or if the file is open for
  * appending. Where a request began is where it ended less its bytes, because only its end knows where
@@ -21,30 +20,16 @@
 #ifndef JOBIO_BPF_ORDER_H
 #define JOBIO_BPF_ORDER_H
 
-#define ORDER_LINES_LOG2 13
-#define ORDER_WAYS 7
-
 /* Where the last request ended is not known. */
 #define ORDER_NOWHERE (~0ull)
 
-enum order { ORDER_UNKNOWN, ORDER_SEQUENTIAL, ORDER_RANDOM };
+/* Bytes, so that user space needs none of its types. */
+__u8 memory_bytes[sizeof(struct memory)] __attribute__((aligned(64)));
 
-/* Two cache lines: the first is seldom written. */
-struct order_line {
-    __u64 file[ORDER_WAYS]; /* order_name(); 0: free */
-    __u32 full;             /* 1: a file has found no room */
-    __u32 locks;            /* how many of its locks could not be given back */
-    __u64 end[ORDER_WAYS];
-    __u64 pad;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE); /* only then the first value begins with a cache line */
-    __uint(max_entries, 1 << ORDER_LINES_LOG2);
-    __type(key, __u32);
-    __type(value, struct order_line);
-} orders SEC(".maps");
+static __always_inline struct memory *memory(void)
+{
+    return (struct memory *)memory_bytes;
+}
 
 /* Who gives out room in a line puts its lock here meanwhile: one only can. */
 struct order_lock {
@@ -79,10 +64,18 @@ static __always_inline __u64 order_name_at(const struct file *file)
     return (__u64)file - base;
 }
 
-static __always_inline struct order_line *order_line(__u64 file, __u32 *at)
+static __always_inline __u32 order_line_of(__u64 file)
 {
-    *at = (file >> 6) * 0x9e3779b97f4a7c15ull >> (64 - ORDER_LINES_LOG2);
-    return bpf_map_lookup_elem(&orders, at);
+    return (file >> 6) * 0x9e3779b97f4a7c15ull >> (64 - ORDER_LINES_LOG2);
+}
+
+static __always_inline struct order_line *order_line(__u64 file)
+{
+    struct order_line *line = &memory()->orders[order_line_of(file)];
+
+    /* The compiler would keep the number of the line, whose bound is lost on the stack. */
+    asm volatile("" : "+r"(line));
+    return line;
 }
 
 /* Take a line's lock. Whoever has it is soon done. */
@@ -112,12 +105,10 @@ static __always_inline void order_unlock(struct order_line *line, const struct o
 /* Give the file room in its line. Not static: see bpf/who.bpf.h. */
 __noinline bool order_settle(__u64 file, __u64 end)
 {
-    struct order_lock lock = {};
-    struct order_line *line = order_line(file, &lock.line);
+    struct order_lock lock = {.line = order_line_of(file)};
+    struct order_line *line = order_line(file);
     bool settled = false;
 
-    if (!line)
-        return false;
     if (!order_lock(line, &lock)) {
         line->full = 1;
         return false;
@@ -152,10 +143,9 @@ static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end)
 /* A request on the file has ended there, and this is its order. */
 __noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
 {
-    __u32 at;
-    struct order_line *line = order_line(file, &at);
+    struct order_line *line = order_line(file);
 
-    if (!line || !levels.orders)
+    if (!levels.orders)
         return ORDER_UNKNOWN;
     for (int way = 0; way < ORDER_WAYS; way++) {
         if (line->file[way] != file)
@@ -194,11 +184,8 @@ static __always_inline void order_blur(__u64 file)
 /* The kernel is about to free it. */
 static __always_inline int order_forget(__u64 file)
 {
-    __u32 at;
-    struct order_line *line = order_line(file, &at);
+    struct order_line *line = order_line(file);
 
-    if (!line)
-        return 0;
     for (int way = 0; way < ORDER_WAYS; way++) {
         if (line->file[way] != file)
             continue;

@@ -11,6 +11,7 @@
 #include "bpf/features.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/life.bpf.h"
 #include "bpf/order.bpf.h"

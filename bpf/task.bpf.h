@@ -10,37 +10,6 @@
 #ifndef JOBIO_BPF_TASK_H
 #define JOBIO_BPF_TASK_H
 
-struct task_record {
-    __u64 owner;   /* of the seat: the task's address; 0: free */
-    __u64 frame;   /* of the outermost call; 0: in none */
-    __u64 witness; /* the argument that leads to the super block: proves that the frame is alive */
-    __u64 start;   /* when it began, ns */
-    __u64 wait_ns; /* spent in calls since it is in this step, after chain_begin() */
-    __u64 filled;  /* the start of the call for which a page was read into the page cache */
-    __u64 told;    /* the super block of the outermost call, if a function inside has told it */
-    struct who who;
-    __u64 reached_sb; /* what the path of the call has led to, only good for bpf_probe_read */
-    __u32 reached;    /* the s_dev of that; 0: to none yet */
-    __u16 walk;       /* enum io_op of a call whose path is on its way; 0: there is none */
-    __u16 hook;       /* enum hook_number of the outermost call */
-    __u8 argument;    /* where the witness lies in the frame */
-    __u8 async;       /* it is a worker of io_uring's: nobody waits for it */
-    __u16 pad;
-    struct hint hints[ACCOUNT_HINTS];
-    __u32 plain; /* who.generation if somebody waits for the task's calls, else 0 */
-};
-
-/* A record is three cache lines: mmapable, because only then the first one begins with a line. */
-_Static_assert(sizeof(struct task_record) == 192, "three cache lines");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
-    __type(key, __u32);
-    __type(value, struct task_record);
-} seats SEC(".maps");
-
 /* Who takes a seat puts its key here first: one only can. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -62,6 +31,21 @@ static const struct task_record task_empty;
 static __always_inline __u32 task_seat_of(__u64 task)
 {
     return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_SEATS_LOG2);
+}
+
+/* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+static __always_inline __u32 task_bound(__u32 at)
+{
+    asm volatile("%0 &= %1" : "+r"(at) : "i"((1 << JOBIO_SEATS_LOG2) - 1));
+    return at;
+}
+
+static __always_inline struct task_record *task_seat(__u32 at)
+{
+    struct task_record *seat = &memory()->seats[at];
+
+    asm volatile("" : "+r"(seat)); /* as in order_line() */
+    return seat;
 }
 
 /* Maps of the type task storage. On kernels that have none they are hashes by the task's address (a
@@ -97,10 +81,9 @@ static __always_inline void *task_store(void *map, const void *empty)
 static __always_inline struct task_record *task_find(void)
 {
     __u64 self = bpf_get_current_task();
-    __u32 at = task_seat_of(self);
-    struct task_record *seat = bpf_map_lookup_elem(&seats, &at);
+    struct task_record *seat = task_seat(task_seat_of(self));
 
-    if (seat && seat->owner == self)
+    if (seat->owner == self)
         return seat;
     if (!levels.spilled)
         return NULL;
@@ -127,9 +110,7 @@ static __always_inline struct task_record *task_sit_down(struct task_struct *cur
     if (!levels.seats || TASK_READ(current, flags) & PF_EXITING ||
         bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
         return NULL;
-    seat = bpf_map_lookup_elem(&seats, &at);
-    if (!seat)
-        return NULL;
+    seat = task_seat(task_bound(at));
     __builtin_memset(seat, 0, sizeof(*seat));
     seat->owner = self;
     return seat;

@@ -247,6 +247,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         if (r < 0)
             return r;
     }
+    maps_hide_memory(probe->skel);
     attach(probe);
     if (probe->by_kprobes)
         elements_open(probe);

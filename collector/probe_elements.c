@@ -142,8 +142,8 @@ static int ask(const struct probe *probe, const struct bpf_map *map, enum maps_a
     LIBBPF_OPTS(bpf_test_run_opts, options);
     int r;
 
-    probe->elements->bss->call.map = number_of(map);
-    probe->elements->bss->call.action = action;
+    probe->elements->data_call->call.map = number_of(map);
+    probe->elements->data_call->call.action = action;
     r = bpf_prog_test_run_opts(bpf_program__fd(probe->elements->progs.maps_do), &options);
     return r < 0 ? r : (int)options.retval;
 }
@@ -151,7 +151,7 @@ static int ask(const struct probe *probe, const struct bpf_map *map, enum maps_a
 static int ask_for(const struct probe *probe, const struct bpf_map *map, enum maps_action action,
                    const void *key)
 {
-    memcpy(probe->elements->bss->call.key, key, bpf_map__key_size(map));
+    memcpy(probe->elements->data_call->call.key, key, bpf_map__key_size(map));
     return ask(probe, map, action);
 }
 
@@ -177,7 +177,7 @@ static int map_each_row(const struct probe *probe, const struct bpf_map *map, ma
 
     if (r < 0)
         return r;
-    n = probe->elements->bss->call.n;
+    n = probe->elements->data_call->call.n;
     rows = copy_rows(probe, n, row);
     if (!rows)
         return -ENOMEM;
@@ -197,7 +197,7 @@ int map_get(const struct probe *probe, const struct bpf_map *map, const void *ke
         return bpf_map_lookup_elem(bpf_map__fd(map), key, value);
     r = ask_for(probe, map, MAPS_GET, key);
     if (r == 0)
-        memcpy(value, probe->elements->bss->call.value, bpf_map__value_size(map));
+        memcpy(value, probe->elements->data_call->call.value, bpf_map__value_size(map));
     return r;
 }
 
@@ -206,8 +206,8 @@ int map_put(const struct probe *probe, const struct bpf_map *map, const void *ke
 {
     if (!probe->elements)
         return bpf_map_update_elem(bpf_map__fd(map), key, value, flags);
-    memcpy(probe->elements->bss->call.value, value, bpf_map__value_size(map));
-    probe->elements->bss->call.flags = flags;
+    memcpy(probe->elements->data_call->call.value, value, bpf_map__value_size(map));
+    probe->elements->data_call->call.flags = flags;
     return ask_for(probe, map, MAPS_PUT, key);
 }
 

@@ -51,6 +51,18 @@ const struct bpf_object_open_opts *features_types(void)
     return access(options.btf_custom_path, R_OK) == 0 ? &options : NULL;
 }
 
+/* Not by libbpf, which would write its first value: before 5.15 the kernel then wants as much room in
+ * one piece, and may have none. Without privileges the load says so. */
+static void make_memory(struct jobio_bpf *skel)
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    _close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "memory", sizeof(__u32),
+                                    bpf_map__value_size(skel->maps.bss), 1, &options);
+
+    if (fd >= 0)
+        (void)bpf_map__reuse_fd(skel->maps.bss, fd);
+}
+
 struct jobio_bpf *features_open(const struct kernel_features *features)
 {
     static const size_t maps[] = {offsetof(struct jobio_bpf, maps.tasks),
@@ -60,6 +72,7 @@ struct jobio_bpf *features_open(const struct kernel_features *features)
 
     if (!skel)
         return NULL;
+    make_memory(skel);
     skel->rodata->features = *features;
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !features->task_storage; i++) {
         struct bpf_map *map = *(struct bpf_map **)((char *)skel + maps[i]);

@@ -85,6 +85,8 @@ int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error);
 /* Give another object the maps of the skeleton, which is loaded: all that it has by the same name. */
 int maps_share(const struct probe *probe, struct bpf_object *object);
 int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error);
+/* Of a skeleton that is loaded: unmap `memory`, all of which the kernel would count as resident. */
+void maps_hide_memory(const struct jobio_bpf *skel);
 /* Remove the folder and its pins. 0 also if there is none. */
 int maps_unpin(const char *folder, struct error *error);
 /* False: a key with this place has no counters (bpf/records.h). */

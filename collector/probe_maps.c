@@ -8,7 +8,8 @@
 
 #include "common/cleanup.h"
 
-/* All but the read-only data, which belongs to the programs of one process. */
+/* All but the read-only data, which belongs to the programs of one process. That of `memory` is the
+ * name that make_memory() gave it. */
 static const char *pin_name(const struct bpf_map *map)
 {
     const char *name = bpf_map__name(map);
@@ -83,8 +84,8 @@ int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
 
 int maps_share(const struct probe *probe, struct bpf_object *object)
 {
-    struct bpf_map *map, *other;
-    int r = 0;
+    struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss"), *other;
+    int r = map ? bpf_map__reuse_fd(map, bpf_map__fd(probe->skel->maps.bss)) : 0;
 
     bpf_object__for_each_map(map, object)
     {
@@ -135,6 +136,12 @@ int maps_unpin(const char *folder, struct error *error)
     if (rmdir(folder) < 0 && errno != ENOENT)
         return error_errno(error, -errno, "cannot remove '%s'", folder);
     return 0;
+}
+
+void maps_hide_memory(const struct jobio_bpf *skel)
+{
+    (void)mmap(skel->bss, bpf_map__value_size(skel->maps.bss), PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 #define WINDOW_BYTES (ACCOUNT_WINDOW * sizeof(struct account_value))

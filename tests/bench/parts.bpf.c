@@ -55,6 +55,7 @@ struct {
 } kept SEC(".maps"), never SEC(".maps");
 
 __u64 counter;
+__u64 direct[1 << 13]; /* whose address stands in the program */
 
 /* The part is computed, and nothing is done with it. */
 #define KEEP(value) asm volatile("" ::"r"(value))
@@ -96,6 +97,7 @@ PART(lookup_hash_late, FIND(hash_late, struct key_of_12))
 PART(lookup_hash_percpu, FIND(hash_percpu, struct key_of_12))
 PART(lookup_hash_lru, FIND(hash_lru, struct key_of_12))
 PART(lookup_array, __u32 at = counter; KEEP(bpf_map_lookup_elem(&array, &at)))
+PART(lookup_array_direct, KEEP(&direct[counter >> (64 - 13)]))
 PART(lookup_array_mapped, __u32 at = counter; KEEP(bpf_map_lookup_elem(&array_mapped, &at)))
 PART(lookup_array_percpu, __u32 at = counter; KEEP(bpf_map_lookup_elem(&array_percpu, &at)))
 PART(add_locked, __sync_fetch_and_add(&counter, 1))
