@@ -102,31 +102,34 @@ static __always_inline void order_unlock(struct order_line *line, const struct o
         *(volatile __u32 *)&line->locks = lock->number + 1;
 }
 
-/* Give the file room in its line. Not static: see bpf/who.bpf.h. */
-__noinline bool order_settle(__u64 file, __u64 end)
+enum order_room { ORDER_NO_ROOM, ORDER_ROOM, ORDER_ROOM_OF_ANOTHER };
+
+/* Give the file room in its line, if no other request has done so meanwhile. Not static: see
+ * bpf/who.bpf.h. */
+__noinline __u32 order_settle(__u64 file, __u64 end)
 {
     struct order_lock lock = {.line = order_line_of(file)};
     struct order_line *line = order_line(file);
-    bool settled = false;
+    __u32 room = ORDER_NO_ROOM;
 
     if (!order_lock(line, &lock)) {
         line->full = 1;
-        return false;
+        return room;
     }
     for (int way = 0; way < ORDER_WAYS; way++)
         if (*(volatile __u64 *)&line->file[way] == file)
-            settled = true;
-    for (int way = 0; way < ORDER_WAYS && !settled; way++) {
+            room = ORDER_ROOM_OF_ANOTHER;
+    for (int way = 0; way < ORDER_WAYS && !room; way++) {
         if (*(volatile __u64 *)&line->file[way])
             continue;
         *(volatile __u64 *)&line->end[way] = end;
         *(volatile __u64 *)&line->file[way] = file;
-        settled = true;
+        room = ORDER_ROOM;
     }
-    if (!settled)
+    if (!room)
         line->full = 1;
     order_unlock(line, &lock);
-    return settled;
+    return room;
 }
 
 /* The last request ended at *last, and this one at `end`, which is known. */
@@ -140,22 +143,38 @@ static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end)
     return before == ORDER_NOWHERE ? ORDER_UNKNOWN : ORDER_RANDOM;
 }
 
-/* A request on the file has ended there, and this is its order. */
-__noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
+/* By what stands there of the file. False: nothing does. */
+static __always_inline bool order_find(struct order_line *line, __u64 file, __u64 begin, __u64 end,
+                                       __u32 *order)
 {
-    struct order_line *line = order_line(file);
-
-    if (!levels.orders)
-        return ORDER_UNKNOWN;
     for (int way = 0; way < ORDER_WAYS; way++) {
         if (line->file[way] != file)
             continue;
         if (end != ORDER_NOWHERE)
-            return order_step(&line->end[way], begin, end);
-        line->end[way] = ORDER_NOWHERE;
-        return ORDER_UNKNOWN;
+            *order = order_step(&line->end[way], begin, end);
+        else
+            line->end[way] = end;
+        return true;
     }
-    if (!order_settle(file, end) || *(volatile __u32 *)&line->full || end == ORDER_NOWHERE)
+    return false;
+}
+
+/* A request on the file has ended there, and this is its order. */
+__noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
+{
+    struct order_line *line = order_line(file);
+    __u32 order = ORDER_UNKNOWN;
+
+    if (!levels.orders || order_find(line, file, begin, end, &order))
+        return order;
+    switch (order_settle(file, end)) {
+    case ORDER_NO_ROOM:
+        return ORDER_UNKNOWN;
+    case ORDER_ROOM_OF_ANOTHER: /* of two first requests the one that ended first */
+        (void)order_find(line, file, begin, end, &order);
+        return order;
+    }
+    if (*(volatile __u32 *)&line->full || end == ORDER_NOWHERE)
         return ORDER_UNKNOWN;
     return !begin || appends ? ORDER_SEQUENTIAL : ORDER_RANDOM;
 }
