@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# contrib/quickstart with all that it starts made up: what it makes of a build that fails, of tests
+# that fail or do not end, and of a signal.
+set -uo pipefail
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$folder/bin" "$folder/tree/contrib"
+cp "${srcdir:-.}/contrib/quickstart" "$folder/tree/contrib/"
+export PATH=$folder/bin:$PATH BUILD=$folder/build PIDS=$folder/pids
+failed=0
+
+# made_up FILE SCRIPT
+made_up() {
+    printf '#!/bin/bash\n%s\n' "$2" > "$folder/$1"
+    chmod 755 "$folder/$1"
+}
+
+made_up bin/dpkg-query 'echo installed'
+made_up bin/id 'echo "${ID-0}"'
+made_up bin/autoreconf 'exit "${AUTORECONF-0}"'
+made_up tree/configure 'touch config.log'
+# shellcheck disable=SC2016
+made_up bin/make '
+case ${!#} in
+    check)
+        mkdir -p "$BUILD/tests"
+        echo ":global-test-result: PASS" > "$BUILD/tests/a.trs"
+        echo "[  PASSED  ] 3 test(s)." > "$BUILD/tests/a.log" ;;
+    check-*)
+        part=${!#}
+        eval "${TEST-}"
+        echo "ok 1 $part" ;;
+    *) echo build >> "$BUILD/made" ;;
+esac'
+
+# expect STATUS WORDS [NAME=VALUE]...: quickstart ends so, and says so
+expect() {
+    local want=$1 words=$2 status=0
+    shift 2
+    env "$@" "$folder/tree/contrib/quickstart" test > "$folder/out" 2>&1 || status=$?
+    [ "$status" = "$want" ] && grep -qF -- "$words" "$folder/out" && return
+    echo "with $*: status $status, not $want, or no \"$words\":"
+    cat "$folder/out"
+    failed=1
+}
+
+expect 0 "10 passed, 0 failed, 0 skipped"
+expect 1 "10 passed, 0 failed, 1 skipped" 'TEST=[ $part != check-native ] || echo "ok 2 x # skip why"'
+expect 1 "9 passed, 1 failed, 0 skipped" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; exit 1; }'
+expect 1 "failed: smoke" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; exit 1; }'
+expect 1 "(only 6 of 8 parts ended)" 'TEST=[ $part != check-cluster ] || kill -KILL $PPID'
+expect 1 "(only 4 of 8 parts ended)" 'TEST=[ $part != check-native ] || kill -KILL $PPID'
+expect 1 "run as root" ID=1000
+rm -rf "$BUILD"
+expect 1 "not built" AUTORECONF=1
+[ ! -e "$BUILD/made" ] || { echo "built without autoreconf"; failed=1; }
+made_up tree/configure 'touch config.log; exit 1'
+expect 1 "not built"
+[ ! -e "$BUILD/made" ] || { echo "built without configure"; failed=1; }
+made_up tree/configure 'touch config.log'
+
+# all_work: both lanes have come to their guest
+all_work() {
+    [ "$(wc -l < "$PIDS")" = 2 ]
+}
+
+# interrupted SIGNAL STATUS: its sleepers, one a lane, end with it
+interrupted() {
+    local pid i status=0
+    : > "$PIDS"
+    set -m # else it would not hear of SIGINT
+    TEST='sleep 1000 & echo $! >> "$PIDS"; wait' "$folder/tree/contrib/quickstart" test > "$folder/out" 2>&1 &
+    set +m
+    for ((i = 0; i < 600; i++)); do
+        ! all_work || break
+        sleep 0.05
+    done
+    kill "-$1" $!
+    wait $! || status=$?
+    [ $status = "$2" ] || { echo "after $1: status $status, not $2"; cat "$folder/out"; failed=1; }
+    all_work || { echo "both lanes did not begin"; failed=1; }
+    while read -r pid; do
+        ! kill -0 "$pid" 2> /dev/null || { echo "after $1: $pid is left"; kill "$pid"; failed=1; }
+    done < "$PIDS"
+}
+
+interrupted INT 130
+interrupted TERM 143
+exit $failed
