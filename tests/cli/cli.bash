@@ -38,6 +38,11 @@ printable() {
     ! LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" || { cat -v "$1"; return 1; }
 }
 
+# "! command" does not fail a test, unless it is the last; this does.
+not() {
+    ! "$@"
+}
+
 # until_true SECONDS COMMAND...: poll
 until_true() {
     local end=$((SECONDS + $1))

@@ -95,7 +95,7 @@ setup_file() {
     [ "$(wc -L <<< "$out")" -le 80 ]
     split env LC_ALL=C jobio --store "$DB" trend -n 'train, \ v2'
     holds "$out" "___###  2.0 % to 31 %"
-    ! LC_ALL=C grep -qP '[\x80-\xff]' "$BATS_TEST_TMPDIR/out"
+    not env LC_ALL=C grep -qP '[\x80-\xff]' "$BATS_TEST_TMPDIR/out"
     COLUMNS=40 split jobio --store "$DB" trend -n 'train, \ v2'
     [ "$(wc -L <<< "$out")" -le 40 ]
 }

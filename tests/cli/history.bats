@@ -225,7 +225,7 @@ END
     for words in "" --json --csv -P "--group user" "--mount /scratch -P" "-P -o $(jobio history -e | awk '{print $1}' | paste -sd,)"; do
         split history --anonymous -S now-300days $words
         expect 0
-        ! grep -qE 'alice|mallory|dora|simulate|backup|physics|batch|scratch|evil|4101|4102' <<< "$out"
+        not grep -qE 'alice|mallory|dora|simulate|backup|physics|batch|scratch|evil|4101|4102' <<< "$out"
     done
     # the same name is the same label, and figures stay
     [ "$(history --anonymous -P -o JobID,Restart,User,Read -u alice | tail -n +2 | xargs)" = \

@@ -80,7 +80,7 @@ nothing_was_sent() {
     explain --context --anonymous
     expect 0
     follows context <<< "$out"
-    ! grep -iE 'alice|simulate|physics|node1|server:|scratch|4101' <<< "$out"
+    not grep -iE 'alice|simulate|physics|node1|server:|scratch|4101' <<< "$out"
     [ "$(jq -c '[.anonymous, .job.job.user, .job.job.name, .job.job.uid, .similar_jobs[0].name]' <<< "$out")" = \
         '[true,"user1","name1",1,"name1"]' ]
     printf '#!/bin/sh\necho "sacct: error: slurmdbd at dbhost7: down" >&2; exit 1\n' > "$BATS_TEST_TMPDIR/sacct"
@@ -118,7 +118,7 @@ END
     [ "$(head -n 3 <<< "$out")" = $'Job 123 of alice waited 30000000000 ns.\n\n- mounts: 2' ]
     holds "$out" "fake says so" "jobio job 123"
     [ "$(head -n 1 "$SENT/headers")" = "POST /ok/v1/chat/completions" ]
-    ! grep -i authorization "$SENT/headers"
+    not grep -i authorization "$SENT/headers"
     jq -e '.model == "fake" and .stream == false and ([.messages[].role] == ["system", "user"])' \
         "$SENT/request"
     jq -r '.messages[1].content' "$SENT/request" | follows context
@@ -143,14 +143,14 @@ END
     nothing_was_sent
     shown=$(tail -n 1 <<< "$out")
     holds "$out" "POST $URL/ok/v1/chat/completions" "the key in $KEY"
-    ! grep sk-secret <<< "$out"
+    not grep sk-secret <<< "$out"
     explain --llm "$URL/ok" --model fake --key-file "$KEY"
     expect 0
     # a stored job: nothing in it depends on the time
     [ "$shown" = "$(cat "$SENT/request")" ]
     grep -qx 'Authorization: Bearer sk-secret.1-_~' "$SENT/headers"
     explain --llm "$URL/ok" --model fake --show --anonymous
-    ! grep -iE 'alice|simulate|physics' <<< "$out"
+    not grep -iE 'alice|simulate|physics' <<< "$out"
 }
 
 @test "bad answers: one line that says what came instead" {
@@ -224,7 +224,7 @@ END
         echo "$words: $err"
         expect 1
         one_line "$want"
-        ! grep sk-secret <<< "$err"
+        not grep sk-secret <<< "$err"
     done << 'END'
 --llm "$URL/ok" --model fake --key-file "$nothing"|No such file
 --llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR"|
@@ -256,7 +256,7 @@ END
     explain --llm "$URL/ok" --config "$conf" # the same address
     grep -q 'Bearer sk-secret' "$SENT/headers"
     explain --llm "$URL/401" --config "$conf"
-    ! grep -i 'authorization' "$SENT/headers"
+    not grep -i 'authorization' "$SENT/headers"
     # of itself it sends nothing
     rm -f "$SENT/headers"
     explain --config "$conf"

@@ -26,7 +26,7 @@ need_browser() {
 
 # No word of the page's on the console: nothing was refused, missing or broken.
 console_is_quiet() {
-    ! grep -E 'CONSOLE|Refused|ERR_' "$BATS_TEST_TMPDIR/log"
+    not grep -E 'CONSOLE|Refused|ERR_' "$BATS_TEST_TMPDIR/log"
 }
 
 # measured WIDTH SCHEME KIND: what a script says that looks at a page which lets it
@@ -108,7 +108,7 @@ measured() {
     for kind in rich large evil old 124; do
         xmllint --noout "$PAGES/$kind.html"
         printable "$PAGES/$kind.html"
-        ! grep -qE '<(script|img|iframe|link|object)' "$PAGES/$kind.html"
+        not grep -qE '<(script|img|iframe|link|object)' "$PAGES/$kind.html"
         # nothing comes from anywhere but the notes' links
         [ -z "$(xmllint --xpath '//@src | //@href[not(starts-with(., "https://docs.example/"))]' \
             "$PAGES/$kind.html" 2> /dev/null)" ]
@@ -164,5 +164,5 @@ measured() {
             --screenshot="$BATS_TEST_TMPDIR/$scheme.png" "$PAGES/rich.html"
         [ "$(stat -c %s "$BATS_TEST_TMPDIR/$scheme.png")" -gt 50000 ]
     done
-    ! cmp -s "$BATS_TEST_TMPDIR/0.png" "$BATS_TEST_TMPDIR/1.png"
+    not cmp -s "$BATS_TEST_TMPDIR/0.png" "$BATS_TEST_TMPDIR/1.png"
 }

@@ -138,7 +138,7 @@ as_nobody() {
     jq -e --arg m "$T/tmpfs" '.hidden_jobs == 2 and
         ([.rows[] | select(.mount == $m) | [.kind, .jobid, .write_bytes]] | sort) ==
             [["job",8,2000],["others",null,100500]] and .total.write_bytes == 102500' <<< "$out"
-    ! grep -q '"jobid": *[79]' <<< "$out"
+    not grep -q '"jobid": *[79]' <<< "$out"
     follows_schema <<< "$out"
 }
 
@@ -255,7 +255,7 @@ open_terminal() {
     screen resize-window -t 0 -x 80 -y 24
     keys q
     shown "^ready>$"
-    ! grep -q "^job " "$T/screen"
+    not grep -q "^job " "$T/screen"
     # an interrupt is an end like another
     keys 'clear; jobio top -i 500ms; stty -a | grep -c " echo "; echo $?.' Enter
     shown "^job +user"

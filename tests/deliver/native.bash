@@ -28,6 +28,11 @@ end_it() {
     until_true 30 eval "! kill -0 $(cat "$T/$2") 2> /dev/null" || true
 }
 
+# "! command" does not fail a test, unless it is the last; this does.
+not() {
+    ! "$@"
+}
+
 until_true() {
     local end=$((SECONDS + $1))
     shift
