@@ -22,6 +22,21 @@ doc=$BATS_TEST_DIRNAME/../../doc
     "$BATS_TEST_DIRNAME/schema.py" names "$doc/job.schema.json" "$doc/history.schema.json" "$doc/json.md"
 }
 
+# settings_in PAGE: SECTION KEY of each that it explains
+settings_in() {
+    sed -nE 's/^(\.Ss )?\[(.*)\]$/[\2/p; s/^\.It Cm ([a-z_ ,]*[a-z])( No .*)?$/\1/p; s/^#([a-z_]+) =.*/\1/p' "$1" |
+        awk '/^\[/ { section = substr($1, 2); next }
+            { for (i = 1; i <= NF; i++) if ($i != ",") print section, $i }' | sort -u
+}
+
+@test "the manual and the example of jobio.conf have each setting, and no others" {
+    sed -nE 's/^ *KEY\("(.*)", "(.*)", .*/\1 \2/p' "$doc/../collector/settings.c" | sort > "$BATS_TEST_TMPDIR/keys"
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/keys")" -gt 40 ]
+    for page in "$doc/jobio.conf.5" "$doc/../contrib/jobio.conf"; do
+        diff "$BATS_TEST_TMPDIR/keys" <(settings_in "$page")
+    done
+}
+
 @test "jobs follow the schema" {
     for words in 100 123 "123 --steps" "123 --nodes" "123 --all" "123 --all --steps" 124 \
         "124 --steps" "126 --all" 140_1 "123 --timeline" "123 --timeline --steps"; do
