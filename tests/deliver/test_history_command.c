@@ -52,8 +52,8 @@ static char *jobio(const char *words, const char *where, int *status)
     return text;
 }
 
-/* The command prints the same from both. */
-static void assert_same_answer(const char *format)
+/* The command prints the same from both, and ends with that status. */
+static void assert_same_answer(const char *format, int status)
 {
     char clickhouse[256], store[256];
     int from_store, from_clickhouse;
@@ -67,6 +67,7 @@ static void assert_same_answer(const char *format)
     if (strcmp(stored, told))
         print_error("%s\n%s---\n%s", format, stored, told);
     assert_true(!strcmp(stored, told));
+    assert_int_equal(WEXITSTATUS(from_store), status);
     assert_int_equal(from_store, from_clickhouse);
     assert_true(*stored);
 }
@@ -107,7 +108,7 @@ static void test_odd_mounts(void **state)
         "/mnt/\\\\xff\tsrv:/\\\\x81\n/mnt/\\\\xff\tsrv:/\\\\x81\n");
     step_account_clear(&step);
     job_account_destroy(job);
-    assert_same_answer("job 1 @ --json --steps");
+    assert_same_answer("job 1 @ --json --steps", 0);
 }
 
 /* A run of a task of array 140, with reads in the order of their file and writes that are not. */
@@ -142,50 +143,9 @@ static void put_array(void)
     put_task(140, 11, 0, NOW + 330 * SECOND);
 }
 
-static void test_the_command_agrees(void **state)
+/* Rows of all kinds, fed to the store and from there to the database. */
+static void put_all(void)
 {
-    static const char *const commands[] = {
-        "job 1 @ --json --steps",
-        "job 1 @ --full",
-        "job 2 @",
-        "job 5 @ --all --json --steps",
-        "job 5 @",
-        "job 77 @",
-        "job 1 @ --json --steps --timeline",
-        "job 1 @ --timeline",
-        "job 142 @ --all --json --steps --timeline",
-        "job 140_10 @",
-        "job 140_2 @ --all --full",
-        "job 140_3 @",
-        "array 140 @",
-        "array 140 @ --json",
-        "array 140 @ --csv",
-        "array 141 @",
-        "history @ -j 140,142 -P",
-        "history @ -S @0",
-        "history @ -S @0 --json",
-        "history @ -S @0 -u bob",
-        "history @ -S @0 -u 1000 -n 2",
-        "history @ -S @0 -u \"o'br\\\\ien\"",
-        "history @ -S @0 --sort read -P",
-        "history @ -S @0 --sort wait -n 3 -P -o JobID,User,Account,State,Start,End,Elapsed,Read,"
-        "ReadReq,Write,Meta,MetaErr,Errors,WaitTime,LongestWait,Wait,Exact",
-        "history @ -S @1790000101 -E @1790000150 -P",
-        "history @ -S @1790000201 -P",
-        "history @ -S @0 -u bob,alice,1000 -P",
-        "history @ -S @0 -A physics,chemistry -r debug --name x,\"run 'it'; \x1b[31m\" -P",
-        "history @ -j 1,3,77 -P",
-        "history @ -S @0 -s running -P",
-        "history @ -S @0 -s ended --sort -errors -P",
-        "history @ -S @0 --sort elapsed -n 2 -P",
-        "history @ -S @0 --group user -P",
-        "history @ -S @0 --group account --json",
-        "history @ -S @0 --group day --sort jobs -n 1 -u bob -P",
-    };
-    int status;
-    _free_ char *refused = NULL;
-
-    (void)state;
     feed_put(1, 0, 5, NULL);
     feed_put(1, 1, 7, NULL);
     feed_put(1, STEP_BATCH, 2, NULL);
@@ -197,8 +157,57 @@ static void test_the_command_agrees(void **state)
     put_array();
     feed_open(rig_server.url);
     feed_until(!feed_stats().waiting);
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        assert_same_answer(commands[i]);
+}
+
+static const char *const answered[] = {
+    "job 1 @ --json --steps",
+    "job 1 @ --full",
+    "job 2 @",
+    "job 5 @ --all --json --steps",
+    "job 5 @",
+    "job 1 @ --json --steps --timeline",
+    "job 1 @ --timeline",
+    "job 142 @ --all --json --steps --timeline",
+    "job 140_10 @",
+    "job 140_2 @ --all --full",
+    "array 140 @",
+    "array 140 @ --json",
+    "array 140 @ --csv",
+    "history @ -j 140,142 -P",
+    "history @ -S @0",
+    "history @ -S @0 --json",
+    "history @ -S @0 -u bob",
+    "history @ -S @0 -u 1000 -n 2",
+    "history @ -S @0 -u \"o'br\\\\ien\"",
+    "history @ -S @0 --sort read -P",
+    "history @ -S @0 --sort wait -n 3 -P -o JobID,User,Account,State,Start,End,Elapsed,Read,"
+    "ReadReq,Write,Meta,MetaErr,Errors,WaitTime,LongestWait,Wait,Exact",
+    "history @ -S @1790000101 -E @1790000150 -P",
+    "history @ -S @1790000201 -P",
+    "history @ -S @0 -u bob,alice,1000 -P",
+    "history @ -S @0 -A physics,chemistry -r debug --name x,\"run 'it'; \x1b[31m\" -P",
+    "history @ -j 1,3,77 -P",
+    "history @ -S @0 -s running -P",
+    "history @ -S @0 -s ended --sort -errors -P",
+    "history @ -S @0 --sort elapsed -n 2 -P",
+    "history @ -S @0 --group user -P",
+    "history @ -S @0 --group account --json",
+    "history @ -S @0 --group day --sort jobs -n 1 -u bob -P",
+};
+
+static const char *const unknown[] = {"job 77 @", "job 140_3 @", "array 141 @"};
+
+static void test_the_command_agrees(void **state)
+{
+    int status;
+    _free_ char *refused = NULL;
+
+    (void)state;
+    put_all();
+    for (size_t i = 0; i < ARRAY_SIZE(answered); i++)
+        assert_same_answer(answered[i], 0);
+    for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+        assert_same_answer(unknown[i], 1);
     refused = jobio("job 1 --from clickhouse --cluster other --url @", rig_server.url, &status);
     assert_int_equal(WEXITSTATUS(status), 1);
     assert_non_null(strstr(refused, "no such job: 1"));
@@ -213,14 +222,14 @@ static void test_a_large_array(void **state)
     put_task(139, 3, 0, NOW);
     feed_open(rig_server.url);
     feed_until(!feed_stats().waiting);
-    assert_same_answer("array 140 @ --json"); /* of one */
+    assert_same_answer("array 140 @ --json", 0); /* of one */
     for (uint32_t i = 0; i < n; i++)
         put_task(140 + i, n - 1 - i, 0, NOW + i * SECOND);
     put_task(140, n - 1, 1, NOW + n * SECOND);
     sink_notify(feed.sink);
     feed_until(!feed_stats().waiting);
-    assert_same_answer("array 140 @ --json");
-    assert_same_answer("array 140 @ --csv");
+    assert_same_answer("array 140 @ --json", 0);
+    assert_same_answer("array 140 @ --csv", 0);
 }
 
 /* A number that two users had, one after the other; and a job of the second one. */
@@ -264,7 +273,7 @@ static void test_a_number_of_two_users(void **state)
     (void)state;
     put_holders();
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        assert_same_answer(commands[i]);
+        assert_same_answer(commands[i], 0);
     alices = jobio("history -j 6 -u alice -P -o JobID,User,ReadReq --from clickhouse "
                    "--cluster linux --url @",
                    rig_server.url, &status);
@@ -357,8 +366,8 @@ static void test_old_table(void **state)
     put_task(141, 10, 0, NOW + 300 * SECOND); /* whose end its node tells again */
     sink_notify(feed.sink);
     feed_until(!feed_stats().waiting);
-    assert_same_answer("array 140 @ --json");
-    assert_same_answer("job 142 @ --json --steps --timeline");
+    assert_same_answer("array 140 @ --json", 0);
+    assert_same_answer("job 142 @ --json --steps --timeline", 0);
 }
 
 /* One of three nodes: its own store has its own step and its own view of the job. */
