@@ -254,6 +254,17 @@ batch_down() {
     [[ $output != *"records written"* || $output == *" 0 records written, 0 jobs marked"* ]]
 }
 
+@test "the examples of the manual run" {
+    local example
+    sed -n 's/^\.Dl # //p' "$BATS_TEST_DIRNAME/../../doc/jobio-record.8" > $cluster_dir/examples
+    [ "$(wc -l < $cluster_dir/examples)" = 2 ]
+    while read -r example; do
+        run ${example/\/usr\/libexec\/jobio\/jobio-record/$tool}
+        echo "$example: $output"
+        [ "$status" = 0 ]
+    done < $cluster_dir/examples
+}
+
 # line_of NAME FILTER: the filter holds for the completion line of the job
 line_of() {
     jq -s -e --argjson id "$(id "$1")" "map(select(.jobid == \$id)) | length == 1 and (.[0] | $2)" \
