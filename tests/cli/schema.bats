@@ -22,6 +22,11 @@ doc=$BATS_TEST_DIRNAME/../../doc
     "$BATS_TEST_DIRNAME/schema.py" names "$doc/job.schema.json" "$doc/history.schema.json" "$doc/json.md"
 }
 
+@test "the manual pages are well formed" {
+    command -v mandoc > /dev/null || skip "needs mandoc"
+    mandoc -T lint -W warning "$doc"/*.[158]
+}
+
 # settings_in PAGE: SECTION KEY of each that it explains
 settings_in() {
     sed -nE 's/^(\.Ss )?\[(.*)\]$/[\2/p; s/^\.It Cm ([a-z_ ,]*[a-z])( No .*)?$/\1/p; s/^#([a-z_]+) =.*/\1/p' "$1" |
