@@ -14,12 +14,12 @@ prepare() {
 
 # tidy: jobiod, whose process is in $T/pid, and what prepare made
 tidy() {
-    jobio status --json > "$T/status" || true
     end_it TERM pid
     ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
     [ ! -d "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} +
-    # What jobiod pins would run with every system call here.
-    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
+    # What jobiod pins, by the name that it gives it, would run with every system call here. Whoever
+    # interrupts this has ended jobiod before, so that it cannot be asked.
+    rm -rf "/sys/fs/bpf/jobio-$(tr /. - <<< "${T#/}/run")"
 }
 
 # end_it SIGNAL FILE: the process of that file
