@@ -150,6 +150,7 @@ END
     [ "$shown" = "$(cat "$SENT/request")" ]
     grep -qx 'Authorization: Bearer sk-secret.1-_~' "$SENT/headers"
     explain --llm "$URL/ok" --model fake --show --anonymous
+    expect 0
     not grep -iE 'alice|simulate|physics' <<< "$out"
 }
 

@@ -96,7 +96,8 @@ measured() {
     ln -s target.html link.html
     touch target.html
     jobio --store "$DB" job 123 --html link.html
-    [ -L link.html ] && grep -q '</html>' target.html
+    [ -L link.html ]
+    grep -q '</html>' target.html
     split jobio --store "$DB" job 123 --html /dev/full
     expect 1
     one_line "No space left"
