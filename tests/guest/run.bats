@@ -44,6 +44,21 @@ guest() {
     [ -e "${BASH_REMATCH[1]}" ]
 }
 
+@test "TERM ends the guest, and nothing of it is left" {
+    local i status=0
+    export TMPDIR=$BATS_TEST_TMPDIR
+    "$BATS_TEST_DIRNAME/run" --quiet -- sleep 1000 3>&- &
+    for ((i = 0; i < 600; i++)); do
+        ! grep -q . "$OUT"/console.* 2> /dev/null || break
+        sleep 0.1
+    done
+    kill -TERM $!
+    wait $! || status=$?
+    [ "$status" = 143 ]
+    [ -z "$(pgrep -f "file:$OUT/console")" ]
+    [ -z "$(compgen -G "$TMPDIR/guest.*")" ]
+}
+
 @test "a guest that dies says so, with 125" {
     run --separate-stderr guest -- sh -c 'echo c > /proc/sysrq-trigger; sleep 100'
     [ "$status" = 125 ]
