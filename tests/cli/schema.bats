@@ -42,6 +42,17 @@ settings_in() {
     done
 }
 
+@test "jobiod takes the settings that the pages show" {
+    awk '/^ *\[(store|report|peers|push|metrics|history|explain)\]$/ { file = sprintf("%s/%d.conf", out, ++n) }
+        /^ *$|^\./ { file = "" }
+        file { sub(/^ */, ""); print > file }' out="$BATS_TEST_TMPDIR" \
+        "$doc"/../README.md "$doc"/*.md "$doc/jobio.conf.5" "$doc"/../contrib/*/README.md
+    [ "$(ls "$BATS_TEST_TMPDIR"/*.conf | wc -l)" -ge 9 ]
+    for conf in "$BATS_TEST_TMPDIR"/*.conf; do
+        jobiod --check-config --config "$conf" || { cat "$conf"; false; }
+    done
+}
+
 @test "jobs follow the schema" {
     for words in 100 123 "123 --steps" "123 --nodes" "123 --all" "123 --all --steps" 124 \
         "124 --steps" "126 --all" 140_1 "123 --timeline" "123 --timeline --steps"; do
