@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first node of a large job: NODES others send their accounts within 5 s, then it asks all of them
- * for the summary. `make check` runs it with 100. Its side is a process of its own with the real store, writer and gather (no
- * programs in the kernel); all others are this process, with credentials of a real munged that both
- * share. Says times, memory and what is missing; fails if anything is.
+ * The first node of a large job: NODES others send their accounts within 5 s, then it asks all of
+ * them for the summary. `make check` runs it with 100. Its side is a process of its own with the
+ * real store, writer and gather (no programs in the kernel); all others are this process, with
+ * credentials of a real munged that both share. Says times, memory and what is missing; fails if
+ * anything is.
  *
  *   gather [NODES]      (4,096; with fewer, the time is shorter as well)
  */
