@@ -231,7 +231,7 @@ job_is() {
 }
 
 job_wait() {
-    wait_for "${2:-60}" job_has_ended "$1"
+    wait_for "${2:-180}" job_has_ended "$1"
 }
 
 # The installed tree becomes part of this machine; then what a site would do by hand.
