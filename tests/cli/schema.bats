@@ -45,8 +45,9 @@ settings_in() {
 @test "jobiod takes the settings that the pages show" {
     awk '/^ *\[(store|report|peers|push|metrics|history|explain)\]$/ { file = sprintf("%s/%d.conf", out, ++n) }
         /^ *$|^\./ { file = "" }
-        file { sub(/^ */, ""); print > file }' out="$BATS_TEST_TMPDIR" \
+        file { sub(/^ */, ""); sub("/etc/jobio/history", out "/history"); print > file }' out="$BATS_TEST_TMPDIR" \
         "$doc"/../README.md "$doc"/*.md "$doc/jobio.conf.5" "$doc"/../contrib/*/README.md
+    (umask 077; echo user:password | tee "$BATS_TEST_TMPDIR/history.password" > "$BATS_TEST_TMPDIR/history.reader")
     [ "$(ls "$BATS_TEST_TMPDIR"/*.conf | wc -l)" -ge 9 ]
     for conf in "$BATS_TEST_TMPDIR"/*.conf; do
         jobiod --check-config --config "$conf" || { cat "$conf"; false; }
