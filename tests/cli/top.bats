@@ -203,6 +203,7 @@ shown() {
 # The terminal of a shell, that says when a command has ended, and how.
 open_terminal() {
     ! [ -e "$T/tmux" ] || screen kill-server || true
+    until_true 30 eval '! screen ls > /dev/null 2>&1' # it may still be on its way out
     screen -f /dev/null new-session -d -x 80 -y 24 \
         "env PATH=$PATH JOBIO_SOCKET=$JOBIO_SOCKET LC_ALL=C.UTF-8 PS1='ready> ' bash --norc --noprofile"
     shown "^ready>"
