@@ -29,7 +29,7 @@ END
 
 # The job's summary and its record say at its end that they are complete.
 is_complete_at_end() {
-    job_wait "$1" 120
+    job_wait "$1"
     [ "$(job_field "$1" JobState)" = COMPLETED ]
     cat "/home/alice/slurm-$1.out"
     grep -q '^complete.*4/4 nodes' "/home/alice/slurm-$1.out"
@@ -136,7 +136,7 @@ hang_at_begin() {
     wait_for 60 at n4 job "$id"
     kill -STOP "$(systemctl show -P MainPID cluster-slurmd-n4)"
     touch /scratch/hang.go
-    wait_for 60 grep 'I/O summary' $cluster_dir/hang
+    wait_for 120 grep 'I/O summary' $cluster_dir/hang
     kill -CONT "$(systemctl show -P MainPID cluster-slurmd-n4)"
     wait $! || :
     cat $cluster_dir/hang
