@@ -203,7 +203,7 @@ END
     wait_for 120 test -e "/scratch/$id.ready"
     kill -STOP "$(jobiod_pid n3)"
     touch "/scratch/$id.go"
-    job_wait "$id" 120
+    job_wait "$id"
     kill -CONT "$(jobiod_pid n3)"
 }
 
