@@ -66,18 +66,30 @@ all_work() {
     [ "$(wc -l < "$PIDS")" = 2 ]
 }
 
-# interrupted SIGNAL STATUS: its sleepers, one a lane, end with it
-interrupted() {
-    local pid i status=0
-    : > "$PIDS"
-    set -m # else it would not hear of SIGINT
-    TEST='sleep 1000 & echo $! >> "$PIDS"; wait' "$folder/tree/contrib/quickstart" test > "$folder/out" 2>&1 &
-    set +m
-    for ((i = 0; i < 600; i++)); do
-        ! all_work || break
+has_ended() {
+    [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ] || ! kill -0 "$1" 2> /dev/null
+}
+
+# until_true COMMAND...: within a minute, or not
+until_true() {
+    local i
+    for ((i = 0; i < 1200; i++)); do
+        ! "$@" || return 0
         sleep 0.05
     done
+    return 1
+}
+
+# interrupted SIGNAL STATUS: its sleepers, one a lane, end with it
+interrupted() {
+    local pid status=0
+    : > "$PIDS"
+    # Else it would not hear of SIGINT: what is in the background does not.
+    TEST='sleep 1000 & echo $! >> "$PIDS"; wait' env --default-signal=INT,TERM \
+        "$folder/tree/contrib/quickstart" test > "$folder/out" 2>&1 &
+    until_true all_work
     kill "-$1" $!
+    until_true has_ended $! || kill -KILL $!
     wait $! || status=$?
     [ $status = "$2" ] || { echo "after $1: status $status, not $2"; cat "$folder/out"; failed=1; }
     all_work || { echo "both lanes did not begin"; failed=1; }
