@@ -18,9 +18,9 @@
 
 #define SECOND 1000000000ull
 
-/* Until then a plugin that met no answer has tried to tag the step itself, and has said so in the
- * step's file. */
-#define DIRECT_DEADLINE (3 * SECOND)
+/* So long after its deadline a plugin that met no answer has tried to tag the step itself, and has
+ * said so in the step's file. */
+#define DIRECT_TIME (3 * SECOND)
 
 /* So long, and longer, a slurmd may know a job that is over, and call no prolog for its next run:
  * as long as the credential of the last one is good (2 minutes, if the site has not changed it).
@@ -29,6 +29,11 @@
 #define JOB_SWEEP_INTERVAL (60 * SECOND)
 
 /* --- doubts ------------------------------------------------------------------------------------ */
+
+uint64_t tracked_deadline(const struct tag *tag)
+{
+    return tag->tagged_boot_ns + tag->within_ms * (SECOND / 1000);
+}
 
 static bool is_direct(const struct tracked_step *step)
 {
@@ -67,7 +72,7 @@ void tracked_resolve_doubt(struct tracked_step *step, bool at_end)
         return;
     if (is_direct(step))
         step->doubtful = false;
-    else if (at_end || now > step->tag.tagged_boot_ns + DIRECT_DEADLINE)
+    else if (at_end || now > tracked_deadline(&step->tag) + DIRECT_TIME)
         blame_untracked(step);
 }
 

@@ -35,6 +35,7 @@ static const struct number {
     NUMBER("CGROUP_VERSION", 2, 2, version),
     NUMBER("TAGGED_AT", UINT64_MAX - 1, NO_DEFAULT, tagged_at_ns),
     NUMBER("TAGGED_BOOT", UINT64_MAX - 1, NO_DEFAULT, tagged_boot_ns),
+    NUMBER("WITHIN", 120000, 200, within_ms),
     NUMBER("NODES", UINT32_MAX, 0, nodes),
     NUMBER("ARRAY_JOB", UINT32_MAX, 0, array_job),
     NUMBER("ARRAY_TASK", UINT32_MAX, 0, array_task),

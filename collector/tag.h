@@ -19,6 +19,7 @@ struct tag {
     unsigned level;
     int version; /* of the cgroup hierarchy: 2, or 1 for the freezer's */
     uint64_t tagged_at_ns, tagged_boot_ns;
+    uint32_t within_ms; /* so long from then on the plugin keeps the user's code waiting */
     uint32_t nodes; /* 0: not known */
     uint32_t array_job, array_task; /* array_job 0: a task of no array, or not said */
     char *node;     /* owned, NULL: not said */

@@ -124,6 +124,8 @@ bool tracked_is_tagged(struct tracker *tracker, const struct tag *tag);
 void tracked_scan_files(struct tracker *tracker);
 /* Now and then: remove the files in jobs/ whose run has been over for a while. */
 void tracked_sweep_jobs(struct tracker *tracker);
+/* When (CLOCK_BOOTTIME) its plugin lets the user's code begin, answered or not. */
+uint64_t tracked_deadline(const struct tag *tag);
 /* A step that was not in the maps when we came to put it there, after its deadline: if its plugin has
  * done so before the user's code began, its file says DIRECT=1, now or in a moment. Later, or if
  * this is the end of the step, its account says "began-untracked". */

@@ -19,8 +19,6 @@
 
 #define SECOND 1000000000ull
 
-/* The plugin lets the user's code begin after this, answered or not. */
-#define TAG_DEADLINE (200 * SECOND / 1000)
 /* How long a job without steps waits for its epilog: with an extern step, whose end is that of the
  * job, and without one, when the next step may come after a long pause. */
 #define IDLE_WITH_EXTERN (60 * SECOND)
@@ -112,7 +110,7 @@ static int begin_counting(struct tracker *tracker, const struct tag *tag, uint32
                           bool *untracked, struct error *error)
 {
     uint64_t now = tracker_boot_ns();
-    bool late = now > tag->tagged_boot_ns && now - tag->tagged_boot_ns > TAG_DEADLINE;
+    bool late = now > tracked_deadline(tag);
     int r;
 
     *number = step_number(tag->cgroup_id, tag->version);

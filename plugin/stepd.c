@@ -185,6 +185,11 @@ static void start_message(const char *type)
     (void)message_put_u64(&message, "STEP", step.step);
 }
 
+static uint64_t tag_ms(void)
+{
+    return (uint64_t)TAG_TIMEOUT_MS * step.settings.patience;
+}
+
 static void tag_message(bool direct)
 {
     start_message("tag");
@@ -195,6 +200,7 @@ static void tag_message(bool direct)
     (void)message_put_u64(&message, "CGROUP_VERSION", (uint64_t)step.cgroup.version);
     (void)message_put_u64(&message, "TAGGED_AT", step.tagged_at);
     (void)message_put_u64(&message, "TAGGED_BOOT", step.tagged_boot);
+    (void)message_put_u64(&message, "WITHIN", tag_ms());
     (void)message_put_u64(&message, "NODES", step.nodes);
     (void)message_put(&message, "NODE", step.node);
     if (step.name[0]) /* the extern step has no environment */

@@ -192,7 +192,7 @@ int node_teardown(void **state)
 struct tag node_tag(uint32_t step, bool file)
 {
     struct tag tag = {.jobid = JOB, .het = HET_NONE, .step = step, .uid = 1000, .nodes = 1,
-                      .array_job = 4, .array_task = 0};
+                      .within_ms = 200, .array_job = 4, .array_task = 0};
     char full[256], text[512], name[TAG_FILE_SIZE], where[128];
     struct stat st;
 

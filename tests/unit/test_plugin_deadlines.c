@@ -181,7 +181,8 @@ static void test_patience(void **state)
     stepd_run(&stepd_batch, words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has_not(spank_host_log->text, "in time");
-    assert_has(asked, "WITHIN=40000");
+    assert_has(asked, "|WITHIN=4000|NODES=");
+    assert_has(asked, "|WITHIN=40000|");
     assert_string_equal(stepd_read("output"), "the summary\n");
     answerer_stop(&a);
     cgroups_destroy(&c);

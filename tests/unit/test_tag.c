@@ -23,6 +23,7 @@ static const char *const good[][2] = {
     {"CGROUP_VERSION", "2"},       {"TAGGED_AT", "1700000000000000000"}, {"TAGGED_BOOT", "5"},
     {"NODES", "4"},                {"NODE", "n1"},                  {"NAME", "a=b c"},
     {"SUMMARY", "short"},          {"DIRECT", "1"},                 {"FUTURE", "x"},
+    {"WITHIN", "2000"},
 };
 
 /* All good keys, with this one changed, or left out (value NULL). */
@@ -52,6 +53,11 @@ static void test_good(void **state)
     assert_string_equal(tag.cgroup, "/a/b/user");
     assert_string_equal(tag.name, "a=b c");
     assert_true(tag.direct);
+    assert_int_equal(tag.within_ms, 2000);
+    tag_clear(&tag);
+    build("WITHIN", NULL);
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_int_equal(tag.within_ms, 200);
     tag_clear(&tag);
 }
 
@@ -81,6 +87,7 @@ static void test_bad(void **state)
         {"CGROUP", "/a/.."},     {"CGROUP_ID", NULL},       {"CGROUP_LEVEL", "9999"},
         {"CGROUP_VERSION", "0"}, {"CGROUP_VERSION", "3"},   {"TAGGED_AT", "now"},
         {"TAGGED_BOOT", NULL},   {"DIRECT", "2"},
+        {"WITHIN", "120001"},
     };
 
     (void)state;

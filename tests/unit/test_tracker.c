@@ -218,7 +218,7 @@ static void test_processes_of_a_cgroup(void **state)
 
 static void test_late_tag_is_said(void **state)
 {
-    struct tag late = node_tag(0, false), direct = node_tag(1, false);
+    struct tag late = node_tag(0, false), direct = node_tag(1, false), patient = node_tag(2, false);
     struct job_account *report;
 
     (void)state;
@@ -229,10 +229,16 @@ static void test_late_tag_is_said(void **state)
     direct.tagged_boot_ns -= S;
     node_must(probe_add(node.probe, direct.cgroup_id, 1, 2, NULL, &node.error));
     node_must(tracker_tag(node.tracker, &direct, &node.error));
+    patient.cgroup = (char *)"/step_2";
+    patient.tagged_boot_ns -= 4 * S;
+    patient.within_ms = 6000;
+    node_must(tracker_tag(node.tracker, &patient, &node.error));
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 2, 0, &node.error));
     node_must(tracker_report(node.tracker, JOB, 0, false, &report, &node.error));
     assert_false(job_is_complete(report));
     assert_true(node_blames(&node_step(report, 0)->completeness, "began-untracked"));
     assert_false(node_blames(&node_step(report, 1)->completeness, "began-untracked"));
+    assert_false(node_blames(&node_step(report, 2)->completeness, "began-untracked"));
     job_account_destroy(report);
 }
 
@@ -245,7 +251,8 @@ static void test_late_tag_and_direct(void **state)
     FILE *f;
 
     (void)state;
-    tag.tagged_boot_ns -= S;
+    tag.within_ms = 6000;
+    tag.tagged_boot_ns -= 7 * S;
     node_must(tracker_tag(node.tracker, &tag, &node.error));
     node_must(tracker_report(node.tracker, JOB, 0, false, &report, &node.error));
     assert_true(job_is_complete(report));
