@@ -19,6 +19,7 @@
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/advice_fields.h"
 #include "report/json.h"
 #include "report/layout.h"
@@ -114,7 +115,7 @@ static int print_fields_of(const struct job_account *job, const struct io_mount 
     (void)printf("# of = %s\n", mount ? "mount" : "job");
     for (size_t i = 0; i < fields.n; i++) {
         const struct advice_field *f = &fields.items[i];
-        _free_ char *text = f->text ? units_sanitize(f->text) : NULL;
+        _free_ char *text = f->text ? utf8_sanitize(f->text) : NULL;
 
         if (f->text)
             (void)printf("%s = '%s'\n", f->name, text ? text : "?");

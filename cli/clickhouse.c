@@ -16,7 +16,7 @@
 #include "collector/http_client.h"
 #include "collector/pushgateway.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 #define DEFAULT_TABLE "jobio.io"
 #define TIMEOUT_S 300L /* of one question */
@@ -198,7 +198,7 @@ static int take_line(struct answer *answer)
     if (!json_object_is_type(row, json_type_object) ||
         json_object_object_get_ex(row, "exception", &failure)) {
         const char *text = failure ? json_object_get_string(failure) : answer->line;
-        _free_ char *safe = units_sanitize(text ? text : "");
+        _free_ char *safe = utf8_sanitize(text ? text : "");
 
         json_object_put(row);
         return error_set(answer->error, -EIO, "ClickHouse: %.200s", safe ? safe : "");
@@ -291,7 +291,7 @@ static bool is_older(const char *text)
 
 static int judge(struct answer *answer, CURLcode code, struct error *error)
 {
-    _free_ char *safe = units_sanitize(answer->text);
+    _free_ char *safe = utf8_sanitize(answer->text);
     long status = 0;
 
     if (answer->result < 0)

@@ -11,7 +11,7 @@
 #include "collector/rows.h"
 #include "collector/sink_row.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 #include "sql/text.h"
 
 /* A step that began earlier is not looked for. */
@@ -121,7 +121,7 @@ static void write_in(FILE *out, const char *column, char **words, int numbers)
 {
     (void)fprintf(out, "%s IN (%s", column, numbers > 0 ? "4294967295" : "'\\0'");
     for (size_t i = 0; words[i]; i++) {
-        _free_ char *sent = numbers > 0 ? NULL : units_escape(words[i]);
+        _free_ char *sent = numbers > 0 ? NULL : utf8_escape(words[i]);
         _free_ char *quoted = sent ? clickhouse_quote(sent) : NULL;
 
         if (numbers < 0 || is_number(words[i]) == (numbers > 0))

@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
-#include "common/units.h"
+#include "common/utf8.h"
 #include "report/compare.h"
 
 #define RUNS 20
@@ -111,7 +111,7 @@ static int side_usual(const struct cli *cli, const struct job_account *job, stru
     char user[16];
     const struct runs_wanted wanted = {
         .name = job->name, .user = user, .before_ns = job->start_ns, .limit = RUNS};
-    _free_ char *name = units_sanitize(job->name ? job->name : "");
+    _free_ char *name = utf8_sanitize(job->name ? job->name : "");
     int rc;
 
     if (!job->name)

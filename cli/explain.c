@@ -15,7 +15,7 @@
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 #include "report/json.h"
 
 static const char help[] =
@@ -101,7 +101,7 @@ static int explain_ask(const struct cli *cli, const struct job_account *job,
         return rc;
     pager_start(cli);
     output_text(text);
-    model = options->show ? NULL : units_sanitize(llm_model(llm));
+    model = options->show ? NULL : utf8_sanitize(llm_model(llm));
     if (model && options->anonymous)
         (void)printf("\n(%s says so, and may be wrong)\n", model);
     else if (model)

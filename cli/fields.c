@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -212,7 +213,7 @@ void fields_list(FILE *out)
 
 static char *text_value(const char *text, enum table_form form)
 {
-    char *safe = units_sanitize(text ? text : "");
+    char *safe = utf8_sanitize(text ? text : "");
 
     /* A name must not make columns. */
     for (char *p = safe; form == TABLE_PARSABLE && p && *p; p++) {
@@ -367,7 +368,7 @@ static void print_cell(struct line *line, size_t i, const char *text)
 
 int csv_text(FILE *out, const char *text)
 {
-    _free_ char *safe = units_sanitize(text ? text : "");
+    _free_ char *safe = utf8_sanitize(text ? text : "");
     bool formula;
 
     if (!safe)

@@ -17,7 +17,7 @@
 #include "collector/history.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 static const char help[] =
@@ -225,7 +225,7 @@ static void write_head(struct writer *w)
     if (w->json)
         return;
     if (w->form == TABLE_ALIGNED && w->filter->mount && w->filter->group != HISTORY_BY_MOUNT) {
-        clean = units_sanitize(w->anonymous ? "the mounts asked for" : w->filter->mount);
+        clean = utf8_sanitize(w->anonymous ? "the mounts asked for" : w->filter->mount);
         (void)printf("I/O on %s only\n", clean ? clean : "?");
     }
     columns_header(&w->columns, w->form, stdout);

@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 #define FROM_NS (315532800ull * 1000000000u) /* 1980-01-01 */
 
@@ -72,7 +73,7 @@ static struct label *label_make(struct labels *a, enum kind kind, const char *te
     if (!label)
         return NULL;
     label->text = strdup(text);
-    label->shown = units_sanitize(text);
+    label->shown = utf8_sanitize(text);
     label->number = a->n[kind] + 1;
     if (asprintf(&label->name, "%s%u", name, label->number) < 0)
         label->name = NULL;

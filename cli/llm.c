@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 #define KEY_MAX 4096
 #define CONNECT_MS 10000L
@@ -250,8 +251,8 @@ const char *llm_model(const struct llm *llm)
 
 char *llm_show(const struct llm *llm, const char *context)
 {
-    _free_ char *body = llm_request(llm->model, context), *url = units_sanitize(llm->url),
-                *file = llm->key_file ? units_sanitize(llm->key_file) : NULL;
+    _free_ char *body = llm_request(llm->model, context), *url = utf8_sanitize(llm->url),
+                *file = llm->key_file ? utf8_sanitize(llm->key_file) : NULL;
     char *text;
 
     if (!body || !url || (llm->key_file && !file))

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 #define ANSWER_MAX (1u << 20)
 
@@ -114,7 +114,7 @@ static char *safe_text(const char *text)
 
         for (char *p = line; *p; p++)
             *p = *p == '\t' || *p == '\r' ? ' ' : *p;
-        safe = units_sanitize(line);
+        safe = utf8_sanitize(line);
         (void)fprintf(out, "%s\n", safe ? safe : "");
     }
     if (!out || fclose(out) != 0) {

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 #define NS_PER_S 1000000000ull
 #define INDENT 2
@@ -122,7 +123,7 @@ static const struct unit *unit_find(const char *name)
 
 static void print_safe(const char *text, FILE *out)
 {
-    _free_ char *safe = units_sanitize(text);
+    _free_ char *safe = utf8_sanitize(text);
 
     (void)fputs(safe ? safe : "?", out);
 }
@@ -130,7 +131,7 @@ static void print_safe(const char *text, FILE *out)
 static void print_name(const char *name, FILE *out)
 {
     const struct unit *unit = unit_find(name);
-    _free_ char *safe = units_sanitize(name);
+    _free_ char *safe = utf8_sanitize(name);
 
     if (!safe)
         return;

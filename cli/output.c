@@ -13,9 +13,10 @@
 
 #include "cli/cli.h"
 #include "cli/pager.h"
+#include "cli/terminal.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 static int output_errno; /* the first failure on stdout */
 
@@ -38,7 +39,11 @@ void output_error(const char *format, ...)
         raw = NULL;
         return;
     }
-    safe = units_sanitize(raw);
+    safe = utf8_sanitize(raw);
+    for (char *p = safe; p && *p && !terminal_utf8(); p++) {
+        if (*p & 0x80)
+            *p = '?';
+    }
     if (safe)
         (void)fprintf(stderr, "jobio: %s\n", safe);
 }
@@ -49,46 +54,34 @@ void output_text(const char *text)
         output_note_failure();
 }
 
-/* The length of the valid UTF-8 sequence at p, 0 if there is none. *code is the code point. */
-static size_t utf8_length(const unsigned char *p, unsigned *code)
-{
-    size_t n = p[0] < 0x80                   ? 1
-               : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-               : (p[0] & 0xf0) == 0xe0       ? 3
-               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                             : 0;
-    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    static const unsigned lowest[] = {0, 0, 0x80, 0x800, 0x10000};
-
-    *code = p[0] & first_bits[n];
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        *code = *code << 6 | (p[i] & 0x3f);
-    }
-    if (n && (*code < lowest[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000)))
-        return 0;
-    return n;
-}
-
 /* How much of it is plain, which most of it is. */
-static size_t ascii_length(const unsigned char *p)
+static size_t ascii_length(const char *p)
 {
     size_t n = 0;
 
-    while (p[n] && p[n] < 0x7f)
+    while (p[n] > 0 && p[n] < 0x7f)
         n++;
     return n;
+}
+
+static void json_escape(FILE *out, uint32_t code)
+{
+    if (code > 0xffff) {
+        (void)fprintf(out, "\\u%04x", 0xd7c0 + (code >> 10));
+        code = 0xdc00 + (code & 0x3ff);
+    }
+    (void)fprintf(out, "\\u%04x", code);
 }
 
 /* json-c escapes C0 itself, and such bytes only stand inside strings, where an escape means the
  * same. */
 static void json_write_safe(FILE *out, const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
+    const char *p = text;
+    bool ascii = terminal_is() && !terminal_utf8();
 
     while (*p) {
-        unsigned code;
+        uint32_t code;
         size_t n = ascii_length(p);
 
         if (n) {
@@ -96,12 +89,12 @@ static void json_write_safe(FILE *out, const char *text)
             p += n;
             continue;
         }
-        n = utf8_length(p, &code);
+        n = utf8_decode(p, &code);
 
         if (n == 0)
-            (void)fprintf(out, "\\ufffd");
-        else if (code >= 0x7f && code < 0xa0)
-            (void)fprintf(out, "\\u%04x", code);
+            json_escape(out, 0xfffd);
+        else if (ascii || utf8_is_control(code))
+            json_escape(out, code);
         else
             (void)fwrite(p, 1, n, out);
         p += n ? n : 1;

@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/source.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 /* jobiod answers when every gateway has answered or failed. */
 #define RETIRE_MS 120000
@@ -30,7 +30,7 @@ static void print_lines(char *text)
     char *save = NULL;
 
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        _free_ char *safe = units_sanitize(line);
+        _free_ char *safe = utf8_sanitize(line);
 
         output_text(safe ? safe : "?");
         output_text("\n");

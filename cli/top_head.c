@@ -9,6 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 #define NS_PER_S 1000000000ull
@@ -33,7 +34,7 @@ static void head_add(struct head *head, enum top_style style, const char *format
     va_start(ap, format);
     (void)vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    clean = units_sanitize(text);
+    clean = utf8_sanitize(text);
     width = clean ? layout_width(clean) : 0;
     if (!clean || head->used + width > head->paper->columns)
         return;

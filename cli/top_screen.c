@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 #define NS_PER_S 1000000000ull
@@ -144,7 +145,7 @@ static struct top_paper paper_of(struct screen *s)
 /* A text of ours, or one made safe, as far as the line goes. */
 static void put_line(struct screen *s, int y, enum top_style style, const char *text)
 {
-    _free_ char *clean = units_sanitize(text);
+    _free_ char *clean = utf8_sanitize(text);
     _free_ char *cut = clean ? layout_cut(clean, (size_t)COLS) : NULL;
 
     (void)move(y, 0);

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 #define BAR 10
@@ -42,7 +43,7 @@ const char *top_label(const struct top_frame *frame, const struct top_row *row, 
 
 static void safe(char *buf, const char *text)
 {
-    _free_ char *clean = text ? units_sanitize(text) : NULL;
+    _free_ char *clean = text ? utf8_sanitize(text) : NULL;
 
     (void)snprintf(buf, TEXT_MAX, "%s", !text ? "-" : clean ? clean : "?");
 }

@@ -6,7 +6,7 @@
 #include "collector/deliver_impl.h"
 #include "collector/pushgateway.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 #define RETRY_AFTER_MAX UINT64_C(3600) /* a gateway's word counts, but not for ever */
 
@@ -116,7 +116,7 @@ static void target_failed(struct target *target, enum target_state state, uint64
 
 static void answer_text(const struct http_answer *answer, char text[HTTP_TEXT_MAX + 56])
 {
-    _free_ char *safe = units_sanitize(answer->text);
+    _free_ char *safe = utf8_sanitize(answer->text);
 
     if (answer->code == 0)
         snprintf(text, HTTP_TEXT_MAX + 56, "%s", safe ? safe : "no answer");

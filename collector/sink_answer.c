@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 struct span {
     long first, last;
@@ -84,7 +84,7 @@ static const struct span by_item[] = {
 
 static void say(char why[SINK_WHY_MAX], long code, const char *what, const char *text)
 {
-    _free_ char *safe = units_sanitize(text);
+    _free_ char *safe = utf8_sanitize(text);
 
     if (code)
         (void)snprintf(why, SINK_WHY_MAX, "HTTP %ld%s%s%s", code, what, safe && *safe ? ": " : "",

@@ -8,7 +8,7 @@
 #include "collector/sink_columns.h"
 #include "collector/store_private.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 const char *sink_text_parse(struct json_object *value)
 {
@@ -17,7 +17,7 @@ const char *sink_text_parse(struct json_object *value)
 
     if (!plain)
         return text;
-    units_unescape(plain);
+    utf8_unescape(plain);
     return json_object_set_string(value, plain) ? json_object_get_string(value) : text;
 }
 

@@ -11,7 +11,7 @@
 #include "collector/store_private.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 static const char *const format_names[] = {[SINK_CLICKHOUSE] = "clickhouse", [SINK_BULK] = "bulk"};
 
@@ -34,7 +34,7 @@ const char *sink_format_name(enum sink_format format)
 /* Names come from users; what is not UTF-8 no sink takes, and some of it is the key of the row. */
 static struct json_object *text_json(const char *text)
 {
-    _free_ char *clean = units_escape(text ? text : "");
+    _free_ char *clean = utf8_escape(text ? text : "");
 
     return clean ? json_object_new_string(clean) : NULL;
 }
@@ -230,7 +230,7 @@ static const char *or_empty(const char *text)
 static struct json_object *id_json(const struct sink_row *row)
 {
     __uint128_t hash = (__uint128_t)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
-    _free_ char *node = units_escape(or_empty(row->node));
+    _free_ char *node = utf8_escape(or_empty(row->node));
     char text[512];
 
     hash = fnv1a(hash, or_empty(row->mount));

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 static struct json_object *made(struct tree *tree, struct json_object *value)
 {
@@ -45,7 +46,7 @@ void tree_put_bool(struct tree *tree, struct json_object *to, const char *key, b
 /* json-c escapes C0 itself. */
 static struct json_object *text_value(const char *text)
 {
-    _free_ char *clean = text ? units_utf8(text) : NULL;
+    _free_ char *clean = text ? utf8_clean(text) : NULL;
 
     return clean ? json_object_new_string(clean) : NULL;
 }

@@ -46,16 +46,4 @@ int units_parse_span(const char *text, uint64_t *ret, struct error *error);
  * in seconds. -EINVAL or -ERANGE with text. */
 int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *error);
 
-/* A copy of untrusted text that is safe on a terminal and in a file: control characters (C0, DEL,
- * C1, and those that turn the direction of a line) and invalid UTF-8 become '?'. malloc'd, NULL: no
- * memory. */
-char *units_sanitize(const char *text);
-/* The same for a writer that escapes C0 itself, such as JSON: tabs, newlines... stay. */
-char *units_utf8(const char *text);
-/* The same with "\xNN" for each byte of what is not wanted, so that different texts stay different;
- * where a text has such a "\xNN" itself, its backslash is escaped, too. */
-char *units_escape(const char *text);
-/* The reverse, in place. */
-void units_unescape(char *text);
-
 #endif

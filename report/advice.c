@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/advice_fields.h"
 #include "report/advice_impl.h"
 
@@ -200,7 +201,7 @@ static char *note_text(const struct advice_rule *rule)
             write_value(out, rule->statement, COLUMN_TEXT + rule->pieces[i].column,
                         rule->pieces[i].format);
     }
-    return fclose(out) == 0 ? units_sanitize(raw) : NULL;
+    return fclose(out) == 0 ? utf8_sanitize(raw) : NULL;
 }
 
 /* A link is a whole address, or goes on with what the site has set for all. NULL: no memory. */
@@ -213,7 +214,7 @@ static char *note_link(const struct advice *advice, const struct advice_rule *ru
         return strdup("");
     if (asprintf(&raw, "%s%s", whole ? "" : advice->links, rule->link) < 0)
         return NULL;
-    clean = units_sanitize(raw);
+    clean = utf8_sanitize(raw);
     free(raw);
     return clean;
 }

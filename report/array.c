@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/compare.h"
 
 /* As in the summary: less of the run time is not worth a word. */
@@ -114,7 +115,7 @@ static char *percent(double part, char buf[UNITS_SIZE])
 static void write_slowest(FILE *out, const struct array *array, const struct array_task *task)
 {
     char most_text[UNITS_SIZE], median[UNITS_SIZE];
-    _free_ char *mount = array->worst_mount ? units_sanitize(array->worst_mount) : NULL;
+    _free_ char *mount = array->worst_mount ? utf8_sanitize(array->worst_mount) : NULL;
 
     fprintf(out, "Task %u (job %u) waited longest for I/O: %s of its run time, the median task %s",
             task->task, task->jobid, percent(task->values[ARRAY_WAITING], most_text),

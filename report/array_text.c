@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/array.h"
 #include "report/layout.h"
 
@@ -79,8 +80,8 @@ static void measure_head(const struct table *t)
 
 static void title(const struct table *t, const struct array *array)
 {
-    _free_ char *name = units_sanitize(array->name ? array->name : ""),
-                *user = units_sanitize(array->user ? array->user : ""), *text = NULL;
+    _free_ char *name = utf8_sanitize(array->name ? array->name : ""),
+                *user = utf8_sanitize(array->user ? array->user : ""), *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/text_impl.h"
 
 /* Below that part of the run time waiting is not worth a thought, as in the summary. */
@@ -126,7 +127,7 @@ static void write_amount(FILE *out, const struct pair *p)
     };
     bool calls = words[p->kind].calls;
     double had = calls ? p->a->calls : p->a->bytes, has = calls ? p->b->calls : p->b->bytes;
-    _free_ char *mount = units_sanitize(p->mount);
+    _free_ char *mount = utf8_sanitize(p->mount);
     const char *verb = words[p->kind].verb, *much = words[p->kind].much;
     char buf[UNITS_SIZE], ratio[COMPARE_RATIO];
 

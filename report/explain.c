@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 #define SLACK 65536 /* beside 1 %: so much less or more is no difference worth a word */
@@ -359,7 +360,7 @@ static void put_figure(const struct table *t, const struct explain_figure *figur
     if (!name)
         return;
     if (figure->missing) {
-        missing = units_sanitize(figure->missing);
+        missing = utf8_sanitize(figure->missing);
         put_row(t, name, "-", "-", missing ? missing : "");
         return;
     }

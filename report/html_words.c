@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/utf8.h"
 
 static const char *entity(char c)
 {
@@ -49,7 +50,7 @@ static const char *put_character(FILE *out, const char *p)
 
 void html_text(FILE *out, const char *text)
 {
-    _free_ char *clean = units_sanitize(text ? text : "?");
+    _free_ char *clean = utf8_sanitize(text ? text : "?");
 
     for (const char *p = clean ? clean : "?"; *p;)
         p = put_character(out, p);
@@ -57,7 +58,7 @@ void html_text(FILE *out, const char *text)
 
 void html_path(FILE *out, const char *path)
 {
-    _free_ char *clean = units_sanitize(path ? path : "?");
+    _free_ char *clean = utf8_sanitize(path ? path : "?");
 
     for (const char *p = clean ? clean : "?"; *p;) {
         bool may_break = *p == '/' && p[1];
@@ -69,7 +70,7 @@ void html_path(FILE *out, const char *path)
 
 void html_sentence(FILE *out, const char *text)
 {
-    _free_ char *clean = units_sanitize(text);
+    _free_ char *clean = utf8_sanitize(text);
     const char *p = clean ? clean : "?";
     size_t n = strlen(p);
     bool ends = n && strchr(".!?", p[n - 1]);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -75,7 +75,7 @@ int json_get_bool(struct json_object *from, const char *key, bool *ret, struct e
 
 int json_copy_string(struct json_object *value, char **ret, struct error *error)
 {
-    char *copy = units_utf8(json_object_get_string(value)); /* json-c takes any bytes */
+    char *copy = utf8_clean(json_object_get_string(value)); /* json-c takes any bytes */
 
     if (!copy)
         return error_set(error, -ENOMEM, "out of memory");

@@ -11,19 +11,16 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/units.h"
+#include "common/utf8.h"
 
-/* The code point at `p`, which is UTF-8, and the columns that it takes. */
+/* The length of the letter at `p`, and the columns that it takes. */
 static size_t character(const char *p, size_t *columns)
 {
-    unsigned char lead = (unsigned char)*p;
-    size_t n = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    uint32_t c = n == 1 ? lead : lead & (0x7fu >> n);
+    uint32_t c = '?';
+    size_t n = utf8_decode(p, &c);
 
-    for (size_t i = 1; i < n; i++)
-        c = c << 6 | ((unsigned char)p[i] & 0x3fu);
     *columns = c >= 0x1100 ? 2 : c >= 0x300 && c < 0x370 ? 0 : 1;
-    return n;
+    return n ? n : 1;
 }
 
 size_t layout_width(const char *text)
@@ -63,7 +60,7 @@ static const char *tail(const char *text, size_t columns)
 
 static char *shorten(const char *text, size_t columns, size_t behind)
 {
-    _free_ char *clean = units_sanitize(text);
+    _free_ char *clean = utf8_sanitize(text);
     size_t head;
     char *ret;
 

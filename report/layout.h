@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* How many columns a text takes, of which units_sanitize made sure that it is UTF-8. East Asian and
+/* How many columns a text takes, of which utf8_sanitize made sure that it is UTF-8. East Asian and
  * other wide characters count two, also where a terminal shows them narrow. */
 size_t layout_width(const char *text);
 

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 #define NAME_PRIVATE "(private)"
 #define NAME_OTHER "(other)"
@@ -20,7 +21,7 @@
 /* A label's value between quotes. NULL: no memory. */
 static char *escape(const char *value)
 {
-    _free_ char *clean = units_sanitize(value ? value : "");
+    _free_ char *clean = utf8_sanitize(value ? value : "");
     char *escaped = clean ? malloc(2 * strlen(clean) + 1) : NULL, *to = escaped;
 
     if (!escaped)
@@ -52,7 +53,7 @@ void prometheus_names_clear(struct prometheus_names *names)
 
 int prometheus_names_get(struct prometheus_names *names, const char *name)
 {
-    _free_ char *clean = units_sanitize(name);
+    _free_ char *clean = utf8_sanitize(name);
 
     if (!clean)
         return -ENOMEM;

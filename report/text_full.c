@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 #include "report/timeline_text.h"
 
@@ -35,7 +36,7 @@ static void write_line(FILE *out, const struct text_job *t,
 
 static void field(FILE *out, const char *name, const char *value, const char **between)
 {
-    _free_ char *clean = value ? units_sanitize(value) : NULL;
+    _free_ char *clean = value ? utf8_sanitize(value) : NULL;
 
     if (!clean)
         return;
@@ -252,8 +253,8 @@ void text_cache_line(FILE *out, const void *what)
 static void mount_line(FILE *out, const void *what)
 {
     const struct io_mount *m = what;
-    _free_ char *mount = units_sanitize(m->mount), *fstype = units_sanitize(m->fstype),
-                *source = units_sanitize(m->source);
+    _free_ char *mount = utf8_sanitize(m->mount), *fstype = utf8_sanitize(m->fstype),
+                *source = utf8_sanitize(m->source);
 
     if (mount && fstype && source)
         fprintf(out, "%s (%s, %s)%s", mount, fstype, source,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 static void add(uint64_t *to, uint64_t value)
@@ -487,7 +488,7 @@ static void write_cause(FILE *out, const struct incomplete *item)
                 causes[i].bytes ? units_bytes(item->count, buf) : units_count(item->count, buf),
                 causes[i].words);
     } else {
-        _free_ char *clean = units_sanitize(item->cause);
+        _free_ char *clean = utf8_sanitize(item->cause);
 
         fprintf(out, "%s", clean ? clean : "?");
         if (item->count > 1)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 /* Less than that of the run time is not worth a thought. */
@@ -79,7 +80,7 @@ static void write_places(FILE *out, const struct text_job *t)
     for (size_t i = 0; i < t->n; i++)
         add_mount(places, t->rows[i].mount);
     for (size_t i = 0; i < PLACES && text_waiting(t, places[i].time_ns) >= 1; i++) {
-        _free_ char *mount = units_sanitize(places[i].mount);
+        _free_ char *mount = utf8_sanitize(places[i].mount);
 
         (void)fprintf(out, "%s%s %s %.0f %%", between, places[i].words, mount ? mount : "?",
                       text_waiting(t, places[i].time_ns));

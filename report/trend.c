@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/units.h"
+#include "common/utf8.h"
 #include "report/compare.h"
 
 #define BEFORE_LEAST 4
@@ -131,7 +132,7 @@ static void write_place(FILE *out, const struct trend_run *runs, size_t n, size_
         !compare_most(&before, &after, &mount, &kind))
         return;
     {
-        _free_ char *name = units_sanitize(mount);
+        _free_ char *name = utf8_sanitize(mount);
 
         fprintf(out, ", mostly %s %s", profile_kind_words(kind), name ? name : "?");
     }

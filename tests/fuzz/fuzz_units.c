@@ -6,6 +6,7 @@
 
 #include "common/job.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 static void check_time(const char *text)
 {
@@ -26,7 +27,7 @@ static void check_time(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     _free_ char *text = fuzz_string(data, size);
-    _free_ char *clean = units_sanitize(text), *again = NULL;
+    _free_ char *clean = utf8_sanitize(text), *again = NULL;
     struct error error = {.text = ""};
     uint64_t number = 77;
     uint32_t step = 77;
@@ -42,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(clean && strlen(clean) <= strlen(text));
     for (const char *p = clean; *p; p++)
         CHECK((unsigned char)*p >= 0x20 && *p != 0x7f);
-    again = units_sanitize(clean);
+    again = utf8_sanitize(clean);
     CHECK(again && !strcmp(clean, again));
     return 0;
 }

@@ -372,82 +372,9 @@ static void test_parse_time_refuses(void **state)
     assert_int_equal(t, 77);
 }
 
-static void test_sanitize(void **state)
-{
-    static const struct {
-        const char *dirty, *clean;
-    } cases[] = {
-        {"", ""},
-        {"plain text", "plain text"},
-        {"\033[31mred\033[0m", "?[31mred?[0m"},
-        {"a\nb\tc\r", "a?b?c?"},
-        {"\x7f", "?"},
-        {"\xc2\x9b"
-         "31m",
-         "?31m"}, /* C1 CSI */
-        {"\x9b"
-         "31m",
-         "?31m"},
-        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
-         "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"},
-        {"\xc0\xaf", "??"},           /* overlong '/' */
-        {"\xe0\x80\xaf", "???"},      /* overlong */
-        {"\xed\xa0\x80", "???"},      /* surrogate */
-        {"\xf4\x90\x80\x80", "????"}, /* above U+10FFFF */
-        {"\xff\xfe", "??"},
-        {"cut \xe2\x82", "cut ??"},
-        {"\xe2\x80\xae"
-         "evil",
-         "?evil"}, /* right-to-left override */
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _free_ char *s = units_sanitize(cases[i].dirty);
-
-        assert_string_equal(s, cases[i].clean);
-    }
-    _free_ char *kept = units_utf8("a\nb\x1b\xff\x7f");
-
-    assert_string_equal(kept, "a\nb\x1b??");
-}
-
-/* Different texts stay different, and all come back. */
-static void test_escape(void **state)
-{
-    static const struct {
-        const char *text, *escaped;
-    } cases[] = {
-        {"", ""},
-        {"/scratch", "/scratch"},
-        {"caf\xc3\xa9 \n\x1b", "caf\xc3\xa9 \n\x1b"},
-        {"a\xff", "a\\xff"},
-        {"a\xfe", "a\\xfe"},
-        {"a\\xff", "a\\x5cxff"},
-        {"a\\x5cxff", "a\\x5cx5cxff"},
-        {"\\\xff", "\\\\xff"},
-        {"\\x\xff", "\\x\\xff"},
-        {"\\xf", "\\xf"},
-        {"\\xFF", "\\xFF"},
-        {"\\x00", "\\x5cx00"},
-        {"\x7f\xe2\x80\xae", "\\x7f\\xe2\\x80\\xae"},
-        {"\xe2\x80", "\\xe2\\x80"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        _free_ char *s = units_escape(cases[i].text);
-
-        assert_string_equal(s, cases[i].escaped);
-        units_unescape(s);
-        assert_string_equal(s, cases[i].text);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escape),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_count),
         cmocka_unit_test(test_elapsed_and_time),
@@ -459,7 +386,6 @@ int main(void)
         cmocka_unit_test(test_parse_time),
         cmocka_unit_test(test_parse_time_around_dst),
         cmocka_unit_test(test_parse_time_refuses),
-        cmocka_unit_test(test_sanitize),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
