@@ -89,7 +89,8 @@ nodes_start() {
     local name
     mkdir -p $cluster_dir
     cluster_install
-    echo 'optional /usr/local/lib/slurm/jobio.so socket=/run/jobio/%n/jobiod.sock patience=5' \
+    # Four nodes on one slow machine: what they say at the end of a job is to be there each time.
+    echo 'optional /usr/local/lib/slurm/jobio.so socket=/run/jobio/%n/jobiod.sock patience=15' \
         > /etc/slurm/plugstack.conf.d/jobio.conf
     nodes_network
     cluster_users
