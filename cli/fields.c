@@ -43,8 +43,8 @@ struct field {
 static const char *const jobs_only[] = {"JobID",   "JobIDRaw", "Restart", "UID",
                                         "Cluster", "State",    "Wait",    "LongestWait"};
 /* In which order they are left out where there is no room. */
-static const char *const dispensable[] = {"Exact",   "Errors", "Meta", "JobName",
-                                          "Elapsed", "User",   "Jobs", "WaitTime"};
+static const char *const dispensable[] = {"Exact", "Errors", "Meta",     "JobName", "Elapsed",
+                                          "User",  "Jobs",   "WaitTime", "Write",   "Read"};
 
 #define ROW(member) offsetof(struct history_row, member)
 
@@ -195,10 +195,11 @@ static void drop(struct columns *columns, const char *name)
         columns->n = kept;
 }
 
-void columns_fit(struct columns *columns, unsigned bound)
+void columns_fit(struct columns *columns, unsigned bound, const char *kept)
 {
     for (size_t i = 0; i < ARRAY_SIZE(dispensable) && line_width(columns) > bound; i++)
-        drop(columns, dispensable[i]);
+        if (!kept || strcmp(dispensable[i], kept) != 0)
+            drop(columns, dispensable[i]);
     columns->bound = bound;
 }
 

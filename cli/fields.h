@@ -41,8 +41,9 @@ enum table_form {
 /* "JobID,Read%12,JobName%-20": names in any case, %N for another width, %-N to the left. `groups`:
  * for rows of groups, which have no JobID. -EINVAL with text. */
 int columns_parse(const char *list, bool groups, struct columns *ret, struct error *error);
-/* Leave out what can be done without until a line has at most that many columns. */
-void columns_fit(struct columns *columns, unsigned bound);
+/* Leave out what can be done without, but not the field `kept` (NULL: none), until a line has at
+ * most that many columns. */
+void columns_fit(struct columns *columns, unsigned bound, const char *kept);
 
 /* The header and the dashes under it (aligned), or the header alone. */
 void columns_header(const struct columns *columns, enum table_form form, FILE *out);

@@ -159,18 +159,21 @@ static const char *default_format(const struct history_filter *filter, enum tabl
         [HISTORY_BY_DAY] = "Day%-15" GROUP_SUMS,
     };
 
-    /* By what it is sorted can be seen. */
-    static const char *const sorted[] = {
-        [HISTORY_WAIT] = FIELDS_WITH("WaitTime"),
-        [HISTORY_ERRORS] = FIELDS_WITH("Errors"),
-    };
-
     if (filter->group)
         return groups[filter->group];
-    if (form == TABLE_ALIGNED && filter->sort < ARRAY_SIZE(sorted) && sorted[filter->sort])
-        return sorted[filter->sort];
+    if (form == TABLE_ALIGNED && filter->sort == HISTORY_WAIT)
+        return FIELDS_WITH("WaitTime");
+    if (form == TABLE_ALIGNED && filter->sort == HISTORY_ERRORS)
+        return FIELDS_WITH("Errors");
     return filter->mount && form != TABLE_ALIGNED ? FIELDS_DEFAULT ",Mount" : FIELDS_DEFAULT;
 }
+
+/* By what it is sorted can be seen. */
+static const char *const sorted[] = {
+    [HISTORY_TIME] = "End",        [HISTORY_READ] = "Read",     [HISTORY_WRITE] = "Write",
+    [HISTORY_META] = "Meta",       [HISTORY_WAIT] = "WaitTime", [HISTORY_ERRORS] = "Errors",
+    [HISTORY_ELAPSED] = "Elapsed", [HISTORY_JOBS] = "Jobs",
+};
 
 static int make_columns(const struct history_options *options, const struct history_filter *filter,
                         enum table_form form, struct columns *ret, struct error *error)
@@ -184,7 +187,7 @@ static int make_columns(const struct history_options *options, const struct hist
     if (options->format)
         ret->bound = bound;
     else
-        columns_fit(ret, bound);
+        columns_fit(ret, bound, options->sort ? sorted[filter->sort] : NULL);
     return 0;
 }
 
