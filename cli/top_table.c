@@ -184,7 +184,7 @@ static const struct column {
     {"write/s", 7, 7, 0, BY_ALL, TOP_WRITE, true, cell_write},
     {"meta/s", 6, 6, 1, BY_ALL, TOP_META, true, cell_meta},
     {"mmap/s", 6, 6, 7, BY_ALL, -1, true, cell_mmap},
-    {"size", 6, 6, 5, BY_ALL, -1, true, cell_size},
+    {"~size", 6, 6, 5, BY_ALL, -1, true, cell_size},
     {"errs/s", 6, 6, 4, BY_ALL, TOP_ERRORS, true, cell_errors},
     {"wait", 4, 4, 2, BY_ALL, TOP_WAIT, true, cell_wait},
 };

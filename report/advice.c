@@ -156,6 +156,14 @@ static int fill_tables(struct advice *advice, const struct job_account *job, str
 /* --- notes -------------------------------------------------------------------------------------
  */
 
+/* The bound of a bucket is a power of two, and is written as in the table. */
+static const char *bytes_text(uint64_t bytes, char buf[UNITS_SIZE])
+{
+    bool bound = bytes && (bytes & (bytes - 1)) == 0;
+
+    return bound ? units_bytes_bound(bytes, buf) : units_bytes(bytes, buf);
+}
+
 static void write_value(FILE *out, sqlite3_stmt *statement, int column, enum advice_format format)
 {
     double number = sqlite3_column_double(statement, column);
@@ -170,7 +178,7 @@ static void write_value(FILE *out, sqlite3_stmt *statement, int column, enum adv
             (void)fputs((const char *)sqlite3_column_text(statement, column) ?: "?", out);
         break;
     case ADVICE_BYTES:
-        (void)fputs(units_bytes(whole, buf), out);
+        (void)fputs(bytes_text(whole, buf), out);
         break;
     case ADVICE_COUNT:
         (void)fputs(units_count(whole, buf), out);

@@ -74,7 +74,7 @@ static void write_who(FILE *out, const struct text_job *t)
 static const struct {
     const char *name;
     size_t width, least;
-} op_columns[] = {{"calls", 7, 0}, {"bytes", 9, 0}, {"size", 8, 60},
+} op_columns[] = {{"calls", 7, 0}, {"bytes", 9, 0}, {"~size", 8, 60},
                   {"errs", 7, 0},  {"time", 9, 60}, {"wait", 5, 0},
                   {"p50", 7, 75},  {"p99", 8, 80},  {"max", 8, 75}};
 

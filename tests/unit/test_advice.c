@@ -105,7 +105,7 @@ static void test_a_rule_and_its_figures(void **state)
     count("/home", IO_OPEN, 11000, 0, 50 * SECOND);
     ask(3);
     assert_int_equal(notes.n, 1);
-    assert_string_equal(notes.items[0].text, "30 % for 20.0 k files of 1.0 KiB on /scratch.");
+    assert_string_equal(notes.items[0].text, "30 % for 20.0 k files of 1 KiB on /scratch.");
     assert_string_equal(notes.items[0].rule, "small");
     assert_string_equal(notes.items[0].link, "");
     assert_true(notes.items[0].lost > 0.2999 && notes.items[0].lost < 0.3001);
