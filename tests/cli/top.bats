@@ -118,7 +118,7 @@ all_writes() {
     echo "$out"
     [[ ${out%%$'\n'*} == "node1  "*"3 jobs, 3 with I/O, 3 steps" ]]
     [[ $out == *"complete: 0 events lost"* ]]
-    grep -qE "^job +user +name +mount +read/s write/s +meta/s +size +errs/s +wait" <<< "$out"
+    grep -qE "^job +user +name +mount +read/s write/s +meta/s +~size +errs/s +wait" <<< "$out"
     [ "$(grep -cE '^(7|8|9) ' <<< "$out")" -ge 3 ]
     grep -qE '^7 +root .* 128B ' <<< "$out"
     [[ $out == *'a?[1mb'* ]]
