@@ -3,10 +3,13 @@
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collector/history.h"
 #include "collector/store_private.h"
@@ -221,12 +224,17 @@ static void set_zone(const char *zone)
 }
 
 /* Small, so that everything happens with few jobs. */
-static int rollup_set_up(void **state)
+static void make_small(void)
 {
-    store_set_up(state);
     opened->rollup.many = 20;
     opened->rollup.few = 2;
     opened->rollup.piece = 5;
+}
+
+static int rollup_set_up(void **state)
+{
+    store_set_up(state);
+    make_small();
     sqlite3_trace_v2(opened->db, SQLITE_TRACE_STMT, trace, NULL);
     set_zone("Asia/Kathmandu");
     return 0;
@@ -429,15 +437,74 @@ static void test_few_jobs(void **state)
         assert_any_same();
 }
 
+static int kill_at(unsigned what, void *left, void *statement, void *text)
+{
+    (void)what;
+    (void)statement;
+    (void)text;
+    if (--*(uint64_t *)left == 0)
+        (void)raise(SIGKILL);
+    return 0;
+}
+
+/* Jobs come and sums are made by a process that is killed before one of its statements, `left` of
+ * them later, in the middle of whatever it has begun. */
+static bool is_killed(uint64_t left)
+{
+    pid_t pid = fork();
+    int status;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        opened = open_store(&folder);
+        make_small();
+        sqlite3_trace_v2(opened->db, SQLITE_TRACE_STMT, kill_at, &left);
+        for (int i = 0; i < 3; i++)
+            put_any((uint32_t)any(JOBS));
+        (void)sweep(NOW + DAY, 10000);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+static void test_killed(void **state)
+{
+    unsigned killed = 0;
+
+    (void)state;
+    fill();
+    for (int round = 0; round < 60; round++) {
+        store_close(opened);
+        opened = NULL; /* no process has the store of another */
+        killed += is_killed(1 + any(400));
+        opened = open_store(&folder);
+        make_small();
+        for (int i = 0; i < 10; i++)
+            assert_any_same();
+    }
+    assert_true(killed > 20);
+    sqlite3_trace_v2(opened->db, SQLITE_TRACE_STMT, trace, NULL);
+    (void)sweep(NOW + DAY, 10000);
+    assert_all_same();
+    assert_int_equal(number("SELECT count(*) FROM pragma_integrity_check "
+                            "WHERE integrity_check <> 'ok'"),
+                     0);
+}
+
 #define ROLLUP_TEST(name) cmocka_unit_test_setup_teardown(name, rollup_set_up, rollup_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROLLUP_TEST(test_while_they_are_made),  ROLLUP_TEST(test_after_changes),
-        ROLLUP_TEST(test_after_deletions),      ROLLUP_TEST(test_other_writers),
-        ROLLUP_TEST(test_what_they_cannot_say), ROLLUP_TEST(test_one_instant),
+        ROLLUP_TEST(test_while_they_are_made),
+        ROLLUP_TEST(test_after_changes),
+        ROLLUP_TEST(test_after_deletions),
+        ROLLUP_TEST(test_other_writers),
+        ROLLUP_TEST(test_what_they_cannot_say),
+        ROLLUP_TEST(test_one_instant),
         ROLLUP_TEST(test_few_jobs),
+        ROLLUP_TEST(test_killed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
