@@ -79,10 +79,12 @@ static struct found_job *find_job(struct found_jobs *found, const struct sink_ro
     return last->job->key.cluster ? last : NULL;
 }
 
-static void keep_text(char **to, const char *text)
+static int keep_text(char **to, const char *text)
 {
-    if (!*to && *text)
-        *to = strdup(text);
+    if (*to || !*text)
+        return 0;
+    *to = strdup(text);
+    return *to ? 0 : -ENOMEM;
 }
 
 static void keep_max(uint64_t *to, uint64_t value)
@@ -100,10 +102,9 @@ static int merge_job(struct found_job *f, const struct sink_row *row)
         return -EBADMSG;
     job->unsupported |= unsupported;
     job->uid = row->uid;
-    keep_text(&job->user, row->user);
-    keep_text(&job->account, row->account);
-    keep_text(&job->partition, row->partition);
-    keep_text(&job->name, row->name);
+    if (keep_text(&job->user, row->user) < 0 || keep_text(&job->account, row->account) < 0 ||
+        keep_text(&job->partition, row->partition) < 0 || keep_text(&job->name, row->name) < 0)
+        return -ENOMEM;
     if (row->array_job) { /* not every step of it is told */
         job->array_job = row->array_job;
         job->array_task = row->array_task;
