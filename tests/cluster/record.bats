@@ -288,7 +288,7 @@ mail_about() {
     for name in normal cancelled; do
         wait_for 240 eval "mail_about $name | grep ^/scratch"
         mail_about $name
-        [ "$(mail_about $name | grep -c '^complete: 1/1 nodes$')" = 1 ]
+        same 'complete: 1/1 nodes' "$(mail_about $name | grep 'complete:')"
         [ "$(mail_about $name | head -n 1)" = -s ]
     done
     mail_about cancelled | grep -qE '^/scratch +- +5.9KiB +- +6 '
