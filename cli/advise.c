@@ -62,9 +62,13 @@ struct tally {
     uint32_t worst;         /* that job */
 };
 
+/* So much is asked for at once. */
+#define NUMBERS_MAX 100
+#define STEPS_MAX 1000
+
 /* One that the history has. */
 struct run {
-    uint32_t jobid, restart;
+    uint32_t jobid, restart, steps;
     uint64_t start_ns;
 };
 
@@ -190,25 +194,25 @@ static int compare_runs(const void *a, const void *b)
 /* A number has other runs too, and may have been another user's. */
 static bool is_meant(const struct dry_run *d, const struct job_account *job)
 {
-    const struct run run = {job->key.jobid, job->key.restart, job->start_ns};
+    const struct run run = {
+        .jobid = job->key.jobid, .restart = job->key.restart, .start_ns = job->start_ns};
 
     return job->ended && bsearch(&run, d->runs, d->n_runs, sizeof(run), compare_runs);
 }
 
-static int count_job(struct dry_run *d, struct json_object *document, struct error *error)
+static int count_job(const struct job_account *job, void *arg, struct error *error)
 {
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
-    struct job_account *job = NULL;
-    int rc = report_json_parse(document, &job, error);
+    struct dry_run *d = arg;
+    int rc;
 
-    if (rc == 0 && is_meant(d, job)) {
-        rc = advice_give(d->advice, job, NOTES_MAX, &notes, error);
-        d->jobs++;
-        d->told += notes.n > 0;
-        for (size_t i = 0; i < notes.n; i++)
-            count_note(d, job, &notes.items[i]);
-    }
-    job_account_destroy(job);
+    if (!is_meant(d, job))
+        return 0;
+    rc = advice_give(d->advice, job, NOTES_MAX, &notes, error);
+    d->jobs++;
+    d->told += notes.n > 0;
+    for (size_t i = 0; i < notes.n; i++)
+        count_note(d, job, &notes.items[i]);
     return rc;
 }
 
@@ -226,27 +230,34 @@ static int take_runs(struct dry_run *d, struct json_object *rows, struct error *
 
         if (rc < 0)
             return rc;
-        d->runs[d->n_runs++] = (struct run){row.jobid, row.restart, row.start_ns};
+        d->runs[d->n_runs++] = (struct run){row.jobid, row.restart, row.steps, row.start_ns};
     }
     qsort(d->runs, n, sizeof(*d->runs), compare_runs);
     return 0;
 }
 
-static int count_number(const struct cli *cli, struct dry_run *d, uint32_t number,
-                        struct error *error)
+/* Those of the runs from *at on, each once, that together have few enough steps to be asked for at
+ * once. */
+static size_t next_numbers(const struct dry_run *d, size_t *at, uint32_t numbers[NUMBERS_MAX])
 {
-    const struct jobid id = {.job = number};
-    struct json_object *jobs = NULL;
-    int rc = source_jobs(cli, &id, true, REPORT_STEPS, &jobs, error);
+    uint64_t steps = 0;
+    size_t n = 0;
 
-    for (size_t i = 0; rc == 0 && i < json_object_array_length(jobs); i++)
-        rc = count_job(d, json_object_array_get_idx(jobs, i), error);
-    json_object_put(jobs);
-    return rc;
+    for (; *at < d->n_runs; ++*at) {
+        const struct run *run = &d->runs[*at];
+        bool is_new = n == 0 || numbers[n - 1] != run->jobid;
+
+        steps += run->steps;
+        if (is_new && n && (n == NUMBERS_MAX || steps > STEPS_MAX))
+            break;
+        if (is_new)
+            numbers[n++] = run->jobid;
+    }
+    return n;
 }
 
-static int count_jobs(const struct cli *cli, const struct history_filter *filter,
-                      struct dry_run *d, struct error *error)
+static int count_jobs(const struct cli *cli, const struct history_filter *filter, struct dry_run *d,
+                      struct error *error)
 {
     struct json_object *rows = NULL;
     int rc = source_history(cli, filter, &rows, error);
@@ -254,9 +265,12 @@ static int count_jobs(const struct cli *cli, const struct history_filter *filter
     if (rc == 0)
         rc = take_runs(d, rows, error);
     json_object_put(rows);
-    for (size_t i = 0; rc == 0 && i < d->n_runs; i++)
-        if (i == 0 || d->runs[i].jobid != d->runs[i - 1].jobid)
-            rc = count_number(cli, d, d->runs[i].jobid, error);
+    for (size_t at = 0; rc == 0 && at < d->n_runs;) {
+        uint32_t numbers[NUMBERS_MAX];
+        size_t n = next_numbers(d, &at, numbers);
+
+        rc = source_numbers(cli, numbers, n, count_job, d, error);
+    }
     return rc;
 }
 

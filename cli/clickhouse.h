@@ -13,6 +13,7 @@
 
 struct clickhouse;
 struct json_object;
+typedef int (*clickhouse_job_f)(const struct job_account *job, void *arg, struct error *error);
 
 /* Whether the options, or else jobio.conf, want it: 1 and what to ask it with, or 0: ask the store,
  * also where only the configuration wants it and its password is not for this user. Errors with
@@ -24,6 +25,9 @@ void clickhouse_close(struct clickhouse *clickhouse); /* NULL is fine */
  * delivered: finished steps. -EIO: it cannot be asked, or said no. */
 int clickhouse_jobs(struct clickhouse *clickhouse, const struct jobid *id, bool all,
                     struct job_account ***ret, struct error *error);
+/* As source_numbers(). */
+int clickhouse_numbers(struct clickhouse *clickhouse, const uint32_t *numbers, size_t n,
+                       clickhouse_job_f each, void *arg, struct error *error);
 int clickhouse_history(struct clickhouse *clickhouse, const struct history_filter *filter,
                        struct json_object **ret, struct error *error);
 

@@ -115,7 +115,6 @@ int clickhouse_array_open(struct clickhouse *c, uint32_t number, struct clickhou
 
 /* Each without what its steps did when its rows are over. */
 struct part {
-    struct found_jobs found; /* the last one still gets rows */
     struct job_account **jobs;
     size_t n;
     uint32_t array, from;
@@ -123,7 +122,6 @@ struct part {
 
 static void part_clear(struct part *part)
 {
-    found_clear(&part->found);
     for (size_t i = 0; i < part->n; i++)
         job_account_destroy(part->jobs[i]);
     free(part->jobs);
@@ -139,8 +137,9 @@ static void drop_io(struct job_account *job)
         }
 }
 
-static int keep_task(struct part *part, struct found_job *f)
+static int keep_task(struct found_job *f, void *arg, struct error *error)
 {
+    struct part *part = arg;
     struct job_account **grown;
     int r;
 
@@ -148,35 +147,15 @@ static int keep_task(struct part *part, struct found_job *f)
         return 0; /* another holder of the number */
     grown = reallocarray(part->jobs, part->n + 1, sizeof(struct job_account *));
     if (!grown)
-        return -ENOMEM;
+        return clickhouse_no_memory(error);
     part->jobs = grown;
     r = found_finish(f);
     if (r < 0)
-        return r;
+        return error_errno(error, r, "read the answer of ClickHouse");
     drop_io(f->job);
     part->jobs[part->n++] = f->job;
     f->job = NULL;
     return 0;
-}
-
-/* The first of what was found has all of its rows. */
-static int take_whole(struct part *part, struct error *error)
-{
-    struct found_job *f = &part->found.items[0];
-    int r = keep_task(part, f);
-
-    found_job_clear(f);
-    part->found.n--;
-    memmove(f, f + 1, part->found.n * sizeof(*f));
-    return r < 0 ? error_errno(error, r, "read the answer of ClickHouse") : 0;
-}
-
-static int take_row(struct json_object *row, void *arg, struct error *error)
-{
-    struct part *part = arg;
-    int r = found_take(&part->found, row, error);
-
-    return r == 0 && part->found.n > 1 ? take_whole(part, error) : r;
 }
 
 /* The condition on the next tasks, one more than are in an answer, so that it is known whether
@@ -231,6 +210,7 @@ int clickhouse_array_read(struct clickhouse_array *array, uint32_t from, store_j
                           void *arg, struct error *error)
 {
     struct part part CLEANUP(part_clear) = {.array = array->number, .from = from};
+    struct found_stream stream CLEANUP(found_stream_clear) = {.each = keep_task, .arg = &part};
     _free_ char *which = NULL;
     int r;
 
@@ -239,9 +219,9 @@ int clickhouse_array_read(struct clickhouse_array *array, uint32_t from, store_j
     if (array->next == array->n)
         return 0;
     which = which_tasks(array);
-    r = clickhouse_ask_jobs(array->clickhouse, which, take_row, &part, error);
-    if (r == 0 && part.found.n)
-        r = take_whole(&part, error);
+    r = clickhouse_ask_jobs(array->clickhouse, which, found_stream_take, &stream, error);
+    if (r == 0)
+        r = found_stream_end(&stream, error);
     if (r < 0)
         return r;
     return give_tasks(&part, each, arg) < 0 ? clickhouse_no_memory(error) : 0;

@@ -340,3 +340,35 @@ int found_finish(struct found_job *f)
     job->nodes_reported = f->n_nodes;
     return r;
 }
+
+/* --- one after the other -----------------------------------------------------------------------
+ */
+
+static int give_first(struct found_stream *stream, struct error *error)
+{
+    struct found_job *f = &stream->found.items[0];
+    int r = stream->each(f, stream->arg, error);
+
+    found_job_clear(f);
+    stream->found.n--;
+    memmove(f, f + 1, stream->found.n * sizeof(*f));
+    return r;
+}
+
+void found_stream_clear(struct found_stream *stream)
+{
+    found_clear(&stream->found);
+}
+
+int found_stream_take(struct json_object *row, void *arg, struct error *error)
+{
+    struct found_stream *stream = arg;
+    int r = found_take(&stream->found, row, error);
+
+    return r == 0 && stream->found.n > 1 ? give_first(stream, error) : r;
+}
+
+int found_stream_end(struct found_stream *stream, struct error *error)
+{
+    return stream->found.n ? give_first(stream, error) : 0;
+}

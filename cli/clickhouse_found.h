@@ -35,4 +35,17 @@ int found_take(struct found_jobs *found, struct json_object *row, struct error *
 /* After its last row: f->job is whole. -ENOMEM, -EBADMSG. */
 int found_finish(struct found_job *f);
 
+/* One job after the other, so that one at a time is in memory: `each` gets it when it has all of its
+ * rows, may take f->job, and returns 0 or a negative errno with text. */
+typedef int (*found_job_f)(struct found_job *f, void *arg, struct error *error);
+struct found_stream {
+    struct found_jobs found; /* the last one still gets rows */
+    found_job_f each;
+    void *arg;
+};
+void found_stream_clear(struct found_stream *stream);
+/* As found_take(), with the stream as `arg`, and behind the last row. */
+int found_stream_take(struct json_object *row, void *arg, struct error *error);
+int found_stream_end(struct found_stream *stream, struct error *error);
+
 #endif

@@ -99,3 +99,50 @@ int clickhouse_jobs(struct clickhouse *c, const struct jobid *id, bool all,
         r = give_jobs(&found, all, ret);
     return r < 0 ? error_errno(error, r, "read the answer of ClickHouse") : 0;
 }
+
+/* --- of many numbers ---------------------------------------------------------------------------
+ */
+
+/* malloc'd, NULL: no memory. */
+static char *which_numbers(const uint32_t *numbers, size_t n)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, "%s%u", i ? ", " : "jobid IN (", numbers[i]);
+    (void)fputc(')', out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+struct taker {
+    clickhouse_job_f each;
+    void *arg;
+};
+
+static int give_job(struct found_job *f, void *arg, struct error *error)
+{
+    struct taker *taker = arg;
+    int r = found_finish(f);
+
+    if (r < 0)
+        return error_errno(error, r, "read the answer of ClickHouse");
+    return taker->each(f->job, taker->arg, error);
+}
+
+int clickhouse_numbers(struct clickhouse *c, const uint32_t *numbers, size_t n,
+                       clickhouse_job_f each, void *arg, struct error *error)
+{
+    struct taker taker = {each, arg};
+    struct found_stream stream CLEANUP(found_stream_clear) = {.each = give_job, .arg = &taker};
+    _free_ char *which = which_numbers(numbers, n);
+    int r = clickhouse_ask_jobs(c, which, found_stream_take, &stream, error);
+
+    return r < 0 ? r : found_stream_end(&stream, error);
+}

@@ -170,11 +170,25 @@ static int jobs_from_clickhouse(struct clickhouse *clickhouse, const struct jobi
     return rc;
 }
 
+static int jobs_from_jobiod(const struct cli *cli, const struct jobid *id, bool all, unsigned flags,
+                            struct json_object **ret, struct error *error)
+{
+    struct message m;
+
+    message_init(&m, "query-job");
+    (void)message_put_u64(&m, "JOBID", id->job);
+    if (id->has_task)
+        (void)message_put_u64(&m, "ARRAY_TASK", id->task);
+    (void)message_put_u64(&m, "ALL", all);
+    (void)message_put_u64(&m, "STEPS", (flags & REPORT_STEPS) != 0);
+    (void)message_put_u64(&m, "TIMELINE", (flags & REPORT_TIMELINE) != 0);
+    return ask_array(cli, &m, ret, error);
+}
+
 int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigned flags,
                 struct json_object **ret, struct error *error)
 {
     struct clickhouse *clickhouse = NULL;
-    struct message m;
     int rc = clickhouse_open(cli, &clickhouse, error);
 
     if (rc > 0)
@@ -185,16 +199,71 @@ int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigne
     }
     if (cli->store)
         return jobs_from_store(cli, id, all, flags, ret, error);
-    message_init(&m, "query-job");
-    (void)message_put_u64(&m, "JOBID", id->job);
-    if (id->has_task)
-        (void)message_put_u64(&m, "ARRAY_TASK", id->task);
-    (void)message_put_u64(&m, "ALL", all);
-    (void)message_put_u64(&m, "STEPS", (flags & REPORT_STEPS) != 0);
-    (void)message_put_u64(&m, "TIMELINE", (flags & REPORT_TIMELINE) != 0);
-    rc = ask_array(cli, &m, ret, error);
+    rc = jobs_from_jobiod(cli, id, all, flags, ret, error);
     if (source_may_read_store(cli, rc))
         return jobs_from_store(cli, id, all, flags, ret, error);
+    return rc;
+}
+
+/* --- many jobs ---------------------------------------------------------------------------------
+ */
+
+static int numbers_from_store(const struct cli *cli, const uint32_t *numbers, size_t n,
+                              source_job_f each, void *arg, struct error *error)
+{
+    struct store *store = NULL;
+    int rc = source_open_store(cli, &store, error);
+
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        struct job_account **jobs = NULL;
+
+        rc = store_jobs(store, NULL, numbers[i], true, UINT32_MAX, &jobs, error);
+        for (size_t k = 0; rc >= 0 && jobs[k]; k++)
+            rc = each(jobs[k], arg, error);
+        store_jobs_free(jobs);
+    }
+    store_close(store);
+    return rc < 0 ? rc : 0;
+}
+
+static int number_from_jobiod(const struct cli *cli, uint32_t number, source_job_f each, void *arg,
+                              struct error *error)
+{
+    struct json_object *documents = NULL;
+    int rc = jobs_from_jobiod(cli, &(struct jobid){.job = number}, true, REPORT_STEPS, &documents,
+                              error);
+
+    for (size_t i = 0; rc == 0 && i < json_object_array_length(documents); i++) {
+        struct job_account *job = NULL;
+
+        rc = report_json_parse(json_object_array_get_idx(documents, i), &job, error);
+        if (rc == 0)
+            rc = each(job, arg, error);
+        job_account_destroy(job);
+    }
+    json_object_put(documents);
+    return rc;
+}
+
+int source_numbers(const struct cli *cli, const uint32_t *numbers, size_t n, source_job_f each,
+                   void *arg, struct error *error)
+{
+    struct clickhouse *clickhouse = NULL;
+    int rc = clickhouse_open(cli, &clickhouse, error);
+
+    if (rc > 0)
+        rc = clickhouse_numbers(clickhouse, numbers, n, each, arg, error);
+    if (rc < 0 || clickhouse) {
+        clickhouse_close(clickhouse);
+        return rc;
+    }
+    if (cli->store)
+        return numbers_from_store(cli, numbers, n, each, arg, error);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = number_from_jobiod(cli, numbers[i], each, arg, error);
+        if (source_may_read_store(cli, rc))
+            return numbers_from_store(cli, numbers + i, n - i, each, arg, error);
+    }
     return rc;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/jobid.h"
 #include "collector/store.h"
 #include "common/error.h"
+#include "common/job.h"
 #include "common/message.h"
 
 struct json_object;
@@ -33,6 +34,13 @@ bool source_is_absent(int rc);
  * step of `id` is not looked at. flags: REPORT_STEPS, REPORT_TIMELINE (report/json.h). */
 int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigned flags,
                 struct json_object **ret, struct error *error);
+
+/* All runs of these numbers, with their steps, those of a number newest first; a number that nobody
+ * knows is left out. The account is the source's until the call returns. A negative return of
+ * `each`, with text, ends it and is returned. */
+typedef int (*source_job_f)(const struct job_account *job, void *arg, struct error *error);
+int source_numbers(const struct cli *cli, const uint32_t *numbers, size_t n, source_job_f each,
+                   void *arg, struct error *error);
 
 /* The tasks of an array and what they did together, in parts, each as in collector/array.h; without
  * a task: there is no such array, or not for the caller's eyes. A negative return of `each`, with

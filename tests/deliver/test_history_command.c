@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,24 @@ static void assert_same_answer(const char *format, int status)
     assert_int_equal(WEXITSTATUS(from_store), status);
     assert_int_equal(from_store, from_clickhouse);
     assert_true(*stored);
+}
+
+/* The rules are one that has a word to say of each job that read. */
+static void write_rule(void)
+{
+    char path[256];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "%s/advice", folder.path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(setenv("JOBIO_ADVICE", path, 1), 0);
+    (void)snprintf(path, sizeof(path), "%s/advice/rule.conf", folder.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("[reads]\nof = job\nwhen = read_requests > 0\nlost = 0.25\n"
+                "text = It read {read_bytes:bytes}.\n",
+                file);
+    (void)fclose(file);
 }
 
 /* Mounts whose names differ only in what is no text are two, also where others call them "?". */
@@ -193,6 +212,8 @@ static const char *const answered[] = {
     "history @ -S @0 --group user -P",
     "history @ -S @0 --group account --json",
     "history @ -S @0 --group day --sort jobs -n 1 -u bob -P",
+    "advise @ --dry-run -S @0",
+    "advise @ --dry-run -S @0 --json",
 };
 
 static const char *const unknown[] = {"job 77 @", "job 140_3 @", "array 141 @"};
@@ -204,6 +225,7 @@ static void test_the_command_agrees(void **state)
 
     (void)state;
     put_all();
+    write_rule();
     for (size_t i = 0; i < ARRAY_SIZE(answered); i++)
         assert_same_answer(answered[i], 0);
     for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
@@ -217,8 +239,12 @@ static void test_the_command_agrees(void **state)
 static void test_a_large_array(void **state)
 {
     const uint32_t n = ARRAY_TASKS_MAX + 7;
+    char counted[32];
+    int status;
+    _free_ char *rule = NULL;
 
     (void)state;
+    write_rule();
     put_task(139, 3, 0, NOW);
     feed_open(rig_server.url);
     feed_until(!feed_stats().waiting);
@@ -230,6 +256,11 @@ static void test_a_large_array(void **state)
     feed_until(!feed_stats().waiting);
     assert_same_answer("array 140 @ --json", 0);
     assert_same_answer("array 140 @ --csv", 0);
+    assert_same_answer("advise @ --dry-run -S @0 --json", 0);
+    rule = jobio("advise --from clickhouse --cluster linux --url @ --dry-run -S @0 --json",
+                 rig_server.url, &status);
+    (void)snprintf(counted, sizeof(counted), "\"jobs\": %u,\n", n + 2); /* task 3, and a restart */
+    assert_non_null(strstr(rule, counted));
 }
 
 /* A number that two users had, one after the other; and a job of the second one. */
@@ -263,14 +294,19 @@ static void put_holders(void)
 static void test_a_number_of_two_users(void **state)
 {
     static const char *const commands[] = {
-        "history @ -S @0 -P -o JobID,User,ReadReq",        "history @ -S @0 -u alice -P",
-        "history @ -S @0 -u bob -P -o JobID,User,ReadReq", "history @ -S @0 -u 4101,bob -P",
+        "history @ -S @0 -P -o JobID,User,ReadReq",
+        "history @ -S @0 -u alice -P",
+        "history @ -S @0 -u bob -P -o JobID,User,ReadReq",
+        "history @ -S @0 -u 4101,bob -P",
         "history @ -S @0 --group user -P",
+        "advise @ --dry-run -S @0 -u bob",
+        "advise @ --dry-run -S @0 -u alice",
     };
     int status;
     _free_ char *alices = NULL;
 
     (void)state;
+    write_rule();
     put_holders();
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         assert_same_answer(commands[i], 0);
@@ -340,7 +376,7 @@ static char *columns(void)
 static void test_old_table(void **state)
 {
     _free_ char *want = columns(), *got = NULL, *told = NULL, *task = NULL, *plain = NULL,
-                 *known = NULL;
+                *known = NULL;
     int status;
 
     (void)state;
