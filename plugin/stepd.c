@@ -18,6 +18,7 @@
 #include "plugin/output.h"
 #include "plugin/runtime.h"
 
+#define ROOT_TIMEOUT_MS 100
 #define TAG_TIMEOUT_MS 200
 #define END_TIMEOUT_MS 200
 #define REPORT_TIMEOUT_MS 2000 /* with END in it */
@@ -37,14 +38,14 @@ static struct {
     const char *summary;
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
-    char file[64];   /* the name of the step file */
-    char label[32];  /* for the log: "17.batch", "17.0" */
-    bool known;      /* Slurm told which step it is */
+    char file[64];          /* the name of the step file */
+    char label[32];         /* for the log: "17.batch", "17.0" */
+    bool known;             /* Slurm told which step it is */
     struct runtime_job job; /* what its file said; ended: of its last run, and no prolog came */
-    bool tagged;     /* its cgroup is known, and whoever can count it was told */
-    bool gave_up;    /* it has no cgroup that could be tagged */
-    bool batch_job;  /* the end of its script brings the summary */
-    uint32_t exited; /* tasks of this node */
+    bool tagged;            /* its cgroup is known, and whoever can count it was told */
+    bool gave_up;           /* it has no cgroup that could be tagged */
+    bool batch_job;         /* the end of its script brings the summary */
+    uint32_t exited;        /* tasks of this node */
 } step;
 
 static struct message message;
@@ -61,6 +62,16 @@ static void log_failure(const char *what, int r, const struct error *error)
         slurm_verbose("jobio: step %s: %s: %s", step.label, what, error->text);
     else
         slurm_info("jobio: step %s: %s: %s", step.label, what, error->text);
+}
+
+/* Where one thread of slurmstepd acts as the user for a moment, all of them do. What the hooks need
+ * is root's: the runtime directory and jobiod's ear. */
+static void wait_for_root(void)
+{
+    const struct timespec pause = {.tv_nsec = NS_PER_MS};
+
+    for (int ms = 0; ms < ROOT_TIMEOUT_MS && geteuid() != getuid(); ms++)
+        (void)nanosleep(&pause, NULL);
 }
 
 void stepd_init(spank_t spank, int ac, char *av[])
@@ -302,6 +313,7 @@ void stepd_begin(spank_t spank)
 {
     struct error error = {""};
 
+    wait_for_root();
     identify(spank);
     if (step.known)
         announce(spank);
@@ -323,6 +335,7 @@ void stepd_task(spank_t spank)
     if (!step.known || step.tagged || step.gave_up ||
         spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS)
         return;
+    wait_for_root();
     r = cgroup_of_task("/proc", pid, &step.cgroup, &error);
     if (r == 0) {
         tag();
@@ -389,6 +402,7 @@ void stepd_task_exit(spank_t spank)
     if (!step.tagged || step.step >= STEP_INTERACTIVE ||
         ++step.exited < item(spank, S_JOB_LOCAL_TASK_COUNT, UINT32_MAX))
         return;
+    wait_for_root();
     start_message("task-exit");
     r = client_ask(&step.settings, &message, END_TIMEOUT_MS, &error);
     if (r < 0)
@@ -406,6 +420,7 @@ void stepd_end(spank_t spank)
 
     if (!step.tagged)
         return;
+    wait_for_root();
     start_message("end");
     (void)message_put_u64(&message, "ENDED_AT", clock_ns(CLOCK_REALTIME));
     (void)message_put_u64(&message, "ENDED_BOOT", clock_ns(CLOCK_BOOTTIME));

@@ -4,11 +4,13 @@
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -262,6 +264,58 @@ static void test_output_hangs(void **state)
     cgroups_destroy(&c);
 }
 
+/* Acts as the user for a moment, and all threads of the process with it. */
+static void *act_as_user(void *arg)
+{
+    int *told = arg;
+    const struct timespec moment = {.tv_nsec = 20 * 1000 * 1000};
+
+    if (seteuid(stepd_batch.uid) < 0 || write(*told, "x", 1) != 1)
+        _exit(101);
+    (void)nanosleep(&moment, NULL);
+    if (seteuid(0) < 0)
+        _exit(102);
+    return NULL;
+}
+
+/* slurmstepd does that in threads of its own, beside the hooks. */
+static void __attribute__((noreturn)) end_beside_user(const struct cgroups *c)
+{
+    struct spank_handle handle = stepd_batch;
+    struct spank_plugin plugin;
+    pthread_t thread;
+    int fds[2];
+    char byte;
+
+    if (!cgroups_enter(c, c->stepd) || pipe(fds) < 0)
+        _exit(100);
+    spank_host_load(&plugin, &handle, stepd_words);
+    spank_host_run(&plugin, "init");
+    spank_host_run(&plugin, "init_post_opt");
+    if (pthread_create(&thread, NULL, act_as_user, &fds[1]) != 0 || read(fds[0], &byte, 1) != 1 ||
+        geteuid() != stepd_batch.uid)
+        _exit(103);
+    _exit(spank_host_run(&plugin, "exit"));
+}
+
+static void test_beside_user(void **state)
+{
+    struct cgroups c;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    stepd_cgroups(&c, 2, "step_batch");
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        end_beside_user(&c);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(stepd_has("steps/17.2.4294967294.4294967291.end"));
+    cgroups_destroy(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +329,7 @@ int main(void)
         cmocka_unit_test_teardown(test_patience, stepd_clean),
         cmocka_unit_test_teardown(test_mark_ages, stepd_clean),
         cmocka_unit_test_teardown(test_output_hangs, stepd_clean),
+        cmocka_unit_test_teardown(test_beside_user, stepd_clean),
     };
 
     return cmocka_run_group_tests(tests, stepd_set_up, stepd_tear_down);
