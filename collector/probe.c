@@ -184,6 +184,9 @@ static void attach(struct probe *probe)
         hooks_replace(probe);
         syscalls_attach(probe);
     }
+    /* Also if they were adopted: who attached them may have been killed before this. */
+    if (probe->by_kprobes && probe->hooks[HOOK_file_freed].backend == PROBE_KPROBE)
+        probe->levels->orders = 1;
 }
 
 /* Programs without a hook count nothing: that is no better than none. */
@@ -248,6 +251,9 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
             return r;
     }
     maps_hide_memory(probe->skel);
+    r = maps_open(probe, error);
+    if (r < 0)
+        return r;
     attach(probe);
     if (probe->by_kprobes)
         elements_open(probe);
@@ -352,7 +358,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
     if (r < 0 && r != -EEXIST)
         return error_errno(error, r, "cannot add the step to the BPF map");
-    levels_add(&probe->skel->data_levels->levels, level, cgroup_version);
+    levels_add(probe->levels, level, cgroup_version);
     return 0;
 }
 

@@ -85,7 +85,7 @@ static int stop_adding(struct probe *probe, struct error *error)
 
     if (r < 0)
         return r;
-    (void)__atomic_fetch_add(&probe->skel->data_levels->levels.generation, 1, __ATOMIC_SEQ_CST);
+    (void)__atomic_fetch_add(&probe->levels->generation, 1, __ATOMIC_SEQ_CST);
     return maps_wait(probe, error);
 }
 

@@ -558,7 +558,7 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
 static void take_seats(struct probe *probe)
 {
     if (!probe->by_kprobes)
-        probe->skel->data_levels->levels.seats = 1;
+        probe->levels->seats = 1;
 }
 
 void hooks_attach(struct probe *probe)
@@ -579,7 +579,7 @@ void hooks_attach(struct probe *probe)
         } else if (i == HOOK_task_exit) {
             take_seats(probe);
         } else if (i == HOOK_file_freed) {
-            probe->skel->data_levels->levels.orders = 1;
+            probe->levels->orders = 1;
         }
     }
 }

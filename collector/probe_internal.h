@@ -47,6 +47,7 @@ struct probe {
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* what probe_hooks() hands out */
     uint64_t distrusted, ns_per_event; /* probe_tested() */
     struct ring_buffer *ring;
+    struct levels_record *levels;   /* in the map of that name, which maps_open() maps */
     struct account_value **windows; /* on the map `account`; NULL: not mapped yet */
     size_t n_windows;
     int fence[2]; /* maps_wait() makes and uses them; 0: not made */
@@ -89,6 +90,8 @@ int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error);
 void maps_hide_memory(const struct jobio_bpf *skel);
 /* Remove the folder and its pins. 0 also if there is none. */
 int maps_unpin(const char *folder, struct error *error);
+/* Map what this process writes, of a skeleton that is loaded. */
+int maps_open(struct probe *probe, struct error *error);
 /* False: a key with this place has no counters (bpf/records.h). */
 bool maps_has_place(const struct probe *probe, uint32_t place);
 /* The counters of such a place, in the map itself; NULL: no memory. */

@@ -415,8 +415,6 @@ void kprobes_use(struct probe *probe)
         if (probe->kprobes[link_of(probe, i)].links[main_side(i)]) {
             hook->backend = PROBE_KPROBE;
             hook->why[0] = '\0';
-            if (i == HOOK_file_freed)
-                probe->skel->data_levels->levels.orders = 1;
         } else {
             hook->backend = PROBE_NONE;
             (void)snprintf(hook->why, sizeof(hook->why), "no kprobe: %s",

@@ -144,6 +144,19 @@ void maps_hide_memory(const struct jobio_bpf *skel)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+/* Not the skeleton's `data_levels`: since libbpf 1.5 that of an adopted map is memory of this
+ * process, which no program reads. */
+int maps_open(struct probe *probe, struct error *error)
+{
+    void *at = mmap(NULL, sizeof(*probe->levels), PROT_READ | PROT_WRITE, MAP_SHARED,
+                    bpf_map__fd(probe->skel->maps.data_levels), 0);
+
+    if (at == MAP_FAILED)
+        return error_errno(error, -errno, "cannot map the BPF map 'levels'");
+    probe->levels = at;
+    return 0;
+}
+
 #define WINDOW_BYTES (ACCOUNT_WINDOW * sizeof(struct account_value))
 
 /* Not the whole map at once: the kernel counts all pages of a mapping as resident. */
@@ -182,6 +195,8 @@ void maps_close(struct probe *probe)
         if (probe->windows[i])
             (void)munmap(probe->windows[i], WINDOW_BYTES);
     free(probe->windows);
+    if (probe->levels)
+        (void)munmap(probe->levels, sizeof(*probe->levels));
     for (size_t i = 0; i < ARRAY_SIZE(probe->fence); i++)
         if (probe->fence[i] > 0)
             (void)close(probe->fence[i]);

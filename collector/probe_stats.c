@@ -28,7 +28,7 @@ static bool is_replaced(const struct probe *probe, size_t hook)
 /* Without seats the end of a task costs no call if it is missed: a chain of threads is shorter. */
 static bool is_needless(const struct probe *probe, size_t hook)
 {
-    return hook == HOOK_task_exit && probe->by_kprobes && !probe->skel->data_levels->levels.seats;
+    return hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->seats;
 }
 
 /* The hooks that matter for what is counted. */
