@@ -18,7 +18,7 @@
 #include "plugin/output.h"
 #include "plugin/runtime.h"
 
-#define ROOT_TIMEOUT_MS 100
+#define ROOT_TIMEOUT_MS 200
 #define TAG_TIMEOUT_MS 200
 #define END_TIMEOUT_MS 200
 #define REPORT_TIMEOUT_MS 2000 /* with END in it */
@@ -196,9 +196,12 @@ static void start_message(const char *type)
     (void)message_put_u64(&message, "STEP", step.step);
 }
 
+/* So long the user's code waits for jobiod to hear of it. */
 static uint64_t tag_ms(void)
 {
-    return (uint64_t)TAG_TIMEOUT_MS * step.settings.patience;
+    bool asks = !runtime_is_down(step.settings.runtime);
+
+    return asks ? (uint64_t)TAG_TIMEOUT_MS * step.settings.patience : 0;
 }
 
 static void tag_message(bool direct)
@@ -227,8 +230,10 @@ static void tag_message(bool direct)
 static void save(const char *name)
 {
     struct error error = {""};
-    int r = runtime_save(step.settings.runtime, "steps", name, &message, &error);
+    int r;
 
+    wait_for_root();
+    r = runtime_save(step.settings.runtime, "steps", name, &message, &error);
     if (r < 0)
         log_failure("step file", r, &error);
 }
@@ -239,6 +244,7 @@ static void tag_directly(int code, const struct error *reason)
 {
     struct error error = {""};
 
+    wait_for_root();
     if (direct_tag(step.settings.runtime, &step.cgroup, &error) < 0) {
         (void)error_prefix(&error, code, "%s; not counted until jobiod runs", reason->text);
         log_failure("tag", code, &error);
@@ -335,7 +341,6 @@ void stepd_task(spank_t spank)
     if (!step.known || step.tagged || step.gave_up ||
         spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS)
         return;
-    wait_for_root();
     r = cgroup_of_task("/proc", pid, &step.cgroup, &error);
     if (r == 0) {
         tag();
@@ -381,6 +386,7 @@ static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
         (void)message_put_u64(&message, "SOFAR", 1);
         put_step_nodes(spank);
     }
+    wait_for_root();
     n = client_ask_text(&step.settings, &message, deadline_ns, text, sizeof(text), &error);
     if (n < 0)
         log_failure("report", (int)n, &error);
@@ -420,7 +426,6 @@ void stepd_end(spank_t spank)
 
     if (!step.tagged)
         return;
-    wait_for_root();
     start_message("end");
     (void)message_put_u64(&message, "ENDED_AT", clock_ns(CLOCK_REALTIME));
     (void)message_put_u64(&message, "ENDED_BOOT", clock_ns(CLOCK_BOOTTIME));
