@@ -170,7 +170,7 @@ static const char *default_format(const struct history_filter *filter, enum tabl
 
 /* By what it is sorted can be seen. */
 static const char *const sorted[] = {
-    [HISTORY_TIME] = "End",        [HISTORY_READ] = "Read",     [HISTORY_WRITE] = "Write",
+    [HISTORY_TIME] = "Start",      [HISTORY_READ] = "Read",     [HISTORY_WRITE] = "Write",
     [HISTORY_META] = "Meta",       [HISTORY_WAIT] = "WaitTime", [HISTORY_ERRORS] = "Errors",
     [HISTORY_ELAPSED] = "Elapsed", [HISTORY_JOBS] = "Jobs",
 };
@@ -187,7 +187,7 @@ static int make_columns(const struct history_options *options, const struct hist
     if (options->format)
         ret->bound = bound;
     else
-        columns_fit(ret, bound, options->sort ? sorted[filter->sort] : NULL);
+        columns_fit(ret, bound, options->sort || filter->group ? sorted[filter->sort] : NULL);
     return 0;
 }
 

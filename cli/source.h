@@ -35,9 +35,9 @@ bool source_is_absent(int rc);
 int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigned flags,
                 struct json_object **ret, struct error *error);
 
-/* All runs of these numbers, with their steps, those of a number newest first; a number that nobody
- * knows is left out. The account is the source's until the call returns. A negative return of
- * `each`, with text, ends it and is returned. */
+/* All runs of these numbers, with their steps, in any order; a number that nobody knows is left
+ * out. The account is the source's until the call returns. A negative return of `each`, with text,
+ * ends it and is returned. */
 typedef int (*source_job_f)(const struct job_account *job, void *arg, struct error *error);
 int source_numbers(const struct cli *cli, const uint32_t *numbers, size_t n, source_job_f each,
                    void *arg, struct error *error);
