@@ -182,6 +182,7 @@ static int print_array(const struct array *array, const struct array_options *op
 {
     _free_ char *text = NULL;
 
+    output_is_document(options->json);
     if (options->json)
         return output_made(array_json(array));
     if (options->csv) {

@@ -10,10 +10,8 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "common/call.h"
 #include "common/cleanup.h"
-#include "common/utf8.h"
 
 #define SOCKET_DEFAULT JOBIO_RUNTIME_DIR "/" JOBIO_SOCKET_NAME
 
@@ -121,7 +119,6 @@ int cli_main(int argc, char **argv)
     };
 
     (void)setlocale(LC_CTYPE, ""); /* for terminal_utf8(); numbers stay as they are */
-    if (terminal_is() && !terminal_utf8())
-        utf8_sanitize_to_ascii();
+    output_goes_to(stdout);
     return output_finish(run(&cli, argc, argv));
 }

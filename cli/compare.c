@@ -154,9 +154,12 @@ static int print_sides(const struct side sides[2], bool json, struct error *erro
 {
     const struct compare_side a = {&sides[0].profile, sides[0].head, sides[0].words},
                               b = {&sides[1].profile, sides[1].head, sides[1].words};
-    _free_ char *text = json ? compare_sentence(&a, &b) : compare_text(&a, &b, terminal_columns());
-    int rc = text ? 0 : -ENOMEM;
+    _free_ char *text = NULL;
+    int rc;
 
+    output_is_document(json);
+    text = json ? compare_sentence(&a, &b) : compare_text(&a, &b, terminal_columns());
+    rc = text ? 0 : -ENOMEM;
     if (rc == 0 && json)
         rc = print_json(sides, text);
     else if (rc == 0)

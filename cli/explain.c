@@ -35,9 +35,7 @@ static const char help[] =
     "      --model NAME      which model is asked\n"
     "      --key-file FILE   the key, on the first line of a file that others cannot read\n"
     "      --insecure        send the document, and a key, without encryption to another machine\n"
-    "      --timeout S       wait so long for the answer (default 120)\n"
-    OPTIONS_HELP_HISTORY
-    "\n"
+    "      --timeout S       wait so long for the answer (default 120)\n" OPTIONS_HELP_HISTORY "\n"
     "Examples:\n"
     "  jobio explain 123\n"
     "  jobio explain 123 --context | jq .similar_jobs\n"
@@ -72,12 +70,14 @@ static int explain_context(const struct cli *cli, const struct job_account *job,
                            const struct explain_options *options, struct error *error)
 {
     _free_ char *text = NULL;
-    int rc = context_make(cli, job, options->anonymous, &text, error);
+    int rc;
 
+    output_is_document(true);
+    rc = context_make(cli, job, options->anonymous, &text, error);
     if (rc < 0)
         return rc;
     pager_start(cli);
-    output_text(text);
+    output_json_raw(text);
     output_text("\n");
     return 0;
 }
@@ -89,8 +89,10 @@ static int explain_ask(const struct cli *cli, const struct job_account *job,
     _free_ char *context = NULL, *text = NULL, *model = NULL;
     int rc = llm_open(&options->llm, &llm, error);
 
+    output_is_document(true);
     if (rc == 0)
         rc = context_make(cli, job, options->anonymous, &context, error);
+    output_is_document(false);
     if (rc == 0 && options->show) {
         text = llm_show(llm, context);
         rc = text ? 0 : error_errno(error, -ENOMEM, "show the request");

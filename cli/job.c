@@ -210,6 +210,7 @@ static int take_notes(const struct job_options *options, struct answer *answer, 
 
     if (options->json || options->csv)
         return 0;
+    output_is_document(options->html);
     answer->notes = calloc(n + 1, sizeof(*answer->notes));
     if (!answer->notes)
         return error_errno(error, -ENOMEM, "write the notes");

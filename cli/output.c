@@ -26,6 +26,19 @@ static void output_note_failure(void)
         output_errno = errno ? errno : EIO;
 }
 
+static bool ascii;
+
+void output_goes_to(FILE *out)
+{
+    ascii = isatty(fileno(out)) && !terminal_utf8();
+    utf8_sanitize_to_ascii(ascii);
+}
+
+void output_is_document(bool yes)
+{
+    utf8_sanitize_to_ascii(ascii && !yes);
+}
+
 void output_error(const char *format, ...)
 {
     _free_ char *raw = NULL, *safe = NULL;
@@ -78,7 +91,6 @@ static void json_escape(FILE *out, uint32_t code)
 static void json_write_safe(FILE *out, const char *text)
 {
     const char *p = text;
-    bool ascii = terminal_is() && !terminal_utf8();
 
     while (*p) {
         uint32_t code;

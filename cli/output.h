@@ -3,10 +3,19 @@
 #ifndef JOBIO_CLI_OUTPUT_H
 #define JOBIO_CLI_OUTPUT_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "common/error.h"
 
 struct json_object;
 struct tree;
+
+/* Text that is made from now on is for that stream: if it is a terminal that is not UTF-8, names
+ * are made ASCII (utf8_sanitize_to_ascii()), and JSON has escapes. */
+void output_goes_to(FILE *out);
+/* Or is it for a document, a file or another machine, which keep all letters? */
+void output_is_document(bool yes);
 
 /* One line on stderr, "jobio: ...". Made safe for a terminal. */
 void output_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -19,8 +19,10 @@ int page_write(const struct page *page, const char *path, struct error *error)
         .step = page->step,
         .made_ns = page->undated ? 0 : (uint64_t)time(NULL) * NS_PER_S,
     };
-    _free_ char *text = report_html(page->job, &options);
+    _free_ char *text = NULL;
 
+    output_is_document(true);
+    text = report_html(page->job, &options);
     if (!text)
         return error_errno(error, -ENOMEM, "write the page");
     return output_file(path, text, error);

@@ -114,6 +114,7 @@ static int print_runs(const struct runs *runs, const struct trend_options *optio
     _free_ char *text = NULL;
     int rc = view_make(runs, &view);
 
+    output_is_document(options->json);
     if (rc == 0)
         text = options->json ? trend_sentence(view.runs, view.n)
                              : trend_text(view.runs, view.n, &style);

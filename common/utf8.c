@@ -60,9 +60,9 @@ static char *clean(const char *text, bool keep_c0, uint32_t last)
 
 static uint32_t last_code = UNICODE_LAST;
 
-void utf8_sanitize_to_ascii(void)
+void utf8_sanitize_to_ascii(bool yes)
 {
-    last_code = 0x7f;
+    last_code = yes ? 0x7f : UNICODE_LAST;
 }
 
 char *utf8_sanitize(const char *text)

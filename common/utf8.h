@@ -16,9 +16,9 @@ bool utf8_is_control(uint32_t code);
  * C1, and those that turn the direction of a line) and invalid UTF-8 become '?'. malloc'd, NULL: no
  * memory. */
 char *utf8_sanitize(const char *text);
-/* From now on all that is not ASCII becomes '?' there: for a terminal that is not UTF-8, to which a
- * byte in the middle of a letter may be C1. */
-void utf8_sanitize_to_ascii(void);
+/* Whether from now on all that is not ASCII becomes '?' there: for a terminal that is not UTF-8, to
+ * which a byte in the middle of a letter may be C1. */
+void utf8_sanitize_to_ascii(bool yes);
 /* The same for a writer that escapes C0 itself, such as JSON: tabs, newlines... stay. */
 char *utf8_clean(const char *text);
 /* The same with "\xNN" for each byte of what is not wanted, so that different texts stay different;

@@ -133,14 +133,29 @@ END
     done
     jobio --store "$BATS_TEST_TMPDIR/evil.db" history --json | jq -e . > /dev/null
     # a terminal that is not UTF-8 would take the second byte of a letter for a control character
-    sqlite3 "$BATS_TEST_TMPDIR/evil.db" "UPDATE job SET name = CAST(x'c39b33316df09f9880' AS TEXT) WHERE jobid = 124"
-    for words in "history -s R" "history -s R --json" "job 124" "job 124 --json" "job 124 --csv" "compare 124 125" \
-        "compare 124 125 --json" "trend -n $'\xc3\x9b31m\xf0\x9f\x98\x80'"; do
-        LC_ALL=C on_terminal 80 50 "jobio --no-pager --store $BATS_TEST_TMPDIR/evil.db $words" > "$BATS_TEST_TMPDIR/out"
+    evil=$'\xc3\x9b31m\xf0\x9f\x98\x80'
+    sqlite3 "$BATS_TEST_TMPDIR/evil.db" "UPDATE job SET name = CAST(x'c39b33316df09f9880' AS TEXT) WHERE jobid = 124;
+        UPDATE mount SET mount = '/' || CAST(x'c39b33316df09f9880' AS TEXT) WHERE mount = '/scratch'"
+    in_ascii() {
+        LC_ALL=C on_terminal 80 50 "jobio --no-pager --store $BATS_TEST_TMPDIR/evil.db $1" > "$BATS_TEST_TMPDIR/out"
         not env LC_ALL=C grep -P '[\x80-\xff]' "$BATS_TEST_TMPDIR/out"
+    }
+    for words in "history -s R" "trend -n '$evil'" "job 124" "job 124 --csv" "compare 124 125" "advise 124 --fields"; do
+        in_ascii "$words"
+        grep -F '?31m?' "$BATS_TEST_TMPDIR/out" || { echo "$words"; cat "$BATS_TEST_TMPDIR/out"; false; }
     done
-    LC_ALL=C on_terminal 80 50 "jobio --no-pager --store $BATS_TEST_TMPDIR/evil.db history -s R --json" > "$BATS_TEST_TMPDIR/out"
-    [ "$(jq -r '.[].name' "$BATS_TEST_TMPDIR/out")" = $'\xc3\x9b31m\xf0\x9f\x98\x80' ]
+    for words in "history -s R --json" "job 124 --json" "explain 124 --context" \
+        "explain 124 --llm http://127.0.0.1:9 --model x --show"; do
+        in_ascii "$words"
+        grep -F 'u00db31m\ud83d\ude00' "$BATS_TEST_TMPDIR/out"
+    done
+    in_ascii "history -s R --json"
+    [ "$(jq -r '.[].name' "$BATS_TEST_TMPDIR/out")" = "$evil" ]
+    # but what is no terminal gets the letters
+    in_ascii "job 124 --html $BATS_TEST_TMPDIR/page.html"
+    grep -F "$evil" "$BATS_TEST_TMPDIR/page.html"
+    in_ascii "job 124 2>&1 > $BATS_TEST_TMPDIR/file"
+    grep -F "$evil" "$BATS_TEST_TMPDIR/file"
     # and as filters
     split jobio --store "$DB" history -u $'\e[31m\xff' --name $'\xff' --mount $'/\e]0;x\a'
     expect 0
@@ -163,7 +178,7 @@ END
     [[ $out != *Exact* ]]
     holds "$out" "1 of these not complete"
     split env COLUMNS=40 jobio --store "$DB" history --group user
-    holds "$out" alice
+    holds "$out" alice WaitTime # by which it is sorted
     [ "$(wc -L <<< "$out")" -le 40 ]
     for by in elapsed meta wait:WaitTime errors; do
         for words in "" "--group user"; do

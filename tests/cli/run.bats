@@ -131,6 +131,17 @@ no_cgroup_is_left() {
     printable "$BATS_TEST_TMPDIR/err"
 }
 
+@test "a terminal that is not UTF-8 gets no letter of a name that it would take for a command" {
+    evil=$'\xc3\x9b31m'
+    for words in --full --json; do
+        LC_ALL=C script -qec "jobio run $words --html $BATS_TEST_TMPDIR/page.html -- true '$evil' > $BATS_TEST_TMPDIR/out" \
+            /dev/null < /dev/null > "$BATS_TEST_TMPDIR/terminal"
+        grep -E '(\?|u00db)31m' "$BATS_TEST_TMPDIR/terminal"
+        not env LC_ALL=C grep -P '[\x80-\xff]' "$BATS_TEST_TMPDIR/terminal"
+        grep -F "$evil" "$BATS_TEST_TMPDIR/page.html"
+    done
+}
+
 @test "JSON comes last on stderr, the exit status is that of the command" {
     split jobio run --json -- sh -c 'echo words >&2; exit 4'
     expect 4

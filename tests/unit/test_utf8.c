@@ -80,18 +80,20 @@ static void test_escape(void **state)
     }
 }
 
-/* The last one: there is no way back. */
 static void test_ascii(void **state)
 {
-    _free_ char *clean = NULL, *kept = NULL;
+    _free_ char *clean = NULL, *kept = NULL, *again = NULL;
 
     (void)state;
-    utf8_sanitize_to_ascii();
+    utf8_sanitize_to_ascii(true);
     clean = utf8_sanitize("\xc3\x9b"
                           "31m \xe2\x82\xac\xf0\x9f\x98\x80 a\x1b");
     assert_string_equal(clean, "?31m ?? a?");
     kept = utf8_clean("\xe2\x82\xac");
     assert_string_equal(kept, "\xe2\x82\xac");
+    utf8_sanitize_to_ascii(false);
+    again = utf8_sanitize("\xe2\x82\xac");
+    assert_string_equal(again, "\xe2\x82\xac");
 }
 
 int main(void)
