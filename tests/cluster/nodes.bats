@@ -12,6 +12,7 @@ teardown() {
     for name in $nodes; do
         kill -CONT "$(jobiod_pid "$name")" "$(systemctl show -P MainPID "cluster-slurmd-$name")" || :
     done
+    touch /scratch/late.go # what waits for it ends
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
@@ -91,7 +92,7 @@ meet='touch /scratch/$SLURM_JOB_ID.done.$SLURM_PROCID
 
 # srun_four SCRIPT: on four nodes; what comes out is in $cluster_dir/srun
 srun_four() {
-    as alice srun -N 4 --ntasks-per-node=1 sh -c "echo id \$SLURM_JOB_ID; $1" > $cluster_dir/srun 2>&1
+    as alice srun -t 5 -N 4 --ntasks-per-node=1 sh -c "echo id \$SLURM_JOB_ID; $1" > $cluster_dir/srun 2>&1
 }
 
 # srun_says LINE: once, after the account of all that was done so far; $id

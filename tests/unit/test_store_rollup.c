@@ -465,7 +465,11 @@ static bool is_killed(uint64_t left)
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (WIFSIGNALED(status))
+        assert_int_equal(WTERMSIG(status), SIGKILL);
+    else
+        assert_int_equal(WEXITSTATUS(status), 0);
+    return WIFSIGNALED(status);
 }
 
 static void test_killed(void **state)
