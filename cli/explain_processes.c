@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli/explain_figures.h"
 #include "common/call.h"
@@ -16,6 +18,7 @@
 struct processes {
     const struct job_account *job;
     unsigned found, denied;
+    unsigned own; /* of those denied: of the user who asks */
     char *cgroup; /* owned: of the job, below the hierarchy's mount; NULL: not known */
     struct explain_proc_io io;
 };
@@ -110,15 +113,18 @@ static bool is_slurms(int dir)
 static void take(struct processes *p, int dir)
 {
     _free_ char *text = NULL;
+    struct stat st;
     int rc;
 
     if (!is_of_job(p, dir) || is_slurms(dir))
         return;
     rc = figures_slurp(dir, "io", &text, NULL);
-    if (rc == -EACCES || rc == -EPERM)
+    if (rc == -EACCES || rc == -EPERM) {
         p->denied++;
-    else if (rc == 0 && explain_parse_proc_io(text, &p->io) == 0)
+        p->own += fstat(dir, &st) == 0 && st.st_uid == geteuid();
+    } else if (rc == 0 && explain_parse_proc_io(text, &p->io) == 0) {
         p->found++;
+    }
 }
 
 static int take_all(struct processes *p)
@@ -138,6 +144,21 @@ static int take_all(struct processes *p)
             take(p, dir);
     }
     return 0;
+}
+
+/* /proc/PID/io of a process that ends is root's until its parent has it, and then in the parent's.
+ */
+static int take_settled(struct processes *p)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int rc, tries = 100;
+
+    do {
+        p->found = p->denied = p->own = 0;
+        memset(&p->io, 0, sizeof(p->io));
+        rc = take_all(p);
+    } while (rc == 0 && p->own && tries-- > 0 && nanosleep(&pause, NULL) == 0);
+    return rc;
 }
 
 static int tell_io(const struct processes *p, struct figures *figures)
@@ -191,7 +212,7 @@ int figures_read_processes(const struct job_account *job, struct figures *figure
         return figures_miss(figures, EXPLAIN_PROC_CALLS, NULL,
                             "the job has ended, and with it /proc and its cgroup");
     find_cgroup(&p);
-    rc = take_all(&p);
+    rc = take_settled(&p);
     if (rc < 0)
         rc = figures_miss(figures, EXPLAIN_PROC_CALLS, NULL, strerror(-rc));
     else

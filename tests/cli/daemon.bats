@@ -138,10 +138,27 @@ as() {
     holds "$(tr -s ' \n' ' ' <<< "$out")" "only root and the job's user may read it (1 of 1 processes)"
     split jobio explain 124
     kill $!
-    until_true 20 rmdir "$job"
     echo "$out"
     expect 0
     holds "$out" "/proc io, disk" "cgroup io.stat"
+    # of one's own, also while one of them is a zombie, which /proc gives to root
+    until_true 20 eval '[ ! -s "$job/cgroup.procs" ]'
+    of_watcher() {
+        sh -c "echo \$\$ > $job/cgroup.procs; exec setpriv --reuid watcher --regid watcher --init-groups sh -c '$1'" 3>&- &
+    }
+    of_watcher "exec sleep 1000"
+    long=$!
+    of_watcher "true & exec sleep 1000"
+    parent=$!
+    until_true 20 eval "grep -q '^State:.Z' /proc/\$(xargs < /proc/$parent/task/$parent/children)/status"
+    (sleep 0.5; kill $parent) 3>&- &
+    split as watcher jobio explain 124
+    kill $long
+    echo "$out$err"
+    until_true 20 rmdir "$job"
+    expect 0
+    holds "$out" "/proc io, disk"
+    [[ $out != *"only root"* ]]
 }
 
 @test "jobio run for a user: the same account" {
