@@ -17,14 +17,13 @@
 #include "cli/terminal.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/advice_fields.h"
 #include "report/json.h"
 #include "report/layout.h"
-
-#define NS_PER_S 1000000000ull
 
 static const char help[] =
     "usage: jobio advise ID [--fields] [--rules PATH]\n"

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define CGROUP2_DEFAULT "/sys/fs/cgroup"
 /* linux/proc_ns.h: PROC_CGROUP_INIT_INO, the namespace of the host. */
@@ -231,13 +231,9 @@ static bool is_populated(int events_fd)
     return strstr(text, "populated 1") != NULL;
 }
 
-static unsigned elapsed_ms(const struct timespec *since)
+static unsigned elapsed_ms(uint64_t since_ns)
 {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (unsigned)((now.tv_sec - since->tv_sec) * 1000 +
-                      (now.tv_nsec - since->tv_nsec) / 1000000);
+    return (unsigned)((clock_ns(CLOCK_MONOTONIC) - since_ns) / NS_PER_MS);
 }
 
 /* Until nobody is in it any more, but no longer than that. A process that is about to end is in it
@@ -245,13 +241,13 @@ static unsigned elapsed_ms(const struct timespec *since)
 static bool wait_empty(const struct cgroup *cgroup, unsigned wait_ms)
 {
     _fclose_ FILE *events = file_open(cgroup->folder, "cgroup.events");
-    struct timespec start;
+    uint64_t start_ns;
     unsigned used;
 
     if (!events)
         return true;
-    (void)clock_gettime(CLOCK_MONOTONIC, &start);
-    while (is_populated(fileno(events)) && (used = elapsed_ms(&start)) < wait_ms) {
+    start_ns = clock_ns(CLOCK_MONOTONIC);
+    while (is_populated(fileno(events)) && (used = elapsed_ms(start_ns)) < wait_ms) {
         struct pollfd p = {.fd = fileno(events), .events = POLLPRI};
 
         (void)poll(&p, 1, (int)(wait_ms - used));

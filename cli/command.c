@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define COMPLAINT_MAX 512
 
@@ -28,10 +28,7 @@ struct stream {
 
 static uint64_t now_ms(void)
 {
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+    return clock_ns(CLOCK_MONOTONIC) / NS_PER_MS;
 }
 
 static void stream_close(struct stream *s)

@@ -10,11 +10,11 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define LONG_NS (1000 * NS_PER_S) /* from here on hours say more than seconds */
 
 enum field_kind {

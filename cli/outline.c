@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 
-#define NS_PER_S 1000000000ull
 #define INDENT 2
 #define TABLE_ROWS 256
 #define TABLE_COLUMNS 16

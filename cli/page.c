@@ -7,9 +7,8 @@
 
 #include "cli/output.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/html.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 int page_write(const struct page *page, const char *path, struct error *error)
 {

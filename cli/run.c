@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/child.h"
 #include "cli/cli.h"
@@ -18,12 +17,12 @@
 #include "cli/watch.h"
 #include "common/call.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/job.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "report/timeline_text.h"
 
-#define NS_PER_S 1000000000ull
 #define RUN_MS 10000
 
 static const char help[] =
@@ -66,14 +65,6 @@ struct run {
     uint64_t number;     /* jobiod's, from run-begin */
     struct job_account *job;
 };
-
-static uint64_t real_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_REALTIME, &ts);
-    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
 
 static void run_clear(struct run *run)
 {
@@ -295,7 +286,7 @@ static int run_command(struct run *run, const struct counting *counting)
 
     if (rc == 0)
         rc = counting->start(run, &error);
-    start_ns = real_ns();
+    start_ns = clock_ns(CLOCK_REALTIME);
     if (rc == 0)
         rc = child_start(run->child, &run->number, &error);
     if (rc < 0) {
@@ -303,7 +294,7 @@ static int run_command(struct run *run, const struct counting *counting)
         return start_status(run, rc);
     }
     run_wait(run);
-    end_ns = real_ns();
+    end_ns = clock_ns(CLOCK_REALTIME);
     rc = counting->end(run, &error);
     if (rc == 0) {
         run->job->ended = true;

@@ -9,8 +9,8 @@
 #include "collector/history.h"
 #include "collector/rows.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
-#define NS_PER_S 1000000000ull
 #define PIECE_MAX 65536 /* no row is longer */
 
 static int history_from_store(const struct cli *cli, const struct history_filter *filter,

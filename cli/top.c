@@ -12,8 +12,8 @@
 #include "cli/top_screen.h"
 #include "cli/top_watch.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
-#define NS_PER_S 1000000000ull
 #define INTERVAL_DEFAULT (2 * NS_PER_S)
 #define ANSWER_MS 10000
 

@@ -9,10 +9,9 @@
 
 #include "cli/fields.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/tree.h"
 #include "common/units.h"
-
-#define NS_PER_S 1000000000ull
 
 /* Per second, as a text that has six digits behind the point. */
 static const char *per_second(uint64_t amount, uint64_t interval_ns, char buf[48])

@@ -8,11 +8,11 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
 
-#define NS_PER_S 1000000000ull
 #define TEXT_MAX 256
 
 /* Pieces of a line as long as they fit. */

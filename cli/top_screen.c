@@ -9,18 +9,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
 
-#define NS_PER_S 1000000000ull
-#define NS_PER_MS 1000000ull
 #define ANSWER_MS 2000
 #define INTERVAL_MIN (NS_PER_S / 4)
 #define INTERVAL_MAX (3600 * NS_PER_S)
@@ -77,14 +75,6 @@ static int end_by(int number)
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
@@ -250,7 +240,7 @@ static void set_interval(struct screen *s, uint64_t interval_ns)
     s->interval_ns = interval_ns < INTERVAL_MIN   ? INTERVAL_MIN
                      : interval_ns > INTERVAL_MAX ? INTERVAL_MAX
                                                   : interval_ns;
-    s->due_ns = now_ns() + s->interval_ns;
+    s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
 }
 
 static void scroll_by(struct screen *s, long rows)
@@ -354,7 +344,7 @@ static void handle_key(struct screen *s, int key)
 /* Wait for a key or for the next reading. False: the terminal is gone. */
 static bool wait_for_key(const struct screen *s, int *key)
 {
-    uint64_t now = now_ns(), left = s->due_ns > now ? s->due_ns - now : 0;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), left = s->due_ns > now ? s->due_ns - now : 0;
     struct pollfd p = {.fd = STDIN_FILENO};
 
     timeout(s->paused ? 60000 : (int)(left / NS_PER_MS + 1));
@@ -367,7 +357,7 @@ static void read_if_due(struct screen *s)
     struct error error = {""};
     int r;
 
-    if (s->paused || now_ns() < s->due_ns)
+    if (s->paused || clock_ns(CLOCK_MONOTONIC) < s->due_ns)
         return;
     r = top_watch_read(s->watch, ANSWER_MS, &error);
     if (r < 0)
@@ -375,9 +365,9 @@ static void read_if_due(struct screen *s)
     else
         s->error.text[0] = '\0';
     s->shown += r > 0;
-    s->due_ns = now_ns() + s->interval_ns;
+    s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
     if (!s->watch->frame.now && s->interval_ns > FIRST_NS)
-        s->due_ns = now_ns() + FIRST_NS;
+        s->due_ns = clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
 }
 
 static void loop(struct screen *s)

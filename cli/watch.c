@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/cgroup.h"
@@ -13,9 +12,8 @@
 #include "collector/sampler.h"
 #include "collector/selftest.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
 /* Processes that end together with the command, as in a pipeline, are not called still running. */
 #define GRACE_MS 100
 /* Any file system that is counted. */
@@ -33,14 +31,6 @@ struct watch {
 int watch_leave(struct watch *watch, struct error *error)
 {
     return cgroup_remove(watch->cgroup, error);
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 static uint64_t boot_ns(void)

@@ -6,6 +6,7 @@
 #include "collector/sampler.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 static int fold(struct tracked_job *job, const struct step_account *account)
 {
@@ -48,7 +49,7 @@ static int sum_up(struct tracked_step *step)
 
 void tracked_end(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns)
 {
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (step->state != TRACKED_RUNNING)
         return;
@@ -150,7 +151,7 @@ void tracked_finish_job(struct tracked_job *job)
             return;
     tracked_describe(job);
     job->over = true;
-    job->over_boot_ns = job->ending ? tracker_boot_ns() : job->last_end_boot_ns;
+    job->over_boot_ns = job->ending ? clock_ns(CLOCK_BOOTTIME) : job->last_end_boot_ns;
     job->sum->ended = true;
     job->sum->end_ns = job->sum->start_ns + (job->over_boot_ns > job->start_boot_ns
                                                  ? job->over_boot_ns - job->start_boot_ns

@@ -11,6 +11,7 @@
 #include "collector/store.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define RECENT_MAX 1000 /* jobs in one body; the newest */
 
@@ -273,7 +274,7 @@ static struct work *work_create(struct daemon *daemon, const struct collection *
         return NULL;
     work->daemon = daemon;
     work->recent_ns = collection->recent_ns;
-    work->now_ns = tracker_real_ns();
+    work->now_ns = clock_ns(CLOCK_REALTIME);
     for (size_t i = 0; i < collection->n_ended && !r; i++)
         r = add_key(work, collection->ended[i].cluster, collection->ended[i].jobid,
                     collection->ended[i].restart);

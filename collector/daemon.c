@@ -32,6 +32,7 @@
 #include "collector/writer.h"
 #include "common/call.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/advice.h"
 
 #define BPFFS "/sys/fs/bpf"
@@ -525,7 +526,7 @@ int daemon_create(struct daemon **ret, const struct daemon_options *options,
         return error_set(error, -ENOMEM, "no memory");
     d->lock_fd = -1;
     d->settings = settings;
-    d->started_ns = tracker_boot_ns();
+    d->started_ns = clock_ns(CLOCK_BOOTTIME);
     r = set_names(d, options, error);
     if (!r)
         r = make_dir(d->runtime_dir, 0755, error);

@@ -4,26 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "collector/deliver_impl.h"
 #include "collector/pushgateway.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define MISSED_MAX 3 /* answers without a job before it is given up */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
-uint64_t deliver_boot_ns(void)
-{
-    return clock_ns(CLOCK_BOOTTIME);
-}
 
 uint64_t deliver_real_ns(const struct deliver *deliver)
 {
@@ -35,7 +22,7 @@ uint64_t deliver_random_to(uint64_t top)
     uint64_t r;
 
     if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
-        r = deliver_boot_ns() * UINT64_C(0x9e3779b97f4a7c15);
+        r = clock_ns(CLOCK_BOOTTIME) * UINT64_C(0x9e3779b97f4a7c15);
     return top == UINT64_MAX ? r : r % (top + 1);
 }
 

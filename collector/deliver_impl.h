@@ -59,7 +59,6 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-uint64_t deliver_boot_ns(void);
 uint64_t deliver_real_ns(const struct deliver *deliver);
 uint64_t deliver_random_to(uint64_t top); /* 0 <= r <= top */
 void deliver_say(struct deliver *deliver, enum log_level level, const char *format, ...)

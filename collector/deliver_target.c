@@ -6,6 +6,7 @@
 #include "collector/deliver_impl.h"
 #include "collector/pushgateway.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/utf8.h"
 
 #define RETRY_AFTER_MAX UINT64_C(3600) /* a gateway's word counts, but not for ever */
@@ -29,7 +30,7 @@ static void target_wake_at(struct target *target, uint64_t due_ns)
 static uint64_t end_due(const struct target *target)
 {
     const struct deliver_options *options = &target->deliver->options;
-    uint64_t now = deliver_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (target->started_ns == 0)
         return now + deliver_random_to(options->spread_ns);
@@ -97,7 +98,7 @@ static void target_failed(struct target *target, enum target_state state, uint64
                           const char *why)
 {
     struct deliver *deliver = target->deliver;
-    uint64_t now = deliver_boot_ns(), wait;
+    uint64_t now = clock_ns(CLOCK_BOOTTIME), wait;
 
     for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job))
         job->slots[target->index].sent = false;
@@ -224,7 +225,7 @@ void target_push(struct target *target, const struct prometheus_node *node)
 {
     struct error error;
 
-    target->started_ns = deliver_boot_ns();
+    target->started_ns = clock_ns(CLOCK_BOOTTIME);
     target->last_attempt_s = deliver_real_ns(target->deliver) / SECOND;
     target->pushes++;
     target->busy = true;
@@ -267,12 +268,12 @@ void target_hurry(struct target *target)
 void target_start(struct target *target)
 {
     target_wake_at(target,
-                   deliver_boot_ns() + deliver_random_to(target->deliver->options.first_ns));
+                   clock_ns(CLOCK_BOOTTIME) + deliver_random_to(target->deliver->options.first_ns));
 }
 
 void target_requeue(struct target *target)
 {
-    target_wake_at(target, deliver_boot_ns());
+    target_wake_at(target, clock_ns(CLOCK_BOOTTIME));
 }
 
 static int on_due(sd_event_source *source, uint64_t usec, void *arg)
@@ -331,7 +332,7 @@ static void add_number(struct json_object *to, const char *name, uint64_t value)
 struct json_object *target_status(const struct target *target)
 {
     struct json_object *status = json_object_new_object();
-    uint64_t now = deliver_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
     int64_t pending, lingering;
 
     if (!status)

@@ -11,6 +11,7 @@
 #include "collector/gather_impl.h"
 #include "collector/worker.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/json.h"
 
 #define SECOND 1000000000ull
@@ -27,7 +28,7 @@ void gather_defaults(struct gather_options *options)
 
 uint64_t gather_now_ns(void)
 {
-    return worker_now_ns();
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 void gather_say(struct gather *gather, const char *key, const char *format, ...)

@@ -9,8 +9,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-
-#define NS_PER_S 1000000000ull
+#include "common/clock.h"
 
 /* --- words -------------------------------------------------------------------------------------
  */

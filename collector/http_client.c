@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/queue.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 struct transfer {
     LIST_ENTRY(transfer) link;
@@ -158,14 +158,12 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *
 static int want_timer(CURLM *multi, long timeout_ms, void *arg)
 {
     struct http_client *client = arg;
-    struct timespec now;
     uint64_t usec;
 
     (void)multi;
     if (timeout_ms < 0)
         return sd_event_source_set_enabled(client->timer, SD_EVENT_OFF) < 0 ? -1 : 0;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    usec = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    usec = clock_ns(CLOCK_MONOTONIC) / 1000;
     if (sd_event_source_set_time(client->timer, usec + (uint64_t)timeout_ms * 1000) < 0)
         return -1;
     return sd_event_source_set_enabled(client->timer, SD_EVENT_ONESHOT) < 0 ? -1 : 0;

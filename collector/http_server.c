@@ -5,20 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "collector/http_server_impl.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define BACKLOG 1024
 #define CONNECTION_MEMORY 16384
 
 static uint64_t now_us(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    return clock_ns(CLOCK_MONOTONIC) / 1000;
 }
 
 /* --- connections -------------------------------------------------------------------------------

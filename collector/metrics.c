@@ -13,6 +13,7 @@
 #include "collector/tracked.h"
 #include "collector/worker.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define FRESH_NS UINT64_C(1000000000) /* a page so young is shown again */
@@ -162,7 +163,7 @@ static void make_page(struct metrics *metrics, const struct collected *collected
         return;
     node.families = selfmetrics_families(self, &node.n_families);
     metrics->page = report_prometheus(&node);
-    metrics->page_ns = tracker_boot_ns();
+    metrics->page_ns = clock_ns(CLOCK_BOOTTIME);
     selfmetrics_destroy(self);
 }
 
@@ -211,7 +212,7 @@ static void on_scrape(struct http_exchange *exchange, const void *body, size_t s
     struct http_exchange **grown;
 
     (void)body, (void)size;
-    if (metrics->page && tracker_boot_ns() - metrics->page_ns < FRESH_NS) {
+    if (metrics->page && clock_ns(CLOCK_BOOTTIME) - metrics->page_ns < FRESH_NS) {
         answer_page(metrics, exchange);
         return;
     }

@@ -6,11 +6,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "collector/mountinfo.h"
 #include "collector/namespaces.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 /* What was learnt. A better name later keeps the earlier one alive in `before`, because callers may
  * still hold it. */
@@ -60,14 +60,6 @@ static int table_load(struct mountinfo **ret, const char *proc, const char *who,
     }
     *ret = info;
     return 0;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static int host_load(struct mounts *mounts, struct mountinfo **ret, struct error *error)
@@ -181,7 +173,7 @@ int mounts_fd(const struct mounts *mounts)
 
 int mounts_refresh(struct mounts *mounts, struct error *error)
 {
-    uint64_t began_ns = now_ns();
+    uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
     struct mountinfo *host;
     int rc = host_load(mounts, &host, error);
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 /* Tables at a time, read or being read; each of the latter is an open file. */
 #define SPACES 32
-#define KEEP_NS 1000000000ull
+#define KEEP_NS NS_PER_S
 
 /* A task: a number alone may be another's by now. */
 struct task {
@@ -43,14 +43,6 @@ struct namespaces {
     size_t lines;
     struct space spaces[SPACES];
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* --- tasks ------------------------------------------------------------------------------------- */
 
@@ -135,7 +127,7 @@ void namespaces_destroy(struct namespaces *namespaces)
 
 void namespaces_turn(struct namespaces *namespaces, size_t lines)
 {
-    namespaces->turn_ns = now_ns();
+    namespaces->turn_ns = clock_ns(CLOCK_MONOTONIC);
     namespaces->lines = lines;
     for (size_t i = 0; i < SPACES; i++) {
         struct space *space = &namespaces->spaces[i];
@@ -179,7 +171,8 @@ static bool is_fresh(const struct namespaces *namespaces, const struct space *sp
     if (!is_held(namespaces, space))
         return false;
     return space->began_ns >= namespaces->turn_ns ||
-           (mountinfo_find(space->info, (uint32_t)dev) && now_ns() - space->began_ns < KEEP_NS);
+           (mountinfo_find(space->info, (uint32_t)dev) &&
+            clock_ns(CLOCK_MONOTONIC) - space->began_ns < KEEP_NS);
 }
 
 static int space_open(struct namespaces *namespaces, struct space *space, uint64_t ino,
@@ -190,7 +183,7 @@ static int space_open(struct namespaces *namespaces, struct space *space, uint64
 
     space_clear(space);
     space->reader = task_of(namespaces, pid);
-    space->began_ns = now_ns();
+    space->began_ns = clock_ns(CLOCK_MONOTONIC);
     (void)snprintf(who, sizeof(who), "%u", pid);
     r = mountinfo_open(&space->info, namespaces->proc, who, NULL);
     if (r < 0)

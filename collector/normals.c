@@ -4,12 +4,12 @@
  * no time to ask.
  */
 #include <stdlib.h>
-#include <time.h>
 
 #include "collector/daemon_impl.h"
 #include "collector/query.h"
 #include "collector/store.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 /* Days are what the store knows. */
 #define REFRESH_US (600 * 1000000ull)
@@ -22,10 +22,8 @@ struct refresh {
 static int run_refresh(struct store *reader, void *arg, struct error *error)
 {
     struct refresh *refresh = arg;
-    struct timespec now;
 
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return store_normals(reader, (uint64_t)now.tv_sec * 1000000000ull, &refresh->mounts, error);
+    return store_normals(reader, clock_ns(CLOCK_REALTIME), &refresh->mounts, error);
 }
 
 static void on_refreshed(int result, const struct error *error, void *arg)

@@ -2,22 +2,15 @@
 #include "collector/pace.h"
 
 #include <sys/random.h>
-#include <time.h>
 
-uint64_t pace_boot_ns(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_BOOTTIME, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#include "common/clock.h"
 
 uint64_t pace_random_to(uint64_t top)
 {
     uint64_t r;
 
     if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
-        r = pace_boot_ns() * UINT64_C(0x9e3779b97f4a7c15);
+        r = clock_ns(CLOCK_BOOTTIME) * UINT64_C(0x9e3779b97f4a7c15);
     return top == UINT64_MAX ? r : r % (top + 1);
 }
 

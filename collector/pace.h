@@ -7,7 +7,6 @@
 
 #define PACE_RETRY_AFTER_MAX UINT64_C(3600) /* s: a server's word counts, but not for ever */
 
-uint64_t pace_boot_ns(void);           /* CLOCK_BOOTTIME */
 uint64_t pace_random_to(uint64_t top); /* 0 <= r <= top */
 uint64_t pace_jittered(uint64_t ns);   /* +-10 % */
 /* After so many failures in a row: anything up to step x 2^(failures - 1), at most up to top. */

@@ -7,6 +7,7 @@
 
 #include "collector/store_private.h"
 #include "collector/worker.h"
+#include "common/clock.h"
 
 #define DEFAULT_LIMIT_MS 5000
 
@@ -30,7 +31,7 @@ static int reader_open(struct query *query, struct error *error)
 
 static int question(struct query *query, struct worker_task *task, struct error *error)
 {
-    uint64_t waited_ms = (worker_now_ns() - task->queued_ns) / 1000000u;
+    uint64_t waited_ms = (clock_ns(CLOCK_MONOTONIC) - task->queued_ns) / 1000000u;
     int r;
 
     if (__atomic_load_n(&query->canceled, __ATOMIC_RELAXED))
@@ -51,7 +52,7 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
 
     (void)n; /* one at a time */
     tasks->result = question(query, tasks, &tasks->error);
-    query->asked_ns = worker_now_ns();
+    query->asked_ns = clock_ns(CLOCK_MONOTONIC);
     /* The file may be another one by now. */
     if (tasks->result < 0 && tasks->result != -ETIMEDOUT) {
         store_close(query->reader);
@@ -62,7 +63,7 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
 static unsigned query_idle(void *owner)
 {
     struct query *query = owner;
-    uint64_t idle_ms = (worker_now_ns() - query->asked_ns) / 1000000u;
+    uint64_t idle_ms = (clock_ns(CLOCK_MONOTONIC) - query->asked_ns) / 1000000u;
 
     if (!query->reader)
         return query->idle_ms;

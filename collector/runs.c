@@ -17,6 +17,7 @@
 #include "collector/sampler.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/json.h"
 #include "report/top.h"
 
@@ -132,7 +133,7 @@ int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *op
     runs->loop = sd_event_ref(loop);
     runs->options = *options;
     /* Numbers of an earlier process must not meet runs of this one. */
-    runs->last = tracker_real_ns();
+    runs->last = clock_ns(CLOCK_REALTIME);
     runs->dir = open_notes(options->runtime_dir);
     take_notes(runs);
     runs_tick(runs);
@@ -306,8 +307,8 @@ static int count(struct run *run, struct error *error)
 
     if (r < 0)
         return r;
-    run->start_ns = tracker_real_ns();
-    run->start_boot_ns = tracker_boot_ns();
+    run->start_ns = clock_ns(CLOCK_REALTIME);
+    run->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
     r = sampler_add(o->sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
     if (r < 0)
         (void)probe_drop(o->probe, run->leaf.id, 2, NULL);
@@ -403,7 +404,7 @@ static char *document(struct run *run, struct error *error)
     const struct runs_options *o = &run->runs->options;
     CLEANUP(step_account_clear) struct step_account step = {0};
     struct job_account *job = job_account_create();
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
     size_t survivors = hierarchy_processes(o->hierarchy, run->leaf.path);
     char *text = NULL;
     int r = sampler_finish(o->sampler, run->step, now, error);

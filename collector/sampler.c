@@ -11,8 +11,7 @@
 #include "collector/probe.h"
 #include "collector/sampler_impl.h"
 #include "common/cleanup.h"
-
-#define NS_PER_S 1000000000ull
+#include "common/clock.h"
 
 /* One shard serves this many events a second before the CPUs that share it begin to feel it: a
  * contended atomic add is some 100 ns, three a call. */

@@ -16,6 +16,7 @@
 #include "collector/tracked.h"
 #include "collector/writer.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define FOLDED_PREFIX "folded/"
 #define FOLDED_KEY_SIZE 96
@@ -239,7 +240,7 @@ static void forget_saved(struct tracked_job *job)
  * second must not mean many passes. */
 static uint64_t gap_left(const struct tracker *tracker)
 {
-    uint64_t age = tracker_boot_ns() - tracker->dropped_ns;
+    uint64_t age = clock_ns(CLOCK_BOOTTIME) - tracker->dropped_ns;
 
     return tracker->dropped_ns && age < tracker->drop_gap_ns ? tracker->drop_gap_ns - age : 0;
 }
@@ -257,7 +258,7 @@ uint64_t tracked_drop_saved(struct tracker *tracker, bool now)
     if (!cgroups) /* the next tick tries again */
         return 0;
     drop_counters(tracker, cgroups);
-    tracker->dropped_ns = tracker_boot_ns();
+    tracker->dropped_ns = clock_ns(CLOCK_BOOTTIME);
     tracker->littered = true;
     for (size_t i = tracker->n_jobs; i-- > 0;)
         forget_saved(tracker->jobs[i]);

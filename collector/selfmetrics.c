@@ -8,6 +8,7 @@
 #include "collector/sink.h"
 #include "collector/tracked.h"
 #include "collector/writer.h"
+#include "common/clock.h"
 
 #define PEERS "peers" /* the outboxes of all other nodes are one */
 #define PEER_PREFIX "peer:"
@@ -109,7 +110,7 @@ static void put_tracker(struct selfmetrics *self, const struct daemon *daemon)
     struct tracker_stats stats;
 
     tracker_stats(daemon->tracker, &stats);
-    put(self, UPTIME, NULL, (double)((tracker_boot_ns() - daemon->started_ns) / 1000000000u));
+    put(self, UPTIME, NULL, (double)((clock_ns(CLOCK_BOOTTIME) - daemon->started_ns) / NS_PER_S));
     put(self, STEPS, NULL, (double)stats.steps);
     put(self, UNSAVED, NULL, (double)stats.unsaved);
     put(self, VANISHED, NULL, (double)stats.vanished);

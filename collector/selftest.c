@@ -12,23 +12,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/hierarchy.h"
 #include "collector/probe.h"
 #include "collector/selftest_calls.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define LIMIT_MS 500
-
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
-}
 
 /* Of which operations are only the calls on descriptors seen? */
 static uint64_t blind_by_path(struct probe *probe)
@@ -91,7 +83,7 @@ static void child(int socket, const char *folder)
 static int await(int socket, uint64_t deadline_ns, struct selftest_calls *ret, struct error *error)
 {
     struct pollfd poll_fd = {.fd = socket, .events = POLLIN};
-    uint64_t now = clock_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     int r = poll(&poll_fd, 1, now < deadline_ns ? (deadline_ns - now) / 1000000 : 0);
 
     if (r < 0)
@@ -152,7 +144,7 @@ static int run_child(struct probe *probe, struct hierarchy *hierarchy, pid_t pid
 int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *folder,
                  struct selftest *ret, struct error *error)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_ns(CLOCK_MONOTONIC);
     char own[PATH_MAX];
     int sockets[2], r;
     pid_t pid;
@@ -174,6 +166,6 @@ int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *f
                             start + LIMIT_MS * UINT64_C(1000000), ret, error);
     (void)close(sockets[0]);
     selftest_clear(own);
-    ret->took_ns = clock_ns() - start;
+    ret->took_ns = clock_ns(CLOCK_MONOTONIC) - start;
     return r;
 }

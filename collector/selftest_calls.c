@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define ROUNDS 10
 #define READS 100
@@ -27,15 +27,12 @@ static uint64_t time_reads(int fd)
     char byte;
 
     for (int round = 0; round < ROUNDS; round++) {
-        struct timespec from, to;
-        uint64_t ns;
+        uint64_t from = clock_ns(CLOCK_MONOTONIC), ns;
 
-        (void)clock_gettime(CLOCK_MONOTONIC, &from);
         for (int i = 0; i < READS; i++)
             if (pread(fd, &byte, 1, 0) != 1)
                 return 0;
-        (void)clock_gettime(CLOCK_MONOTONIC, &to);
-        ns = (to.tv_sec - from.tv_sec) * UINT64_C(1000000000) + to.tv_nsec - from.tv_nsec;
+        ns = clock_ns(CLOCK_MONOTONIC) - from;
         if (ns < best)
             best = ns;
     }

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define BACKLOG 512
 #define CLIENTS_ROOT 1024
@@ -300,7 +300,6 @@ static void take_question(struct request *request)
 {
     struct server *server = request->server;
     struct message *m = &server->in;
-    struct timespec now;
     struct error error;
     ssize_t n = recv(request->fd, m->data, MESSAGE_MAX, MSG_DONTWAIT | MSG_TRUNC);
 
@@ -311,8 +310,7 @@ static void take_question(struct request *request)
         return;
     }
     m->size = (size_t)n;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    request->monotonic_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    request->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     request->phase = THINKING;
     (void)set_timer(request, 0);
     /* Only the end of the peer is of interest until there is an answer. */

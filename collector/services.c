@@ -9,6 +9,7 @@
 #include "collector/sampler.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "report/top.h"
 
@@ -65,14 +66,14 @@ static struct service *find(struct services *services, uint64_t id)
 static bool begin(struct services *services, const struct hierarchy_leaf *leaf)
 {
     struct service *s = &services->list[services->n];
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (services->n == SERVICES_MAX)
         return false;
     *s = (struct service){.leaf = *leaf, .since_ns = services->looked ? now : 0, .there = true};
     if (probe_add(services->probe, leaf->id, leaf->level, 2, &s->step, NULL) < 0)
         return false;
-    if (sampler_add(services->sampler, s->step, now, tracker_real_ns(), NULL, NULL) < 0) {
+    if (sampler_add(services->sampler, s->step, now, clock_ns(CLOCK_REALTIME), NULL, NULL) < 0) {
         (void)probe_drop(services->probe, leaf->id, 2, NULL);
         return false;
     }
@@ -160,7 +161,7 @@ void services_destroy(struct services *services)
 
 void services_tick(struct services *services)
 {
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     look(services);
     if (now - services->dropped_ns < DROP_NS)

@@ -8,6 +8,7 @@
 #include "collector/pace.h"
 #include "collector/sink_impl.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 static uint64_t real_s(void)
 {
@@ -439,7 +440,7 @@ void sink_notify(struct sink *sink)
 
     sink->dirty = true;
     if (sink->started && !sink->reading && !sink->batch && !sink->failures_in_a_row &&
-        pace_boot_ns() + wait < sink->due_ns)
+        clock_ns(CLOCK_BOOTTIME) + wait < sink->due_ns)
         sink_wake_in(sink, wait);
 }
 

@@ -8,6 +8,7 @@
 
 #include "collector/pace.h"
 #include "collector/sink_impl.h"
+#include "common/clock.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -24,7 +25,7 @@ void sink_say(struct sink *sink, enum log_level level, const char *format, ...)
 
 void sink_wake_in(struct sink *sink, uint64_t ns)
 {
-    sink->due_ns = pace_boot_ns() + ns;
+    sink->due_ns = clock_ns(CLOCK_BOOTTIME) + ns;
     (void)sd_event_source_set_time(sink->timer, sink->due_ns / 1000);
     (void)sd_event_source_set_enabled(sink->timer, SD_EVENT_ONESHOT);
 }
@@ -35,7 +36,7 @@ enum { NEWS_FAILS, NEWS_WORKS };
 
 static bool may_say(struct sink *sink, int news)
 {
-    uint64_t now = pace_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (now < sink->quiet_ns[news])
         return false;
@@ -115,7 +116,7 @@ void sink_counts(const struct sink *sink, struct sink_counts *ret)
 struct json_object *sink_status(const struct sink *sink)
 {
     struct json_object *status = json_object_new_object();
-    uint64_t now = pace_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (!status)
         return NULL;

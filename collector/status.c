@@ -18,6 +18,7 @@
 #include "collector/tracked.h"
 #include "collector/writer.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 struct status {
     struct request *request;
@@ -208,7 +209,7 @@ static void put_metrics(struct json_object *document, const struct daemon *daemo
 static struct json_object *build(struct daemon *daemon)
 {
     struct json_object *document = json_object_new_object();
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (!document)
         return NULL;
@@ -249,7 +250,7 @@ static int load_stats(struct store *reader, void *arg, struct error *error)
 
 static uint64_t age_s(uint64_t since_ns)
 {
-    uint64_t now = tracker_real_ns();
+    uint64_t now = clock_ns(CLOCK_REALTIME);
 
     return since_ns && since_ns < now ? (now - since_ns) / 1000000000u : 0;
 }

@@ -15,6 +15,7 @@
 #include "collector/sampler.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define SECOND 1000000000ull
 
@@ -66,7 +67,7 @@ void tracked_doubt(struct tracked_step *step)
 
 void tracked_resolve_doubt(struct tracked_step *step, bool at_end)
 {
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (!step->doubtful)
         return;
@@ -222,7 +223,7 @@ static bool says_ended(int folder_fd, const char *name)
 
 void tracked_sweep_jobs(struct tracker *tracker)
 {
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
     _closedir_ DIR *dir = NULL;
     struct dirent *entry;
 

@@ -3,15 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
+#include "common/clock.h"
 
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+#define NOW U64(clock_ns(CLOCK_REALTIME))
 
 struct outbox_write {
     const struct job_key *key;
@@ -31,8 +26,8 @@ static int put_step(struct store *store, const void *arg, struct error *error)
         return error_set(error, -ENOENT, "store \"%s\": a step of job %u that is not final",
                          store->path, w->key->jobid);
     if (r == 0)
-        r = store_run(store, SQL_OUTBOX_PUT,
-                      VALUES(TEXT(w->sink), U64((uint64_t)row.id), U64(now_ns())), error);
+        r = store_run(store, SQL_OUTBOX_PUT, VALUES(TEXT(w->sink), U64((uint64_t)row.id), NOW),
+                      error);
     return r;
 }
 
@@ -56,9 +51,8 @@ static int put_job(struct store *store, const void *arg, struct error *error)
                          w->key->jobid);
     if (r < 0)
         return r;
-    return store_run(
-        store, SQL_OUTBOX_PUT_JOB,
-        VALUES(TEXT(w->sink), U64((uint64_t)row.id), U64(now_ns()), TEXT(store->node)), error);
+    return store_run(store, SQL_OUTBOX_PUT_JOB,
+                     VALUES(TEXT(w->sink), U64((uint64_t)row.id), NOW, TEXT(store->node)), error);
 }
 
 int store_outbox_put_job(struct store *store, const struct job_key *key, const char *sink,
@@ -75,9 +69,8 @@ static int put_all(struct store *store, const void *arg, struct error *error)
 
     if (r <= 0)
         return r;
-    return store_run(
-        store, SQL_OUTBOX_PUT_ALL,
-        VALUES(TEXT(w->sink), U64((uint64_t)row.id), U64(now_ns()), TEXT(store->node)), error);
+    return store_run(store, SQL_OUTBOX_PUT_ALL,
+                     VALUES(TEXT(w->sink), U64((uint64_t)row.id), NOW, TEXT(store->node)), error);
 }
 
 int store_outbox_put_all(struct store *store, const struct job_key *key, const char *sink,

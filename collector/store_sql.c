@@ -2,7 +2,8 @@
 #include "collector/store_private.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "common/clock.h"
 
 /* What the system said below SQLite, where it says more than SQLite's own code. */
 static int system_errno(const struct store *store)
@@ -187,19 +188,11 @@ int store_run(struct store *store, enum sql_query query, const struct sql_value 
     return r;
 }
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int is_over(void *arg)
 {
     const struct store *store = arg;
 
-    return is_canceled(store) || (store->limit_ns && monotonic_ns() > store->limit_ns);
+    return is_canceled(store) || (store->limit_ns && clock_ns(CLOCK_MONOTONIC) > store->limit_ns);
 }
 
 /* Every 1,000 virtual machine steps: some 20 us, and the look at the clock costs 30 ns. */
@@ -210,7 +203,7 @@ static void watch(struct store *store)
 
 void store_limit(struct store *store, unsigned ms)
 {
-    store->limit_ns = ms ? monotonic_ns() + ms * 1000000ull : 0;
+    store->limit_ns = ms ? clock_ns(CLOCK_MONOTONIC) + ms * 1000000ull : 0;
     watch(store);
 }
 

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/job.h"
 
 #define NO_DEFAULT UINT64_MAX
@@ -176,14 +176,6 @@ int tag_read_file(int dir_fd, const char *name, const char *type, struct message
             return error_set(error, -EBADMSG, "\"%s\" is too long", name);
     }
     return 0;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts = {0};
-
-    (void)clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* A file that is there says that the step has ended, whatever is in it. */

@@ -5,33 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/names.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 /* --- small things ------------------------------------------------------------------------------ */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts = {0};
-
-    (void)clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t tracker_boot_ns(void)
-{
-    return clock_ns(CLOCK_BOOTTIME);
-}
-
-uint64_t tracker_real_ns(void)
-{
-    return clock_ns(CLOCK_REALTIME);
-}
 
 void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)
 {
@@ -101,8 +83,8 @@ void tracked_remove_job(struct tracked_job *job)
 /* CLOCK_BOOTTIME at a moment that is known in real time only. */
 static uint64_t boot_of(uint64_t real_ns)
 {
-    uint64_t now = tracker_real_ns(), ago = now > real_ns ? now - real_ns : 0;
-    uint64_t boot = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_REALTIME), ago = now > real_ns ? now - real_ns : 0;
+    uint64_t boot = clock_ns(CLOCK_BOOTTIME);
 
     return boot > ago ? boot - ago : 0;
 }
@@ -299,9 +281,14 @@ static int copy_identity(const struct job_account *from, struct job_account *to)
     return io_mounts_copy(&from->mounts, &to->mounts);
 }
 
+static uint64_t over_or_now(const struct tracked_job *job)
+{
+    return job->over_boot_ns ? job->over_boot_ns : clock_ns(CLOCK_BOOTTIME);
+}
+
 static uint64_t elapsed(const struct tracked_job *job)
 {
-    uint64_t end = job->over_boot_ns ? job->over_boot_ns : tracker_boot_ns();
+    uint64_t end = over_or_now(job);
 
     return end > job->start_boot_ns ? end - job->start_boot_ns : 0;
 }
@@ -363,8 +350,7 @@ static struct job_account *build(struct tracked_job *job, bool keep)
     if ((keep && !ret->steps) || copy_identity(job->sum, ret) < 0 ||
         completeness_merge(&ret->completeness, &job->own) < 0 ||
         completeness_merge(&ret->completeness, &job->sum->completeness) < 0 ||
-        add_steps(job, ret, keep) < 0 ||
-        tracked_meter(job, job->over_boot_ns ? job->over_boot_ns : tracker_boot_ns(), false) < 0) {
+        add_steps(job, ret, keep) < 0 || tracked_meter(job, over_or_now(job), false) < 0) {
         job_account_destroy(ret);
         return NULL;
     }

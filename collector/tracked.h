@@ -103,8 +103,6 @@ struct tracker {
 
 void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-uint64_t tracker_boot_ns(void);
-uint64_t tracker_real_ns(void);
 
 /* --- tracker.c -----------------------------------------------------------------------------------
  */

@@ -16,6 +16,7 @@
 #include "collector/store.h"
 #include "collector/tracked.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define SECOND 1000000000ull
 
@@ -109,7 +110,7 @@ void tracker_attach(struct tracker *tracker, struct writer *writer)
 static int begin_counting(struct tracker *tracker, const struct tag *tag, uint32_t *number,
                           bool *untracked, struct error *error)
 {
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
     bool late = now > tracked_deadline(tag);
     int r;
 
@@ -256,7 +257,7 @@ int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint3
     if (!step)
         return error_set(error, -ENOENT, "step %u.%s was never tagged", jobid,
                          step_format(step_id, text));
-    if (ended_boot_ns > tracker_boot_ns())
+    if (ended_boot_ns > clock_ns(CLOCK_BOOTTIME))
         ended_boot_ns = 0;
     tracked_end(step, STEP_ENDED, ended_boot_ns);
     return tracked_close(tracker, error);
@@ -429,13 +430,13 @@ static void tick_job(struct tracked_job *job, uint64_t now)
 
 int tracker_pass(struct tracker *tracker, bool tick, struct error *error)
 {
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
     int r = tick ? sampler_read(tracker->sampler, now, error)
                  : sampler_peek(tracker->sampler, 0, now, error);
 
     if (!r) {
         tracker->pass_at_ns = now;
-        tracker->pass_cost_ns = tracker_boot_ns() - now;
+        tracker->pass_cost_ns = clock_ns(CLOCK_BOOTTIME) - now;
     }
     return r;
 }
@@ -467,7 +468,7 @@ void tracker_hurry(struct tracker *tracker)
 
 int tracker_tick(struct tracker *tracker, struct error *error)
 {
-    uint64_t now = tracker_boot_ns();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
     int r;
 
     sweep(tracker);

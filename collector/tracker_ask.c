@@ -11,6 +11,7 @@
 #include "collector/tracked.h"
 #include "collector/writer.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define SECOND 1000000000ull
 
@@ -19,7 +20,7 @@
 
 static int refresh(struct tracker *tracker, uint64_t age_ns, struct error *error)
 {
-    bool fresh = tracker_boot_ns() - tracker->pass_at_ns < age_ns;
+    bool fresh = clock_ns(CLOCK_BOOTTIME) - tracker->pass_at_ns < age_ns;
 
     return fresh || !tracker->n_jobs ? 0 : tracker_pass(tracker, false, error);
 }

@@ -4,6 +4,7 @@
 
 #include "collector/sampler.h"
 #include "collector/tracked.h"
+#include "common/clock.h"
 #include "report/top.h"
 
 /* Readings that are asked for take at most one part in so many of the time. */
@@ -11,7 +12,7 @@
 
 int tracker_refresh(struct tracker *tracker, uint64_t max_age_ns, struct error *error)
 {
-    uint64_t age = tracker_boot_ns() - tracker->pass_at_ns;
+    uint64_t age = clock_ns(CLOCK_BOOTTIME) - tracker->pass_at_ns;
     uint64_t least = tracker->pass_cost_ns * SHARE;
 
     return age <= max_age_ns || age < least ? 0 : tracker_pass(tracker, false, error);
@@ -62,7 +63,7 @@ int tracker_top(struct tracker *tracker, struct top_reading *ret, struct error *
     int r = top_add_totals(ret, &tracker->totals);
 
     ret->at_ns = tracker->pass_at_ns;
-    ret->time_ns = tracker_real_ns() - (tracker_boot_ns() - tracker->pass_at_ns);
+    ret->time_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - tracker->pass_at_ns);
     ret->took_ns = tracker->pass_cost_ns;
     ret->lost = tracker->stats.lost;
     for (size_t i = 0; i < tracker->n_jobs && !r; i++)

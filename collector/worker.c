@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 struct task_list {
     struct worker_task *head, **tail;
 };
@@ -67,17 +69,9 @@ static struct worker_task *list_take(struct task_list *list, size_t max, size_t 
     return *n ? head : NULL;
 }
 
-uint64_t worker_now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static struct timespec after_ms(unsigned ms)
 {
-    uint64_t at = worker_now_ns() + ms * 1000000ull;
+    uint64_t at = clock_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
 
     return (struct timespec){.tv_sec = (time_t)(at / 1000000000u),
                              .tv_nsec = (long)(at % 1000000000u)};
@@ -245,7 +239,7 @@ int worker_submit(struct worker *worker, const struct worker_task *task)
     copy->next = NULL;
     copy->result = 0;
     copy->error.text[0] = '\0';
-    copy->queued_ns = worker_now_ns();
+    copy->queued_ns = clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_lock(&worker->mutex);
     copy->turn = next_turn(worker, task->owner, &same);
     full = worker->stop || worker->waiting + worker->undispatched >= worker->options.capacity ||

@@ -59,6 +59,4 @@ struct worker_stats {
 };
 void worker_stats(struct worker *worker, struct worker_stats *ret);
 
-uint64_t worker_now_ns(void); /* CLOCK_MONOTONIC */
-
 #endif

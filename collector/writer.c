@@ -3,10 +3,10 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "collector/store_private.h"
 #include "collector/worker.h"
+#include "common/clock.h"
 
 /* One fsync for up to 64 job ends: at 0.2 ms a small write and some ms an fsync, a node that ends
  * 100 steps a second stays far below one second of work a second. */
@@ -74,13 +74,10 @@ static unsigned writer_sweep(void *owner)
 {
     struct writer *writer = owner;
     struct error error = {0};
-    struct timespec now;
     bool more = false;
     int r;
 
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    r = store_sweep(writer->store, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-                    &more, &error);
+    r = store_sweep(writer->store, clock_ns(CLOCK_REALTIME), &more, &error);
     if (r == 0)
         error.text[0] = '\0';
     (void)pthread_mutex_lock(&writer->mutex);

@@ -7,24 +7,14 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "common/cleanup.h"
-
-#define NS_PER_MS 1000000ull
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 * NS_PER_MS + (uint64_t)ts.tv_nsec;
-}
+#include "common/clock.h"
 
 /* Rounded up, so that a wait never ends just before the deadline; 0: it has passed. */
 static unsigned left_ms(uint64_t deadline_ns)
 {
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     return now >= deadline_ns ? 0 : (unsigned)((deadline_ns - now + NS_PER_MS - 1) / NS_PER_MS);
 }
@@ -152,17 +142,17 @@ static int answer_until(int fd, struct message *m, uint64_t deadline_ns, struct 
 int call_open(const char *socket_path, const struct message *m, unsigned timeout_ms,
               struct error *error)
 {
-    return open_until(socket_path, m, now_ns() + timeout_ms * NS_PER_MS, error);
+    return open_until(socket_path, m, clock_ns(CLOCK_MONOTONIC) + timeout_ms * NS_PER_MS, error);
 }
 
 int call_receive(int fd, struct message *m, unsigned timeout_ms, struct error *error)
 {
-    return answer_until(fd, m, now_ns() + timeout_ms * NS_PER_MS, error);
+    return answer_until(fd, m, clock_ns(CLOCK_MONOTONIC) + timeout_ms * NS_PER_MS, error);
 }
 
 int call(const char *socket_path, struct message *m, unsigned timeout_ms, struct error *error)
 {
-    uint64_t deadline_ns = now_ns() + timeout_ms * NS_PER_MS;
+    uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + timeout_ms * NS_PER_MS;
     _close_ int fd = open_until(socket_path, m, deadline_ns, error);
 
     return fd < 0 ? fd : answer_until(fd, m, deadline_ns, error);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_S 1000000000ull
+#include "common/clock.h"
+
 #define LAST_START_S (UINT64_C(1) << 35)
 #define ROOM_STEP 8 /* bins; a running step grows by one or two at a time */
 

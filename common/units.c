@@ -10,8 +10,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-
-#define NS_PER_S UINT64_C(1000000000)
+#include "common/clock.h"
 
 /* value/unit, rounded, with one decimal below `decimals` and none above. False when the rounded
  * number reaches `limit`: then the next unit shows it better. */

@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "plugin/backlog_ask.h"
 
-#define NS_PER_S 1000000000ull
 /* A node that has missed the end of a step finds out by itself, but not at once. */
 #define PAUSE_DOUBLES 5
 

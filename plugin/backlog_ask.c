@@ -12,11 +12,11 @@
 #include <sys/random.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/credential.h"
 #include "report/record.h"
 
 #define PATH "/v1/record"
-#define NS_PER_MS 1000000
 
 struct body {
     char *text;

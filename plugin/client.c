@@ -7,7 +7,7 @@
 
 #include "common/call.h"
 #include "common/cleanup.h"
-#include "plugin/clock.h"
+#include "common/clock.h"
 #include "plugin/runtime.h"
 
 static int remember(const struct settings *settings, int r)

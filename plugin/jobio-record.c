@@ -13,12 +13,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "plugin/jobio-record.h"
 #include "plugin/slurm.h"
 #include "report/record.h"
-
-#define NS_PER_S 1000000000ull
 
 struct options {
     uint32_t jobid;

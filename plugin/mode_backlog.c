@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "plugin/backlog.h"
 #include "plugin/jobio-record.h"
 #include "plugin/slurm.h"
 
-#define NS_PER_S 1000000000ull
 #define DEFAULT_URL "http://%n:9418"
 
 struct settings {

@@ -9,13 +9,12 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "plugin/backlog_accounting.h"
 #include "plugin/jobio-record.h"
 #include "plugin/slurm.h"
 #include "report/record.h"
-
-#define NS_PER_S 1000000000ull
 
 struct settings {
     struct accounting_id id;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plugin/clock.h"
+#include "common/clock.h"
 
 /* slurmstepd has fewer than that. */
 #define DESCRIPTORS_MAX 16384

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/job.h"
 #include "common/message.h"
 #include "plugin/cgroup.h"
 #include "plugin/client.h"
-#include "plugin/clock.h"
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
 #include "plugin/direct.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The frame of the page, and what its reader wants to know first. */
+#include "common/clock.h"
 #include "report/html_impl.h"
 
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include "report/layout.h"
 #include "report/page.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define TITLE_COLUMNS 120
 #define COMMAND_COLUMNS 400
 #define OPEN_MISSING 4 /* causes that everybody sees; more of them who wants to */

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/html_impl.h"
 #include "report/layout.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define HEIGHT 1000 /* of the drawings, in their own units */
 #define Y_TICKS 4
 #define X_TICKS 6

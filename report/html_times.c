@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/html_chart.h"
 #include "report/html_impl.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 /* More than a time line has: the job may begin and end without I/O. */
 #define BINS_MAX 256
 

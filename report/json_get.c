@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Members of a document by name and type. */
+#include "common/clock.h"
 #include "report/json_impl.h"
 
 #include <json-c/json.h>
@@ -8,8 +9,6 @@
 
 #include "common/cleanup.h"
 #include "common/utf8.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 int json_get(struct json_object *from, const char *key, enum json_type type,
              struct json_object **ret, struct error *error)

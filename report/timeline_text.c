@@ -7,10 +7,10 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/layout.h"
 #include "report/text_impl.h"
 
-#define NS_PER_S 1000000000ull
 #define MAX_MOUNTS 8
 #define NARROW 60 /* columns: below, short words */
 

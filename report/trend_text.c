@@ -6,12 +6,12 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "report/compare.h"
 #include "report/layout.h"
 #include "report/trend.h"
 
-#define NS_PER_S 1000000000ull
 /* Less waiting than that part of the run time is not compared. */
 #define LEAST 0.01
 

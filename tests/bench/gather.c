@@ -29,6 +29,7 @@
 #include "collector/worker.h"
 #include "collector/writer.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/credential.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -184,7 +185,7 @@ static uint64_t written(const struct job_account *job)
 static void on_gathered(struct job_account *job, void *arg)
 {
     (void)arg;
-    shared->merge_ns = worker_now_ns() - shared->ask_ns;
+    shared->merge_ns = clock_ns(CLOCK_MONOTONIC) - shared->ask_ns;
     shared->ask_nodes = job->nodes_reported;
     shared->ask_bytes = written(job);
     shared->asked = true;
@@ -203,7 +204,7 @@ static void ask_all(void)
     fclose(out);
     job->key.cluster = strdup("c");
     job->key.jobid = JOB;
-    shared->ask_ns = worker_now_ns();
+    shared->ask_ns = clock_ns(CLOCK_MONOTONIC);
     gather_ask(gather, names, NULL, shared->ask_ns + 60 * SECOND, job, on_gathered, NULL);
     free(names);
 }
@@ -212,7 +213,7 @@ static void ask_all(void)
 static void read_job(void)
 {
     struct job_account **jobs = NULL;
-    uint64_t begin = worker_now_ns();
+    uint64_t begin = clock_ns(CLOCK_MONOTONIC);
     struct store *reader;
     struct error error;
     char *text;
@@ -220,7 +221,7 @@ static void read_job(void)
     must(store_open_reader(&reader, path, &error), &error, "reader");
     must(store_jobs(reader, "c", JOB, false, UINT32_MAX, &jobs, &error), &error, "read");
     text = report_text(jobs[0], SUMMARY_SHORT, NULL);
-    shared->read_ns = worker_now_ns() - begin;
+    shared->read_ns = clock_ns(CLOCK_MONOTONIC) - begin;
     shared->read_bytes = written(jobs[0]);
     shared->read_nodes = jobs[0]->nodes_reported;
     fputs(text, stdout);
@@ -306,7 +307,7 @@ static void send_one(size_t i);
 
 static void on_sent(const struct http_answer *answer, void *arg)
 {
-    last_ns = worker_now_ns();
+    last_ns = clock_ns(CLOCK_MONOTONIC);
     if (answer->code == 200) {
         answered++;
         return;
@@ -337,7 +338,7 @@ static void send_one(size_t i)
 
 static int on_send(sd_event_source *source, uint64_t usec, void *arg)
 {
-    uint64_t now = worker_now_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     (void)usec, (void)arg;
     while (next < nodes && begun_ns + WITHIN * next / nodes <= now)
@@ -404,7 +405,7 @@ static void send_all(void)
 {
     sd_event_source *timer;
 
-    begun_ns = worker_now_ns();
+    begun_ns = clock_ns(CLOCK_MONOTONIC);
     (void)sd_event_add_time_relative(loop, &timer, CLOCK_MONOTONIC, 0, 0, on_send, NULL);
     while (answered + failed < nodes)
         (void)sd_event_run(loop, UINT64_MAX);

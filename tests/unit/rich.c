@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
+#include "common/clock.h"
+
 #define START_S UINT64_C(1795168811)
 #define ELAPSED_S 4364
 #define BIN_S 32

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef JOBIO_PLUGIN_CLOCK_H
-#define JOBIO_PLUGIN_CLOCK_H
+#ifndef JOBIO_COMMON_CLOCK_H
+#define JOBIO_COMMON_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
 
+/* The clock's time; none that this program asks can fail. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
     struct timespec ts = {0, 0};
