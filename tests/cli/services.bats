@@ -40,7 +40,7 @@ tag_step() {
     echo $! > "$CGROUPS$path/cgroup.procs"
     "$TELL" "$JOBIO_SOCKET" tag JOBID=7 STEP=0 UID=0 NAME=sim CGROUP="$path" \
         CGROUP_ID="$(stat -c %i "$CGROUPS$path")" CGROUP_LEVEL=4 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+        TAGGED=now NODES=1
 }
 
 # writes CGROUP N: N calls of 100 bytes

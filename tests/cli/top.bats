@@ -39,7 +39,7 @@ user_tag() {
     echo $! > "$group/cgroup.procs"
     "$TELL" "$JOBIO_SOCKET" tag JOBID="$1" STEP=0 UID="$2" NAME=$'a\e[1mb' CGROUP="${group#"$CGROUPS"}" \
         CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+        TAGGED=now NODES=1
 }
 
 # writes JOBID N: N calls of 100 bytes

@@ -48,5 +48,5 @@ tag() {
     mkdir -p "$group"
     "$TELL" "$JOBIO_SOCKET" tag JOBID="$1" STEP="$2" UID=0 CGROUP="${group#"$CGROUPS"}" \
         CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" NODES=1
+        TAGGED=now NODES=1
 }

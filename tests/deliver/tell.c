@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tell SOCKET TYPE KEY=VALUE...: one message to jobiod, as the plugin sends it. Its answer's text. */
+/* tell SOCKET TYPE KEY=VALUE...: one message to jobiod, as the plugin sends it. Its answer's text.
+ * TAGGED=now: both times of a tag. */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/call.h"
+#include "common/clock.h"
+
+static int put(struct message *m, const char *key, const char *value)
+{
+    if (strcmp(key, "TAGGED") != 0 || strcmp(value, "now") != 0)
+        return message_put(m, key, value);
+    if (message_put_u64(m, "TAGGED_AT", clock_ns(CLOCK_REALTIME)) < 0)
+        return -1;
+    return message_put_u64(m, "TAGGED_BOOT", clock_ns(CLOCK_BOOTTIME));
+}
 
 int main(int argc, char **argv)
 {
@@ -19,7 +30,7 @@ int main(int argc, char **argv)
         if (!value)
             return 2;
         *value++ = '\0';
-        if (message_put(&m, argv[i], value) < 0)
+        if (put(&m, argv[i], value) < 0)
             return 2;
     }
     if (call(argv[1], &m, 20000, &error) < 0) {
