@@ -13,6 +13,7 @@
 #include "collector/rows.h"
 #include "collector/store.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/json.h"
 
 /* Restarts and holders of a number that an answer lists. */
@@ -33,7 +34,8 @@ struct question {
     bool in_parts; /* who asks will ask for the rest */
     bool all;
     unsigned flags;
-    struct job_account **live; /* owned */
+    struct job_account **live; /* owned; as it was at */
+    uint64_t asked_ns;         /* this real time */
     /* query-history */
     struct history_filter filter;
     char *lists[6]; /* owned; those of the filter */
@@ -134,9 +136,16 @@ static bool has_step(const struct job_account *job, size_t n, const struct step_
     return false;
 }
 
+/* Began and ended while the question waited for its turn: not in the sums in memory. */
+static bool is_newer(const struct question *q, const struct step_account *step)
+{
+    return strcmp(step->node, q->node) == 0 && step->tagged_at_ns + step->elapsed_ns > q->asked_ns;
+}
+
 /* The sums of a running job are those in memory, of this node alone; its ended steps are in the store,
  * and with them those of other nodes. */
-static int take_ended_steps(struct job_account *live, struct job_account *stored, const char *node)
+static int take_ended_steps(const struct question *q, struct job_account *live,
+                            struct job_account *stored)
 {
     size_t own = live->n_steps;
     struct step_account *grown =
@@ -146,9 +155,10 @@ static int take_ended_steps(struct job_account *live, struct job_account *stored
         return -ENOMEM;
     live->steps = grown;
     for (size_t i = 0; i < stored->n_steps; i++) {
-        if (stored->steps[i].state == STEP_RUNNING || has_step(live, own, &stored->steps[i]))
+        if (stored->steps[i].state == STEP_RUNNING || has_step(live, own, &stored->steps[i]) ||
+            is_newer(q, &stored->steps[i]))
             continue;
-        if (strcmp(stored->steps[i].node, node) != 0 &&
+        if (strcmp(stored->steps[i].node, q->node) != 0 &&
             job_account_add_step(live, &stored->steps[i]) < 0)
             return -ENOMEM;
         live->steps[live->n_steps++] = stored->steps[i];
@@ -207,7 +217,7 @@ static int add_documents(struct question *q, struct json_object *array,
         for (size_t j = 0; live && j < n; j++)
             known[j] |= q->live[j] == live;
         if (live)
-            r = take_ended_steps(live, stored[i], q->node);
+            r = take_ended_steps(q, live, stored[i]);
     }
     for (size_t j = 0; j < n && !r; j++)
         if (!known[j])
@@ -289,6 +299,7 @@ static int parse_query_job(struct daemon *daemon, const struct message *m, struc
             : tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
     if (!r)
         hide_others(q);
+    q->asked_ns = clock_ns(CLOCK_REALTIME);
     return r;
 }
 

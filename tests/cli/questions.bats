@@ -88,3 +88,43 @@ answered() {
         .queues.large_questions == 0 and .queues.questions_refused == 0'
     jobio history -P -S @0 -n 1 | grep -q "$JOBS"
 }
+
+# short_steps FIRST LAST: steps of job 9, of 1000 bytes each, one after the other
+short_steps() {
+    local i
+    for ((i = $1; i <= $2; i++)); do
+        tag 9 "$i"
+        CGROUP=$group "$BIN/step" join write "$T/tmpfs/file" 10
+        "$TELL" "$JOBIO_SOCKET" end JOBID=9 STEP="$i"
+    done
+}
+
+# keep_asking N: until the file is there, an answer after the other
+keep_asking() {
+    local n
+    for ((n = 0; ; n++)); do
+        [ ! -e "$T/job/enough" ] || return 0
+        jobio job 9 --steps --json > "$T/job/$1.$n" || return 1
+    done
+}
+
+@test "the steps that an answer lists are those of its sums, while steps come and go" {
+    mkdir -p "$T/job"
+    short_steps 0 99
+    for i in {1..12}; do
+        keep_asking $i 3>&- &
+        pids="$pids $!"
+    done
+    short_steps 100 199
+    touch "$T/job/enough"
+    for pid in $pids; do
+        wait "$pid"
+    done
+    written='[([.mounts[].ops.write.bytes] | add), ([.steps[].mounts[].ops.write.bytes] | add)]'
+    answers=$(cat "$T"/job/*.* | jq -c "$written" | tee "$T/job/written" | wc -l)
+    jq -s '.[] | select(.[0] != .[1])' -c "$T/job/written" > "$T/job/apart"
+    echo "$answers answers, $(wc -l < "$T/job/apart") of them with other steps than sums"
+    [ "$answers" -gt 50 ]
+    [ ! -s "$T/job/apart" ]
+    [ "$(jobio job 9 --steps --json | jq -c "$written")" = "[200000,200000]" ]
+}
