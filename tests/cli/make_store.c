@@ -21,8 +21,8 @@
 #include <time.h>
 
 #include "collector/store.h"
+#include "common/clock.h"
 
-#define NS_PER_S 1000000000ull
 #define MS 1000000ull
 #define WAIT_USUAL (30 * NS_PER_S)
 #define MIB (1ull << 20)
