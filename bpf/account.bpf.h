@@ -80,7 +80,8 @@ static __always_inline struct hint *hint_of(const struct call *call)
     __u32 at = (__u32)call->op % ACCOUNT_HINTS;
 
     if (!__builtin_constant_p(at)) {
-        /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+        /* The bound once more, in a way that the compiler cannot see through and the verifier
+         * can. */
         asm volatile("%0 &= 15" : "+r"(at));
         if (at >= ACCOUNT_HINTS)
             at = 0;
@@ -118,8 +119,8 @@ static __always_inline void raise_to(__u64 *maximum, __u64 value)
         *maximum = value;
 }
 
-/* Never for a step that is gone: nobody would take its key away again. Not static, like those below:
- * see bpf/who.bpf.h. */
+/* Never for a step that is gone: nobody would take its key away again. Not static, like those
+ * below: see bpf/who.bpf.h. */
 __noinline int account_lost(__u64 key, enum lost_cause cause, __u64 n)
 {
     __u32 step = who_number(key);
@@ -207,8 +208,8 @@ static __always_inline __u32 account_take(const struct account_key *key)
         return 0;
     place = *element ?: account_place(element);
     value = bpf_map_lookup_elem(&account, &place);
-    /* What is new must be empty, else the kernel's elements do not lie as they should; or another CPU
-     * has found the key meanwhile, stored the place, and counted. */
+    /* What is new must be empty, else the kernel's elements do not lie as they should; or another
+     * CPU has found the key meanwhile, stored the place, and counted. */
     if (value && !exists && *(volatile __u64 *)&value->requests &&
         !*(volatile __u32 *)element) {
         *element = ACCOUNT_NO_PLACE;
@@ -255,8 +256,8 @@ static __always_inline __u32 account_make(__u64 step, const struct account_key *
     return place;
 }
 
-/* The place of the counters of a call for which there is no hint, made if there is none. pid: of the
- * process; 0: the current one. */
+/* The place of the counters of a call for which there is no hint, made if there is none. pid: of
+ * the process; 0: the current one. */
 __noinline __u32 account_seek(__u64 step, __u64 where, __u64 super, __s64 result, __u32 pid)
 {
     struct account_key key = account_key_of(step, where);
@@ -371,13 +372,13 @@ static __always_inline struct account_value *account_find(const struct call *cal
         /* A place is good while its step is there: the call's generation says so, or the map. */
         return NULL;
     }
-    place = account_seek(call->who.key, account_where(call, shard), address_of(call->sb), call->result,
-                         call->pid);
+    place = account_seek(call->who.key, account_where(call, shard), address_of(call->sb),
+                         call->result, call->pid);
     if (!place)
         return NULL;
     if (call->hints && place < 1 << HINT_BITS)
-        *hint_of(call) =
-            (struct hint){.dev = call->dev, .place = hint_tag(call->op, shard) << HINT_BITS | place};
+        *hint_of(call) = (struct hint){.dev = call->dev,
+                                       .place = hint_tag(call->op, shard) << HINT_BITS | place};
     return bpf_map_lookup_elem(&account, &place);
 }
 

@@ -147,8 +147,8 @@ static __always_inline int io_uring_skipped(struct io_kiocb *req)
     return 0;
 }
 
-/* io_read() and io_write() return 0 if all is done, and a negative number if the rest comes later or
- * in another thread. */
+/* io_read() and io_write() return 0 if all is done, and a negative number if the rest comes later
+ * or in another thread. */
 static __always_inline int on_io_uring_read(void *ctx, const volatile struct hook_slots *at)
 {
     if (who_has_no_steps() || (__s32)slot(ctx, at->result))
@@ -191,8 +191,8 @@ static __always_inline int io_uring_overflows(struct io_kiocb *req)
     return io_uring_count((__u64)req, io_uring_result(req));
 }
 
-/* Completions that found the ring full wait in a list, where the tracepoint does not see them. Until
- * 6.17 this function gets the request, where it is not inlined (6.1) ... */
+/* Completions that found the ring full wait in a list, where the tracepoint does not see them.
+ * Until 6.17 this function gets the request, where it is not inlined (6.1) ... */
 static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_slots *at)
 {
     return who_has_no_steps() ? 0 : io_uring_overflows((struct io_kiocb *)slot(ctx, at->argument));

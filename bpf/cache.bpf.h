@@ -177,7 +177,7 @@ static __always_inline int kernel_read_leave(void *ctx)
 #define __kernel_read_enter(ctx, at) kernel_read_enter(ctx, at)
 #define __kernel_read_leave(ctx, at) kernel_read_leave(ctx)
 
-/* --- faults ------------------------------------------------------------------------------------ */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static __always_inline int fault_enter(void *ctx, const volatile struct hook_slots *at)
 {
@@ -277,7 +277,7 @@ static __always_inline int do_page_mkwrite_leave(void *ctx, const volatile struc
     return fault_end(ctx, record, IO_MMAP_WRITE, page_size);
 }
 
-/* --- pages ------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static __always_inline __u32 folio_order(struct folio *folio)
 {

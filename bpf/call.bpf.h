@@ -128,7 +128,8 @@ static __always_inline struct task_record *task_enter(void)
     return who_is_outside() ? NULL : task_join(task);
 }
 
-/* The outermost call begins. False: it is an inner one. The argument in this place is its witness. */
+/* The outermost call begins. False: it is an inner one. The argument in this place is its
+ * witness. */
 static __always_inline bool call_begin(struct task_record *task, void *ctx, enum hook_number hook,
                                        __u8 argument)
 {
@@ -374,10 +375,10 @@ static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8
     return order_of(order_name(file), order_end(call_pointer(ctx, place)), result, file->f_flags);
 }
 
-/* Where a call has begun that reads or writes, by where it has ended: its offset lies on the kernel's
- * stack. To fetch it from there costs more than all else that is asked of the order, and a read begins
- * where it was told to: read(2) leaves the file's own offset as it was until vfs_read() has ended. In
- * 32-bit programs the numbers of these two are those of calls that read nothing. */
+/* Where a call has begun that reads or writes, by where it has ended: its offset lies on the
+ * kernel's stack. To fetch it from there costs more than all else that is asked of the order, and a
+ * read begins where it was told to: read(2) leaves the file's own offset as it was until vfs_read()
+ * has ended. In 32-bit programs the numbers of these two are those of calls that read nothing. */
 static __always_inline __u64 data_begin(void *ctx, const struct file *file, enum hook_number hook,
                                         __s64 result)
 {
@@ -395,9 +396,9 @@ static __always_inline __u64 data_begin(void *ctx, const struct file *file, enum
     return end == ORDER_NOWHERE ? ORDER_NOWHERE : end - result;
 }
 
-/* The end of a call that reads or writes, if it is as nearly all are: its begin was seen in the step
- * that the task is in, the page cache had it, the open file was read or written before, and the
- * thread's last one was on the same super block. False: it is not, and nothing is done. */
+/* The end of a call that reads or writes, if it is as nearly all are: its begin was seen in the
+ * step that the task is in, the page cache had it, the open file was read or written before, and
+ * the thread's last one was on the same super block. False: it is not, and nothing is done. */
 static __always_inline bool data_leave(struct task_record *task, void *ctx, enum hook_number hook,
                                        enum io_op op)
 {

@@ -233,8 +233,8 @@ enum hook_number {
 };
 #undef HOOK_NUMBER
 
-/* Where vfs_read() and the like have their file, its offset, and their result in all kernels so far.
- * With a place from `hooks` each look at an argument would be two instructions more. */
+/* Where vfs_read() and the like have their file, its offset, and their result in all kernels so
+ * far. With a place from `hooks` each look at an argument would be two instructions more. */
 #define USUAL_FILE 0
 #define USUAL_OFFSET 3
 #define USUAL_RESULT(hook) ((hook) == HOOK_vfs_read || (hook) == HOOK_vfs_write ? 4 : 5)

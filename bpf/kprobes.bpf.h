@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The backend of kprobes: the functions of bpf/hooks.h, seen through the registers. The end of a
- * function (kretprobe) has no arguments, so all is looked up at its begin. As in bpf/call.bpf.h only
- * the outermost hooked call of a task counts. Here it is known by the place on the stack from which
- * the function takes the address to return to. As long as the call runs, there lies what lay there at
- * its begin, or the address that a kretprobe has put there. Calls by path learn what they are about
- * as in bpf/walk.bpf.h.
+ * function (kretprobe) has no arguments, so all is looked up at its begin. As in bpf/call.bpf.h
+ * only the outermost hooked call of a task counts. Here it is known by the place on the stack from
+ * which the function takes the address to return to. As long as the call runs, there lies what lay
+ * there at its begin, or the address that a kretprobe has put there. Calls by path learn what they
+ * are about as in bpf/walk.bpf.h.
  */
 #ifndef JOBIO_BPF_KPROBES_H
 #define JOBIO_BPF_KPROBES_H
@@ -25,7 +25,8 @@ static __always_inline const volatile struct kprobe_entry *kprobe_entry(__u64 co
 /* The address that kretprobes put on the stack, learnt from the first that ends. */
 __u64 kprobe_trampoline SEC(".data.kprobes") = 0;
 
-/* The barrier keeps the compiler from one load with a computed place, which the verifier refuses. */
+/* The barrier keeps the compiler from one load with a computed place, which the verifier
+ * refuses. */
 #define ARGUMENT(place, name)              \
     case place:                            \
         value = KERNEL_##name(regs);       \
@@ -47,7 +48,8 @@ static __always_inline __u64 argument(struct pt_regs *regs, __u8 place)
     return value;
 }
 
-/* What lies where the function takes the address to return to; 0 where the stack does not have it. */
+/* What lies where the function takes the address to return to; 0 where the stack does not have
+ * it. */
 static __always_inline __u64 kprobe_witness(__u64 frame)
 {
     __u64 witness = 0;
@@ -276,7 +278,7 @@ static __always_inline int kprobe_end_call(struct pt_regs *regs,
     return 0;
 }
 
-/* --- paths: see bpf/walk.bpf.h ------------------------------------------------------------------ */
+/* --- paths: see bpf/walk.bpf.h ---------------------------------------------------------------- */
 
 static __always_inline struct saved_call *kprobe_walk(void)
 {
@@ -320,7 +322,7 @@ static __always_inline int kprobe_found_parent(struct pt_regs *regs)
     return 0;
 }
 
-/* --- the programs ------------------------------------------------------------------------------- */
+/* --- the programs ----------------------------------------------------------------------------- */
 
 static __always_inline int kprobe_begin(struct pt_regs *regs, __u64 cookie)
 {

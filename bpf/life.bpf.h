@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which super block a number means. What a step does is kept by s_dev, because that is there in each
- * call for nothing; a number that was given to another super block meanwhile is told apart where keys
- * are made and looked for. Hints do not know of it: none outlives the super block that it is for.
+ * Which super block a number means. What a step does is kept by s_dev, because that is there in
+ * each call for nothing; a number that was given to another super block meanwhile is told apart
+ * where keys are made and looked for. Hints do not know of it: none outlives the super block that
+ * it is for.
  */
 #ifndef JOBIO_BPF_LIFE_H
 #define JOBIO_BPF_LIFE_H

@@ -6,16 +6,17 @@
  * here, by the address of the open file (struct file): whoever shares it (threads, dup, fork, a
  * descriptor that was sent) shares its order as well.
  *
- * The place of a file follows from its address: a line of an array (bpf/memory.bpf.h), with room for
- * seven. A file takes room at its first request, and gives it back when the kernel frees it. Nobody is
- * ever put out of his room, so that what stands there is always of the file whose address stands
- * there. Who finds none has requests of unknown order, and leaves a mark: a file that comes later to
- * such a line may be one that was there before, so that its first request is of unknown order, too.
+ * The place of a file follows from its address: a line of an array (bpf/memory.bpf.h), with room
+ * for seven. A file takes room at its first request, and gives it back when the kernel frees it.
+ * Nobody is ever put out of his room, so that what stands there is always of the file whose address
+ * stands there. Who finds none has requests of unknown order, and leaves a mark: a file that comes
+ * later to such a line may be one that was there before, so that its first request is of unknown
+ * order, too.
  *
  * The first request on an open file is sequential if it begins at 0, or if the file is open for
- * appending. Where a request began is where it ended less its bytes, because only its end knows where
- * one that appends was. A request that failed moved nothing: it begins and ends at the offset that
- * it was given. Of requests that overlap in time the one that ended last is the one before.
+ * appending. Where a request began is where it ended less its bytes, because only its end knows
+ * where one that appends was. A request that failed moved nothing: it begins and ends at the offset
+ * that it was given. Of requests that overlap in time the one that ended last is the one before.
  */
 #ifndef JOBIO_BPF_ORDER_H
 #define JOBIO_BPF_ORDER_H

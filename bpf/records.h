@@ -144,7 +144,8 @@ struct account_value {
     __u32 size[IO_BUCKETS]; /* data operations that did not fail */
 };
 
-/* User space maps so many at once: whole pages of 4, 16 or 64 KiB. The array's size is a multiple. */
+/* User space maps so many at once: whole pages of 4, 16 or 64 KiB. The array's size is a
+ * multiple. */
 #define ACCOUNT_WINDOW 1024
 
 /* Map `caches`, a hash: what a step brought into the page cache. Hits are not counted one by one:

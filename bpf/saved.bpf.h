@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Calls whose files are looked up at their begin, because their end does not know the arguments any
- * more (kretprobe), or because another thread may have closed the descriptor by then (system calls).
+ * more (kretprobe), or because another thread may have closed the descriptor by then (system
+ * calls).
  */
 #ifndef JOBIO_BPF_SAVED_H
 #define JOBIO_BPF_SAVED_H

@@ -32,8 +32,8 @@ static __always_inline struct file *transfer_target(void *ctx,
     return is_data(file) ? file : NULL;
 }
 
-/* The kernel also writes for itself in a job's process (process accounting at its exit), through the
- * function that dumps core. */
+/* The kernel also writes for itself in a job's process (process accounting at its exit), through
+ * the function that dumps core. */
 static __always_inline bool transfer_is_own(const volatile struct hook_slots *at, enum io_op to)
 {
     return to != IO_WRITE || at->object == OBJECT_FILE ||

@@ -24,8 +24,8 @@ static __always_inline void walk_reach(struct task_record *task, struct super_bl
     task->reached_sb = (__u64)sb;
 }
 
-/* terminate_walk(nd): the walk is over, and still holds what it has found. A walk that has handed it
- * out holds nothing any more. */
+/* terminate_walk(nd): the walk is over, and still holds what it has found. A walk that has handed
+ * it out holds nothing any more. */
 static __always_inline int on_walked(void *ctx, const volatile struct hook_slots *at)
 {
     struct task_record *task = walk_of_current();

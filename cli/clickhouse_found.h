@@ -35,8 +35,8 @@ int found_take(struct found_jobs *found, struct json_object *row, struct error *
 /* After its last row: f->job is whole. -ENOMEM, -EBADMSG. */
 int found_finish(struct found_job *f);
 
-/* One job after the other, so that one at a time is in memory: `each` gets it when it has all of its
- * rows, may take f->job, and returns 0 or a negative errno with text. */
+/* One job after the other, so that one at a time is in memory: `each` gets it when it has all of
+ * its rows, may take f->job, and returns 0 or a negative errno with text. */
 typedef int (*found_job_f)(struct found_job *f, void *arg, struct error *error);
 struct found_stream {
     struct found_jobs found; /* the last one still gets rows */

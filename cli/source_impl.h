@@ -5,8 +5,8 @@
 
 #include "cli/source.h"
 
-/* For a message of the answer: jobiod begins a question within 5 s and answers it in 5 more, or says
- * that it cannot. */
+/* For a message of the answer: jobiod begins a question within 5 s and answers it in 5 more, or
+ * says that it cannot. */
 #define SOURCE_MS 15000
 
 /* The store of --store, or this node's. */

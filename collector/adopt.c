@@ -43,7 +43,7 @@ static void adoption_clear(struct adoption *a)
     free(a->known);
 }
 
-/* --- the store --------------------------------------------------------------------------------- */
+/* --- the store -------------------------------------------------------------------------------- */
 
 static void read_boot_id(char buf[64])
 {
@@ -240,7 +240,7 @@ static int lose_steps(struct adoption *a, struct error *error)
     return r;
 }
 
-/* --- step files -------------------------------------------------------------------------------- */
+/* --- step files ------------------------------------------------------------------------------- */
 
 static const struct step_account *find_step(const struct job_account *job, const struct tag *tag,
                                             size_t *index)
@@ -279,12 +279,13 @@ static const struct step_account *find_stored(struct adoption *a, const struct t
 /* The process died between the last row of the job and the removal of the step's file. */
 static bool is_final_in_ended_job(struct adoption *a, const struct tag *tag)
 {
+    const struct tracker *tracker = a->tracker;
     struct job_account **jobs = NULL;
     const struct step_account *step;
     bool found = false;
     size_t index;
 
-    if (store_node_jobs(a->store, a->tracker->cluster, tag->jobid, a->tracker->node, &jobs, NULL) < 0)
+    if (store_node_jobs(a->store, tracker->cluster, tag->jobid, tracker->node, &jobs, NULL) < 0)
         return false;
     for (size_t i = 0; jobs[i]; i++) {
         step = jobs[i]->key.restart == tag->restart ? find_step(jobs[i], tag, &index) : NULL;
@@ -392,7 +393,7 @@ static int adopt_files(struct adoption *a, struct error *error)
     return 0;
 }
 
-/* --- the maps ---------------------------------------------------------------------------------- */
+/* --- the maps --------------------------------------------------------------------------------- */
 
 static bool is_followed(const struct tracker *tracker, uint32_t number)
 {
@@ -400,8 +401,8 @@ static bool is_followed(const struct tracker *tracker, uint32_t number)
 }
 
 /* What the store has, and what nobody can tell whose it is: a run whose client has gone, or a step
- * whose file was taken away. Counted before the files were listed, so a step that is being tagged is
- * not among them. */
+ * whose file was taken away. Counted before the files were listed, so a step that is being tagged
+ * is not among them. */
 static void drop_strangers(struct adoption *a)
 {
     struct tracker *tracker = a->tracker;

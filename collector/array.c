@@ -88,7 +88,7 @@ int array_sum_add(struct array_sum *sum, const struct job_account *job)
     return io_mounts_add(&to->mounts, &job->mounts);
 }
 
-/* --- an answer --------------------------------------------------------------------------------- */
+/* --- an answer -------------------------------------------------------------------------------- */
 
 /* Mounts of steps that are read for one: some 30 us each. */
 #define WORK_MAX 20000

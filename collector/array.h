@@ -22,9 +22,9 @@ void array_sum_clear(struct array_sum *sum);
 int array_sum_add(struct array_sum *sum, const struct job_account *job);
 
 /* {"tasks":[rows of the history, by task],"sum":a job document,"next":N} as text, malloc'd: tasks
- * from `from` on, as many as are in an answer, and their sum; *more, and "next", if there are others
- * from task N on. uid UINT32_MAX: whoever's it is. No task: nobody, or not this user, has such an
- * array. */
+ * from `from` on, as many as are in an answer, and their sum; *more, and "next", if there are
+ * others from task N on. uid UINT32_MAX: whoever's it is. No task: nobody, or not this user, has
+ * such an array. */
 int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
                  bool *more, struct error *error);
 /* The same of tasks that come from elsewhere, in their order from `from` on: one call of `each` a

@@ -34,8 +34,9 @@ static int remove_probe_file(const struct daemon *d, struct error *error)
     char path[512];
 
     (void)snprintf(path, sizeof(path), "%s/probe", d->runtime_dir);
-    return unlink(path) == 0 || errno == ENOENT ? 0
-                                                : error_errno(error, -errno, "cannot remove %s", path);
+    return unlink(path) == 0 || errno == ENOENT
+               ? 0
+               : error_errno(error, -errno, "cannot remove %s", path);
 }
 
 static void say_hooks(const struct probe_hook *hooks, size_t n)
@@ -76,7 +77,8 @@ int counting_create(struct daemon *d, struct error *error)
     const char *blind;
     int r = probe_create(&d->probe, &options, &why);
 
-    if (r == -ENOMEM || r == -EAGAIN || r == -EINTR) /* it may be another time: systemd tries again */
+    /* It may be another time: systemd tries again. */
+    if (r == -ENOMEM || r == -EAGAIN || r == -EINTR)
         return error_set(error, r, "the kernel side: %s", why.text);
     if (r < 0)
         r = probe_create_blind(&d->probe, why.text, error);
@@ -95,7 +97,8 @@ int counting_create(struct daemon *d, struct error *error)
     return write_probe_file(d, error);
 }
 
-/* Where the kernel does not do what its BTF promises, this tells; what cannot be tested is believed. */
+/* Where the kernel does not do what its BTF promises, this tells; what cannot be tested is
+ * believed. */
 void counting_test(struct daemon *d)
 {
     struct error error = {""};

@@ -45,7 +45,7 @@
 /* Of a task's table of mounts, in a turn of the loop: some 3 ms. */
 #define MOUNT_LINES 1000
 
-/* --- folders and names ------------------------------------------------------------------------- */
+/* --- folders and names ------------------------------------------------------------------------ */
 
 /* One folder of BPF maps a runtime directory, so that several jobiod live on one kernel. */
 static char *name_pins(const char *runtime_dir)
@@ -129,7 +129,7 @@ static int take_lock(struct daemon *d, struct error *error)
     return 0;
 }
 
-/* --- what wakes the loop ----------------------------------------------------------------------- */
+/* --- what wakes the loop ---------------------------------------------------------------------- */
 
 static void settle_soon(struct daemon *d)
 {
@@ -272,7 +272,7 @@ static int watch_all(struct daemon *d, struct error *error)
     return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
 }
 
-/* --- the parts --------------------------------------------------------------------------------- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 static void say(enum log_level level, const char *text, void *arg)
 {
@@ -397,7 +397,8 @@ static int create_runs(struct daemon *d, struct error *error)
     return r;
 }
 
-/* Before the steps of an earlier process are adopted: what was counted of services is no stranger. */
+/* Before the steps of an earlier process are adopted: what was counted of services is no
+ * stranger. */
 static int create_services(struct daemon *d, struct error *error)
 {
     struct error why = {"\"services = yes\" is not in jobio.conf"};
@@ -470,7 +471,7 @@ static int create_parts(struct daemon *d, struct error *error)
     return deliver_start(d->deliver, error);
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void daemon_destroy(struct daemon *d)
 {

@@ -85,8 +85,8 @@ void daemon_query_top(struct daemon *daemon, struct request *request, const stru
 /* status.c */
 void daemon_status(struct daemon *daemon, struct request *request, const struct message *m);
 
-/* counting.c: make daemon->probe, which may count nothing: a kernel that can do nothing keeps jobiod
- * from nothing else. Then try what it counts, once there is a hierarchy to do so in. */
+/* counting.c: make daemon->probe, which may count nothing: a kernel that can do nothing keeps
+ * jobiod from nothing else. Then try what it counts, once there is a hierarchy to do so in. */
 int counting_create(struct daemon *daemon, struct error *error);
 void counting_test(struct daemon *daemon);
 
@@ -129,7 +129,8 @@ struct collected {
     size_t n_sinks;
 };
 typedef void (*collected_f)(const struct collected *collected, const struct error *why, void *arg);
-/* Gather the state of the node; `done` is called once, inside the call or later: NULL and why not. */
+/* Gather the state of the node; `done` is called once, inside the call or later: NULL and why
+ * not. */
 void daemon_collect(struct daemon *daemon, const struct collection *collection, collected_f done,
                     void *arg);
 /* The names that mounts had in the metrics of an earlier process. */

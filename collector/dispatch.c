@@ -9,7 +9,7 @@
 #include "collector/runs.h"
 #include "common/cleanup.h"
 
-/* --- from the plugin --------------------------------------------------------------------------- */
+/* --- from the plugin -------------------------------------------------------------------------- */
 
 static void handle_tag(struct daemon *daemon, struct request *request, const struct message *m)
 {
@@ -44,8 +44,10 @@ static bool step_of(struct request *request, const struct message *m, struct job
     key->cluster = NULL;
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         uint64_t value;
+        int r =
+            message_get_u64(m, fields[i].name, UINT32_MAX, fields[i].fallback, &value, &error);
 
-        if (message_get_u64(m, fields[i].name, UINT32_MAX, fields[i].fallback, &value, &error) < 0) {
+        if (r < 0) {
             request_refuse(request, "%s", error.text);
             return false;
         }
@@ -132,7 +134,7 @@ static void handle_job_end(struct daemon *daemon, struct request *request, const
         request_ok(request);
 }
 
-/* --- from the command -------------------------------------------------------------------------- */
+/* --- from the command ------------------------------------------------------------------------- */
 
 static void handle_run_begin(struct daemon *daemon, struct request *request,
                              const struct message *m)

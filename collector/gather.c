@@ -100,7 +100,7 @@ char *gather_url(const struct gather *gather, const char *node, const char *path
     return url;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void gather_stop(struct gather *gather)
 {
@@ -193,7 +193,7 @@ int gather_create(struct gather **ret, sd_event *loop, const struct gather_optio
     return 0;
 }
 
-/* --- status ------------------------------------------------------------------------------------ */
+/* --- status ----------------------------------------------------------------------------------- */
 
 static bool put_counts(struct json_object *to, const struct gather_counts *c)
 {

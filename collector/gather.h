@@ -92,10 +92,10 @@ void gather_provide_record(void *question, const struct job_key *key, bool ended
 void gather_queued(struct gather *gather);
 
 /* Ask the nodes (names with commas between; this one is left out) for the job, until `deadline_ns`
- * (CLOCK_MONOTONIC), and add what they have to `job`: mounts, causes, the longest wait, what each of
- * them did (job->nodes, with this node), and how many nodes have reported; one on which tasks of the
- * step run, or are to run, has not. Takes `job` over; `done` gets it back, once, on the loop, perhaps
- * inside this call. */
+ * (CLOCK_MONOTONIC), and add what they have to `job`: mounts, causes, the longest wait, what each
+ * of them did (job->nodes, with this node), and how many nodes have reported; one on which tasks of
+ * the step run, or are to run, has not. Takes `job` over; `done` gets it back, once, on the loop,
+ * perhaps inside this call. */
 typedef void (*gather_done_f)(struct job_account *job, void *arg);
 void gather_ask(struct gather *gather, const char *nodes, const struct gather_step *step,
                 uint64_t deadline_ns, struct job_account *job, gather_done_f done, void *arg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sending the outbox's rows to the nodes that they are for: one parcel under way a node, in order, each
- * row until that node has said that its store has it. */
+/* Sending the outbox's rows to the nodes that they are for: one parcel under way a node, in order,
+ * each row until that node has said that its store has it. */
 #define _GNU_SOURCE
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void parcel_free(struct parcel *parcel)
     free(parcel);
 }
 
-/* --- when -------------------------------------------------------------------------------------- */
+/* --- when ------------------------------------------------------------------------------------- */
 
 /* Half of it to all of it, so that nodes that failed together do not come back together. */
 static uint64_t jittered(uint64_t ns)
@@ -101,7 +101,7 @@ static void parcel_fail(struct parcel *parcel, const char *why)
     parcel_free(parcel);
 }
 
-/* --- after the answer -------------------------------------------------------------------------- */
+/* --- after the answer ------------------------------------------------------------------------- */
 
 /* On the writer's thread. */
 static int settle(struct store *store, void *arg, struct error *error)
@@ -251,7 +251,7 @@ static void on_answer(const struct http_answer *answer, void *arg)
         parcel_fail(parcel, strerror(-r));
 }
 
-/* --- on the way -------------------------------------------------------------------------------- */
+/* --- on the way ------------------------------------------------------------------------------- */
 
 static void on_sealed(int result, const struct error *error, const char *text, void *arg)
 {
@@ -282,7 +282,7 @@ static void on_sealed(int result, const struct error *error, const char *text, v
     }
 }
 
-/* --- out of the store: on the query's thread --------------------------------------------------- */
+/* --- out of the store: on the query's thread -------------------------------------------------- */
 
 static int take_row(int64_t id, const struct job_account *job, void *arg)
 {
@@ -385,7 +385,7 @@ static void start_parcel(struct gather_peer *peer)
         parcel_fail(parcel, "too many questions to the store wait");
 }
 
-/* --- who has something to get ------------------------------------------------------------------ */
+/* --- who has something to get ----------------------------------------------------------------- */
 
 struct look {
     struct gather *gather;

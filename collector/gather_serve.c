@@ -43,7 +43,7 @@ static void served_free(struct served *served)
     free(served);
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void finish_text(struct served *served, unsigned code, const char *text)
 {
@@ -85,7 +85,7 @@ static void finish(struct served *served, struct json_object *answer)
         finish_text(served, 503, "too much to do");
 }
 
-/* --- POST /v1/job, /v1/record ------------------------------------------------------------------ */
+/* --- POST /v1/job, /v1/record ----------------------------------------------------------------- */
 
 void gather_provide(void *question, const struct job_account *account, bool busy,
                     const struct error *why)
@@ -132,7 +132,7 @@ void gather_provide_record(void *question, const struct job_key *key, bool ended
     finish(served, answer);
 }
 
-/* --- POST /v1/accounts ------------------------------------------------------------------------- */
+/* --- POST /v1/accounts ------------------------------------------------------------------------ */
 
 static uint64_t requests_of(const struct step_account *step)
 {
@@ -219,9 +219,10 @@ static struct json_object *list_refused(struct served *served)
         gather->counts.unknown_jobs += served->unknown[i] && !soon;
         if (served->backwards[i]) {
             gather->counts.backwards++;
-            gather_say(gather, "gather-backwards",
-                       "job %u: an account from %s has less than it had before: the first one stays",
-                       key->jobid, wire_string(served->document, "from"));
+            gather_say(
+                gather, "gather-backwards",
+                "job %u: an account from %s has less than it had before: the first one stays",
+                key->jobid, wire_string(served->document, "from"));
         }
         (void)snprintf(why, sizeof(why), "job %u was never seen on %s", key->jobid, gather->node);
         if (served->unknown[i])
@@ -265,7 +266,7 @@ static void take_accounts(struct served *served)
         finish_text(served, 503, "the queue of the store is full");
 }
 
-/* --- questions, on the sealer's thread --------------------------------------------------------- */
+/* --- questions, on the sealer's thread -------------------------------------------------------- */
 
 static int check_account(const struct served *served, const struct job_account *account,
                          struct error *error)
@@ -375,7 +376,7 @@ static int read_question(const char *payload, size_t size, uid_t uid, void *arg,
                                            : read_key(served, served->route == ROUTE_RECORD, error);
 }
 
-/* --- on the loop ------------------------------------------------------------------------------- */
+/* --- on the loop ------------------------------------------------------------------------------ */
 
 /* What a failure is counted as, and answered with. */
 static const struct {

@@ -17,7 +17,7 @@ struct hierarchy {
     char *v2, *freezer; /* where they are mounted; NULL: not (yet) */
 };
 
-/* --- mounts ------------------------------------------------------------------------------------ */
+/* --- mounts ----------------------------------------------------------------------------------- */
 
 /* Fields: id parent dev root mount options... - type source super-options. Mount points of cgroup
  * hierarchies have no blanks, so nothing is unescaped here. */
@@ -91,7 +91,7 @@ static const char *mount_of(struct hierarchy *h, int version)
     return *slot;
 }
 
-/* --- questions --------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 int hierarchy_check(struct hierarchy *h, int version, const char *path, uint64_t id,
                     struct error *error)
@@ -229,7 +229,7 @@ int hierarchy_freezer_of(pid_t pid, char buf[512], struct error *error)
     return path_of(pid, 1, buf, error);
 }
 
-/* --- leaves ------------------------------------------------------------------------------------ */
+/* --- leaves ----------------------------------------------------------------------------------- */
 
 static int write_small(const char *path, const char *text)
 {

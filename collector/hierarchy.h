@@ -24,8 +24,8 @@ int hierarchy_check(struct hierarchy *hierarchy, int version, const char *path, 
 /* True if no process is left at or below the parent of this cgroup (for a step: neither its tasks
  * nor its slurmstepd). Always false for v1, which does not tell. */
 bool hierarchy_is_deserted(struct hierarchy *hierarchy, int version, const char *path);
-/* How many processes are in this cgroup of v2, at least 1 if there are any at or below it. 0 also if
- * there is no such cgroup. */
+/* How many processes are in this cgroup of v2, at least 1 if there are any at or below it. 0 also
+ * if there is no such cgroup. */
 size_t hierarchy_processes(struct hierarchy *hierarchy, const char *path);
 
 /* Fill pids with processes at and below this cgroup, at most max; returns how many. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An HTTP server on the caller's sd-event loop, by libmicrohttpd. It serves one request a connection
- * and blocks nobody: a peer that is slow, silent or sends nonsense is cut off by one limit for the
- * whole connection, and connections, bodies and their sum are bounded.
+ * An HTTP server on the caller's sd-event loop, by libmicrohttpd. It serves one request a
+ * connection and blocks nobody: a peer that is slow, silent or sends nonsense is cut off by one
+ * limit for the whole connection, and connections, bodies and their sum are bounded.
  */
 #ifndef JOBIO_COLLECTOR_HTTP_SERVER_H
 #define JOBIO_COLLECTOR_HTTP_SERVER_H
@@ -44,8 +44,8 @@ void http_server_destroy(struct http_server *server);
 typedef void (*http_handler_f)(struct http_exchange *exchange, const void *body, size_t size,
                                void *arg);
 
-/* `method` and `path` are literals. GET answers HEAD as well. Other paths get 404, other methods 405.
- * -ENOMEM. */
+/* `method` and `path` are literals. GET answers HEAD as well. Other paths get 404, other methods
+ * 405. -ENOMEM. */
 int http_server_route(struct http_server *server, const char *method, const char *path,
                       http_handler_f handler, void *arg);
 

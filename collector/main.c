@@ -40,10 +40,14 @@ static int parse(int argc, char **argv, struct arguments *a)
 {
     enum { CONFIG = 256, RUNTIME, STATE, CHECK, FOREGROUND, SHOW_VERSION, HELP };
     static const struct option longs[] = {
-        {"config", required_argument, NULL, CONFIG},   {"runtime", required_argument, NULL, RUNTIME},
-        {"state", required_argument, NULL, STATE},     {"check-config", no_argument, NULL, CHECK},
-        {"foreground", no_argument, NULL, FOREGROUND}, {"version", no_argument, NULL, SHOW_VERSION},
-        {"help", no_argument, NULL, HELP},             {NULL, 0, NULL, 0},
+        {"config", required_argument, NULL, CONFIG},
+        {"runtime", required_argument, NULL, RUNTIME},
+        {"state", required_argument, NULL, STATE},
+        {"check-config", no_argument, NULL, CHECK},
+        {"foreground", no_argument, NULL, FOREGROUND},
+        {"version", no_argument, NULL, SHOW_VERSION},
+        {"help", no_argument, NULL, HELP},
+        {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -103,7 +107,8 @@ static void raise_limits(void)
 }
 
 /* The kernel's types and the logs of the verifier, some 12 MiB, are needed at the start only: in
- * chunks of their own, which malloc() else gives up once it has seen large ones freed, they go back. */
+ * chunks of their own, which malloc() else gives up once it has seen large ones freed, they go
+ * back. */
 static void return_memory(void)
 {
     (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -129,7 +129,7 @@ static int item_add(struct mountinfo *info, const struct mountinfo_entry *entry)
     return 0;
 }
 
-/* --- order ------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int compare_dev(const void *a, const void *b)
 {
@@ -175,7 +175,7 @@ const struct mountinfo_entry *mountinfo_find(const struct mountinfo *info, uint3
     return found ? &found->entry : NULL;
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 int mountinfo_open(struct mountinfo **ret, const char *proc, const char *who, struct error *error)
 {

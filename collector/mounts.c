@@ -368,7 +368,7 @@ int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pi
     return rc < 0 ? error_errno(error, rc, "name of the mount %s", name) : rc;
 }
 
-/* --- portions ---------------------------------------------------------------------------------- */
+/* --- portions --------------------------------------------------------------------------------- */
 
 void mounts_set_lines(struct mounts *mounts, size_t lines)
 {

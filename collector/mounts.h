@@ -45,9 +45,9 @@ void mounts_set_check(struct mounts *mounts, mounts_is_there_f is_there, void *a
  * ask again, with other tasks of the step, too, which then replaces "(unknown)"; -ENOMEM. */
 int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pid,
                  const char *fstype, const char *id, struct error *error);
-/* Tables of tasks are read in portions of so many lines, one a turn of the loop; SIZE_MAX, as at first:
- * as a whole. mounts_turn() begins a turn, mounts_work() begins one and reads on: true if there is
- * more to do. */
+/* Tables of tasks are read in portions of so many lines, one a turn of the loop; SIZE_MAX, as at
+ * first: as a whole. mounts_turn() begins a turn, mounts_work() begins one and reads on: true if
+ * there is more to do. */
 void mounts_set_lines(struct mounts *mounts, size_t lines);
 void mounts_turn(struct mounts *mounts);
 bool mounts_work(struct mounts *mounts);

@@ -44,7 +44,7 @@ struct namespaces {
     struct space spaces[SPACES];
 };
 
-/* --- tasks ------------------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 /* The number of the process's namespace; 0: we may not know. */
 static uint64_t space_of(const struct namespaces *namespaces, const char *who)
@@ -95,7 +95,7 @@ static bool is_held(const struct namespaces *namespaces, const struct space *spa
            space_of_pid(namespaces, now.pid) == space->ino;
 }
 
-/* --- spaces ------------------------------------------------------------------------------------ */
+/* --- spaces ----------------------------------------------------------------------------------- */
 
 static void space_clear(struct space *space)
 {

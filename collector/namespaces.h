@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mount namespaces of jobs' tasks. A table is read once for all tasks that share it, in portions,
- * and kept for a second: longer it could be wrong, because numbers of namespaces and of super blocks
- * are soon used again.
+ * The mount namespaces of jobs' tasks. A table is read once for all tasks that share it, in
+ * portions, and kept for a second: longer it could be wrong, because numbers of namespaces and of
+ * super blocks are soon used again.
  */
 #ifndef JOBIO_COLLECTOR_NAMESPACES_H
 #define JOBIO_COLLECTOR_NAMESPACES_H
@@ -27,8 +27,8 @@ void namespaces_turn(struct namespaces *namespaces, size_t lines);
  * tells apart by it. since_ns: a table that was begun earlier (CLOCK_MONOTONIC) may have another
  * with this s_dev. `host` is the table of the first process: what that has is nowhere looked for
  * again. 0: *ret is good until the next call; 1: the table is being read,
- * namespaces_work() will tell of (step, dev); -ENOENT: the namespace has no such super block, or the
- * task has gone, or it is the host's; -EBUSY: too many tables are being read; -ENOMEM. */
+ * namespaces_work() will tell of (step, dev); -ENOENT: the namespace has no such super block, or
+ * the task has gone, or it is the host's; -EBUSY: too many tables are being read; -ENOMEM. */
 int namespaces_find(struct namespaces *namespaces, const struct mountinfo *host, uint32_t pid,
                     uint32_t step, uint64_t dev, uint64_t since_ns,
                     const struct mountinfo_entry **ret);

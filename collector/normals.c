@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is normal on the mounts of this node, as its store knows it: kept in memory, because a report has
- * no time to ask.
+ * What is normal on the mounts of this node, as its store knows it: kept in memory, because a
+ * report has no time to ask.
  */
 #include <stdlib.h>
 

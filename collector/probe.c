@@ -123,7 +123,8 @@ static int say_load(int r, struct error *error)
                        ", before Linux 5.11 also an unlimited RLIMIT_MEMLOCK: here it is %llu KiB",
                        (unsigned long long)limit.rlim_cur / 1024);
     return error_errno(error, -EPERM,
-                       "cannot load the BPF programs (CAP_BPF and CAP_PERFMON are needed%s)", locked);
+                       "cannot load the BPF programs (CAP_BPF and CAP_PERFMON are needed%s)",
+                       locked);
 }
 
 static int load(struct probe *probe, uint32_t max_steps, struct error *error)

@@ -77,8 +77,9 @@ static int empty_place(const void *key, const void *value, void *arg)
     return 0;
 }
 
-/* Nobody adds to the places of these steps any more. Programs that saw a step may still take a place,
- * and remember it of the old generation; those that compared the generation may still add. */
+/* Nobody adds to the places of these steps any more. Programs that saw a step may still take a
+ * place, and remember it of the old generation; those that compared the generation may still
+ * add. */
 static int stop_adding(struct probe *probe, struct error *error)
 {
     int r = maps_wait(probe, error);
@@ -131,7 +132,7 @@ int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, siz
     return !n || probe->blind ? 0 : drop_steps(probe, cgroups, n, error);
 }
 
-/* --- strays ------------------------------------------------------------------------------------ */
+/* --- strays ----------------------------------------------------------------------------------- */
 
 struct numbers {
     uint32_t *items;

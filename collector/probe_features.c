@@ -41,8 +41,8 @@ void features_detect(struct kernel_features *features)
     features->task_storage = features->task_btf && has_helper(BPF_FUNC_task_storage_get);
 }
 
-/* Types that this kernel does not have libbpf would look for in its modules, which takes CAP_SYS_ADMIN.
- * It does not if it is told where the kernel's own are. */
+/* Types that this kernel does not have libbpf would look for in its modules, which takes
+ * CAP_SYS_ADMIN. It does not if it is told where the kernel's own are. */
 const struct bpf_object_open_opts *features_types(void)
 {
     static const struct bpf_object_open_opts options = {
@@ -51,8 +51,8 @@ const struct bpf_object_open_opts *features_types(void)
     return access(options.btf_custom_path, R_OK) == 0 ? &options : NULL;
 }
 
-/* Not by libbpf, which would write its first value: before 5.15 the kernel then wants as much room in
- * one piece, and may have none. Without privileges the load says so. */
+/* Not by libbpf, which would write its first value: before 5.15 the kernel then wants as much room
+ * in one piece, and may have none. Without privileges the load says so. */
 static void make_memory(struct jobio_bpf *skel)
 {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);

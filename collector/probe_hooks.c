@@ -226,9 +226,10 @@ static void find_offsets(const struct btf *btf, const struct hook_entry *entry,
     if (!(entry->ops & OPS_RW))
         return;
     slots->offset = find_offset(btf, target, offsets, ARRAY_SIZE(offsets));
-    slots->target_offset = *entry->ways[0].parameter
-                               ? find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets))
-                               : slots->offset;
+    slots->target_offset = slots->offset;
+    if (*entry->ways[0].parameter)
+        slots->target_offset =
+            find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
 }
 
 static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,

@@ -83,7 +83,8 @@ int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const u
 /* Open what an earlier process pinned in the folder. 1: all maps are adopted, 0: none is there, or
  * a remainder, which is removed. */
 int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error);
-/* Give another object the maps of the skeleton, which is loaded: all that it has by the same name. */
+/* Give another object the maps of the skeleton, which is loaded: all that it has by the same
+ * name. */
 int maps_share(const struct probe *probe, struct bpf_object *object);
 int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error);
 /* Of a skeleton that is loaded: unmap `memory`, all of which the kernel would count as resident. */

@@ -66,7 +66,8 @@ uint64_t kprobes_ops(const struct probe *probe)
     return ops;
 }
 
-/* --- events of tracefs: only there a kretprobe can have room for many sleeping tasks --------------
+/* --- events of tracefs: only there a kretprobe can have room for many sleeping tasks
+ * --------------
  */
 
 /* Tasks that may be in a function at a time; each takes about 100 bytes. */

@@ -19,7 +19,8 @@
 
 DEFINE_CLEANUP(DIR, closedir)
 
-/* Of all that is open keep what belongs to the programs: somebody may wait for the end of a pipe. */
+/* Of all that is open keep what belongs to the programs: somebody may wait for the end of a
+ * pipe. */
 static void keep_bpf(void)
 {
     CLEANUP(closedirp) DIR *dir = opendir("/proc/self/fd");

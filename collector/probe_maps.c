@@ -219,7 +219,8 @@ static int make_fence(int fence[2])
     return fence[1];
 }
 
-/* An update of a map of maps returns when no program can see the old map any more: since 1ae80cf31938
+/* An update of a map of maps returns when no program can see the old map any more: since
+ * 1ae80cf31938
  * ("bpf: wait for running BPF programs when updating map-in-map"), 4.20. */
 int maps_wait(struct probe *probe, struct error *error)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What delivery to Pushgateways asks of the daemon: the state of the node, a place for its notes. */
+/* What delivery to Pushgateways asks of the daemon: the state of the node, a place for its
+ * notes. */
 #include "config.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "collector/writer.h"
 #include "common/cleanup.h"
 
-/* --- notes ------------------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
 struct note {
     char *key, *value; /* value NULL: forget */
@@ -70,7 +71,7 @@ static void keep(const char *key, const char *value, void *arg)
     daemon_keep(arg, key, value);
 }
 
-/* --- the state of the node --------------------------------------------------------------------- */
+/* --- the state of the node -------------------------------------------------------------------- */
 
 static void on_collected(const struct collected *collected, const struct error *why, void *arg)
 {
@@ -90,7 +91,7 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static int restore(const char *key, const char *value, void *arg)
 {
@@ -136,7 +137,7 @@ int pushing_create(struct daemon *daemon, struct error *error)
                  : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore, daemon, error);
 }
 
-/* --- retire ------------------------------------------------------------------------------------ */
+/* --- retire ----------------------------------------------------------------------------------- */
 
 /* `text` has a line a gateway; an error is one line. */
 static void on_retired(const char *text, size_t failed, void *arg)

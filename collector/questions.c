@@ -86,7 +86,7 @@ static struct question *question_create(struct request *request)
     return q;
 }
 
-/* --- the threads ------------------------------------------------------------------------------- */
+/* --- the threads ------------------------------------------------------------------------------ */
 
 static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
@@ -116,7 +116,7 @@ int questions_create(struct daemon *daemon, struct error *error)
     return r < 0 ? r : create(daemon, &daemon->large, &large, error);
 }
 
-/* --- all of them ------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static int set_answer(struct question *q, struct json_object *array, struct error *error)
 {
@@ -125,7 +125,7 @@ static int set_answer(struct question *q, struct json_object *array, struct erro
     return q->answer ? 0 : error_set(error, -ENOMEM, "no memory for the answer");
 }
 
-/* --- query-job --------------------------------------------------------------------------------- */
+/* --- query-job -------------------------------------------------------------------------------- */
 
 static bool has_step(const struct job_account *job, size_t n, const struct step_account *step)
 {
@@ -142,8 +142,8 @@ static bool is_newer(const struct question *q, const struct step_account *step)
     return strcmp(step->node, q->node) == 0 && step->tagged_at_ns + step->elapsed_ns > q->asked_ns;
 }
 
-/* The sums of a running job are those in memory, of this node alone; its ended steps are in the store,
- * and with them those of other nodes. */
+/* The sums of a running job are those in memory, of this node alone; its ended steps are in the
+ * store, and with them those of other nodes. */
 static int take_ended_steps(const struct question *q, struct job_account *live,
                             struct job_account *stored)
 {
@@ -318,7 +318,7 @@ void daemon_query_job(struct daemon *daemon, struct request *request, const stru
     ask(q->all ? daemon->large : daemon->query, q, run_query_job);
 }
 
-/* --- query-history ----------------------------------------------------------------------------- */
+/* --- query-history ---------------------------------------------------------------------------- */
 
 static int run_query_history(struct store *reader, void *arg, struct error *error)
 {
@@ -422,7 +422,7 @@ void daemon_query_history(struct daemon *daemon, struct request *request, const 
     ask(daemon->large, q, run_query_history);
 }
 
-/* --- query-array ------------------------------------------------------------------------------- */
+/* --- query-array ------------------------------------------------------------------------------ */
 
 static int run_query_array(struct store *reader, void *arg, struct error *error)
 {

@@ -86,7 +86,7 @@ size_t recorder_pending(const struct recorder *recorder)
     return recorder->n;
 }
 
-/* --- the child --------------------------------------------------------------------------------- */
+/* --- the child -------------------------------------------------------------------------------- */
 
 /* The record is far smaller than a pipe: written before the child begins, it never blocks. */
 static int fill_pipe(const char *record)

@@ -72,8 +72,8 @@ static void forget_note(const struct run *run)
     (void)unlinkat(run->runs->dir, name, 0);
 }
 
-/* A run of a process before this one: nobody can ask for it any more, and its cgroup goes once nobody
- * is left in it. */
+/* A run of a process before this one: nobody can ask for it any more, and its cgroup goes once
+ * nobody is left in it. */
 static void take_note(struct runs *runs, const char *name)
 {
     _close_ int fd = openat(runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -177,7 +177,7 @@ size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size
     return 0;
 }
 
-/* --- ends -------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 static void stop_counting(struct run *run)
 {
@@ -258,7 +258,7 @@ static int on_exit_of_client(sd_event_source *source, int fd, uint32_t events, v
     return 0;
 }
 
-/* --- begin ------------------------------------------------------------------------------------- */
+/* --- begin ------------------------------------------------------------------------------------ */
 
 static bool has_room(const struct runs *runs, uid_t uid)
 {
@@ -389,7 +389,7 @@ void runs_begin(struct runs *runs, struct request *request, const struct message
     free(answer);
 }
 
-/* --- end --------------------------------------------------------------------------------------- */
+/* --- end -------------------------------------------------------------------------------------- */
 
 static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
 {

@@ -27,8 +27,8 @@ struct runs_options {
     struct tracker *tracker; /* knows the cgroups of jobs */
 };
 
-/* What the options point to must outlive it, strings too. Cgroups that runs of an earlier process left
- * are removed, now or once nobody is in them. */
+/* What the options point to must outlive it, strings too. Cgroups that runs of an earlier process
+ * left are removed, now or once nobody is in them. */
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error);
 /* Ends all runs; their processes go on uncounted. NULL is fine. */

@@ -46,7 +46,7 @@ static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_n
     return value;
 }
 
-/* --- the list ---------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 /* The index of the step, or where it would be. */
 static size_t follower_index(const struct sampler *sampler, uint32_t step)
@@ -100,7 +100,7 @@ static int follower_insert(struct sampler *sampler, struct follower *f)
     return 0;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void sampler_destroy(struct sampler *sampler)
 {
@@ -144,7 +144,7 @@ int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mou
     return 0;
 }
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static bool is_counted_in_maps(const char *cause)
 {
@@ -300,7 +300,7 @@ void sampler_forget(struct sampler *sampler, uint32_t step)
     mounts_forget(sampler->mounts, step);
 }
 
-/* --- readings ---------------------------------------------------------------------------------- */
+/* --- readings --------------------------------------------------------------------------------- */
 
 void sampler_set_labels(struct sampler *sampler, char *const *fstypes, size_t n)
 {
@@ -482,7 +482,7 @@ int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns)
     return 0;
 }
 
-/* --- accounts ---------------------------------------------------------------------------------- */
+/* --- accounts --------------------------------------------------------------------------------- */
 
 static int fill_completeness(const struct follower *f, struct completeness *ret)
 {

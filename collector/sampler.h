@@ -44,8 +44,8 @@ int sampler_resume_missed(struct sampler *sampler, const char *text);
 
 /* Fill pids with living tasks of the step, at most max; returns how many. */
 typedef size_t (*sampler_tasks_f)(uint32_t step, uint32_t *pids, size_t max, void *arg);
-/* Who is asked, at the next readings, for the name of a super block that the task that was seen first
- * could not tell. Not called for steps that are not followed. NULL, as at first: nobody. */
+/* Who is asked, at the next readings, for the name of a super block that the task that was seen
+ * first could not tell. Not called for steps that are not followed. NULL, as at first: nobody. */
 void sampler_set_tasks(struct sampler *sampler, sampler_tasks_f tasks, void *arg);
 
 /* Name the super blocks that were touched for the first time: call it as soon as probe_fd() is
@@ -70,8 +70,8 @@ int sampler_blame(struct sampler *sampler, uint32_t step, const char *cause, uin
                   uint64_t ops);
 
 /* Fill elapsed_ns, longest_wait_ns, completeness and mounts (with time lines, and with peaks, never
- * below the mean) of *ret as of the last reading; the rest of *ret is left alone. What was in these fields is not
- * freed. -ENOENT: not followed. */
+ * below the mean) of *ret as of the last reading; the rest of *ret is left alone. What was in these
+ * fields is not freed. -ENOENT: not followed. */
 int sampler_account(const struct sampler *sampler, uint32_t step, struct step_account *ret);
 /* The mounts of a step as of the last reading, without peaks; NULL: not followed. Good until the
  * next call that is not const. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters that wrapped. The kernel's buckets and some others are u32; the probe widens them while it reads them,
- * but one that adopts them knows only what they are modulo 2^32. What the process before has stored
- * was widened: a number is the stored one or more, and the same modulo 2^32.
+ * Counters that wrapped. The kernel's buckets and some others are u32; the probe widens them while
+ * it reads them, but one that adopts them knows only what they are modulo 2^32. What the process
+ * before has stored was widened: a number is the stored one or more, and the same modulo 2^32.
  */
 #include <string.h>
 

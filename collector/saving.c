@@ -59,14 +59,14 @@ static void saving_destroy(struct saving *s)
 }
 DEFINE_CLEANUP(struct saving, saving_destroy)
 
-/* --- folded steps ------------------------------------------------------------------------------ */
+/* --- folded steps ----------------------------------------------------------------------------- */
 
 /* A folded step has no row of its own that could tell, after a crash, that it is in the sum
  * already: this mark is written with the sum and goes after the step's counters have gone. */
 static void folded_key(char buf[FOLDED_KEY_SIZE], const struct tag *tag)
 {
-    (void)snprintf(buf, FOLDED_KEY_SIZE, FOLDED_PREFIX "%u.%u.%u.%u.%" PRIu64, tag->jobid, tag->restart,
-                   tag->het, tag->step, tag->tagged_at_ns);
+    (void)snprintf(buf, FOLDED_KEY_SIZE, FOLDED_PREFIX "%u.%u.%u.%u.%" PRIu64, tag->jobid,
+                   tag->restart, tag->het, tag->step, tag->tagged_at_ns);
 }
 
 bool tracked_was_folded(struct store *store, const struct tag *tag)
@@ -117,7 +117,7 @@ static void clear_marks(struct tracker *tracker, struct marks *marks)
         free(marks);
 }
 
-/* --- on the writer's thread -------------------------------------------------------------------- */
+/* --- on the writer's thread ------------------------------------------------------------------- */
 
 /* In the transaction of the rows themselves: what is stored as final is queued, and the reverse. */
 static int queue_for(struct store *store, const struct saving *s, const char *sink,
@@ -151,7 +151,7 @@ static int saving_run(struct store *store, void *arg, struct error *error)
     return r;
 }
 
-/* --- on the loop's thread ---------------------------------------------------------------------- */
+/* --- on the loop's thread --------------------------------------------------------------------- */
 
 /* Another step may have the same ids (a job number that Slurm uses again): then its files stay. */
 static bool owns_files(const struct tracked_step *step)
@@ -236,8 +236,8 @@ static void forget_saved(struct tracked_job *job)
     forget_job(job);
 }
 
-/* A pass waits for the programs that run, twice, and whoever tags a step waits with it: many steps a
- * second must not mean many passes. */
+/* A pass waits for the programs that run, twice, and whoever tags a step waits with it: many steps
+ * a second must not mean many passes. */
 static uint64_t gap_left(const struct tracker *tracker)
 {
     uint64_t age = clock_ns(CLOCK_BOOTTIME) - tracker->dropped_ns;
@@ -468,8 +468,8 @@ static bool has_provisional(const struct tracked_step *step)
     return step->state == TRACKED_RUNNING && !step->folds;
 }
 
-/* To write these rows is most of what jobiod does. Who reads the store sees them, and they are what is
- * left after a crash of the node. */
+/* To write these rows is most of what jobiod does. Who reads the store sees them, and they are what
+ * is left after a crash of the node. */
 static bool needs_provisional(const struct tracked_job *job)
 {
     if (job->provisional || job->over)
@@ -512,7 +512,7 @@ void tracked_save_provisional(struct tracked_job *job)
         mark_handed(job);
 }
 
-/* --- what was missed --------------------------------------------------------------------------- */
+/* --- what was missed -------------------------------------------------------------------------- */
 
 struct missed {
     struct tracker *tracker;

@@ -32,7 +32,7 @@ static void task_free(struct seal_task *task)
     free(task);
 }
 
-/* --- on the thread ----------------------------------------------------------------------------- */
+/* --- on the thread ---------------------------------------------------------------------------- */
 
 static void execute(struct worker_task *tasks, size_t n, void *owner)
 {
@@ -67,7 +67,7 @@ static int open_and_read(struct store *store, void *arg, struct error *error)
     return r < 0 ? r : task->read(payload, size, uid, task->arg, error);
 }
 
-/* --- on the loop ------------------------------------------------------------------------------- */
+/* --- on the loop ------------------------------------------------------------------------------ */
 
 static void on_sealed(int result, const struct error *error, void *arg)
 {

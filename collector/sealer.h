@@ -29,8 +29,8 @@ typedef void (*sealer_sealed_f)(int result, const struct error *error, const cha
  * is not called. */
 int sealer_seal(struct sealer *sealer, char *payload, size_t size, sealer_sealed_f done, void *arg);
 
-/* On the sealer's thread: read the payload (a NUL is behind it). `arg` must not be touched by anyone
- * else before `done`. */
+/* On the sealer's thread: read the payload (a NUL is behind it). `arg` must not be touched by
+ * anyone else before `done`. */
 typedef int (*sealer_read_f)(const char *payload, size_t size, uid_t uid, void *arg,
                              struct error *error);
 /* On the loop: result is that of the credential, else that of `read`. */

@@ -51,7 +51,7 @@ struct server {
     struct message in, out; /* of the one that is being read, or answered */
 };
 
-/* --- requests ---------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 uid_t request_uid(const struct request *request)
 {
@@ -116,7 +116,7 @@ static int set_timer(struct request *request, unsigned ms)
               : 0;
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* The next message of the answer, in the server's buffer. */
 static void next_part(struct request *request, size_t *taken)
@@ -294,7 +294,7 @@ void request_refuse(struct request *request, const char *format, ...)
     say_error(request, error.text);
 }
 
-/* --- questions --------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static void take_question(struct request *request)
 {
@@ -340,7 +340,7 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *arg
     return 0;
 }
 
-/* --- peers ------------------------------------------------------------------------------------- */
+/* --- peers ------------------------------------------------------------------------------------ */
 
 static bool is_member(int fd, gid_t gid)
 {
@@ -450,7 +450,7 @@ static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, v
     return 0;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static int listen_on(const char *path, struct error *error)
 {

@@ -66,8 +66,8 @@ void request_message(struct request *request, const struct message *m);
  * malloc'd text over. A user whose other answers are not taken yet and too long with this one gets
  * an error instead; short texts (100,000 bytes) are always sent. */
 void request_text(struct request *request, char *text, bool cut);
-/* The last message of a text will name this short key of the question in APPLIED: it was understood,
- * and the answer goes by it. */
+/* The last message of a text will name this short key of the question in APPLIED: it was
+ * understood, and the answer goes by it. */
 void request_applied(struct request *request, const char *key);
 
 struct server_stats {

@@ -34,7 +34,7 @@ struct services {
     uint64_t dropped_ns;
 };
 
-/* --- which ------------------------------------------------------------------------------------- */
+/* --- which ------------------------------------------------------------------------------------ */
 
 static bool has_end(const char *name, const char *end)
 {
@@ -110,7 +110,7 @@ static void look(struct services *services)
     services->said = services->left_out;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void drop(struct services *services, bool all)
 {
@@ -175,7 +175,7 @@ void services_stats(const struct services *services, struct services_stats *ret)
     *ret = (struct services_stats){services->n, services->left_out};
 }
 
-/* --- questions --------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 size_t services_tasks(const struct services *services, uint32_t number, uint32_t *pids, size_t max)
 {

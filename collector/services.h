@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the node does beside jobs: the slices, scopes and services of systemd, counted as jobs are, each
- * in numbers of its own. A task belongs to the deepest cgroup that is counted, so that jobs keep
- * theirs and nothing is counted twice; what a slice does is what none of its parts does. Nothing of
- * it is stored: it is for the live view.
+ * What the node does beside jobs: the slices, scopes and services of systemd, counted as jobs are,
+ * each in numbers of its own. A task belongs to the deepest cgroup that is counted, so that jobs
+ * keep theirs and nothing is counted twice; what a slice does is what none of its parts does.
+ * Nothing of it is stored: it is for the live view.
  */
 #ifndef JOBIO_COLLECTOR_SERVICES_H
 #define JOBIO_COLLECTOR_SERVICES_H

@@ -29,7 +29,7 @@ struct key {
     bool repeats;
 };
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static int set_string(char **field, const char *value, struct error *error)
 {
@@ -274,11 +274,11 @@ static int parse_from(const struct key *key, const char *value, void *field, str
     return parse_either(value, "store", "clickhouse", field, error);
 }
 
-/* --- keys -------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
-#define KEY(section, name, field, ...)                                                             \
-    {                                                                                              \
-        section, name, offsetof(struct settings, field), __VA_ARGS__                                 \
+#define KEY(section, name, field, ...)                               \
+    {                                                                \
+        section, name, offsetof(struct settings, field), __VA_ARGS__ \
     }
 
 static const struct key keys[] = {
@@ -411,7 +411,7 @@ void settings_destroy(struct settings *settings)
 }
 DEFINE_CLEANUP(struct settings, settings_destroy)
 
-/* --- the file ---------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 struct loading {
     const char *path;

@@ -29,7 +29,7 @@
 #define JOB_FILE_SECONDS (15 * 60)
 #define JOB_SWEEP_INTERVAL (60 * SECOND)
 
-/* --- doubts ------------------------------------------------------------------------------------ */
+/* --- doubts ----------------------------------------------------------------------------------- */
 
 uint64_t tracked_deadline(const struct tag *tag)
 {
@@ -77,7 +77,7 @@ void tracked_resolve_doubt(struct tracked_step *step, bool at_end)
         blame_untracked(step);
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* A step that has come and gone unheard. What the plugin put into the map itself is there. */
 static int adopt_ended(struct tracker *tracker, struct tag *tag, enum step_state state,

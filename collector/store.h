@@ -89,8 +89,8 @@ int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, 
 int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
                     uint32_t limit, uint32_t uid, struct job_account ***ret, struct error *error);
 /* The newest run of each task of an array from task `from` on, with its steps, in the order of the
- * tasks; of an array number that was given out again, those of the last owner. The account is the store's until the call
- * returns. A non-zero return of `each` ends it and is returned. */
+ * tasks; of an array number that was given out again, those of the last owner. The account is the
+ * store's until the call returns. A non-zero return of `each` ends it and is returned. */
 typedef int (*store_job_f)(const struct job_account *job, void *arg);
 int store_array(struct store *store, uint32_t array, uint32_t uid, uint32_t from, store_job_f each,
                 void *arg, struct error *error);
@@ -167,10 +167,10 @@ typedef int (*history_f)(const struct history_row *row, void *arg);
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error);
 
-/* Count the latencies of an ended job, all of whose steps of this node are stored, to what is normal
- * on its mounts. Once: again does nothing. Of a job on several nodes not before all have reported
- * (store_put_node), or an hour has passed; an account that comes even later is counted in place of
- * what was. -ENOENT: no such job has ended. */
+/* Count the latencies of an ended job, all of whose steps of this node are stored, to what is
+ * normal on its mounts. Once: again does nothing. Of a job on several nodes not before all have
+ * reported (store_put_node), or an hour has passed; an account that comes even later is counted in
+ * place of what was. -ENOENT: no such job has ended. */
 int store_put_normal(struct store *store, const struct job_key *key, struct error *error);
 
 /* The mount is found by its mount point, type and source; a private one has none. `but`: the job
@@ -179,8 +179,8 @@ int store_put_normal(struct store *store, const struct job_key *key, struct erro
 int store_mount_normal(struct store *store, const struct io_mount *mount,
                        const struct job_key *but, uint64_t now_ns, struct mount_normal *ret,
                        struct error *error);
-/* Fill in the `normal` of all mounts of a job, without the job itself, as of its end; store_jobs() does
- * so. */
+/* Fill in the `normal` of all mounts of a job, without the job itself, as of its end; store_jobs()
+ * does so. */
 int store_fill_normal(struct store *store, struct job_account *job, struct error *error);
 /* The same of all mounts of which something is known: accounts that are empty but for `normal`.
  * Clear *ret with io_mounts_clear(). */

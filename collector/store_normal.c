@@ -28,7 +28,7 @@ static int kind_of(const char *op)
     return -1;
 }
 
-/* --- counting ---------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 /* The steps of a job on one mount. */
 struct on_mount {
@@ -198,7 +198,7 @@ int store_take_normal(struct store *store, int64_t id, struct error *error)
     return r < 0 ? r : set_waiting(store, id, true, error);
 }
 
-/* --- as time passes ---------------------------------------------------------------------------- */
+/* --- as time passes --------------------------------------------------------------------------- */
 
 /* Nodes that did not report by then are down, or have no jobiod. */
 #define SETTLE_NS (3600ull * 1000000000u)
@@ -256,7 +256,7 @@ int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error
     return r < 0 ? r : n == DUE_MAX;
 }
 
-/* --- asking ------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 /* How many jobs had which median, in the order of the medians: there are no more than buckets. */
 struct medians {

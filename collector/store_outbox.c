@@ -146,7 +146,7 @@ int store_outbox_forget(struct store *store, const char *sink, struct error *err
     return store_write(store, forget, sink, error);
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int read_job(struct store *store, int64_t id, struct job_account *job, struct error *error)
 {

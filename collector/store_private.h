@@ -168,8 +168,8 @@ int store_identify(struct store *store, const struct sql_migration *migrations,
 int store_migrate(struct store *store, const char *schema, const struct sql_migration *migrations,
                   struct error *error);
 
-/* Inside a transaction: a step of the job is about to change, so what is counted of its latencies is
- * taken back, to be counted anew. */
+/* Inside a transaction: a step of the job is about to change, so what is counted of its latencies
+ * is taken back, to be counted anew. */
 int store_take_normal(struct store *store, int64_t job, struct error *error);
 /* A node of the job has reported: count its latencies if that was the last one. */
 int store_settle_normal(struct store *store, int64_t job, struct error *error);

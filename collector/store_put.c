@@ -527,7 +527,8 @@ static int ops_write(struct store *store, const void *arg, struct error *error)
         return r < 0 ? r : 0;
     if (store_ops_text(before | w->ops, &text) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    return store_run(store, SQL_JOB_ELSEWHERE_PUT, VALUES(U64((uint64_t)row.id), TEXT(text)), error);
+    return store_run(store, SQL_JOB_ELSEWHERE_PUT, VALUES(U64((uint64_t)row.id), TEXT(text)),
+                     error);
 }
 
 int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
@@ -562,5 +563,6 @@ int store_drop_states(struct store *store, const char *prefix, struct error *err
 
 int store_put_state(struct store *store, const char *key, const char *value, struct error *error)
 {
-    return store_write(store, state_write, &(struct state_write){.key = key, .value = value}, error);
+    return store_write(store, state_write, &(struct state_write){.key = key, .value = value},
+                       error);
 }

@@ -16,7 +16,7 @@
 /* Deeper paths than the programs can follow are of no use; the length is the kernel's. */
 #define CGROUP_PATH_MAX 4096
 
-/* --- messages ---------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static const struct number {
     const char *key;
@@ -126,7 +126,7 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
     return 0;
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 char *tag_file_name(char buf[TAG_FILE_SIZE], uint32_t jobid, uint32_t restart, uint32_t het,
                     uint32_t step)

@@ -118,7 +118,8 @@ void daemon_query_top(struct daemon *daemon, struct request *request, const stru
     struct error error = {"no memory"};
     uint64_t services = 0;
 
-    if (!q || message_get_u64(m, "SERVICES", 1, 0, &services, &error) < 0 || refresh(daemon, &error) < 0) {
+    if (!q || message_get_u64(m, "SERVICES", 1, 0, &services, &error) < 0 ||
+        refresh(daemon, &error) < 0) {
         request_error(request, "top: %s", error.text);
         free(q);
         return;

@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* --- small things ------------------------------------------------------------------------------ */
+/* --- small things ----------------------------------------------------------------------------- */
 
 void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)
 {
@@ -34,7 +34,7 @@ static int copy_string(char **to, const char *from)
     return from && !*to ? -ENOMEM : 0;
 }
 
-/* --- jobs -------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 struct tracked_job *tracked_find_job(struct tracker *tracker, uint32_t jobid, uint32_t restart)
 {
@@ -135,7 +135,7 @@ struct tracked_job *tracked_get_job(struct tracker *tracker, const struct tag *t
     return job;
 }
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 struct tracked_step *tracked_find_step(struct tracked_job *job, uint32_t het, uint32_t step)
 {
@@ -213,7 +213,7 @@ void tracked_remove_step(struct tracked_step *step)
     free(step);
 }
 
-/* --- accounts ---------------------------------------------------------------------------------- */
+/* --- accounts --------------------------------------------------------------------------------- */
 
 static int copy_counts(const struct step_account *from, struct step_account *to)
 {
@@ -383,7 +383,7 @@ struct job_account *tracked_row(struct tracked_job *job)
     return NULL;
 }
 
-/* --- the rest ---------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 /* The job's file, as a message; NULL: there is none. */
 static struct message *read_job_file(const struct tracked_job *job)
@@ -430,8 +430,8 @@ static bool is_of_other_run(const struct message *m, const struct tracked_job *j
     return message_get_u64(m, "RESTART", UINT32_MAX, mine, &restart, NULL) < 0 || restart != mine;
 }
 
-/* Slurm may have another name for this node than we do: NODE says which. A step on some of the nodes
- * does not know how many the job has. */
+/* Slurm may have another name for this node than we do: NODE says which. A step on some of the
+ * nodes does not know how many the job has. */
 void tracked_learn_nodes(struct tracked_job *job)
 {
     _free_ struct message *m = read_job_file(job);

@@ -124,9 +124,9 @@ void tracked_scan_files(struct tracker *tracker);
 void tracked_sweep_jobs(struct tracker *tracker);
 /* When (CLOCK_BOOTTIME) its plugin lets the user's code begin, answered or not. */
 uint64_t tracked_deadline(const struct tag *tag);
-/* A step that was not in the maps when we came to put it there, after its deadline: if its plugin has
- * done so before the user's code began, its file says DIRECT=1, now or in a moment. Later, or if
- * this is the end of the step, its account says "began-untracked". */
+/* A step that was not in the maps when we came to put it there, after its deadline: if its plugin
+ * has done so before the user's code began, its file says DIRECT=1, now or in a moment. Later, or
+ * if this is the end of the step, its account says "began-untracked". */
 void tracked_doubt(struct tracked_step *step);
 void tracked_resolve_doubt(struct tracked_step *step, bool at_end);
 
@@ -172,7 +172,8 @@ int tracked_add_totals(struct io_mounts *totals, const struct io_mounts *mounts)
 
 /* --- closing.c: ends -----------------------------------------------------------------------------
  */
-/* The step has ended (at_boot_ns 0: just now). Its account follows with the next tracked_close(). */
+/* The step has ended (at_boot_ns 0: just now). Its account follows with the next
+ * tracked_close(). */
 void tracked_end(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns);
 /* Of all steps that have ended: read for the last time, sum, hand to the writer. However many they
  * are, that is one pass over the maps, and none if the last one began after they had ended. */
@@ -193,7 +194,8 @@ int tracked_list_ended(const struct tracked_job *job, struct job_account *accoun
  */
 /* Hand what is not saved to the writer; what the writer cannot take now stays for the next call. */
 void tracked_save(struct tracked_job *job);
-/* The sink that is the job's first node, malloc'd; *ret is NULL if that is this node or not known. */
+/* The sink that is the job's first node, malloc'd; *ret is NULL if that is this node or not
+ * known. */
 int tracked_peer_sink(const struct tracked_job *job, char **ret);
 /* If it is time, or a step has no row yet. */
 void tracked_save_provisional(struct tracked_job *job);
@@ -203,7 +205,8 @@ void tracked_save_provisional(struct tracked_job *job);
 void tracked_save_missed(struct tracker *tracker);
 /* True if a step was folded into its job's last row before the process died. */
 bool tracked_was_folded(struct store *store, const struct tag *tag);
-/* At the start, when no file and no counter of these steps is left: forget that they were folded. */
+/* At the start, when no file and no counter of these steps is left: forget that they were
+ * folded. */
 int tracked_sweep_marks(struct store *store, struct error *error);
 /* Forget the counters and files of the steps that are in the store, all in one pass over the maps.
  * Unless `now`, while the writer has more of them they wait for each other, and not sooner than the

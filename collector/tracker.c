@@ -27,7 +27,7 @@
 /* Ticks between two sweeps of the maps while there are jobs. */
 #define SWEEP_TICKS 60
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static int open_dir(const char *parent, const char *name, struct error *error)
 {
@@ -103,7 +103,7 @@ void tracker_attach(struct tracker *tracker, struct writer *writer)
         tracked_save(tracker->jobs[i]);
 }
 
-/* --- tags -------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
 /* Put the cgroup into the map. If the user's code may have begun before, and the plugin did not do
  * it itself, say so. */
@@ -220,8 +220,8 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
 
     if (tag->node && strcmp(tag->node, tracker->node) != 0 && log_allowed("node", 3600, NULL))
         tracker_say(tracker, LOG_LEVEL_WARNING,
-                    "Slurm calls this node %s, and we %s: set \"node = %s\" in jobio.conf", tag->node,
-                    tracker->node, tag->node);
+                    "Slurm calls this node %s, and we %s: set \"node = %s\" in jobio.conf",
+                    tag->node, tracker->node, tag->node);
     if (tracked_is_tagged(tracker, tag))
         return 0;
     r = begin_counting(tracker, tag, &number, &untracked, error);
@@ -238,7 +238,7 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
     return 0;
 }
 
-/* --- ends -------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
                 uint32_t step_id, uint64_t ended_boot_ns, struct error *error)
@@ -400,13 +400,13 @@ int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error
     for (size_t i = 0; i < tracker->n_jobs; i++)
         if (is_of_job(tracker->jobs[i], jobid))
             tracked_finish_job(tracker->jobs[i]);
-    /* One that did nothing here. Should an end be said twice, and the second time after the prolog of
-     * the next run, that one's file stays. */
+    /* One that did nothing here. Should an end be said twice, and the second time after the prolog
+     * of the next run, that one's file stays. */
     tracked_forget_file(tracker, jobid, last_run(tracker, jobid));
     return r;
 }
 
-/* --- the tick ---------------------------------------------------------------------------------- */
+/* --- the tick --------------------------------------------------------------------------------- */
 
 static void finish_idle(struct tracked_job *job, uint64_t now)
 {

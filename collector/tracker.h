@@ -44,8 +44,8 @@ struct tracker_options {
     uint64_t drop_gap_ns; /* between two passes that forget counters: each holds up the caller */
     uint64_t rows_ns; /* between two provisional rows of a running step, at least an interval */
     bool peers; /* what a job does here goes to its first node, too, as the sink of that name */
-    const char *const *sinks; /* each gets every final step: store_outbox_put(); NULL-terminated, may
-                               * be NULL */
+    const char *const *sinks; /* each gets every final step: store_outbox_put(); NULL-terminated,
+                               * may be NULL */
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
@@ -66,13 +66,15 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
 /* The last task of the step has ended here. */
 void tracker_task_exit(struct tracker *tracker, const struct job_key *key, uint32_t het,
                        uint32_t step);
-/* unknown: it has not begun here, or ended so long ago that more than 200 others have ended since. */
+/* unknown: it has not begun here, or ended so long ago that more than 200 others have ended
+ * since. */
 enum tracker_progress { TRACKER_UNKNOWN, TRACKER_BUSY, TRACKER_DONE };
 /* What the tasks of the step do here. */
 enum tracker_progress tracker_progress(struct tracker *tracker, const struct job_key *key,
                                        uint32_t het, uint32_t step);
-/* The step has ended (ended_boot_ns by CLOCK_BOOTTIME, 0: just now): read it for the last time, hand
- * it to the writer. A step that only its file knows is adopted first. -ENOENT: nobody knows it. */
+/* The step has ended (ended_boot_ns by CLOCK_BOOTTIME, 0: just now): read it for the last time,
+ * hand it to the writer. A step that only its file knows is adopted first. -ENOENT: nobody knows
+ * it. */
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
                 uint32_t step, uint64_t ended_boot_ns, struct error *error);
 /* What Slurm's prolog says of the job; NULL: not known. */
@@ -89,15 +91,15 @@ void tracker_file(struct tracker *tracker, const char *name);
  * happens until then; 0: no need. */
 uint64_t tracker_settle(struct tracker *tracker);
 
-/* Every interval: a reading of all steps, provisional rows if they are due, steps that vanished, rows
- * that could not be written before. */
+/* Every interval: a reading of all steps, provisional rows if they are due, steps that vanished,
+ * rows that could not be written before. */
 int tracker_tick(struct tracker *tracker, struct error *error);
 /* The next tick writes provisional rows, however old the last ones are. */
 void tracker_hurry(struct tracker *tracker);
 
-/* The job with its running steps in `steps`. -ENOENT. fresh: all that was done before this call is in
- * it; else it may share the reading of a report that was asked a moment ago, which has all of the
- * steps that have ended. */
+/* The job with its running steps in `steps`. -ENOENT. fresh: all that was done before this call is
+ * in it; else it may share the reading of a report that was asked a moment ago, which has all of
+ * the steps that have ended. */
 int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bool fresh,
                    struct job_account **ret, struct error *error);
 /* The same for all restarts that are active (jobid 0: for all jobs), at most a second old.
@@ -108,11 +110,11 @@ int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***
 int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task,
                       struct job_account ***ret, struct error *error);
 
-/* The nodes of a job, with commas between; NULL: it has no others than this one, or is not known. Good
- * until the loop runs on. */
+/* The nodes of a job, with commas between; NULL: it has no others than this one, or is not known.
+ * Good until the loop runs on. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
-/* That node asks for the whole of the job: it is its first one, if no prolog has told which is. What
- * has ended here goes there, too. */
+/* That node asks for the whole of the job: it is its first one, if no prolog has told which is.
+ * What has ended here goes there, too. */
 void tracker_gathered_by(struct tracker *tracker, const struct job_key *key, const char *node);
 /* The batch step of the job runs here. */
 bool tracker_has_batch(struct tracker *tracker, const struct job_key *key);
@@ -123,12 +125,12 @@ bool tracker_knows(struct tracker *tracker, const struct job_key *key);
  * type. Clear with io_mounts_clear(). */
 int tracker_totals(struct tracker *tracker, struct io_mounts *ret);
 
-/* The job of the running step that this process is in, by its cgroup v2 path or by the freezer's; 0:
- * none. */
+/* The job of the running step that this process is in, by its cgroup v2 path or by the freezer's;
+ * 0: none. */
 uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path);
 
-/* Bring the counters up to date, unless the last reading is young enough: at most max_age_ns, and in
- * any case so young that readings take a twentieth of the time, however often this is asked. */
+/* Bring the counters up to date, unless the last reading is young enough: at most max_age_ns, and
+ * in any case so young that readings take a twentieth of the time, however often this is asked. */
 int tracker_refresh(struct tracker *tracker, uint64_t max_age_ns, struct error *error);
 /* When that was, CLOCK_BOOTTIME; 0: never. */
 uint64_t tracker_read_at(const struct tracker *tracker);

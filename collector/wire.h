@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the jobiod of one node says to that of another (doc/peers.md): JSON documents, each the payload
- * of a munge credential. All have the same head; fields are only ever added. Pure functions.
+ * What the jobiod of one node says to that of another (doc/peers.md): JSON documents, each the
+ * payload of a munge credential. All have the same head; fields are only ever added. Pure
+ * functions.
  */
 #ifndef JOBIO_COLLECTOR_WIRE_H
 #define JOBIO_COLLECTOR_WIRE_H
@@ -28,9 +29,10 @@ struct json_object *wire_create(const struct wire_head *head);
 /* Its text, malloc'd; takes the document over (NULL is fine). NULL: no memory. */
 char *wire_text(struct json_object *document, size_t *size);
 
-/* The document of a payload that is meant for us: cluster and to as in `head`, and from and id as well
- * where they are not NULL. -EBADMSG: it is none; -EPROTONOSUPPORT: of a version that we do not speak;
- * -EXDEV: of another cluster; -EADDRNOTAVAIL: for another node or question, or from another node. */
+/* The document of a payload that is meant for us: cluster and to as in `head`, and from and id as
+ * well where they are not NULL. -EBADMSG: it is none; -EPROTONOSUPPORT: of a version that we do not
+ * speak; -EXDEV: of another cluster; -EADDRNOTAVAIL: for another node or question, or from another
+ * node. */
 int wire_parse(const char *payload, size_t size, const struct wire_head *head,
                struct json_object **ret, struct error *error);
 

@@ -23,9 +23,9 @@ struct io_errno {
 struct io_counter {
     uint64_t requests;       /* calls, async ones included */
     uint64_t async_requests; /* of these: io_uring and libaio, no thread waited */
-    /* Of reads and writes: those that began where the one before on the same open file had ended (the
-     * first one: at 0, or at the end if it appends), and those that did not. What is left of the
-     * requests is of unknown order: all asynchronous ones, and all where nobody could tell. */
+    /* Of reads and writes: those that began where the one before on the same open file had ended
+     * (the first one: at 0, or at the end if it appends), and those that did not. What is left of
+     * the requests is of unknown order: all asynchronous ones, and all where nobody could tell. */
     uint64_t sequential_requests;
     uint64_t random_requests;
     uint64_t bytes; /* returned, never asked for */
@@ -112,12 +112,14 @@ uint64_t io_unsupported_on(const char *fstype);
 /* "read", "fault", "prefetch", "write". */
 const char *io_fill_name(enum io_fill fill);
 
-/* "ENOENT"; the number as text for a code without a name. buf holds 16 bytes and may be returned. */
+/* "ENOENT"; the number as text for a code without a name. buf holds 16 bytes and may be
+ * returned. */
 const char *io_errno_name(int code, char buf[16]);
 /* The reverse: a positive errno or -EINVAL. */
 int io_errno_parse(const char *name);
 
-/* amount a second over this time, rounded; 0 when no time has passed, UINT64_MAX when it is more. */
+/* amount a second over this time, rounded; 0 when no time has passed, UINT64_MAX when it is
+ * more. */
 uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns);
 
 /* The bucket of a value, by the rules in io_op.h. */
@@ -174,8 +176,8 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
 /* The mount of these names; NULL: it is not among them. */
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
                                 const char *fstype, const char *source, bool is_private);
-/* to += from, mount by mount (io_account_add; cache and time line summed; peaks by maximum; labelled
- * only if both are). 0 or -ENOMEM. */
+/* to += from, mount by mount (io_account_add; cache and time line summed; peaks by maximum;
+ * labelled only if both are). 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);
 int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret);
 void io_mounts_clear(struct io_mounts *mounts);

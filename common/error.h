@@ -10,7 +10,8 @@ struct error {
 };
 
 /* Format the text (cut at 255 bytes) and return `code`, a negative errno, so that a failing
- * function ends with `return error_set(error, -EINVAL, "...")`. `error` may be NULL. Keeps errno. */
+ * function ends with `return error_set(error, -EINVAL, "...")`. `error` may be NULL. Keeps
+ * errno. */
 int error_set(struct error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

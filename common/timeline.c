@@ -107,7 +107,7 @@ static void trim(struct timeline *t)
         t->start_s = t->width_s = 0;
 }
 
-/* --- width and room ---------------------------------------------------------------------------- */
+/* --- width and room --------------------------------------------------------------------------- */
 
 static uint64_t floor_to(uint64_t s, uint64_t width)
 {
@@ -173,7 +173,7 @@ static int make_room(struct timeline *t, uint64_t n)
     return 0;
 }
 
-/* --- sums -------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* What the sum of both will look like. */
 struct shape {
@@ -267,7 +267,7 @@ int timeline_set(struct timeline *ret, uint64_t start_s, uint64_t width_s,
     return 0;
 }
 
-/* --- readings ---------------------------------------------------------------------------------- */
+/* --- readings --------------------------------------------------------------------------------- */
 
 /* value * part / whole, rounded down; part <= whole. */
 static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
@@ -316,7 +316,7 @@ int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, 
     return timeline_add(t, &piece);
 }
 
-/* --- differences ------------------------------------------------------------------------------- */
+/* --- differences ------------------------------------------------------------------------------ */
 
 int timeline_diff(const struct timeline *now, const struct timeline *before, struct timeline *ret)
 {

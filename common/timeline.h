@@ -11,7 +11,8 @@
  *
  * Resolution: the counters are read every few seconds (the collector's interval). What was added
  * between two readings is spread evenly over the time between them, so a burst that is shorter than
- * the interval looks as long as the interval. A bin says how much, and when to within that interval.
+ * the interval looks as long as the interval. A bin says how much, and when to within that
+ * interval.
  *
  * Clock: the real time of the node at the step's tag, and from there the time that has passed. A
  * clock that is set while a step runs neither bends nor breaks its time line.
@@ -76,7 +77,8 @@ int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, 
 void timeline_widen(struct timeline *t, uint64_t width_s);
 /* At most so many bins (at least 1). */
 void timeline_limit(struct timeline *t, unsigned max);
-/* to += from. 0 or -ENOMEM (and nothing changed). Cannot fail after timeline_reserve of the same. */
+/* to += from. 0 or -ENOMEM (and nothing changed). Cannot fail after timeline_reserve of the
+ * same. */
 int timeline_add(struct timeline *to, const struct timeline *from);
 int timeline_reserve(struct timeline *to, const struct timeline *from);
 int timeline_copy(const struct timeline *from, struct timeline *ret);

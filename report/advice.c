@@ -236,17 +236,18 @@ static void note_clear(struct advice_note *note)
 /* " (and on 2 more mounts)". 0 or -ENOMEM. */
 static int add_others(struct advice_note *note, unsigned others)
 {
+    const char *plural = others > 1 ? "s" : "";
     char *text;
 
-    if (asprintf(&text, "%s (and on %u more mount%s)", note->text, others, others > 1 ? "s" : "") < 0)
+    if (asprintf(&text, "%s (and on %u more mount%s)", note->text, others, plural) < 0)
         return -ENOMEM;
     free(note->text);
     note->text = text;
     return 0;
 }
 
-/* The row for which the rule holds and that cost most. 1: *note is it; 0: none. Of an error nothing may
- * be left unsaid: the other rows are counted in its text. */
+/* The row for which the rule holds and that cost most. 1: *note is it; 0: none. Of an error nothing
+ * may be left unsaid: the other rows are counted in its text. */
 static int ask_rule(struct advice *advice, const struct advice_rule *rule, struct advice_note *note,
                     struct error *error)
 {

@@ -22,8 +22,8 @@ struct advice_note {
     const char *rule; /* its name; the rules' */
     char *link;       /* owned; where more is written of it; "": none */
     char *text;       /* owned; one line, safe on a terminal */
-    double lost;      /* what it cost, as a part of the run time, from 0 to 1; of an error: how bad it
-                       * is among errors */
+    double lost;      /* what it cost, as a part of the run time, from 0 to 1; of an error: how bad
+                       * it is among errors */
 };
 
 struct advice_notes {
@@ -37,9 +37,9 @@ struct advice;
 int advice_create(struct advice **ret, struct error *error);
 void advice_destroy(struct advice *advice);
 
-/* Read the rules of one file; they replace those of the same names of files before it. What is wrong
- * with a rule is said ("FILE:LINE: why"), and the others work. Returns how many rules were wrong, or
- * a negative errno if the file cannot be read. */
+/* Read the rules of one file; they replace those of the same names of files before it. What is
+ * wrong with a rule is said ("FILE:LINE: why"), and the others work. Returns how many rules were
+ * wrong, or a negative errno if the file cannot be read. */
 typedef void (*advice_say_f)(const char *text, void *arg);
 int advice_read(struct advice *advice, const char *path, advice_say_f say, void *arg,
                 struct error *error);

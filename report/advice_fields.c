@@ -293,7 +293,7 @@ static int put_job(struct advice_fields *fields, const struct job_account *job)
 /* Of this node alone: what is slow there hurts nobody else, and no data is nearer. */
 static bool is_local(const char *fstype)
 {
-    static const char *const types[] = {"btrfs", "ext2",     "ext3", "ext4",  "f2fs",     "hugetlbfs",
+    static const char *const types[] = {"btrfs",   "ext2",     "ext3",  "ext4", "f2fs", "hugetlbfs",
                                         "overlay", "squashfs", "tmpfs", "vfat", "xfs",  "zfs"};
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)

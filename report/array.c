@@ -105,7 +105,7 @@ const struct array_task *array_failing(const struct array *array)
     return most(array, ARRAY_ERRORS);
 }
 
-/* --- in words ---------------------------------------------------------------------------------- */
+/* --- in words --------------------------------------------------------------------------------- */
 
 static char *percent(double part, char buf[UNITS_SIZE])
 {
@@ -161,7 +161,7 @@ char *array_sentence(const struct array *array)
     return NULL;
 }
 
-/* --- for programs ------------------------------------------------------------------------------ */
+/* --- for programs ----------------------------------------------------------------------------- */
 
 void array_csv(const struct array *array, FILE *out)
 {

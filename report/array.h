@@ -55,7 +55,8 @@ int array_sum_up(struct array *array);
 const struct array_task *array_slowest(const struct array *array);
 const struct array_task *array_failing(const struct array *array);
 
-/* What is to be said of them, in at most two sentences; "" if nothing. malloc'd, NULL: no memory. */
+/* What is to be said of them, in at most two sentences; "" if nothing. malloc'd, NULL: no
+ * memory. */
 char *array_sentence(const struct array *array);
 
 /* The tables and the sentence; malloc'd, NULL: no memory. */

@@ -120,7 +120,10 @@ static const char *mood(const struct html *h)
 {
     double percent = text_waiting(&h->t, h->t.total.all.time_ns);
 
-    return job_not_counted(h->job) ? "grey" : text_is_harmless(&h->t) ? "good" : percent < 30 ? "fair" : "poor";
+    return job_not_counted(h->job)   ? "grey"
+           : text_is_harmless(&h->t) ? "good"
+           : percent < 30            ? "fair"
+                                     : "poor";
 }
 
 static void put_verdict(const struct html *h)
@@ -289,8 +292,8 @@ static void put_foot(const struct html *h)
         "Sizes and times of calls are counted in powers of two: a median or a percentile is "
         "at most the number shown; the longest call took at least that. Waiting is the time "
         "inside calls of the thread that waited longest (threads that ran one after the other "
-        "count as one), as a part of the run time, shared out by the time of all threads. KiB, MiB, GiB and TiB are powers of "
-        "1024.</p>\n<p>Made by jobio ",
+        "count as one), as a part of the run time, shared out by the time of all threads. KiB, "
+        "MiB, GiB and TiB are powers of 1024.</p>\n<p>Made by jobio ",
         h->out);
     html_text(h->out, h->options->version);
     if (h->options->made_ns)

@@ -9,7 +9,7 @@
 struct html_options {
     const struct advice_notes *notes; /* NULL: nobody asked for advice */
     const char *version;              /* of jobio */
-    const char *step;                 /* NULL: the whole job; else the account is that step's only */
+    const char *step;                 /* NULL: the whole job; else the account is that step's */
     uint64_t made_ns;                 /* real time: when the page is made; 0: not told */
 };
 

@@ -12,8 +12,9 @@
 /* The member `key` of that type: 1, 0 if there is none (*ret is NULL then), or -EBADMSG. */
 int json_get(struct json_object *from, const char *key, enum json_type type,
              struct json_object **ret, struct error *error);
-/* A member: 0, *ret untouched if there is none, -EBADMSG for what is none of the kind or does not fit,
- * -ENOMEM. Strings are malloc'd, with what is no UTF-8 replaced; seconds become nanoseconds. */
+/* A member: 0, *ret untouched if there is none, -EBADMSG for what is none of the kind or does not
+ * fit, -ENOMEM. Strings are malloc'd, with what is no UTF-8 replaced; seconds become
+ * nanoseconds. */
 int json_get_u64(struct json_object *from, const char *key, uint64_t *ret, struct error *error);
 int json_get_u32(struct json_object *from, const char *key, uint32_t *ret, struct error *error);
 int json_get_bool(struct json_object *from, const char *key, bool *ret, struct error *error);

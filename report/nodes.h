@@ -28,8 +28,8 @@ enum node_measure { NODE_READ_BYTES, NODE_WRITE_BYTES, NODE_META_REQUESTS, NODE_
 #define NODE_MEASURES 4
 /* "read_bytes"... */
 const char *node_measure_name(enum node_measure measure);
-/* The largest over the mean of `total` nodes, of which n did something: 1 is even; as many as there are
- * nodes: one did all. 0: there are fewer than two nodes, or nothing was done. */
+/* The largest over the mean of `total` nodes, of which n did something: 1 is even; as many as there
+ * are nodes: one did all. 0: there are fewer than two nodes, or nothing was done. */
 double nodes_imbalance(const struct node_sum *nodes, size_t n, size_t total,
                        enum node_measure measure);
 

@@ -17,7 +17,7 @@ const char *profile_kind_name(enum profile_kind kind)
     return names[kind];
 }
 
-/* --- of one job -------------------------------------------------------------------------------- */
+/* --- of one job ------------------------------------------------------------------------------- */
 
 static void add_sizes(uint64_t to[IO_BUCKETS], const struct io_account *io, enum io_op op)
 {
@@ -177,7 +177,7 @@ void profile_clear(struct profile *profile)
     *profile = (struct profile){0};
 }
 
-/* --- of many ----------------------------------------------------------------------------------- */
+/* --- of many ---------------------------------------------------------------------------------- */
 
 static int ascending(const void *pa, const void *pb)
 {
@@ -276,7 +276,7 @@ int profile_median(const struct profile *profiles, size_t n, struct profile *ret
     return 0;
 }
 
-/* --- parts ------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 const struct profile_mount *profile_find(const struct profile *profile, const char *mount,
                                          const char *fstype)

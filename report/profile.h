@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a job did, as numbers that can be compared with those of other jobs, whatever steps and nodes
- * they had. Pure functions.
+ * What a job did, as numbers that can be compared with those of other jobs, whatever steps and
+ * nodes they had. Pure functions.
  */
 #ifndef JOBIO_REPORT_PROFILE_H
 #define JOBIO_REPORT_PROFILE_H
@@ -44,8 +44,8 @@ struct profile {
 
 /* 0 or -ENOMEM. */
 int profile_make(const struct job_account *job, struct profile *ret);
-/* The median of each number of `n` profiles, n > 0; a mount that one has not touched counts there as
- * 0, sizes as nothing. 0 or -ENOMEM. */
+/* The median of each number of `n` profiles, n > 0; a mount that one has not touched counts there
+ * as 0, sizes as nothing. 0 or -ENOMEM. */
 int profile_median(const struct profile *profiles, size_t n, struct profile *ret);
 void profile_clear(struct profile *profile);
 

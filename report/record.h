@@ -15,8 +15,8 @@
  * of their sum. */
 char *report_record(const struct job_account *job);
 
-/* `comment` (may be NULL) with its IO1:{...} replaced by `record`, or with the record appended after
- * a space; everything else stays byte for byte. malloc'd. */
+/* `comment` (may be NULL) with its IO1:{...} replaced by `record`, or with the record appended
+ * after a space; everything else stays byte for byte. malloc'd. */
 char *record_merge(const char *comment, const char *record);
 
 /* What a record says of itself. restart: how often the job had been requeued, 0 if it does not say.

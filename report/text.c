@@ -10,8 +10,8 @@
 #include "report/layout.h"
 #include "report/text_impl.h"
 
-/* Of the lines, the title, the verdict and completeness have what they need. At least so many mounts
- * are shown before the notes have what is left; then the other mounts. */
+/* Of the lines, the title, the verdict and completeness have what they need. At least so many
+ * mounts are shown before the notes have what is left; then the other mounts. */
 #define SHORT_LINES 12
 #define NARROW_LINES 18 /* on a terminal that is narrower than 80 */
 #define SHORT_LEAST_MOUNTS 2

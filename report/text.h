@@ -28,8 +28,8 @@ struct text_style {
 char *report_text(const struct job_account *job, enum summary summary,
                   const struct text_style *style);
 
-/* The tables of a job's nodes, and of its steps on each node, to follow it; malloc'd, NULL: no memory.
- * columns: 0: 80. The job must have its steps. */
+/* The tables of a job's nodes, and of its steps on each node, to follow it; malloc'd, NULL: no
+ * memory. columns: 0: 80. The job must have its steps. */
 char *report_nodes_text(const struct job_account *job, size_t columns);
 char *report_steps_text(const struct job_account *job, size_t columns);
 

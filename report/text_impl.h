@@ -78,13 +78,13 @@ void text_completeness(FILE *out, const struct text_job *t, size_t lines);
 char *text_completeness_line(const struct job_account *job);
 /* The verdict as one line, malloc'd; NULL: nothing to say, or no memory. */
 char *text_verdict_line(const struct text_job *t);
-/* What was asynchronous and how much was in order, of a struct io_account, and what the page cache did,
- * of a struct io_mount: a line behind two spaces, or nothing. */
+/* What was asynchronous and how much was in order, of a struct io_account, and what the page cache
+ * did, of a struct io_mount: a line behind two spaces, or nothing. */
 void text_async_line(FILE *out, const void *account);
 void text_order_line(FILE *out, const void *account);
 void text_cache_line(FILE *out, const void *mount);
-/* A line for each of the first `limit` nodes, and how evenly they share the work; nothing where fewer
- * than `least` are known. */
+/* A line for each of the first `limit` nodes, and how evenly they share the work; nothing where
+ * fewer than `least` are known. */
 void text_nodes(FILE *out, const struct text_job *t, size_t least, size_t limit);
 /* A line for each of the first `limit` steps; nothing for a job without any. */
 void text_steps(FILE *out, const struct text_job *t, size_t limit);

@@ -15,8 +15,8 @@
 
 #define BIT(op) (UINT64_C(1) << (op))
 
-/* What a thread waits for, in the words of who wrote the program, and with the calls of the table and
- * the notes. create is part of open. */
+/* What a thread waits for, in the words of who wrote the program, and with the calls of the table
+ * and the notes. create is part of open. */
 static const struct {
     const char *words;
     uint64_t ops;

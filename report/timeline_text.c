@@ -14,8 +14,8 @@
 #define MAX_MOUNTS 8
 #define NARROW 60 /* columns: below, short words */
 
-/* Columns of time, each some bins of the widest time line. There are at most as many as the curve has
- * characters; if they are fewer, they are drawn wider. */
+/* Columns of time, each some bins of the widest time line. There are at most as many as the curve
+ * has characters; if they are fewer, they are drawn wider. */
 struct axis {
     uint64_t start_s, column_s;
     unsigned n, characters;
@@ -30,7 +30,7 @@ struct page {
     bool narrow, utf8;
 };
 
-/* --- the axis ---------------------------------------------------------------------------------- */
+/* --- the axis --------------------------------------------------------------------------------- */
 
 /* From the start of the job to its end, and whatever is outside of that. */
 static void find_span(const struct job_account *job, uint64_t *from_s, uint64_t *to_s,
@@ -79,7 +79,7 @@ static double column_seconds(const struct axis *axis, unsigned i)
     return part >= width / 2 ? part : width;
 }
 
-/* --- curves ------------------------------------------------------------------------------------ */
+/* --- curves ----------------------------------------------------------------------------------- */
 
 /* What one kind did in each column, a second. Returns the largest. */
 static double rates(const struct page *p, const struct io_mounts *mounts, enum timeline_kind kind,
@@ -177,7 +177,7 @@ static void write_mount(struct page *p, const struct text_row *r, bool alone)
             row(p, &one, kind);
 }
 
-/* --- the page ---------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 static void clock_text(const struct axis *axis, uint64_t at_s, char buf[32])
 {
@@ -318,7 +318,7 @@ char *report_timeline_text(const struct job_account *job, size_t columns, bool u
     return text;
 }
 
-/* --- the busiest times ------------------------------------------------------------------------- */
+/* --- the busiest times ------------------------------------------------------------------------ */
 
 /* What a bin did a second: what counts first, and what decides between equals. */
 struct busy {

@@ -7,7 +7,7 @@
 
 #include "common/cleanup.h"
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void mounts_free(struct top_mount *mounts, size_t n)
 {
@@ -67,7 +67,7 @@ struct top_who *top_add(struct top_reading *reading, enum top_kind kind, uint64_
     return who;
 }
 
-/* --- accounts ---------------------------------------------------------------------------------- */
+/* --- accounts --------------------------------------------------------------------------------- */
 
 static struct top_mount *mount_get(struct top_mount **mounts, size_t *n, const char *mount,
                                    const char *fstype, const char *source)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What happens on a node now. Two readings of its counters, some seconds apart, make rows: what each
- * job did on each mount in between. Pure functions; the numbers are exact, the rates are theirs
- * over the time between the readings.
+ * What happens on a node now. Two readings of its counters, some seconds apart, make rows: what
+ * each job did on each mount in between. Pure functions; the numbers are exact, the rates are
+ * theirs over the time between the readings.
  */
 #ifndef JOBIO_REPORT_TOP_H
 #define JOBIO_REPORT_TOP_H
@@ -63,7 +63,7 @@ struct top_reading {
     uint32_t hidden;      /* others' jobs that are not in `all` */
     struct top_who *all;  /* owned */
     size_t n;
-    struct top_mount *totals; /* owned; all jobs, also hidden and ended ones; private mounts by type */
+    struct top_mount *totals; /* owned; all jobs, hidden and ended ones too; private ones by type */
     size_t n_totals;
 };
 
@@ -78,13 +78,13 @@ int top_add_mounts(struct top_who *who, const struct io_mounts *mounts);
 /* The same to the totals: mounts that are not for the eyes of others by their type. */
 int top_add_totals(struct top_reading *reading, const struct io_mounts *mounts);
 
-/* For the eyes of this user: what others did is left out of `all`, but not of the totals. UINT32_MAX:
- * all of it, also services if they are wanted. NULL: no memory. */
+/* For the eyes of this user: what others did is left out of `all`, but not of the totals.
+ * UINT32_MAX: all of it, also services if they are wanted. NULL: no memory. */
 struct json_object *top_json(const struct top_reading *reading, uint32_t uid, bool services);
 /* The way back; what is missing is 0. -EBADMSG with text. */
 int top_parse(struct json_object *document, struct top_reading **ret, struct error *error);
 
-/* --- rows ---------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* What was done on one mount, or on several, between two readings. Text is the later reading's, and
  * good as long as that is. */
@@ -118,7 +118,8 @@ int top_key_parse(const char *name);
 int top_rows(const struct top_reading *before, const struct top_reading *now, struct top_rows *ret);
 /* Sum the rows of one user (NULL: all) up. Rows of several jobs or mounts say so by NULL. */
 int top_group(const struct top_rows *rows, enum top_by by, const char *user, struct top_rows *ret);
-/* The most first; what did nothing comes last; else by job and mount, so that rows stay in place. */
+/* The most first; what did nothing comes last; else by job and mount, so that rows stay in
+ * place. */
 void top_sort(struct top_rows *rows, enum top_key key);
 void top_rows_clear(struct top_rows *rows);
 

@@ -29,7 +29,7 @@ static const struct {
 static const char *const kinds[TOP_KINDS_READ] = {
     [TOP_JOB] = "job", [TOP_RUN] = "run", [TOP_SERVICE] = "service"};
 
-/* --- to JSON ----------------------------------------------------------------------------------- */
+/* --- to JSON ---------------------------------------------------------------------------------- */
 
 static struct json_object *sizes_json(struct tree *t, const struct top_sums *s)
 {
@@ -126,7 +126,7 @@ struct json_object *top_json(const struct top_reading *r, uint32_t uid, bool ser
     return tree_end(t, o);
 }
 
-/* --- and back ---------------------------------------------------------------------------------- */
+/* --- and back --------------------------------------------------------------------------------- */
 
 /* What is missing, or of another type, is 0: an older jobiod does not know it. */
 static uint64_t get_u64(struct json_object *from, const char *key)

@@ -45,7 +45,7 @@ int top_key_parse(const char *name)
     return find_name(keys, TOP_KEY_COUNT, name);
 }
 
-/* --- sums: plain arrays of counters ------------------------------------------------------------- */
+/* --- sums: plain arrays of counters ----------------------------------------------------------- */
 
 #define SUMS (sizeof(struct top_sums) / sizeof(uint64_t))
 _Static_assert(sizeof(struct top_sums) % sizeof(uint64_t) == 0, "nothing but counters");
@@ -94,7 +94,7 @@ struct top_sums top_sum(const struct top_rows *rows)
     return sum;
 }
 
-/* --- rows -------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 void top_rows_clear(struct top_rows *rows)
 {
@@ -182,7 +182,7 @@ static int add_who(struct top_rows *rows, const struct top_reading *before,
     return 0;
 }
 
-/* --- what the totals have beyond the jobs -------------------------------------------------------- */
+/* --- what the totals have beyond the jobs ----------------------------------------------------- */
 
 static const struct top_who the_rest = {.kind = TOP_REST};
 
@@ -246,7 +246,7 @@ int top_rows(const struct top_reading *before, const struct top_reading *now, st
     return 0;
 }
 
-/* --- groups ------------------------------------------------------------------------------------ */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static bool belongs(const struct top_row *group, const struct top_row *row, enum top_by by)
 {
@@ -353,7 +353,7 @@ int top_group(const struct top_rows *rows, enum top_by by, const char *user, str
     return 0;
 }
 
-/* --- order ------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int compare_u64(uint64_t a, uint64_t b)
 {

@@ -16,7 +16,7 @@
 /* A median absolute deviation times this is the standard deviation of a normal distribution. */
 #define MAD_TO_SIGMA 1.4826
 
-/* --- statistics -------------------------------------------------------------------------------- */
+/* --- statistics ------------------------------------------------------------------------------- */
 
 static double median_of(const double *values, size_t n)
 {
@@ -89,7 +89,7 @@ char *trend_sparkline(const double *values, size_t n, bool from_zero, bool utf8)
     return text;
 }
 
-/* --- in words ---------------------------------------------------------------------------------- */
+/* --- in words --------------------------------------------------------------------------------- */
 
 /* What is looked at in a run. */
 enum series { SERIES_ELAPSED, SERIES_WAIT, SERIES };
@@ -217,7 +217,7 @@ char *trend_sentence(const struct trend_run *runs, size_t n)
     return NULL;
 }
 
-/* --- for programs ------------------------------------------------------------------------------ */
+/* --- for programs ----------------------------------------------------------------------------- */
 
 void trend_json(const struct trend_run *runs, size_t n, size_t i, struct tree *tree,
                 struct json_object *to)

@@ -30,15 +30,16 @@ struct trend_change {
  * usual deviation, a quarter of that median, and `least`. At least four stand before them. */
 struct trend_change trend_find(const double *values, size_t n, double least);
 
-/* The value over the median of those before it; 0: fewer than four of them, or they were nothing. */
+/* The value over the median of those before it; 0: fewer than four of them, or they were
+ * nothing. */
 double trend_ratio(const double *values, size_t i);
 
 /* A character a value, from the smallest to the largest (from 0 to it for `from_zero`): block
  * characters, or ASCII. malloc'd, NULL: no memory. */
 char *trend_sparkline(const double *values, size_t n, bool from_zero, bool utf8);
 
-/* "The last 3 runs waited 4.0x longer for I/O than the 17 before, mostly metadata on /home." malloc'd,
- * NULL: no memory. */
+/* "The last 3 runs waited 4.0x longer for I/O than the 17 before, mostly metadata on /home."
+ * malloc'd, NULL: no memory. */
 char *trend_sentence(const struct trend_run *runs, size_t n);
 
 struct trend_style {

@@ -2,9 +2,9 @@
 /*
  * What a call costs: a cached 4 KiB pread, a stat by path, and a small file that is opened, read
  * and closed, with no programs, with empty programs on the same functions, with jobio for a process
- * outside jobs, for one in a cgroup of no step that is as deep as a step, and for one inside a step.
- * Rounds of all, one after the other, so that a slow spell of the machine hits all; of a round the
- * fastest chunk counts (the one that nothing disturbed), and of the rounds the median.
+ * outside jobs, for one in a cgroup of no step that is as deep as a step, and for one inside a
+ * step. Rounds of all, one after the other, so that a slow spell of the machine hits all; of a
+ * round the fastest chunk counts (the one that nothing disturbed), and of the rounds the median.
  *
  *   calls [ROUNDS]
  */

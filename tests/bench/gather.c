@@ -66,7 +66,7 @@ static uint64_t expected_bytes(void)
     return (uint64_t)nodes * (nodes + 1) / 2 * BYTES;
 }
 
-/* --- the accounts ------------------------------------------------------------------------------ */
+/* --- the accounts ----------------------------------------------------------------------------- */
 
 static void fill_mount(struct io_mounts *mounts, const char *name, uint64_t requests, size_t each)
 {
@@ -133,7 +133,7 @@ static char *seal(size_t i, const char *id, const char *key, bool is_array, unsi
     return text;
 }
 
-/* --- the first node ---------------------------------------------------------------------------- */
+/* --- the first node --------------------------------------------------------------------------- */
 
 static struct store *opened;
 static struct writer *writer;
@@ -297,7 +297,7 @@ static void first_node(void)
     exit(0);
 }
 
-/* --- all others -------------------------------------------------------------------------------- */
+/* --- all others ------------------------------------------------------------------------------- */
 
 static char **credentials;
 static struct http_client *client;

@@ -21,9 +21,10 @@
 
 static const struct iovec parts[3] = {{block, 100}, {block, 200}, {block, 3000}};
 
-/* --- libaio ------------------------------------------------------------------------------------ */
+/* --- libaio ----------------------------------------------------------------------------------- */
 
-static void aio_do(aio_context_t context, int op, int fd, const void *buffer, uint64_t n, off_t at_byte)
+static void aio_do(aio_context_t context, int op, int fd, const void *buffer, uint64_t n,
+                   off_t at_byte)
 {
     struct iocb iocb = {.aio_lio_opcode = (unsigned short)op, .aio_fildes = (unsigned)fd,
                         .aio_buf = (uintptr_t)buffer, .aio_nbytes = n, .aio_offset = at_byte};
@@ -201,7 +202,7 @@ static void do_aio_destroy(void)
     MUST(syscall(SYS_io_destroy, context));
 }
 
-/* --- io_uring ---------------------------------------------------------------------------------- */
+/* --- io_uring --------------------------------------------------------------------------------- */
 
 static struct ring ring;
 
@@ -324,7 +325,8 @@ static void do_uring_skip(void)
     start_ring(0);
     begin();
     for (int i = 0; i < 3; i++) {
-        next(IORING_OP_READ, fd, block, 4096, 4096 * i)->flags = IOSQE_CQE_SKIP_SUCCESS | IOSQE_IO_LINK;
+        next(IORING_OP_READ, fd, block, 4096, 4096 * i)->flags =
+            IOSQE_CQE_SKIP_SUCCESS | IOSQE_IO_LINK;
         did_async(HERE, IO_READ, 4096);
     }
     next(IORING_OP_WRITE, fd, block, 500, 0);

@@ -79,7 +79,8 @@ static void did_fill(int place, enum truth_cache cause, size_t pages)
 
 static void hit(int fd, size_t size, size_t at_byte)
 {
-    did_cache(HERE, CACHE_HIT, (uint64_t)WELL(HERE, IO_READ, pread(fd, block, size, (off_t)at_byte)));
+    did_cache(HERE, CACHE_HIT,
+              (uint64_t)WELL(HERE, IO_READ, pread(fd, block, size, (off_t)at_byte)));
 }
 
 /* ... for which so many pages must be read. */
@@ -119,8 +120,8 @@ static void do_cache_warm(void)
         hit(fd, PAGE, i * PAGE);
 }
 
-/* As programs read: the kernel reads 4 pages for the first, and 8 more when the second is used; with
- * large folios, which hold both, at once. */
+/* As programs read: the kernel reads 4 pages for the first, and 8 more when the second is used;
+ * with large folios, which hold both, at once. */
 static void do_cache_ahead(void)
 {
     int fd = make_cold(IN("file"));

@@ -270,8 +270,8 @@ static void do_order_many(void)
     }
 }
 
-/* More than there is room for: some have no order, and none a wrong one. Where root may not open so many,
- * as in some containers, as many as it may. */
+/* More than there is room for: some have no order, and none a wrong one. Where root may not open so
+ * many, as in some containers, as many as it may. */
 #define CROWD 60000
 #define OTHERS 100
 

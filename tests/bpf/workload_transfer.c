@@ -179,7 +179,7 @@ static void do_clone(void)
         did(HERE, IO_CLONE, ioctl(target, FICLONERANGE, &range) < 0 ? -1 : 65536);
 }
 
-/* --- core dumps -------------------------------------------------------------------------------- */
+/* --- core dumps ------------------------------------------------------------------------------- */
 
 static void set_pattern(const char *pattern)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * scron COMMAND: a crontab of Slurm for the calling user, with one entry that runs the command
- * every minute; scron -r removes it, and ends its job. In the place of scrontab, which Debian does not
- * package.
+ * every minute; scron -r removes it, and ends its job. In the place of scrontab, which Debian does
+ * not package.
  */
 #include "config.h"
 

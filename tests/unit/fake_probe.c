@@ -85,7 +85,8 @@ struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64
     return io_account_op(&row_get(probe, step, dev)->io, op);
 }
 
-struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev, const char *fstype)
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev,
+                                     const char *fstype)
 {
     struct probe_mount *m;
 
@@ -141,7 +142,7 @@ unsigned fake_probe_sweeps(const struct probe *probe)
     return probe->sweeps;
 }
 
-/* --- the contract ------------------------------------------------------------------------------ */
+/* --- the contract ----------------------------------------------------------------------------- */
 
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
 {

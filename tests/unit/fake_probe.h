@@ -22,7 +22,8 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint64_t dev, enum io_
 struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64_t dev,
                                       enum io_op op);
 /* The next probe_sightings() hands this out; good until the next one that is made. */
-struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev, const char *fstype);
+struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev,
+                                     const char *fstype);
 /* The super block went then (CLOCK_MONOTONIC), with all that had its number before. */
 void fake_probe_unmount(struct probe *probe, uint64_t dev, uint64_t at_ns);
 struct probe_step *fake_probe_step(struct probe *probe, uint32_t step);

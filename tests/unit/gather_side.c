@@ -23,7 +23,7 @@ static sd_event *loop;
 static char folder[64];
 static unsigned port;
 
-/* --- hooks ------------------------------------------------------------------------------------- */
+/* --- hooks ------------------------------------------------------------------------------------ */
 
 static void on_account(const struct job_key *key, const struct gather_step *step,
                        const char *from, void *question, void *arg)
@@ -77,7 +77,7 @@ static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
     return 0;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void must(int r, const struct error *error)
 {
@@ -127,7 +127,8 @@ void gather_side_start(struct side *side)
 
     must(writer_create(&side->writer, side->store, 0, 0, &error), &error);
     must(query_create(&side->query, &(struct query_options){.path = side->path}, &error), &error);
-    must(sd_event_add_io(loop, &side->sources[0], writer_fd(side->writer), 1, on_writer, side), NULL);
+    must(sd_event_add_io(loop, &side->sources[0], writer_fd(side->writer), 1, on_writer, side),
+         NULL);
     must(sd_event_add_io(loop, &side->sources[1], query_fd(side->query), 1, on_query, side), NULL);
     start_gather(side);
 }
@@ -211,7 +212,7 @@ int gather_side_teardown(void **state)
     return system(command);
 }
 
-/* --- what happens ------------------------------------------------------------------------------ */
+/* --- what happens ----------------------------------------------------------------------------- */
 
 void gather_side_until(bool (*is)(void))
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two nodes in one process, FIRST and OTHER: each with a real store, writer and gather, on one event
- * loop, with credentials of a real munged that both share. What cannot be done fails the test.
+ * Two nodes in one process, FIRST and OTHER: each with a real store, writer and gather, on one
+ * event loop, with credentials of a real munged that both share. What cannot be done fails the
+ * test.
  */
 #ifndef JOBIO_TESTS_UNIT_GATHER_SIDE_H
 #define JOBIO_TESTS_UNIT_GATHER_SIDE_H
@@ -59,8 +60,8 @@ void gather_side_start(struct side *side);
 unsigned gather_side_ask(const struct gather_step *step);
 /* The same with what FIRST has, which it takes over; the answer, job_account_destroy() it. */
 struct job_account *gather_side_gather(struct job_account *job, const struct gather_step *step);
-/* A job that begins at STARTED (first: its first node, NULL: not told), and an ended step of it on that
- * node, of one write of `bytes`; job_account_destroy() it. */
+/* A job that begins at STARTED (first: its first node, NULL: not told), and an ended step of it on
+ * that node, of one write of `bytes`; job_account_destroy() it. */
 struct job_account *gather_side_job(const struct side *side, const char *first_node, uint32_t step,
                                     uint64_t bytes);
 /* Put it into the stopped side's store, and into its outbox for the first node. */

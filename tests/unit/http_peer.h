@@ -20,7 +20,8 @@ extern struct http_exchange *parked, *parked_before;
 extern unsigned n_parked;
 extern char answer[1 << 16]; /* of hear() */
 
-/* GET /hello says so to the peer's address, POST /echo gives the body back. On 127.0.0.1 and ::1. */
+/* GET /hello says so to the peer's address, POST /echo gives the body back. On 127.0.0.1 and
+ * ::1. */
 void setup_with(const struct http_server_options *options);
 /* cmocka's: with room for PEERS connections, and all the time. */
 int setup(void **state);

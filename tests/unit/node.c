@@ -80,7 +80,7 @@ void node_rmdir(const char *name)
     assert_int_equal(rmdir(full), 0);
 }
 
-/* --- a jobiod without its socket --------------------------------------------------------------- */
+/* --- a jobiod without its socket -------------------------------------------------------------- */
 
 static void on_over(const struct job_account *job, void *arg)
 {
@@ -187,7 +187,7 @@ int node_teardown(void **state)
     return nftw(node.root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 struct tag node_tag(uint32_t step, bool file)
 {

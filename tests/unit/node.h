@@ -51,7 +51,7 @@ int node_teardown(void **state);
 void node_must(int r);
 uint64_t node_now(clockid_t clock);
 
-/* --- files below the node's folder --------------------------------------------------------------- */
+/* --- files below the node's folder ------------------------------------------------------------ */
 void node_path(char buf[256], const char *name);
 void node_put(const char *name, const char *text);
 void node_mkdir(const char *name);
@@ -59,7 +59,7 @@ void node_rmdir(const char *name);
 bool node_has(const char *name);
 int node_rename(const char *from, const char *to);
 
-/* --- jobiod -------------------------------------------------------------------------------------- */
+/* --- jobiod ----------------------------------------------------------------------------------- */
 void node_start(void);
 void node_stop(void);
 /* As SIGKILL would: what the writer has not done yet may or may not be in the store; here it is not
@@ -68,7 +68,7 @@ void node_restart(void);
 /* Wait for the store, and for what comes after it. */
 void node_flush(void);
 
-/* --- steps of job JOB ---------------------------------------------------------------------------- */
+/* --- steps of job JOB ------------------------------------------------------------------------- */
 /* Its cgroup, and with `file` its step file; jobiod is not told. */
 struct tag node_tag(uint32_t step, bool file);
 /* The same, and jobiod is told; its number in the maps. */
@@ -79,7 +79,7 @@ bool node_has_step(uint32_t step);
 /* That of the last tag. */
 void node_lose_cgroup(void);
 
-/* --- what is known ------------------------------------------------------------------------------- */
+/* --- what is known ---------------------------------------------------------------------------- */
 /* The job in the store, all its runs; store_jobs_free(). */
 struct job_account **node_stored(void);
 bool node_has_state(const char *key);

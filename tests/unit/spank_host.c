@@ -123,8 +123,8 @@ spank_err_t spank_getenv(spank_t h, const char *name, char *buf, int size)
     return ESPANK_ENV_NOEXIST;
 }
 
-/* Names with commas between are all that this host knows of lists. Slurm's header is not the same in
- * all releases. */
+/* Names with commas between are all that this host knows of lists. Slurm's header is not the same
+ * in all releases. */
 void *slurm_hostlist_create(const char *list);
 char *slurm_hostlist_shift(void *list);
 void slurm_hostlist_destroy(void *list);

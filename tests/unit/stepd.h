@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A slurmstepd that is none: jobio.so in a small SPANK host (spank_host.h: a fake), with real
- * cgroups. Its socket and its files lie in a folder of the test. What cannot be done fails the test.
+ * cgroups. Its socket and its files lie in a folder of the test. What cannot be done fails the
+ * test.
  */
 #ifndef JOBIO_TESTS_UNIT_STEPD_H
 #define JOBIO_TESTS_UNIT_STEPD_H

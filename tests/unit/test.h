@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-/* cmocka 2 has two of assert_in_range(), deprecates the one, and takes a common word for a macro. */
+/* cmocka 2 has two of assert_in_range(), deprecates the one, and takes a common word for a
+ * macro. */
 #ifdef assert_uint_in_range
 #undef assert_in_range
 #define assert_in_range assert_uint_in_range

@@ -148,10 +148,11 @@ static void test_sizes_that_are_about_the_same(void **state)
     (void)state;
     sample_calls(m, IO_READ, 1000, KIB(33), SECONDS(1));
     sample_calls(n, IO_READ, 12000, KIB(32), SECONDS(30));
-    check_sentence(a, b,
-                   "Job 2 waited longer for I/O: 31 s (31 % of its run time), job 1 2.0 s (2.0 %). It "
-                   "read 12x as much from /scratch, and each call took 2.5x as long. Both ran about as "
-                   "long.");
+    check_sentence(
+        a, b,
+        "Job 2 waited longer for I/O: 31 s (31 % of its run time), job 1 2.0 s (2.0 %). It "
+        "read 12x as much from /scratch, and each call took 2.5x as long. Both ran about as "
+        "long.");
 }
 
 static void test_sentences(void **state)
@@ -163,29 +164,32 @@ static void test_sentences(void **state)
     (void)state;
     sample_calls(m, IO_READ, 1000, MIB(1), SECONDS(1));
     sample_calls(n, IO_READ, 192000, KIB(64), SECONDS(30));
-    check_sentence(a, b,
-                   "Job 2 waited longer for I/O: 31 s (31 % of its run time), job 1 2.0 s (2.0 %). It "
-                   "read 12x as much from /scratch in calls 16x smaller. Both ran about as long.");
+    check_sentence(
+        a, b,
+        "Job 2 waited longer for I/O: 31 s (31 % of its run time), job 1 2.0 s (2.0 %). It "
+        "read 12x as much from /scratch in calls 16x smaller. Both ran about as long.");
     /* The same work, slower. */
     io_account_clear(&n->io);
     sample_calls(n, IO_READ, 1000, MIB(1), SECONDS(30));
     b->elapsed_ns = SECONDS(200);
     b->longest_wait_ns = SECONDS(100);
-    check_sentence(a, b,
-                   "Job 2 waited longer for I/O: 100 s (50 % of its run time), job 1 2.0 s (2.0 %). It "
-                   "read about as much from /scratch, and each call took 30x as long. Job 2 ran 2.0x as "
-                   "long as job 1.");
+    check_sentence(
+        a, b,
+        "Job 2 waited longer for I/O: 100 s (50 % of its run time), job 1 2.0 s (2.0 %). It "
+        "read about as much from /scratch, and each call took 30x as long. Job 2 ran 2.0x as "
+        "long as job 1.");
     /* Something new. */
     n = sample_mount(&b->mounts, "/ho\033me", "nfs4", "srv:/home");
     sample_calls(n, IO_STAT, 20000, 0, SECONDS(100));
-    check_sentence(a, b,
-                   "Job 2 waited longer for I/O: 100 s (50 % of its run time), job 1 2.0 s (2.0 %). It "
-                   "made 20.0 k metadata calls on /ho?me, where the other did nothing. Job 2 ran 2.0x "
-                   "as long as job 1.");
+    check_sentence(
+        a, b,
+        "Job 2 waited longer for I/O: 100 s (50 % of its run time), job 1 2.0 s (2.0 %). It "
+        "made 20.0 k metadata calls on /ho?me, where the other did nothing. Job 2 ran 2.0x "
+        "as long as job 1.");
 }
 
-/* Of one kind of calls job 1 waited much longer, but less in all: what is told is what cost job 2 its
- * time. */
+/* Of one kind of calls job 1 waited much longer, but less in all: what is told is what cost job 2
+ * its time. */
 static void test_sentence_follows_the_time_waited(void **state)
 {
     _job_ *a = job_of(200, 60), *b = job_of(100, 70);
@@ -196,16 +200,18 @@ static void test_sentence_follows_the_time_waited(void **state)
     sample_calls(m, IO_READ, 1000, MIB(1), SECONDS(60));
     sample_calls(n, IO_WRITE, 1000, MIB(1), SECONDS(40));
     sample_calls(n, IO_READ, 1000, MIB(1), SECONDS(30));
-    check_sentence(a, b,
-                   "Job 2 waited longer for I/O: 70 s (70 % of its run time), job 1 60 s (30 %). It "
-                   "wrote 1000 MiB to /home, where the other did nothing. Yet job 1 ran 2.0x as long as "
-                   "job 2.");
+    check_sentence(
+        a, b,
+        "Job 2 waited longer for I/O: 70 s (70 % of its run time), job 1 60 s (30 %). It "
+        "wrote 1000 MiB to /home, where the other did nothing. Yet job 1 ran 2.0x as long as "
+        "job 2.");
     b->elapsed_ns = SECONDS(1000);
     a->longest_wait_ns = SECONDS(150);
-    check_sentence(a, b,
-                   "Job 1 waited longer for I/O: 150 s (75 % of its run time), job 2 70 s (7.0 %). It "
-                   "read 1000 MiB from /scratch, where the other did nothing. Yet job 2 ran 5.0x as "
-                   "long as job 1.");
+    check_sentence(
+        a, b,
+        "Job 1 waited longer for I/O: 150 s (75 % of its run time), job 2 70 s (7.0 %). It "
+        "read 1000 MiB from /scratch, where the other did nothing. Yet job 2 ran 5.0x as "
+        "long as job 1.");
 }
 
 static void test_sentence_of_little(void **state)
@@ -275,14 +281,17 @@ static void test_table(void **state)
         strstr(wide, "   ~median size               4 MiB            1 B      smaller\n"));
     json = profile_json(&pb);
     assert_string_equal(
-        json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
-        "{\"runs\":1,\"complete\":false,\"elapsed_s\":600,\"waiting\":0.500000,\"total\":{\"read\":{"
+        json_object_to_json_string_ext(json,
+                                       JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+        "{\"runs\":1,\"complete\":false,\"elapsed_s\":600,\"waiting\":0.500000,"
+        "\"total\":{\"read\":{"
         "\"requests\":1000,\"bytes\":1048576000,\"errors\":0,\"median_bytes\":1048576,"
         "\"time_ns\":100000000000,\"waiting\":0.495050},\"write\":{\"requests\":1,\"bytes\":1,"
         "\"errors\":0,\"median_bytes\":1,\"time_ns\":1000000000,\"waiting\":0.004950}},\"mounts\":["
         "{\"mount\":\"/a/rather/long/mount/point/of/a/project\",\"fstype\":\"lustre\",\"read\":{"
         "\"requests\":1000,\"bytes\":1048576000,\"errors\":0,\"median_bytes\":1048576,"
-        "\"time_ns\":100000000000,\"waiting\":0.495050}},{\"mount\":\"/scratch\",\"fstype\":\"nfs4\","
+        "\"time_ns\":100000000000,\"waiting\":0.495050}},"
+        "{\"mount\":\"/scratch\",\"fstype\":\"nfs4\","
         "\"write\":{\"requests\":1,\"bytes\":1,\"errors\":0,\"median_bytes\":1,"
         "\"time_ns\":1000000000,\"waiting\":0.004950}}]}");
     json_object_put(json);

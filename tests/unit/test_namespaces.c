@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names from the mount namespaces of jobs: shared by many tasks, or with many thousands of mounts. */
+/* Names from the mount namespaces of jobs: shared by many tasks, or with many thousands of
+ * mounts. */
 #include "tests/unit/test.h"
 
 #include <stdio.h>

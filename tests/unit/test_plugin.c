@@ -234,7 +234,8 @@ static void check_step_nodes(const char *list, const char *in_report)
 static void test_step_nodes(void **state)
 {
     (void)state;
-    check_step_nodes("n1,n2,n10", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|STEPNODES=n1,n2,n10|\n");
+    check_step_nodes("n1,n2,n10",
+                     "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|STEPNODES=n1,n2,n10|\n");
     check_step_nodes("n1", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|STEPNODES=n1|\n");
     check_step_nodes("", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|\n");
 }

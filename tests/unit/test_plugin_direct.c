@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobio.so in a slurmstepd (stepd.h) puts its step into real BPF maps, because no jobiod answers. */
+/* jobio.so in a slurmstepd (stepd.h) puts its step into real BPF maps, because no jobiod
+ * answers. */
 #include "tests/unit/test.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The maps of a real probe, filled by hand. What programs count is tested in guests; here it does not
- * matter whether this kernel lets them attach. */
+/* The maps of a real probe, filled by hand. What programs count is tested in guests; here it does
+ * not matter whether this kernel lets them attach. */
 #include "tests/unit/test.h"
 
 #include <stdio.h>

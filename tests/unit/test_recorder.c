@@ -75,8 +75,9 @@ static int teardown(void **state)
 static void test_arguments_and_record(void **state)
 {
     (void)state;
-    start("[ \"$*\" = '--job 17 --restart 2 --timeout 5000ms' ] && [ \"$(cat)\" = 'IO1:{\"v\":1}' ]",
-          5000);
+    start(
+        "[ \"$*\" = '--job 17 --restart 2 --timeout 5000ms' ] && [ \"$(cat)\" = 'IO1:{\"v\":1}' ]",
+        5000);
     record("IO1:{\"v\":1}");
     assert_int_equal(done, 0); /* never inside the call */
     wait_for(1);

@@ -95,7 +95,8 @@ static void test_text(void **state)
 
 static void test_unknown_and_missing(void **state)
 {
-    struct json_object *o = json_tokener_parse("{\"later\":[1],\"jobid\":7,\"read\":{\"bytes\":9}}");
+    struct json_object *o =
+        json_tokener_parse("{\"later\":[1],\"jobid\":7,\"read\":{\"bytes\":9}}");
     struct history_row row;
 
     (void)state;

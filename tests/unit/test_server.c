@@ -25,7 +25,7 @@ static char said[512];
 static unsigned lines;
 static struct request *parked;
 
-/* --- the other side of the hooks --------------------------------------------------------------- */
+/* --- the other side of the hooks -------------------------------------------------------------- */
 
 static void handle(struct request *request, const struct message *m, void *arg)
 {
@@ -100,7 +100,7 @@ static int teardown(void **state)
     return access(path, F_OK) == 0;
 }
 
-/* --- a peer ------------------------------------------------------------------------------------ */
+/* --- a peer ----------------------------------------------------------------------------------- */
 
 static int peer(void)
 {
@@ -164,7 +164,7 @@ static const char *error_of(int fd)
     return message_get(m, "ERROR");
 }
 
-/* --- tests ------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void test_question_and_answer(void **state)
 {

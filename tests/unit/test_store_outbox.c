@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What waits for a sink: in order, each step once, until the sink has it, whatever retention does. */
+/* What waits for a sink: in order, each step once, until the sink has it, whatever retention
+ * does. */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 

@@ -221,12 +221,13 @@ static void test_verdict_on_little_waiting(void **state)
     job->elapsed_ns = SECONDS(600);
     job->longest_wait_ns = SECONDS(3);
     many = report_text(job, SUMMARY_SHORT, NULL);
-    assert_non_null(
-        strstr(many, "\nall threads together waited 400 s for I/O, none of them longer than 0.5 %"));
+    assert_non_null(strstr(
+        many, "\nall threads together waited 400 s for I/O, none of them longer than 0.5 %"));
     job->nodes_reported = 1;
     unsure = report_text(job, SUMMARY_SHORT, NULL);
-    assert_non_null(strstr(unsure, "\nall threads together waited at least 400 s for I/O, as far as it "
-                                   "is known none\n  of them longer than 0.5 % of the run time\n"));
+    assert_non_null(strstr(unsure,
+                           "\nall threads together waited at least 400 s for I/O, as far as it "
+                           "is known none\n  of them longer than 0.5 % of the run time\n"));
 }
 
 /* Nodes need not be busiest at the same time: no peak is below the mean, and it is a bound. */
@@ -319,8 +320,9 @@ static void test_verdict_on_mapped_files(void **state)
     job->elapsed_ns = SECONDS(100);
     job->longest_wait_ns = SECONDS(40);
     text = report_text(job, SUMMARY_SHORT, NULL);
-    assert_non_null(strstr(text, "\nat least 40 % of the run time was spent waiting for I/O: mapped "
-                                 "files on\n  /scratch 30 %, reading /scratch 10 %\n"));
+    assert_non_null(strstr(text,
+                           "\nat least 40 % of the run time was spent waiting for I/O: mapped "
+                           "files on\n  /scratch 30 %, reading /scratch 10 %\n"));
 }
 
 /* Failed opens that reached no file system. */

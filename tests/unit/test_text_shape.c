@@ -82,7 +82,8 @@ static void test_little_is_one_line(void **state)
                                 "  nodes\n");
     job->array_job = 4700;
     job->array_task = 3;
-    check_text(job, "I/O of job 4700_3 (4711): 12.0 KiB read, 0 B written, 34 calls; NOT complete\n");
+    check_text(job,
+               "I/O of job 4700_3 (4711): 12.0 KiB read, 0 B written, 34 calls; NOT complete\n");
     job->array_job = 0;
     sample_errors(m, IO_OPEN, ENOENT, 2);
     job->nodes_reported = 2;
@@ -217,10 +218,11 @@ static void fill_up(struct io_mount *m, uint64_t value)
 static void check_with_notes(const struct job_account *job)
 {
     static char link[] = "https://docs.example/io#rule";
-    static char told[] = "calls on /a/mount/point/with/sixty/characters/in/its/whole/name/12345 failed "
-                         "for a reason that takes three lines and more to be told of, which no rule "
-                         "that jobio ships does, but a site is free to write, and some site will, some "
-                         "day, because there is always somebody who does not know when to stop.";
+    static char told[] =
+        "calls on /a/mount/point/with/sixty/characters/in/its/whole/name/12345 failed "
+        "for a reason that takes three lines and more to be told of, which no rule "
+        "that jobio ships does, but a site is free to write, and some site will, some "
+        "day, because there is always somebody who does not know when to stop.";
     struct advice_note items[] = {
         {ADVICE_ERROR, "a", link, told, 3}, {ADVICE_ERROR, "b", link, told, 2},
         {ADVICE_ERROR, "c", link, told, 1}, {ADVICE_HINT, "d", link, told, 0.9},

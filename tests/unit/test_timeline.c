@@ -137,7 +137,7 @@ static void test_no_span_and_backward_clocks(void **state)
     assert_int_equal(t.n, 8);
 }
 
-/* --- any order gives the same ------------------------------------------------------------------ */
+/* --- any order gives the same ----------------------------------------------------------------- */
 
 #define PARTS 12
 
@@ -235,7 +235,7 @@ static void test_saturates(void **state)
     assert_int_equal(timeline_sum(&t).of[TIMELINE_WRITE], 2);
 }
 
-/* --- differences ------------------------------------------------------------------------------- */
+/* --- differences ------------------------------------------------------------------------------ */
 
 static void test_diff(void **state)
 {

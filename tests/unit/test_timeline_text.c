@@ -81,13 +81,16 @@ static void test_heights(void **state)
     account(job);
     text = report_timeline_text(job, 80, true);
     ascii = report_timeline_text(job, 80, false);
-    assert_non_null(strstr(text, "\n  read     "
-                                 "███████       ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▅▅▅▅▅▅▅▇▇▇▇▇▇▇███████ 7.8 KiB/s\n"));
-    assert_non_null(strstr(ascii, "\n  read     "
-                                  "@@@@@@@       .......:::::::-------+++++++#######@@@@@@@ 7.8 KiB/s\n"));
+    assert_non_null(strstr(text,
+                           "\n  read     "
+                           "███████       ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▅▅▅▅▅▅▅▇▇▇▇▇▇▇███████ 7.8 KiB/s\n"));
+    assert_non_null(strstr(ascii,
+                           "\n  read     "
+                           "@@@@@@@       .......:::::::-------+++++++#######@@@@@@@ 7.8 KiB/s\n"));
     assert_non_null(strstr(text, "███ 3.0/s\n"));
     assert_non_null(strstr(text, "in steps of 1 s;"));
-    assert_non_null(strstr(text, "           00:16:40                00:16:44                00:16:48\n"));
+    assert_non_null(
+        strstr(text, "           00:16:40                00:16:44                00:16:48\n"));
     assert_null(strstr(text, "written"));
     assert_null(strstr(text, "all mounts"));
 }
@@ -177,8 +180,9 @@ static void test_what_is_lacking(void **state)
     free(text);
     sample_calls(sample_mount(&old->mounts, "/", "ext4", "/dev/sda"), IO_WRITE, 1, 1, 0);
     text = report_timeline_text(old, 80, true);
-    assert_string_equal(text, "\nno time line: this was counted by a jobio that knew of none, or comes from a\n"
-                              "  history that has none (ClickHouse)\n");
+    assert_string_equal(
+        text, "\nno time line: this was counted by a jobio that knew of none, or comes from a\n"
+              "  history that has none (ClickHouse)\n");
     free(text);
     text = report_timeline_text(none, 80, true);
     assert_string_equal(text, "\nno time line: nothing was read, written or asked for\n");

@@ -124,8 +124,9 @@ static void test_what_is_no_reading(void **state)
     }
     /* Of a later jobiod: another kind of account, and fields that are no numbers. */
     {
-        struct json_object *document = json_tokener_parse(
-            "{\"at_ns\":1,\"all\":[{\"kind\":\"pod\"},{\"kind\":\"run\",\"mounts\":[{\"read_bytes\":[]}]}]}");
+        struct json_object *document =
+            json_tokener_parse("{\"at_ns\":1,\"all\":[{\"kind\":\"pod\"},{\"kind\":\"run\","
+                               "\"mounts\":[{\"read_bytes\":[]}]}]}");
 
         assert_int_equal(top_parse(document, &back, &error), 0);
         assert_int_equal(back->n, 1);

@@ -67,7 +67,8 @@ static void test_report_counts_what_runs(void **state)
     job_account_destroy(report);
     node_flush();
     node_write(zero, 1, 3);
-    /* However young and dear the last reading was: who asks so wants all that was done until now. */
+    /* However young and dear the last reading was: who asks so wants all that was done until
+     * now. */
     node_must(tracker_report(node.tracker, JOB, 0, false, &report, &node.error));
     job_account_destroy(report);
     node_write(zero, 1, 0);
@@ -242,7 +243,8 @@ static void test_late_tag_is_said(void **state)
     job_account_destroy(report);
 }
 
-/* We were slow, but its plugin was about to put it into the map: its file says so a moment later. */
+/* We were slow, but its plugin was about to put it into the map: its file says so a moment
+ * later. */
 static void test_late_tag_and_direct(void **state)
 {
     struct tag tag = node_tag(0, true);
@@ -415,8 +417,8 @@ static void test_job_end_before_the_store(void **state)
     store_jobs_free(jobs);
 }
 
-/* The same step again in another cgroup, before the row of the first is safe: the end is that of the
- * second, and its file stays. */
+/* The same step again in another cgroup, before the row of the first is safe: the end is that of
+ * the second, and its file stays. */
 static void test_same_step_twice(void **state)
 {
     uint32_t first = node_begin(0), second;

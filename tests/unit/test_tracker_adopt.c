@@ -196,7 +196,8 @@ static unsigned lost_for(const char *sink)
     return n;
 }
 
-/* A batch step of a job whose first node is another one, of which the store has a provisional row. */
+/* A batch step of a job whose first node is another one, of which the store has a provisional
+ * row. */
 static void begin_elsewhere(void)
 {
     static const char *const sinks[] = {"history", NULL};

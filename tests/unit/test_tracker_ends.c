@@ -272,7 +272,8 @@ static void queued(unsigned ret[3])
     store_close(reader);
 }
 
-/* A final step is queued with its row, a running one is not; the end of the job is queued as well. */
+/* A final step is queued with its row, a running one is not; the end of the job is queued as
+ * well. */
 static void test_final_steps_are_queued(void **state)
 {
     static const char *const sinks[] = {"history", "peer:m", NULL};

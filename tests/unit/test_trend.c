@@ -16,7 +16,7 @@ static void assert_near(double got, double want)
         fail_msg("%f instead of %f", got, want);
 }
 
-/* --- change ------------------------------------------------------------------------------------ */
+/* --- change ----------------------------------------------------------------------------------- */
 
 static void test_change(void **state)
 {
@@ -83,7 +83,8 @@ static struct profile run_of(uint64_t elapsed_s, uint64_t wait_s, enum io_op op,
     assert_non_null(job);
     job->elapsed_ns = SECONDS(elapsed_s);
     job->longest_wait_ns = SECONDS(wait_s);
-    sample_calls(sample_mount(&job->mounts, mount, "nfs4", "srv:/x"), op, 100, 4096, SECONDS(wait_s));
+    sample_calls(sample_mount(&job->mounts, mount, "nfs4", "srv:/x"), op, 100, 4096,
+                 SECONDS(wait_s));
     assert_int_equal(profile_make(job, &p), 0);
     return p;
 }
@@ -110,8 +111,9 @@ static void test_trend_sentences(void **state)
     check_sentence(p, 5, "No change in 5 runs: as a rule 00:01:40, 2.0 % of it waiting for I/O.");
     for (size_t i = 5; i < 8; i++)
         p[i] = run_of(100, 40, IO_STAT, "/ho\033me");
-    check_sentence(p, 6, "The last run waited 20x longer for I/O than the 5 before, mostly metadata "
-                         "on /ho?me.");
+    check_sentence(p, 6,
+                   "The last run waited 20x longer for I/O than the 5 before, mostly metadata "
+                   "on /ho?me.");
     check_sentence(p, 8, "The last 3 runs waited 20x longer for I/O than the 5 before, mostly "
                          "metadata on /ho?me.");
     for (size_t i = 5; i < 8; i++) {
@@ -123,7 +125,7 @@ static void test_trend_sentences(void **state)
         profile_clear(&p[i]);
 }
 
-/* --- arrays ------------------------------------------------------------------------------------ */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 static void test_array(void **state)
 {
@@ -156,9 +158,10 @@ static void test_array(void **state)
     assert_int_equal(array_slowest(&array)->task, 3);
     assert_int_equal(array_failing(&array)->task, 3);
     text = array_sentence(&array);
-    assert_string_equal(text, "Task 3 (job 122) waited longest for I/O: 61 % of its run time, the "
-                              "median task 12 %; mostly metadata on /home. Task 3 (job 122) has 9 of "
-                              "the 10 failed calls.");
+    assert_string_equal(text,
+                        "Task 3 (job 122) waited longest for I/O: 61 % of its run time, the "
+                        "median task 12 %; mostly metadata on /home. Task 3 (job 122) has 9 of "
+                        "the 10 failed calls.");
     array_csv(&array, out);
     assert_int_equal(fclose(out), 0);
     assert_non_null(strstr(csv, "\n7,120,running,yes,00:05:00,12.00,2000,0,10,1\r\n"));

@@ -54,13 +54,19 @@ static void test_refused(void **state)
         const char *text;
         int result;
     } cases[] = {
-        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\",\"new\":[1]}", 0},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\","
+         "\"new\":[1]}",
+         0},
         {"{\"version\":1,\"cluster\":\"d\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\"}", -EXDEV},
-        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n3\",\"id\":\"42\"}", -EADDRNOTAVAIL},
-        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n3\",\"to\":\"n1\",\"id\":\"42\"}", -EADDRNOTAVAIL},
-        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"43\"}", -EADDRNOTAVAIL},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n3\",\"id\":\"42\"}",
+         -EADDRNOTAVAIL},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n3\",\"to\":\"n1\",\"id\":\"42\"}",
+         -EADDRNOTAVAIL},
+        {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"43\"}",
+         -EADDRNOTAVAIL},
         {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\"}", -EADDRNOTAVAIL},
-        {"{\"version\":2,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\"}", -EPROTONOSUPPORT},
+        {"{\"version\":2,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\"}",
+         -EPROTONOSUPPORT},
         {"{\"version\":-1}", -EBADMSG},
         {"{\"version\":\"1\"}", -EBADMSG},
         {"{}", -EBADMSG},
