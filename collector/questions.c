@@ -136,10 +136,14 @@ static bool has_step(const struct job_account *job, size_t n, const struct step_
     return false;
 }
 
-/* Began and ended while the question waited for its turn: not in the sums in memory. */
+/* Began and ended while the question waited for its turn: not in the sums in memory. An end in the
+ * future is that of a step before the clock was set back. */
 static bool is_newer(const struct question *q, const struct step_account *step)
 {
-    return strcmp(step->node, q->node) == 0 && step->tagged_at_ns + step->elapsed_ns > q->asked_ns;
+    uint64_t ended_ns = step->tagged_at_ns + step->elapsed_ns;
+
+    return strcmp(step->node, q->node) == 0 && ended_ns > q->asked_ns &&
+           ended_ns <= clock_ns(CLOCK_REALTIME);
 }
 
 /* The sums of a running job are those in memory, of this node alone; its ended steps are in the
