@@ -9,7 +9,6 @@
 #include "collector/daemon_impl.h"
 #include "collector/query.h"
 #include "collector/store.h"
-#include "collector/tracked.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 

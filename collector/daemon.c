@@ -28,7 +28,6 @@
 #include "collector/services.h"
 #include "collector/sink.h"
 #include "collector/store.h"
-#include "collector/tracked.h"
 #include "collector/writer.h"
 #include "common/call.h"
 #include "common/cleanup.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "collector/gather_impl.h"
-#include "collector/worker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/json.h"

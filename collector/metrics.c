@@ -10,7 +10,6 @@
 
 #include "collector/daemon_impl.h"
 #include "collector/http_server.h"
-#include "collector/tracked.h"
 #include "collector/worker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"

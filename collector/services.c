@@ -7,7 +7,6 @@
 #include "collector/hierarchy.h"
 #include "collector/probe.h"
 #include "collector/sampler.h"
-#include "collector/tracked.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

@@ -15,7 +15,6 @@
 #include "collector/services.h"
 #include "collector/sink.h"
 #include "collector/store.h"
-#include "collector/tracked.h"
 #include "collector/writer.h"
 #include "common/cleanup.h"
 #include "common/clock.h"

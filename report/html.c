@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The frame of the page, and what its reader wants to know first. */
-#include "common/clock.h"
 #include "report/html_impl.h"
 
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/layout.h"
 #include "report/page.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Members of a document by name and type. */
-#include "common/clock.h"
 #include "report/json_impl.h"
 
 #include <json-c/json.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/utf8.h"
 
 int json_get(struct json_object *from, const char *key, enum json_type type,

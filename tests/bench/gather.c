@@ -26,7 +26,6 @@
 #include "collector/query.h"
 #include "collector/store.h"
 #include "collector/wire.h"
-#include "collector/worker.h"
 #include "collector/writer.h"
 #include "common/cleanup.h"
 #include "common/clock.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/worker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "tests/unit/munged.h"

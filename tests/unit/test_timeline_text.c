@@ -81,12 +81,12 @@ static void test_heights(void **state)
     account(job);
     text = report_timeline_text(job, 80, true);
     ascii = report_timeline_text(job, 80, false);
-    assert_non_null(strstr(text,
-                           "\n  read     "
-                           "███████       ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▅▅▅▅▅▅▅▇▇▇▇▇▇▇███████ 7.8 KiB/s\n"));
-    assert_non_null(strstr(ascii,
-                           "\n  read     "
-                           "@@@@@@@       .......:::::::-------+++++++#######@@@@@@@ 7.8 KiB/s\n"));
+    assert_non_null(strstr(text, "\n  read     ███████       "
+                                 "▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃"
+                                 "▅▅▅▅▅▅▅▇▇▇▇▇▇▇███████ "
+                                 "7.8 KiB/s\n"));
+    assert_non_null(strstr(ascii, "\n  read     @@@@@@@       .......:::::::"
+                                  "-------+++++++#######@@@@@@@ 7.8 KiB/s\n"));
     assert_non_null(strstr(text, "███ 3.0/s\n"));
     assert_non_null(strstr(text, "in steps of 1 s;"));
     assert_non_null(

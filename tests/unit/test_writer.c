@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two threads of the store: order, shared transactions, back-pressure, time limits. */
-#include "common/clock.h"
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
@@ -10,6 +9,7 @@
 #include <time.h>
 
 #include "collector/query.h"
+#include "common/clock.h"
 #include "collector/store_private.h"
 #include "collector/worker.h"
 #include "collector/writer.h"
