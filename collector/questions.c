@@ -34,8 +34,8 @@ struct question {
     bool in_parts; /* who asks will ask for the rest */
     bool all;
     unsigned flags;
-    struct job_account **live; /* owned; as it was at */
-    uint64_t asked_ns;         /* this real time */
+    struct job_account **live; /* owned; as they were at asked_ns */
+    uint64_t asked_ns;         /* real time */
     /* query-history */
     struct history_filter filter;
     char *lists[6]; /* owned; those of the filter */
