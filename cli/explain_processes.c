@@ -18,7 +18,7 @@
 struct processes {
     const struct job_account *job;
     unsigned found, denied;
-    unsigned own; /* of those denied: of the user who asks */
+    unsigned own; /* of those denied: of the user who asks, and so at their end */
     char *cgroup; /* owned: of the job, below the hierarchy's mount; NULL: not known */
     struct explain_proc_io io;
 };
@@ -146,8 +146,8 @@ static int take_all(struct processes *p)
     return 0;
 }
 
-/* /proc/PID/io of a process that ends is root's until its parent has it, and then in the parent's.
- */
+/* /proc/PID/io of a process that has ended is root's until its parent has waited for it, and then
+ * in the parent's. Most parents do so at once. */
 static int take_settled(struct processes *p)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
@@ -161,17 +161,25 @@ static int take_settled(struct processes *p)
     return rc;
 }
 
+static int miss_denied(const struct processes *p, struct figures *figures)
+{
+    const char *why =
+        p->own == p->denied
+            ? "only root may read it of processes whose parent has yet to wait for them"
+            : "only root and the job's user may read it";
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "%s (%u of %u processes)", why, p->denied,
+                   p->denied + p->found);
+    return figures_miss(figures, EXPLAIN_PROC_CALLS, NULL, text);
+}
+
 static int tell_io(const struct processes *p, struct figures *figures)
 {
-    char text[128];
     int rc;
 
-    if (p->denied) {
-        (void)snprintf(text, sizeof(text),
-                       "only root and the job's user may read it (%u of %u processes)", p->denied,
-                       p->denied + p->found);
-        return figures_miss(figures, EXPLAIN_PROC_CALLS, NULL, text);
-    }
+    if (p->denied)
+        return miss_denied(p, figures);
     if (!p->found)
         return figures_miss(figures, EXPLAIN_PROC_CALLS, NULL,
                             "no process of the job is on this node");

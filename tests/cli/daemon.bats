@@ -151,6 +151,12 @@ as() {
     of_watcher "true & exec sleep 1000"
     parent=$!
     until_true 20 eval "grep -q '^State:.Z' /proc/\$(xargs < /proc/$parent/task/$parent/children)/status"
+    # its parent may never wait for it
+    split as watcher jobio explain 124
+    echo "$out$err"
+    expect 0
+    holds "$(tr -s ' \n' ' ' <<< "$out")" \
+        "only root may read it of processes whose parent has yet to wait for them (1 of 3 processes)"
     (sleep 0.5; kill $parent) 3>&- &
     split as watcher jobio explain 124
     kill $long
