@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The system calls as the programs of syscalls.bpf.c see them: one entry a number, filled in by the
- * loader (collector/probe_syscalls.c has the table).
+ * loader (collector/probe/syscalls.c has the table).
  */
 #ifndef JOBIO_BPF_SYSCALLS_H
 #define JOBIO_BPF_SYSCALLS_H

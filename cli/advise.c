@@ -7,22 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/jobid.h"
-#include "cli/notes.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/pager.h"
-#include "cli/source.h"
-#include "cli/terminal.h"
-#include "collector/rows.h"
+#include "cli/base/cli.h"
+#include "cli/base/jobid.h"
+#include "cli/base/notes.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/pager.h"
+#include "cli/source/source.h"
+#include "cli/base/terminal.h"
+#include "collector/store/history_json.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "common/utf8.h"
-#include "report/advice_fields.h"
-#include "report/json.h"
+#include "report/advice/fields.h"
+#include "report/json/json.h"
 #include "report/layout.h"
 
 static const char help[] =

@@ -4,19 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/jobid.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/pager.h"
+#include "cli/base/cli.h"
+#include "cli/base/jobid.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/pager.h"
 #include "cli/runs.h"
-#include "cli/source.h"
-#include "cli/terminal.h"
-#include "collector/array.h"
-#include "collector/rows.h"
+#include "cli/source/source.h"
+#include "cli/base/terminal.h"
+#include "collector/store/array_json.h"
+#include "collector/store/history_json.h"
 #include "common/cleanup.h"
-#include "report/array.h"
-#include "report/json.h"
+#include "report/compare/array.h"
+#include "report/json/json.h"
 
 static const char help[] =
     "usage: jobio array ID [--json | --csv] [--from WHERE]\n"

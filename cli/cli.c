@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
-#include "cli/cli.h"
+#include "cli/base/cli.h"
 
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
-#include "cli/output.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
 #include "common/call.h"
 #include "common/cleanup.h"
 

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/jobid.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/pager.h"
+#include "cli/base/cli.h"
+#include "cli/base/jobid.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/pager.h"
 #include "cli/runs.h"
-#include "cli/terminal.h"
+#include "cli/base/terminal.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/utf8.h"
-#include "report/compare.h"
+#include "report/compare/compare.h"
 
 #define RUNS 20
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/fields.h"
+#include "cli/base/fields.h"
 #include "common/cleanup.h"
 #include "common/job.h"
 #include "common/units.h"
-#include "report/json.h"
+#include "report/json/json.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 #define _job_ CLEANUP(job_account_destroyp)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/jobid.h"
+#include "cli/base/jobid.h"
 #include "common/error.h"
 
 struct json_object;
@@ -19,8 +19,8 @@ int job_step(struct json_object *document, const struct jobid *id, unsigned flag
 /* Its name, which report_json_parse() does not know; NULL: the document is of the whole job. */
 const char *job_step_name(struct json_object *document);
 
-/* CSV (cli/fields.h): the header; and one line a mount and operation of a job document, with its
- * `steps` a line a step and node as well, without the sums of the job. */
+/* CSV (cli/base/fields.h): the header; and one line a mount and operation of a job document, with
+ * its `steps` a line a step and node as well, without the sums of the job. */
 void job_csv_header(FILE *out);
 int job_csv(struct json_object *document, bool steps, FILE *out, struct error *error);
 

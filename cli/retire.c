@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/source.h"
+#include "cli/base/cli.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/source/source.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
 

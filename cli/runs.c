@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/source.h"
-#include "collector/history.h"
-#include "collector/rows.h"
+#include "cli/source/source.h"
+#include "collector/store/history.h"
+#include "collector/store/history_json.h"
 #include "common/cleanup.h"
-#include "report/json.h"
+#include "report/json/json.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 

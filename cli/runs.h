@@ -3,12 +3,12 @@
 #ifndef JOBIO_CLI_RUNS_H
 #define JOBIO_CLI_RUNS_H
 
-#include "cli/cli.h"
-#include "cli/jobid.h"
-#include "collector/store.h"
+#include "cli/base/cli.h"
+#include "cli/base/jobid.h"
+#include "collector/store/store.h"
 #include "common/error.h"
 #include "common/job.h"
-#include "report/profile.h"
+#include "report/compare/profile.h"
 
 struct json_object;
 

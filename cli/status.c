@@ -2,13 +2,13 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/outline.h"
-#include "cli/pager.h"
-#include "cli/source.h"
-#include "cli/terminal.h"
+#include "cli/base/cli.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/outline.h"
+#include "cli/base/pager.h"
+#include "cli/source/source.h"
+#include "cli/base/terminal.h"
 #include "common/cleanup.h"
 
 #define STATUS_MS 10000

@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/pager.h"
+#include "cli/base/cli.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/pager.h"
 #include "cli/runs.h"
-#include "cli/terminal.h"
+#include "cli/base/terminal.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/units.h"
-#include "report/compare.h"
-#include "report/trend.h"
+#include "report/compare/compare.h"
+#include "report/compare/trend.h"
 
 #define RUNS 20
 #define RUNS_MAX 200

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The jobs of a span of time, those that have ended and those that run. Words between % are filled
--- in by collector/store_history.c: INDEX, the one that serves the conditions; COLUMNS (columns.sql),
+-- in by collector/store/history_query.c: INDEX, the one that serves the conditions; COLUMNS (columns.sql),
 -- and in them SUMS, which come from the job (job_sums.sql) or from mounts that it touched
 -- (mount_sums.sql), and these MOUNTS; CONDITIONS; ORDER.
 -- :since and :until are the span, :first is earlier than the start of any job that ended in it.

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store.h"
+#include "collector/store/store.h"
 
 #define SECOND 1000000000ull
 #define STEPS_PER_JOB 10

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/probe.h"
+#include "collector/probe/probe.h"
 #include "common/cleanup.h"
 #include "tests/bench/empty.skel.h"
 

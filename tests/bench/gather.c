@@ -20,18 +20,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/gather.h"
-#include "collector/http_client.h"
-#include "collector/http_server.h"
-#include "collector/query.h"
-#include "collector/store.h"
-#include "collector/wire.h"
-#include "collector/writer.h"
+#include "collector/peers/gather.h"
+#include "collector/http/client.h"
+#include "collector/http/server.h"
+#include "collector/store/query.h"
+#include "collector/store/store.h"
+#include "collector/peers/wire.h"
+#include "collector/store/writer.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/credential.h"
-#include "report/json.h"
-#include "report/text.h"
+#include "report/json/json.h"
+#include "report/text/text.h"
 #include "tests/unit/munged.h"
 
 #define SECOND 1000000000ull

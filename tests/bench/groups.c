@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/pushgateway.h"
+#include "collector/deliver/pushgateway.h"
 #include "common/cleanup.h"
-#include "report/prometheus.h"
+#include "report/prometheus/prometheus.h"
 
 #define CHECKED 10 /* pushes that are measured */
 #define UNCHECKED 500

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "collector/store.h"
+#include "collector/store/store.h"
 
 static double now_s(clockid_t clock)
 {

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/probe.h"
+#include "collector/probe/probe.h"
 #include "common/cleanup.h"
 
 struct options {

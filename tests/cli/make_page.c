@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/html.h"
+#include "report/html/html.h"
 #include "tests/unit/rich.h"
 
 static struct job_account *large(void)

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store.h"
+#include "collector/store/store.h"
 #include "common/clock.h"
 
 #define MS 1000000ull

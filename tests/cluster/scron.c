@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin/slurm.h"
+#include "record/slurm.h"
 
 /* As in Slurm's src/common/cron.h and bitstring.h, which are not installed. */
 struct cron_entry {

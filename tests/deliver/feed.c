@@ -9,7 +9,7 @@
 #include <time.h>
 #include <zlib.h>
 
-#include "collector/store_private.h"
+#include "collector/store/store_impl.h"
 #include "tests/deliver/feed.h"
 
 struct feed feed;

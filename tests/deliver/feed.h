@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "collector/sink.h"
-#include "collector/store.h"
+#include "collector/deliver/sink.h"
+#include "collector/store/store.h"
 #include "tests/unit/store_data.h" /* the store is its `opened` */
 
 struct feed {

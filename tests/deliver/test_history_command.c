@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/array.h"
+#include "collector/store/array_json.h"
 #include "common/cleanup.h"
 #include "tests/deliver/history_rig.h"
 

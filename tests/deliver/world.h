@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "collector/deliver.h"
-#include "collector/store.h"
+#include "collector/deliver/deliver.h"
+#include "collector/store/store.h"
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)

@@ -8,12 +8,12 @@
 
 #include <json-c/json.h>
 
-#include "report/html.h"
-#include "report/json.h"
+#include "report/html/html.h"
+#include "report/json/json.h"
 #include "report/layout.h"
-#include "report/prometheus.h"
-#include "report/record.h"
-#include "report/text.h"
+#include "report/prometheus/prometheus.h"
+#include "report/record/record.h"
+#include "report/text/text.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 #define _job_ CLEANUP(job_account_destroyp) struct job_account

@@ -2,7 +2,7 @@
 /* Whatever is in a comment stays, and a second record takes the place of the first. */
 #include "tests/fuzz/fuzz.h"
 
-#include "report/record.h"
+#include "report/record/record.h"
 
 #define FIRST "IO1:{\"v\":1,\"m\":[[\"/a}{\\\"\",2]]}"
 #define SECOND "IO1:{\"v\":1,\"m\":[[\"/b\",30000]]}"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A FAKE of collector/probe.h: counters in plain memory that a test sets. It stands in for the
- * kernel in tests of what is built on a probe; the real one is tested in the guest.
+ * A FAKE of collector/probe/probe.h: counters in plain memory that a test sets. It stands in for
+ * the kernel in tests of what is built on a probe; the real one is tested in the guest.
  */
 #ifndef JOBIO_TESTS_FAKE_PROBE_H
 #define JOBIO_TESTS_FAKE_PROBE_H
 
-#include "collector/probe.h"
+#include "collector/probe/probe.h"
 
 struct probe *fake_probe_create(void);
 /* Forget everything that was counted and tagged: what a reboot does. */

@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-#include "collector/gather.h"
-#include "collector/query.h"
-#include "collector/store.h"
-#include "collector/writer.h"
+#include "collector/peers/gather.h"
+#include "collector/store/query.h"
+#include "collector/store/store.h"
+#include "collector/store/writer.h"
 
 /* Addresses, so that they are names that can be asked. */
 #define FIRST "127.0.0.1"

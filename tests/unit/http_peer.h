@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "collector/http_server.h"
+#include "collector/http/server.h"
 
 #define PEERS 300
 #define SECONDS 20 /* what never takes that long, unless it is broken */

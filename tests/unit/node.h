@@ -12,12 +12,12 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "collector/hierarchy.h"
-#include "collector/mounts.h"
-#include "collector/sampler.h"
-#include "collector/store.h"
-#include "collector/tracker.h"
-#include "collector/writer.h"
+#include "collector/cgroup/hierarchy.h"
+#include "collector/mounts/mounts.h"
+#include "collector/sample/sampler.h"
+#include "collector/store/store.h"
+#include "collector/track/tracker.h"
+#include "collector/store/writer.h"
 #include "common/job.h"
 #include "tests/unit/fake_probe.h"
 

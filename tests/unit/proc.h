@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "collector/mounts.h"
+#include "collector/mounts/mounts.h"
 
 #define DEV(major, minor) ((uint32_t)(major) << 20 | (minor))
 

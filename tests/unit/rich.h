@@ -4,7 +4,7 @@
 #define JOBIO_TESTS_RICH_H
 
 #include "common/job.h"
-#include "report/advice.h"
+#include "report/advice/advice.h"
 
 /* Job 4711 on four nodes, 72 minutes: it imports from /home, reads /scratch in three epochs with a
  * checkpoint behind each, and keeps temporary files; the last node is slow. Five mounts, errors,

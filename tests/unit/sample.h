@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/job.h"
-#include "report/advice.h"
+#include "report/advice/advice.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 #define _job_ CLEANUP(job_account_destroyp) struct job_account

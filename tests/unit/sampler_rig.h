@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "collector/mounts.h"
-#include "collector/sampler.h"
+#include "collector/mounts/mounts.h"
+#include "collector/sample/sampler.h"
 #include "tests/unit/fake_probe.h"
 
 #define S 1000000000ull

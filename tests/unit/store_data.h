@@ -3,7 +3,7 @@
 #ifndef JOBIO_TESTS_STORE_DATA_H
 #define JOBIO_TESTS_STORE_DATA_H
 
-#include "collector/store.h"
+#include "collector/store/store.h"
 
 #define SECOND 1000000000ull
 #define NOW (1790000000ull * SECOND)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "report/advice.h"
+#include "report/advice/advice.h"
 #include "report/nodes.h"
 
 #define SECOND UINT64_C(1000000000)

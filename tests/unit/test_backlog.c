@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "plugin/backlog_ask.h"
-#include "plugin/backlog_ended.h"
+#include "record/job_query.h"
+#include "record/ended.h"
 
 #define NOW 1000000
 #define RECORD(nodes, restart) "IO1:{\"v\":1,\"complete\":true,\"nodes\":" nodes restart "}"

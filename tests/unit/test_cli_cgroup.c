@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/cgroup.h"
+#include "collector/watch/cgroup.h"
 #include "common/cleanup.h"
 
 static int find(const char *mountinfo, char **mount, char **root)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/child.h"
+#include "cli/run/child.h"
 #include "common/cleanup.h"
 
 static struct child *make(const char *program, char *const argv[])

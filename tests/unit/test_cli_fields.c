@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cli/fields.h"
+#include "cli/base/fields.h"
 #include "common/cleanup.h"
 
 static const struct history_row sample = {

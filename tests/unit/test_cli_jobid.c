@@ -2,7 +2,7 @@
 /* Proves: job numbers in Slurm's words are taken for what they are, and nothing else is. */
 #include "tests/unit/test.h"
 
-#include "cli/jobid.h"
+#include "cli/base/jobid.h"
 #include "common/cleanup.h"
 #include "common/job.h"
 

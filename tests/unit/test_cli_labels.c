@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/labels.h"
+#include "cli/base/labels.h"
 
 static void assert_document(struct labels *labels, const char *document, const char *want)
 {

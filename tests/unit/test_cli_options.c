@@ -2,7 +2,7 @@
 /* Proves: the option tables take what they name, and refuse everything else with a reason. */
 #include "tests/unit/test.h"
 
-#include "cli/options.h"
+#include "cli/base/options.h"
 #include "common/cleanup.h"
 
 struct taken {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/outline.h"
-#include "cli/output.h"
+#include "cli/base/outline.h"
+#include "cli/base/output.h"
 #include "common/cleanup.h"
 
 static void expect_in(unsigned columns, const char *json, const char *want)

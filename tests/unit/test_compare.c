@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "report/compare.h"
+#include "report/compare/compare.h"
 #include "report/layout.h"
 #include "tests/unit/sample.h"
 

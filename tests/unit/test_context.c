@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/context.h"
-#include "report/similar.h"
+#include "report/explain/context.h"
+#include "report/compare/similar.h"
 #include "tests/unit/sample.h"
 
 /* --- which jobs are alike ------------------------------------------------------------------------

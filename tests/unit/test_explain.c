@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/explain.h"
+#include "report/explain/explain.h"
 #include "report/layout.h"
 #include "tests/unit/sample.h"
 

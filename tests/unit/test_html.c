@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/html.h"
-#include "report/html_chart.h"
-#include "report/html_impl.h"
+#include "report/html/html.h"
+#include "report/html/chart.h"
+#include "report/html/html_impl.h"
 #include "tests/unit/rich.h"
 #include "tests/unit/sample.h"
 

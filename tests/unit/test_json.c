@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/json.h"
+#include "report/json/json.h"
 #include "tests/unit/sample.h"
 
 static void json_free(struct json_object **o)

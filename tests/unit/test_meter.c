@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/test.h"
 
-#include "collector/meter.h"
+#include "collector/sample/meter.h"
 
 #define S 1000000000ull
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/mounts.h"
+#include "collector/mounts/mounts.h"
 #include "common/cleanup.h"
 #include "tests/unit/proc.h"
 

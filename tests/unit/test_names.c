@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collector/names.h"
+#include "collector/cgroup/users.h"
 
 static struct error error;
 static sem_t asked, go, gone;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "collector/outbox.h"
+#include "collector/deliver/outbox.h"
 #include "common/cleanup.h"
 
 static const char *const urls[] = {"http://a", "http://b:9091/x"};

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/peer.h"
+#include "collector/cgroup/peer.h"
 
 static struct error error;
 static pid_t child;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/probe_internal.h"
+#include "collector/probe/probe_impl.h"
 
 #define EXT4 ((8u << 20) | 1)
 #define KEPT 7000u

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/prometheus.h"
+#include "report/prometheus/prometheus.h"
 #include "tests/unit/sample.h"
 
 #define WHERE "cluster=\"alpha\",instance=\"n1\""

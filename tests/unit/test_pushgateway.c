@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "collector/pushgateway.h"
+#include "collector/deliver/pushgateway.h"
 #include "common/cleanup.h"
 
 static void test_group_url(void **state)

@@ -4,7 +4,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-#include "report/record.h"
+#include "report/record/record.h"
 #include "tests/unit/sample.h"
 
 static void json_free(struct json_object **o)

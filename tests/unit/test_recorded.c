@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/tag.h"
+#include "collector/track/tag.h"
 #include "common/cleanup.h"
 #include "common/job.h"
 

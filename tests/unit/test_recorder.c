@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/recorder.h"
+#include "collector/daemon/recorder.h"
 
 static char program[] = "/tmp/jobio-test-recorder-XXXXXX";
 static sd_event *loop;

@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 
-#include "collector/rows.h"
+#include "collector/store/history_json.h"
 #include "tests/unit/store_data.h"
 
 static const struct history_row sample = {

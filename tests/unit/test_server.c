@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/server.h"
+#include "collector/daemon/socket.h"
 
 #define NOBODY 65534
 

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What everybody who writes here has agreed on: the width of lines, the size of files, the licence,
-# and that arrows go down.
+# and which rooms may use which: arrows go down.
 set -eu
 
 cd "${srcdir:-.}"
 # without what a build in the tree makes
-code() { find "$@" -name '*.[ch]' ! -name '*.skel.h' ! -path 'report/page.[ch]'; }
+code() { find "$@" -name '*.[ch]' ! -name '*.skel.h' ! -path 'report/html/page.[ch]' ! -path 'sql/text.[ch]'; }
 n=0
 fail() { echo "FAILED: $1"; n=1; }
 
-all=$(code common report collector plugin cli bpf tests)
+all=$(code common report collector plugin record cli bpf tests)
 wide=$(awk 'length > 100 { print FILENAME ":" FNR }' $all)
 [ -z "$wide" ] || fail "more than 100 columns:
 $wide"
@@ -21,19 +21,71 @@ bare=$(awk 'FNR == 1 && !/SPDX-License-Identifier/ { print FILENAME }' $all)
 [ -z "$bare" ] || fail "no licence in the first line:
 $bare"
 
-# may ROOM ROOM...: what files of the first include is of these
-may() {
+# room ROOM [ROOM...]: what the files of the first one may include, beside each other. Every directory
+# with C code has its line; those of one house stand in the order of its floors.
+rooms=
+room() {
     from=$1
-    others=$(code "$from" | xargs grep -nE '^#include "[a-z]+/' |
-        grep -vE "#include \"($(echo "$*" | tr ' ' '|'))/" || true)
-    [ -z "$others" ] || fail "arrows that go up:
+    rooms="$rooms $from "
+    others=$(find "$from" -maxdepth 1 -name '*.[ch]' ! -name '*.skel.h' -exec \
+        grep -nE '^#include "[a-z/]+/[^/]*"' {} + |
+        grep -vE "#include \"($(echo "$*" | tr ' ' '|'))/[^/]*\"" || true)
+    [ -z "$others" ] || fail "arrows that the plan of the rooms does not have:
 $others"
 }
 
-may common
-may report common
-may bpf common
-may collector report common bpf sql
-may plugin report common bpf
-may cli collector report common sql
+room common
+room bpf common
+
+room report common
+room report/prometheus common
+room report/top common
+room report/json report common
+room report/advice report common
+room report/text report/advice report common
+room report/record report/text report common
+room report/compare report/text report common
+room report/html report/text report/advice report common
+room report/explain report/compare report/advice report/text report/json report common
+
+room collector/http common
+room collector/store report/json common sql
+room collector/cgroup common
+room collector/mounts common
+room collector/probe collector/cgroup common bpf
+room collector/settings collector/http collector/probe collector/store report/text common
+room collector/deliver collector/http collector/store report/prometheus common
+room collector/peers collector/http collector/store report report/json common
+room collector/sample collector/mounts collector/probe common
+room collector/watch collector/sample collector/mounts collector/probe collector/cgroup common
+room collector/track collector/sample collector/peers collector/probe collector/cgroup \
+    collector/store report/top common bpf
+room collector/daemon collector/track collector/sample collector/peers collector/deliver \
+    collector/settings collector/probe collector/mounts collector/cgroup collector/store \
+    collector/http report/top report/json report/record report/text report/advice common bpf
+
+room plugin common bpf
+room record report/record common
+
+room cli/base collector/settings collector/store report report/html report/advice common
+room cli/source cli/base collector/deliver collector/store collector/http report/json common sql
+room cli/top cli/source cli/base report report/top common
+room cli/explain cli/source cli/base collector/store report/explain report/json common
+room cli/run cli/source cli/base collector/watch report/json report/text common
+room cli cli/source cli/base collector/store report report/advice report/compare report/json \
+    report/text common
+
+for dir in $(code common bpf report collector plugin record cli | sed 's|/[^/]*$||' | sort -u); do
+    case $rooms in
+        *" $dir "*) ;;
+        *) fail "$dir is a room that this test does not know" ;;
+    esac
+done
+
+# No circle inside a room: NAME.c, NAME.h and NAME_impl.h are one module.
+for dir in $rooms; do
+    circle=$(grep -HoE "^#include \"$dir/[^/\"]+" "$dir"/*.[ch] |
+        sed -E "s|^[^:]*/([^/:]+)\.[^/:]*:#include \"$dir/([^.]+)\..*|\1 \2|" |
+        sed 's/_impl\b//g' | awk '$1 != $2' | tsort 2>&1 > /dev/null) || fail "a circle in $dir: $(echo $circle)"
+done
 exit $n

@@ -3,7 +3,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
-#include "collector/store_private.h"
+#include "collector/store/store_impl.h"
 
 static const struct io_counter *op_of(const struct io_mounts *mounts, const char *name,
                                       enum io_op op)

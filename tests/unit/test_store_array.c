@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/array.h"
+#include "collector/store/array_json.h"
 #include "tests/unit/store_data.h"
 
 static void put_task(uint32_t jobid, uint32_t array, uint32_t task, uint64_t start_ns)

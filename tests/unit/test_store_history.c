@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/history.h"
-#include "collector/store_private.h"
+#include "collector/store/history.h"
+#include "collector/store/store_impl.h"
 
 static int keep_row(const struct history_row *row, void *arg)
 {

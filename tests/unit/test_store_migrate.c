@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/store_private.h"
+#include "collector/store/store_impl.h"
 
 static int64_t number(struct store *store, const char *text)
 {

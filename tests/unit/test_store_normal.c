@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collector/store_private.h"
+#include "collector/store/store_impl.h"
 
 #define DAY (24 * 3600 * SECOND)
 #define MS 1000000ull

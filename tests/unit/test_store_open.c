@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/store_private.h"
+#include "collector/store/store_impl.h"
 
 static void write_file(const char *path, const void *data, size_t size)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/store_private.h"
+#include "collector/store/store_impl.h"
 
 #define HOUR (3600 * SECOND)
 #define MAX 16

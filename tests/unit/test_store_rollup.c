@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/history.h"
-#include "collector/store_private.h"
+#include "collector/store/history.h"
+#include "collector/store/store_impl.h"
 
 #define HOUR (3600 * SECOND)
 #define DAY (24 * HOUR)

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/store_private.h"
+#include "collector/store/store_impl.h"
 
 #define HOUR (3600 * SECOND)
 

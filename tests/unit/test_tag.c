@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/tag.h"
+#include "collector/track/tag.h"
 #include "common/job.h"
 
 static struct message m;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "report/nodes.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "tests/unit/sample.h"
 
 /* The text of a file below tests/data. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "report/layout.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "tests/unit/sample.h"
 
 /* At most so many lines of so many columns, each ended; nothing that moves the cursor. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/timeline_text.h"
+#include "report/text/timeline.h"
 #include "tests/unit/sample.h"
 
 static void check_golden(const struct job_account *job, size_t columns, bool utf8, const char *name)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/top.h"
+#include "report/top/top.h"
 
 #define S 1000000000ull
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "bpf/records.h"
-#include "collector/hierarchy.h"
-#include "report/top.h"
+#include "collector/cgroup/hierarchy.h"
+#include "report/top/top.h"
 #include "tests/unit/node.h"
 
 static void test_a_job_from_tag_to_store(void **state)

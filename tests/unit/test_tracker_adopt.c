@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bpf/records.h"
-#include "collector/hierarchy.h"
+#include "collector/cgroup/hierarchy.h"
 #include "tests/unit/node.h"
 
 #define MANY 200

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "bpf/records.h"
-#include "collector/hierarchy.h"
+#include "collector/cgroup/hierarchy.h"
 #include "tests/unit/node.h"
 
 static void test_vanished_step(void **state)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "report/array.h"
-#include "report/trend.h"
+#include "report/compare/array.h"
+#include "report/compare/trend.h"
 #include "tests/unit/sample.h"
 
 static void assert_near(double got, double want)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/wire.h"
+#include "collector/peers/wire.h"
 
 static const struct wire_head ours = {"c", "n2", "n1", "42"};
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collector/query.h"
+#include "collector/store/query.h"
 #include "common/clock.h"
-#include "collector/store_private.h"
-#include "collector/worker.h"
-#include "collector/writer.h"
+#include "collector/store/store_impl.h"
+#include "collector/store/worker.h"
+#include "collector/store/writer.h"
 
 static struct writer *writer_open(size_t capacity, unsigned sweep_ms)
 {

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "cli/base/conf.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define DEFAULT_CONFIG JOBIO_SYSCONFDIR "/jobio.conf"
+
+int conf_read(const char *path, struct settings **ret, struct error *error)
+{
+    if (path || access(DEFAULT_CONFIG, R_OK) == 0)
+        return settings_load(ret, path ? path : DEFAULT_CONFIG, error);
+    *ret = settings_create();
+    return *ret ? 0 : error_errno(error, -ENOMEM, "the configuration");
+}

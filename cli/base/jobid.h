@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which job, task of an array, or step is meant, in Slurm's words. */
+#ifndef JOBIO_CLI_BASE_JOBID_H
+#define JOBIO_CLI_BASE_JOBID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#define JOBID_TEXT 40 /* holds any that is parsed */
+
+struct jobid {
+    uint32_t job; /* of an array its first number (ArrayJobId), with `has_task` */
+    bool has_task, has_step;
+    uint32_t task; /* ArrayTaskId */
+    uint32_t step; /* a number, STEP_BATCH, STEP_EXTERN or STEP_INTERACTIVE */
+};
+
+/* "123", "123.0", "123.batch", "123_4", "123_4.extern". -EINVAL with text that says what to give,
+ * the word in quotes; *ret is only written when it is one. */
+int jobid_parse(const char *text, struct jobid *ret, struct error *error);
+
+/* The reverse. Returns buf. */
+char *jobid_format(const struct jobid *id, char buf[JOBID_TEXT]);
+
+/* -ENOENT, and what to do about it. */
+int jobid_unknown(const struct jobid *id, struct error *error);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/explain/context.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/explain/figures.h"
+#include "cli/base/jobid.h"
+#include "cli/base/labels.h"
+#include "cli/base/notes.h"
+#include "cli/source/source.h"
+#include "collector/store/history.h"
+#include "collector/store/history_json.h"
+#include "common/cleanup.h"
+#include "report/explain/context.h"
+#include "report/json/json.h"
+
+#define DAY_NS 86400000000000ull
+#define LOOK_BACK_NS (365 * DAY_NS)
+#define CANDIDATES 500 /* rows of the history that are looked at, of the user's jobs */
+#define NAMESAKES 100  /* and of those of the same name */
+#define FETCHED 16     /* of these, the accounts that are */
+
+/* A row of the history, and how far its sums are from the job's. */
+struct candidate {
+    uint32_t jobid, restart;
+    uint64_t start_ns;
+    bool same_name;
+    double distance;
+};
+
+struct candidates {
+    struct candidate *items; /* owned */
+    size_t n;
+};
+
+struct past {
+    struct job_account *jobs[FETCHED]; /* owned */
+    struct context_similar similar[FETCHED];
+    size_t n;
+};
+
+static void past_clear(struct past *past)
+{
+    for (size_t i = 0; i < past->n; i++)
+        job_account_destroy(past->jobs[i]);
+    past->n = 0;
+}
+
+/* --- which jobs ---------------------------------------------------------------------------------
+ */
+
+static double apart(uint64_t a, uint64_t b)
+{
+    double d = log1p((double)a) - log1p((double)b);
+
+    return d * d;
+}
+
+static double distance(const struct job_account *job, const struct history_row *row)
+{
+    CLEANUP(io_account_clear) struct io_account all = {0};
+
+    for (size_t i = 0; i < job->mounts.n; i++)
+        (void)io_account_add(&all, &job->mounts.items[i].io);
+    return apart(io_account_reads(&all).bytes, row->reads.bytes) +
+           apart(io_account_writes(&all).bytes, row->writes.bytes) +
+           apart(io_account_meta(&all).requests, row->meta.requests);
+}
+
+static bool is_itself(const struct job_account *job, const struct history_row *row)
+{
+    return row->jobid == job->key.jobid && row->restart == job->key.restart &&
+           row->start_ns / DAY_NS == job->start_ns / DAY_NS;
+}
+
+static int compare_candidates(const void *pa, const void *pb)
+{
+    const struct candidate *a = pa, *b = pb;
+
+    if (a->same_name != b->same_name)
+        return b->same_name - a->same_name;
+    return (a->distance > b->distance) - (a->distance < b->distance);
+}
+
+static bool is_known(const struct candidates *candidates, const struct history_row *row)
+{
+    for (size_t i = 0; i < candidates->n; i++) {
+        const struct candidate *c = &candidates->items[i];
+
+        if (c->jobid == row->jobid && c->restart == row->restart && c->start_ns == row->start_ns)
+            return true;
+    }
+    return false;
+}
+
+static int add_rows(const struct job_account *job, struct json_object *rows, struct candidates *ret,
+                    struct error *error)
+{
+    size_t all = json_object_array_length(rows);
+    struct candidate *grown = realloc(ret->items, (ret->n + all + 1) * sizeof(*grown));
+
+    if (!grown)
+        return error_errno(error, -ENOMEM, "look for similar jobs");
+    ret->items = grown;
+    for (size_t i = 0; i < all; i++) {
+        struct history_row row;
+        int rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+
+        if (rc < 0)
+            return rc;
+        if (is_itself(job, &row) || is_known(ret, &row))
+            continue;
+        ret->items[ret->n++] = (struct candidate){
+            .jobid = row.jobid,
+            .restart = row.restart,
+            .start_ns = row.start_ns,
+            .same_name = job->name && row.name && strcmp(job->name, row.name) == 0,
+            .distance = distance(job, &row),
+        };
+    }
+    return 0;
+}
+
+static int ask(const struct cli *cli, const struct job_account *job,
+               const struct history_filter *filter, struct candidates *ret, struct error *error)
+{
+    struct json_object *rows = NULL;
+    int rc = source_history(cli, filter, &rows, error);
+
+    if (rc == 0)
+        rc = add_rows(job, rows, ret, error);
+    json_object_put(rows);
+    return rc;
+}
+
+/* The last jobs of the same user, those that look most alike by their sums first. */
+static int find(const struct cli *cli, const struct job_account *job, struct candidates *ret,
+                struct error *error)
+{
+    char uid[16];
+    _free_ char *name = job->name ? history_word_quote(job->name) : NULL;
+    struct history_filter filter = {
+        .uid = UINT32_MAX,
+        .user = uid,
+        .name = name,
+        .since_ns = job->start_ns > LOOK_BACK_NS ? job->start_ns - LOOK_BACK_NS : 0,
+        .limit = NAMESAKES,
+    };
+    int rc = 0;
+
+    (void)snprintf(uid, sizeof(uid), "%" PRIu32, job->uid);
+    if (name && *name)
+        rc = ask(cli, job, &filter, ret, error);
+    filter.name = NULL;
+    filter.limit = CANDIDATES;
+    if (rc == 0)
+        rc = ask(cli, job, &filter, ret, error);
+    if (ret->n)
+        qsort(ret->items, ret->n, sizeof(*ret->items), compare_candidates);
+    return rc;
+}
+
+/* --- their accounts -----------------------------------------------------------------------------
+ */
+
+static bool is_meant(const struct job_account *job, const struct candidate *candidate)
+{
+    return job->key.restart == candidate->restart && job->start_ns == candidate->start_ns;
+}
+
+/* Of all runs of the number the one that is meant. */
+static int take(struct json_object *documents, const struct candidate *candidate,
+                struct job_account **ret, struct error *error)
+{
+    for (size_t i = 0; i < json_object_array_length(documents); i++) {
+        struct job_account *job = NULL;
+        int rc = report_json_parse(json_object_array_get_idx(documents, i), &job, error);
+
+        if (rc < 0)
+            return rc;
+        if (is_meant(job, candidate)) {
+            *ret = job;
+            return 0;
+        }
+        job_account_destroy(job);
+    }
+    return 0; /* it went meanwhile */
+}
+
+static int fetch(const struct cli *cli, const struct candidate *candidate, struct job_account **ret,
+                 struct error *error)
+{
+    const struct jobid id = {.job = candidate->jobid};
+    struct json_object *documents = NULL;
+    int rc = source_jobs(cli, &id, true, 0, &documents, error);
+
+    if (rc == 0)
+        rc = take(documents, candidate, ret, error);
+    json_object_put(documents);
+    return rc;
+}
+
+static int compare_similar(const void *pa, const void *pb)
+{
+    const struct context_similar *a = pa, *b = pb;
+    int r = similarity_compare(&a->similarity, &b->similarity);
+
+    if (r == 0) /* the newest first */
+        r = (a->job->start_ns < b->job->start_ns) - (a->job->start_ns > b->job->start_ns);
+    return r;
+}
+
+static int read_past(const struct cli *cli, const struct job_account *job, struct past *ret,
+                     struct error *error)
+{
+    struct candidates candidates = {.n = 0};
+    int rc = find(cli, job, &candidates, error);
+
+    for (size_t i = 0; rc == 0 && i < candidates.n && ret->n < FETCHED; i++) {
+        struct job_account *other = NULL;
+
+        rc = fetch(cli, &candidates.items[i], &other, error);
+        if (rc < 0 || !other)
+            continue;
+        ret->similar[ret->n] = (struct context_similar){other, similarity_of(job, other)};
+        ret->jobs[ret->n++] = other;
+    }
+    free(candidates.items);
+    qsort(ret->similar, ret->n, sizeof(ret->similar[0]), compare_similar);
+    return rc;
+}
+
+/* --- the document -------------------------------------------------------------------------------
+ */
+
+/* What the document is made of. */
+struct known {
+    const struct job_account *job;
+    struct job_account *hidden; /* owned: the job in other words */
+    struct advice_notes notes;
+    struct past past;
+    struct figures figures;
+    struct labels *labels;
+};
+
+static void known_clear(struct known *known)
+{
+    job_account_destroy(known->hidden);
+    advice_notes_clear(&known->notes);
+    past_clear(&known->past);
+    figures_clear(&known->figures);
+    labels_destroy(known->labels);
+}
+
+/* The account with labels in place of names: a new one. */
+static int hide_account(struct labels *labels, const struct job_account *job,
+                        struct job_account **ret, struct error *error)
+{
+    struct json_object *document = report_json(job, job->n_steps ? REPORT_STEPS : 0);
+    int rc = document ? labels_document(labels, document) : -ENOMEM;
+
+    rc = rc < 0 ? error_errno(error, rc, "find other names")
+                : report_json_parse(document, ret, error);
+    json_object_put(document);
+    return rc;
+}
+
+static int hide_past(struct known *known, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < known->past.n; i++) {
+        struct job_account *hidden = NULL, **mine = known->past.jobs;
+
+        rc = hide_account(known->labels, known->past.similar[i].job, &hidden, error);
+        if (rc < 0)
+            break;
+        while (*mine != known->past.similar[i].job)
+            mine++;
+        job_account_destroy(*mine);
+        known->past.similar[i].job = *mine = hidden;
+    }
+    return rc;
+}
+
+/* What programs say of an error may name machines. */
+static int hide_figures(struct known *known)
+{
+    for (size_t i = 0; i < known->figures.n; i++) {
+        struct explain_figure *figure = &known->figures.items[i];
+
+        if (figure->missing)
+            known->figures.missing[i][strcspn(figure->missing, ":")] = '\0';
+        if (figure->mount && !(figure->mount = labels_mount(known->labels, figure->mount)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Its first run is where time begins. */
+static uint64_t first_start(const struct known *known)
+{
+    uint64_t first = known->job->start_ns;
+
+    for (size_t i = 0; i < known->past.n; i++)
+        if (known->past.jobs[i]->start_ns && known->past.jobs[i]->start_ns < first)
+            first = known->past.jobs[i]->start_ns;
+    return first;
+}
+
+/* After the rules and the search have seen the names. */
+static int hide(struct known *known, struct error *error)
+{
+    int rc;
+
+    known->labels = labels_create(first_start(known));
+    if (!known->labels)
+        return error_errno(error, -ENOMEM, "find other names");
+    rc = hide_account(known->labels, known->job, &known->hidden, error);
+    if (rc == 0)
+        rc = hide_past(known, error);
+    if (rc == 0 && (hide_figures(known) < 0 || labels_notes(known->labels, &known->notes) < 0))
+        rc = error_errno(error, -ENOMEM, "find other names");
+    known->job = known->hidden;
+    return rc;
+}
+
+int context_make(const struct cli *cli, const struct job_account *job, bool anonymous, char **ret,
+                 struct error *error)
+{
+    CLEANUP(known_clear) struct known known = {.job = job};
+    struct context context = {.anonymous = anonymous};
+    struct error why;
+
+    notes_of(job, SIZE_MAX, &known.notes);
+    if (read_past(cli, job, &known.past, &why) < 0) {
+        (void)error_prefix(&why, 0, "similar jobs");
+        context.note = anonymous ? "similar jobs" : why.text;
+    }
+    if (figures_read(job, &known.figures) < 0)
+        return error_errno(error, -ENOMEM, "read other counters");
+    if (anonymous && hide(&known, error) < 0)
+        return -ENOMEM;
+    context.job = known.job;
+    context.notes = &known.notes;
+    context.figures = known.figures.items;
+    context.n_figures = known.figures.n;
+    context.similar = known.past.similar;
+    context.n_similar = known.past.n;
+    return report_context(&context, CONTEXT_MAX, ret, error);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/base/cli.h"
+#include "cli/explain/context.h"
+#include "cli/explain/figures.h"
+#include "cli/base/jobid.h"
+#include "cli/explain/llm.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/pager.h"
+#include "cli/source/source.h"
+#include "cli/base/terminal.h"
+#include "common/cleanup.h"
+#include "common/utf8.h"
+#include "report/json/json.h"
+
+static const char help[] =
+    "usage: jobio explain ID\n"
+    "       jobio explain ID --context [--anonymous]\n"
+    "       jobio explain ID --llm URL [--model NAME] [--key-file FILE] [--show] [--anonymous]\n"
+    "Why other tools show other numbers for a job: what sacct and, while it runs on this node,\n"
+    "/proc, its cgroup and the statistics of NFS and Lustre say, beside jobio's own account. Or\n"
+    "all that is known of the job as one document; or what a language model makes of that.\n"
+    "\n"
+    "      --context         the job, its findings and similar past jobs: one JSON of 32 kB\n"
+    "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
+    "      --llm URL         send that to an endpoint that speaks OpenAI's chat completions, and\n"
+    "                        print the answer; 'site': that of jobio.conf. Nothing is sent\n"
+    "                        without this.\n"
+    "      --show            print what --llm would send, and send nothing\n"
+    "      --model NAME      which model is asked\n"
+    "      --key-file FILE   the key, on the first line of a file that others cannot read\n"
+    "      --insecure        send the document, and a key, without encryption to another machine\n"
+    "      --timeout S       wait so long for the answer (default 120)\n" OPTIONS_HELP_HISTORY "\n"
+    "Examples:\n"
+    "  jobio explain 123\n"
+    "  jobio explain 123 --context | jq .similar_jobs\n"
+    "  jobio explain 123 --llm http://localhost:8080 --model any --show --anonymous\n"
+    "\n"
+    "Exit status: 0 shown, 1 no such job or failed, 2 usage.\n";
+
+struct explain_options {
+    bool context, anonymous, show;
+    struct llm_options llm;
+};
+
+DEFINE_CLEANUP(struct llm, llm_close)
+
+static int explain_figures(const struct cli *cli, const struct job_account *job,
+                           struct error *error)
+{
+    struct figures figures = {.n = 0};
+    _free_ char *text = NULL;
+
+    if (figures_read(job, &figures) == 0)
+        text = report_explain_text(job, figures.items, figures.n, terminal_columns());
+    figures_clear(&figures);
+    if (!text)
+        return error_errno(error, -ENOMEM, "write the table");
+    pager_start(cli);
+    output_text(text);
+    return 0;
+}
+
+static int explain_context(const struct cli *cli, const struct job_account *job,
+                           const struct explain_options *options, struct error *error)
+{
+    _free_ char *text = NULL;
+    int rc;
+
+    output_is_document(true);
+    rc = context_make(cli, job, options->anonymous, &text, error);
+    if (rc < 0)
+        return rc;
+    pager_start(cli);
+    output_json_raw(text);
+    output_text("\n");
+    return 0;
+}
+
+static int explain_ask(const struct cli *cli, const struct job_account *job,
+                       const struct explain_options *options, struct error *error)
+{
+    CLEANUP(llm_closep) struct llm *llm = NULL;
+    _free_ char *context = NULL, *text = NULL, *model = NULL;
+    int rc = llm_open(&options->llm, &llm, error);
+
+    output_is_document(true);
+    if (rc == 0)
+        rc = context_make(cli, job, options->anonymous, &context, error);
+    output_is_document(false);
+    if (rc == 0 && options->show) {
+        text = llm_show(llm, context);
+        rc = text ? 0 : error_errno(error, -ENOMEM, "show the request");
+    } else if (rc == 0) {
+        rc = llm_ask(llm, context, &text, error);
+    }
+    if (rc < 0)
+        return rc;
+    pager_start(cli);
+    output_text(text);
+    model = options->show ? NULL : utf8_sanitize(llm_model(llm));
+    if (model && options->anonymous)
+        (void)printf("\n(%s says so, and may be wrong)\n", model);
+    else if (model)
+        (void)printf("\n(%s says so, and may be wrong; 'jobio job %" PRIu32 "' has the numbers)\n",
+                     model, job->key.jobid);
+    return 0;
+}
+
+static int explain(const struct cli *cli, const struct job_account *job,
+                   const struct explain_options *options, struct error *error)
+{
+    if (options->llm.url)
+        return explain_ask(cli, job, options, error);
+    if (options->context)
+        return explain_context(cli, job, options, error);
+    return explain_figures(cli, job, error);
+}
+
+static int explain_show(const struct cli *cli, const struct jobid *id,
+                        const struct explain_options *options)
+{
+    struct json_object *jobs = NULL;
+    struct job_account *job = NULL;
+    struct error error;
+    int rc = source_jobs(cli, id, false, REPORT_STEPS, &jobs, &error);
+
+    if (rc == 0 && json_object_array_length(jobs) == 0)
+        rc = jobid_unknown(id, &error);
+    if (rc == 0)
+        rc = report_json_parse(json_object_array_get_idx(jobs, 0), &job, &error);
+    if (rc == 0)
+        rc = explain(cli, job, options, &error);
+    job_account_destroy(job);
+    json_object_put(jobs);
+    if (rc < 0)
+        output_error("%s", error.text);
+    return rc < 0 ? CLI_FAILED : CLI_OK;
+}
+
+/* What cannot be meant. */
+static const char *wrong(const struct explain_options *options)
+{
+    if (options->show && !options->llm.url)
+        return "--show needs --llm: what would be sent where?";
+    if (!options->llm.url && (options->llm.model || options->llm.key_file || options->llm.insecure))
+        return "--model, --key-file and --insecure need --llm";
+    if (options->anonymous && !options->context && !options->llm.url)
+        return "--anonymous needs --context or --llm";
+    return NULL;
+}
+
+static int explain_run(struct cli *cli, int argc, char **argv)
+{
+    struct explain_options options = {.llm.timeout_ns = 120000000000ull};
+    const struct option_spec specs[] = {
+        {"context", 0, OPTION_FLAG, &options.context},
+        {"anonymous", 0, OPTION_FLAG, &options.anonymous},
+        {"llm", 0, OPTION_TEXT, &options.llm.url},
+        {"show", 0, OPTION_FLAG, &options.show},
+        {"model", 0, OPTION_TEXT, &options.llm.model},
+        {"key-file", 0, OPTION_TEXT, &options.llm.key_file},
+        {"insecure", 0, OPTION_FLAG, &options.llm.insecure},
+        {"timeout", 0, OPTION_SPAN, &options.llm.timeout_ns},
+    };
+    int first, status;
+    struct error error;
+    struct jobid id;
+
+    if (!options_start(cli, &cli_explain, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
+                       &first, &status))
+        return status;
+    if (argc - first != 1) {
+        output_error("explain: give one job number, as in 'jobio explain 123'");
+        return CLI_USAGE;
+    }
+    if (wrong(&options)) {
+        output_error("explain: %s", wrong(&options));
+        return CLI_USAGE;
+    }
+    if (jobid_parse(argv[first], &id, &error) < 0) {
+        output_error("explain: %s", error.text);
+        return CLI_USAGE;
+    }
+    if (id.has_step) {
+        output_error("explain: \"%s\" is a step: give the job's number", argv[first]);
+        return CLI_USAGE;
+    }
+    options.llm.config = cli->history.config;
+    return explain_show(cli, &id, &options);
+}
+
+const struct subcommand cli_explain = {"explain", "why other tools show other numbers", help,
+                                       explain_run};

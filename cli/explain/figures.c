@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "cli/explain/figures.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/explain/command.h"
+#include "common/cleanup.h"
+
+#define SACCT_MS 10000
+#define MOUNTS_MAX 3 /* of which the node's statistics are shown, the busiest */
+
+void figures_clear(struct figures *figures)
+{
+    for (size_t i = 0; i < figures->n; i++)
+        free(figures->missing[i]);
+    figures->n = 0;
+}
+
+int figures_add(struct figures *figures, enum explain_kind kind, const char *mount, uint64_t read,
+                uint64_t written)
+{
+    if (figures->n < FIGURES_MAX)
+        figures->items[figures->n++] =
+            (struct explain_figure){.kind = kind, .mount = mount, .read = read, .written = written};
+    return 0;
+}
+
+int figures_miss(struct figures *figures, enum explain_kind kind, const char *mount,
+                 const char *missing)
+{
+    char *text;
+
+    if (figures->n == FIGURES_MAX)
+        return 0;
+    text = strdup(missing);
+    if (!text)
+        return -ENOMEM;
+    figures->missing[figures->n] = text;
+    figures->items[figures->n++] =
+        (struct explain_figure){.kind = kind, .mount = mount, .missing = text};
+    return 0;
+}
+
+int figures_slurp(int dir, const char *path, char **ret, size_t *size)
+{
+    _close_ int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    _free_ char *text = fd < 0 ? NULL : malloc(FIGURES_SLURP_MAX + 1);
+    size_t at = 0;
+    ssize_t n = 1;
+
+    if (fd < 0)
+        return -errno;
+    if (!text)
+        return -ENOMEM;
+    while (n > 0 && at < FIGURES_SLURP_MAX) {
+        n = read(fd, text + at, FIGURES_SLURP_MAX - at);
+        if (n < 0)
+            return -errno;
+        at += (size_t)n;
+    }
+    text[at] = '\0';
+    if (size)
+        *size = at;
+    *ret = TAKE_PTR(text);
+    return 0;
+}
+
+/* --- Slurm's accounting -------------------------------------------------------------------------
+ */
+
+/* What sacct says when it does not reach slurmdbd, or slurmctld to be told where that is. */
+static bool is_out_of_reach(const char *text)
+{
+    static const char *const signs[] = {"dns_srv",           "slurmdbd",
+                                        "Unable to contact", "Connection refused",
+                                        "fetch_config",      "Could not establish a configuration"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+        if (strstr(text, signs[i]))
+            return true;
+    return false;
+}
+
+int figures_read_sacct(const struct job_account *job, struct figures *figures)
+{
+    char id[16];
+    char *argv[] = {"sacct", "-P", "-n", "--noconvert",
+                    "-j",    id,   "-o", "JobIDRaw,TRESUsageInTot,TRESUsageOutTot",
+                    NULL};
+    _free_ char *text = NULL;
+    uint64_t read, written;
+    struct error error;
+    int rc;
+
+    (void)snprintf(id, sizeof(id), "%" PRIu32, job->key.jobid);
+    rc = command_read(argv, SACCT_MS, FIGURES_SLURP_MAX, &text, &error);
+    if (rc == -ENOENT)
+        return figures_miss(figures, EXPLAIN_SACCT, NULL, "there is no sacct on this machine");
+    if (rc < 0)
+        return figures_miss(figures, EXPLAIN_SACCT, NULL,
+                            is_out_of_reach(error.text)
+                                ? "not reached from here: ask on a login node"
+                                : error.text);
+    rc = explain_parse_sacct(text, &read, &written);
+    if (rc == -ENOENT)
+        return figures_miss(figures, EXPLAIN_SACCT, NULL,
+                            "Slurm's accounting does not know this job (any more)");
+    if (rc == -ENODATA)
+        return figures_miss(figures, EXPLAIN_SACCT, NULL,
+                            job->ended ? "Slurm gathered nothing (see JobAcctGatherType)"
+                                       : "Slurm writes it down when a step ends");
+    return rc < 0 ? rc : figures_add(figures, EXPLAIN_SACCT, NULL, read, written);
+}
+
+/* --- mounts -------------------------------------------------------------------------------------
+ */
+
+static int read_nfs(const struct io_mount *m, struct figures *figures)
+{
+    _free_ char *text = NULL;
+    struct explain_nfs nfs;
+    size_t size = 0;
+    int rc = figures_slurp(AT_FDCWD, "/proc/self/mountstats", &text, &size);
+
+    if (rc == 0 && size == FIGURES_SLURP_MAX)
+        rc = -EFBIG; /* there may be more of the mount */
+    if (rc == 0)
+        rc = explain_parse_mountstats(text, m->mount, &nfs);
+    if (rc == -ENOENT)
+        return figures_miss(figures, EXPLAIN_NFS_CALLS, m->mount, "not mounted on this node");
+    if (rc < 0)
+        return figures_miss(figures, EXPLAIN_NFS_CALLS, m->mount, strerror(-rc));
+    rc = figures_add(figures, EXPLAIN_NFS_CALLS, m->mount, nfs.read, nfs.written);
+    return rc < 0
+               ? rc
+               : figures_add(figures, EXPLAIN_NFS_WIRE, m->mount, nfs.from_server, nfs.to_server);
+}
+
+static int read_lustre(const struct io_mount *m, struct figures *figures)
+{
+    static const char *const folders[] = {"/proc/fs/lustre/llite", "/sys/kernel/debug/lustre/llite",
+                                          NULL};
+    uint64_t read, written;
+    int rc = figures_read_llite(folders, m->source, &read, &written);
+
+    if (rc == -EACCES || rc == -EPERM)
+        return figures_miss(figures, EXPLAIN_LUSTRE, m->mount, "only root may read it");
+    if (rc < 0)
+        return figures_miss(figures, EXPLAIN_LUSTRE, m->mount, "no such Lustre client here");
+    return figures_add(figures, EXPLAIN_LUSTRE, m->mount, read, written);
+}
+
+static const struct {
+    const char *fstype;
+    int (*read)(const struct io_mount *m, struct figures *figures);
+} statistics[] = {{"nfs", read_nfs}, {"nfs4", read_nfs}, {"lustre", read_lustre}};
+
+typedef int (*read_f)(const struct io_mount *m, struct figures *figures);
+
+static read_f reader_of(const struct io_mount *m)
+{
+    for (size_t i = 0; !m->private && i < ARRAY_SIZE(statistics); i++)
+        if (strcmp(m->fstype, statistics[i].fstype) == 0)
+            return statistics[i].read;
+    return NULL;
+}
+
+static bool is_in(const struct io_mount *const *list, size_t n, const struct io_mount *m)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == m)
+            return true;
+    return false;
+}
+
+int figures_read_mounts(const struct job_account *job, struct figures *figures)
+{
+    const struct io_mount *shown[MOUNTS_MAX];
+
+    for (size_t n = 0; n < MOUNTS_MAX; n++) {
+        const struct io_mount *best = NULL;
+        int rc;
+
+        for (size_t i = 0; i < job->mounts.n; i++) {
+            const struct io_mount *m = &job->mounts.items[i];
+
+            if (reader_of(m) && !is_in(shown, n, m) &&
+                (!best || io_account_all(&m->io).bytes > io_account_all(&best->io).bytes))
+                best = m;
+        }
+        if (!best)
+            return 0;
+        shown[n] = best;
+        rc = reader_of(best)(best, figures);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* --- all ----------------------------------------------------------------------------------------
+ */
+
+int figures_read(const struct job_account *job, struct figures *ret)
+{
+    struct figures figures = {.n = 0};
+    int rc = figures_read_sacct(job, &figures);
+
+    if (rc == 0)
+        rc = figures_read_processes(job, &figures);
+    if (rc == 0 && !job->ended)
+        rc = figures_read_mounts(job, &figures);
+    if (rc == 0)
+        *ret = figures;
+    else
+        figures_clear(&figures);
+    return rc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Read what others count of a job: its processes, its mounts on this node, and Slurm's accounting.
+ */
+#ifndef JOBIO_CLI_EXPLAIN_FIGURES_H
+#define JOBIO_CLI_EXPLAIN_FIGURES_H
+
+#include "common/job.h"
+#include "report/explain/explain.h"
+
+#define FIGURES_MAX 16
+
+struct figures {
+    struct explain_figure items[FIGURES_MAX];
+    char *missing[FIGURES_MAX]; /* owned: their texts */
+    size_t n;
+};
+
+/* All of them, in the order of the table. What cannot be read says so; the mounts' names are the
+ * job's, which must stay. 0 or -ENOMEM. */
+int figures_read(const struct job_account *job, struct figures *ret);
+void figures_clear(struct figures *figures);
+
+/* Add a row without figures; the text is copied. */
+int figures_miss(struct figures *figures, enum explain_kind kind, const char *mount,
+                 const char *missing);
+int figures_add(struct figures *figures, enum explain_kind kind, const char *mount, uint64_t read,
+                uint64_t written);
+
+/* The parts. */
+int figures_read_sacct(const struct job_account *job, struct figures *figures);
+int figures_read_processes(const struct job_account *job, struct figures *figures);
+int figures_read_mounts(const struct job_account *job, struct figures *figures);
+
+/* Below one of `folders` (NULL-terminated): the stats of the Lustre client of that file system.
+ * -ENOENT: none; -EACCES: not for this user. */
+int figures_read_llite(const char *const *folders, const char *source, uint64_t *read,
+                       uint64_t *written);
+
+/* A file of /proc or /sys below `dir` (AT_FDCWD), at most its first MiB: malloc'd, or a negative
+ * errno. */
+#define FIGURES_SLURP_MAX (1u << 20)
+int figures_slurp(int dir, const char *path, char **ret, size_t *size);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* asprintf */
+#include "config.h"
+
+#include "cli/explain/llm.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/conf.h"
+#include "cli/explain/llm_impl.h"
+#include "cli/base/output.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "common/utf8.h"
+
+#define KEY_MAX 4096
+#define CONNECT_MS 10000L
+
+void llm_close(struct llm *llm)
+{
+    if (!llm)
+        return;
+    if (llm->key)
+        explicit_bzero(llm->key, strlen(llm->key));
+    free(llm->key);
+    free(llm->key_file);
+    free(llm->url);
+    free(llm->model);
+    free(llm);
+}
+DEFINE_CLEANUP(struct llm, llm_close)
+DEFINE_CLEANUP(CURLU, curl_url_cleanup)
+DEFINE_CLEANUP(struct settings, settings_destroy)
+
+/* --- the address --------------------------------------------------------------------------------
+ */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* A base address, with or without the API's version, or the whole one. */
+static int complete_path(CURLU *url)
+{
+    char *path = NULL;
+    _free_ char *whole = NULL;
+    size_t n;
+    int rc = curl_url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK ? 0 : -ENOMEM;
+
+    if (rc == 0 && !ends_with(path, "/chat/completions")) {
+        for (n = strlen(path); n && path[n - 1] == '/'; n--)
+            path[n - 1] = '\0';
+        if (asprintf(&whole, "%s%s/chat/completions", path, ends_with(path, "/v1") ? "" : "/v1") <
+            0)
+            whole = NULL;
+        if (!whole || curl_url_set(url, CURLUPART_PATH, whole, 0) != CURLUE_OK)
+            rc = -ENOMEM;
+    }
+    curl_free(path);
+    return rc;
+}
+
+static bool has_part(CURLU *url, CURLUPart part)
+{
+    char *text = NULL;
+    bool has = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+
+    curl_free(text);
+    return has;
+}
+
+static bool is_part(CURLU *url, CURLUPart part, bool (*test)(const char *text))
+{
+    char *text = NULL;
+    bool is = curl_url_get(url, part, &text, 0) == CURLUE_OK && test(text);
+
+    curl_free(text);
+    return is;
+}
+
+static bool is_web(const char *scheme)
+{
+    return strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0;
+}
+
+static bool is_https(const char *scheme)
+{
+    return strcmp(scheme, "https") == 0;
+}
+
+static bool is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+           (strncmp(host, "127.", 4) == 0 && host[strspn(host, "0123456789.")] == '\0');
+}
+
+static int parse_url(const char *text, struct llm *llm, struct error *error)
+{
+    CLEANUP(curl_url_cleanupp) CURLU *url = curl_url();
+    char *whole = NULL;
+
+    if (!url)
+        return error_errno(error, -ENOMEM, "--llm");
+    if (curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
+        !is_part(url, CURLUPART_SCHEME, is_web))
+        return error_set(error, -EINVAL, "--llm \"%s\": give an address as https://host/v1", text);
+    if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD))
+        return error_set(error, -EINVAL, "--llm: a password in the address: use --key-file");
+    if (complete_path(url) < 0 || curl_url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK)
+        return error_errno(error, -ENOMEM, "--llm");
+    llm->encrypted = is_part(url, CURLUPART_SCHEME, is_https);
+    llm->loopback = is_part(url, CURLUPART_HOST, is_loopback);
+    llm->url = strdup(whole);
+    curl_free(whole);
+    return llm->url ? 0 : error_errno(error, -ENOMEM, "--llm");
+}
+
+/* --- the key ------------------------------------------------------------------------------------
+ */
+
+/* The file is opened first: what is asked about it holds for what is read. */
+static int check_mode(int fd, const char *path, struct error *error)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return error_errno(error, -errno, "read the key in \"%s\"", path);
+    if (!S_ISREG(st.st_mode))
+        return error_set(error, -EINVAL, "the key file \"%s\" is no regular file", path);
+    if (st.st_mode & (S_IRWXO | S_IWGRP))
+        return error_set(error, -EINVAL,
+                         "the key file \"%s\" can be read by others: chmod 600 \"%s\"", path, path);
+    return 0;
+}
+
+/* The first line, without the white space at its end, if it is a key. */
+static size_t key_length(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+
+    while (n && isspace((unsigned char)text[n - 1]))
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (!isgraph((unsigned char)text[i]))
+            return 0;
+    return n <= KEY_MAX ? n : 0;
+}
+
+/* A pipe is not waited for, and no buffer but this one has had the key. */
+static int read_key(const char *path, char **ret, struct error *error)
+{
+    _close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char text[KEY_MAX + 2] = "";
+    size_t n;
+    int rc;
+
+    if (fd < 0)
+        return error_errno(error, -errno, "read the key in \"%s\"", path);
+    rc = check_mode(fd, path, error);
+    if (rc < 0)
+        return rc;
+    if (read(fd, text, sizeof(text) - 1) < 0)
+        return error_errno(error, -errno, "read the key in \"%s\"", path);
+    n = key_length(text);
+    if (n)
+        *ret = strndup(text, n);
+    explicit_bzero(text, sizeof(text));
+    if (!n)
+        return error_set(error, -EINVAL, "the first line of \"%s\" is no key", path);
+    return *ret ? 0 : error_errno(error, -ENOMEM, "read the key");
+}
+
+static int take_key(struct llm *llm, const char *path, struct error *error)
+{
+    llm->key_file = strdup(path);
+    if (!llm->key_file)
+        return error_errno(error, -ENOMEM, "read the key");
+    return read_key(path, &llm->key, error);
+}
+
+/* --- jobio.conf ---------------------------------------------------------------------------------
+ */
+
+/* The site's key is for the site's endpoint. */
+static bool is_sites(const struct llm *llm, const struct settings *settings)
+{
+    CLEANUP(llm_closep) struct llm *site = calloc(1, sizeof(*site));
+    struct error error;
+
+    return site && settings->explain.url && parse_url(settings->explain.url, site, &error) == 0 &&
+           strcmp(site->url, llm->url) == 0;
+}
+
+static int fill(struct llm *llm, const struct llm_options *options, const struct settings *settings,
+                struct error *error)
+{
+    bool site = strcmp(options->url, "site") == 0;
+    const char *model = options->model ? options->model : settings->explain.model,
+               *key_file = options->key_file;
+    int rc;
+
+    if (site && !settings->explain.url)
+        return error_set(error, -EINVAL, "--llm site: [explain] url of jobio.conf is not set");
+    rc = parse_url(site ? settings->explain.url : options->url, llm, error);
+    if (rc < 0)
+        return rc;
+    if (!model)
+        return error_set(error, -EINVAL, "which model? give --model NAME");
+    llm->model = strdup(model);
+    if (!llm->model)
+        return error_errno(error, -ENOMEM, "--model");
+    if (!key_file && is_sites(llm, settings))
+        key_file = settings->explain.key_file;
+    llm->timeout_ms = (long)(options->timeout_ns / 1000000);
+    /* The document is about a person. */
+    if (!llm->encrypted && !llm->loopback && !options->insecure)
+        return error_set(error, -EINVAL,
+                         "all of it would go to %s unencrypted: use https://, or --insecure",
+                         llm->url);
+    return key_file ? take_key(llm, key_file, error) : 0;
+}
+
+int llm_open(const struct llm_options *options, struct llm **ret, struct error *error)
+{
+    CLEANUP(llm_closep) struct llm *llm = calloc(1, sizeof(*llm));
+    CLEANUP(settings_destroyp) struct settings *settings = NULL;
+    int rc = llm ? conf_read(options->config, &settings, error)
+                 : error_errno(error, -ENOMEM, "--llm");
+
+    if (rc == 0)
+        rc = fill(llm, options, settings, error);
+    if (rc == 0)
+        *ret = TAKE_PTR(llm);
+    return rc;
+}
+
+const char *llm_model(const struct llm *llm)
+{
+    return llm->model;
+}
+
+char *llm_show(const struct llm *llm, const char *context)
+{
+    _free_ char *body = llm_request(llm->model, context), *url = utf8_sanitize(llm->url),
+                *file = llm->key_file ? utf8_sanitize(llm->key_file) : NULL;
+    char *text;
+
+    if (!body || !url || (llm->key_file && !file))
+        return NULL;
+    if (asprintf(&text, "POST %s\nContent-Type: application/json\n%s%s%s\n%s", url,
+                 file ? "Authorization: Bearer (the key in " : "", file ? file : "",
+                 file ? ")\n" : "", body) < 0)
+        return NULL;
+    return text;
+}
+
+/* --- the conversation ---------------------------------------------------------------------------
+ */
+
+static void set_options(CURL *easy, const struct llm *llm, struct llm_answer *answer)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
+    curl_easy_setopt(easy, CURLOPT_URL, llm->url);
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, llm->timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "jobio");
+    /* A proxy of the environment sees nothing of https; of http it would see all. */
+    if (!llm->encrypted)
+        curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, llm_answer_take);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
+}
+
+static struct curl_slist *headers(const struct llm *llm)
+{
+    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json"), *more;
+    _free_ char *line = NULL;
+
+    if (!list || !llm->key)
+        return list;
+    if (asprintf(&line, "Authorization: Bearer %s", llm->key) < 0)
+        line = NULL;
+    more = line ? curl_slist_append(list, line) : NULL;
+    if (line)
+        explicit_bzero(line, strlen(line));
+    if (!more)
+        curl_slist_free_all(list);
+    return more;
+}
+
+static int perform(CURL *easy, const struct llm *llm, const char *body, struct llm_answer *answer,
+                   struct error *error)
+{
+    struct curl_slist *list = headers(llm);
+    char span[UNITS_SIZE];
+    CURLcode code;
+
+    if (!list)
+        return error_errno(error, -ENOMEM, "ask %s", llm->url);
+    set_options(easy, llm, answer);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
+    code = curl_easy_perform(easy);
+    (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer->code);
+    curl_slist_free_all(list);
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return error_set(error, -EIO, "%s did not answer within %s s", llm->url,
+                         units_seconds((uint64_t)llm->timeout_ms * 1000000, span));
+    if (code != CURLE_OK && !answer->over)
+        return error_set(error, -EIO, "%s does not answer: %s", llm->url, curl_easy_strerror(code));
+    return 0;
+}
+
+int llm_ask(struct llm *llm, const char *context, char **ret, struct error *error)
+{
+    _free_ char *body = llm_request(llm->model, context);
+    struct llm_answer answer = {.data = NULL};
+    CURL *easy = curl_easy_init();
+    int rc = body && easy ? perform(easy, llm, body, &answer, error)
+                          : error_errno(error, -ENOMEM, "ask %s", llm->url);
+
+    if (rc == 0)
+        rc = llm_answer_read(&answer, ret, error);
+    if (rc < 0 && answer.code)
+        (void)error_prefix(error, rc, "%s", llm->url);
+    curl_easy_cleanup(easy);
+    free(answer.data);
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The statistics of a Lustre client. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/explain/figures.h"
+#include "common/cleanup.h"
+
+/* "10.0.0.1@tcp:10.0.0.2@tcp:/work" is the file system "work", and its clients are called
+ * "work-ffff8f1c". */
+static bool is_client(const char *name, const char *source)
+{
+    const char *at = strstr(source, ":/");
+    size_t n;
+
+    if (!at)
+        return false;
+    at += 2;
+    n = strcspn(at, "/");
+    return n && strncmp(name, at, n) == 0 && name[n] == '-';
+}
+
+static int read_client(int folder, const char *name, uint64_t *read, uint64_t *written)
+{
+    _free_ char *path = NULL, *text = NULL;
+    int rc;
+
+    if (asprintf(&path, "%s/stats", name) < 0) {
+        path = NULL;
+        return -ENOMEM;
+    }
+    rc = figures_slurp(folder, path, &text, NULL);
+    if (rc == 0)
+        explain_parse_llite(text, read, written);
+    return rc;
+}
+
+static int read_folder(const char *path, const char *source, uint64_t *read, uint64_t *written)
+{
+    _closedir_ DIR *folder = opendir(path);
+    const struct dirent *entry;
+    int rc = -ENOENT;
+
+    if (!folder)
+        return -errno;
+    while (rc == -ENOENT && (entry = readdir(folder)))
+        if (is_client(entry->d_name, source))
+            rc = read_client(dirfd(folder), entry->d_name, read, written);
+    return rc;
+}
+
+int figures_read_llite(const char *const *folders, const char *source, uint64_t *read,
+                       uint64_t *written)
+{
+    int rc = -ENOENT;
+
+    for (; *folders && rc == -ENOENT; folders++)
+        rc = read_folder(*folders, source, read, written);
+    return rc;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/run/child.h"
+#include "cli/base/cli.h"
+#include "cli/base/notes.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/page.h"
+#include "cli/source/source.h"
+#include "cli/base/terminal.h"
+#include "collector/watch/watch.h"
+#include "common/call.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/job.h"
+#include "report/json/json.h"
+#include "report/text/text.h"
+#include "report/text/timeline.h"
+
+#define RUN_MS 10000
+
+static const char help[] =
+    "usage: jobio run [--full] [--timeline] [--json] [--output FILE] [--html FILE] [--interval S]\n"
+    "       -- COMMAND...\n"
+    "Run a command and tell its I/O by mount, its children included, without Slurm. As root jobio\n"
+    "counts by itself; other users are served by a running jobiod.\n"
+    "\n"
+    "      --full         every mount and every operation\n"
+    "      --html FILE    a page for a browser too, with charts\n"
+    "      --json         one JSON document instead of the text\n"
+    "      --timeline     when it did that: a curve a mount; in JSON the numbers\n"
+    "      --output FILE  write the report to FILE instead of stderr\n"
+    "      --interval S   between the readings that find the peaks (default 1; 500ms, 10s, ...)\n"
+    "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
+    "\n"
+    "Examples:\n"
+    "  jobio run -- tar -czf /tmp/default.tgz /etc/default\n"
+    "  jobio run --full -- sh -c 'cp -r /etc/default /tmp/copy && rm -r /tmp/copy'\n"
+    "  jobio run --json --output /tmp/io.json -- ls -lR /etc/default\n"
+    "\n"
+    "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
+    "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
+
+struct run_options {
+    bool full, json, timeline;
+    const char *output, *html;
+    uint64_t interval_ns;
+};
+
+/* One run, by whoever counts. */
+struct run {
+    const struct cli *cli;
+    const struct run_options *options;
+    char **command;
+    char *program;
+    FILE *output; /* --output, else NULL */
+    struct child *child;
+    struct watch *watch; /* NULL: jobiod counts */
+    uint64_t number;     /* jobiod's, from run-begin */
+    struct job_account *job;
+};
+
+static void run_clear(struct run *run)
+{
+    struct error error;
+
+    child_destroy(run->child);
+    if (run->watch && watch_leave(run->watch, &error) < 0)
+        output_error("run: %s", error.text);
+    watch_destroy(run->watch);
+    job_account_destroy(run->job);
+    if (run->output)
+        (void)fclose(run->output);
+    free(run->program);
+}
+
+/* --- counted by ourselves ----------------------------------------------------------------------
+ */
+
+static int own_start(struct run *run, struct error *error)
+{
+    int rc = watch_create(&run->watch, run->options->interval_ns, error);
+
+    if (rc == 0)
+        rc = child_create(&run->child, run->program, run->command, NULL, NULL, error);
+    if (rc == 0)
+        rc = watch_begin(run->watch, child_pid(run->child), error);
+    return rc;
+}
+
+static int own_end(struct run *run, struct error *error)
+{
+    run->job->uid = getuid();
+    run->job->nodes_expected = run->job->nodes_reported = 1;
+    return watch_end(run->watch, run->job, error);
+}
+
+/* --- counted by jobiod -------------------------------------------------------------------------
+ */
+
+static char *command_line(char *const *command)
+{
+    char *ret = NULL;
+    size_t size;
+    FILE *out = open_memstream(&ret, &size);
+
+    for (size_t i = 0; out && command[i]; i++)
+        (void)fprintf(out, "%s%s", i ? " " : "", command[i]);
+    if (!out || fclose(out) != 0)
+        return NULL;
+    /* It is for the log: the start of a long one will do. */
+    if (size > 1024)
+        ret[1024] = '\0';
+    return ret;
+}
+
+/* In the process of the command: jobiod takes the cgroup of who asks. */
+static int ask_begin(void *arg, uint64_t *ret, struct error *error)
+{
+    const struct run *run = arg;
+    _free_ char *line = command_line(run->command);
+    struct message m;
+    int rc;
+
+    message_init(&m, "run-begin");
+    (void)message_put(&m, "COMMAND", line);
+    rc = call(run->cli->socket, &m, RUN_MS, error);
+    if (source_is_absent(rc))
+        return error_set(error, rc,
+                         "only root can count by itself, and no jobiod runs that would serve you "
+                         "(nobody answers on %s): start jobiod, or run this as root",
+                         run->cli->socket);
+    return rc < 0 ? rc : message_get_u64(&m, "RUN", UINT64_MAX, 0, ret, error);
+}
+
+static int ask_start(struct run *run, struct error *error)
+{
+    return child_create(&run->child, run->program, run->command, ask_begin, run, error);
+}
+
+static int ask_end(struct run *run, struct error *error)
+{
+    struct json_object *document = NULL;
+    struct job_account *job = NULL;
+    struct message m;
+    int rc;
+
+    message_init(&m, "run-end");
+    (void)message_put_u64(&m, "RUN", run->number);
+    rc = source_ask_json(run->cli, &m, RUN_MS, &document, error);
+    if (rc == 0)
+        rc = report_json_parse(document, &job, error);
+    json_object_put(document);
+    if (rc < 0)
+        return rc;
+    job_account_destroy(run->job);
+    run->job = job;
+    return 0;
+}
+
+static const struct counting {
+    int (*start)(struct run *run, struct error *error);
+    int (*end)(struct run *run, struct error *error);
+} own = {own_start, own_end}, asked = {ask_start, ask_end};
+
+/* --- the report --------------------------------------------------------------------------------
+ */
+
+static char **words_copy(char *const *words)
+{
+    size_t n = 0;
+    char **copy;
+
+    while (words[n])
+        n++;
+    copy = calloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < n; i++)
+        copy[i] = strdup(words[i]);
+    return copy;
+}
+
+static char *report_make(const struct run *run)
+{
+    const struct run_options *options = run->options;
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    const struct text_style style = {.notes = &notes};
+    struct json_object *document;
+    char *text;
+
+    if (!options->json) {
+        notes_of(run->job, NOTES_MAX, &notes);
+        return report_text(run->job, options->full ? SUMMARY_FULL : SUMMARY_SHORT, &style);
+    }
+    document = report_json(run->job, options->timeline ? REPORT_TIMELINE : 0);
+    text = document ? output_json_text(document) : NULL;
+    json_object_put(document);
+    return text;
+}
+
+static int write_page(const struct run *run, struct error *error)
+{
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+
+    output_is_document(true);
+    notes_of(run->job, PAGE_NOTES, &notes);
+    return page_write(&(struct page){.job = run->job, .notes = &notes}, run->options->html, error);
+}
+
+static int report_write(struct run *run, struct error *error)
+{
+    _free_ char *text = NULL, *curves = NULL;
+    FILE *out = run->output ? run->output : stderr;
+    bool draw = run->options->timeline && !run->options->json;
+    int rc;
+
+    run->job->exit_status = child_status(run->child);
+    if (!run->job->command)
+        run->job->command = words_copy(run->command);
+    output_goes_to(out);
+    text = report_make(run);
+    if (draw)
+        curves = report_timeline_text(run->job, TERMINAL_COLUMNS_DEFAULT, terminal_utf8());
+    if (!text || (draw && !curves))
+        return error_errno(error, -ENOMEM, "write the report");
+    rc = fputs(text, out) < 0 || fputs(curves ? curves : "", out) < 0 || fflush(out) != 0 ? -errno
+                                                                                         : 0;
+    if (rc < 0 && rc != -EPIPE)
+        return error_errno(error, rc, "write the report to \"%s\"",
+                           run->output ? run->options->output : "stderr");
+    return run->options->html ? write_page(run, error) : 0;
+}
+
+/* --- the run -----------------------------------------------------------------------------------
+ */
+
+/* Until the command has ended. A reading that fails is told once and never holds up the command. */
+static void run_wait(struct run *run)
+{
+    struct error error;
+    int rc = 0;
+
+    while (!child_handle(run->child)) {
+        if (run->watch && rc == 0) {
+            rc = watch_wait(run->watch, child_fd(run->child), &error);
+            if (rc < 0)
+                output_error("run: %s", error.text);
+        } else {
+            child_wait(run->child);
+        }
+    }
+}
+
+static int start_status(const struct run *run, int rc)
+{
+    if (run->child && child_failure(run->child))
+        return rc == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+    return CLI_RUN_FAILED;
+}
+
+static int run_open(struct run *run, struct error *error)
+{
+    run->job = job_account_create();
+    if (!run->job)
+        return error_errno(error, -ENOMEM, "count the command");
+    if (run->options->html && output_file_check(run->options->html, error) < 0)
+        return -EIO;
+    if (!run->options->output)
+        return 0;
+    run->output = fopen(run->options->output, "we");
+    if (!run->output)
+        return error_errno(error, -errno, "open \"%s\"", run->options->output);
+    return 0;
+}
+
+static int run_command(struct run *run, const struct counting *counting)
+{
+    struct error error;
+    uint64_t start_ns, end_ns;
+    int rc = run_open(run, &error);
+
+    if (rc == 0)
+        rc = counting->start(run, &error);
+    start_ns = clock_ns(CLOCK_REALTIME);
+    if (rc == 0)
+        rc = child_start(run->child, &run->number, &error);
+    if (rc < 0) {
+        output_error("run: %s", error.text);
+        return start_status(run, rc);
+    }
+    run_wait(run);
+    end_ns = clock_ns(CLOCK_REALTIME);
+    rc = counting->end(run, &error);
+    if (rc == 0) {
+        run->job->ended = true;
+        run->job->start_ns = start_ns;
+        run->job->end_ns = end_ns;
+        rc = report_write(run, &error);
+    }
+    if (rc < 0)
+        output_error("run: %s", error.text);
+    return child_status(run->child);
+}
+
+static int run_run(struct cli *cli, int argc, char **argv)
+{
+    struct run_options options = {.interval_ns = NS_PER_S};
+    const struct option_spec specs[] = {
+        {"full", 0, OPTION_FLAG, &options.full},
+        {"html", 0, OPTION_TEXT, &options.html},
+        {"json", 0, OPTION_FLAG, &options.json},
+        {"timeline", 0, OPTION_FLAG, &options.timeline},
+        {"output", 0, OPTION_TEXT, &options.output},
+        {"interval", 0, OPTION_SPAN, &options.interval_ns},
+    };
+    CLEANUP(run_clear) struct run run = {.cli = cli, .options = &options};
+    struct error error;
+    int first, status, rc;
+
+    if (!options_start(cli, &cli_run, specs, ARRAY_SIZE(specs), OPTIONS_IN_ORDER, argc, argv,
+                       &first, &status))
+        return status;
+    if (first == argc) {
+        output_error("run: give a command, as in 'jobio run -- ls -l'");
+        return CLI_USAGE;
+    }
+    run.command = argv + first;
+    rc = child_resolve(argv[first], &run.program, &error);
+    if (rc < 0) {
+        output_error("run: %s", error.text);
+        return rc == -ENOENT ? CLI_NOT_FOUND : rc == -ENOMEM ? CLI_RUN_FAILED : CLI_NOT_EXECUTABLE;
+    }
+    return run_command(&run, geteuid() == 0 ? &own : &asked);
+}
+
+const struct subcommand cli_run = {"run", "run a command and tell its I/O", help, run_run};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of ClickHouse to the jobs that the store would have given. */
+#ifndef JOBIO_CLI_SOURCE_CLICKHOUSE_FOUND_H
+#define JOBIO_CLI_SOURCE_CLICKHOUSE_FOUND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/job.h"
+
+struct json_object;
+
+/* A job that is being put together, and what of it is known of each node. */
+struct found_job {
+    struct job_account *job;
+    void *nodes, *steps; /* trees of struct found_node, struct found_step */
+    uint32_t n_nodes;
+    struct io_mounts peaks; /* of the job, on the node that had the highest */
+    uint64_t seen_ns;       /* it was there until then */
+    bool ended;             /* one node says so */
+};
+void found_job_clear(struct found_job *f);
+
+struct found_jobs {
+    struct found_job *items;
+    size_t n;
+};
+void found_clear(struct found_jobs *found);
+
+/* One more row, in the order of ask_job.sql: the last of the jobs may get more of them. A negative
+ * errno with text. */
+int found_take(struct found_jobs *found, struct json_object *row, struct error *error);
+/* After its last row: f->job is whole. -ENOMEM, -EBADMSG. */
+int found_finish(struct found_job *f);
+
+/* One job after the other, so that one at a time is in memory: `each` gets it when it has all of
+ * its rows, may take f->job, and returns 0 or a negative errno with text. */
+typedef int (*found_job_f)(struct found_job *f, void *arg, struct error *error);
+struct found_stream {
+    struct found_jobs found; /* the last one still gets rows */
+    found_job_f each;
+    void *arg;
+};
+void found_stream_clear(struct found_stream *stream);
+/* As found_take(), with the stream as `arg`, and behind the last row. */
+int found_stream_take(struct json_object *row, void *arg, struct error *error);
+int found_stream_end(struct found_stream *stream, struct error *error);
+
+#endif

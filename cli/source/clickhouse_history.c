@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The history that ClickHouse has, as rows of collector/store/history_json.h. */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/source/clickhouse_impl.h"
+#include "cli/base/output.h"
+#include "collector/store/history_json.h"
+#include "collector/store/row.h"
+#include "common/cleanup.h"
+#include "common/utf8.h"
+#include "sql/text.h"
+
+/* A step that began earlier is not looked for. */
+#define YEAR_NS (366 * 86400ull * 1000000000u)
+
+static uint64_t number_of(struct json_object *row, const char *name)
+{
+    struct json_object *value = NULL;
+
+    (void)json_object_object_get_ex(row, name, &value);
+    return json_object_get_uint64(value);
+}
+
+/* NULL for an empty one, as in the store. */
+static const char *text_of(struct json_object *row, const char *name)
+{
+    struct json_object *value = NULL;
+    const char *text;
+
+    (void)json_object_object_get_ex(row, name, &value);
+    text = sink_text_parse(value);
+    return text && *text ? text : NULL;
+}
+
+static struct io_sum sum_of(struct json_object *row, const char *what)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } parts[] = {
+        {"requests", offsetof(struct io_sum, requests)},
+        {"bytes", offsetof(struct io_sum, bytes)},
+        {"errors", offsetof(struct io_sum, errors)},
+        {"time_ns", offsetof(struct io_sum, time_ns)},
+        {"max_ns", offsetof(struct io_sum, max_ns)},
+    };
+    struct io_sum sum = {0};
+    char name[48];
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        uint64_t value;
+
+        (void)snprintf(name, sizeof(name), "%s_%s", what, parts[i].name);
+        value = number_of(row, name);
+        memcpy((char *)&sum + parts[i].offset, &value, sizeof(value));
+    }
+    return sum;
+}
+
+static int take_history(struct json_object *row, void *arg, struct error *error)
+{
+    bool ended = number_of(row, "ended");
+    const struct history_row found = {
+        .cluster = text_of(row, "cluster"),
+        .user = text_of(row, "user"),
+        .account = text_of(row, "account"),
+        .partition = text_of(row, "partition"),
+        .name = text_of(row, "name"),
+        .jobid = (uint32_t)number_of(row, "jobid"),
+        .array_job = (uint32_t)number_of(row, "array_job"),
+        .array_task = (uint32_t)number_of(row, "array_task"),
+        .restart = (uint32_t)number_of(row, "restart"),
+        .uid = (uint32_t)number_of(row, "uid"),
+        .ended = ended,
+        .complete = number_of(row, "complete"),
+        .start_ns = number_of(row, "start_ns"),
+        .end_ns = ended ? number_of(row, "end_ns") : 0,
+        .elapsed_ns = number_of(row, "elapsed_ns"),
+        .steps = (uint32_t)number_of(row, "steps"),
+        .reads = sum_of(row, "read"),
+        .writes = sum_of(row, "write"),
+        .meta = sum_of(row, "meta"),
+        .errors = number_of(row, "errors"),
+        .wait_ns = number_of(row, "wait_ns"),
+        .longest_wait_ns = number_of(row, "longest_wait_ns"),
+    };
+    struct json_object *object = history_row_json(&found);
+
+    if (object && json_object_array_add(arg, object) == 0)
+        return 0;
+    json_object_put(object);
+    return clickhouse_no_memory(error);
+}
+
+static const char *const orders[] = {
+    [HISTORY_TIME] = "start_ns_",      [HISTORY_READ] = "read_bytes_",
+    [HISTORY_WRITE] = "write_bytes_",  [HISTORY_META] = "meta_requests_",
+    [HISTORY_WAIT] = "wait_ns_",       [HISTORY_ERRORS] = "errors_",
+    [HISTORY_ELAPSED] = "elapsed_ns_", [HISTORY_JOBS] = "start_ns_",
+};
+
+static const char *const states[] = {
+    [HISTORY_ANY] = "",
+    [HISTORY_RUNNING] = "AND ended_ = 0",
+    [HISTORY_ENDED] = "AND ended_ = 1",
+};
+
+/* "1000" is uid 1000. */
+static bool is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10;
+}
+
+/* "user IN ('a', 'b')": of all words, or of those that are numbers, or that are none. Every
+ * list begins with a word that nothing has, so that it is never empty. */
+static void write_in(FILE *out, const char *column, char **words, int numbers)
+{
+    (void)fprintf(out, "%s IN (%s", column, numbers > 0 ? "4294967295" : "'\\0'");
+    for (size_t i = 0; words[i]; i++) {
+        _free_ char *sent = numbers > 0 ? NULL : utf8_escape(words[i]);
+        _free_ char *quoted = sent ? clickhouse_quote(sent) : NULL;
+
+        if (numbers < 0 || is_number(words[i]) == (numbers > 0))
+            (void)fprintf(out, ", %s", quoted ? quoted : numbers > 0 ? words[i] : "''");
+    }
+    (void)fputc(')', out);
+}
+
+/* A number may have had several jobs, one after the other: first those numbers are looked for of
+ * which a row fits, and then the jobs that fit themselves. */
+enum stage { ANY_ROW, WHOLE_JOB, STAGES };
+
+static const struct {
+    const char *what;
+    size_t offset;
+    const char *names[STAGES], *numbers[STAGES]; /* columns; NULL: no such words */
+} lists[] = {
+    {"user", offsetof(struct history_filter, user), {"user", "user_"}, {"uid", "uid_"}},
+    {"account", offsetof(struct history_filter, account), {"account", "account_"}, {NULL}},
+    {"partition",
+     offsetof(struct history_filter, partition),
+     {"`partition`", "partition_"},
+     {NULL}},
+    {"name", offsetof(struct history_filter, name), {"name", "name_"}, {NULL}},
+    {"job", offsetof(struct history_filter, jobs), {NULL}, {"jobid", "jobid"}},
+};
+
+static int write_list(FILE *out, const struct history_filter *filter, size_t i, enum stage stage,
+                      struct error *error)
+{
+    const char *names = lists[i].names[stage], *numbers = lists[i].numbers[stage];
+    const char *list = *(const char *const *)((const char *)filter + lists[i].offset);
+    char **words = NULL;
+    int r = list ? history_words(list, lists[i].what, &words, error) : 0;
+
+    if (r < 0 || !list)
+        return r;
+    (void)fputs(stage == ANY_ROW ? " AND max(" : " AND (", out);
+    if (names)
+        write_in(out, names, words, numbers ? 0 : -1);
+    if (names && numbers)
+        (void)fputs(" OR ", out);
+    if (numbers)
+        write_in(out, numbers, words, 1);
+    (void)fputc(')', out);
+    history_words_free(words);
+    return 0;
+}
+
+/* All lists; malloc'd. */
+static int write_conditions(const struct history_filter *filter, enum stage stage, char **ret,
+                            struct error *error)
+{
+    size_t size;
+    FILE *out = open_memstream(ret, &size);
+    int r = 0;
+
+    for (size_t i = 0; out && r == 0 && i < ARRAY_SIZE(lists); i++)
+        r = write_list(out, filter, i, stage, error);
+    return !out || fclose(out) != 0 ? clickhouse_no_memory(error) : r;
+}
+
+static int write_stages(const struct history_filter *filter, char **any_row, char **whole_job,
+                        struct error *error)
+{
+    int r = write_conditions(filter, ANY_ROW, any_row, error);
+
+    return r < 0 ? r : write_conditions(filter, WHOLE_JOB, whole_job, error);
+}
+
+static int refuse_mounts(const struct history_filter *filter, struct error *error)
+{
+    if (filter->mount || filter->group == HISTORY_BY_MOUNT)
+        return error_set(error, -EINVAL,
+                         "%s is not asked of ClickHouse: its view v_job_mount has the mounts",
+                         filter->mount ? "--mount" : "--group mount");
+    return 0;
+}
+
+/* The jobs of the filter, without its groups. */
+static int ask_rows(struct clickhouse *c, const struct history_filter *filter, uint32_t most,
+                    struct json_object *rows, struct error *error)
+{
+    _free_ char *cluster = clickhouse_cluster(c), *anyone = NULL, *whose = NULL, *jobs = NULL;
+    char from[24], since[24], until[24], limit[24];
+    uint64_t year_before = filter->since_ns > YEAR_NS ? filter->since_ns - YEAR_NS : 0;
+    int r = cluster ? write_stages(filter, &anyone, &whose, error) : clickhouse_no_memory(error);
+    struct clickhouse_value values[] = {
+        {"jobs", NULL},
+        {"table", c->table},
+        {"cluster", cluster},
+        {"anyone", anyone},
+        {"whose", whose},
+        {"state", states[filter->state]},
+        {"way", filter->reverse ? "ASC" : "DESC"},
+        {"from", from},
+        {"since", since},
+        {"until", until},
+        {"limit", limit},
+        {"order_", orders[filter->group ? HISTORY_TIME : filter->sort]},
+        {"own", c->own},
+    };
+
+    if (r < 0)
+        return r;
+    (void)snprintf(from, sizeof(from), "%" PRIu64, year_before);
+    (void)snprintf(since, sizeof(since), "%" PRIu64, filter->since_ns);
+    (void)snprintf(until, sizeof(until), "%" PRIu64,
+                   filter->until_ns ? filter->until_ns : (uint64_t)INT64_MAX);
+    (void)snprintf(limit, sizeof(limit), "%u", most);
+    jobs = clickhouse_fill(sql_clickhouse_ask_jobs, values, ARRAY_SIZE(values));
+    values[0].text = jobs;
+    return jobs ? clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values),
+                                 take_history, rows, error)
+                : clickhouse_no_memory(error);
+}
+
+static int add_group(const struct history_row *row, void *arg)
+{
+    struct json_object *object = history_row_json(row);
+
+    if (object && json_object_array_add(arg, object) == 0)
+        return 0;
+    json_object_put(object);
+    return -ENOMEM;
+}
+
+/* Rows of jobs to rows of groups. */
+static int group_rows(struct json_object *rows, const struct history_filter *filter,
+                      struct json_object *groups, struct error *error)
+{
+    struct history_table *table = history_table_create(filter);
+    int r = table ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < json_object_array_length(rows); i++) {
+        struct history_row row;
+
+        r = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+        if (r == 0)
+            r = history_table_add(table, &row);
+    }
+    if (r == 0)
+        r = history_table_each(table, add_group, groups);
+    history_table_destroy(table);
+    return r == -ENOMEM ? clickhouse_no_memory(error) : r;
+}
+
+/* A sum of some of the jobs would be wrong. */
+static int check_whole(struct json_object *rows, const struct history_filter *filter,
+                       struct error *error)
+{
+    if (json_object_array_length(rows) < HISTORY_ROWS_MAX)
+        return 0;
+    if (filter->group)
+        return error_set(
+            error, -E2BIG,
+            "more than %d jobs to sum up: ask for a shorter time, or ClickHouse itself",
+            HISTORY_ROWS_MAX);
+    if (!filter->limit || filter->limit > HISTORY_ROWS_MAX)
+        output_error("only %d jobs are shown: ask for less (a shorter time, a limit)",
+                     HISTORY_ROWS_MAX);
+    return 0;
+}
+
+int clickhouse_history(struct clickhouse *c, const struct history_filter *filter,
+                       struct json_object **ret, struct error *error)
+{
+    struct json_object *rows = json_object_new_array(), *groups = json_object_new_array();
+    bool all = filter->group || !filter->limit || filter->limit > HISTORY_ROWS_MAX;
+    int r = rows && groups ? refuse_mounts(filter, error) : clickhouse_no_memory(error);
+
+    if (r == 0)
+        r = ask_rows(c, filter, all ? HISTORY_ROWS_MAX : filter->limit, rows, error);
+    if (r == 0)
+        r = check_whole(rows, filter, error);
+    if (r == 0 && filter->group)
+        r = group_rows(rows, filter, groups, error);
+    if (r == 0)
+        *ret = json_object_get(filter->group ? groups : rows);
+    json_object_put(rows);
+    json_object_put(groups);
+    return r;
+}

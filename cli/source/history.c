@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the history comes from. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/source/clickhouse.h"
+#include "cli/source/source_impl.h"
+#include "collector/store/history.h"
+#include "collector/store/history_json.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#define PIECE_MAX 65536 /* no row is longer */
+
+static int history_from_store(const struct cli *cli, const struct history_filter *filter,
+                              history_f each, void *arg, struct error *error)
+{
+    struct history_filter everyone = *filter;
+    struct store *store = NULL;
+    int rc = source_open_store(cli, &store, error);
+
+    if (rc < 0)
+        return rc;
+    everyone.uid = UINT32_MAX;
+    rc = store_history(store, &everyone, each, arg, error);
+    store_close(store);
+    return rc;
+}
+
+static int history_from_clickhouse(struct clickhouse *clickhouse,
+                                   const struct history_filter *filter, history_f each, void *arg,
+                                   struct error *error)
+{
+    struct json_object *rows = NULL;
+    int rc = clickhouse_history(clickhouse, filter, &rows, error);
+
+    for (size_t i = 0; rc == 0 && i < json_object_array_length(rows); i++) {
+        struct history_row row;
+
+        rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+        if (rc == 0)
+            rc = each(&row, arg);
+    }
+    json_object_put(rows);
+    return rc;
+}
+
+/* The keys of the question that an older jobiod would ignore, one after the other in `keys`. */
+struct keys {
+    struct message *m;
+    const char *names[16];
+    size_t n;
+    bool full;
+};
+
+static void put_key(struct keys *keys, const char *key, const char *value, bool is_new)
+{
+    if (!value)
+        return;
+    keys->full |= message_put(keys->m, key, value) < 0;
+    if (is_new)
+        keys->names[keys->n++] = key;
+}
+
+static void put_history(struct keys *keys, const struct history_filter *filter)
+{
+    message_init(keys->m, "query-history");
+    put_key(keys, "USER", filter->user, filter->user && strpbrk(filter->user, ",\\"));
+    put_key(keys, "ACCOUNT", filter->account, true);
+    put_key(keys, "PARTITION", filter->partition, true);
+    put_key(keys, "NAME", filter->name, true);
+    put_key(keys, "MOUNT", filter->mount, true);
+    put_key(keys, "JOBS", filter->jobs, true);
+    put_key(keys, "STATE", history_state_name(filter->state), true);
+    put_key(keys, "GROUP", history_group_name(filter->group), true);
+    put_key(keys, "REVERSE", filter->reverse ? "1" : NULL, true);
+    put_key(keys, "SORT", history_sort_name(filter->sort), false);
+    (void)message_put_u64(keys->m, "SINCE", filter->since_ns / NS_PER_S);
+    if (filter->until_ns)
+        (void)message_put_u64(keys->m, "UNTIL", filter->until_ns / NS_PER_S);
+    if (filter->limit)
+        (void)message_put_u64(keys->m, "LIMIT", filter->limit);
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = words; (p = strstr(p, word)); p += n)
+        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+static int check_applied(const struct keys *keys, struct error *error)
+{
+    const char *applied = message_get(keys->m, "APPLIED");
+
+    for (size_t i = 0; i < keys->n; i++)
+        if (!applied || !has_word(applied, keys->names[i]))
+            return error_set(error, -EPROTONOSUPPORT,
+                             "the jobiod that runs is older than this command and cannot choose by "
+                             "%s: restart it",
+                             keys->names[i]);
+    return 0;
+}
+
+static int no_array(struct error *error)
+{
+    return error_set(error, -EBADMSG, "the answer of jobiod is no JSON array");
+}
+
+/* The row at *text, which moves behind it. */
+static int take_row(struct json_tokener *tokener, const char **text, history_f each, void *arg,
+                    struct error *error)
+{
+    size_t left = strnlen(*text, PIECE_MAX);
+    struct json_object *object;
+    struct history_row row;
+    int rc;
+
+    json_tokener_reset(tokener);
+    object = json_tokener_parse_ex(tokener, *text, (int)left);
+    rc = object ? history_row_parse(object, &row, error) : no_array(error);
+    if (rc == 0)
+        rc = each(&row, arg);
+    *text += json_tokener_get_parse_end(tokener);
+    json_object_put(object);
+    return rc;
+}
+
+/* Row by row: the objects of many take ten times the memory of their text. */
+static int each_in_text(const char *text, history_f each, void *arg, struct error *error)
+{
+    struct json_tokener *tokener = json_tokener_new();
+    bool empty = strcmp(text, "[]") == 0;
+    int rc = tokener ? 0 : error_errno(error, -ENOMEM, "read the answer");
+    char before = '[';
+
+    while (rc == 0 && !empty && *text == before) {
+        text++;
+        rc = take_row(tokener, &text, each, arg, error);
+        before = ',';
+    }
+    if (rc == 0 && !empty && strcmp(text, "]") != 0)
+        rc = no_array(error);
+    if (tokener)
+        json_tokener_free(tokener);
+    return rc;
+}
+
+static int history_from_jobiod(const struct cli *cli, const struct history_filter *filter,
+                               history_f each, void *arg, struct error *error)
+{
+    struct message m;
+    struct keys keys = {.m = &m};
+    _free_ char *text = NULL;
+    int rc;
+
+    put_history(&keys, filter);
+    if (keys.full)
+        return error_set(error, -EINVAL, "the lists are too long");
+    rc = source_ask(cli, &m, SOURCE_MS, &text, error);
+    if (rc == 0)
+        rc = check_applied(&keys, error);
+    return rc < 0 ? rc : each_in_text(text, each, arg, error);
+}
+
+int source_rows(const struct cli *cli, const struct history_filter *filter, history_f each,
+                void *arg, struct error *error)
+{
+    struct clickhouse *clickhouse = NULL;
+    int rc = clickhouse_open(cli, &clickhouse, error);
+
+    if (rc > 0)
+        rc = history_from_clickhouse(clickhouse, filter, each, arg, error);
+    if (rc < 0 || clickhouse) {
+        clickhouse_close(clickhouse);
+        return rc;
+    }
+    if (cli->store)
+        return history_from_store(cli, filter, each, arg, error);
+    rc = history_from_jobiod(cli, filter, each, arg, error);
+    if (source_may_read_store(cli, rc))
+        return history_from_store(cli, filter, each, arg, error);
+    return rc;
+}
+
+static int add_row(const struct history_row *row, void *arg)
+{
+    struct json_object *object = history_row_json(row);
+
+    if (object && json_object_array_add(arg, object) == 0)
+        return 0;
+    json_object_put(object);
+    return -ENOMEM;
+}
+
+int source_history(const struct cli *cli, const struct history_filter *filter,
+                   struct json_object **ret, struct error *error)
+{
+    struct json_object *array = json_object_new_array();
+    int rc = array ? source_rows(cli, filter, add_row, array, error) : -ENOMEM;
+
+    if (rc < 0) {
+        json_object_put(array);
+        return rc == -ENOMEM ? error_errno(error, rc, "read the history") : rc;
+    }
+    *ret = array;
+    return 0;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ncurses knows the terminals, sends only what has changed, and gives the terminal back as it was.
+ */
+#define _GNU_SOURCE
+#include "cli/top/screen.h"
+
+#include <curses.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/output.h"
+#include "cli/base/terminal.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/units.h"
+#include "common/utf8.h"
+#include "report/layout.h"
+
+#define ANSWER_MS 2000
+#define INTERVAL_MIN (NS_PER_S / 4)
+#define INTERVAL_MAX (3600 * NS_PER_S)
+#define FIRST_NS (NS_PER_S / 2) /* nobody looks at an empty screen for longer */
+#define WORD_MAX 64
+#define CTRL_L 12
+#define ESCAPE 27
+
+enum mode { SHOWS_TABLE, SHOWS_HELP, ASKS_USER, ASKS_INTERVAL };
+
+struct screen {
+    struct top_watch *watch;
+    struct top_view view;
+    uint64_t interval_ns, due_ns;
+    uint32_t shown, count;
+    bool paused, done;
+    enum mode mode;
+    size_t n_rows;     /* that there are, as of the last time they were drawn */
+    size_t page;       /* that fit */
+    int line;          /* that is being drawn */
+    char word[WORD_MAX]; /* what is being typed */
+    char user[WORD_MAX];
+    struct error error; /* of the last question; "": it was answered */
+    attr_t styles[TOP_STYLE_COUNT];
+};
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number)
+{
+    caught = number;
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: it wakes us */
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        (void)sigaction(numbers[i], &action, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* With the terminal restored: end as others end by that signal. */
+static int end_by(int number)
+{
+    if (number == SIGINT)
+        return CLI_OK;
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+    return 128 + number;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static void choose_styles(struct screen *s)
+{
+    enum { CYAN = 1, YELLOW, RED };
+    bool colour = terminal_colour() && has_colors() && start_color() == OK &&
+                  use_default_colors() == OK;
+
+    if (colour) {
+        (void)init_pair(CYAN, COLOR_CYAN, -1);
+        (void)init_pair(YELLOW, COLOR_YELLOW, -1);
+        (void)init_pair(RED, COLOR_RED, -1);
+    }
+    s->styles[TOP_STYLE_TITLE] = A_BOLD;
+    s->styles[TOP_STYLE_HEADING] = A_REVERSE;
+    s->styles[TOP_STYLE_SORTED] = A_REVERSE | A_BOLD;
+    s->styles[TOP_STYLE_TOTAL] = A_BOLD;
+    s->styles[TOP_STYLE_IDLE] = A_DIM;
+    s->styles[TOP_STYLE_MINE] = colour ? COLOR_PAIR(CYAN) : A_BOLD;
+    s->styles[TOP_STYLE_WARN] = colour ? COLOR_PAIR(YELLOW) : A_BOLD;
+    s->styles[TOP_STYLE_BAD] = colour ? COLOR_PAIR(RED) | A_BOLD : A_BOLD;
+}
+
+/* A terminal that is not UTF-8 gets '?' for what it cannot show. */
+static void screen_put(void *arg, enum top_style style, const char *text)
+{
+    const struct screen *s = arg;
+
+    (void)attrset(s->styles[style]);
+    if (terminal_utf8()) {
+        (void)addstr(text);
+    } else {
+        for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+            if ((*c & 0xc0) != 0x80)
+                (void)addch(*c < 0x80 ? *c : '?');
+    }
+    (void)attrset(A_NORMAL);
+}
+
+static void screen_end(void *arg)
+{
+    struct screen *s = arg;
+
+    (void)move(++s->line, 0);
+}
+
+static struct top_paper paper_of(struct screen *s)
+{
+    return (struct top_paper){.columns = (unsigned)COLS,
+                              .bars = true,
+                              .utf8 = terminal_utf8(),
+                              .put = screen_put,
+                              .end = screen_end,
+                              .arg = s};
+}
+
+/* A text of ours, or one made safe, as far as the line goes. */
+static void put_line(struct screen *s, int y, enum top_style style, const char *text)
+{
+    _free_ char *clean = utf8_sanitize(text);
+    _free_ char *cut = clean ? layout_cut(clean, (size_t)COLS) : NULL;
+
+    (void)move(y, 0);
+    if (cut)
+        screen_put(s, style, cut);
+}
+
+/* Of 40 columns at most, the most wanted first. */
+static const char *const help[] = {
+    "r w m   sort by read, write, metadata",
+    "W e     sort by waiting, errors",
+    "b       rows: job and mount, job...",
+    "u       one user's jobs",
+    "i       also what does nothing",
+    "space   pause, and go on",
+    "+ - d   half, twice, another interval",
+    "arrows  scroll",
+    "h q     this help, quit",
+    "",
+    "wait  threads inside I/O calls: 2.00 is",
+    "      two that do nothing but wait",
+    "size  median of reads and writes",
+    "meta  open, stat, unlink and the like",
+    "mmap  page faults and dirtied pages",
+};
+
+static void draw_help(struct screen *s)
+{
+    put_line(s, 0, TOP_STYLE_TITLE, "jobio top: who reads, writes or hammers metadata now");
+    for (int i = 0; i < (int)ARRAY_SIZE(help) && i + 2 < LINES - 1; i++)
+        put_line(s, i + 2, TOP_STYLE_PLAIN, help[i]);
+    put_line(s, LINES - 1, TOP_STYLE_IDLE, "any key: back");
+}
+
+static void draw_foot(struct screen *s)
+{
+    static const char *const hints[] = {"r w m W e sort  b group  h help  q quit", "h help  q quit",
+                                        "h help"};
+    char text[256], count[64] = "";
+
+    if (s->mode == ASKS_USER || s->mode == ASKS_INTERVAL) {
+        (void)snprintf(text, sizeof(text), "%s: %s",
+                       s->mode == ASKS_USER ? "user (empty: all)" : "interval", s->word);
+        put_line(s, LINES - 1, TOP_STYLE_TITLE, text);
+        (void)curs_set(1);
+        return;
+    }
+    (void)curs_set(0);
+    if (*s->error.text) {
+        put_line(s, LINES - 1, TOP_STYLE_BAD, s->error.text);
+        return;
+    }
+    if (s->n_rows > s->page)
+        (void)snprintf(count, sizeof(count), "  %zu-%zu of %zu", s->view.skip + 1,
+                       s->view.skip + s->page < s->n_rows ? s->view.skip + s->page : s->n_rows,
+                       s->n_rows);
+    (void)snprintf(text, sizeof(text), "%sby %s, most %s first%s%s%s", s->paused ? "PAUSED  " : "",
+                   top_by_name(s->view.by), top_key_name(s->view.key),
+                   s->view.user ? ", user " : "", s->view.user ? s->view.user : "", count);
+    put_line(s, LINES - 1, s->paused ? TOP_STYLE_WARN : TOP_STYLE_IDLE, text);
+    for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
+        if (strlen(text) + 2 + strlen(hints[i]) <= (size_t)COLS) {
+            (void)mvaddstr(LINES - 1, COLS - (int)strlen(hints[i]), hints[i]);
+            break;
+        }
+}
+
+static void draw_rows(struct screen *s)
+{
+    const struct top_paper paper = paper_of(s);
+
+    s->view.totals = LINES >= 20 ? 4 : LINES >= 14 ? 2 : 1;
+    top_draw_head(&paper, &s->watch->frame);
+    if (LINES >= 16)
+        screen_end(s);
+    s->view.lines = LINES > s->line + 3 ? (size_t)(LINES - s->line - 1) : 3;
+    s->n_rows = top_draw_table(&paper, &s->watch->frame, &s->view, &s->page);
+}
+
+static void draw(struct screen *s)
+{
+    (void)erase();
+    s->line = 0;
+    if (s->mode == SHOWS_HELP)
+        draw_help(s);
+    else if (s->watch->frame.now)
+        draw_rows(s);
+    else
+        put_line(s, 0, TOP_STYLE_PLAIN, "jobio top: wait for the first numbers");
+    if (s->mode != SHOWS_HELP) {
+        (void)move(LINES - 1, 0);
+        (void)clrtoeol();
+        draw_foot(s);
+    }
+    (void)refresh();
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static void set_interval(struct screen *s, uint64_t interval_ns)
+{
+    s->interval_ns = interval_ns < INTERVAL_MIN   ? INTERVAL_MIN
+                     : interval_ns > INTERVAL_MAX ? INTERVAL_MAX
+                                                  : interval_ns;
+    s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
+}
+
+static void scroll_by(struct screen *s, long rows)
+{
+    size_t most = s->n_rows > s->page ? s->n_rows - s->page : 0;
+    long to = (long)s->view.skip + rows;
+
+    s->view.skip = to < 0 ? 0 : (size_t)to > most ? most : (size_t)to;
+}
+
+static void sort_by(struct screen *s, enum top_key key)
+{
+    s->view.key = key;
+    s->view.skip = 0;
+}
+
+static void begin_word(struct screen *s, enum mode mode)
+{
+    s->mode = mode;
+    s->word[0] = '\0';
+}
+
+static void take_word(struct screen *s)
+{
+    uint64_t span;
+
+    if (s->mode == ASKS_USER) {
+        (void)strcpy(s->user, s->word);
+        s->view.user = *s->user ? s->user : NULL;
+        s->view.skip = 0;
+    } else if (*s->word && units_parse_span(s->word, &span, &s->error) == 0) {
+        set_interval(s, span);
+    }
+    s->mode = SHOWS_TABLE;
+}
+
+static void type_key(struct screen *s, int key)
+{
+    size_t n = strlen(s->word);
+
+    if (key == '\n' || key == '\r' || key == KEY_ENTER)
+        take_word(s);
+    else if (key == ESCAPE)
+        s->mode = SHOWS_TABLE;
+    else if ((key == KEY_BACKSPACE || key == 127 || key == 8) && n)
+        s->word[n - 1] = '\0';
+    else if (key > ' ' && key < 127 && n + 1 < sizeof(s->word)) {
+        s->word[n] = (char)key;
+        s->word[n + 1] = '\0';
+    }
+}
+
+static void command_key(struct screen *s, int key)
+{
+    const long page = (long)s->page;
+
+    switch (key) {
+    case 'q': s->done = true; break;
+    case 'h':
+    case '?': s->mode = SHOWS_HELP; break;
+    case 'r': sort_by(s, TOP_READ); break;
+    case 'w': sort_by(s, TOP_WRITE); break;
+    case 'm': sort_by(s, TOP_META); break;
+    case 'W': sort_by(s, TOP_WAIT); break;
+    case 'e': sort_by(s, TOP_ERRORS); break;
+    case 'b':
+        s->view.by = (s->view.by + 1) % TOP_BY_COUNT;
+        s->view.skip = 0;
+        break;
+    case 'i': s->view.idle = !s->view.idle; break;
+    case 'u': begin_word(s, ASKS_USER); break;
+    case 'd': begin_word(s, ASKS_INTERVAL); break;
+    case '+': set_interval(s, s->interval_ns / 2); break;
+    case '-': set_interval(s, s->interval_ns * 2); break;
+    case ' ': s->paused = !s->paused; break;
+    case KEY_DOWN: scroll_by(s, 1); break;
+    case KEY_UP: scroll_by(s, -1); break;
+    case KEY_NPAGE: scroll_by(s, page); break;
+    case KEY_PPAGE: scroll_by(s, -page); break;
+    case KEY_HOME: s->view.skip = 0; break;
+    case KEY_END: scroll_by(s, (long)s->n_rows); break;
+    case CTRL_L: (void)clearok(stdscr, TRUE); break;
+    default: break;
+    }
+}
+
+static void handle_key(struct screen *s, int key)
+{
+    if (key == KEY_RESIZE)
+        return;
+    if (s->mode == SHOWS_HELP)
+        s->mode = SHOWS_TABLE;
+    else if (s->mode == SHOWS_TABLE)
+        command_key(s, key);
+    else
+        type_key(s, key);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+/* Wait for a key or for the next reading. False: the terminal is gone. */
+static bool wait_for_key(const struct screen *s, int *key)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), left = s->due_ns > now ? s->due_ns - now : 0;
+    struct pollfd p = {.fd = STDIN_FILENO};
+
+    timeout(s->paused ? 60000 : (int)(left / NS_PER_MS + 1));
+    *key = getch();
+    return *key != ERR || poll(&p, 1, 0) <= 0 || !(p.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+static void read_if_due(struct screen *s)
+{
+    struct error error = {""};
+    int r;
+
+    if (s->paused || clock_ns(CLOCK_MONOTONIC) < s->due_ns)
+        return;
+    r = top_watch_read(s->watch, ANSWER_MS, &error);
+    if (r < 0)
+        s->error = error;
+    else
+        s->error.text[0] = '\0';
+    s->shown += r > 0;
+    s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
+    if (!s->watch->frame.now && s->interval_ns > FIRST_NS)
+        s->due_ns = clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
+}
+
+static void loop(struct screen *s)
+{
+    int key;
+
+    while (!s->done && !caught) {
+        read_if_due(s);
+        draw(s);
+        if (s->count && s->shown >= s->count)
+            return;
+        if (!wait_for_key(s, &key))
+            return;
+        if (key != ERR)
+            handle_key(s, key);
+    }
+}
+
+int top_screen_run(struct top_watch *watch, const struct top_view *view, uint64_t interval_ns,
+                   uint32_t count)
+{
+    struct screen s = {.watch = watch, .view = *view, .count = count};
+    SCREEN *terminal;
+
+    set_interval(&s, interval_ns);
+    s.due_ns = 0;
+    terminal = newterm(NULL, stdout, stdin);
+    if (!terminal) {
+        output_error("top: this terminal (TERM) is not known: try 'jobio top --once'");
+        return CLI_FAILED;
+    }
+    catch_signals();
+    (void)set_escdelay(25);
+    (void)cbreak();
+    (void)noecho();
+    (void)keypad(stdscr, TRUE);
+    (void)curs_set(0);
+    choose_styles(&s);
+    loop(&s);
+    (void)endwin();
+    delscreen(terminal);
+    return caught ? end_by(caught) : CLI_OK;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `jobio top` on a terminal, with keys. */
+#ifndef JOBIO_CLI_TOP_SCREEN_H
+#define JOBIO_CLI_TOP_SCREEN_H
+
+#include "cli/top/watch.h"
+
+/* Until `count` frames were shown (0: no limit), the user quits, or a signal asks for the end. The
+ * terminal is then as it was before. The exit status. */
+int top_screen_run(struct top_watch *watch, const struct top_view *view, uint64_t interval_ns,
+                   uint32_t count);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cgroup hierarchies of this machine: v2, and v1's freezer. */
+#ifndef JOBIO_COLLECTOR_CGROUP_HIERARCHY_H
+#define JOBIO_COLLECTOR_CGROUP_HIERARCHY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+struct hierarchy;
+
+/* mountinfo: "/proc/self/mountinfo", or a test's file. Hierarchies that are mounted later are found
+ * when somebody asks for them. */
+int hierarchy_create(struct hierarchy **ret, const char *mountinfo, struct error *error);
+void hierarchy_destroy(struct hierarchy *hierarchy); /* NULL is fine */
+
+/* Is there a cgroup of this path and inode number? 0; -ENOTSUP: that hierarchy is not mounted;
+ * -ENOENT: no such path; -ESTALE: another cgroup has the path by now. */
+int hierarchy_check(struct hierarchy *hierarchy, int version, const char *path, uint64_t id,
+                    struct error *error);
+
+/* True if no process is left at or below the parent of this cgroup (for a step: neither its tasks
+ * nor its slurmstepd). Always false for v1, which does not tell. */
+bool hierarchy_is_deserted(struct hierarchy *hierarchy, int version, const char *path);
+/* How many processes are in this cgroup of v2, at least 1 if there are any at or below it. 0 also
+ * if there is no such cgroup. */
+size_t hierarchy_processes(struct hierarchy *hierarchy, const char *path);
+
+/* Fill pids with processes at and below this cgroup, at most max; returns how many. */
+size_t hierarchy_tasks(struct hierarchy *hierarchy, int version, const char *path, uint32_t *pids,
+                       size_t max);
+
+/* A cgroup. */
+struct hierarchy_leaf {
+    char path[512]; /* below the mount */
+    uint64_t id;
+    unsigned level;
+};
+
+/* Each v2 cgroup right below this one ("": the root). 0 or what opendir says. */
+typedef void (*hierarchy_child_f)(const struct hierarchy_leaf *child, void *arg);
+int hierarchy_children(struct hierarchy *hierarchy, const char *path, hierarchy_child_f each,
+                       void *arg);
+bool hierarchy_is_mounted(struct hierarchy *hierarchy, int version);
+
+/* Make the v2 cgroup `name` below the one that the process is in, or, if that one takes no children
+ * with processes, below /jobio; and move the process there. */
+int hierarchy_enclose(struct hierarchy *hierarchy, pid_t pid, const char *name,
+                      struct hierarchy_leaf *ret, struct error *error);
+/* Remove it. -EBUSY: somebody is still in it. 0 also if it is gone. */
+int hierarchy_remove(struct hierarchy *hierarchy, const char *path);
+
+/* The v2 path of a process, as /proc/PID/cgroup has it; buf holds 512 bytes. */
+int hierarchy_of(pid_t pid, char buf[512], struct error *error);
+/* The same in v1's freezer hierarchy. */
+int hierarchy_freezer_of(pid_t pid, char buf[512], struct error *error);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobiod: the parts, put together on one loop. */
+#ifndef JOBIO_COLLECTOR_DAEMON_DAEMON_H
+#define JOBIO_COLLECTOR_DAEMON_DAEMON_H
+
+#include <stdbool.h>
+
+#include "collector/settings/settings.h"
+#include "common/error.h"
+
+struct daemon;
+
+struct daemon_options {
+    const char *runtime_dir; /* "/run/jobio" */
+    const char *state_dir;   /* "/var/lib/jobio" */
+    const char *pin_dir;     /* NULL: from the runtime directory's name */
+};
+
+/* Set everything up, adopt what an earlier process left, and answer the socket. Signals SIGTERM,
+ * SIGINT and SIGCHLD must be blocked. The configuration stays the caller's. -EBUSY: another jobiod
+ * serves this runtime directory. */
+int daemon_create(struct daemon **ret, const struct daemon_options *options,
+                  const struct settings *settings, struct error *error);
+/* Until SIGTERM or SIGINT. */
+int daemon_run(struct daemon *daemon, struct error *error);
+/* What is pinned goes on counting. NULL is fine. */
+void daemon_destroy(struct daemon *daemon);
+
+/* Check what daemon_create() would refuse in a configuration, without doing anything. */
+int daemon_check(const struct settings *settings, struct error *error);
+
+#endif

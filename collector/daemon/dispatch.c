@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One question of a peer: who may ask it, and who answers. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/runs.h"
+#include "common/cleanup.h"
+
+/* --- from the plugin -------------------------------------------------------------------------- */
+
+static void handle_tag(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    CLEANUP(tag_clear) struct tag tag = {0};
+    struct error error;
+    int r = tag_parse(m, &tag, &error);
+
+    if (!r)
+        r = tracker_tag(daemon->tracker, &tag, &error);
+    if (r < 0)
+        request_refuse(request, "tag of job %u: %s", tag.jobid, error.text);
+    else
+        request_ok(request);
+}
+
+/* Numbers of a step, or an answer that says what is wrong. */
+static bool step_of(struct request *request, const struct message *m, struct job_key *key,
+                    uint32_t *het, uint32_t *step)
+{
+    const struct {
+        const char *name;
+        uint64_t fallback;
+        uint32_t *to;
+    } fields[] = {
+        {"JOBID", 0, &key->jobid},
+        {"RESTART", 0, &key->restart},
+        {"HET", HET_NONE, het},
+        {"STEP", 0, step},
+    };
+    struct error error;
+
+    key->cluster = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        uint64_t value;
+        int r =
+            message_get_u64(m, fields[i].name, UINT32_MAX, fields[i].fallback, &value, &error);
+
+        if (r < 0) {
+            request_refuse(request, "%s", error.text);
+            return false;
+        }
+        *fields[i].to = (uint32_t)value;
+    }
+    return true;
+}
+
+static void handle_task_exit(struct daemon *daemon, struct request *request,
+                             const struct message *m)
+{
+    struct job_key key;
+    uint32_t het, step;
+
+    if (!step_of(request, m, &key, &het, &step))
+        return;
+    tracker_task_exit(daemon->tracker, &key, het, step);
+    request_ok(request);
+    gathering_recheck(daemon);
+}
+
+static void handle_end(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    uint64_t jobid, restart, het, step, ended_boot;
+    struct error error;
+    int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error);
+
+    if (!r)
+        r = message_get_u64(m, "RESTART", UINT32_MAX, 0, &restart, &error);
+    if (!r)
+        r = message_get_u64(m, "HET", UINT32_MAX, HET_NONE, &het, &error);
+    if (!r)
+        r = message_get_u64(m, "STEP", UINT32_MAX, UINT64_MAX, &step, &error);
+    if (!r)
+        r = message_get_u64(m, "ENDED_BOOT", UINT64_MAX, 0, &ended_boot, &error);
+    if (!r && (!jobid || step == UINT64_MAX))
+        r = error_set(&error, -EINVAL, "JOBID or STEP is missing");
+    if (!r)
+        r = tracker_end(daemon->tracker, (uint32_t)jobid, (uint32_t)restart, (uint32_t)het,
+                        (uint32_t)step, ended_boot, &error);
+    if (r < 0)
+        request_refuse(request, "end: %s", error.text);
+    else
+        request_ok(request);
+    gathering_recheck(daemon);
+}
+
+/* A number of a job, or an answer that says what is wrong. */
+static uint32_t job_of(struct request *request, const struct message *m)
+{
+    struct error error;
+    uint64_t jobid;
+
+    if (message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error) < 0)
+        request_refuse(request, "%s", error.text);
+    else if (!jobid)
+        request_refuse(request, "JOBID is missing");
+    else
+        return (uint32_t)jobid;
+    return 0;
+}
+
+static void handle_job(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    uint32_t jobid = job_of(request, m);
+
+    if (!jobid)
+        return;
+    (void)tracker_describe(daemon->tracker, jobid, message_get(m, "USER"),
+                           message_get(m, "ACCOUNT"), message_get(m, "PARTITION"), NULL);
+    request_ok(request);
+}
+
+static void handle_job_end(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    uint32_t jobid = job_of(request, m);
+    struct error error;
+
+    if (!jobid)
+        return;
+    if (tracker_job_end(daemon->tracker, jobid, &error) < 0)
+        request_refuse(request, "job-end: %s", error.text);
+    else
+        request_ok(request);
+}
+
+/* --- from the command ------------------------------------------------------------------------- */
+
+static void handle_run_begin(struct daemon *daemon, struct request *request,
+                             const struct message *m)
+{
+    runs_begin(daemon->runs, request, m);
+}
+
+static void handle_run_end(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    runs_end(daemon->runs, request, m);
+}
+
+static const struct handler {
+    const char *type;
+    bool root; /* only uid 0 */
+    void (*handle)(struct daemon *daemon, struct request *request, const struct message *m);
+} handlers[] = {
+    {"tag", true, handle_tag},
+    {"task-exit", true, handle_task_exit},
+    {"end", true, handle_end},
+    {"report", true, daemon_report},
+    {"job", true, handle_job},
+    {"job-end", true, handle_job_end},
+    {"retire", true, daemon_retire},
+    {"query-job", false, daemon_query_job},
+    {"query-history", false, daemon_query_history},
+    {"query-array", false, daemon_query_array},
+    {"query-top", false, daemon_query_top},
+    {"status", false, daemon_status},
+    {"run-begin", false, handle_run_begin},
+    {"run-end", false, handle_run_end},
+};
+
+/* A hook that met its deadline left a mark, and the others do not ask: we answer again. */
+static void clear_down_mark(const struct daemon *daemon)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/down", daemon->runtime_dir);
+    (void)unlink(path);
+}
+
+void daemon_handle(struct request *request, const struct message *m, void *arg)
+{
+    const char *type = message_get(m, "TYPE");
+    struct daemon *daemon = arg;
+
+    if (request_uid(request) == 0)
+        clear_down_mark(daemon);
+    for (size_t i = 0; type && i < ARRAY_SIZE(handlers); i++) {
+        if (strcmp(type, handlers[i].type) != 0)
+            continue;
+        if (handlers[i].root && request_uid(request) != 0)
+            request_refuse(request, "only root may ask \"%s\"", type);
+        else
+            handlers[i].handle(daemon, request, m);
+        return;
+    }
+    request_refuse(request, "unknown TYPE \"%.64s\"", type ? type : "");
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What delivery to Pushgateways asks of the daemon: the state of the node, a place for its
+ * notes. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/daemon/daemon_impl.h"
+#include "collector/store/store.h"
+#include "collector/store/writer.h"
+#include "common/cleanup.h"
+
+/* --- notes ------------------------------------------------------------------------------------ */
+
+struct note {
+    char *key, *value; /* value NULL: forget */
+};
+
+static void note_free(struct note *note)
+{
+    free(note->key);
+    free(note->value);
+    free(note);
+}
+
+static int write_note(struct store *store, void *arg, struct error *error)
+{
+    struct note *note = arg;
+
+    return store_put_state(store, note->key, note->value, error);
+}
+
+static void on_noted(int result, const struct error *error, void *arg)
+{
+    struct note *note = arg;
+
+    if (result < 0)
+        daemon_log_limited("note", 60, "deliver: cannot keep \"%s\": %s", note->key, error->text);
+    note_free(note);
+}
+
+void daemon_keep(struct daemon *daemon, const char *key, const char *value)
+{
+    struct note *note;
+    struct error error = {"the queue of the store is full"};
+    int r;
+
+    if (!daemon->writer) {
+        if (store_put_state(daemon->store, key, value, &error) < 0)
+            log_error("deliver: cannot keep \"%s\": %s", key, error.text);
+        return;
+    }
+    note = calloc(1, sizeof(*note));
+    if (!note)
+        return;
+    note->key = strdup(key);
+    note->value = value ? strdup(value) : NULL;
+    r = note->key && (note->value || !value)
+            ? writer_submit(daemon->writer, false, write_note, on_noted, note)
+            : -ENOMEM;
+    if (r < 0) {
+        daemon_log_limited("note", 60, "deliver: cannot keep \"%s\": %s", key, error.text);
+        note_free(note);
+    }
+}
+
+static void keep(const char *key, const char *value, void *arg)
+{
+    daemon_keep(arg, key, value);
+}
+
+/* --- the state of the node -------------------------------------------------------------------- */
+
+static void on_collected(const struct collected *collected, const struct error *why, void *arg)
+{
+    struct daemon *daemon = arg;
+
+    deliver_provide(daemon->deliver, collected ? &collected->node : NULL, why);
+}
+
+static void collect(const struct job_key *ended, size_t n, void *arg)
+{
+    daemon_collect(arg, &(struct collection){.ended = ended, .n_ended = n}, on_collected, arg);
+}
+
+static void say(enum log_level level, const char *text, void *arg)
+{
+    (void)arg;
+    log_write(level, "%s", text);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static int restore(const char *key, const char *value, void *arg)
+{
+    struct daemon *daemon = arg;
+    struct error error;
+
+    if (deliver_restore(daemon->deliver, key, value, &error) < 0)
+        log_warning("deliver: \"%s\" is ignored: %s", key, error.text);
+    return 0;
+}
+
+static void fill_options(const struct daemon *daemon, struct deliver_options *o)
+{
+    const struct settings *settings = daemon->settings;
+
+    deliver_defaults(o);
+    o->cluster = settings->cluster;
+    o->instance = daemon->node;
+    o->urls = (const char *const *)settings->push.urls.items;
+    o->n_urls = settings->push.urls.n;
+    o->ca_file = settings->push.ca_file;
+    o->cert_file = settings->push.cert_file;
+    o->key_file = settings->push.key_file;
+    o->userpwd_file = settings->push.credentials;
+    o->proxy = settings->push.proxy;
+    o->interval_ns = settings->push.interval_ns;
+    o->linger_ns = settings->push.linger_ns;
+    o->timeout_ns = settings->push.timeout_ns;
+}
+
+int pushing_create(struct daemon *daemon, struct error *error)
+{
+    const struct deliver_hooks hooks = {collect, keep, say, daemon};
+    struct deliver_options options;
+    int r;
+
+    fill_options(daemon, &options);
+    r = deliver_create(&daemon->deliver, daemon->loop, &options, &hooks, error);
+    if (r < 0 || !daemon->store)
+        return r;
+    r = collection_restore(daemon, error);
+    return r < 0 ? r
+                 : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore, daemon, error);
+}
+
+/* --- retire ----------------------------------------------------------------------------------- */
+
+/* `text` has a line a gateway; an error is one line. */
+static void on_retired(const char *text, size_t failed, void *arg)
+{
+    char *copy = strdup(text);
+
+    for (char *c = copy; failed && c && *c; c++)
+        if (*c == '\n')
+            *c = c[1] ? ';' : '\0';
+    if (!copy)
+        request_error(arg, "no memory");
+    else if (!failed)
+        request_text(arg, TAKE_PTR(copy), false);
+    else
+        request_error(arg, "%s", copy);
+    free(copy);
+}
+
+void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    int r;
+
+    (void)m;
+    metrics_retire(daemon->metrics);
+    r = deliver_retire(daemon->deliver, on_retired, request);
+    if (r == -EALREADY)
+        request_error(request, "a retirement is under way already");
+    else if (r < 0)
+        request_error(request, "cannot retire: %s", strerror(-r));
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* query-job, query-history and query-array: the store's rows, asked on threads of their own, with
+ * what runs. */
+#define _GNU_SOURCE
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/array_json.h"
+#include "collector/daemon/daemon_impl.h"
+#include "collector/probe/probe.h"
+#include "collector/store/query.h"
+#include "collector/store/history_json.h"
+#include "collector/store/store.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "report/json/json.h"
+
+/* Restarts and holders of a number that an answer lists. */
+#define JOBS_MAX 100
+/* SQLite's pages of a large question are for the next one, if that comes soon. */
+#define LARGE_IDLE_MS 10000
+
+struct question {
+    struct request *request;
+    uint32_t uid; /* whose jobs may be shown; UINT32_MAX: all */
+    char *answer;
+    bool cut; /* not all that was asked for */
+    /* query-job */
+    const char *node; /* this one */
+    uint32_t jobid; /* of a task: of its array */
+    bool is_task;
+    uint32_t task; /* of query-array: from this one on */
+    bool in_parts; /* who asks will ask for the rest */
+    bool all;
+    unsigned flags;
+    struct job_account **live; /* owned; as they were at asked_ns */
+    uint64_t asked_ns;         /* real time */
+    /* query-history */
+    struct history_filter filter;
+    char *lists[6]; /* owned; those of the filter */
+};
+
+static void question_free(struct question *q)
+{
+    if (q->live)
+        store_jobs_free(q->live);
+    free(q->answer);
+    for (size_t i = 0; i < ARRAY_SIZE(q->lists); i++)
+        free(q->lists[i]);
+    free(q);
+}
+
+static void on_answered(int result, const struct error *error, void *arg)
+{
+    struct question *q = arg;
+
+    if (result < 0)
+        request_error(q->request, "%s", error->text);
+    else
+        request_text(q->request, TAKE_PTR(q->answer), q->cut);
+    question_free(q);
+}
+
+static void ask(struct query *query, struct question *q, query_run_f run)
+{
+    int r = query_submit_for(query, request_uid(q->request), run, on_answered, q);
+
+    if (r == 0)
+        return;
+    request_error(q->request, r == -EBUSY ? "too many questions at once: try again"
+                                          : "the question could not be taken");
+    question_free(q);
+}
+
+static struct question *question_create(struct request *request)
+{
+    struct question *q = calloc(1, sizeof(*q));
+
+    if (!q) {
+        request_error(request, "no memory");
+        return NULL;
+    }
+    q->request = request;
+    q->uid = request_is_admin(request) ? UINT32_MAX : request_uid(request);
+    return q;
+}
+
+/* --- the threads ------------------------------------------------------------------------------ */
+
+static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    (void)source, (void)fd, (void)events;
+    (void)query_dispatch(arg);
+    return 0;
+}
+
+static int create(struct daemon *daemon, struct query **ret, const struct query_options *options,
+                  struct error *error)
+{
+    int r = query_create(ret, options, error);
+
+    if (r < 0)
+        return r;
+    r = sd_event_add_io(daemon->loop, NULL, query_fd(*ret), EPOLLIN, on_query, *ret);
+    return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
+}
+
+int questions_create(struct daemon *daemon, struct error *error)
+{
+    const struct query_options small = {.path = daemon->store_path};
+    const struct query_options large = {
+        .path = daemon->store_path, .name = "jobiod-large", .idle_ms = LARGE_IDLE_MS};
+    int r = create(daemon, &daemon->query, &small, error);
+
+    return r < 0 ? r : create(daemon, &daemon->large, &large, error);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static int set_answer(struct question *q, struct json_object *array, struct error *error)
+{
+    q->answer = strdup(json_object_to_json_string_ext(
+        array, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    return q->answer ? 0 : error_set(error, -ENOMEM, "no memory for the answer");
+}
+
+/* --- query-job -------------------------------------------------------------------------------- */
+
+static bool has_step(const struct job_account *job, size_t n, const struct step_account *step)
+{
+    for (size_t i = 0; i < n; i++)
+        if (job->steps[i].het == step->het && job->steps[i].step == step->step &&
+            job->steps[i].tagged_at_ns == step->tagged_at_ns)
+            return true;
+    return false;
+}
+
+/* Began and ended while the question waited for its turn: not in the sums in memory. An end in the
+ * future is that of a step before the clock was set back. */
+static bool is_newer(const struct question *q, const struct step_account *step)
+{
+    uint64_t ended_ns = step->tagged_at_ns + step->elapsed_ns;
+
+    return strcmp(step->node, q->node) == 0 && ended_ns > q->asked_ns &&
+           ended_ns <= clock_ns(CLOCK_REALTIME);
+}
+
+/* The sums of a running job are those in memory, of this node alone; its ended steps are in the
+ * store, and with them those of other nodes. */
+static int take_ended_steps(const struct question *q, struct job_account *live,
+                            struct job_account *stored)
+{
+    size_t own = live->n_steps;
+    struct step_account *grown =
+        realloc(live->steps, (own + stored->n_steps + 1) * sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    live->steps = grown;
+    for (size_t i = 0; i < stored->n_steps; i++) {
+        if (stored->steps[i].state == STEP_RUNNING || has_step(live, own, &stored->steps[i]) ||
+            is_newer(q, &stored->steps[i]))
+            continue;
+        if (strcmp(stored->steps[i].node, q->node) != 0 &&
+            job_account_add_step(live, &stored->steps[i]) < 0)
+            return -ENOMEM;
+        live->steps[live->n_steps++] = stored->steps[i];
+        memset(&stored->steps[i], 0, sizeof(stored->steps[i]));
+    }
+    live->nodes_reported = stored->nodes_reported;
+    if (!live->user)
+        live->user = TAKE_PTR(stored->user);
+    return 0;
+}
+
+static struct job_account *find_live(const struct question *q, const struct job_account *stored)
+{
+    for (size_t i = 0; q->live[i]; i++)
+        if (q->live[i]->key.restart == stored->key.restart &&
+            q->live[i]->start_ns == stored->start_ns)
+            return q->live[i];
+    return NULL;
+}
+
+static int add_document(struct question *q, struct json_object *array,
+                        const struct job_account *job)
+{
+    size_t n = json_object_array_length(array);
+    struct json_object *document;
+
+    if (n >= (q->all ? JOBS_MAX : 1)) {
+        q->cut |= q->all;
+        return 0;
+    }
+    document = report_json(job, q->flags);
+    if (!document || json_object_array_add(array, document) < 0) {
+        json_object_put(document);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Newest first: what runs and the store has not got yet, then the store's, with what runs of them
+ * up to date. */
+static int add_documents(struct question *q, struct json_object *array,
+                         struct job_account **stored)
+{
+    bool *known;
+    size_t n = 0;
+    int r = 0;
+
+    while (q->live[n])
+        n++;
+    known = calloc(n + 1, sizeof(*known));
+    if (!known)
+        return -ENOMEM;
+    for (size_t i = 0; stored && stored[i] && !r; i++) {
+        struct job_account *live = find_live(q, stored[i]);
+
+        for (size_t j = 0; live && j < n; j++)
+            known[j] |= q->live[j] == live;
+        if (live)
+            r = take_ended_steps(q, live, stored[i]);
+    }
+    for (size_t j = 0; j < n && !r; j++)
+        if (!known[j])
+            r = add_document(q, array, q->live[j]);
+    for (size_t i = 0; stored && stored[i] && !r; i++) {
+        struct job_account *live = find_live(q, stored[i]);
+
+        r = add_document(q, array, live ? live : stored[i]);
+    }
+    free(known);
+    return r;
+}
+
+static int run_query_job(struct store *reader, void *arg, struct error *error)
+{
+    struct question *q = arg;
+    struct job_account **stored = NULL;
+    struct json_object *array;
+    uint32_t limit = q->all ? JOBS_MAX + 1 : 1;
+    int r;
+
+    /* A job that runs takes its ended steps from the store. */
+    for (size_t i = 0; q->live[i]; i++)
+        limit++;
+    /* An account without it is worth more than none. */
+    for (size_t i = 0; q->live[i]; i++)
+        (void)store_fill_normal(reader, q->live[i], &(struct error){0});
+    r = q->is_task ? store_task_jobs(reader, NULL, q->jobid, q->task, limit, q->uid, &stored, error)
+                   : store_newest_jobs(reader, NULL, q->jobid, limit, q->uid, &stored, error);
+    if (r < 0)
+        return r;
+    array = json_object_new_array();
+    r = array ? add_documents(q, array, stored) : -ENOMEM;
+    store_jobs_free(stored);
+    r = r < 0 ? error_set(error, r, "no memory for the answer") : set_answer(q, array, error);
+    json_object_put(array);
+    return r;
+}
+
+static void hide_others(struct question *q)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; q->live[i]; i++) {
+        if (q->uid == UINT32_MAX || q->live[i]->uid == q->uid)
+            q->live[kept++] = q->live[i];
+        else
+            job_account_destroy(q->live[i]);
+    }
+    q->live[kept] = NULL;
+}
+
+static int parse_query_job(struct daemon *daemon, const struct message *m, struct question *q,
+                           struct error *error)
+{
+    uint64_t jobid, task, all, steps, timeline;
+    int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, error);
+
+    if (!r)
+        r = message_get_u64(m, "ARRAY_TASK", UINT32_MAX - 1, UINT32_MAX, &task, error);
+    if (!r)
+        r = message_get_u64(m, "ALL", 1, 0, &all, error);
+    if (!r)
+        r = message_get_u64(m, "STEPS", 1, 0, &steps, error);
+    if (!r)
+        r = message_get_u64(m, "TIMELINE", 1, 0, &timeline, error);
+    if (r < 0)
+        return r;
+    if (!jobid)
+        return error_set(error, -EINVAL, "JOBID is missing");
+    q->jobid = (uint32_t)jobid;
+    q->is_task = task != UINT32_MAX;
+    q->task = (uint32_t)task;
+    q->node = daemon->node;
+    q->all = all;
+    q->flags = (steps ? REPORT_STEPS : 0) | (timeline ? REPORT_TIMELINE : 0);
+    r = q->is_task
+            ? tracker_task_jobs(daemon->tracker, q->jobid, q->task, &q->live, error)
+            : tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
+    if (!r)
+        hide_others(q);
+    q->asked_ns = clock_ns(CLOCK_REALTIME);
+    return r;
+}
+
+void daemon_query_job(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct question *q = question_create(request);
+    struct error error;
+
+    if (!q)
+        return;
+    if (parse_query_job(daemon, m, q, &error) < 0) {
+        request_error(request, "query-job: %s", error.text);
+        question_free(q);
+        return;
+    }
+    ask(q->all ? daemon->large : daemon->query, q, run_query_job);
+}
+
+/* --- query-history ---------------------------------------------------------------------------- */
+
+static int run_query_history(struct store *reader, void *arg, struct error *error)
+{
+    struct question *q = arg;
+
+    return history_answer(reader, &q->filter, HISTORY_ROWS_MAX, &q->answer, &q->cut, error);
+}
+
+/* The keys that say which rows, with what they fill. An answer names those that it went by, so that
+ * a command which asks an older jobiod for more than that one knows does not take all for some. */
+static const struct {
+    const char *key;
+    size_t offset;
+} list_keys[] = {
+    {"USER", offsetof(struct history_filter, user)},
+    {"ACCOUNT", offsetof(struct history_filter, account)},
+    {"PARTITION", offsetof(struct history_filter, partition)},
+    {"NAME", offsetof(struct history_filter, name)},
+    {"MOUNT", offsetof(struct history_filter, mount)},
+    {"JOBS", offsetof(struct history_filter, jobs)},
+};
+
+static int parse_lists(const struct message *m, struct question *q, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(list_keys); i++) {
+        const char *list = message_get(m, list_keys[i].key);
+
+        if (!list || !*list)
+            continue;
+        q->lists[i] = strdup(list);
+        if (!q->lists[i])
+            return error_errno(error, -ENOMEM, "%s", list_keys[i].key);
+        *(const char **)((char *)&q->filter + list_keys[i].offset) = q->lists[i];
+        request_applied(q->request, list_keys[i].key);
+    }
+    return 0;
+}
+
+/* A word of a table of words. */
+static int parse_word(const struct message *m, struct question *q, const char *key,
+                      int (*parse)(const char *), int *ret, struct error *error)
+{
+    const char *text = message_get(m, key);
+
+    *ret = text ? parse(text) : 0;
+    if (*ret < 0)
+        return error_set(error, -EINVAL, "%s=%s is not known", key, text);
+    if (text)
+        request_applied(q->request, key);
+    return 0;
+}
+
+static int parse_query_history(const struct message *m, struct question *q, struct error *error)
+{
+    uint64_t since, until, limit, reverse;
+    const uint64_t max = UINT64_MAX / 1000000000u;
+    int sort, group, state;
+    int r = message_get_u64(m, "SINCE", max, 0, &since, error);
+
+    if (!r)
+        r = message_get_u64(m, "UNTIL", max, 0, &until, error);
+    if (!r)
+        r = message_get_u64(m, "LIMIT", UINT32_MAX, 0, &limit, error);
+    if (!r)
+        r = message_get_u64(m, "REVERSE", 1, 0, &reverse, error);
+    if (!r)
+        r = parse_word(m, q, "SORT", history_sort_parse, &sort, error);
+    if (!r)
+        r = parse_word(m, q, "GROUP", history_group_parse, &group, error);
+    if (!r)
+        r = parse_word(m, q, "STATE", history_state_parse, &state, error);
+    if (!r)
+        r = parse_lists(m, q, error);
+    if (r < 0)
+        return r;
+    if (reverse)
+        request_applied(q->request, "REVERSE");
+    q->filter.uid = q->uid;
+    q->filter.since_ns = since * 1000000000u;
+    q->filter.until_ns = until * 1000000000u;
+    q->filter.sort = (enum history_sort)sort;
+    q->filter.group = (enum history_group)group;
+    q->filter.state = (enum history_state)state;
+    q->filter.reverse = reverse;
+    q->filter.limit = (uint32_t)limit;
+    return 0;
+}
+
+void daemon_query_history(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct question *q = question_create(request);
+    struct error error;
+
+    if (!q)
+        return;
+    if (parse_query_history(m, q, &error) < 0) {
+        request_error(request, "query-history: %s", error.text);
+        question_free(q);
+        return;
+    }
+    ask(daemon->large, q, run_query_history);
+}
+
+/* --- query-array ------------------------------------------------------------------------------ */
+
+static int run_query_array(struct store *reader, void *arg, struct error *error)
+{
+    struct question *q = arg;
+
+    bool more = false;
+    int r = array_answer(reader, q->jobid, q->uid, q->task, &q->answer, &more, error);
+
+    q->cut = more && !q->in_parts;
+    return r;
+}
+
+void daemon_query_array(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct question *q = question_create(request);
+    struct error error;
+    uint64_t jobid, from;
+
+    if (!q)
+        return;
+    if (message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error) < 0 || !jobid ||
+        message_get_u64(m, "FROM", UINT32_MAX, 0, &from, &error) < 0) {
+        request_error(request, "query-array: JOBID is missing, or it or FROM is no number");
+        question_free(q);
+        return;
+    }
+    q->jobid = (uint32_t)jobid;
+    q->task = (uint32_t)from;
+    q->in_parts = message_get(m, "FROM");
+    ask(daemon->large, q, run_query_array);
+}

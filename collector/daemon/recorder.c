@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/daemon/recorder.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+/* Each child is one conversation with slurmctld: a node whose jobs all end at once must not become
+ * a storm there. */
+#define AT_ONCE 4
+#define WAITING_MAX 4096
+
+struct job {
+    struct recorder *recorder;
+    struct job *next;
+    uint32_t jobid, restart;
+    char *record;
+    recorder_done_f done;
+    void *arg;
+    pid_t pid; /* 0: it waits */
+    int error_fd;
+    sd_event_source *child, *timer;
+};
+
+struct recorder {
+    sd_event *loop;
+    char *program;
+    unsigned timeout_ms;
+    struct job *jobs; /* oldest first */
+    size_t n, running;
+};
+
+extern char **environ;
+
+static void job_free(struct job *job)
+{
+    job->child = sd_event_source_disable_unref(job->child);
+    job->timer = sd_event_source_disable_unref(job->timer);
+    cleanup_close(&job->error_fd);
+    free(job->record);
+    free(job);
+}
+
+void recorder_destroy(struct recorder *recorder)
+{
+    if (!recorder)
+        return;
+    while (recorder->jobs) {
+        struct job *job = recorder->jobs;
+
+        recorder->jobs = job->next;
+        job_free(job);
+    }
+    sd_event_unref(recorder->loop);
+    free(recorder->program);
+    free(recorder);
+}
+
+int recorder_create(struct recorder **ret, sd_event *loop, const char *program,
+                    unsigned timeout_ms, struct error *error)
+{
+    struct recorder *recorder = calloc(1, sizeof(*recorder));
+
+    if (recorder)
+        recorder->program = strdup(program);
+    if (!recorder || !recorder->program) {
+        free(recorder);
+        return error_set(error, -ENOMEM, "no memory for the recorder");
+    }
+    recorder->loop = sd_event_ref(loop);
+    recorder->timeout_ms = timeout_ms ? timeout_ms : 30000;
+    *ret = recorder;
+    return 0;
+}
+
+size_t recorder_pending(const struct recorder *recorder)
+{
+    return recorder->n;
+}
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+/* The record is far smaller than a pipe: written before the child begins, it never blocks. */
+static int fill_pipe(const char *record)
+{
+    int fds[2];
+    size_t size = strlen(record);
+    ssize_t n;
+
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -errno;
+    n = write(fds[1], record, size);
+    (void)close(fds[1]);
+    if (n < 0 || (size_t)n != size) {
+        (void)close(fds[0]);
+        return -EMSGSIZE;
+    }
+    (void)fcntl(fds[0], F_SETFL, 0);
+    return fds[0];
+}
+
+static int spawn(struct job *job, int in, int out)
+{
+    char id[16], restart[16], timeout[16];
+    char *argv[] = {job->recorder->program, "--job",     id,      "--restart", restart,
+                    "--timeout",            timeout, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none;
+    int r;
+
+    (void)snprintf(id, sizeof(id), "%u", job->jobid);
+    (void)snprintf(restart, sizeof(restart), "%u", job->restart);
+    (void)snprintf(timeout, sizeof(timeout), "%ums", job->recorder->timeout_ms);
+    (void)sigemptyset(&none);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
+    (void)posix_spawnattr_init(&attr);
+    (void)posix_spawnattr_setsigmask(&attr, &none);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    r = posix_spawn(&job->pid, argv[0], &actions, &attr, argv, environ);
+    (void)posix_spawnattr_destroy(&attr);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return -r;
+}
+
+static void start_waiting(struct recorder *recorder);
+
+static void finish(struct job *job, int result, const struct error *error)
+{
+    struct recorder *recorder = job->recorder;
+    struct job **at = &recorder->jobs;
+
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    recorder->n--;
+    job->done(result, error, job->arg);
+    job_free(job);
+    start_waiting(recorder);
+}
+
+/* What it said: the first line. */
+static void read_words(const struct job *job, struct error *error)
+{
+    ssize_t n = read(job->error_fd, error->text, sizeof(error->text) - 1);
+
+    error->text[n > 0 ? n : 0] = '\0';
+    error->text[strcspn(error->text, "\n")] = '\0';
+}
+
+static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void *arg)
+{
+    struct job *job = arg;
+    struct error error = {""};
+    int result = -EIO;
+
+    (void)source;
+    job->recorder->running--;
+    read_words(job, &error);
+    if (info->si_code == CLD_EXITED && info->si_status == 0)
+        result = 0;
+    else if (info->si_code != CLD_EXITED)
+        result = error_set(&error, -ETIMEDOUT, "ended by signal %d", info->si_status);
+    else if (!*error.text)
+        (void)error_set(&error, result, "exit status %d", info->si_status);
+    finish(job, result, &error);
+    return 0;
+}
+
+static int on_late(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct job *job = arg;
+
+    (void)source, (void)usec;
+    (void)kill(job->pid, SIGKILL);
+    return 0;
+}
+
+static int on_failure(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct job *job = arg;
+    struct error error;
+
+    (void)source, (void)usec;
+    (void)error_set(&error, 0, "cannot run %s", job->recorder->program);
+    finish(job, -ENOENT, &error);
+    return 0;
+}
+
+static int launch(struct job *job)
+{
+    _close_ int in = fill_pipe(job->record);
+    int out[2], r;
+
+    if (in < 0)
+        return in;
+    if (pipe2(out, O_CLOEXEC) < 0)
+        return -errno;
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    r = spawn(job, in, out[1]);
+    (void)close(out[1]);
+    job->error_fd = out[0];
+    if (r < 0) {
+        job->pid = -1;
+        return r;
+    }
+    r = sd_event_add_child(job->recorder->loop, &job->child, job->pid, WEXITED, on_exit_of_child,
+                           job);
+    if (r < 0) {
+        /* Nobody would reap it. */
+        (void)kill(job->pid, SIGKILL);
+        (void)waitpid(job->pid, NULL, 0);
+        job->pid = -1;
+        return r;
+    }
+    /* It has a limit of its own; this is for one that does not keep it. */
+    return sd_event_add_time_relative(job->recorder->loop, &job->timer, CLOCK_MONOTONIC,
+                                      (uint64_t)(job->recorder->timeout_ms + 1000) * 1000, 0,
+                                      on_late, job);
+}
+
+static void start_waiting(struct recorder *recorder)
+{
+    for (struct job *job = recorder->jobs; job && recorder->running < AT_ONCE; job = job->next) {
+        if (job->pid)
+            continue;
+        if (launch(job) == 0) {
+            recorder->running++;
+            continue;
+        }
+        /* Said on the loop: the caller of recorder_start() is not called back inside it. */
+        job->pid = -1;
+        job->child = sd_event_source_disable_unref(job->child);
+        (void)sd_event_add_time_relative(recorder->loop, &job->timer, CLOCK_MONOTONIC, 0, 0,
+                                         on_failure, job);
+    }
+}
+
+int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, const char *record,
+                   recorder_done_f done, void *arg, struct error *error)
+{
+    struct job *job = calloc(1, sizeof(*job)), **last = &recorder->jobs;
+
+    if (job)
+        job->record = strdup(record);
+    if (!job || !job->record) {
+        free(job);
+        return error_set(error, -ENOMEM, "no memory for a record");
+    }
+    if (recorder->n >= WAITING_MAX) {
+        free(job->record);
+        free(job);
+        return error_set(error, -EAGAIN, "too many records wait");
+    }
+    job->recorder = recorder;
+    job->jobid = jobid;
+    job->restart = restart;
+    job->done = done;
+    job->arg = arg;
+    job->error_fd = -1;
+    while (*last)
+        last = &(*last)->next;
+    *last = job;
+    recorder->n++;
+    start_waiting(recorder);
+    return 0;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The question `report`: the summary for the end of the job's output, and the job record. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/daemon/daemon_impl.h"
+#include "collector/peers/gather.h"
+#include "collector/daemon/recorder.h"
+#include "common/cleanup.h"
+#include "report/advice/advice.h"
+#include "report/record/record.h"
+#include "report/text/text.h"
+
+/* So long slurmstepd waits in all, from its END on, unless it says (WITHIN) that it has more
+ * patience. Whatever other nodes and the child do, the answer is on its way by then. */
+#define WITHIN_MS 2000
+#define WITHIN_MS_MAX 120000
+#define GATHER_NS(within_ms) ((within_ms)*650000ull)
+#define ANSWER_NS(within_ms) ((within_ms)*800000ull)
+
+/* A report whose record is being written. */
+struct pending {
+    struct daemon *daemon;
+    struct request *request; /* NULL: answered */
+    uint32_t jobid;
+    char *text;
+    sd_event_source *timer;
+};
+
+static void pending_free(struct pending *p)
+{
+    p->timer = sd_event_source_disable_unref(p->timer);
+    free(p->text);
+    free(p);
+}
+
+static void answer(struct request *request, char *text, const char *record)
+{
+    struct message *m = malloc(sizeof(*m));
+
+    if (m) {
+        message_init(m, "answer");
+        (void)message_put(m, "STATUS", "ok");
+        (void)message_put(m, "RECORD", record);
+    }
+    if (m && message_put(m, "TEXT", text) == 0) {
+        request_message(request, m);
+        free(text);
+    } else {
+        request_text(request, text, false); /* in parts; the word about the record gives way */
+    }
+    free(m);
+}
+
+static void answer_pending(struct pending *p, const char *record)
+{
+    struct request *request = TAKE_PTR(p->request);
+
+    p->timer = sd_event_source_disable_unref(p->timer);
+    if (request)
+        answer(request, TAKE_PTR(p->text), record);
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source, (void)usec;
+    answer_pending(arg, "deferred");
+    return 0;
+}
+
+static void on_recorded(int result, const struct error *error, void *arg)
+{
+    struct pending *p = arg;
+
+    /* Slurm takes none from a job that it calls finished already: cancelled, or out of time. */
+    if (result < 0)
+        daemon_log_limited("record", 60, "job %u: its record is not written: %s", p->jobid,
+                           error->text);
+    answer_pending(p, result < 0 ? "failed" : "written");
+    pending_free(p);
+}
+
+static int start_timer(struct pending *p, uint64_t within_ms)
+{
+    uint64_t deadline = request_monotonic_ns(p->request) + ANSWER_NS(within_ms);
+
+    return sd_event_add_time(p->daemon->loop, &p->timer, CLOCK_MONOTONIC, deadline / 1000, 10000,
+                             on_deadline, p);
+}
+
+/* 0: `request` and `text` are taken over, or were answered. */
+static int start_record(struct daemon *daemon, struct request *request, char *text,
+                        const struct job_account *job, uint64_t within_ms, struct error *error)
+{
+    _free_ char *record = report_record(job);
+    struct pending *p = calloc(1, sizeof(*p));
+    int r;
+
+    if (!record || !p) {
+        free(p);
+        return error_set(error, -ENOMEM, "no memory for the record");
+    }
+    p->daemon = daemon;
+    p->jobid = job->key.jobid;
+    r = recorder_start(daemon->recorder, p->jobid, job->key.restart, record, on_recorded, p, error);
+    if (r < 0) {
+        free(p);
+        return r;
+    }
+    p->request = request;
+    p->text = text;
+    if (daemon->settings->record == RECORD_DEFERRED || start_timer(p, within_ms) < 0)
+        answer_pending(p, "deferred");
+    return 0;
+}
+
+static bool wants_record(const struct daemon *daemon)
+{
+    return daemon->settings->record != RECORD_OFF;
+}
+
+/* What is to be reported, and how. */
+struct wanted {
+    uint32_t jobid, restart;
+    struct gather_step step;
+    bool so_far; /* at the end of that step; the job goes on */
+    uint64_t within_ms;
+    enum summary summary;
+};
+
+static int parse(struct daemon *daemon, const struct message *m, struct wanted *ret,
+                 struct error *error)
+{
+    const char *word = message_get(m, "SUMMARY");
+    int parsed = word ? summary_parse(word) : (int)daemon->settings->summary;
+    const struct {
+        const char *name;
+        uint64_t max, fallback;
+    } fields[] = {
+        {"JOBID", UINT32_MAX, 0},
+        {"RESTART", UINT32_MAX, 0},
+        {"SOFAR", 1, 0},
+        {"STEP", UINT32_MAX, 0},
+        {"HET", UINT32_MAX, HET_NONE},
+        {"WITHIN", WITHIN_MS_MAX, WITHIN_MS},
+    };
+    uint64_t values[ARRAY_SIZE(fields)];
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields) && !r; i++)
+        r = message_get_u64(m, fields[i].name, fields[i].max, fields[i].fallback, &values[i],
+                            error);
+    if (r < 0)
+        return r;
+    if (!values[0] || parsed < 0)
+        return error_set(error, -EINVAL, "JOBID or SUMMARY is missing or bad");
+    *ret = (struct wanted){
+        .jobid = (uint32_t)values[0],
+        .restart = (uint32_t)values[1],
+        .so_far = values[2],
+        .within_ms = values[5],
+        .step = {.step = (uint32_t)values[3],
+                 .het = (uint32_t)values[4],
+                 .nodes = message_get(m, "STEPNODES")},
+        .summary = (enum summary)parsed,
+    };
+    return 0;
+}
+
+/* A report that waits for other nodes. */
+struct waiting {
+    struct daemon *daemon;
+    struct request *request;
+    struct wanted wanted;
+};
+
+/* --- what is told beside the numbers ------------------------------------------------------------
+ */
+
+#define MAX_NOTES 3
+
+static void on_mistake(const char *text, void *arg)
+{
+    (void)arg;
+    log_warning("advice: %s", text);
+}
+
+void report_create(struct daemon *daemon)
+{
+    struct advice *advice = NULL;
+    struct error error;
+    int r = advice_create(&advice, &error);
+
+    if (!r)
+        r = advice_read_folder(advice, advice_folder(), on_mistake, NULL, &error);
+    if (r < 0) {
+        log_warning("no advice is given: %s", error.text);
+        advice_destroy(advice);
+        return;
+    }
+    daemon->advice = advice;
+}
+
+/* A report without advice is better than none. */
+static char *write_text(struct daemon *daemon, const struct job_account *job, enum summary summary)
+{
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    const struct text_style style = {.notes = &notes};
+    struct error error;
+
+    if (summary != SUMMARY_OFF && daemon->advice &&
+        advice_give(daemon->advice, job, MAX_NOTES, &notes, &error) < 0)
+        daemon_log_limited("advice", 60, "job %u: %s", job->key.jobid, error.text);
+    return report_text(job, summary, &style);
+}
+
+/* Takes the job over. */
+static void finish(struct daemon *daemon, struct request *request, const struct wanted *wanted,
+                   struct job_account *job)
+{
+    struct error error;
+    char *text;
+
+    normals_fill(daemon, &job->mounts);
+    text = write_text(daemon, job, wanted->summary);
+    if (!text)
+        request_error(request, "report: no memory");
+    else if (wanted->so_far || !wants_record(daemon))
+        answer(request, text, "off");
+    else if (start_record(daemon, request, text, job, wanted->within_ms, &error) < 0) {
+        log_warning("job %u: its record is not written: %s", job->key.jobid, error.text);
+        answer(request, text, "failed");
+    }
+    job_account_destroy(job);
+}
+
+static void on_gathered(struct job_account *job, void *arg)
+{
+    struct waiting *w = arg;
+
+    finish(w->daemon, w->request, &w->wanted, job);
+    free(w);
+}
+
+/* Takes the job over. */
+static void gather_or_finish(struct daemon *daemon, struct request *request,
+                             const struct wanted *wanted, struct job_account *job)
+{
+    bool wants_nodes = !wanted->so_far || wanted->summary != SUMMARY_OFF;
+    const char *nodes =
+        daemon->gather && wants_nodes ? tracker_nodes(daemon->tracker, &job->key) : NULL;
+    struct waiting *w = nodes ? malloc(sizeof(*w)) : NULL;
+
+    if (!w) {
+        finish(daemon, request, wanted, job);
+        return;
+    }
+    *w = (struct waiting){daemon, request, *wanted};
+    w->wanted.step.nodes = NULL; /* the message's */
+    gather_ask(daemon->gather, nodes, wanted->so_far ? &wanted->step : NULL,
+               request_monotonic_ns(request) + GATHER_NS(wanted->within_ms), job, on_gathered, w);
+}
+
+void daemon_report(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    struct job_account *job = NULL;
+    struct wanted wanted;
+    struct error error;
+    int r = parse(daemon, m, &wanted, &error);
+
+    if (!r)
+        r = tracker_report(daemon->tracker, wanted.jobid, wanted.restart, wanted.so_far, &job,
+                           &error);
+    if (r < 0) {
+        request_refuse(request, "report: %s", error.text);
+        return;
+    }
+    /* `srun --export=NONE` hides from the plugin that there is a script. */
+    if (wanted.so_far && tracker_has_batch(daemon->tracker, &job->key))
+        wanted.summary = SUMMARY_OFF;
+    /* The batch script has ended, and the job with it: for its reader it runs no more. */
+    job->ended = !wanted.so_far;
+    gather_or_finish(daemon, request, &wanted, job);
+}

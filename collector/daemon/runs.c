@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/daemon/runs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/cgroup/hierarchy.h"
+#include "collector/cgroup/peer.h"
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler.h"
+#include "collector/track/tracker_impl.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "report/json/json.h"
+#include "report/top/top.h"
+
+#define RUNS_MAX 256
+#define RUNS_A_USER 16
+/* The process that asked has ended; whoever started it has this long to ask for the account. */
+#define GRACE_US 60000000ull
+
+struct run {
+    struct runs *runs;
+    struct run *next;
+    uint64_t number;
+    uid_t uid;
+    uint32_t step;
+    uint64_t start_ns, start_boot_ns;
+    struct hierarchy_leaf leaf;
+    bool over; /* only its cgroup is left */
+    int pidfd;
+    sd_event_source *watch, *timer;
+};
+
+struct runs {
+    sd_event *loop;
+    struct runs_options options;
+    struct run *list;
+    uint64_t last;
+    int dir; /* a file for each run, its name the number, with the path of its cgroup */
+};
+
+/* --- files -------------------------------------------------------------------------------------
+ */
+
+/* Without it a cgroup is only left behind if we are killed. */
+static void note_run(const struct run *run)
+{
+    size_t size = strlen(run->leaf.path);
+    char name[32];
+    int fd;
+
+    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
+    fd = openat(run->runs->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && write(fd, run->leaf.path, size) != (ssize_t)size)
+        (void)unlinkat(run->runs->dir, name, 0);
+    cleanup_close(&fd);
+}
+
+static void forget_note(const struct run *run)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
+    (void)unlinkat(run->runs->dir, name, 0);
+}
+
+/* A run of a process before this one: nobody can ask for it any more, and its cgroup goes once
+ * nobody is left in it. */
+static void take_note(struct runs *runs, const char *name)
+{
+    _close_ int fd = openat(runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct run *run = calloc(1, sizeof(*run));
+    char own[32];
+    ssize_t n = run && fd >= 0 ? read(fd, run->leaf.path, sizeof(run->leaf.path) - 1) : -1;
+
+    if (n > 0) {
+        run->runs = runs;
+        run->number = strtoull(name, NULL, 10);
+        run->uid = (uid_t)-1;
+        run->over = true;
+        run->pidfd = -1;
+        (void)snprintf(own, sizeof(own), "jobio-run-%" PRIu64, run->number);
+    }
+    if (n <= 0 || !strrchr(run->leaf.path, '/') ||
+        strcmp(strrchr(run->leaf.path, '/') + 1, own) != 0) {
+        (void)unlinkat(runs->dir, name, 0);
+        free(run);
+        return;
+    }
+    run->next = runs->list;
+    runs->list = run;
+}
+
+static void take_notes(struct runs *runs)
+{
+    int fd = runs->dir < 0 ? -1 : fcntl(runs->dir, F_DUPFD_CLOEXEC, 3);
+    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            take_note(runs, entry->d_name);
+}
+
+static int open_notes(const char *runtime_dir)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof(path), "%s/runs", runtime_dir);
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
+                struct error *error)
+{
+    struct runs *runs = calloc(1, sizeof(*runs));
+
+    if (!runs)
+        return error_set(error, -ENOMEM, "no memory for runs");
+    runs->loop = sd_event_ref(loop);
+    runs->options = *options;
+    /* Numbers of an earlier process must not meet runs of this one. */
+    runs->last = clock_ns(CLOCK_REALTIME);
+    runs->dir = open_notes(options->runtime_dir);
+    take_notes(runs);
+    runs_tick(runs);
+    *ret = runs;
+    return 0;
+}
+
+size_t runs_count(const struct runs *runs)
+{
+    size_t n = 0;
+
+    for (const struct run *run = runs->list; run; run = run->next)
+        n += !run->over;
+    return n;
+}
+
+int runs_top(const struct runs *runs, struct top_reading *reading)
+{
+    for (const struct run *run = runs->list; run; run = run->next) {
+        const struct io_mounts *mounts =
+            run->over ? NULL : sampler_mounts(runs->options.sampler, run->step);
+        struct top_who *who =
+            mounts ? top_add(reading, TOP_RUN, run->number, NULL, "jobio run") : NULL;
+
+        if (!mounts)
+            continue;
+        if (!who || top_add_mounts(who, mounts) < 0)
+            return -ENOMEM;
+        who->uid = run->uid;
+        who->since_ns = run->start_boot_ns;
+        who->steps = 1;
+    }
+    return 0;
+}
+
+size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max)
+{
+    for (const struct run *run = runs->list; run; run = run->next)
+        if (run->step == number)
+            return hierarchy_tasks(runs->options.hierarchy, 2, run->leaf.path, pids, max);
+    return 0;
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+static void stop_counting(struct run *run)
+{
+    struct runs *runs = run->runs;
+
+    if (run->over)
+        return;
+    run->over = true;
+    sampler_forget(runs->options.sampler, run->step);
+    (void)probe_drop(runs->options.probe, run->leaf.id, 2, NULL);
+    run->watch = sd_event_source_disable_unref(run->watch);
+    run->timer = sd_event_source_disable_unref(run->timer);
+    cleanup_close(&run->pidfd);
+    run->pidfd = -1;
+}
+
+/* Gone for good, once nobody is left in its cgroup. */
+static bool run_remove(struct run *run)
+{
+    struct run **at = &run->runs->list;
+
+    stop_counting(run);
+    if (hierarchy_remove(run->runs->options.hierarchy, run->leaf.path) == -EBUSY)
+        return false;
+    forget_note(run);
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    free(run);
+    return true;
+}
+
+void runs_tick(struct runs *runs)
+{
+    struct run *next;
+
+    for (struct run *run = runs->list; run; run = next) {
+        next = run->next;
+        if (run->over)
+            (void)run_remove(run);
+    }
+}
+
+void runs_destroy(struct runs *runs)
+{
+    if (!runs)
+        return;
+    while (runs->list) {
+        struct run *run = runs->list;
+
+        if (run_remove(run))
+            continue;
+        runs->list = run->next;
+        free(run);
+    }
+    cleanup_close(&runs->dir);
+    sd_event_unref(runs->loop);
+    free(runs);
+}
+
+static int on_nobody_asked(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct run *run = arg;
+
+    (void)source, (void)usec;
+    (void)run_remove(run);
+    return 0;
+}
+
+static int on_exit_of_client(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct run *run = arg;
+
+    (void)source, (void)fd, (void)events;
+    run->watch = sd_event_source_disable_unref(run->watch);
+    (void)sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
+                                     1000000, on_nobody_asked, run);
+    return 0;
+}
+
+/* --- begin ------------------------------------------------------------------------------------ */
+
+static bool has_room(const struct runs *runs, uid_t uid)
+{
+    size_t all = 0, same = 0;
+
+    for (const struct run *run = runs->list; run; run = run->next) {
+        all++;
+        same += run->uid == uid;
+    }
+    return all < RUNS_MAX && (uid == 0 || same < RUNS_A_USER);
+}
+
+static bool is_below(const char *path, const char *parent)
+{
+    size_t n = strlen(parent);
+
+    return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
+}
+
+/* A cgroup is counted once: inside a step it is the step's. */
+static int check_free(struct runs *runs, pid_t pid, struct error *error)
+{
+    char path[512];
+    uint32_t jobid;
+    int r = hierarchy_of(pid, path, error);
+
+    if (r < 0)
+        return r;
+    jobid = tracker_covers(runs->options.tracker, pid, path);
+    if (jobid)
+        return error_set(error, -EBUSY,
+                         "this is a step of job %u, which is counted already: `srun --overlap "
+                         "COMMAND` makes COMMAND a step of its own, and `jobio job %u --full` "
+                         "lists the steps",
+                         jobid, jobid);
+    for (const struct run *run = runs->list; run; run = run->next)
+        if (!run->over && is_below(path, run->leaf.path))
+            return error_set(error, -EBUSY, "this is part of a jobio run already");
+    return 0;
+}
+
+static int count(struct run *run, struct error *error)
+{
+    const struct runs_options *o = &run->runs->options;
+    int r = probe_add(o->probe, run->leaf.id, run->leaf.level, 2, &run->step, error);
+
+    if (r < 0)
+        return r;
+    run->start_ns = clock_ns(CLOCK_REALTIME);
+    run->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
+    r = sampler_add(o->sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
+    if (r < 0)
+        (void)probe_drop(o->probe, run->leaf.id, 2, NULL);
+    return r;
+}
+
+static int watch(struct run *run, int pidfd, struct error *error)
+{
+    int r;
+
+    run->pidfd = pidfd;
+    r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_exit_of_client, run);
+    return r < 0 ? error_errno(error, r, "cannot watch the process that asked") : 0;
+}
+
+static int begin(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
+{
+    pid_t pid = request_pid(request);
+    _close_ int pidfd = peer_open(pid, request_uid(request), error);
+    struct run *run;
+    char name[64];
+    int r = pidfd < 0 ? pidfd : check_free(runs, pid, error);
+
+    if (r < 0)
+        return r;
+    if (!has_room(runs, request_uid(request)))
+        return error_set(error, -EAGAIN, "too many runs at once");
+    run = calloc(1, sizeof(*run));
+    if (!run)
+        return error_set(error, -ENOMEM, "no memory for a run");
+    run->runs = runs;
+    run->uid = request_uid(request);
+    run->number = ++runs->last;
+    run->pidfd = -1;
+    run->over = true; /* nothing is counted yet */
+    (void)snprintf(name, sizeof(name), "jobio-run-%" PRIu64, run->number);
+    r = hierarchy_enclose(runs->options.hierarchy, pid, name, &run->leaf, error);
+    if (r < 0) {
+        free(run);
+        return r;
+    }
+    run->next = runs->list;
+    runs->list = run;
+    note_run(run);
+    /* If it ended meanwhile, nobody knows who was moved: nothing of it is counted for the user. */
+    r = peer_check(pidfd, error);
+    if (!r)
+        r = count(run, error);
+    if (r < 0)
+        return r; /* the tick removes the cgroup once the process has left it */
+    run->over = false;
+    r = watch(run, TAKE_FD(pidfd), error);
+    if (r < 0) {
+        stop_counting(run);
+        return r;
+    }
+    *number = run->number;
+    return 0;
+}
+
+void runs_begin(struct runs *runs, struct request *request, const struct message *m)
+{
+    struct message *answer = malloc(sizeof(*answer));
+    struct error error;
+    uint64_t number = 0;
+
+    (void)m;
+    if (!answer) {
+        request_error(request, "run: no memory");
+    } else if (begin(runs, request, &number, &error) < 0) {
+        request_error(request, "%s", error.text);
+    } else {
+        message_init(answer, "answer");
+        (void)message_put(answer, "STATUS", "ok");
+        (void)message_put_u64(answer, "RUN", number);
+        request_message(request, answer);
+    }
+    free(answer);
+}
+
+/* --- end -------------------------------------------------------------------------------------- */
+
+static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
+{
+    for (struct run *run = runs->list; run; run = run->next)
+        if (!run->over && run->number == number && (uid == 0 || run->uid == uid))
+            return run;
+    return NULL;
+}
+
+static char *document(struct run *run, struct error *error)
+{
+    const struct runs_options *o = &run->runs->options;
+    CLEANUP(step_account_clear) struct step_account step = {0};
+    struct job_account *job = job_account_create();
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
+    size_t survivors = hierarchy_processes(o->hierarchy, run->leaf.path);
+    char *text = NULL;
+    int r = sampler_finish(o->sampler, run->step, now, error);
+
+    if (!r && survivors)
+        r = sampler_blame(o->sampler, run->step, "still-running", survivors, 0);
+    if (!r)
+        r = sampler_account(o->sampler, run->step, &step);
+    if (!job || r < 0 || job_account_add_step(job, &step) < 0) {
+        job_account_destroy(job);
+        return NULL;
+    }
+    job->key.cluster = strdup(o->cluster);
+    job->uid = run->uid;
+    job->ended = true;
+    job->start_ns = run->start_ns;
+    job->end_ns = run->start_ns + step.elapsed_ns;
+    job->elapsed_ns = step.elapsed_ns;
+    job->nodes_expected = job->nodes_reported = 1;
+    job->unsupported = probe_unsupported(o->probe);
+    job->ns_per_event = probe_ns_per_event(o->probe);
+    text = report_json_text(job, REPORT_TIMELINE);
+    job_account_destroy(job);
+    return text;
+}
+
+void runs_end(struct runs *runs, struct request *request, const struct message *m)
+{
+    struct error error = {"no memory for the account of the run"};
+    struct run *run;
+    uint64_t number;
+    char *text;
+
+    if (message_get_u64(m, "RUN", UINT64_MAX, 0, &number, &error) < 0) {
+        request_error(request, "%s", error.text);
+        return;
+    }
+    run = run_find(runs, number, request_uid(request));
+    if (!run) {
+        request_error(request, "there is no run %" PRIu64 " (was jobiod restarted?)", number);
+        return;
+    }
+    text = document(run, &error);
+    if (text)
+        request_text(request, text, false);
+    else
+        request_error(request, "%s", error.text);
+    (void)run_remove(run);
+}

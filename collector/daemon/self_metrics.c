@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is known of jobiod itself, as families of metrics. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/daemon/daemon_impl.h"
+#include "collector/probe/probe.h"
+#include "collector/deliver/sink.h"
+#include "collector/track/tracker_impl.h"
+#include "collector/store/writer.h"
+#include "common/clock.h"
+
+#define PEERS "peers" /* the outboxes of all other nodes are one */
+#define PEER_PREFIX "peer:"
+
+enum family {
+    UPTIME,
+    STEPS,
+    UNSAVED,
+    VANISHED,
+    UNTRACKED,
+    HOOKS,
+    RUNS,
+    RUN_SECONDS,
+    MISSED,
+    PUSHES,
+    PUSH_FAILURES,
+    PUSH_SUCCESS,
+    SPOOL_ROWS,
+    SPOOL_OLDEST,
+    SPOOL_REFUSED,
+    SPOOL_GIVEN_UP,
+    STORE_JOBS,
+    STORE_BYTES,
+    STORE_QUEUE,
+    STORE_FAILURES,
+    REQUESTS,
+    TEXTFILE_FAILURES,
+    N_FAMILIES,
+};
+
+static const struct prometheus_family families[N_FAMILIES] = {
+    [UPTIME] = {"jobio_uptime_seconds", "gauge", "Seconds since jobiod started.", NULL, NULL, 0},
+    [STEPS] = {"jobio_tracked_steps", "gauge", "Steps that run on this node.", NULL, NULL, 0},
+    [UNSAVED] = {"jobio_unsaved_steps", "gauge", "Steps that ended and are not in the store yet.",
+                 NULL, NULL, 0},
+    [VANISHED] = {"jobio_vanished_steps_total", "counter",
+                  "Steps that nobody ended: their cgroup was gone.", NULL, NULL, 0},
+    [UNTRACKED] = {"jobio_untracked_steps_total", "counter",
+                   "Steps that ran for a time before they were counted.", NULL, NULL, 0},
+    [HOOKS] = {"jobio_hooks", "gauge", "Functions of the kernel that are, or should be, watched.",
+               "state", NULL, 0},
+    [RUNS] = {"jobio_program_runs_total", "counter",
+              "Runs of BPF programs; 0 without kernel.bpf_stats_enabled.", NULL, NULL, 0},
+    [RUN_SECONDS] = {"jobio_program_run_seconds_total", "counter",
+                     "Seconds in BPF programs; 0 without kernel.bpf_stats_enabled.", NULL, NULL, 0},
+    [MISSED] = {"jobio_program_missed_total", "counter",
+                "Calls that a BPF program missed, because it ran already.", NULL, NULL, 0},
+    [PUSHES] = {"jobio_pushes_total", "counter", "Pushes that were tried.", "target", NULL, 0},
+    [PUSH_FAILURES] = {"jobio_push_failures_total", "counter", "Pushes that failed.", "target",
+                       NULL, 0},
+    [PUSH_SUCCESS] = {"jobio_push_success_timestamp_seconds", "gauge",
+                      "When the target last took a push, in seconds since 1970; 0: never.",
+                      "target", NULL, 0},
+    [SPOOL_ROWS] = {"jobio_spool_rows", "gauge",
+                    "Ended jobs (steps, for a sink) that the target has not taken yet.", "target",
+                    NULL, 0},
+    [SPOOL_OLDEST] = {"jobio_spool_oldest_timestamp_seconds", "gauge",
+                      "Since when the first of them waits, in seconds since 1970.", "target", NULL,
+                      0},
+    [SPOOL_REFUSED] = {"jobio_spool_refused_rows", "gauge",
+                       "Steps that the sink does not take, and that are kept.", "target", NULL, 0},
+    [SPOOL_GIVEN_UP] = {"jobio_spool_given_up_total", "counter",
+                        "Steps that left the store before the sink took them.", "target", NULL, 0},
+    [STORE_JOBS] = {"jobio_store_jobs", "gauge", "Jobs in the store.", NULL, NULL, 0},
+    [STORE_BYTES] = {"jobio_store_size_bytes", "gauge", "Size of the store's file.", NULL, NULL, 0},
+    [STORE_QUEUE] = {"jobio_store_queue_length", "gauge", "Writes that wait for the store.", NULL,
+                     NULL, 0},
+    [STORE_FAILURES] = {"jobio_store_failures_total", "counter",
+                        "Writes that failed; rows are written again.", NULL, NULL, 0},
+    [REQUESTS] = {"jobio_socket_requests_total", "counter",
+                  "Requests at the local socket, by what became of them.", "result", NULL, 0},
+    [TEXTFILE_FAILURES] = {"jobio_textfile_failures_total", "counter",
+                           "Times that the textfile could not be written.", NULL, NULL, 0},
+};
+
+struct selfmetrics {
+    struct prometheus_family families[N_FAMILIES]; /* their samples are owned */
+    bool failed;
+};
+
+static void put(struct selfmetrics *self, enum family family, const char *value, double number)
+{
+    struct prometheus_family *f = &self->families[family];
+    struct prometheus_sample *grown = realloc((void *)f->samples, (f->n + 1) * sizeof(*grown));
+
+    if (!grown) {
+        self->failed = true;
+        return;
+    }
+    grown[f->n++] = (struct prometheus_sample){value, number};
+    f->samples = grown;
+}
+
+/* --- the parts ---------------------------------------------------------------------------------
+ */
+
+static void put_tracker(struct selfmetrics *self, const struct daemon *daemon)
+{
+    struct tracker_stats stats;
+
+    tracker_stats(daemon->tracker, &stats);
+    put(self, UPTIME, NULL, (double)((clock_ns(CLOCK_BOOTTIME) - daemon->started_ns) / NS_PER_S));
+    put(self, STEPS, NULL, (double)stats.steps);
+    put(self, UNSAVED, NULL, (double)stats.unsaved);
+    put(self, VANISHED, NULL, (double)stats.vanished);
+    put(self, UNTRACKED, NULL, (double)stats.untracked);
+}
+
+static void put_probe(struct selfmetrics *self, const struct daemon *daemon)
+{
+    const struct probe_hook *hooks = NULL;
+    size_t n = 0, attached = 0, missing = 0;
+    double runs = 0, ns = 0, missed = 0;
+
+    (void)probe_hooks(daemon->probe, &hooks, &n);
+    for (size_t i = 0; i < n; i++) {
+        attached += hooks[i].backend != PROBE_NONE;
+        missing += hooks[i].backend == PROBE_NONE && !hooks[i].absent;
+        runs += (double)hooks[i].run_count;
+        ns += (double)hooks[i].run_time_ns;
+        missed += (double)hooks[i].missed;
+    }
+    put(self, HOOKS, "attached", (double)attached);
+    put(self, HOOKS, "missing", (double)missing);
+    put(self, RUNS, NULL, runs);
+    put(self, RUN_SECONDS, NULL, ns / 1e9);
+    put(self, MISSED, NULL, missed);
+}
+
+static void put_pushes(struct selfmetrics *self, const struct deliver *deliver)
+{
+    for (size_t i = 0; i < deliver_targets(deliver); i++) {
+        struct deliver_stats stats;
+
+        deliver_stats(deliver, i, &stats);
+        put(self, PUSHES, stats.url, (double)stats.pushes);
+        put(self, PUSH_FAILURES, stats.url, (double)stats.failures);
+        put(self, PUSH_SUCCESS, stats.url, (double)stats.last_success_s);
+        put(self, SPOOL_ROWS, stats.url, (double)stats.pending);
+        if (stats.oldest_ns)
+            put(self, SPOOL_OLDEST, stats.url, (double)(stats.oldest_ns / 1000000000u));
+    }
+}
+
+/* Its requests are pushes, too. */
+static void put_requests(struct selfmetrics *self, const struct sink *sink)
+{
+    struct sink_counts counts;
+
+    sink_counts(sink, &counts);
+    put(self, PUSHES, FEEDING_SINK, (double)counts.requests);
+    put(self, PUSH_FAILURES, FEEDING_SINK, (double)counts.failures);
+    put(self, PUSH_SUCCESS, FEEDING_SINK, (double)counts.last_success_s);
+}
+
+static void put_sink(struct selfmetrics *self, const char *name, const struct outbox_stats *stats)
+{
+    put(self, SPOOL_ROWS, name, (double)stats->waiting);
+    put(self, SPOOL_REFUSED, name, (double)stats->refused);
+    put(self, SPOOL_GIVEN_UP, name, (double)stats->given_up);
+    if (stats->oldest_ns)
+        put(self, SPOOL_OLDEST, name, (double)(stats->oldest_ns / 1000000000u));
+}
+
+static void put_sinks(struct selfmetrics *self, const struct collected *collected)
+{
+    struct outbox_stats peers = {0};
+
+    for (size_t i = 0; i < collected->n_sinks; i++) {
+        const struct sink_stats *sink = &collected->sinks[i];
+
+        if (strncmp(sink->name, PEER_PREFIX, strlen(PEER_PREFIX)) != 0) {
+            put_sink(self, sink->name, &sink->stats);
+            continue;
+        }
+        peers.waiting += sink->stats.waiting;
+        peers.refused += sink->stats.refused;
+        peers.given_up += sink->stats.given_up;
+        if (sink->stats.oldest_ns && (!peers.oldest_ns || sink->stats.oldest_ns < peers.oldest_ns))
+            peers.oldest_ns = sink->stats.oldest_ns;
+    }
+    put_sink(self, PEERS, &peers);
+}
+
+static void put_store(struct selfmetrics *self, const struct daemon *daemon,
+                      const struct store_stats *store)
+{
+    struct writer_stats writer;
+
+    writer_stats(daemon->writer, &writer);
+    put(self, STORE_JOBS, NULL, (double)store->jobs);
+    put(self, STORE_BYTES, NULL, (double)store->bytes);
+    put(self, STORE_QUEUE, NULL, (double)writer.waiting);
+    put(self, STORE_FAILURES, NULL, (double)writer.failed);
+}
+
+static void put_outlets(struct selfmetrics *self, const struct daemon *daemon)
+{
+    struct server_stats server = {0};
+    struct metrics_stats metrics;
+
+    if (daemon->server)
+        server_stats(daemon->server, &server);
+    metrics_stats(daemon->metrics, &metrics);
+    put(self, REQUESTS, "taken", (double)server.requests);
+    put(self, REQUESTS, "refused", (double)server.refused);
+    put(self, REQUESTS, "bad", (double)server.bad);
+    put(self, REQUESTS, "timed out", (double)server.timeouts);
+    put(self, TEXTFILE_FAILURES, NULL, (double)metrics.textfile_failures);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+struct selfmetrics *selfmetrics_create(struct daemon *daemon, const struct collected *collected)
+{
+    struct selfmetrics *self = calloc(1, sizeof(*self));
+
+    if (!self)
+        return NULL;
+    memcpy(self->families, families, sizeof(families));
+    put_tracker(self, daemon);
+    put_probe(self, daemon);
+    put_pushes(self, daemon->deliver);
+    if (daemon->sink)
+        put_requests(self, daemon->sink);
+    put_sinks(self, collected);
+    put_store(self, daemon, &collected->store);
+    put_outlets(self, daemon);
+    if (!self->failed)
+        return self;
+    selfmetrics_destroy(self);
+    return NULL;
+}
+
+const struct prometheus_family *selfmetrics_families(const struct selfmetrics *self, size_t *n)
+{
+    *n = N_FAMILIES;
+    return self->families;
+}
+
+void selfmetrics_destroy(struct selfmetrics *self)
+{
+    if (!self)
+        return;
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        free((void *)self->families[i].samples);
+    free(self);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the history sink asks of the daemon: rows of the outbox, and to take them out of it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/daemon/daemon_impl.h"
+#include "collector/store/query.h"
+#include "collector/deliver/sink.h"
+#include "collector/deliver/sink_answer.h"
+#include "collector/store/store.h"
+#include "collector/store/writer.h"
+#include "common/cleanup.h"
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+struct look {
+    struct daemon *daemon;
+    int64_t after;
+    const struct sink_limits *limits;
+    const struct sink_row_options *options;
+    struct sink_batch *batch;
+};
+
+static int run_look(struct store *reader, void *arg, struct error *error)
+{
+    struct look *look = arg;
+
+    return sink_batch_read(reader, FEEDING_SINK, look->after, look->limits, look->options,
+                           &look->batch, error);
+}
+
+static void on_looked(int result, const struct error *error, void *arg)
+{
+    struct look *look = arg;
+
+    sink_provide(look->daemon->sink, result, result < 0 ? NULL : TAKE_PTR(look->batch), error);
+    sink_batch_destroy(look->batch);
+    free(look);
+}
+
+static void read_outbox(int64_t after, const struct sink_limits *limits,
+                        const struct sink_row_options *options, void *arg)
+{
+    struct daemon *daemon = arg;
+    const struct error busy = {"too many questions to the store wait"};
+    struct look *look = calloc(1, sizeof(*look));
+
+    if (look)
+        *look = (struct look){daemon, after, limits, options, NULL};
+    if (look && query_submit(daemon->query, run_look, on_looked, look) == 0)
+        return;
+    free(look);
+    sink_provide(daemon->sink, -EBUSY, NULL, &busy);
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+struct settle {
+    struct daemon *daemon;
+    char why[SINK_WHY_MAX]; /* "": delivered, else refused */
+    size_t n;
+    int64_t ids[];
+};
+
+static int run_settle(struct store *store, void *arg, struct error *error)
+{
+    const struct settle *settle = arg;
+
+    return *settle->why ? store_outbox_refuse(store, settle->ids[0], settle->why, error)
+                        : store_outbox_drop(store, settle->ids, settle->n, error);
+}
+
+static void on_settled(int result, const struct error *error, void *arg)
+{
+    struct settle *settle = arg;
+
+    if (result < 0) {
+        daemon_log_limited("feeding", 60, "history: the outbox keeps what was delivered: %s",
+                           error->text);
+        if (settle->daemon->sink)
+            sink_rewind(settle->daemon->sink);
+    }
+    free(settle);
+}
+
+static void settle_items(struct daemon *daemon, const int64_t *ids, size_t n, const char *why)
+{
+    const struct error full = {"too many writes wait"};
+    struct settle *settle = calloc(1, sizeof(*settle) + n * sizeof(*ids));
+
+    if (!settle) {
+        sink_rewind(daemon->sink);
+        return;
+    }
+    settle->daemon = daemon;
+    settle->n = n;
+    memcpy(settle->ids, ids, n * sizeof(*ids));
+    (void)snprintf(settle->why, sizeof(settle->why), "%s", why);
+    /* What a power failure brings back is delivered twice, which is as good as once. */
+    if (!daemon->writer || writer_submit(daemon->writer, false, run_settle, on_settled, settle) < 0)
+        on_settled(-EAGAIN, &full, settle);
+}
+
+static void on_delivered(const int64_t *ids, size_t n, void *arg)
+{
+    settle_items(arg, ids, n, "");
+}
+
+static void on_refused(int64_t id, const char *why, void *arg)
+{
+    daemon_log_limited("refused", 60, "history: a step is refused and put aside: %s", why);
+    settle_items(arg, &id, 1, why);
+}
+
+static void say(enum log_level level, const char *text, void *arg)
+{
+    (void)arg;
+    log_write(level, "%s", text);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+static void fill_options(const struct settings *settings, struct sink_options *o)
+{
+    sink_defaults(o);
+    o->url = settings->history.url;
+    o->format = settings->history.format;
+    if (settings->history.table || o->format == SINK_BULK)
+        o->table = settings->history.table;
+    o->action = settings->history.bulk_create ? "create" : "index";
+    o->parameters = settings->history.parameters;
+    o->ca_file = settings->history.ca_file;
+    o->cert_file = settings->history.cert_file;
+    o->key_file = settings->history.key_file;
+    o->userpwd_file = settings->history.credentials;
+    o->proxy = settings->history.proxy;
+    o->delay_ns = settings->history.delay_ns;
+    o->timeout_ns = settings->history.timeout_ns;
+    o->limits = (struct sink_limits){.rows = (unsigned)settings->history.batch_rows,
+                                     .bytes = settings->history.batch_bytes};
+}
+
+/* What an earlier configuration left: steps for a sink that is gone would keep jobs from retention
+ * for ever, and what was refused may be taken by what was mended since. */
+static int tidy_outbox(struct daemon *daemon, struct error *error)
+{
+    struct outbox_stats stats;
+    int r = store_outbox_stats(daemon->store, FEEDING_SINK, &stats, error);
+
+    if (r < 0 || daemon->settings->history.url)
+        return r < 0 ? r : store_outbox_retry(daemon->store, FEEDING_SINK, error);
+    if (!stats.waiting && !stats.refused)
+        return 0;
+    log_warning("there is no [history] any more: %" PRIu64 " steps are not delivered to it",
+                stats.waiting + stats.refused);
+    return store_outbox_forget(daemon->store, FEEDING_SINK, error);
+}
+
+const char *const *feeding_sinks(const struct settings *settings)
+{
+    static const char *const sinks[] = {FEEDING_SINK, NULL};
+
+    return settings->history.url ? sinks : NULL;
+}
+
+int feeding_create(struct daemon *daemon, struct error *error)
+{
+    const struct sink_hooks hooks = {read_outbox, on_delivered, on_refused, say, daemon};
+    struct sink_options options;
+    int r;
+
+    r = daemon->store ? tidy_outbox(daemon, error) : 0;
+    if (r < 0 || !daemon->settings->history.url)
+        return r;
+    fill_options(daemon->settings, &options);
+    r = sink_create(&daemon->sink, daemon->loop, &options, &hooks, error);
+    return r < 0 ? error_prefix(error, r, "[history]") : 0;
+}

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/daemon/socket.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#define BACKLOG 512
+#define CLIENTS_ROOT 1024
+/* A part of a long text: with its keys it fits into a message, and three into a socket's default
+ * buffer. */
+#define PART 60000
+#define SHORT_TEXT 100000
+
+enum phase { ASKING, THINKING, ANSWERING };
+
+struct request {
+    struct server *server; /* NULL: it has gone */
+    struct request *next, *previous;
+    int fd; /* -1: the peer has gone */
+    enum phase phase;
+    struct ucred peer;
+    bool admin;
+    uint64_t monotonic_ns;
+    sd_event_source *io, *timer;
+    char *answer; /* the message, or the text */
+    size_t size, sent;
+    bool is_text, cut;
+    char applied[160]; /* keys, a blank behind each */
+};
+
+struct server {
+    sd_event *loop;
+    sd_event_source *io;
+    int fd, spare_fd;
+    char *path;
+    struct server_options options;
+    struct server_hooks hooks;
+    struct request *clients;
+    struct server_stats stats;
+    struct message in, out; /* of the one that is being read, or answered */
+};
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+uid_t request_uid(const struct request *request)
+{
+    return request->peer.uid;
+}
+
+pid_t request_pid(const struct request *request)
+{
+    return request->peer.pid;
+}
+
+bool request_is_admin(const struct request *request)
+{
+    return request->admin;
+}
+
+uint64_t request_monotonic_ns(const struct request *request)
+{
+    return request->monotonic_ns;
+}
+
+/* The peer hears no more; the memory stays while somebody still has to answer. */
+static void hang_up(struct request *request)
+{
+    request->io = sd_event_source_disable_unref(request->io);
+    request->timer = sd_event_source_disable_unref(request->timer);
+    cleanup_close(&request->fd);
+    request->fd = -1;
+}
+
+static void request_free(struct request *request)
+{
+    hang_up(request);
+    if (request->server) {
+        if (request->previous)
+            request->previous->next = request->next;
+        else
+            request->server->clients = request->next;
+        if (request->next)
+            request->next->previous = request->previous;
+        request->server->stats.clients--;
+    }
+    free(request->answer);
+    free(request);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct request *request = arg;
+
+    (void)source, (void)usec;
+    request->server->stats.timeouts++;
+    request_free(request);
+    return 0;
+}
+
+static int set_timer(struct request *request, unsigned ms)
+{
+    request->timer = sd_event_source_disable_unref(request->timer);
+    return ms ? sd_event_add_time_relative(request->server->loop, &request->timer, CLOCK_MONOTONIC,
+                                           (uint64_t)ms * 1000, 0, on_timer, request)
+              : 0;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* The next message of the answer, in the server's buffer. */
+static void next_part(struct request *request, size_t *taken)
+{
+    struct message *m = &request->server->out;
+    size_t left = request->size - request->sent;
+    size_t part = left < PART ? left : PART;
+    char saved;
+
+    *taken = request->is_text ? part : left;
+    if (!request->is_text) {
+        memcpy(m->data, request->answer, request->size);
+        m->size = request->size;
+        return;
+    }
+    message_init(m, "answer");
+    (void)message_put(m, "STATUS", "ok");
+    if (part < left)
+        (void)message_put(m, "MORE", "1");
+    else if (request->cut)
+        (void)message_put(m, "CUT", "1");
+    if (part == left && *request->applied)
+        (void)message_put(m, "APPLIED", request->applied);
+    saved = request->answer[request->sent + part];
+    request->answer[request->sent + part] = '\0';
+    (void)message_put(m, "TEXT", request->answer + request->sent);
+    request->answer[request->sent + part] = saved;
+}
+
+/* 1: all of it is sent; 0: later; negative: the peer has gone. */
+static int send_parts(struct request *request)
+{
+    struct message *m = &request->server->out;
+    size_t taken;
+
+    do {
+        next_part(request, &taken);
+        if (send(request->fd, m->data, m->size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+            return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        request->sent += taken;
+        if (request->sent < request->size)
+            (void)set_timer(request, request->server->options.answer_ms);
+    } while (request->sent < request->size);
+    return 1;
+}
+
+/* Send what can be sent now, the rest when the socket takes it. */
+static void answer(struct request *request, char *text, size_t size, bool is_text)
+{
+    request->answer = text;
+    request->size = size;
+    request->is_text = is_text;
+    request->phase = ANSWERING;
+    if (!text || request->fd < 0 || !request->server || send_parts(request) != 0 ||
+        set_timer(request, request->server->options.answer_ms) < 0 ||
+        sd_event_source_set_io_events(request->io, EPOLLOUT) < 0)
+        request_free(request);
+}
+
+void request_message(struct request *request, const struct message *m)
+{
+    char *copy = malloc(m->size);
+
+    if (copy)
+        memcpy(copy, m->data, m->size);
+    answer(request, copy, m->size, false);
+}
+
+void request_ok(struct request *request)
+{
+    struct message *m = malloc(sizeof(*m));
+
+    if (!m) {
+        request_free(request);
+        return;
+    }
+    message_init(m, "answer");
+    (void)message_put(m, "STATUS", "ok");
+    request_message(request, m);
+    free(m);
+}
+
+static void say_error(struct request *request, const char *text)
+{
+    struct message *m = malloc(sizeof(*m));
+
+    if (!m) {
+        request_free(request);
+        return;
+    }
+    message_init(m, "answer");
+    (void)message_put(m, "STATUS", "error");
+    (void)message_put(m, "ERROR", text);
+    request_message(request, m);
+    free(m);
+}
+
+void request_error(struct request *request, const char *format, ...)
+{
+    struct error error;
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(error.text, sizeof(error.text), format, ap);
+    va_end(ap);
+    say_error(request, error.text);
+}
+
+static void say_limited(struct server *server, const struct ucred *peer, const char *text)
+{
+    char key[48], line[512], more[64] = "";
+    unsigned held = 0;
+
+    (void)snprintf(key, sizeof(key), "peer %u", (unsigned)peer->uid);
+    if (!server->hooks.say || !log_allowed(key, 10, &held))
+        return;
+    if (held)
+        (void)snprintf(more, sizeof(more), " (%u more like this)", held);
+    (void)snprintf(line, sizeof(line), "process %d of uid %u: %s%s", (int)peer->pid,
+                   (unsigned)peer->uid, text, more);
+    server->hooks.say(LOG_LEVEL_WARNING, line, server->hooks.arg);
+}
+
+/* Short texts are always let through: their number is bounded by that of the connections. Of a user
+ * one long text is, if there is room among those of all users. */
+static bool has_memory(const struct request *request, size_t size)
+{
+    const struct server *server = request->server;
+    size_t same = 0, users = 0;
+
+    if (!server || request->peer.uid == 0 || size <= SHORT_TEXT)
+        return true;
+    for (const struct request *r = server->clients; r; r = r->next) {
+        size_t held = r->is_text && r->peer.uid != 0 ? r->size : 0;
+
+        users += held;
+        same += r->peer.uid == request->peer.uid ? held : 0;
+    }
+    return (same < SHORT_TEXT || same + size <= server->options.answers_a_user) &&
+           (users < SHORT_TEXT || users + size <= server->options.answers_users);
+}
+
+void request_text(struct request *request, char *text, bool cut)
+{
+    size_t size = text ? strlen(text) : 0;
+
+    if (!has_memory(request, size)) {
+        free(text);
+        request_error(request, "too many long answers wait to be taken: try again");
+        return;
+    }
+    request->cut = cut;
+    answer(request, text, size, true);
+}
+
+void request_applied(struct request *request, const char *key)
+{
+    size_t used = strlen(request->applied);
+
+    (void)snprintf(request->applied + used, sizeof(request->applied) - used, "%s ", key);
+}
+
+void request_refuse(struct request *request, const char *format, ...)
+{
+    struct error error;
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(error.text, sizeof(error.text), format, ap);
+    va_end(ap);
+    if (request->server) {
+        request->server->stats.refused++;
+        say_limited(request->server, &request->peer, error.text);
+    }
+    say_error(request, error.text);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static void take_question(struct request *request)
+{
+    struct server *server = request->server;
+    struct message *m = &server->in;
+    struct error error;
+    ssize_t n = recv(request->fd, m->data, MESSAGE_MAX, MSG_DONTWAIT | MSG_TRUNC);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        request_free(request);
+        return;
+    }
+    m->size = (size_t)n;
+    request->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    request->phase = THINKING;
+    (void)set_timer(request, 0);
+    /* Only the end of the peer is of interest until there is an answer. */
+    (void)sd_event_source_set_io_events(request->io, 0);
+    if (message_check(m, &error) < 0) {
+        server->stats.bad++;
+        request_refuse(request, "bad message: %s", error.text);
+        return;
+    }
+    server->stats.requests++;
+    server->hooks.handle(request, m, server->hooks.arg);
+}
+
+static int on_client(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct request *request = arg;
+
+    (void)source, (void)fd;
+    if (request->phase == ASKING && events & EPOLLIN)
+        take_question(request);
+    else if (request->phase == ANSWERING && events & EPOLLOUT && send_parts(request) == 0)
+        return 0;
+    else if (request->phase == THINKING)
+        hang_up(request);
+    else
+        request_free(request);
+    return 0;
+}
+
+/* --- peers ------------------------------------------------------------------------------------ */
+
+static bool is_member(int fd, gid_t gid)
+{
+    gid_t groups[256];
+    socklen_t size = sizeof(groups);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+        return false;
+    for (size_t i = 0; i < size / sizeof(groups[0]); i++)
+        if (groups[i] == gid)
+            return true;
+    return false;
+}
+
+static bool is_admin(const struct server *server, int fd, const struct ucred *peer)
+{
+    gid_t gid = server->options.admin_gid;
+
+    if (peer->uid == 0)
+        return true;
+    return gid != (gid_t)-1 && (peer->gid == gid || is_member(fd, gid));
+}
+
+/* Root has places that users cannot take. */
+static bool has_place(const struct server *server, uid_t uid)
+{
+    unsigned same = 0, users = 0, roots = 0;
+
+    for (const struct request *r = server->clients; r; r = r->next) {
+        same += r->peer.uid == uid;
+        users += r->peer.uid != 0;
+        roots += r->peer.uid == 0;
+    }
+    if (uid == 0)
+        return roots < CLIENTS_ROOT;
+    return same < server->options.clients_a_user && users < server->options.clients_users;
+}
+
+static void turn_away(struct server *server, int fd, const struct ucred *peer)
+{
+    struct message *m = &server->out;
+
+    server->stats.refused++;
+    message_init(m, "answer");
+    (void)message_put(m, "STATUS", "error");
+    (void)message_put(m, "ERROR", "too many connections at once");
+    (void)send(fd, m->data, m->size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    say_limited(server, peer, "too many connections at once");
+}
+
+static int welcome(struct server *server, int *fd, const struct ucred *peer)
+{
+    struct request *request = calloc(1, sizeof(*request));
+
+    if (!request)
+        return -ENOMEM;
+    request->server = server;
+    request->peer = *peer;
+    request->admin = is_admin(server, *fd, peer);
+    request->fd = TAKE_FD(*fd);
+    request->next = server->clients;
+    if (request->next)
+        request->next->previous = request;
+    server->clients = request;
+    server->stats.clients++;
+    if (sd_event_add_io(server->loop, &request->io, request->fd, EPOLLIN, on_client, request) < 0 ||
+        set_timer(request, server->options.question_ms) < 0) {
+        request_free(request);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Out of descriptors: an accept that fails would be asked for again at once, for ever. Give up the
+ * spare one, accept, hang up. */
+static void shed(struct server *server)
+{
+    struct ucred nobody = {.uid = (uid_t)-1};
+    int fd;
+
+    cleanup_close(&server->spare_fd);
+    fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
+    cleanup_close(&fd);
+    server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    say_limited(server, &nobody, "no descriptor is left for a connection");
+}
+
+static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, void *arg)
+{
+    struct server *server = arg;
+    _close_ int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+
+    (void)source, (void)events;
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+            shed(server);
+        return 0;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return 0;
+    if (!has_place(server, peer.uid))
+        turn_away(server, fd, &peer);
+    else
+        (void)welcome(server, &fd, &peer);
+    return 0;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static int listen_on(const char *path, struct error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    _close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return error_errno(error, -errno, "cannot make a socket");
+    if (strlen(path) >= sizeof(address.sun_path))
+        return error_set(error, -ENAMETOOLONG, "\"%s\" is too long for a socket", path);
+    strcpy(address.sun_path, path);
+    (void)unlink(path);
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        return error_errno(error, -errno, "cannot bind %s", path);
+    /* Everybody may ask; SO_PEERCRED says what they are told. */
+    if (chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0)
+        return error_errno(error, -errno, "cannot listen on %s", path);
+    return TAKE_FD(fd);
+}
+
+void server_destroy(struct server *server)
+{
+    if (!server)
+        return;
+    while (server->clients) {
+        struct request *request = server->clients;
+
+        if (request->phase != THINKING) {
+            request_free(request);
+            continue;
+        }
+        server->clients = request->next;
+        hang_up(request);
+        request->server = NULL;
+    }
+    server->io = sd_event_source_disable_unref(server->io);
+    cleanup_close(&server->fd);
+    cleanup_close(&server->spare_fd);
+    if (server->path)
+        (void)unlink(server->path);
+    free(server->path);
+    sd_event_unref(server->loop);
+    free(server);
+}
+DEFINE_CLEANUP(struct server, server_destroy)
+
+static unsigned or_default(unsigned value, unsigned fallback)
+{
+    return value ? value : fallback;
+}
+
+int server_create(struct server **ret, sd_event *loop, const struct server_options *options,
+                  const struct server_hooks *hooks, struct error *error)
+{
+    CLEANUP(server_destroyp) struct server *server = calloc(1, sizeof(*server));
+    int r;
+
+    if (!server)
+        return error_set(error, -ENOMEM, "no memory for the socket");
+    server->fd = server->spare_fd = -1;
+    server->loop = sd_event_ref(loop);
+    server->hooks = *hooks;
+    server->options = (struct server_options){
+        .admin_gid = options->admin_gid,
+        .question_ms = or_default(options->question_ms, 2000),
+        .answer_ms = or_default(options->answer_ms, 10000),
+        .clients_a_user = or_default(options->clients_a_user, 16),
+        .clients_users = or_default(options->clients_users, 128),
+        .answers_a_user = options->answers_a_user ? options->answers_a_user : 64 << 20,
+        .answers_users = options->answers_users ? options->answers_users : 256 << 20,
+    };
+    server->fd = listen_on(options->path, error);
+    if (server->fd < 0)
+        return server->fd;
+    server->path = strdup(options->path);
+    server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    r = server->path ? sd_event_add_io(loop, &server->io, server->fd, EPOLLIN, on_connect, server)
+                     : -ENOMEM;
+    if (r < 0)
+        return error_errno(error, r, "cannot watch %s", options->path);
+    *ret = TAKE_PTR(server);
+    return 0;
+}
+
+void server_stats(const struct server *server, struct server_stats *ret)
+{
+    *ret = server->stats;
+}

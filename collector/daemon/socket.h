@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The local socket (doc/protocol.md): accepts, reads one question a connection, hands it on, sends
+ * the answer. A peer that is slow, silent or sends nonsense costs nobody but itself: every phase
+ * has a time limit, every user a number of connections, and root always gets one.
+ */
+#ifndef JOBIO_COLLECTOR_DAEMON_SOCKET_H
+#define JOBIO_COLLECTOR_DAEMON_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "common/message.h"
+
+struct request;
+struct server;
+
+struct server_options {
+    const char *path;        /* replaced if it is there */
+    gid_t admin_gid;         /* its members are admins; (gid_t)-1: only root is */
+    unsigned question_ms;    /* for the question after the connect; 0: 2000 */
+    unsigned answer_ms;      /* for each part of the answer to be taken; 0: 10000 */
+    unsigned clients_a_user; /* at once, for others than root; 0: 16 */
+    unsigned clients_users;  /* of all others than root together; 0: 128 */
+    size_t answers_a_user;   /* bytes of text not taken yet beside another; 0: 64 MiB */
+    size_t answers_users;    /* the same of all others than root together; 0: 256 MiB */
+};
+
+struct server_hooks {
+    /* A well-formed message. The request must be answered once, now or later, with one of the
+     * request_ functions below, which also end it. `m` is good until the call returns. */
+    void (*handle)(struct request *request, const struct message *m, void *arg);
+    /* One line for the operator, already limited in number. */
+    void (*say)(enum log_level level, const char *text, void *arg);
+    void *arg;
+};
+
+/* -EADDRINUSE, -EACCES... of bind. */
+int server_create(struct server **ret, sd_event *loop, const struct server_options *options,
+                  const struct server_hooks *hooks, struct error *error);
+/* Closes all connections; requests that are still to be answered stay good for that. NULL is fine.
+ */
+void server_destroy(struct server *server);
+
+/* Who asks, as the kernel says. */
+uid_t request_uid(const struct request *request);
+pid_t request_pid(const struct request *request);
+bool request_is_admin(const struct request *request); /* root or the group */
+uint64_t request_monotonic_ns(const struct request *request); /* when the question came */
+
+void request_ok(struct request *request);
+/* Logs the line as well, at most one in 10 s a user. */
+void request_refuse(struct request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* An answer that only the peer hears. */
+void request_error(struct request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* One message that the caller has made (with STATUS). */
+void request_message(struct request *request, const struct message *m);
+/* STATUS=ok and TEXT, in as many messages as it takes, the last with CUT=1 if `cut`. Takes the
+ * malloc'd text over. A user whose other answers are not taken yet and too long with this one gets
+ * an error instead; short texts (100,000 bytes) are always sent. */
+void request_text(struct request *request, char *text, bool cut);
+/* The last message of a text will name this short key of the question in APPLIED: it was
+ * understood, and the answer goes by it. */
+void request_applied(struct request *request, const char *key);
+
+struct server_stats {
+    size_t clients;
+    uint64_t requests, refused, bad, timeouts;
+};
+void server_stats(const struct server *server, struct server_stats *ret);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "collector/http/server_impl.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#define BACKLOG 1024
+#define CONNECTION_MEMORY 16384
+
+static uint64_t now_us(void)
+{
+    return clock_ns(CLOCK_MONOTONIC) / 1000;
+}
+
+/* --- connections -------------------------------------------------------------------------------
+ */
+
+static bool same_address(const union address *a, const struct sockaddr *b)
+{
+    if (a->any.sa_family != b->sa_family)
+        return false;
+    if (b->sa_family == AF_INET6)
+        return memcmp(&a->v6.sin6_addr, &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr,
+                      sizeof(a->v6.sin6_addr)) == 0;
+    return a->v4.sin_addr.s_addr == ((const struct sockaddr_in *)(const void *)b)->sin_addr.s_addr;
+}
+
+static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, socklen_t size)
+{
+    struct http_server *server = cls;
+    const struct peer *peer;
+    unsigned n = 0;
+
+    (void)size;
+    TAILQ_FOREACH(peer, &server->peers, link)
+    n += same_address(&peer->address, address);
+    if (n < server->options.connections_an_address)
+        return MHD_YES;
+    server->stats.crowded++;
+    return MHD_NO;
+}
+
+static void arm(struct http_server *server)
+{
+    const struct peer *first = TAILQ_FIRST(&server->peers);
+
+    if (first)
+        (void)sd_event_source_set_time(server->timer, first->due_us);
+    (void)sd_event_source_set_enabled(server->timer, first ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+void http_server_run_again(struct http_server *server)
+{
+    if (!server->dying)
+        (void)sd_event_source_set_enabled(server->again, SD_EVENT_ONESHOT);
+}
+
+static void peer_connected(struct http_server *server, struct MHD_Connection *connection,
+                           void **context)
+{
+    struct peer *peer = calloc(1, sizeof(*peer));
+    const union MHD_ConnectionInfo *info;
+
+    *context = peer;
+    if (!peer) /* its request will be refused */
+        return;
+    peer->server = server;
+    peer->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    memcpy(&peer->address, info->client_addr,
+           info->client_addr->sa_family == AF_INET6 ? sizeof(peer->address.v6)
+                                                    : sizeof(peer->address.v4));
+    peer->due_us = now_us() + server->options.limit_ns / 1000;
+    TAILQ_INSERT_TAIL(&server->peers, peer, link);
+    server->stats.connections++;
+    arm(server);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http_server *server = cls;
+    struct peer *peer = *context;
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        peer_connected(server, connection, context);
+    } else if (peer) {
+        TAILQ_REMOVE(&server->peers, peer, link);
+        server->stats.connections--;
+        free(peer);
+        *context = NULL;
+        /* libmicrohttpd listens again only in the run after the one that made room. */
+        http_server_run_again(server);
+    }
+}
+
+/* The peer has had its time. While a handler thinks, it is told so, and gets as long to read it. */
+static void expire(struct http_server *server, struct peer *peer)
+{
+    static const char late[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
+                               "Content-Length: 0\r\n\r\n";
+
+    TAILQ_REMOVE(&server->peers, peer, link);
+    peer->due_us = now_us() + server->options.limit_ns / 1000;
+    TAILQ_INSERT_TAIL(&server->peers, peer, link);
+    if (peer->exchange && exchange_expire(peer->exchange))
+        return;
+    server->stats.timeouts += !peer->cut;
+    if (!peer->answering && !peer->cut)
+        (void)send(peer->fd, late, sizeof(late) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    peer->cut = true;
+    /* The descriptor is libmicrohttpd's: it sees the end of the stream, and closes it. */
+    (void)shutdown(peer->fd, SHUT_RDWR);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct http_server *server = arg;
+    struct peer *first;
+
+    (void)source, (void)usec;
+    while ((first = TAILQ_FIRST(&server->peers)) && first->due_us <= now_us())
+        expire(server, first);
+    arm(server);
+    return 0;
+}
+
+/* --- the loop ----------------------------------------------------------------------------------
+ */
+
+static void run(struct http_server *server, struct listener *listener)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    (void)MHD_run(listener->daemon);
+    if (MHD_get_timeout(listener->daemon, &ms) == MHD_YES && ms == 0)
+        http_server_run_again(server);
+}
+
+static int on_again(sd_event_source *source, void *arg)
+{
+    struct http_server *server = arg;
+
+    (void)source;
+    for (size_t i = 0; i < server->n_listeners; i++)
+        run(server, &server->listeners[i]);
+    return 0;
+}
+
+static int on_events(sd_event_source *source, int fd, uint32_t revents, void *arg)
+{
+    struct http_server *server = arg;
+
+    (void)fd, (void)revents;
+    for (size_t i = 0; i < server->n_listeners; i++)
+        if (server->listeners[i].io == source)
+            run(server, &server->listeners[i]);
+    return 0;
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+static int parse_address(const char *text, union address *ret, socklen_t *size)
+{
+    char host[INET6_ADDRSTRLEN + 2];
+    const char *colon = strrchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    unsigned long port = digits > 0 && digits <= 5 ? strtoul(colon + 1, NULL, 10) : ULONG_MAX;
+
+    memset(ret, 0, sizeof(*ret));
+    if (n >= sizeof(host) || port > UINT16_MAX || colon[1 + digits])
+        return -EINVAL;
+    memcpy(host, text, n);
+    host[n] = '\0';
+    if (*host == '[' && host[n - 1] == ']') {
+        host[n - 1] = '\0';
+        ret->v6.sin6_family = AF_INET6;
+        ret->v6.sin6_port = htons((uint16_t)port);
+        *size = sizeof(ret->v6);
+        return inet_pton(AF_INET6, host + 1, &ret->v6.sin6_addr) == 1 ? 0 : -EINVAL;
+    }
+    ret->v4.sin_family = AF_INET;
+    ret->v4.sin_port = htons((uint16_t)port);
+    *size = sizeof(ret->v4);
+    return inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1 ? 0 : -EINVAL;
+}
+
+int http_server_check_address(const char *text, struct error *error)
+{
+    union address address;
+    socklen_t size;
+
+    if (parse_address(text, &address, &size) < 0)
+        return error_set(error, -EINVAL, "\"%s\" is no ADDRESS:PORT or [ADDRESS]:PORT", text);
+    return 0;
+}
+
+static int bound_socket(const union address *address, socklen_t size, int *ret)
+{
+    _close_ int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int on = 1;
+
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+        return -errno;
+    if (address->any.sa_family == AF_INET6 &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
+        return -errno;
+    if (bind(fd, &address->any, size) < 0 || listen(fd, BACKLOG) < 0)
+        return -errno;
+    *ret = TAKE_FD(fd);
+    return 0;
+}
+
+static unsigned port_of(int fd)
+{
+    union address address;
+    socklen_t size = sizeof(address);
+
+    if (getsockname(fd, &address.any, &size) < 0)
+        return 0;
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
+}
+
+static int start_daemon(struct http_server *server, struct listener *listener, int fd, int family)
+{
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+
+    if (family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    listener->port = port_of(fd);
+    listener->daemon = MHD_start_daemon(
+        flags, 0, may_connect, server, exchange_on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, server->options.connections,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, server,
+        MHD_OPTION_END);
+    return listener->daemon ? 0 : -EIO;
+}
+
+static int listener_init(struct http_server *server, struct listener *listener, const char *text,
+                         struct error *error)
+{
+    union address address;
+    socklen_t size;
+    int fd = -1, epoll_fd, r;
+
+    r = http_server_check_address(text, error);
+    if (r < 0)
+        return r;
+    (void)parse_address(text, &address, &size);
+    r = bound_socket(&address, size, &fd);
+    if (r < 0)
+        return error_errno(error, r, "cannot listen at %s", text);
+    r = start_daemon(server, listener, fd, address.any.sa_family);
+    if (r < 0) /* the socket is lost: libmicrohttpd closes it, or does not */
+        return error_errno(error, r, "cannot serve at %s", text);
+    epoll_fd = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD)->listen_fd;
+    r = sd_event_add_io(server->loop, &listener->io, epoll_fd, EPOLLIN, on_events, server);
+    return r < 0 ? error_errno(error, r, "cannot serve at %s", text) : 0;
+}
+
+static void fill_options(struct http_server_options *o, const struct http_server_options *from)
+{
+    *o = *from;
+    o->listen = NULL;
+    o->limit_ns = from->limit_ns ? from->limit_ns : UINT64_C(10000000000);
+    o->body_max = from->body_max ? from->body_max : 2u << 20;
+    o->bodies_max = from->bodies_max ? from->bodies_max : 64u << 20;
+    o->connections = from->connections ? from->connections : 256;
+    o->connections_an_address = from->connections_an_address ? from->connections_an_address : 32;
+}
+
+static int server_init(struct http_server *server, sd_event *loop,
+                       const struct http_server_options *options, struct error *error)
+{
+    int r;
+
+    TAILQ_INIT(&server->peers);
+    server->loop = sd_event_ref(loop);
+    fill_options(&server->options, options);
+    r = sd_event_add_time(loop, &server->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, server);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_defer(loop, &server->again, on_again, server);
+    if (r < 0)
+        return error_errno(error, r, "HTTP server");
+    for (size_t i = 0; i < options->n_listen; i++) {
+        server->n_listeners++;
+        r = listener_init(server, &server->listeners[i], options->listen[i], error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int http_server_create(struct http_server **ret, sd_event *loop,
+                       const struct http_server_options *options, struct error *error)
+{
+    struct http_server *server =
+        calloc(1, sizeof(*server) + options->n_listen * sizeof(*server->listeners));
+    int r = server ? server_init(server, loop, options, error)
+                   : error_errno(error, -ENOMEM, "HTTP server");
+
+    if (r < 0) {
+        http_server_destroy(server);
+        return r;
+    }
+    *ret = server;
+    return 0;
+}
+
+void http_server_destroy(struct http_server *server)
+{
+    struct peer *peer;
+
+    if (!server)
+        return;
+    server->dying = true;
+    /* libmicrohttpd aborts when it is to end with suspended connections. */
+    TAILQ_FOREACH(peer, &server->peers, link)
+    if (peer->exchange)
+        exchange_wake(peer->exchange);
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        sd_event_source_disable_unref(server->listeners[i].io);
+        if (server->listeners[i].daemon)
+            MHD_stop_daemon(server->listeners[i].daemon);
+    }
+    sd_event_source_disable_unref(server->timer);
+    sd_event_source_disable_unref(server->again);
+    sd_event_unref(server->loop);
+    free(server->routes);
+    free(server);
+}
+
+int http_server_route(struct http_server *server, const char *method, const char *path,
+                      http_handler_f handler, void *arg)
+{
+    struct route *grown = realloc(server->routes, (server->n_routes + 1) * sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    server->routes = grown;
+    grown[server->n_routes++] = (struct route){method, path, handler, arg};
+    return 0;
+}
+
+void http_server_stats(const struct http_server *server, struct http_server_stats *ret)
+{
+    *ret = server->stats;
+}
+
+unsigned http_server_port(const struct http_server *server, size_t n)
+{
+    return server->listeners[n].port;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A /proc/PID/mountinfo: for each super block (s_dev) the mount that names it best. It may have
+ * tens of thousands of lines and the kernel needs a microsecond or two for each, so it can be read
+ * in portions. An open one keeps its mount namespace alive: finish it soon.
+ */
+#ifndef JOBIO_COLLECTOR_MOUNTS_MOUNTINFO_H
+#define JOBIO_COLLECTOR_MOUNTS_MOUNTINFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct mountinfo;
+
+/* Of several mounts of one super block the lowest class names it, then the shortest name, then the
+ * first line. */
+enum mountinfo_class { MOUNTINFO_WHOLE, MOUNTINFO_BIND, MOUNTINFO_DELETED };
+
+struct mountinfo_entry {
+    uint32_t dev;
+    enum mountinfo_class class;
+    const char *mount, *fstype, *source; /* none is empty */
+};
+
+/* who: a process, "self", or "1", below proc ("/proc"). -ENOENT, -ESRCH, -EINVAL: the process has
+ * gone. */
+int mountinfo_open(struct mountinfo **ret, const char *proc, const char *who, struct error *error);
+void mountinfo_close(struct mountinfo *info); /* NULL is fine */
+
+/* Read on, at most *lines of them, and take what was read off it. 1: there is more; 0: that was
+ * all, and the file is closed. Lines of another form are skipped. Super blocks that `but` (may be
+ * NULL) has are left out. */
+int mountinfo_read(struct mountinfo *info, const struct mountinfo *but, size_t *lines);
+
+/* NULL: it has no such super block, or is not read to its end. Good until mountinfo_close(). */
+const struct mountinfo_entry *mountinfo_find(const struct mountinfo *info, uint32_t dev);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/peers/gather.h"
+
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/peers/gather_impl.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "report/json/json.h"
+
+#define SECOND 1000000000ull
+
+void gather_defaults(struct gather_options *options)
+{
+    *options = (struct gather_options){
+        .timeout_ns = 10 * SECOND,
+        .backoff_ns = 5 * SECOND,
+        .slow_ns = 900 * SECOND,
+        .spread_ns = SECOND / 2,
+    };
+}
+
+uint64_t gather_now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+void gather_say(struct gather *gather, const char *key, const char *format, ...)
+{
+    char text[512];
+    unsigned held = 0;
+    va_list ap;
+
+    if (!log_allowed(key, 60, &held))
+        return;
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    if (held)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), " (%u more like this)",
+                       held);
+    gather->hooks.say(LOG_LEVEL_WARNING, text, gather->hooks.arg);
+}
+
+/* A bin has at most some 40 bytes, in practice: 160 kB, of the 720 that munge can take. That is 20
+ * mounts with all their bins. */
+#define MAX_BINS 4000
+/* All nodes of a job together, a mount, on its first node: 64 of them may have whole time lines, a
+ * job of 4,096 has there some 5 MB a mount. */
+#define JOB_BINS (64 * TIMELINE_BINS)
+#define LEAST_BINS 50
+
+static unsigned bins_of_a_node(const struct job_account *job)
+{
+    unsigned bins = job->nodes_expected ? JOB_BINS / job->nodes_expected : TIMELINE_BINS;
+
+    return bins > TIMELINE_BINS ? TIMELINE_BINS : bins < LEAST_BINS ? LEAST_BINS : bins;
+}
+
+static size_t count_bins(const struct io_mounts *mounts, unsigned max)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < mounts->n; i++)
+        n += mounts->items[i].timeline.n < max ? mounts->items[i].timeline.n : max;
+    return n;
+}
+
+struct json_object *gather_document(const struct job_account *job, unsigned flags)
+{
+    unsigned max = bins_of_a_node(job);
+    size_t bins = count_bins(&job->mounts, max);
+
+    for (size_t i = 0; flags & REPORT_STEPS && i < job->n_steps; i++)
+        bins += count_bins(&job->steps[i].mounts, max);
+    if (bins <= MAX_BINS)
+        flags |= REPORT_TIMELINE;
+    return report_json_bins(job, flags | REPORT_WIRE, max);
+}
+
+struct wire_head gather_head(const struct gather *gather, const char *to, const char *id)
+{
+    return (struct wire_head){gather->cluster, gather->node, to, id};
+}
+
+char *gather_url(const struct gather *gather, const char *node, const char *path)
+{
+    const char *at = strstr(gather->url, "%n");
+    char *url;
+
+    if (asprintf(&url, "%.*s%s%s%s", at ? (int)(at - gather->url) : (int)strlen(gather->url),
+                 gather->url, at ? node : "", at ? at + 2 : "", path) < 0)
+        return NULL;
+    return url;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+void gather_stop(struct gather *gather)
+{
+    if (!gather)
+        return;
+    gather->ending = true;
+    gather_send_stop(gather);
+    gather_ask_stop(gather);
+    http_server_destroy(gather->server);
+    gather->server = NULL;
+}
+
+void gather_destroy(struct gather *gather)
+{
+    if (!gather)
+        return;
+    gather_stop(gather);
+    sealer_destroy(gather->sealer);
+    sealer_destroy(gather->opener);
+    http_client_destroy(gather->client);
+    gather_ask_free(gather);
+    gather_send_free(gather);
+    gather_serve_free(gather);
+    sd_event_unref(gather->loop);
+    free(gather->cluster);
+    free(gather->node);
+    free(gather->url);
+    free(gather->readers);
+    free(gather);
+}
+DEFINE_CLEANUP(struct gather, gather_destroy)
+
+static int copy_options(struct gather *gather, const struct gather_options *options)
+{
+    gather->query = options->query;
+    gather->writer = options->writer;
+    gather->timeout_ns = options->timeout_ns;
+    gather->backoff_ns = options->backoff_ns;
+    gather->slow_ns = options->slow_ns;
+    gather->spread_ns = options->spread_ns;
+    gather->cluster = strdup(options->cluster);
+    gather->node = strdup(options->node);
+    gather->url = strdup(options->url);
+    gather->readers = calloc(options->n_readers + 1, sizeof(*gather->readers));
+    if (!gather->cluster || !gather->node || !gather->url || !gather->readers)
+        return -ENOMEM;
+    if (options->n_readers)
+        memcpy(gather->readers, options->readers, options->n_readers * sizeof(*gather->readers));
+    gather->n_readers = options->n_readers;
+    return 0;
+}
+
+static int check_url(const char *url, struct error *error)
+{
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return error_set(error, -EINVAL, "\"%.100s\" is no http:// address", url);
+    if (!strstr(url, "%n"))
+        return error_set(error, -EINVAL, "\"%.100s\" has no %%n for the name of the node", url);
+    return 0;
+}
+
+int gather_create(struct gather **ret, sd_event *loop, const struct gather_options *options,
+                  const struct gather_hooks *hooks, struct error *error)
+{
+    CLEANUP(gather_destroyp) struct gather *gather = calloc(1, sizeof(*gather));
+    const struct http_client_options client = {.connect_timeout_ns = 3 * SECOND,
+                                               .timeout_ns = options->timeout_ns};
+    int r = check_url(options->url, error);
+
+    if (!gather)
+        return error_set(error, -ENOMEM, "no memory to gather accounts");
+    if (r < 0)
+        return r;
+    gather->loop = sd_event_ref(loop);
+    gather->hooks = *hooks;
+    if (copy_options(gather, options) < 0)
+        return error_set(error, -ENOMEM, "no memory to gather accounts");
+    r = sealer_create(&gather->sealer, loop, options->munge_socket, error);
+    if (r == 0)
+        r = sealer_create(&gather->opener, loop, options->munge_socket, error);
+    if (r == 0)
+        r = http_client_create(&gather->client, loop, &client, error);
+    if (r == 0)
+        r = gather_send_start(gather, error);
+    if (r == 0)
+        r = gather_serve_start(gather, options, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(gather);
+    return 0;
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
+static bool put_counts(struct json_object *to, const struct gather_counts *c)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } fields[] = {
+        {"sent", c->sent},
+        {"send_failures", c->send_failures},
+        {"refused_by_peer", c->refused_by_peer},
+        {"asked", c->asked},
+        {"answered", c->answered},
+        {"unanswered", c->unanswered},
+        {"served", c->served},
+        {"taken", c->taken},
+        {"unknown_jobs", c->unknown_jobs},
+        {"backwards", c->backwards},
+        {"forged", c->forged},
+        {"replayed", c->replayed},
+        {"out_of_time", c->out_of_time},
+        {"not_root", c->not_root},
+        {"malformed", c->malformed},
+        {"other_version", c->other_version},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (json_object_object_add(to, fields[i].name,
+                                   json_object_new_uint64(fields[i].value)) < 0)
+            return false;
+    return true;
+}
+
+struct json_object *gather_status(const struct gather *gather)
+{
+    struct json_object *status = json_object_new_object();
+
+    if (status && put_counts(status, &gather->counts))
+        return status;
+    json_object_put(status);
+    return NULL;
+}

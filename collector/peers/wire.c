@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/peers/wire.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/cleanup.h"
+#include "common/tree.h"
+
+void wire_new_id(char ret[WIRE_ID_SIZE])
+{
+    uint64_t number = 0;
+
+    (void)!getrandom(&number, sizeof(number), 0);
+    (void)snprintf(ret, WIRE_ID_SIZE, "%016" PRIx64, number);
+}
+
+struct json_object *wire_create(const struct wire_head *head)
+{
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *document = tree_object(t);
+
+    tree_put_u64(t, document, "version", WIRE_VERSION);
+    tree_put_text(t, document, "cluster", head->cluster);
+    tree_put_text(t, document, "from", head->from);
+    tree_put_text(t, document, "to", head->to);
+    tree_put_text(t, document, "id", head->id);
+    return tree_end(t, document);
+}
+
+char *wire_text(struct json_object *document, size_t *size)
+{
+    char *text = tree_text(document);
+
+    if (text)
+        *size = strlen(text);
+    return text;
+}
+
+const char *wire_string(struct json_object *document, const char *key)
+{
+    struct json_object *value;
+
+    return json_object_object_get_ex(document, key, &value) &&
+                   json_object_is_type(value, json_type_string)
+               ? json_object_get_string(value)
+               : "";
+}
+
+int wire_number(struct json_object *document, const char *key, unsigned long long max,
+                unsigned long long *ret, struct error *error)
+{
+    struct json_object *value;
+
+    if (!json_object_object_get_ex(document, key, &value) ||
+        !json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
+        json_object_get_uint64(value) > max)
+        return error_set(error, -EBADMSG, "\"%s\" is missing or bad", key);
+    *ret = json_object_get_uint64(value);
+    return 0;
+}
+
+static int check_version(struct json_object *document, struct error *error)
+{
+    unsigned long long version;
+    int r = wire_number(document, "version", UINT32_MAX, &version, error);
+
+    if (r < 0)
+        return r;
+    if (version != WIRE_VERSION)
+        return error_set(error, -EPROTONOSUPPORT,
+                         "the jobiod of %.64s speaks version %llu between nodes, this one %d",
+                         wire_string(document, "from"), version, WIRE_VERSION);
+    return 0;
+}
+
+static int check_head(struct json_object *document, const struct wire_head *head,
+                      struct error *error)
+{
+    const struct {
+        const char *key, *wanted;
+        int code;
+    } fields[] = {
+        {"cluster", head->cluster, -EXDEV},
+        {"to", head->to, -EADDRNOTAVAIL},
+        {"from", head->from, -EADDRNOTAVAIL},
+        {"id", head->id, -EADDRNOTAVAIL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        const char *found = wire_string(document, fields[i].key);
+
+        if (fields[i].wanted && strcmp(found, fields[i].wanted) != 0)
+            return error_set(error, fields[i].code, "\"%s\" is \"%.64s\", not \"%.64s\"",
+                             fields[i].key, found, fields[i].wanted);
+    }
+    return 0;
+}
+
+static struct json_object *parse(const char *payload, size_t size)
+{
+    struct json_tokener *tokener = json_tokener_new();
+    struct json_object *document = NULL;
+
+    if (!tokener)
+        return NULL;
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    document = json_tokener_parse_ex(tokener, payload, (int)size);
+    if (json_tokener_get_error(tokener) != json_tokener_success ||
+        json_tokener_get_parse_end(tokener) != size ||
+        !json_object_is_type(document, json_type_object)) {
+        json_object_put(document);
+        document = NULL;
+    }
+    json_tokener_free(tokener);
+    return document;
+}
+
+int wire_parse(const char *payload, size_t size, const struct wire_head *head,
+               struct json_object **ret, struct error *error)
+{
+    struct json_object *document = parse(payload, size);
+    int r;
+
+    if (!document)
+        return error_set(error, -EBADMSG, "the payload is no JSON object");
+    r = check_version(document, error);
+    if (r == 0)
+        r = check_head(document, head, error);
+    if (r < 0) {
+        json_object_put(document);
+        return r;
+    }
+    *ret = document;
+    return 0;
+}

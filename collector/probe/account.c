@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "collector/probe/probe_impl.h"
+
+#include <search.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* The counters of an operation as 64-bit totals. Some of the kernel's are u32 and wrap; `before`
+ * has the sums over the shards at the last reading, and what is added is the wrapping difference.
+ * A process that adopts the maps has no `before` but 0: it takes the first reading as it is, which
+ * is short by 2^32 for each time that one had wrapped until then; whoever has kept what the
+ * process before has read can tell (sampler_wraps.c). */
+struct tally_op {
+    struct io_counter counter;
+    struct account_value now; /* sums over the shards, in this pass */
+    struct account_value before; /* the u32 of them */
+};
+
+/* What a step did on a super block. */
+struct tally {
+    uint32_t step;
+    uint64_t dev; /* as in probe.h */
+    struct tally_op *ops[IO_OP_COUNT];
+    struct io_account io;
+    struct io_cache cache;
+    struct tally *next; /* of those that accounts_forget() has found */
+};
+
+static int tally_compare(const void *a, const void *b)
+{
+    const struct tally *x = a, *y = b;
+
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return x->dev == y->dev ? 0 : x->dev < y->dev ? -1 : 1;
+}
+
+static void tally_destroy(void *arg)
+{
+    struct tally *tally = arg;
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        if (tally->ops[op])
+            free(tally->ops[op]->counter.errnos);
+        free(tally->ops[op]);
+    }
+    free(tally);
+}
+
+/* A pass over the maps. */
+struct pass {
+    struct probe *probe;
+    uint32_t step; /* 0: all */
+    probe_account_f each;
+    void *arg;
+    int result;
+    uint64_t unsupported; /* by the probe */
+};
+
+static bool pass_has(const struct pass *pass, uint32_t step)
+{
+    return !pass->step || pass->step == step;
+}
+
+static struct tally *tally_get(struct probe *probe, uint32_t step, uint64_t dev)
+{
+    struct tally wanted = {.step = step, .dev = dev}, *made;
+    struct tally **found = tfind(&wanted, &probe->accounts, tally_compare);
+
+    if (found)
+        return *found;
+    made = calloc(1, sizeof(*made));
+    if (!made)
+        return NULL;
+    made->step = step;
+    made->dev = dev;
+    if (!tsearch(made, &probe->accounts, tally_compare)) {
+        free(made);
+        return NULL;
+    }
+    return made;
+}
+
+/* Of struct account_key, or one that has the same names. */
+#define DEV_OF(key) ((uint64_t)(key)->life << 32 | (key)->dev)
+
+static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint64_t dev, uint16_t op)
+{
+    struct tally *tally = op < IO_OP_COUNT ? tally_get(probe, step, dev) : NULL;
+
+    if (tally && !tally->ops[op])
+        tally->ops[op] = calloc(1, sizeof(*tally->ops[op]));
+    return tally ? tally->ops[op] : NULL;
+}
+
+static int add_errno(const void *key, const void *value, void *arg)
+{
+    const struct errno_key *at = key;
+    struct pass *pass = arg;
+    struct tally_op *op;
+    uint64_t count;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    memcpy(&count, value, sizeof(count));
+    op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
+    return op ? io_counter_errno(&op->counter, at->code, count) : -ENOMEM;
+}
+
+static int add_value(const void *key, const void *value, void *arg)
+{
+    const struct account_key *at = key;
+    const struct account_value *from;
+    struct pass *pass = arg;
+    uint32_t place;
+    struct tally_op *op;
+    struct account_value *to;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    memcpy(&place, value, sizeof(place));
+    if (!maps_has_place(pass->probe, place))
+        return 0;
+    from = maps_value(pass->probe, place);
+    op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
+    if (!op || !from)
+        return -ENOMEM;
+    to = &op->now;
+    /* Before the requests, of which they are a part. */
+    to->sequential += __atomic_load_n(&from->sequential, __ATOMIC_ACQUIRE);
+    to->random += __atomic_load_n(&from->random, __ATOMIC_ACQUIRE);
+    to->requests += from->requests;
+    to->async_requests += from->async_requests;
+    to->bytes += from->bytes;
+    to->errors += from->errors;
+    to->time_ns += from->time_ns;
+    to->uncached_bytes += from->uncached_bytes;
+    to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
+    if (from->longest_wait_ns > to->longest_wait_ns)
+        to->longest_wait_ns = from->longest_wait_ns;
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        to->latency[i] += from->latency[i];
+        to->size[i] += from->size[i];
+    }
+    return 0;
+}
+
+static int add_cache(const void *key, const void *value, void *arg)
+{
+    const struct cache_key *at = key;
+    const struct cache_value *from = value;
+    struct pass *pass = arg;
+    struct tally *tally;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    tally = tally_get(pass->probe, at->step, DEV_OF(at));
+    if (!tally)
+        return -ENOMEM;
+    tally->cache.miss_bytes += from->miss_bytes;
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        tally->cache.fill_bytes[fill] += from->fill_bytes[fill];
+    return 0;
+}
+
+static void widen(uint64_t *total, uint32_t before, uint32_t now)
+{
+    *total += (uint32_t)(now - before);
+}
+
+static void tally_op_finish(struct tally_op *op)
+{
+    struct io_counter *counter = &op->counter;
+    const struct account_value *now = &op->now, *before = &op->before;
+
+    counter->requests = op->now.requests;
+    counter->bytes = op->now.bytes;
+    counter->time_ns = op->now.time_ns;
+    counter->max_ns = op->now.max_ns;
+    widen(&counter->async_requests, before->async_requests, now->async_requests);
+    widen(&counter->errors, before->errors, now->errors);
+    widen(&counter->sequential_requests, before->sequential, now->sequential);
+    widen(&counter->random_requests, before->random, now->random);
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        widen(&counter->latency_log2[i], before->latency[i], now->latency[i]);
+        widen(&counter->size_log2[i], before->size[i], now->size[i]);
+    }
+    op->before = op->now;
+}
+
+/* What was read from the page cache alone is not counted, but what was not. */
+static void finish_cache(const struct pass *pass, struct tally *tally)
+{
+    const struct tally_op *read = tally->ops[IO_READ];
+
+    if (pass->unsupported & IO_CACHE)
+        tally->cache = (struct io_cache){0};
+    else if (read && read->now.bytes > read->now.uncached_bytes)
+        tally->cache.hit_bytes = read->now.bytes - read->now.uncached_bytes;
+}
+
+static void begin_tally(const void *node, VISIT visit, void *arg)
+{
+    struct tally *tally = *(struct tally *const *)node;
+
+    if ((visit != preorder && visit != leaf) || !pass_has(arg, tally->step))
+        return;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        if (!tally->ops[op])
+            continue;
+        memset(&tally->ops[op]->now, 0, sizeof(tally->ops[op]->now));
+        tally->ops[op]->counter.n_errnos = 0;
+    }
+    tally->cache = (struct io_cache){0};
+}
+
+static void end_tally(const void *node, VISIT visit, void *arg)
+{
+    struct tally *tally = *(struct tally *const *)node;
+    struct pass *pass = arg;
+    bool any = false;
+
+    if ((visit != postorder && visit != leaf) || pass->result || !pass_has(pass, tally->step))
+        return;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        tally->io.ops[op] = NULL;
+        if (!tally->ops[op] || !tally->ops[op]->now.requests)
+            continue;
+        tally_op_finish(tally->ops[op]);
+        tally->io.ops[op] = &tally->ops[op]->counter;
+        any = true;
+    }
+    finish_cache(pass, tally);
+    if (any || !io_cache_is_empty(&tally->cache))
+        pass->result = pass->each(tally->step, tally->dev, &tally->io, &tally->cache, pass->arg);
+}
+
+int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
+               struct error *error)
+{
+    struct pass pass = {.probe = probe,
+                        .step = step,
+                        .each = each,
+                        .arg = arg,
+                        .unsupported = probe_unsupported(probe)};
+    int r;
+
+    if (probe->blind)
+        return 0;
+    twalk_r(probe->accounts, begin_tally, &pass);
+    /* Errors before counters: an error is counted before its errno, so that the errnos never sum up
+     * to more than the errors. */
+    r = map_each(probe, probe->skel->maps.errnos, add_errno, &pass, error);
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.places, add_value, &pass, error);
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.caches, add_cache, &pass, error);
+    if (r < 0)
+        return r;
+    twalk_r(probe->accounts, end_tally, &pass);
+    return pass.result;
+}
+
+struct sums {
+    struct probe_step *steps; /* ascending */
+    size_t n;
+};
+
+static int compare_sums(const void *a, const void *b)
+{
+    const struct probe_step *x = a, *y = b;
+
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+static void sum_tally(const void *node, VISIT visit, void *arg)
+{
+    const struct tally *tally = *(struct tally *const *)node;
+    const struct sums *sums = arg;
+    struct probe_step wanted = {.step = tally->step}, *step;
+
+    if (visit != postorder && visit != leaf)
+        return;
+    step = bsearch(&wanted, sums->steps, sums->n, sizeof(wanted), compare_sums);
+    for (int op = 0; step && op < IO_OP_COUNT; op++) {
+        const struct tally_op *at = tally->ops[op];
+
+        if (!at || !at->now.requests)
+            continue;
+        if (at->now.longest_wait_ns > step->longest_wait_ns)
+            step->longest_wait_ns = at->now.longest_wait_ns;
+        if (op != IO_CREATE) /* is part of an open */
+            step->events += at->now.requests;
+    }
+}
+
+void accounts_sum(const struct probe *probe, struct probe_step *steps, size_t n)
+{
+    struct sums sums = {steps, n};
+
+    if (!n)
+        return;
+    qsort(steps, n, sizeof(*steps), compare_sums);
+    twalk_r(probe->accounts, sum_tally, &sums);
+}
+
+/* Those that are to go; deleting in a walk is not allowed. */
+struct victims {
+    const uint32_t *steps; /* ascending */
+    size_t n_steps;
+    struct tally *first;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void find_victims(const void *node, VISIT visit, void *arg)
+{
+    struct tally *tally = *(struct tally *const *)node;
+    struct victims *victims = arg;
+
+    if ((visit == postorder || visit == leaf) &&
+        bsearch(&tally->step, victims->steps, victims->n_steps, sizeof(tally->step),
+                compare_numbers)) {
+        tally->next = victims->first;
+        victims->first = tally;
+    }
+}
+
+void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n)
+{
+    struct victims victims = {.steps = steps, .n_steps = n};
+
+    twalk_r(probe->accounts, find_victims, &victims);
+    while (victims.first) {
+        struct tally *tally = victims.first;
+
+        victims.first = tally->next;
+        tdelete(tally, &probe->accounts, tally_compare);
+        tally_destroy(tally);
+    }
+}
+
+void accounts_close(struct probe *probe)
+{
+    tdestroy(probe->accounts, tally_destroy);
+    probe->accounts = NULL;
+}

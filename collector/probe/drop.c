@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How counters leave the maps. */
+#include "config.h"
+
+#include "collector/probe/probe_impl.h"
+
+#include <string.h>
+
+#include "common/cleanup.h"
+
+int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+{
+    return probe_drop_many(probe, &(struct probe_cgroup){cgroup_id, cgroup_version}, 1, error);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* From then on no program makes keys for them. */
+static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                     uint32_t *numbers, struct error *error)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = step_key(cgroups[i].id, cgroups[i].version);
+        int r = map_drop(probe, probe->skel->maps.steps, &key);
+
+        if (r < 0 && r != -ENOENT && !result)
+            result = error_errno(error, r, "cannot drop the step");
+        numbers[i] = step_number(cgroups[i].id, cgroups[i].version);
+        (void)map_drop(probe, probe->skel->maps.lost, &numbers[i]);
+    }
+    qsort(numbers, n, sizeof(*numbers), compare_numbers);
+    return result;
+}
+
+struct doomed {
+    struct probe *probe;
+    const uint32_t *steps; /* ascending */
+    size_t n_steps;
+    struct account_key *keys;
+    size_t n, room;
+};
+
+/* A place is free when its key goes, and must be empty then. */
+static int empty_place(const void *key, const void *value, void *arg)
+{
+    struct doomed *doomed = arg;
+    struct account_value *at;
+    struct account_key *keys;
+    uint32_t place;
+
+    if (!bsearch(key, doomed->steps, doomed->n_steps, sizeof(*doomed->steps), compare_numbers))
+        return 0;
+    if (doomed->n == doomed->room) {
+        size_t room = doomed->room ? doomed->room * 2 : 256;
+
+        keys = reallocarray(doomed->keys, room, sizeof(*keys));
+        if (!keys)
+            return -ENOMEM;
+        doomed->keys = keys;
+        doomed->room = room;
+    }
+    memcpy(&place, value, sizeof(place));
+    if (maps_has_place(doomed->probe, place)) {
+        at = maps_value(doomed->probe, place);
+        if (!at)
+            return -ENOMEM;
+        memset(at, 0, sizeof(*at));
+    }
+    memcpy(&doomed->keys[doomed->n++], key, sizeof(*doomed->keys));
+    return 0;
+}
+
+/* Nobody adds to the places of these steps any more. Programs that saw a step may still take a
+ * place, and remember it of the old generation; those that compared the generation may still
+ * add. */
+static int stop_adding(struct probe *probe, struct error *error)
+{
+    int r = maps_wait(probe, error);
+
+    if (r < 0)
+        return r;
+    (void)__atomic_fetch_add(&probe->levels->generation, 1, __ATOMIC_SEQ_CST);
+    return maps_wait(probe, error);
+}
+
+static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_steps,
+                         struct error *error)
+{
+    struct doomed doomed = {.probe = probe, .steps = steps, .n_steps = n_steps};
+    int r = stop_adding(probe, error);
+
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.places, empty_place, &doomed, error);
+    if (r == -ENOMEM)
+        (void)error_errno(error, r, "cannot drop steps");
+    map_drop_all(probe, probe->skel->maps.places, doomed.keys, doomed.n);
+    free(doomed.keys);
+    return r;
+}
+
+static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                      struct error *error)
+{
+    const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
+                                    probe->skel->maps.mounts, probe->skel->maps.chains};
+    _free_ uint32_t *numbers = malloc(n * sizeof(*numbers));
+    int result, r;
+
+    if (!numbers)
+        return error_errno(error, -ENOMEM, "cannot drop steps");
+    result = drop_tags(probe, cgroups, n, numbers, error);
+    r = drop_accounts(probe, numbers, n, error);
+    result = result < 0 ? result : r;
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+        r = map_drop_steps(probe, maps[i], numbers, n, error);
+        result = result < 0 ? result : r;
+    }
+    accounts_forget(probe, numbers, n);
+    return result;
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
+{
+    return !n || probe->blind ? 0 : drop_steps(probe, cgroups, n, error);
+}
+
+/* --- strays ----------------------------------------------------------------------------------- */
+
+struct numbers {
+    uint32_t *items;
+    size_t n, room;
+};
+
+static int add_number(const void *key, const void *value, void *arg)
+{
+    struct numbers *numbers = arg;
+    uint32_t number, *grown;
+
+    (void)value;
+    memcpy(&number, key, sizeof(number));
+    if (numbers->n && numbers->items[numbers->n - 1] == number)
+        return 0;
+    if (numbers->n == numbers->room) {
+        size_t room = numbers->room ? numbers->room * 2 : 256;
+
+        grown = reallocarray(numbers->items, room, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        numbers->items = grown;
+        numbers->room = room;
+    }
+    numbers->items[numbers->n++] = number;
+    return 0;
+}
+
+/* Those without a step, once each. */
+static void keep_strays(struct numbers *numbers, const struct probe_step *steps, size_t n_steps)
+{
+    size_t kept = 0;
+
+    if (numbers->n)
+        qsort(numbers->items, numbers->n, sizeof(*numbers->items), compare_numbers);
+    for (size_t i = 0, at = 0; i < numbers->n; i++) {
+        uint32_t number = numbers->items[i];
+
+        while (at < n_steps && steps[at].step < number)
+            at++;
+        if ((at == n_steps || steps[at].step != number) &&
+            (!kept || numbers->items[kept - 1] != number))
+            numbers->items[kept++] = number;
+    }
+    numbers->n = kept;
+}
+
+static int drop_strays(struct probe *probe, struct error *error)
+{
+    const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
+                                    probe->skel->maps.mounts, probe->skel->maps.chains,
+                                    probe->skel->maps.lost};
+    _free_ struct probe_step *steps = NULL;
+    struct numbers numbers = {0};
+    size_t n_steps = 0;
+    int r = map_each(probe, probe->skel->maps.places, add_number, &numbers, error);
+
+    for (size_t i = 0; i < ARRAY_SIZE(maps) && !r; i++)
+        r = map_each(probe, maps[i], add_number, &numbers, error);
+    /* After the keys: a step that is tagged meanwhile is among them. */
+    if (!r)
+        r = probe_steps(probe, &steps, &n_steps, error);
+    if (!r)
+        keep_strays(&numbers, steps, n_steps);
+    if (!r && numbers.n)
+        r = drop_accounts(probe, numbers.items, numbers.n, error);
+    for (size_t i = 0; i < ARRAY_SIZE(maps) && !r && numbers.n; i++)
+        r = map_drop_steps(probe, maps[i], numbers.items, numbers.n, error);
+    if (!r)
+        accounts_forget(probe, numbers.items, numbers.n);
+    free(numbers.items);
+    return r < 0 ? r : (int)numbers.n;
+}
+
+int probe_sweep(struct probe *probe, struct error *error)
+{
+    return probe->blind ? 0 : drop_strays(probe, error);
+}

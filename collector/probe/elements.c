@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The elements of the hashes: by bpf(2), or by bpf/maps.bpf.c where that call would keep programs
+ * from counting.
+ */
+#include "collector/probe/probe_impl.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bpf/maps.h"
+#include "bpf/maps.skel.h"
+#include "common/cleanup.h"
+
+/* Elements a system call; a bucket that holds more asks for a larger buffer. */
+#define BATCH 1024
+
+struct batch {
+    uint32_t size;
+    char *keys, *values;
+};
+
+static void batch_clear(struct batch *batch)
+{
+    free(batch->keys);
+    free(batch->values);
+    *batch = (struct batch){0};
+}
+
+#define _batch_ CLEANUP(batch_clear)
+
+static int batch_grow(struct batch *batch, uint32_t size, size_t key, size_t value)
+{
+    batch_clear(batch);
+    batch->keys = malloc(size * key);
+    batch->values = malloc(size * value);
+    if (!batch->keys || !batch->values)
+        return -ENOMEM;
+    batch->size = size;
+    return 0;
+}
+
+/* Kernels before 5.6. Elements are only deleted by this process, so the walk never restarts. */
+static int map_each_single(const struct bpf_map *map, map_each_f each, void *arg)
+{
+    int fd = bpf_map__fd(map), r;
+    char key[bpf_map__key_size(map)], value[bpf_map__value_size(map)];
+    bool first = true;
+
+    while (bpf_map_get_next_key(fd, first ? NULL : key, key) == 0) {
+        first = false;
+        if (bpf_map_lookup_elem(fd, key, value) < 0)
+            continue;
+        r = each(key, value, arg);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+static int map_each_batch(const struct bpf_map *map, map_each_f each, void *arg,
+                          struct error *error)
+{
+    size_t key = bpf_map__key_size(map), value = bpf_map__value_size(map);
+    _batch_ struct batch batch = {0};
+    int fd = bpf_map__fd(map), r;
+    uint64_t position = 0, next = 0;
+    bool first = true, last = false;
+
+    if (batch_grow(&batch, BATCH, key, value) < 0)
+        return error_errno(error, -ENOMEM, "cannot read the map %s", bpf_map__name(map));
+    while (!last) {
+        uint32_t n = batch.size;
+
+        r = bpf_map_lookup_batch(fd, first ? NULL : &position, &next, batch.keys, batch.values, &n,
+                                 NULL);
+        if (r == -ENOSPC) {
+            if (batch_grow(&batch, batch.size * 2, key, value) < 0)
+                return error_errno(error, -ENOMEM, "cannot read the map %s", bpf_map__name(map));
+            continue;
+        }
+        if (first && r == -EINVAL)
+            return map_each_single(map, each, arg);
+        if (r < 0 && r != -ENOENT)
+            return error_errno(error, r, "cannot read the map %s", bpf_map__name(map));
+        last = r == -ENOENT;
+        for (uint32_t i = 0; i < n; i++) {
+            r = each(batch.keys + i * key, batch.values + i * value, arg);
+            if (r == -ENOMEM)
+                return error_errno(error, r, "cannot read the map %s", bpf_map__name(map));
+            if (r)
+                return r;
+        }
+        position = next;
+        first = false;
+    }
+    return 0;
+}
+
+/* --- by a program of our own -------------------------------------------------------------------
+ */
+
+DEFINE_CLEANUP(struct maps_bpf, maps_bpf__destroy)
+
+#define MAP_NAME(name, key, value) #name,
+
+static const char *const names[MAPS_COUNT] = {MAPS(MAP_NAME)};
+
+static uint32_t number_of(const struct bpf_map *map)
+{
+    uint32_t n = 0;
+
+    while (n < MAPS_COUNT && strcmp(names[n], bpf_map__name(map)) != 0)
+        n++;
+    return n;
+}
+
+void elements_open(struct probe *probe)
+{
+    CLEANUP(maps_bpf__destroyp) struct maps_bpf *skel = maps_bpf__open_opts(features_types());
+    void *rows;
+
+    if (!skel || maps_share(probe, skel->obj) < 0 || maps_bpf__load(skel) < 0)
+        return;
+    rows =
+        mmap(NULL, MAPS_PAGES * MAPS_PAGE, PROT_READ, MAP_SHARED, bpf_map__fd(skel->maps.rows), 0);
+    if (rows == MAP_FAILED)
+        return;
+    probe->rows = rows;
+    probe->elements = TAKE_PTR(skel);
+}
+
+void elements_close(struct probe *probe)
+{
+    if (probe->rows)
+        (void)munmap(probe->rows, MAPS_PAGES * MAPS_PAGE);
+    maps_bpf__destroy(probe->elements);
+}
+
+static int ask(const struct probe *probe, const struct bpf_map *map, enum maps_action action)
+{
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+    int r;
+
+    probe->elements->data_call->call.map = number_of(map);
+    probe->elements->data_call->call.action = action;
+    r = bpf_prog_test_run_opts(bpf_program__fd(probe->elements->progs.maps_do), &options);
+    return r < 0 ? r : (int)options.retval;
+}
+
+static int ask_for(const struct probe *probe, const struct bpf_map *map, enum maps_action action,
+                   const void *key)
+{
+    memcpy(probe->elements->data_call->call.key, key, bpf_map__key_size(map));
+    return ask(probe, map, action);
+}
+
+/* A copy, because `each` may ask for a map, too. NULL: no memory. */
+static char *copy_rows(const struct probe *probe, size_t n, size_t row)
+{
+    size_t a_page = MAPS_PAGE / row;
+    char *copy = malloc(n * row + 1);
+
+    for (size_t i = 0; copy && i < n; i += a_page)
+        memcpy(copy + i * row, probe->rows[i / a_page].bytes,
+               (n - i < a_page ? n - i : a_page) * row);
+    return copy;
+}
+
+/* -ENOSPC: there are more than it has room for. */
+static int map_each_row(const struct probe *probe, const struct bpf_map *map, map_each_f each,
+                        void *arg)
+{
+    size_t key = bpf_map__key_size(map), row = key + bpf_map__value_size(map), n;
+    _free_ char *rows = NULL;
+    int r = ask(probe, map, MAPS_WALK);
+
+    if (r < 0)
+        return r;
+    n = probe->elements->data_call->call.n;
+    rows = copy_rows(probe, n, row);
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < n && !r; i++)
+        r = each(rows + i * row, rows + i * row + key, arg);
+    return r;
+}
+
+/* --- both --------------------------------------------------------------------------------------
+ */
+
+int map_get(const struct probe *probe, const struct bpf_map *map, const void *key, void *value)
+{
+    int r;
+
+    if (!probe->elements)
+        return bpf_map_lookup_elem(bpf_map__fd(map), key, value);
+    r = ask_for(probe, map, MAPS_GET, key);
+    if (r == 0)
+        memcpy(value, probe->elements->data_call->call.value, bpf_map__value_size(map));
+    return r;
+}
+
+int map_put(const struct probe *probe, const struct bpf_map *map, const void *key,
+            const void *value, uint64_t flags)
+{
+    if (!probe->elements)
+        return bpf_map_update_elem(bpf_map__fd(map), key, value, flags);
+    memcpy(probe->elements->data_call->call.value, value, bpf_map__value_size(map));
+    probe->elements->data_call->call.flags = flags;
+    return ask_for(probe, map, MAPS_PUT, key);
+}
+
+int map_drop(const struct probe *probe, const struct bpf_map *map, const void *key)
+{
+    return probe->elements ? ask_for(probe, map, MAPS_DROP, key)
+                           : bpf_map_delete_elem(bpf_map__fd(map), key);
+}
+
+void map_drop_all(const struct probe *probe, const struct bpf_map *map, const void *keys, size_t n)
+{
+    size_t size = bpf_map__key_size(map);
+    uint32_t count = (uint32_t)n;
+
+    if (!n || (!probe->elements && bpf_map_delete_batch(bpf_map__fd(map), keys, &count, NULL) == 0))
+        return;
+    for (size_t i = 0; i < n; i++)
+        (void)map_drop(probe, map, (const char *)keys + i * size);
+}
+
+int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f each, void *arg,
+             struct error *error)
+{
+    int r = probe->elements ? map_each_row(probe, map, each, arg) : -ENOSPC;
+
+    if (r == -ENOMEM)
+        return error_errno(error, r, "cannot read the map %s", bpf_map__name(map));
+    return r == -ENOSPC ? map_each_batch(map, each, arg, error) : r;
+}
+
+struct doomed {
+    const uint32_t *steps; /* ascending */
+    size_t n_steps;
+    size_t key_size;
+    char *keys;
+    size_t n, room;
+};
+
+static int compare_steps(const void *a, const void *b)
+{
+    uint32_t x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static int collect_steps(const void *key, const void *value, void *arg)
+{
+    struct doomed *doomed = arg;
+    char *keys;
+
+    (void)value;
+    if (!bsearch(key, doomed->steps, doomed->n_steps, sizeof(*doomed->steps), compare_steps))
+        return 0;
+    if (doomed->n == doomed->room) {
+        size_t room = doomed->room ? doomed->room * 2 : 256;
+
+        keys = realloc(doomed->keys, room * doomed->key_size);
+        if (!keys)
+            return -ENOMEM;
+        doomed->keys = keys;
+        doomed->room = room;
+    }
+    memcpy(doomed->keys + doomed->n++ * doomed->key_size, key, doomed->key_size);
+    return 0;
+}
+
+int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const uint32_t *steps,
+                   size_t n_steps, struct error *error)
+{
+    struct doomed doomed = {.steps = steps, .n_steps = n_steps, .key_size = bpf_map__key_size(map)};
+    int r = map_each(probe, map, collect_steps, &doomed, error);
+
+    if (!r)
+        map_drop_all(probe, map, doomed.keys, doomed.n);
+    free(doomed.keys);
+    return r;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/probe/probe_impl.h"
+
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+/* libbpf can try no helper in fentry programs, which need a function to attach to. Those for raw
+ * tracepoints have the same helpers: the kernel hands both out in bpf_tracing_func_proto(). */
+static bool has_helper(enum bpf_func_id helper)
+{
+    return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, helper, NULL) > 0;
+}
+
+/* Does the verifier let a program have the fourth argument of vfs_read(file, buf, count, pos)? */
+static bool has_int_pointers(void)
+{
+    const struct bpf_insn program[] = {
+        {.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_0, .src_reg = BPF_REG_1, .off = 24},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
+    int id = libbpf_find_vmlinux_btf_id("vfs_read", BPF_TRACE_FENTRY), fd;
+
+    if (id < 0)
+        return false;
+    options.attach_btf_id = (__u32)id;
+    fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", program, ARRAY_SIZE(program), &options);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
+void features_detect(struct kernel_features *features)
+{
+    features->task_btf = has_helper(BPF_FUNC_get_current_task_btf);
+    features->ancestor_id = has_helper(BPF_FUNC_get_current_ancestor_cgroup_id);
+    features->int_pointers = has_int_pointers();
+    features->task_regs = features->task_btf && has_helper(BPF_FUNC_task_pt_regs);
+    features->task_storage = features->task_btf && has_helper(BPF_FUNC_task_storage_get);
+}
+
+/* Types that this kernel does not have libbpf would look for in its modules, which takes
+ * CAP_SYS_ADMIN. It does not if it is told where the kernel's own are. */
+const struct bpf_object_open_opts *features_types(void)
+{
+    static const struct bpf_object_open_opts options = {
+        .sz = sizeof(options), .btf_custom_path = "/sys/kernel/btf/vmlinux"};
+
+    return access(options.btf_custom_path, R_OK) == 0 ? &options : NULL;
+}
+
+/* Not by libbpf, which would write its first value: before 5.15 the kernel then wants as much room
+ * in one piece, and may have none. Without privileges the load says so. */
+static void make_memory(struct jobio_bpf *skel)
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    _close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "memory", sizeof(__u32),
+                                    bpf_map__value_size(skel->maps.bss), 1, &options);
+
+    if (fd >= 0)
+        (void)bpf_map__reuse_fd(skel->maps.bss, fd);
+}
+
+struct jobio_bpf *features_open(const struct kernel_features *features)
+{
+    static const size_t maps[] = {offsetof(struct jobio_bpf, maps.tasks),
+                                  offsetof(struct jobio_bpf, maps.stages),
+                                  offsetof(struct jobio_bpf, maps.saved_calls)};
+    struct jobio_bpf *skel = jobio_bpf__open_opts(features_types());
+
+    if (!skel)
+        return NULL;
+    make_memory(skel);
+    skel->rodata->features = *features;
+    for (size_t i = 0; i < ARRAY_SIZE(maps) && !features->task_storage; i++) {
+        struct bpf_map *map = *(struct bpf_map **)((char *)skel + maps[i]);
+
+        (void)bpf_map__set_type(map, BPF_MAP_TYPE_HASH);
+        (void)bpf_map__set_map_flags(map, 0);
+        (void)bpf_map__set_key_size(map, sizeof(__u64));
+        (void)bpf_map__set_max_entries(map, JOBIO_MAX_THREADS);
+    }
+    if (!features->task_storage) /* no program uses it then */
+        (void)bpf_map__set_max_entries(skel->maps.saved_calls, 1);
+    return skel;
+}

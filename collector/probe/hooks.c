@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/probe/probe_impl.h"
+
+#include <bpf/btf.h>
+#include <limits.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+#define OPS(op) (1ull << (op) | ((op) == IO_OPEN ? 1ull << IO_CREATE : 0))
+
+#define NO_PROGRAM SIZE_MAX
+
+struct hook_entry {
+    const char *name;    /* of the programs */
+    const char *section; /* of the program at the end, or the only one */
+    const char *feature;
+    uint64_t ops;
+    struct {
+        enum hook_object object;
+        const char *parameter;
+    } ways[2];
+    const char *second;          /* the other parameter that is looked up */
+    bool needs_second;           /* it must be there, if it has a name */
+    size_t programs[SIDE_COUNT]; /* where the skeleton has them */
+};
+
+#define ENTRY_EXTRA(function, op, feature_name, object1, parameter1, object2, parameter2) \
+    {                                                                                     \
+        .name = #function,                                                                \
+        .section = "fexit/" #function,                                                    \
+        .feature = feature_name,                                                          \
+        .ops = OPS(op),                                                                   \
+        .ways = {{object1, parameter1}, {object2, parameter2}},                           \
+        .second = "",                                                                     \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)},                 \
+    },
+#define ENTRY_HOOK(function, op, object1, ...)                              \
+    ENTRY_EXTRA(function, op,                                              \
+                object1 == OBJECT_REGS_32 ? "32-bit programs"              \
+                : object1 == OBJECT_TOLD  ? "inlined " #function           \
+                                          : "",                            \
+                object1, __VA_ARGS__)
+
+#define ENTRY_EVENT(event, section_name, operations, feature_name, object1, parameter1, object2, \
+                    parameter2, second_parameter)                                                \
+    {                                                                                            \
+        .name = #event,                                                                          \
+        .section = section_name,                                                                 \
+        .feature = feature_name,                                                                 \
+        .ops = operations,                                                                       \
+        .ways = {{object1, parameter1}, {object2, parameter2}},                                  \
+        .second = second_parameter,                                                              \
+        .programs = {NO_PROGRAM, offsetof(struct jobio_bpf, progs.event_##event)},               \
+    },
+
+#define ENTRY_TRANSFER(function, from, to, source, target, feature_name)  \
+    {                                                                     \
+        .name = #function,                                                \
+        .section = "fexit/" #function,                                    \
+        .feature = feature_name,                                          \
+        .ops = OPS(from) | OPS(to),                                       \
+        .ways = {{OBJECT_FILE, source}, {OBJECT_NONE, ""}},               \
+        .second = target,                                                 \
+        .needs_second = true,                                             \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)}, \
+    },
+
+#define ENTRY_STAGE(function, operations, object1, parameter1)            \
+    {                                                                     \
+        .name = #function,                                                \
+        .section = "fexit/" #function,                                    \
+        .feature = "",                                                    \
+        .ops = operations,                                                \
+        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},               \
+        .second = "",                                                     \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),  \
+                     offsetof(struct jobio_bpf, progs.leave_##function)}, \
+    },
+
+static const struct hook_entry entries[HOOK_COUNT] = {
+    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER)
+        STAGES(ENTRY_STAGE)};
+
+/* Functions that got another name, with the same parameters. */
+static const struct {
+    const char *from, *to;
+} renamed[] = {
+    {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
+    {"__kernel_write_iter", "__kernel_write"}, /* which calls it where both are */
+    {"do_getxattr", "getxattr"}, /* static, before 6.1 */
+    {"do_setxattr", "setxattr"},
+    {"path_parentat", "__filename_parentat"}, /* seen in 7.2, with those below */
+    {"do_mkdirat", "filename_mkdirat"},
+    {"do_rmdir", "filename_rmdir"},
+    {"do_unlinkat", "filename_unlinkat"},
+    {"do_renameat2", "filename_renameat2"},
+    {"do_linkat", "filename_linkat"},
+    {"do_symlinkat", "filename_symlinkat"},
+    {"path_getxattr", "path_getxattrat"},
+    {"io_cqring_event_overflow", "io_cqring_add_overflow"},
+    {"path_setxattr", "path_setxattrat"},
+};
+
+/* NULL: the hook has no program on this side. */
+static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook, int side)
+{
+    size_t at = entries[hook].programs[side];
+
+    return at == NO_PROGRAM ? NULL : *(struct bpf_program **)((char *)skel + at);
+}
+
+static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
+{
+    const struct btf_type *type = btf__type_by_id(btf, id);
+
+    while (type && (btf_is_typedef(type) || btf_is_mod(type)))
+        type = btf__type_by_id(btf, type->type);
+    return type;
+}
+
+static int result_kind(const struct btf *btf, uint32_t id)
+{
+    const struct btf_type *type = skip_typedefs(btf, id);
+
+    if (!type)
+        return -EINVAL;
+    if (btf_is_ptr(type))
+        return RETURN_POINTER;
+    return type->size == 8 ? RETURN_LONG : RETURN_INT;
+}
+
+/* What a program is attached to. */
+struct target {
+    const char *name;              /* in this kernel */
+    const struct btf_type *params; /* the prototype */
+    int skip;                      /* parameters that the program does not get */
+};
+
+static int find_parameter(const struct btf *btf, const struct target *target, const char *name)
+{
+    const struct btf_param *params = btf_params(target->params);
+
+    for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
+        if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
+            return i - target->skip;
+    return -ENOENT;
+}
+
+static const struct btf_type *find_prototype(const struct btf *btf, const char *name)
+{
+    int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
+
+    return id < 0 ? NULL : btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+}
+
+static int find_function(const struct btf *btf, const char *name, struct target *ret)
+{
+    *ret = (struct target){.name = name, .params = find_prototype(btf, name)};
+    for (size_t i = 0; i < ARRAY_SIZE(renamed) && !ret->params; i++) {
+        if (strcmp(name, renamed[i].from))
+            continue;
+        ret->name = renamed[i].to;
+        ret->params = find_prototype(btf, ret->name);
+    }
+    return ret->params ? 0 : -ENOENT;
+}
+
+/* The parameters have names in the function that calls the programs; their first one is its own. */
+static int find_tracepoint(const struct btf *btf, const char *name, struct target *ret)
+{
+    char function[128];
+
+    (void)snprintf(function, sizeof(function), "__traceiter_%s", name);
+    *ret = (struct target){.name = name, .params = find_prototype(btf, function), .skip = 1};
+    return ret->params ? 0 : -ENOENT;
+}
+
+/* "kind/function" */
+static const char *function_of(const struct hook_entry *entry)
+{
+    return strchr(entry->section, '/') + 1;
+}
+
+static int find_target(const struct btf *btf, const struct hook_entry *entry, struct target *ret)
+{
+    return strncmp(entry->section, "tp_btf/", 7) ? find_function(btf, function_of(entry), ret)
+                                                 : find_tracepoint(btf, function_of(entry), ret);
+}
+
+static int find_object(const struct btf *btf, const struct hook_entry *entry,
+                       const struct target *target, struct hook_slots *slots)
+{
+    for (size_t way = 0; way < ARRAY_SIZE(entry->ways); way++) {
+        int at = find_parameter(btf, target, entry->ways[way].parameter);
+
+        if (at < 0)
+            continue;
+        slots->object = entry->ways[way].object;
+        slots->argument = at;
+        return 0;
+    }
+    return *entry->ways[0].parameter ? -ENOENT : 0;
+}
+
+/* What functions call the pointer to the offset at which they read or write. */
+static const char *const offsets[] = {"pos", "ppos", "offset", "off_in"};
+static const char *const target_offsets[] = {"opos", "off_out"};
+
+static uint8_t find_offset(const struct btf *btf, const struct target *target,
+                           const char *const names[], size_t n)
+{
+    int at = -ENOENT;
+
+    for (size_t i = 0; i < n && at < 0; i++)
+        at = find_parameter(btf, target, names[i]);
+    return at < 0 ? HOOK_NO_SLOT : at;
+}
+
+static void find_offsets(const struct btf *btf, const struct hook_entry *entry,
+                         const struct target *target, struct hook_slots *slots)
+{
+    slots->offset = slots->target_offset = HOOK_NO_SLOT;
+    if (!(entry->ops & OPS_RW))
+        return;
+    slots->offset = find_offset(btf, target, offsets, ARRAY_SIZE(offsets));
+    slots->target_offset = slots->offset;
+    if (*entry->ways[0].parameter)
+        slots->target_offset =
+            find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
+}
+
+static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
+                        struct hook_slots *slots, struct probe_hook *hook)
+{
+    struct target target;
+    int second, kind;
+
+    if (find_target(btf, entry, &target) < 0) {
+        hook->absent = true;
+        snprintf(hook->why, sizeof(hook->why), "this kernel's BTF has no such function");
+        return -ENOENT;
+    }
+    hook->function = target.name;
+    kind = result_kind(btf, target.params->type);
+    if (kind < 0 || find_object(btf, entry, &target, slots) < 0) {
+        /* Of the functions of a feature some have their form on some kernels only. */
+        hook->absent = *entry->feature;
+        snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
+                 entry->ways[0].parameter);
+        return -EINVAL;
+    }
+    second = find_parameter(btf, &target, entry->second);
+    if (second < 0 && entry->needs_second && *entry->second) {
+        snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
+                 entry->second);
+        return -EINVAL;
+    }
+    slots->second = second < 0 ? HOOK_NO_SLOT : second;
+    slots->result = btf_vlen(target.params) - target.skip;
+    slots->returns = kind;
+    find_offsets(btf, entry, &target, slots);
+    slots->target = entry->ops == OPS(IO_WRITE) && second < 0 ? slots->argument : slots->second;
+    return 0;
+}
+
+/* Do all calls that read or write have what bpf/call.bpf.h takes for granted? */
+static bool are_usual(const struct probe *probe)
+{
+    static const enum hook_number calls[] = {HOOK_vfs_read, HOOK_vfs_write, HOOK_vfs_readv,
+                                             HOOK_vfs_writev};
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        const struct hook_slots *slots = &probe->slots[calls[i]];
+
+        if (probe->resolved[calls[i]] &&
+            (slots->object != OBJECT_FILE || slots->argument != USUAL_FILE ||
+             slots->offset != USUAL_OFFSET || slots->result != USUAL_RESULT(calls[i]) ||
+             slots->returns != RETURN_LONG))
+            return false;
+    }
+    return true;
+}
+
+int hooks_resolve(struct probe *probe, struct error *error)
+{
+    struct btf *btf = btf__load_vmlinux_btf();
+
+    if (!btf)
+        return error_set(error, -ENOTSUP,
+                         "this kernel has no BTF (/sys/kernel/btf/vmlinux), which "
+                         "CONFIG_DEBUG_INFO_BTF makes");
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        struct probe_hook *hook = &probe->hooks[i];
+
+        *hook = (struct probe_hook){.function = function_of(&entries[i]),
+                                    .feature = entries[i].feature,
+                                    .ops = entries[i].ops};
+        probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->slots[i], hook) == 0;
+    }
+    probe->features.usual_calls = are_usual(probe);
+    kprobes_choose_kind(probe, btf);
+    btf__free(btf);
+    return 0;
+}
+
+static int link_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
+{
+    int n = snprintf(path, PATH_MAX, "%s/%s_%s", probe->folder,
+                     side == SIDE_ENTER ? "enter" : "leave", entries[hook].name);
+
+    return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* The descriptor of a link's program, for its statistics; 0: none. */
+static int link_program(const struct bpf_link *link)
+{
+    struct bpf_link_info info = {0};
+    uint32_t size = sizeof(info);
+
+    int fd;
+
+    if (bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &size) < 0)
+        return 0;
+    fd = bpf_prog_get_fd_by_id(info.prog_id);
+    return fd < 0 ? 0 : fd;
+}
+
+void state_link(struct hook_state *state, int side, struct bpf_link *link)
+{
+    state->links[side] = link;
+    state->programs[side] = link ? link_program(link) : 0;
+}
+
+void state_close(struct hook_state *state)
+{
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        (void)bpf_link__destroy(state->links[side]);
+        if (state->programs[side] > 0)
+            (void)close(state->programs[side]);
+    }
+    *state = (struct hook_state){0};
+}
+
+void state_unlink(struct hook_state *state)
+{
+    for (int side = 0; side < SIDE_COUNT; side++)
+        if (state->links[side])
+            (void)bpf_link__unpin(state->links[side]);
+    state_close(state);
+}
+
+static enum probe_backend backend_of(const struct hook_entry *entry)
+{
+    return strncmp(entry->section, "tp_btf/", 7) ? PROBE_FENTRY : PROBE_TP_BTF;
+}
+
+static void hook_linked(struct probe *probe, size_t hook, int side, struct bpf_link *link)
+{
+    struct hook_state *state = &probe->state[hook];
+
+    state_link(state, side, link);
+    if (state->links[SIDE_LEAVE])
+        probe->hooks[hook].backend = backend_of(&entries[hook]);
+}
+
+void hooks_adopt(struct probe *probe)
+{
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        for (int side = 0; side < SIDE_COUNT; side++) {
+            struct bpf_link *link;
+
+            if (link_path(probe, i, side, path) < 0)
+                continue;
+            link = bpf_link__open(path);
+            if (link)
+                hook_linked(probe, i, side, link);
+        }
+    }
+}
+
+/* Load the program or not, for the function by the name that this kernel has. NULL: there is none.
+ */
+static struct bpf_program *choose(const struct probe *probe, const struct jobio_bpf *skel,
+                                  size_t hook, int side, bool wanted)
+{
+    struct bpf_program *program = program_of(skel, hook, side);
+
+    if (!program)
+        return NULL;
+    (void)bpf_program__set_autoload(program, wanted);
+    if (wanted && strcmp(probe->hooks[hook].function, function_of(&entries[hook])))
+        (void)bpf_program__set_attach_target(program, 0, probe->hooks[hook].function);
+    return program;
+}
+
+static void set_constants(const struct probe *probe, struct jobio_bpf *skel)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        skel->rodata->hooks[i] = probe->slots[i];
+}
+
+void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
+{
+    set_constants(probe, skel);
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        for (int side = 0; side < SIDE_COUNT; side++)
+            (void)choose(probe, skel, i, side,
+                         !probe->hooks[i].why[0] && !probe->state[i].links[side] &&
+                             probe->hooks[i].backend != PROBE_KPROBE);
+    }
+}
+
+/* A begin without an end, or the reverse, is worse than neither: inner calls would count as well,
+ * and no call would have its time. */
+static void hook_detach(struct probe *probe, size_t hook)
+{
+    state_unlink(&probe->state[hook]);
+    probe->hooks[hook].backend = PROBE_NONE;
+}
+
+/* vfs_readv and its twin have fewer users: without them the operation is not counted as a whole. */
+static bool is_data_hook(size_t hook)
+{
+    return hook == HOOK_vfs_read || hook == HOOK_vfs_write;
+}
+
+bool hooks_see_data(const struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (is_data_hook(i) && probe->hooks[i].why[0])
+            return false;
+    return true;
+}
+
+/* A call or its path, which another backend can see as well; no other event, nor a page fault. */
+static bool is_function(size_t hook)
+{
+    return kprobes_have(hook);
+}
+
+void hooks_replace(struct probe *probe)
+{
+    const char *first = probe->hooks[HOOK_vfs_read].why;
+    char reason[sizeof(probe->hooks->why)];
+
+    (void)snprintf(reason, sizeof(reason), "%s",
+                   *first ? first : "another backend counts in its place");
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        struct probe_hook *hook = &probe->hooks[i];
+
+        if (!is_function(i))
+            continue;
+        hook_detach(probe, i);
+        if (!hook->why[0])
+            (void)snprintf(hook->why, sizeof(hook->why), "%s", reason);
+    }
+}
+
+size_t hooks_attached(const struct probe *probe)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        n += is_function(i) && probe->hooks[i].backend == PROBE_FENTRY;
+    return n;
+}
+
+size_t hooks_resolved(const struct probe *probe)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        n += is_function(i) && probe->resolved[i];
+    return n;
+}
+
+/* The last line of the verifier's log that says something. */
+static const char *last_line(char *log)
+{
+    char *line, *last = log, *rest;
+
+    for (line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (strncmp(line, "processed ", 10))
+            last = line;
+    return last;
+}
+
+static void hook_try(struct probe *probe, size_t hook)
+{
+    _free_ char *log = calloc(1, 1 << 20);
+    struct jobio_bpf *skel = features_open(&probe->features);
+    struct bpf_program *program;
+    int r;
+
+    if (!skel || !log)
+        goto out;
+    bpf_object__for_each_program(program, skel->obj)
+    {
+        (void)bpf_program__set_autoload(program, false);
+    }
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        program = choose(probe, skel, hook, side, true);
+        if (program)
+            (void)bpf_program__set_log_buf(program, log, 1 << 20);
+    }
+    set_constants(probe, skel);
+    r = jobio_bpf__load(skel);
+    if (r < 0)
+        snprintf(probe->hooks[hook].why, sizeof(probe->hooks[hook].why),
+                 "the kernel refused it: %s%s%s", strerror(-r), log[0] ? ": " : "", last_line(log));
+out:
+    jobio_bpf__destroy(skel);
+}
+
+void hooks_try(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (is_data_hook(i) && !probe->hooks[i].why[0])
+            hook_try(probe, i);
+    if (probe->wanted == PROBE_NONE && !hooks_see_data(probe))
+        hooks_replace(probe);
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_data_hook(i) && !probe->hooks[i].why[0])
+            hook_try(probe, i);
+}
+
+static int hook_attach(struct probe *probe, size_t hook, int side)
+{
+    struct bpf_program *program = program_of(probe->skel, hook, side);
+    struct bpf_link *link;
+    char path[PATH_MAX];
+    int r;
+
+    if (!program || probe->state[hook].links[side])
+        return 0;
+    link = bpf_program__attach(program);
+    if (!link)
+        return -errno;
+    if (probe->folder) {
+        r = link_path(probe, hook, side, path);
+        if (r == 0)
+            r = bpf_link__pin(link, path);
+        if (r < 0) {
+            (void)bpf_link__destroy(link);
+            return r;
+        }
+    }
+    hook_linked(probe, hook, side, link);
+    return 0;
+}
+
+/* Not where kprobes count: there the end of a task may be missed as well, and its seat with what it
+ * remembers would be another's. */
+static void take_seats(struct probe *probe)
+{
+    if (!probe->by_kprobes)
+        probe->levels->seats = 1;
+}
+
+void hooks_attach(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        struct probe_hook *hook = &probe->hooks[i];
+        int r = 0;
+
+        if (hook->why[0] || hook->backend == PROBE_KPROBE)
+            continue;
+        /* The end first: a call whose begin nobody saw is counted without its time, one whose end
+         * nobody sees not at all. */
+        for (int side = SIDE_LEAVE; side >= SIDE_ENTER && r == 0; side--)
+            r = hook_attach(probe, i, side);
+        if (r < 0) {
+            hook_detach(probe, i);
+            snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
+        } else if (i == HOOK_task_exit) {
+            take_seats(probe);
+        } else if (i == HOOK_file_freed) {
+            probe->levels->orders = 1;
+        }
+    }
+}
+
+void hooks_close(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        state_close(&probe->state[i]);
+    kprobes_close(probe);
+    state_close(&probe->syscall_state);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The backend of kprobes: bpf/kprobes.bpf.h. */
+#include "config.h"
+
+#include "collector/probe/probe_impl.h"
+
+#include <bpf/btf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "bpf/kprobes.skel.h"
+#include "common/cleanup.h"
+
+DEFINE_CLEANUP(struct kprobes_bpf, kprobes_bpf__destroy)
+
+#define ENTRY_HOOK(function, operation, ...) \
+    [HOOK_##function] = {.present = true, .op = operation, .to = IO_OP_COUNT},
+#define ENTRY_TRANSFER(function, from, target, ...) \
+    [HOOK_##function] = {.present = true, .op = from, .to = target},
+
+/* What a kprobe counts, or notes. */
+static const struct {
+    bool present; /* it is a function's */
+    enum io_op op, to;
+    enum kprobe_role role;
+} entries[HOOK_COUNT] = {
+    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_HOOK) TRANSFERS(ENTRY_TRANSFER)
+    [HOOK_file_freed] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_FREED},
+    [HOOK_walked] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_WALKED},
+    [HOOK_found_parent] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_PARENT},
+};
+
+static const char *const prefixes[SIDE_COUNT] = {"kprobe", "kretprobe"};
+
+bool kprobes_have(size_t hook)
+{
+    return entries[hook].present;
+}
+
+/* The side without which it is worth nothing. */
+static int main_side(size_t hook)
+{
+    return entries[hook].role == KPROBE_WALKED || entries[hook].role == KPROBE_FREED ? SIDE_ENTER
+                                                                                     : SIDE_LEAVE;
+}
+
+static bool has_side(size_t hook, int side)
+{
+    return side <= main_side(hook);
+}
+
+static bool is_wanted(const struct probe *probe, size_t hook)
+{
+    return entries[hook].present && probe->resolved[hook];
+}
+
+uint64_t kprobes_ops(const struct probe *probe)
+{
+    uint64_t ops = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        ops |= probe->hooks[i].backend == PROBE_KPROBE ? probe->hooks[i].ops : 0;
+    return ops;
+}
+
+/* --- events of tracefs: only there a kretprobe can have room for many sleeping tasks
+ * --------------
+ */
+
+/* Tasks that may be in a function at a time; each takes about 100 bytes. */
+#define MAXACTIVE 4096
+
+static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+/* The event's name says whose it is: that of the pins, else of the process. */
+static uint32_t owner(const struct probe *probe)
+{
+    uint32_t hash = 2166136261u;
+
+    if (!probe->folder)
+        return getpid();
+    for (const char *c = probe->folder; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return hash;
+}
+
+static void event_name(const struct probe *probe, size_t hook, int side, char buf[64])
+{
+    (void)snprintf(buf, 64, "%s_%.40s_%08" PRIx32, prefixes[side], probe->hooks[hook].function,
+                   owner(probe));
+}
+
+static int write_event(const char *line)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
+        char path[64];
+        _close_ int fd = -1;
+
+        (void)snprintf(path, sizeof(path), "%s/kprobe_events", tracefs[i]);
+        fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (fd >= 0)
+            return write(fd, line, strlen(line)) < 0 ? -errno : 0;
+    }
+    return -ENOENT;
+}
+
+/* One that an earlier process left is as good. */
+static int make_event(const struct probe *probe, size_t hook, int side, char name[64])
+{
+    char line[256];
+    int r;
+
+    event_name(probe, hook, side, name);
+    if (side == SIDE_LEAVE)
+        (void)snprintf(line, sizeof(line), "r%d:jobio/%s %s", MAXACTIVE, name,
+                       probe->hooks[hook].function);
+    else
+        (void)snprintf(line, sizeof(line), "p:jobio/%s %s", name, probe->hooks[hook].function);
+    r = write_event(line);
+    return r == -EEXIST ? 0 : r;
+}
+
+static void remove_event(const struct probe *probe, size_t hook, int side)
+{
+    char name[64], line[80];
+
+    event_name(probe, hook, side, name);
+    (void)snprintf(line, sizeof(line), "-:jobio/%s", name);
+    (void)write_event(line);
+}
+
+static FILE *open_profile(void)
+{
+    FILE *file = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tracefs) && !file; i++) {
+        char path[64];
+
+        (void)snprintf(path, sizeof(path), "%s/kprobe_profile", tracefs[i]);
+        file = fopen(path, "re");
+    }
+    return file;
+}
+
+/* The begin of struct bpf_link_info since 6.7; libbpf's own may be older. */
+struct multi_info {
+    uint32_t type, id, program, pad;
+    uint64_t addresses;
+    uint32_t count, flags;
+    uint64_t missed;
+};
+
+/* Calls for which the kernel had no room to remember that they are to be followed. */
+static uint64_t missed_by_link(const struct bpf_link *link)
+{
+    struct multi_info info = {0};
+    uint32_t size = sizeof(info);
+
+    if (!link || bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &size) < 0)
+        return 0;
+    return size < sizeof(info) ? 0 : info.missed;
+}
+
+/* All functions have the same links: those of the first. */
+static void read_missed_links(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        for (int side = 0; side < SIDE_COUNT; side++)
+            probe->hooks[i].missed += missed_by_link(probe->kprobes[i].links[side]);
+}
+
+static void read_missed_events(struct probe *probe)
+{
+    _fclose_ FILE *file = open_profile();
+    char line[256], name[128], wanted[64];
+    uint64_t missed;
+
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%127s %*u %" SCNu64, name, &missed) != 2 || !missed)
+            continue;
+        for (size_t i = 0; i < HOOK_COUNT; i++)
+            for (int side = 0; side < SIDE_COUNT && is_wanted(probe, i); side++) {
+                event_name(probe, i, side, wanted);
+                if (!strcmp(name, wanted))
+                    probe->hooks[i].missed += missed;
+            }
+    }
+}
+
+void kprobes_read_missed(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        probe->hooks[i].missed = 0;
+    if (probe->by_kprobes && probe->kprobes_multi)
+        read_missed_links(probe);
+    else if (probe->by_kprobes)
+        read_missed_events(probe);
+}
+
+/* --- which kind ----------------------------------------------------------------------------------
+ */
+
+/* Where returns are followed by the function graph tracer, none is lost; before, they take their
+ * records from a pool that is too small. */
+static bool multi_is_exact(const struct btf *btf)
+{
+    int id = btf__find_by_name_kind(btf, "fprobe", BTF_KIND_STRUCT);
+    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);
+    const struct btf_member *members = type ? btf_members(type) : NULL;
+
+    for (int i = 0; type && i < btf_vlen(type); i++)
+        if (!strcmp(btf__name_by_offset(btf, members[i].name_off), "rethook"))
+            return false;
+    return type;
+}
+
+static bool has_line(const char *path, char *buf, size_t size)
+{
+    _fclose_ FILE *file = fopen(path, "re");
+
+    return file && fgets(buf, size, file);
+}
+
+/* May the kernel take the CPU from a task that is in a BPF program? If only debugfs knew and is not
+ * mounted: yes, unless it was booted not to. */
+static bool is_preemptible(void)
+{
+    char line[4096];
+    struct utsname name;
+
+    if (has_line("/sys/kernel/debug/sched/preempt", line, sizeof(line)))
+        return !strstr(line, "(none)") && !strstr(line, "(voluntary)");
+    if (has_line("/proc/cmdline", line, sizeof(line)) &&
+        (strstr(line, "preempt=none") || strstr(line, "preempt=voluntary")))
+        return false;
+    return uname(&name) == 0 && strstr(name.version, "PREEMPT");
+}
+
+static bool kprobes_exist(const struct probe *probe)
+{
+    char path[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
+        (void)snprintf(path, sizeof(path), "%s/kprobe_events", tracefs[i]);
+        if (access(path, W_OK) == 0)
+            return true;
+    }
+    return probe->kprobes_multi;
+}
+
+void kprobes_choose_kind(struct probe *probe, const struct btf *btf)
+{
+    probe->kprobes_multi = multi_is_exact(btf);
+    probe->kprobes_better = probe->kprobes_multi && is_preemptible();
+}
+
+/* --- links ---------------------------------------------------------------------------------------
+ */
+
+static struct bpf_program *program_of(const struct kprobes_bpf *skel, int side)
+{
+    return side == SIDE_ENTER ? skel->progs.enter_any : skel->progs.leave_any;
+}
+
+static int pin_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
+{
+    int n = snprintf(path, PATH_MAX, "%s/%s_%zu", probe->folder, prefixes[side], hook);
+
+    return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* All functions at once: each link takes the kernel as long as all of them. */
+static struct bpf_link *open_multi(const struct probe *probe, const struct bpf_program *program,
+                                   int side)
+{
+    const char *functions[HOOK_COUNT];
+    __u64 cookies[HOOK_COUNT];
+    LIBBPF_OPTS(bpf_kprobe_multi_opts, options, .syms = functions, .cookies = cookies,
+                .retprobe = side == SIDE_LEAVE);
+
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        if (!is_wanted(probe, i) || !has_side(i, side))
+            continue;
+        functions[options.cnt] = probe->hooks[i].function;
+        cookies[options.cnt++] = i;
+    }
+    return bpf_program__attach_kprobe_multi_opts(program, NULL, &options);
+}
+
+static struct bpf_link *open_event(const struct probe *probe, const struct bpf_program *program,
+                                   size_t hook, int side)
+{
+    LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = hook);
+    char name[64];
+    int r = make_event(probe, hook, side, name);
+
+    if (r == 0)
+        return bpf_program__attach_tracepoint_opts(program, "jobio", name, &options);
+    errno = -r;
+    return NULL;
+}
+
+/* All links have the same programs, whose statistics count once: for the first hook. */
+static void take_link(struct probe *probe, size_t hook, int side, struct bpf_link *link)
+{
+    struct hook_state *state = &probe->kprobes[hook];
+
+    state_link(state, side, link);
+    for (size_t i = 0; i < hook && state->programs[side] > 0; i++) {
+        if (probe->kprobes[i].programs[side] <= 0)
+            continue;
+        (void)close(state->programs[side]);
+        state->programs[side] = 0;
+    }
+}
+
+static int attach_side(struct probe *probe, const struct kprobes_bpf *skel, size_t hook, int side)
+{
+    const struct bpf_program *program = program_of(skel, side);
+    struct bpf_link *link = probe->kprobes_multi ? open_multi(probe, program, side)
+                                                 : open_event(probe, program, hook, side);
+    char path[PATH_MAX];
+    int r = 0;
+
+    if (!link)
+        return -errno;
+    if (probe->folder) {
+        r = pin_path(probe, hook, side, path);
+        if (r == 0)
+            r = bpf_link__pin(link, path);
+    }
+    if (r < 0)
+        (void)bpf_link__destroy(link);
+    else
+        take_link(probe, hook, side, link);
+    return r;
+}
+
+static void detach(struct probe *probe, size_t hook)
+{
+    state_unlink(&probe->kprobes[hook]);
+    for (int side = 0; side <= main_side(hook) && !probe->kprobes_multi; side++)
+        remove_event(probe, hook, side);
+}
+
+/* The end last: the kernel then runs it first, and the begin finds its address on the stack. */
+static int attach(struct probe *probe, const struct kprobes_bpf *skel, size_t hook)
+{
+    int r = 0;
+
+    for (int side = SIDE_ENTER; side <= main_side(hook) && r == 0; side++)
+        r = attach_side(probe, skel, hook, side);
+    if (r < 0)
+        detach(probe, hook);
+    return r;
+}
+
+static int load(const struct probe *probe, struct kprobes_bpf *skel)
+{
+    int r = maps_share(probe, skel->obj);
+
+    skel->rodata->features = probe->features;
+    skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
+    skel->rodata->account_places = probe->skel->rodata->account_places;
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        skel->rodata->kprobe_table[i] =
+            (struct kprobe_entry){probe->slots[i], entries[i].op, entries[i].to, entries[i].role};
+    for (int side = 0; side < SIDE_COUNT && probe->kprobes_multi; side++)
+        (void)bpf_program__set_expected_attach_type(program_of(skel, side),
+                                                    BPF_TRACE_KPROBE_MULTI);
+    return r < 0 ? r : kprobes_bpf__load(skel);
+}
+
+/* Where one link does for all functions, the first hook has it. */
+static size_t link_of(const struct probe *probe, size_t hook)
+{
+    for (size_t i = 0; i < hook && probe->kprobes_multi; i++)
+        if (is_wanted(probe, i))
+            return i;
+    return hook;
+}
+
+_Static_assert(HOOK_COUNT <= KPROBE_ENTRIES, "the mask of kprobe_entry() is too small");
+
+size_t kprobes_attach(struct probe *probe)
+{
+    CLEANUP(kprobes_bpf__destroyp) struct kprobes_bpf *skel =
+        kprobes_bpf__open_opts(features_types());
+    int r = !kprobes_exist(probe) ? -EOPNOTSUPP : skel ? load(probe, skel) : -errno;
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        size_t first = link_of(probe, i);
+
+        if (!is_wanted(probe, i))
+            continue;
+        probe->kprobe_errors[i] = r < 0          ? r
+                                  : first == i ? attach(probe, skel, i)
+                                                 : probe->kprobe_errors[first];
+        n += probe->kprobe_errors[i] == 0;
+    }
+    return n;
+}
+
+void kprobes_use(struct probe *probe)
+{
+    probe->by_kprobes = true;
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        struct probe_hook *hook = &probe->hooks[i];
+
+        if (!is_wanted(probe, i))
+            continue;
+        if (probe->kprobes[link_of(probe, i)].links[main_side(i)]) {
+            hook->backend = PROBE_KPROBE;
+            hook->why[0] = '\0';
+        } else {
+            hook->backend = PROBE_NONE;
+            (void)snprintf(hook->why, sizeof(hook->why), "no kprobe: %s",
+                           strerror(-probe->kprobe_errors[i]));
+        }
+    }
+}
+
+void kprobes_drop(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (is_wanted(probe, i))
+            detach(probe, i);
+}
+
+bool kprobes_adopt(struct probe *probe)
+{
+    char path[PATH_MAX];
+    bool any = false;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        for (int side = 0; side < SIDE_COUNT && is_wanted(probe, i); side++) {
+            struct bpf_link *link =
+                pin_path(probe, i, side, path) == 0 ? bpf_link__open(path) : NULL;
+
+            if (link)
+                take_link(probe, i, side, link);
+            any |= link && side == SIDE_LEAVE;
+        }
+    return any;
+}
+
+void kprobes_close(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        bool attached = probe->kprobes[i].links[main_side(i)];
+
+        state_close(&probe->kprobes[i]);
+        for (int side = 0; side <= main_side(i) && attached && !probe->folder; side++)
+            if (!probe->kprobes_multi)
+                remove_event(probe, i, side);
+    }
+}

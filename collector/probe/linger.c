@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/probe/probe_impl.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+/* To move a process takes the kernel some tens of milliseconds. */
+#define LINGER_MS 1000
+
+DEFINE_CLEANUP(DIR, closedir)
+
+/* Of all that is open keep what belongs to the programs: somebody may wait for the end of a
+ * pipe. */
+static void keep_bpf(void)
+{
+    CLEANUP(closedirp) DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        char *end, target[32] = "";
+        long fd = strtol(entry->d_name, &end, 10);
+
+        if (*end || end == entry->d_name || fd == dirfd(dir) ||
+            readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1) < 0)
+            continue;
+        if (strncmp(target, "anon_inode:bpf", 14))
+            (void)close((int)fd);
+    }
+}
+
+static void leave_cgroup(const char *to)
+{
+    char path[PATH_MAX];
+    _close_ int fd = -1;
+
+    (void)snprintf(path, sizeof(path), "%s/cgroup.procs", to);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)!write(fd, "0", 1);
+}
+
+/* Nothing of the caller's is kept: not its terminal, cgroup, files or folder. */
+static void linger(pid_t parent, const char *cgroup, const int gone[2])
+{
+    (void)setsid();
+    (void)!chdir("/");
+    leave_cgroup(cgroup);
+    keep_bpf();
+    (void)close(gone[0]); /* also when /proc could not be read */
+    (void)close(gone[1]);
+    /* The signal comes when the other process has closed all that it had. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+        (void)pause();
+    _exit(0);
+}
+
+void probe_linger(const struct probe *probe, const char *cgroup)
+{
+    pid_t parent = getpid(), pid;
+    int gone[2];
+
+    /* The events of kprobes can only be removed when nobody holds them any more. */
+    if (!probe->skel || probe->folder || probe->by_kprobes || pipe2(gone, O_CLOEXEC) < 0)
+        return;
+    pid = fork();
+    if (pid == 0)
+        linger(parent, cgroup, gone);
+    (void)close(gone[1]);
+    /* Its end of the pipe is closed when it is in the other cgroup. */
+    if (pid > 0)
+        (void)poll(&(struct pollfd){.fd = gone[0]}, 1, LINGER_MS);
+    (void)close(gone[0]);
+}

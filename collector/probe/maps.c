@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/probe/probe_impl.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+
+/* All but the read-only data, which belongs to the programs of one process. That of `memory` is the
+ * name that make_memory() gave it. */
+static const char *pin_name(const struct bpf_map *map)
+{
+    const char *name = bpf_map__name(map);
+
+    if (!strcmp(name, ".data.levels"))
+        return "levels";
+    return strchr(name, '.') ? NULL : name;
+}
+
+static int pin_path(char path[PATH_MAX], const char *folder, const char *name, struct error *error)
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
+        return error_set(error, -ENAMETOOLONG, "the path '%s/%s' is too long", folder, name);
+    return 0;
+}
+
+static bool fits(const struct bpf_map *map, int fd)
+{
+    struct bpf_map_info info = {0};
+    uint32_t size = sizeof(info);
+
+    return bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && info.type == bpf_map__type(map) &&
+           info.key_size == bpf_map__key_size(map) && info.value_size == bpf_map__value_size(map);
+}
+
+/* The pinned map of that name, or a negative errno; -ENOENT also for one that does not fit. */
+static int open_pin(const struct bpf_map *map, const char *folder, struct error *error)
+{
+    char path[PATH_MAX];
+    int fd, r = pin_path(path, folder, pin_name(map), error);
+
+    if (r < 0)
+        return r;
+    fd = bpf_obj_get(path);
+    if (fd == -ENOENT)
+        return fd;
+    if (fd < 0)
+        return error_errno(error, fd, "cannot open the pinned map '%s'", path);
+    if (fits(map, fd))
+        return fd;
+    (void)close(fd);
+    return -ENOENT;
+}
+
+int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
+{
+    struct bpf_map *map;
+    int r;
+
+    /* All or none: a process that was killed while it pinned leaves a part. */
+    bpf_object__for_each_map(map, skel->obj)
+    {
+        _close_ int fd = pin_name(map) ? open_pin(map, folder, error) : -1;
+
+        if (pin_name(map) && fd == -ENOENT)
+            return maps_unpin(folder, error);
+        if (pin_name(map) && fd < 0)
+            return fd;
+    }
+    bpf_object__for_each_map(map, skel->obj)
+    {
+        _close_ int fd = pin_name(map) ? open_pin(map, folder, error) : -1;
+
+        if (!pin_name(map))
+            continue;
+        r = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+        if (r < 0)
+            return error_errno(error, r, "cannot take over the pinned map '%s'", pin_name(map));
+    }
+    return 1;
+}
+
+int maps_share(const struct probe *probe, struct bpf_object *object)
+{
+    struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss"), *other;
+    int r = map ? bpf_map__reuse_fd(map, bpf_map__fd(probe->skel->maps.bss)) : 0;
+
+    bpf_object__for_each_map(map, object)
+    {
+        if (strstr(bpf_map__name(map), "rodata"))
+            continue;
+        other = bpf_object__find_map_by_name(probe->skel->obj, bpf_map__name(map));
+        if (other && r == 0)
+            r = bpf_map__reuse_fd(map, bpf_map__fd(other));
+    }
+    return r;
+}
+
+int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error)
+{
+    struct bpf_map *map;
+    char path[PATH_MAX];
+    int r;
+
+    bpf_object__for_each_map(map, skel->obj)
+    {
+        const char *name = pin_name(map);
+
+        if (!name)
+            continue;
+        r = pin_path(path, folder, name, error);
+        if (r < 0)
+            return r;
+        r = bpf_obj_pin(bpf_map__fd(map), path);
+        if (r < 0)
+            return error_errno(error, r, "cannot pin '%s'", path);
+    }
+    return 0;
+}
+
+int maps_unpin(const char *folder, struct error *error)
+{
+    _closedir_ DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    if (!dir)
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", folder);
+    while ((entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        if (unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)
+            return error_errno(error, -errno, "cannot remove '%s/%s'", folder, entry->d_name);
+    }
+    if (rmdir(folder) < 0 && errno != ENOENT)
+        return error_errno(error, -errno, "cannot remove '%s'", folder);
+    return 0;
+}
+
+void maps_hide_memory(const struct jobio_bpf *skel)
+{
+    (void)mmap(skel->bss, bpf_map__value_size(skel->maps.bss), PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/* Not the skeleton's `data_levels`: since libbpf 1.5 that of an adopted map is memory of this
+ * process, which no program reads. */
+int maps_open(struct probe *probe, struct error *error)
+{
+    void *at = mmap(NULL, sizeof(*probe->levels), PROT_READ | PROT_WRITE, MAP_SHARED,
+                    bpf_map__fd(probe->skel->maps.data_levels), 0);
+
+    if (at == MAP_FAILED)
+        return error_errno(error, -errno, "cannot map the BPF map 'levels'");
+    probe->levels = at;
+    return 0;
+}
+
+#define WINDOW_BYTES (ACCOUNT_WINDOW * sizeof(struct account_value))
+
+/* Not the whole map at once: the kernel counts all pages of a mapping as resident. */
+static struct account_value *open_window(struct probe *probe, size_t window)
+{
+    int fd = bpf_map__fd(probe->skel->maps.account);
+    void *at =
+        mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, window * WINDOW_BYTES);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+bool maps_has_place(const struct probe *probe, uint32_t place)
+{
+    return place && place < bpf_map__max_entries(probe->skel->maps.account);
+}
+
+struct account_value *maps_value(struct probe *probe, uint32_t place)
+{
+    size_t window = place / ACCOUNT_WINDOW;
+
+    if (!probe->windows) {
+        probe->n_windows = bpf_map__max_entries(probe->skel->maps.account) / ACCOUNT_WINDOW;
+        probe->windows = calloc(probe->n_windows, sizeof(*probe->windows));
+    }
+    if (!probe->windows)
+        return NULL;
+    if (!probe->windows[window])
+        probe->windows[window] = open_window(probe, window);
+    return probe->windows[window] ? &probe->windows[window][place % ACCOUNT_WINDOW] : NULL;
+}
+
+void maps_close(struct probe *probe)
+{
+    for (size_t i = 0; probe->windows && i < probe->n_windows; i++)
+        if (probe->windows[i])
+            (void)munmap(probe->windows[i], WINDOW_BYTES);
+    free(probe->windows);
+    if (probe->levels)
+        (void)munmap(probe->levels, sizeof(*probe->levels));
+    for (size_t i = 0; i < ARRAY_SIZE(probe->fence); i++)
+        if (probe->fence[i] > 0)
+            (void)close(probe->fence[i]);
+}
+
+static int make_fence(int fence[2])
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options);
+    int key = 4, value = 4;
+
+    fence[0] = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, key, value, 1, NULL);
+    if (fence[0] < 0)
+        return fence[0];
+    options.inner_map_fd = fence[0];
+    fence[1] = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, NULL, key, value, 1, &options);
+    if (fence[1] >= 0)
+        return 0;
+    (void)close(fence[0]);
+    fence[0] = 0;
+    return fence[1];
+}
+
+/* An update of a map of maps returns when no program can see the old map any more: since
+ * 1ae80cf31938
+ * ("bpf: wait for running BPF programs when updating map-in-map"), 4.20. */
+int maps_wait(struct probe *probe, struct error *error)
+{
+    const uint32_t key = 0;
+    int r = probe->fence[1] > 0 ? 0 : make_fence(probe->fence);
+
+    if (r == 0)
+        r = bpf_map_update_elem(probe->fence[1], &key, &probe->fence[0], 0);
+    return r < 0 ? error_errno(error, r, "cannot wait for the BPF programs") : 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The probe of a build without BPF: there is only a blind one. */
+#include "collector/probe/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/records.h"
+
+struct probe {
+    bool unused;
+    char blind[];
+};
+
+int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
+{
+    (void)ret;
+    (void)options;
+    return error_set(error, -ENOTSUP, "jobio was built without its kernel side (--disable-bpf)");
+}
+
+int probe_create_blind(struct probe **ret, const char *why, struct error *error)
+{
+    struct probe *probe = malloc(sizeof(*probe) + strlen(why) + 1);
+
+    if (!probe)
+        return error_errno(error, -ENOMEM, "cannot make the probe");
+    strcpy(probe->blind, why);
+    *ret = probe;
+    return 0;
+}
+
+const char *probe_blind(const struct probe *probe)
+{
+    return probe->blind;
+}
+
+void probe_destroy(struct probe *probe)
+{
+    free(probe);
+}
+
+void probe_linger(const struct probe *probe, const char *cgroup)
+{
+    (void)probe;
+    (void)cgroup;
+}
+
+int probe_unpin(const char *pin_dir, struct error *error)
+{
+    (void)pin_dir;
+    (void)error;
+    return 0;
+}
+
+int probe_unpin_others(const char *pin_dir, struct error *error)
+{
+    (void)pin_dir;
+    (void)error;
+    return 0;
+}
+
+bool probe_is_adopted(const struct probe *probe)
+{
+    (void)probe;
+    return false;
+}
+
+int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
+              uint32_t *ret, struct error *error)
+{
+    (void)probe;
+    (void)level;
+    (void)error;
+    if (ret)
+        *ret = step_number(cgroup_id, cgroup_version);
+    return 0;
+}
+
+int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    (void)error;
+    return 0;
+}
+
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    return true;
+}
+
+int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                    struct error *error)
+{
+    (void)probe;
+    (void)cgroups;
+    (void)n;
+    (void)error;
+    return 0;
+}
+
+int probe_sweep(struct probe *probe, struct error *error)
+{
+    (void)probe;
+    (void)error;
+    return 0;
+}
+
+int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    (void)shards;
+    return -ENOTSUP;
+}
+
+int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
+{
+    (void)probe;
+    (void)error;
+    *ret = NULL;
+    *n = 0;
+    return 0;
+}
+
+int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
+               struct error *error)
+{
+    (void)probe;
+    (void)step;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+int probe_fd(const struct probe *probe)
+{
+    (void)probe;
+    return -1;
+}
+
+int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    (void)probe;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    (void)probe;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
+{
+    (void)probe;
+    (void)step;
+    (void)dev;
+    *since_ns = 0;
+    return true;
+}
+
+int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
+{
+    (void)probe;
+    *ret = NULL;
+    *n = 0;
+    return 0;
+}
+
+uint64_t probe_unsupported(const struct probe *probe)
+{
+    (void)probe;
+    return (1ull << IO_SET_BITS) - 1;
+}
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    (void)probe;
+    (void)failed;
+    (void)ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    (void)probe;
+    return 0;
+}

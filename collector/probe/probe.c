@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "collector/probe/probe_impl.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+DEFINE_CLEANUP(struct probe, probe_destroy)
+
+/* bpf/records.h has the arithmetic. */
+static uint32_t pool_size(void)
+{
+    int cpus = libbpf_num_possible_cpus();
+
+    return cpus < 1 ? 1 : cpus > JOBIO_MAX_SHARDS ? JOBIO_MAX_SHARDS : cpus;
+}
+
+static uint32_t shards_of_cpus(void)
+{
+    int cpus = libbpf_num_possible_cpus();
+
+    return cpus < 1 ? 1 : cpus;
+}
+
+static void set_sizes(struct jobio_bpf *skel, uint32_t max_steps)
+{
+    uint32_t steps = max_steps ? max_steps : JOBIO_DEFAULT_STEPS, keys, values;
+
+    if (steps > JOBIO_MAX_STEPS)
+        steps = JOBIO_MAX_STEPS;
+    keys = (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT;
+    (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNTS);
+    (void)bpf_map__set_max_entries(skel->maps.caches, (steps + pool_size()) * JOBIO_MOUNTS);
+    (void)bpf_map__set_max_entries(skel->maps.places, keys);
+    /* The kernel has an element more for each CPU. */
+    values = 1 + keys + shards_of_cpus();
+    values = (values + ACCOUNT_WINDOW - 1) / ACCOUNT_WINDOW * ACCOUNT_WINDOW;
+    (void)bpf_map__set_max_entries(skel->maps.account, values);
+}
+
+/* devtmpfs has one super block, however often it is mounted. The host's table first: a service may
+ * have a /dev of its own. */
+static uint32_t find_devtmpfs(void)
+{
+    static const char *const tables[] = {"/proc/1/mountinfo", "/proc/self/mountinfo"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+        _fclose_ FILE *file = fopen(tables[i], "re");
+        _free_ char *line = NULL;
+        size_t room = 0;
+
+        while (file && getline(&line, &room, file) > 0) {
+            unsigned int major, minor;
+
+            if (strstr(line, " - devtmpfs ") && sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2)
+                return major << 20 | minor;
+        }
+    }
+    return 0;
+}
+
+/* The folder of our layout, made if needed. */
+static int open_folder(struct probe *probe, const char *pin_dir, struct error *error)
+{
+    struct statfs fs;
+
+    if (asprintf(&probe->folder, "%s/%d", pin_dir, JOBIO_LAYOUT) < 0) {
+        probe->folder = NULL;
+        return error_errno(error, -ENOMEM, "cannot name the folder of the pins");
+    }
+    if (mkdir(pin_dir, 0700) < 0 && errno != EEXIST)
+        return error_errno(error, -errno, "cannot make '%s' (is /sys/fs/bpf mounted?)", pin_dir);
+    if (statfs(pin_dir, &fs) < 0)
+        return error_errno(error, -errno, "cannot look at '%s'", pin_dir);
+    if (fs.f_type != BPF_FS_MAGIC)
+        return error_set(error, -EINVAL,
+                         "'%s' does not lie on a BPF file system (mount -t bpf bpf /sys/fs/bpf)",
+                         pin_dir);
+    return 0;
+}
+
+/* A skeleton that is ready to be loaded. 0 or a negative errno; probe->adopted tells. */
+static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *error)
+{
+    int r;
+
+    jobio_bpf__destroy(probe->skel);
+    probe->skel = features_open(&probe->features);
+    if (!probe->skel)
+        return error_errno(error, -errno, "cannot open the BPF object");
+    set_sizes(probe->skel, max_steps);
+    if (probe->folder) {
+        r = maps_adopt(probe->skel, probe->folder, error);
+        if (r < 0)
+            return r;
+        probe->adopted = r > 0;
+    }
+    probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
+    probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
+    probe->skel->rodata->account_places = bpf_map__max_entries(probe->skel->maps.account) - 1;
+    return 0;
+}
+
+/* Before 5.11 the kernel says the same where maps find no room under the limit. */
+static int say_load(int r, struct error *error)
+{
+    struct rlimit limit;
+    char locked[96] = "";
+
+    if (r != -EPERM)
+        return error_errno(error, r, "cannot load the BPF programs");
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        (void)snprintf(locked, sizeof(locked),
+                       ", before Linux 5.11 also an unlimited RLIMIT_MEMLOCK: here it is %llu KiB",
+                       (unsigned long long)limit.rlim_cur / 1024);
+    return error_errno(error, -EPERM,
+                       "cannot load the BPF programs (CAP_BPF and CAP_PERFMON are needed%s)",
+                       locked);
+}
+
+static int load(struct probe *probe, uint32_t max_steps, struct error *error)
+{
+    int r = open_skeleton(probe, max_steps, error);
+
+    if (r < 0)
+        return r;
+    if (probe->adopted)
+        hooks_adopt(probe);
+    if (probe->adopted && kprobes_adopt(probe)) {
+        hooks_replace(probe);
+        kprobes_use(probe);
+    } else if (probe->adopted ? syscalls_adopt(probe)
+                              : probe->wanted == PROBE_TP_BTF || probe->wanted == PROBE_KPROBE) {
+        hooks_replace(probe);
+    }
+    hooks_choose(probe, probe->skel);
+    if (jobio_bpf__load(probe->skel) == 0)
+        return 0;
+    /* One hook that the kernel refuses makes the whole object fail: find it, and do without. */
+    hooks_try(probe);
+    r = open_skeleton(probe, max_steps, error);
+    if (r < 0)
+        return r;
+    hooks_choose(probe, probe->skel);
+    r = jobio_bpf__load(probe->skel);
+    if (r < 0)
+        return say_load(r, error);
+    return 0;
+}
+
+/* If they hook at least so many functions. */
+static void try_kprobes(struct probe *probe, size_t least)
+{
+    if (kprobes_attach(probe) < least) {
+        kprobes_drop(probe);
+        return;
+    }
+    hooks_replace(probe);
+    kprobes_use(probe);
+}
+
+static void attach(struct probe *probe)
+{
+    /* What was adopted stays as it is: calls that are under way would be lost. */
+    bool fresh = !hooks_attached(probe) && !probe->by_kprobes && !probe->by_syscalls;
+    bool any = fresh && probe->wanted == PROBE_NONE;
+
+    if (fresh && probe->wanted == PROBE_KPROBE)
+        try_kprobes(probe, 0);
+    else if (any && probe->kprobes_better)
+        try_kprobes(probe, hooks_resolved(probe));
+    hooks_attach(probe);
+    if (any && !probe->by_kprobes && hooks_attached(probe) < hooks_resolved(probe))
+        try_kprobes(probe, hooks_attached(probe) + 1);
+    if ((fresh && probe->wanted == PROBE_TP_BTF) || (any && !hooks_see_data(probe))) {
+        hooks_replace(probe);
+        syscalls_attach(probe);
+    }
+    /* Also if they were adopted: who attached them may have been killed before this. */
+    if (probe->by_kprobes && probe->hooks[HOOK_file_freed].backend == PROBE_KPROBE)
+        probe->levels->orders = 1;
+}
+
+/* Programs without a hook count nothing: that is no better than none. */
+static int see_whether_blind(struct probe *probe, struct error *error)
+{
+    const struct probe_hook *hooks;
+    size_t n;
+
+    (void)probe_hooks(probe, &hooks, &n);
+    for (size_t i = 0; i < n; i++)
+        if (hooks[i].ops && hooks[i].backend != PROBE_NONE)
+            return 0;
+    if (asprintf(&probe->blind, "%s: %s (CAP_BPF and CAP_PERFMON are needed)", hooks[0].function,
+                 hooks[0].why) >= 0)
+        return 0;
+    probe->blind = NULL;
+    return error_errno(error, -ENOMEM, "cannot make the probe");
+}
+
+static int see_mount(void *arg, void *data, size_t size)
+{
+    const struct mount_key *key = data;
+    struct probe *probe = arg;
+    struct mount_record record;
+    struct probe_mount mount = {.step = key->step, .dev = (uint64_t)key->life << 32 | key->dev};
+
+    if (size < sizeof(*key) || !probe->sighting ||
+        map_get(probe, probe->skel->maps.mounts, key, &record) < 0)
+        return 0;
+    mount.pid = record.pid;
+    mount.magic = record.magic;
+    memcpy(mount.fstype, record.fstype, sizeof(mount.fstype));
+    memcpy(mount.id, record.id, sizeof(mount.id));
+    return probe->sighting(&mount, probe->sighting_arg);
+}
+
+int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
+{
+    CLEANUP(probe_destroyp) struct probe *probe = calloc(1, sizeof(*probe));
+    const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+    int r;
+
+    if (!probe)
+        return error_errno(error, -ENOMEM, "cannot make the probe");
+    probe->wanted = options->backend;
+    (void)libbpf_set_print(NULL);
+    /* Before 5.11 maps are charged to it; later it does not matter. */
+    (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    features_detect(&probe->features);
+    r = hooks_resolve(probe, error);
+    if (r == 0 && options->pin_dir)
+        r = open_folder(probe, options->pin_dir, error);
+    if (r == 0)
+        r = load(probe, options->max_steps, error);
+    if (r < 0)
+        return r;
+    if (probe->folder && !probe->adopted) {
+        if (mkdir(probe->folder, 0700) < 0 && errno != EEXIST)
+            return error_errno(error, -errno, "cannot make '%s'", probe->folder);
+        r = maps_pin(probe->skel, probe->folder, error);
+        if (r < 0)
+            return r;
+    }
+    maps_hide_memory(probe->skel);
+    r = maps_open(probe, error);
+    if (r < 0)
+        return r;
+    attach(probe);
+    if (probe->by_kprobes)
+        elements_open(probe);
+    r = see_whether_blind(probe, error);
+    if (r < 0)
+        return r;
+    probe->ring =
+        ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), see_mount, probe, NULL);
+    if (!probe->ring)
+        return error_errno(error, -errno, "cannot open the ring buffer");
+    *ret = TAKE_PTR(probe);
+    return 0;
+}
+
+int probe_create_blind(struct probe **ret, const char *why, struct error *error)
+{
+    CLEANUP(probe_destroyp) struct probe *probe = calloc(1, sizeof(*probe));
+
+    if (probe)
+        probe->blind = strdup(why);
+    if (!probe || !probe->blind)
+        return error_errno(error, -ENOMEM, "cannot make the probe");
+    *ret = TAKE_PTR(probe);
+    return 0;
+}
+
+const char *probe_blind(const struct probe *probe)
+{
+    return probe->blind;
+}
+
+void probe_destroy(struct probe *probe)
+{
+    if (!probe)
+        return;
+    ring_buffer__free(probe->ring);
+    hooks_close(probe);
+    accounts_close(probe);
+    elements_close(probe);
+    maps_close(probe);
+    jobio_bpf__destroy(probe->skel);
+    free(probe->folder);
+    free(probe->blind);
+    free(probe);
+}
+
+int probe_unpin(const char *pin_dir, struct error *error)
+{
+    _free_ char *folder = NULL;
+
+    if (asprintf(&folder, "%s/%d", pin_dir, JOBIO_LAYOUT) < 0) {
+        folder = NULL;
+        return error_errno(error, -ENOMEM, "cannot name the folder of the pins");
+    }
+    return maps_unpin(folder, error);
+}
+
+static bool is_other_layout(const char *name)
+{
+    return *name && name[strspn(name, "0123456789")] == '\0' && atoi(name) != JOBIO_LAYOUT;
+}
+
+int probe_unpin_others(const char *pin_dir, struct error *error)
+{
+    _closedir_ DIR *dir = opendir(pin_dir);
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    int r = 0, n = 0;
+
+    if (!dir)
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", pin_dir);
+    while (r == 0 && (entry = readdir(dir))) {
+        if (!is_other_layout(entry->d_name) ||
+            snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path))
+            continue;
+        r = maps_unpin(path, error);
+        n++;
+    }
+    return r < 0 ? r : n;
+}
+
+bool probe_is_adopted(const struct probe *probe)
+{
+    return probe->adopted;
+}
+
+int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
+              uint32_t *ret, struct error *error)
+{
+    const struct step_record record = {0};
+    uint64_t key = step_key(cgroup_id, cgroup_version);
+    int r;
+
+    if (!level_bit(level) || !level || !cgroup_id)
+        return error_set(error, -EINVAL, "a cgroup at level %u cannot be a step", level);
+    if (ret)
+        *ret = step_number(cgroup_id, cgroup_version);
+    if (probe->blind)
+        return 0;
+    r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_NOEXIST);
+    if (r == -E2BIG)
+        return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
+    if (r < 0 && r != -EEXIST)
+        return error_errno(error, r, "cannot add the step to the BPF map");
+    levels_add(probe->levels, level, cgroup_version);
+    return 0;
+}
+
+bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
+{
+    uint64_t key = step_key(cgroup_id, cgroup_version);
+    struct step_record record;
+
+    return probe->blind ||
+           map_get(probe, probe->skel->maps.steps, &key, &record) == 0;
+}
+
+struct shards_used {
+    uint64_t but; /* this step */
+    uint32_t n;
+};
+
+static int sum_shards(const void *key, const void *value, void *arg)
+{
+    const struct step_record *record = value;
+    struct shards_used *used = arg;
+
+    if (memcmp(key, &used->but, sizeof(used->but)))
+        used->n += record->shard_mask;
+    return 0;
+}
+
+int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
+{
+    struct shards_used used = {.but = step_key(cgroup_id, cgroup_version)};
+    struct step_record record = {0};
+    uint32_t limit = shards_of_cpus(), n = 1;
+    int r;
+
+    r = probe->blind ? -ENOTSUP : map_each(probe, probe->skel->maps.steps, sum_shards, &used, NULL);
+    if (r < 0)
+        return r;
+    while (n < shards && n < limit && n * 2 - 1 + used.n <= pool_size())
+        n *= 2;
+    record.shard_mask = n - 1;
+    return map_put(probe, probe->skel->maps.steps, &used.but, &record, BPF_EXIST);
+}
+
+struct step_list {
+    struct probe *probe;
+    struct probe_step *items;
+    size_t n;
+};
+
+static int list_step(const void *key, const void *value, void *arg)
+{
+    struct step_list *list = arg;
+    struct lost_record lost = {0};
+    struct probe_step step = {0}, *items;
+    uint64_t id;
+
+    (void)value;
+    memcpy(&id, key, sizeof(id));
+    step.cgroup_version = id & STEP_KEY_V1 ? 1 : 2;
+    step.cgroup_id = id & ~STEP_KEY_V1;
+    step.step = step_number(step.cgroup_id, step.cgroup_version);
+    (void)map_get(list->probe, list->probe->skel->maps.lost, &step.step, &lost);
+    step.lost.requests = lost.count[LOST_REQUESTS];
+    step.lost.bytes = lost.count[LOST_BYTES];
+    step.lost.errnos = lost.count[LOST_ERRNOS];
+    step.lost.latencies = lost.count[LOST_LATENCIES];
+    step.lost.mounts = lost.count[LOST_MOUNTS];
+    step.lost.ends = lost.count[LOST_ENDS];
+    step.lost.async = lost.count[LOST_ASYNC];
+    step.lost.unseen = lost.count[LOST_UNSEEN];
+    step.lost.fills = lost.count[LOST_FILLS];
+    items = reallocarray(list->items, list->n + 1, sizeof(*items));
+    if (!items)
+        return -ENOMEM;
+    list->items = items;
+    items[list->n++] = step;
+    return 0;
+}
+
+int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
+{
+    struct step_list list = {.probe = probe};
+    int r = probe->blind ? 0 : map_each(probe, probe->skel->maps.steps, list_step, &list, error);
+
+    if (r < 0) {
+        free(list.items);
+        return r == -ENOMEM ? error_errno(error, r, "cannot list the steps") : r;
+    }
+    accounts_sum(probe, list.items, list.n);
+    *ret = list.items;
+    *n = list.n;
+    return 0;
+}
+
+int probe_fd(const struct probe *probe)
+{
+    return probe->blind ? -1 : ring_buffer__epoll_fd(probe->ring);
+}
+
+int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    int r;
+
+    if (probe->blind)
+        return 0;
+    probe->sighting = each;
+    probe->sighting_arg = arg;
+    r = ring_buffer__consume(probe->ring);
+    probe->sighting = NULL;
+    return r < 0 ? error_errno(error, r, "cannot read the ring buffer") : 0;
+}
+
+struct mount_list {
+    probe_mount_f each;
+    void *arg;
+};
+
+static int list_mount(const void *key, const void *value, void *arg)
+{
+    const struct mount_key *at = key;
+    const struct mount_record *record = value;
+    const struct mount_list *list = arg;
+    struct probe_mount mount = {.step = at->step,
+                                .dev = (uint64_t)at->life << 32 | at->dev,
+                                .pid = record->pid,
+                                .magic = record->magic};
+
+    memcpy(mount.fstype, record->fstype, sizeof(mount.fstype));
+    memcpy(mount.id, record->id, sizeof(mount.id));
+    return list->each(&mount, list->arg);
+}
+
+int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+{
+    struct mount_list list = {each, arg};
+
+    return probe->blind ? 0 : map_each(probe, probe->skel->maps.mounts, list_mount, &list, error);
+}
+
+bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
+{
+    const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .life = dev >> 32};
+    uint32_t at = life_slot(key.dev);
+    struct mount_record record = {0}; /* what could not be announced is taken for the first */
+    struct life_record life;
+
+    *since_ns = 0;
+    if (probe->blind)
+        return true;
+    (void)map_get(probe, probe->skel->maps.mounts, &key, &record);
+    if (key.life == LIFE_LATER ||
+        map_get(probe, probe->skel->maps.lives, &at, &life) < 0)
+        return false;
+    *since_ns = life.ended_ns;
+    return record.ended == life.ended;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the hooks have done so far, and what is not counted. */
+#include "collector/probe/probe_impl.h"
+
+static void add_statistics(struct probe_hook *hook, const struct hook_state *state)
+{
+    hook->run_count = hook->run_time_ns = hook->missed = 0;
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+
+        if (state->programs[side] <= 0 ||
+            bpf_obj_get_info_by_fd(state->programs[side], &info, &size) < 0)
+            continue;
+        hook->run_count += info.run_cnt;
+        hook->run_time_ns += info.run_time_ns;
+        hook->missed += info.recursion_misses;
+    }
+}
+
+/* Does the backend of system calls count what this hook would? */
+static bool is_replaced(const struct probe *probe, size_t hook)
+{
+    return probe->syscall_hooks[0].backend != PROBE_NONE && kprobes_have(hook) &&
+           !(probe->hooks[hook].ops & ~probe->syscall_hooks[0].ops);
+}
+
+/* Without seats the end of a task costs no call if it is missed: a chain of threads is shorter. */
+static bool is_needless(const struct probe *probe, size_t hook)
+{
+    return hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->seats;
+}
+
+/* The hooks that matter for what is counted. */
+struct hook_list {
+    const struct probe_hook *hooks[HOOK_COUNT + SYSCALL_HOOKS];
+    const struct hook_state *states[HOOK_COUNT + SYSCALL_HOOKS];
+    size_t n;
+};
+
+static void list_hooks(const struct probe *probe, struct hook_list *list)
+{
+    static const struct hook_state none;
+
+    list->n = 0;
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_replaced(probe, i) && !is_needless(probe, i)) {
+            list->hooks[list->n] = &probe->hooks[i];
+            list->states[list->n++] =
+                probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i] : &probe->state[i];
+        }
+    for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
+        list->hooks[list->n] = &probe->syscall_hooks[i];
+        list->states[list->n++] = i ? &none : &probe->syscall_state;
+    }
+}
+
+/* They do not tell the hooks of the cache in which call a task is. */
+static bool sees_cache(const struct probe *probe)
+{
+    return !probe->by_kprobes && !probe->by_syscalls;
+}
+
+/* What may be too low by what the hook has missed; nothing of what is not counted at all. */
+static void limit_missed(const struct probe *probe, struct probe_hook *hook)
+{
+    if (hook->backend == PROBE_KPROBE) {
+        hook->missed_ops = kprobes_ops(probe);
+        return;
+    }
+    if (sees_cache(probe) || !hook->ops)
+        return;
+    hook->missed_ops = hook->ops & ~IO_CACHE;
+    if (!hook->missed_ops)
+        hook->missed = 0;
+}
+
+int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
+{
+    struct hook_list list;
+
+    *ret = probe->listed;
+    *n = 0;
+    if (!probe->skel)
+        return 0;
+    kprobes_read_missed(probe);
+    list_hooks(probe, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        probe->listed[i] = *list.hooks[i];
+        add_statistics(&probe->listed[i], list.states[i]);
+        probe->listed[i].missed += list.hooks[i]->missed;
+        limit_missed(probe, &probe->listed[i]);
+    }
+    *n = list.n;
+    return 0;
+}
+
+uint64_t probe_unsupported(const struct probe *probe)
+{
+    uint64_t all = (1ull << IO_SET_BITS) - 1, counted = 0, partly = 0;
+    struct hook_list list;
+
+    if (probe->blind)
+        return all;
+    list_hooks(probe, &list);
+    /* An operation that one of its functions cannot count is not counted as a whole. */
+    for (size_t i = 0; i < list.n; i++) {
+        if (list.hooks[i]->backend != PROBE_NONE)
+            counted |= list.hooks[i]->ops;
+        else if (!*list.hooks[i]->feature)
+            partly |= list.hooks[i]->ops;
+    }
+    if (!sees_cache(probe))
+        counted &= ~IO_CACHE;
+    return all & ~(counted & ~partly & ~probe->distrusted);
+}
+
+void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)
+{
+    probe->distrusted = failed;
+    probe->ns_per_event = ns_per_event;
+}
+
+uint64_t probe_ns_per_event(const struct probe *probe)
+{
+    return probe->ns_per_event;
+}
+
+uint64_t probe_distrusted(const struct probe *probe)
+{
+    return probe->distrusted;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The backend for kernels where nothing can be attached to functions: bpf/syscalls.bpf.h. */
+#include "config.h"
+
+#include "collector/probe/probe_impl.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "bpf/syscalls.skel.h"
+#include "common/cleanup.h"
+
+#define FD(operation, place)                             \
+    {                                                    \
+        .kind = SYSCALL_FD, .op = operation, .fd = place \
+    }
+#define TWO(from, to, source, destination)                                                 \
+    {                                                                                      \
+        .kind = SYSCALL_TWO, .op = from, .fd = source, .second = destination, .target = to \
+    }
+#define AT(operation, path, at_flags)                                          \
+    {                                                                          \
+        .kind = SYSCALL_AT, .op = operation, .second = path, .flags = at_flags \
+    }
+#define OPEN                                \
+    {                                       \
+        .kind = SYSCALL_OPEN, .op = IO_OPEN \
+    }
+
+/* By number. What works on a path only is not here: its super block cannot be known. */
+static const struct syscall_entry table[SYSCALL_COUNT] = {
+    [SYS_read] = FD(IO_READ, 0),
+    [SYS_pread64] = FD(IO_READ, 0),
+    [SYS_readv] = FD(IO_READ, 0),
+    [SYS_preadv] = FD(IO_READ, 0),
+    [SYS_preadv2] = FD(IO_READ, 0),
+    [SYS_write] = FD(IO_WRITE, 0),
+    [SYS_pwrite64] = FD(IO_WRITE, 0),
+    [SYS_writev] = FD(IO_WRITE, 0),
+    [SYS_pwritev] = FD(IO_WRITE, 0),
+    [SYS_pwritev2] = FD(IO_WRITE, 0),
+    [SYS_sendfile] = TWO(IO_READ, IO_WRITE, 1, 0),
+    [SYS_splice] = TWO(IO_READ, IO_WRITE, 0, 2),
+    [SYS_copy_file_range] = TWO(IO_COPY_READ, IO_COPY_WRITE, 0, 2),
+#ifdef SYS_open
+    [SYS_open] = OPEN,
+    [SYS_creat] = OPEN,
+#endif
+    [SYS_openat] = OPEN,
+#ifdef SYS_openat2
+    [SYS_openat2] = OPEN,
+#endif
+    [SYS_fstat] = FD(IO_STAT, 0),
+    [SYS_newfstatat] = AT(IO_STAT, 1, 3),
+    [SYS_statx] = AT(IO_STAT, 1, 2),
+#ifdef SYS_getdents
+    [SYS_getdents] = FD(IO_READDIR, 0),
+#endif
+    [SYS_getdents64] = FD(IO_READDIR, 0),
+    [SYS_ftruncate] = FD(IO_TRUNCATE, 0),
+    [SYS_fallocate] = FD(IO_FALLOCATE, 0),
+    [SYS_fsync] = FD(IO_FSYNC, 0),
+    [SYS_fdatasync] = FD(IO_FSYNC, 0),
+    [SYS_fchmod] = FD(IO_SETATTR, 0),
+    [SYS_fchown] = FD(IO_SETATTR, 0),
+    [SYS_fchownat] = AT(IO_SETATTR, 1, 4),
+    [SYS_utimensat] = {.kind = SYSCALL_NULL, .op = IO_SETATTR, .second = 1},
+    [SYS_fgetxattr] = FD(IO_GETXATTR, 0),
+    [SYS_flistxattr] = FD(IO_GETXATTR, 0),
+    [SYS_fsetxattr] = FD(IO_SETXATTR, 0),
+    [SYS_fremovexattr] = FD(IO_SETXATTR, 0),
+};
+
+#define OP(op) (1ull << (op))
+
+#define OPS_BY_FD                                                                        \
+    (OP(IO_READ) | OP(IO_WRITE) | OP(IO_COPY_READ) | OP(IO_COPY_WRITE) | OP(IO_OPEN) |   \
+     OP(IO_CREATE) | OP(IO_STAT) | OP(IO_READDIR) | OP(IO_TRUNCATE) | OP(IO_FALLOCATE) | \
+     OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR))
+
+/* What the programs see, and the ways past them. */
+static const struct probe_hook sights[SYSCALL_HOOKS] = {
+    {.function = "system calls", .feature = "", .ops = OPS_BY_FD},
+    {.function = "calls by path",
+     .feature = PROBE_BY_PATH,
+     .ops = OP(IO_STAT) | OP(IO_TRUNCATE) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR),
+     .why = "system calls do not tell the mount of a path"},
+    {.function = "32-bit system calls",
+     .feature = "32-bit",
+     .ops = OPS_BY_FD,
+     .why = "they have other numbers"},
+    {.function = "core dumps",
+     .feature = "core dump",
+     .ops = OP(IO_WRITE) | OP(IO_OPEN) | OP(IO_CREATE) | OP(IO_TRUNCATE),
+     .why = "they are no system call"},
+    {.function = "io_uring beyond reads and writes",
+     .feature = "io_uring metadata",
+     .ops = OP(IO_OPEN) | OP(IO_CREATE) | OP(IO_STAT) | OP(IO_FALLOCATE) | OP(IO_FSYNC) |
+            OP(IO_GETXATTR) | OP(IO_SETXATTR),
+     .why = "its requests are no system calls"},
+    {.function = "msync(2)", .feature = "msync", .ops = OP(IO_FSYNC), .why = "it names no file"},
+    {.function = "execve(2)",
+     .feature = "exec",
+     .ops = OP(IO_OPEN),
+     .why = "it gives no descriptor of what it opens"},
+};
+
+static const char *const pins[SIDE_COUNT] = {"enter_syscall", "leave_syscall"};
+
+static int pin_path(const struct probe *probe, int side, char path[PATH_MAX])
+{
+    int n = snprintf(path, PATH_MAX, "%s/%s", probe->folder, pins[side]);
+
+    return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static void list_sights(struct probe *probe)
+{
+    memcpy(probe->syscall_hooks, sights, sizeof(sights));
+    probe->by_syscalls = true;
+}
+
+/* They are the last resort: what kept us from the functions is worth to be known. */
+static void say_attached(struct probe *probe)
+{
+    struct probe_hook *hook = &probe->syscall_hooks[0];
+
+    hook->backend = PROBE_TP_BTF;
+    (void)snprintf(hook->why, sizeof(hook->why), "in place of vfs_read (%.90s)",
+                   probe->hooks[HOOK_vfs_read].why);
+}
+
+bool syscalls_adopt(struct probe *probe)
+{
+    struct bpf_link *links[SIDE_COUNT] = {NULL};
+    char path[PATH_MAX];
+
+    for (int side = 0; side < SIDE_COUNT; side++)
+        if (pin_path(probe, side, path) == 0)
+            links[side] = bpf_link__open(path);
+    if (!links[SIDE_LEAVE]) {
+        (void)bpf_link__destroy(links[SIDE_ENTER]);
+        return false;
+    }
+    for (int side = 0; side < SIDE_COUNT; side++)
+        state_link(&probe->syscall_state, side, links[side]);
+    list_sights(probe);
+    say_attached(probe);
+    return true;
+}
+
+static int attach_side(struct probe *probe, const struct bpf_program *program, int side)
+{
+    struct bpf_link *link = bpf_program__attach(program);
+    char path[PATH_MAX];
+    int r = 0;
+
+    if (!link)
+        return -errno;
+    if (probe->folder) {
+        r = pin_path(probe, side, path);
+        if (r == 0)
+            r = bpf_link__pin(link, path);
+    }
+    if (r < 0)
+        (void)bpf_link__destroy(link);
+    else
+        state_link(&probe->syscall_state, side, link);
+    return r;
+}
+
+DEFINE_CLEANUP(struct syscalls_bpf, syscalls_bpf__destroy)
+
+void syscalls_attach(struct probe *probe)
+{
+    CLEANUP(syscalls_bpf__destroyp) struct syscalls_bpf *skel =
+        syscalls_bpf__open_opts(features_types());
+    struct probe_hook *hook = &probe->syscall_hooks[0];
+    int r = skel ? 0 : -errno;
+
+    list_sights(probe);
+    if (r == 0)
+        r = maps_share(probe, skel->obj);
+    if (r == 0) {
+        memcpy((void *)skel->rodata->syscall_table, table, sizeof(table));
+        skel->rodata->features = probe->features;
+        skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
+        skel->rodata->account_places = probe->skel->rodata->account_places;
+        r = syscalls_bpf__load(skel);
+    }
+    if (r == 0)
+        r = attach_side(probe, skel->progs.leave_syscall, SIDE_LEAVE);
+    if (r == 0)
+        r = attach_side(probe, skel->progs.enter_syscall, SIDE_ENTER);
+    if (r == 0) {
+        say_attached(probe);
+        return;
+    }
+    state_unlink(&probe->syscall_state);
+    snprintf(hook->why, sizeof(hook->why), "the kernel refused it: %s", strerror(-r));
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/sample/meter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct amount {
+    uint64_t bytes, requests;
+};
+
+/* A mount is found by its names, as everywhere. */
+struct channel {
+    char *mount, *fstype, *source;
+    bool private;
+    uint64_t dev;
+    struct amount start[IO_OP_COUNT]; /* at the beginning of the open interval */
+    struct amount mark[IO_OP_COUNT];  /* at its last tick */
+    struct amount now[IO_OP_COUNT];
+    struct io_peak best[IO_OP_COUNT]; /* of the closed intervals */
+};
+
+struct meter {
+    uint64_t interval_ns;
+    uint64_t start_ns, mark_ns, now_ns;
+    struct channel *channels;
+    size_t n;
+};
+
+static void channel_clear(struct channel *c)
+{
+    free(c->mount);
+    free(c->fstype);
+    free(c->source);
+}
+
+static void raise_to(uint64_t *best, uint64_t value)
+{
+    if (value > *best)
+        *best = value;
+}
+
+struct meter *meter_create(uint64_t interval_ns, uint64_t start_ns)
+{
+    struct meter *meter = calloc(1, sizeof(*meter));
+
+    if (meter) {
+        meter->interval_ns = interval_ns;
+        meter->start_ns = meter->mark_ns = meter->now_ns = start_ns;
+    }
+    return meter;
+}
+
+void meter_destroy(struct meter *meter)
+{
+    if (!meter)
+        return;
+    for (size_t i = 0; i < meter->n; i++)
+        channel_clear(&meter->channels[i]);
+    free(meter->channels);
+    free(meter);
+}
+
+static struct channel *channel_find(const struct meter *meter, const struct io_mount *m)
+{
+    for (size_t i = 0; i < meter->n; i++) {
+        struct channel *c = &meter->channels[i];
+
+        if (c->private == m->private && !strcmp(c->mount, m->mount) &&
+            !strcmp(c->fstype, m->fstype) && !strcmp(c->source, m->source))
+            return c;
+    }
+    return NULL;
+}
+
+static struct channel *channel_get(struct meter *meter, const struct io_mount *m)
+{
+    struct channel *c = channel_find(meter, m), *grown;
+
+    if (c)
+        return c;
+    grown = realloc(meter->channels, (meter->n + 1) * sizeof(*grown));
+    if (!grown)
+        return NULL;
+    meter->channels = grown;
+    c = memset(&grown[meter->n], 0, sizeof(*c));
+    c->mount = strdup(m->mount);
+    c->fstype = strdup(m->fstype);
+    c->source = strdup(m->source);
+    c->private = m->private;
+    meter->n++;
+    if (c->mount && c->fstype && c->source)
+        return c;
+    channel_clear(&meter->channels[--meter->n]);
+    return NULL;
+}
+
+static void amounts_add(struct amount *to, const struct amount *from)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        to[op].bytes += from[op].bytes;
+        to[op].requests += from[op].requests;
+    }
+}
+
+/* The mount had no name before, and has one now: what it did then was no burst of this interval. */
+static void take_nameless(struct meter *meter, struct channel *c, uint64_t dev)
+{
+    for (size_t i = 0; dev && i < meter->n; i++) {
+        struct channel *from = &meter->channels[i];
+
+        if (from == c || from->dev != dev || strcmp(from->mount, "(unknown)") != 0)
+            continue;
+        amounts_add(c->start, from->start);
+        amounts_add(c->mark, from->mark);
+        for (int op = 0; op < IO_OP_COUNT; op++) {
+            raise_to(&c->best[op].bytes_per_s, from->best[op].bytes_per_s);
+            raise_to(&c->best[op].requests_per_s, from->best[op].requests_per_s);
+        }
+        memset(from->start, 0, sizeof(from->start));
+        memset(from->mark, 0, sizeof(from->mark));
+        from->dev = 0;
+        return;
+    }
+}
+
+static void channel_add(struct channel *c, const struct io_mount *m)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct io_counter *counter = m->io.ops[op];
+
+        if (counter) {
+            c->now[op].bytes += counter->bytes;
+            c->now[op].requests += counter->requests;
+        }
+    }
+}
+
+int meter_resume(struct meter *meter, const struct io_mounts *mounts, uint64_t at_ns)
+{
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct channel *c = channel_get(meter, &mounts->items[i]);
+
+        if (!c)
+            return -ENOMEM;
+        channel_add(c, &mounts->items[i]);
+        memcpy(c->start, c->now, sizeof(c->start));
+        memcpy(c->mark, c->now, sizeof(c->mark));
+        memcpy(c->best, mounts->items[i].peaks, sizeof(c->best));
+    }
+    meter->start_ns = meter->mark_ns = meter->now_ns = at_ns;
+    return 0;
+}
+
+void meter_begin(struct meter *meter)
+{
+    for (size_t i = 0; i < meter->n; i++)
+        memset(meter->channels[i].now, 0, sizeof(meter->channels[i].now));
+}
+
+int meter_add(struct meter *meter, const struct io_mounts *mounts)
+{
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct channel *c = channel_get(meter, &mounts->items[i]);
+
+        if (!c)
+            return -ENOMEM;
+        c->dev = mounts->items[i].dev;
+        if (strcmp(c->mount, "(unknown)") != 0)
+            take_nameless(meter, c, c->dev);
+        channel_add(c, &mounts->items[i]);
+    }
+    return 0;
+}
+
+static uint64_t rate(uint64_t from, uint64_t to, uint64_t span_ns)
+{
+    /* Rounded as the mean is: a peak is never below it. */
+    return to <= from ? 0 : io_per_second(to - from, span_ns);
+}
+
+static void raise_peak(struct io_peak *peak, struct amount from, struct amount to, uint64_t span_ns)
+{
+    raise_to(&peak->bytes_per_s, rate(from.bytes, to.bytes, span_ns));
+    raise_to(&peak->requests_per_s, rate(from.requests, to.requests, span_ns));
+}
+
+static void close_interval(struct meter *meter)
+{
+    for (size_t i = 0; i < meter->n; i++) {
+        struct channel *c = &meter->channels[i];
+
+        for (int op = 0; op < IO_OP_COUNT; op++)
+            raise_peak(&c->best[op], c->start[op], c->mark[op], meter->mark_ns - meter->start_ns);
+        memcpy(c->start, c->mark, sizeof(c->start));
+    }
+    meter->start_ns = meter->mark_ns;
+}
+
+/* The open interval [start, mark] is closed only when it is long enough and the next one, from
+ * mark to now, is so too: whatever is short joins its neighbour. */
+static bool is_long(const struct meter *meter, uint64_t from, uint64_t to)
+{
+    return to > from && to - from >= meter->interval_ns / 2;
+}
+
+void meter_end(struct meter *meter, uint64_t now_ns, bool tick)
+{
+    meter->now_ns = now_ns;
+    if (!tick)
+        return;
+    if (is_long(meter, meter->start_ns, meter->mark_ns) && is_long(meter, meter->mark_ns, now_ns))
+        close_interval(meter);
+    for (size_t i = 0; i < meter->n; i++)
+        memcpy(meter->channels[i].mark, meter->channels[i].now, sizeof(meter->channels[i].mark));
+    meter->mark_ns = now_ns;
+}
+
+/* The open interval as it would be closed by a tick at the last reading. */
+static void add_open(const struct meter *meter, const struct channel *c, int op,
+                     struct io_peak *peak)
+{
+    bool whole = is_long(meter, meter->start_ns, meter->mark_ns);
+    bool rest = is_long(meter, meter->mark_ns, meter->now_ns);
+
+    if (whole && rest) {
+        raise_peak(peak, c->start[op], c->mark[op], meter->mark_ns - meter->start_ns);
+        raise_peak(peak, c->mark[op], c->now[op], meter->now_ns - meter->mark_ns);
+    } else if (is_long(meter, meter->start_ns, meter->now_ns)) {
+        raise_peak(peak, c->start[op], c->now[op], meter->now_ns - meter->start_ns);
+    }
+}
+
+void meter_fill(const struct meter *meter, struct io_mounts *mounts, uint64_t elapsed_ns)
+{
+    static const struct amount nothing;
+
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct io_mount *m = &mounts->items[i];
+        const struct channel *c = channel_find(meter, m);
+
+        for (int op = 0; op < IO_OP_COUNT; op++) {
+            const struct io_counter *counter = m->io.ops[op];
+            struct io_peak *peak = &m->peaks[op];
+
+            memset(peak, 0, sizeof(*peak));
+            if (!counter)
+                continue;
+            if (c) {
+                *peak = c->best[op];
+                add_open(meter, c, op, peak);
+            }
+            raise_peak(peak, nothing, (struct amount){counter->bytes, counter->requests},
+                       elapsed_ns);
+        }
+    }
+}

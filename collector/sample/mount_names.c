@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The names of what steps touch. The task that was seen first may have gone before anybody could
+ * look at its mounts; then the others of its step are asked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/mounts/mounts.h"
+#include "collector/sample/sampler_impl.h"
+
+/* Nobody is asked again after this many readings: each question is asked twice as late as the one
+ * before, and a task that has the mount was there when it was seen. */
+#define LAST_PAUSE 32
+/* So many tasks of a step are asked at a time. */
+#define TASKS 64
+
+struct learning {
+    struct sampler *sampler;
+    struct error *error;
+    int result;
+};
+
+static bool is_unnamed(const struct sampler *sampler, uint32_t step, uint64_t dev)
+{
+    for (size_t i = 0; i < sampler->n_unnamed; i++)
+        if (sampler->unnamed[i].step == step && sampler->unnamed[i].dev == dev)
+            return true;
+    return false;
+}
+
+static int keep_unnamed(struct sampler *sampler, const struct probe_mount *m)
+{
+    struct unnamed *grown;
+
+    if (is_unnamed(sampler, m->step, m->dev))
+        return 0;
+    grown = reallocarray(sampler->unnamed, sampler->n_unnamed + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    sampler->unnamed = grown;
+    grown += sampler->n_unnamed++;
+    *grown = (struct unnamed){.step = m->step, .dev = m->dev, .wait = 1, .pause = 1};
+    memcpy(grown->fstype, m->fstype, sizeof(grown->fstype));
+    memcpy(grown->id, m->id, sizeof(grown->id));
+    return 0;
+}
+
+static int learn_mount(const struct probe_mount *m, void *arg)
+{
+    struct learning *l = arg;
+    struct error error;
+    int r = mounts_learn(l->sampler->mounts, m->step, m->dev, m->pid, m->fstype, m->id, &error);
+
+    if (r > 0 && keep_unnamed(l->sampler, m) < 0)
+        r = error_set(&error, -ENOMEM, "no memory for a mount without a name");
+    /* One name that cannot be had keeps no other from being learnt. */
+    if (r < 0 && !l->result)
+        l->result = error_set(l->error, r, "%s", error.text);
+    return 0;
+}
+
+int sampler_sightings(struct sampler *sampler, struct error *error)
+{
+    struct learning l = {sampler, error, 0};
+    int r;
+
+    mounts_turn(sampler->mounts);
+    r = probe_sightings(sampler->probe, learn_mount, &l, error);
+    return r < 0 ? r : l.result;
+}
+
+int names_learn_known(struct sampler *sampler, struct error *error)
+{
+    struct learning l = {sampler, NULL, 0};
+
+    mounts_turn(sampler->mounts);
+    return probe_mounts(sampler->probe, learn_mount, &l, error);
+}
+
+void sampler_set_tasks(struct sampler *sampler, sampler_tasks_f tasks, void *arg)
+{
+    sampler->tasks = tasks;
+    sampler->tasks_arg = arg;
+}
+
+/* True if it has a name, or nobody is to be asked for it again. */
+static bool ask(struct sampler *sampler, struct unnamed *u)
+{
+    uint32_t pids[TASKS];
+    size_t n = sampler->tasks ? sampler->tasks(u->step, pids, TASKS, sampler->tasks_arg) : 0;
+    /* It may have a name by now, and then no task is asked. */
+    int r = mounts_learn(sampler->mounts, u->step, u->dev, 0, u->fstype, u->id, NULL);
+
+    for (size_t i = 0; i < n && r > 0; i++)
+        r = mounts_learn(sampler->mounts, u->step, u->dev, pids[i], u->fstype, u->id, NULL);
+    u->pause *= 2;
+    u->wait = u->pause;
+    return r == 0 || u->pause > LAST_PAUSE;
+}
+
+void names_ask_again(struct sampler *sampler)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sampler->n_unnamed; i++) {
+        struct unnamed *u = &sampler->unnamed[i];
+
+        if (--u->wait || !ask(sampler, u))
+            sampler->unnamed[kept++] = *u;
+    }
+    sampler->n_unnamed = kept;
+}
+
+void names_forget(struct sampler *sampler, uint32_t step)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sampler->n_unnamed; i++)
+        if (sampler->unnamed[i].step != step)
+            sampler->unnamed[kept++] = sampler->unnamed[i];
+    sampler->n_unnamed = kept;
+}

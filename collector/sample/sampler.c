@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/sample/sampler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/sample/meter.h"
+#include "collector/mounts/mounts.h"
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler_impl.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+/* One shard serves this many events a second before the CPUs that share it begin to feel it: a
+ * contended atomic add is some 100 ns, three a call. */
+#define SHARD_EVENTS_PER_S 200000
+
+#define CAUSE_HOOK "hook-not-attached"
+#define CAUSE_FEATURE "unseen: " /* and the feature */
+#define CAUSE_SELFTEST "self-test-failed"
+
+/* The losses that the maps count themselves, as causes. */
+static const struct lost_cause_name {
+    const char *cause;
+    size_t offset;
+    bool is_events;
+} lost_causes[] = {
+    {"map-full", offsetof(struct probe_step, lost.requests), true},
+    {"map-full-bytes", offsetof(struct probe_step, lost.bytes), false},
+    {"errno-unknown", offsetof(struct probe_step, lost.errnos), false},
+    {"latency-lost", offsetof(struct probe_step, lost.latencies), false},
+    {"mount-unannounced", offsetof(struct probe_step, lost.mounts), false},
+    {"end-unseen", offsetof(struct probe_step, lost.ends), true},
+    {"async-lost", offsetof(struct probe_step, lost.async), true},
+    {"async-unseen", offsetof(struct probe_step, lost.unseen), true},
+    {"cache-map-full-bytes", offsetof(struct probe_step, lost.fills), false},
+};
+
+static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_name *c)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)p + c->offset, sizeof(value));
+    return value;
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+/* The index of the step, or where it would be. */
+static size_t follower_index(const struct sampler *sampler, uint32_t step)
+{
+    size_t low = 0, high = sampler->n;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (sampler->followers[mid]->step < step)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+struct follower *follower_find(const struct sampler *sampler, uint32_t step)
+{
+    size_t i = follower_index(sampler, step);
+
+    return i < sampler->n && sampler->followers[i]->step == step ? sampler->followers[i] : NULL;
+}
+
+static void follower_destroy(struct follower *f)
+{
+    if (!f)
+        return;
+    completeness_clear(&f->causes);
+    io_mounts_clear(&f->mounts);
+    io_mounts_clear(&f->fresh);
+    io_mounts_clear(&f->before);
+    io_mounts_clear(&f->wraps);
+    meter_destroy(f->meter);
+    free(f);
+}
+DEFINE_CLEANUP(struct follower, follower_destroy)
+
+static int follower_insert(struct sampler *sampler, struct follower *f)
+{
+    size_t i = follower_index(sampler, f->step);
+    struct follower **grown =
+        realloc(sampler->followers, (sampler->n + 1) * sizeof(*sampler->followers));
+
+    if (!grown)
+        return -ENOMEM;
+    sampler->followers = grown;
+    memmove(&grown[i + 1], &grown[i], (sampler->n - i) * sizeof(*grown));
+    grown[i] = f;
+    sampler->n++;
+    return 0;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+void sampler_destroy(struct sampler *sampler)
+{
+    if (!sampler)
+        return;
+    for (size_t i = 0; i < sampler->n; i++)
+        follower_destroy(sampler->followers[i]);
+    free(sampler->followers);
+    free(sampler->missed);
+    free(sampler->unnamed);
+    completeness_clear(&sampler->gap);
+    free(sampler);
+}
+DEFINE_CLEANUP(struct sampler, sampler_destroy)
+
+static bool is_mounted(uint32_t step, uint64_t dev, uint64_t *since_ns, void *arg)
+{
+    return probe_is_mounted(arg, step, dev, since_ns);
+}
+
+int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mounts,
+                   uint64_t interval_ns, struct error *error)
+{
+    CLEANUP(sampler_destroyp) struct sampler *sampler = calloc(1, sizeof(*sampler));
+    const struct probe_hook *hooks;
+    size_t n;
+    int r;
+
+    if (!sampler)
+        return error_set(error, -ENOMEM, "no memory for the sampler");
+    sampler->probe = probe;
+    sampler->mounts = mounts;
+    sampler->interval_ns = interval_ns;
+    mounts_set_check(mounts, is_mounted, probe);
+    r = names_learn_known(sampler, error);
+    if (r < 0)
+        return r;
+    if (!probe_hooks(probe, &hooks, &n) && missed_remember(sampler, hooks, n) < 0)
+        return error_set(error, -ENOMEM, "no memory for the sampler");
+    *ret = TAKE_PTR(sampler);
+    return 0;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static bool is_counted_in_maps(const char *cause)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(lost_causes); i++)
+        if (!strcmp(cause, lost_causes[i].cause))
+            return true;
+    return false;
+}
+
+static bool has_cause(const struct completeness *c, const char *cause)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!strcmp(c->items[i].cause, cause))
+            return true;
+    return false;
+}
+
+/* What an earlier process knew; what the maps count is read again from them, unless nobody can and
+ * it is to be kept. */
+static int follower_resume(struct follower *f, const struct step_account *before, bool keep)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < before->completeness.n && !r; i++) {
+        const struct incomplete *item = &before->completeness.items[i];
+
+        if (!is_counted_in_maps(item->cause) && strcmp(item->cause, CAUSE_HISTOGRAM) != 0)
+            r = completeness_add(&f->causes, item->cause, item->count, item->ops);
+    }
+    f->last.longest_wait_ns = before->longest_wait_ns;
+    if (!r && keep)
+        r = io_mounts_copy(&before->mounts, &f->mounts);
+    else if (!r)
+        r = wraps_resume(f, &before->mounts);
+    if (!r && !keep)
+        r = times_resume(f, before);
+    return r < 0 ? r
+                 : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
+}
+
+/* A way in that nobody sees; not one that this kernel does not have. */
+static int blame_missing_feature(const struct probe_hook *hook, struct completeness *causes)
+{
+    char cause[64];
+
+    if (hook->backend != PROBE_NONE || hook->absent || !*hook->feature)
+        return 0;
+    (void)snprintf(cause, sizeof(cause), CAUSE_FEATURE "%s", hook->feature);
+    return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, hook->ops);
+}
+
+static int blame_missing_features(struct sampler *sampler, struct completeness *causes)
+{
+    uint64_t distrusted = probe_distrusted(sampler->probe);
+    const struct probe_hook *hooks;
+    size_t n;
+    int r = 0;
+
+    if (distrusted && !has_cause(causes, CAUSE_SELFTEST))
+        r = completeness_add(causes, CAUSE_SELFTEST, __builtin_popcountll(distrusted), distrusted);
+    if (r < 0 || probe_hooks(sampler->probe, &hooks, &n) < 0)
+        return r;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = blame_missing_feature(&hooks[i], causes);
+    return r;
+}
+
+/* Everything is missing. */
+static int blame_blindness(const char *why, struct completeness *causes)
+{
+    _free_ char *cause = NULL;
+
+    if (asprintf(&cause, CAUSE_NOT_COUNTED "%s", why) < 0) {
+        cause = NULL;
+        return -ENOMEM;
+    }
+    return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, 0);
+}
+
+static int blame_missing_hooks(struct sampler *sampler, struct completeness *causes)
+{
+    const struct probe_hook *hooks;
+    uint64_t unsupported = probe_unsupported(sampler->probe), ops = 0, count = 0;
+    size_t n;
+
+    if (has_cause(causes, CAUSE_HOOK) || probe_hooks(sampler->probe, &hooks, &n) < 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (hooks[i].backend == PROBE_NONE && !*hooks[i].feature && hooks[i].ops & unsupported) {
+            ops |= hooks[i].ops & unsupported;
+            count++;
+        }
+    if (!n) {
+        ops = unsupported;
+        count = 1;
+    }
+    return count ? completeness_add(causes, CAUSE_HOOK, count, ops) : 0;
+}
+
+static int blame_the_probe(struct sampler *sampler, struct completeness *causes)
+{
+    const char *blind = probe_blind(sampler->probe);
+    int r;
+
+    if (blind)
+        return blame_blindness(blind, causes);
+    r = blame_missing_hooks(sampler, causes);
+    return r < 0 ? r : blame_missing_features(sampler, causes);
+}
+
+int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uint64_t real_ns,
+                const struct step_account *before, struct error *error)
+{
+    CLEANUP(follower_destroyp) struct follower *f = NULL;
+
+    if (follower_find(sampler, step))
+        return error_set(error, -EEXIST, "step number %u is followed already", step);
+    f = calloc(1, sizeof(*f));
+    if (!f)
+        return error_set(error, -ENOMEM, "no memory to follow a step");
+    f->step = step;
+    f->started_ns = f->read_ns = f->timed_ns = started_ns;
+    f->real_ns = real_ns;
+    f->shards = 1;
+    f->meter = meter_create(sampler->interval_ns, started_ns);
+    if (!f->meter || (before && follower_resume(f, before, probe_blind(sampler->probe)) < 0) ||
+        completeness_merge(&f->causes, &sampler->gap) < 0 ||
+        blame_the_probe(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
+        return error_set(error, -ENOMEM, "no memory to follow a step");
+    (void)TAKE_PTR(f);
+    return 0;
+}
+
+int sampler_blame(struct sampler *sampler, uint32_t step, const char *cause, uint64_t count,
+                  uint64_t ops)
+{
+    struct follower *f = follower_find(sampler, step);
+
+    return f ? completeness_add(&f->causes, cause, count, ops) : -ENOENT;
+}
+
+void sampler_forget(struct sampler *sampler, uint32_t step)
+{
+    size_t i = follower_index(sampler, step);
+
+    if (i >= sampler->n || sampler->followers[i]->step != step)
+        return;
+    follower_destroy(sampler->followers[i]);
+    sampler->n--;
+    memmove(&sampler->followers[i], &sampler->followers[i + 1],
+            (sampler->n - i) * sizeof(*sampler->followers));
+    names_forget(sampler, step);
+    mounts_forget(sampler->mounts, step);
+}
+
+/* --- readings --------------------------------------------------------------------------------- */
+
+void sampler_set_labels(struct sampler *sampler, char *const *fstypes, size_t n)
+{
+    sampler->labels = fstypes;
+    sampler->n_labels = n;
+}
+
+static bool may_label(const struct sampler *sampler, const char *fstype)
+{
+    for (size_t i = 0; i < sampler->n_labels; i++)
+        if (!strcmp(sampler->labels[i], fstype))
+            return true;
+    return false;
+}
+
+static int take_account(uint32_t step, uint64_t dev, const struct io_account *io,
+                        const struct io_cache *cache, void *arg)
+{
+    struct sampler *sampler = arg;
+    struct follower *f = follower_find(sampler, step);
+    struct mount_name name;
+    struct io_mount *m;
+
+    if (!f || f->finished)
+        return 0;
+    name = mounts_find(sampler->mounts, step, dev);
+    f->unnamed |= mounts_is_unknown(&name);
+    m = io_mounts_get(&f->fresh, name.mount, name.fstype, name.source, name.private);
+    if (!m)
+        return -ENOMEM;
+    m->labelled = name.labelled || (!name.private && may_label(sampler, name.fstype));
+    m->dev = dev;
+    if (!(io_unsupported_on(name.fstype) & IO_CACHE))
+        io_cache_add(&m->cache, cache);
+    return io_account_add(&m->io, io);
+}
+
+/* More CPUs than one shard can bear: take more. */
+static void spread(struct sampler *sampler, struct follower *f, const struct probe_step *now,
+                   uint64_t now_ns)
+{
+    uint64_t span = now_ns > f->read_ns ? now_ns - f->read_ns : 0;
+    uint64_t events = now->events > f->last.events ? now->events - f->last.events : 0;
+    uint64_t want = span ? events * NS_PER_S / span / SHARD_EVENTS_PER_S + 1 : 1;
+
+    if (want <= f->shards)
+        return;
+    f->shards = (unsigned)want;
+    (void)probe_shards(sampler->probe, now->cgroup_id, now->cgroup_version, f->shards);
+}
+
+static int take_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, bool tick,
+                      struct error *error)
+{
+    _free_ struct probe_step *steps = NULL;
+    size_t n;
+    int r = probe_steps(sampler->probe, &steps, &n, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++) {
+        struct follower *f = follower_find(sampler, steps[i].step);
+        uint64_t wait;
+
+        if (!f || f->finished || (step && step != f->step))
+            continue;
+        if (tick)
+            spread(sampler, f, &steps[i], now_ns);
+        wait = f->last.longest_wait_ns;
+        f->last = steps[i];
+        if (wait > f->last.longest_wait_ns)
+            f->last.longest_wait_ns = wait;
+    }
+    return 0;
+}
+
+static int follower_take(struct sampler *sampler, struct follower *f, uint64_t now_ns, bool tick,
+                         bool keep)
+{
+    int r;
+
+    f->read_ns = now_ns;
+    if (keep)
+        return 0;
+    wraps_apply(f);
+    r = times_take(sampler, f, now_ns);
+    io_mounts_clear(&f->mounts);
+    f->mounts = f->fresh;
+    f->fresh = (struct io_mounts){0};
+    meter_begin(f->meter);
+    if (!r)
+        r = meter_add(f->meter, &f->mounts);
+    if (!r)
+        meter_end(f->meter, now_ns, tick);
+    return r;
+}
+
+static void begin_taking(const struct sampler *sampler, struct follower *f)
+{
+    io_mounts_clear(&f->fresh);
+    if (f->finished)
+        return;
+    f->unnamed = false;
+    f->renamed = mounts_renamed(sampler->mounts, f->step);
+}
+
+static int read_pass(struct sampler *sampler, uint32_t step, uint64_t now_ns, bool tick,
+                     struct error *error)
+{
+    int r;
+
+    (void)sampler_sightings(sampler, NULL);
+    if (tick)
+        names_ask_again(sampler);
+    for (size_t i = 0; i < sampler->n; i++)
+        begin_taking(sampler, sampler->followers[i]);
+    r = probe_read(sampler->probe, step, take_account, sampler, error);
+    if (r < 0)
+        return r == -ENOMEM ? error_set(error, r, "no memory for a reading") : r;
+    r = take_steps(sampler, step, now_ns, tick, error);
+    if (r < 0)
+        return r;
+    r = missed_take(sampler);
+    for (size_t i = 0; i < sampler->n && !r; i++) {
+        struct follower *f = sampler->followers[i];
+
+        if (!f->finished && (!step || f->step == step))
+            r = follower_take(sampler, f, now_ns, tick, probe_blind(sampler->probe));
+    }
+    return r < 0 ? error_set(error, r, "no memory for a reading") : 0;
+}
+
+int sampler_read(struct sampler *sampler, uint64_t now_ns, struct error *error)
+{
+    return read_pass(sampler, 0, now_ns, true, error);
+}
+
+int sampler_peek(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error)
+{
+    return read_pass(sampler, step, now_ns, false, error);
+}
+
+int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error)
+{
+    struct follower *f = follower_find(sampler, step);
+    int r;
+
+    if (!f)
+        return error_set(error, -ENOENT, "step number %u is not followed", step);
+    if (f->finished)
+        return 0;
+    (void)sampler_sightings(sampler, NULL);
+    mounts_finish(sampler->mounts, step);
+    r = read_pass(sampler, step, now_ns, true, error);
+    if (!r)
+        f->finished = true;
+    return r;
+}
+
+int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns)
+{
+    struct follower *f = follower_find(sampler, step);
+    int r;
+
+    if (!f)
+        return -ENOENT;
+    if (f->finished)
+        return 0;
+    mounts_finish(sampler->mounts, step);
+    if (f->read_ns <= quiet_ns ||
+        (f->unnamed && f->renamed != mounts_renamed(sampler->mounts, step)))
+        return -EAGAIN;
+    meter_begin(f->meter);
+    r = meter_add(f->meter, &f->mounts);
+    if (r < 0)
+        return r;
+    meter_end(f->meter, f->read_ns, true);
+    f->finished = true;
+    return 0;
+}
+
+/* --- accounts --------------------------------------------------------------------------------- */
+
+static int fill_completeness(const struct follower *f, struct completeness *ret)
+{
+    int r = completeness_merge(ret, &f->causes);
+
+    if (!r)
+        r = wraps_blame(f, ret);
+    for (size_t i = 0; i < ARRAY_SIZE(lost_causes) && !r; i++) {
+        uint64_t count = lost_value(&f->last, &lost_causes[i]);
+
+        if (lost_causes[i].is_events)
+            ret->lost += count;
+        if (count)
+            r = completeness_add(ret, lost_causes[i].cause, count, 0);
+    }
+    return r;
+}
+
+int sampler_account(const struct sampler *sampler, uint32_t step, struct step_account *ret)
+{
+    const struct follower *f = follower_find(sampler, step);
+    struct completeness completeness = {0};
+    struct io_mounts mounts = {0};
+
+    if (!f)
+        return -ENOENT;
+    if (fill_completeness(f, &completeness) < 0 || io_mounts_copy(&f->mounts, &mounts) < 0) {
+        completeness_clear(&completeness);
+        return -ENOMEM;
+    }
+    ret->elapsed_ns = f->read_ns > f->started_ns ? f->read_ns - f->started_ns : 0;
+    meter_fill(f->meter, &mounts, ret->elapsed_ns);
+    ret->longest_wait_ns = f->last.longest_wait_ns;
+    ret->completeness = completeness;
+    ret->mounts = mounts;
+    return 0;
+}
+
+const struct io_mounts *sampler_mounts(const struct sampler *sampler, uint32_t step)
+{
+    const struct follower *f = follower_find(sampler, step);
+
+    return f ? &f->mounts : NULL;
+}
+
+uint64_t sampler_lost(const struct sampler *sampler, uint32_t step)
+{
+    const struct follower *f = follower_find(sampler, step);
+    uint64_t lost = 0;
+
+    for (size_t i = 0; f && i < ARRAY_SIZE(lost_causes); i++)
+        if (lost_causes[i].is_events)
+            lost += lost_value(&f->last, &lost_causes[i]);
+    return lost;
+}

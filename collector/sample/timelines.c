@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Time lines. The sum of one is what its mount had at the last reading, so what the mount has now,
+ * less that, came since. A super block that gets its name late has what it did so far on the time
+ * line of another name, from where it is moved.
+ */
+#include <string.h>
+
+#include "collector/sample/sampler_impl.h"
+
+static bool is_same(const struct io_mount *a, const struct io_mount *b)
+{
+    return a->private == b->private && !strcmp(a->mount, b->mount) &&
+           !strcmp(a->fstype, b->fstype) && !strcmp(a->source, b->source);
+}
+
+/* What `a` has more than `b`. */
+static struct timeline_bin more(struct timeline_bin a, struct timeline_bin b)
+{
+    for (int k = 0; k < TIMELINE_KINDS; k++)
+        a.of[k] = a.of[k] > b.of[k] ? a.of[k] - b.of[k] : 0;
+    return a;
+}
+
+/* What is not on its time line yet. */
+static struct timeline_bin missing(const struct io_mount *m)
+{
+    return more(io_account_now(&m->io), timeline_sum(&m->timeline));
+}
+
+/* What is on it, and was done on a mount with another name, as is known now. */
+static struct timeline_bin foreign(const struct io_mount *m)
+{
+    return more(timeline_sum(&m->timeline), io_account_now(&m->io));
+}
+
+static uint64_t real_time(const struct follower *f, uint64_t boot_ns)
+{
+    return f->real_ns + (boot_ns > f->started_ns ? boot_ns - f->started_ns : 0);
+}
+
+int times_resume(struct follower *f, const struct step_account *stored)
+{
+    int r = io_mounts_copy(&stored->mounts, &f->before);
+
+    f->timed_ns = f->started_ns + stored->elapsed_ns;
+    /* A release without time lines: nobody knows when. */
+    for (size_t i = 0; i < f->before.n && !r; i++) {
+        struct timeline_bin rest = missing(&f->before.items[i]);
+
+        r = timeline_spread(&f->before.items[i].timeline, 1, f->real_ns,
+                            real_time(f, f->timed_ns), &rest);
+    }
+    return r;
+}
+
+static void take_own(struct io_mount *m, struct io_mounts *before)
+{
+    for (size_t i = 0; i < before->n; i++) {
+        struct io_mount *from = &before->items[i];
+
+        if (!from->timeline.n || !is_same(m, from))
+            continue;
+        m->timeline = from->timeline;
+        from->timeline = (struct timeline){0};
+        return;
+    }
+}
+
+enum preference { SAME_DEVICE, NEW_NAME, ANY };
+
+static bool may_take(const struct io_mount *m, uint64_t dev, enum preference preference)
+{
+    if (preference == SAME_DEVICE)
+        return dev && m->dev == dev;
+    return preference == ANY || timeline_is_empty(&m->timeline);
+}
+
+/* Move `what` to mounts that lack it. What nobody lacks is dropped: their counters are gone. */
+static int give_away(struct io_mounts *fresh, struct timeline *from, uint64_t dev,
+                     struct timeline_bin what)
+{
+    for (int preference = SAME_DEVICE; preference <= ANY; preference++)
+        for (size_t i = 0; i < fresh->n && !timeline_bin_is_empty(&what); i++) {
+            struct io_mount *to = &fresh->items[i];
+            struct timeline_bin lack, rest, part;
+
+            if (&to->timeline == from || !may_take(to, dev, (enum preference)preference))
+                continue;
+            lack = missing(to);
+            rest = more(what, lack);
+            part = more(what, rest);
+            if (timeline_move(from, &part, &to->timeline) < 0)
+                return -ENOMEM;
+            what = rest;
+        }
+    return timeline_move(from, &what, NULL);
+}
+
+static int move_renamed(struct io_mounts *fresh, struct io_mounts *before)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < before->n && !r; i++) {
+        struct io_mount *m = &before->items[i];
+
+        r = give_away(fresh, &m->timeline, m->dev, timeline_sum(&m->timeline));
+    }
+    for (size_t i = 0; i < fresh->n && !r; i++) {
+        struct io_mount *m = &fresh->items[i];
+
+        r = give_away(fresh, &m->timeline, m->dev, foreign(m));
+    }
+    return r;
+}
+
+int times_take(struct sampler *sampler, struct follower *f, uint64_t now_ns)
+{
+    struct io_mounts *before = f->before.n ? &f->before : &f->mounts;
+    uint64_t width = timeline_width(sampler->interval_ns);
+    int r;
+
+    for (size_t i = 0; i < f->fresh.n; i++)
+        take_own(&f->fresh.items[i], before);
+    r = move_renamed(&f->fresh, before);
+    for (size_t i = 0; i < f->fresh.n && !r; i++) {
+        struct io_mount *m = &f->fresh.items[i];
+        struct timeline_bin rest = missing(m);
+
+        r = timeline_spread(&m->timeline, width, real_time(f, f->timed_ns),
+                            real_time(f, now_ns), &rest);
+    }
+    if (!r)
+        f->timed_ns = now_ns;
+    io_mounts_clear(&f->before);
+    return r;
+}

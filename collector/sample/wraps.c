@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counters that wrapped. The kernel's buckets and some others are u32; the probe widens them while
+ * it reads them, but one that adopts them knows only what they are modulo 2^32. What the process
+ * before has stored was widened: a number is the stored one or more, and the same modulo 2^32.
+ */
+#include <string.h>
+
+#include "collector/sample/sampler_impl.h"
+
+#define WRAP (1ull << 32)
+
+int wraps_resume(struct follower *f, const struct io_mounts *stored)
+{
+    int r = io_mounts_copy(stored, &f->wraps);
+
+    f->wraps_known = false;
+    for (size_t i = 0; i < f->wraps.n; i++)
+        timeline_clear(&f->wraps.items[i].timeline);
+    return r;
+}
+
+/* From the stored value to what is to be added, at the first reading. */
+static uint64_t find_wraps(uint64_t stored, uint64_t now)
+{
+    return now < stored ? (stored - now + WRAP - 1) / WRAP * WRAP : 0;
+}
+
+static void apply_one(uint64_t *now, uint64_t *wraps, bool known)
+{
+    if (!known)
+        *wraps = find_wraps(*wraps, *now);
+    *now += *wraps;
+}
+
+static void apply_op(struct io_counter *now, struct io_counter *wraps, bool known)
+{
+    apply_one(&now->async_requests, &wraps->async_requests, known);
+    apply_one(&now->errors, &wraps->errors, known);
+    apply_one(&now->sequential_requests, &wraps->sequential_requests, known);
+    apply_one(&now->random_requests, &wraps->random_requests, known);
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        apply_one(&now->latency_log2[i], &wraps->latency_log2[i], known);
+        apply_one(&now->size_log2[i], &wraps->size_log2[i], known);
+    }
+}
+
+static const struct io_mount *find_mount(const struct io_mounts *mounts, const struct io_mount *m)
+{
+    for (size_t i = 0; i < mounts->n; i++) {
+        const struct io_mount *at = &mounts->items[i];
+
+        if (at->private == m->private && !strcmp(at->mount, m->mount) &&
+            !strcmp(at->fstype, m->fstype) && !strcmp(at->source, m->source))
+            return at;
+    }
+    return NULL;
+}
+
+static void apply(struct io_mount *m, const struct io_mount *wraps, bool known)
+{
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        struct io_counter *to = m->io.ops[op], *from = wraps->io.ops[op];
+
+        if (to && from)
+            apply_op(to, from, known);
+    }
+}
+
+void wraps_apply(struct follower *f)
+{
+    for (size_t i = 0; f->wraps.n && i < f->fresh.n; i++) {
+        const struct io_mount *wraps = find_mount(&f->wraps, &f->fresh.items[i]);
+
+        if (wraps)
+            apply(&f->fresh.items[i], wraps, f->wraps_known);
+    }
+    f->wraps_known = true;
+}
+
+static uint64_t missing(const struct io_counter *c)
+{
+    uint64_t sum = c->async_requests;
+    bool any = false;
+
+    for (int i = 0; i < IO_BUCKETS; i++) {
+        sum += c->latency_log2[i];
+        any |= c->latency_log2[i] != 0;
+    }
+    return any && c->requests > sum && c->requests - sum >= WRAP ? c->requests - sum : 0;
+}
+
+int wraps_blame(const struct follower *f, struct completeness *causes)
+{
+    uint64_t count = 0, ops = 0;
+
+    for (size_t i = 0; i < f->mounts.n; i++)
+        for (int op = 0; op < IO_OP_COUNT; op++) {
+            const struct io_counter *c = f->mounts.items[i].io.ops[op];
+            uint64_t n = c ? missing(c) : 0;
+
+            count += n;
+            ops |= n ? 1ull << op : 0;
+        }
+    return count ? completeness_add(causes, CAUSE_HISTOGRAM, count, ops) : 0;
+}

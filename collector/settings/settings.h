@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobio.conf: what a site sets. doc/jobio.conf.5 says what each key means. */
+#ifndef JOBIO_COLLECTOR_SETTINGS_SETTINGS_H
+#define JOBIO_COLLECTOR_SETTINGS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/probe/probe.h"
+#include "collector/store/row.h"
+#include "common/error.h"
+#include "common/log.h"
+#include "report/text/text.h"
+
+enum settings_record { RECORD_OFF, RECORD_DEFERRED, RECORD_JOB_END };
+
+struct settings_list {
+    char **items; /* owned, and each of them */
+    size_t n;
+};
+
+/* Strings are owned; NULL where the comment says so. Times in ns. */
+struct settings {
+    char *cluster;
+    char *node; /* NULL: the short host name */
+    char *group;
+    enum log_level log_level;
+    enum summary summary;
+    enum settings_record record;
+    char *record_program;
+    uint64_t interval_ns;
+    enum probe_backend backend;
+    bool services; /* count what is no job, too */
+    uint64_t keep_ns;
+    uint64_t keep_bytes;
+    struct settings_list fuse_labels;
+    bool metrics_user;
+    struct {
+        struct settings_list listen, readers;
+        char *url, *munge_socket; /* NULL: not set */
+        uint64_t timeout_ns;
+    } peers;
+    struct {
+        struct settings_list urls;
+        uint64_t interval_ns, linger_ns, timeout_ns;
+        char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
+    } push;
+    struct {
+        struct settings_list listen; /* addresses and ports */
+        char *textfile;              /* NULL: none */
+        uint64_t interval_ns;
+    } metrics;
+    struct {
+        char *url, *table, *parameters;                             /* NULL: not set */
+        char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
+        char *read_url, *read_credentials;                          /* NULL: not set */
+        enum sink_format format;
+        bool bulk_create; /* not "index" */
+        bool ask;         /* what `jobio job` and `jobio history` ask if nobody says: ClickHouse */
+        uint64_t delay_ns, timeout_ns, batch_rows, batch_bytes;
+    } history;
+    struct {
+        char *url, *model, *key_file; /* of `jobio explain --llm site`; NULL: not set */
+    } explain;
+};
+
+/* The defaults, then the file. All or nothing: on an error *ret is untouched and the text is
+ * "FILE:LINE: reason" (-EINVAL) or says why the file cannot be read. */
+int settings_load(struct settings **ret, const char *path, struct error *error);
+/* The defaults alone; NULL: no memory. */
+struct settings *settings_create(void);
+void settings_destroy(struct settings *settings); /* NULL is fine */
+
+/* "off", "deferred", "job-end". */
+const char *settings_record_name(enum settings_record record);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What calls take on a mount as a rule, from the jobs that have ended. */
+#include "collector/store/store_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_NS (24 * 3600ull * 1000000000u)
+#define NORMAL_DAYS 30
+
+/* The operations of struct mount_normal. */
+static const struct {
+    enum io_op op;
+    size_t offset;
+} kinds[] = {
+    {IO_READ, offsetof(struct mount_normal, read)},
+    {IO_WRITE, offsetof(struct mount_normal, write)},
+    {IO_OPEN, offsetof(struct mount_normal, open)},
+};
+#define KINDS ARRAY_SIZE(kinds)
+
+static int kind_of(const char *op)
+{
+    for (size_t k = 0; op && k < KINDS; k++)
+        if (strcmp(op, io_op_name(kinds[k].op)) == 0)
+            return (int)k;
+    return -1;
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+/* The steps of a job on one mount. */
+struct on_mount {
+    int64_t mount; /* 0: none yet */
+    uint64_t latency[KINDS][IO_BUCKETS];
+    bool unreadable[KINDS]; /* then it has no median */
+};
+
+struct counted_job {
+    int64_t id;
+    uint64_t end_ns;
+    uint64_t day; /* under which it is counted; 0: it is not */
+    bool settled; /* all of its nodes have reported, or do so elsewhere */
+};
+
+/* How its median changes what is counted: SQL_NORMAL_PUT or SQL_NORMAL_TAKE. */
+static int change_mount(struct store *store, enum sql_query change, const struct on_mount *on,
+                        uint64_t day, struct error *error)
+{
+    int r = 0;
+
+    for (size_t k = 0; on->mount && k < KINDS && r == 0; k++) {
+        uint64_t median = on->unreadable[k] ? 0 : io_latency_median(on->latency[k]);
+
+        if (median)
+            r = store_run(store, change,
+                          VALUES(U64((uint64_t)on->mount), TEXT(io_op_name(kinds[k].op)), U64(day),
+                                 U64(median)),
+                          error);
+    }
+    return r;
+}
+
+static void add_row(sqlite3_stmt *row, struct on_mount *on)
+{
+    int kind = kind_of(column_text(row, 1));
+    uint64_t buckets[IO_BUCKETS];
+
+    if (kind < 0)
+        return;
+    if (store_histogram_parse(column_text(row, 2), buckets) < 0) {
+        on->unreadable[kind] = true;
+        return;
+    }
+    for (unsigned b = 0; b < IO_BUCKETS; b++)
+        if (__builtin_add_overflow(on->latency[kind][b], buckets[b], &on->latency[kind][b]))
+            on->latency[kind][b] = UINT64_MAX;
+}
+
+static int change_job(struct store *store, enum sql_query change, int64_t job, uint64_t day,
+                      struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    struct on_mount on = {0};
+    int r = store_start(store, SQL_NORMAL_LIST, VALUES(U64((uint64_t)job)), &row, error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        if (on.mount != sqlite3_column_int64(row, 0)) {
+            r = change_mount(store, change, &on, day, error);
+            on = (struct on_mount){.mount = sqlite3_column_int64(row, 0)};
+        }
+        add_row(row, &on);
+    }
+    return r < 0 ? r : change_mount(store, change, &on, day, error);
+}
+
+/* Only the jobs that wait are looked at when nothing happens any more. */
+static int set_waiting(struct store *store, int64_t job, bool waits, struct error *error)
+{
+    char key[40];
+
+    (void)snprintf(key, sizeof(key), "normal/%" PRId64, job);
+    return store_put_state(store, key, waits ? "waits" : NULL, error);
+}
+
+/* 1: found. */
+static int take_found(struct store *store, sqlite3_stmt *row, struct counted_job *ret,
+                      struct error *error)
+{
+    int r = store_next(store, row, error);
+
+    if (r <= 0)
+        return r;
+    *ret = (struct counted_job){.id = sqlite3_column_int64(row, 0),
+                                .end_ns = column_u64(row, 1),
+                                .day = column_u64(row, 2),
+                                .settled = sqlite3_column_int(row, 3)};
+    if (ret->day == 1) /* so it was written at first */
+        ret->day = ret->end_ns / DAY_NS;
+    return r;
+}
+
+static int find_ended(struct store *store, const struct job_key *key, struct counted_job *ret,
+                      struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(
+        store, SQL_NORMAL_JOB,
+        VALUES(TEXT(key->cluster ? key->cluster : ""), U64(key->jobid), U64(key->restart)), &row,
+        error);
+
+    return r < 0 ? r : take_found(store, row, ret, error);
+}
+
+static int find_row(struct store *store, int64_t id, struct counted_job *ret, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_NORMAL_ROW, VALUES(U64((uint64_t)id)), &row, error);
+
+    return r < 0 ? r : take_found(store, row, ret, error);
+}
+
+static int count(struct store *store, const struct counted_job *job, struct error *error)
+{
+    uint64_t day = job->end_ns / DAY_NS;
+    int r = change_job(store, SQL_NORMAL_PUT, job->id, day, error);
+
+    if (r == 0)
+        r = store_run(store, SQL_NORMAL_MARK, VALUES(U64((uint64_t)job->id), U64(day)), error);
+    return r < 0 ? r : set_waiting(store, job->id, false, error);
+}
+
+static int settle(struct store *store, const struct counted_job *job, struct error *error)
+{
+    if (job->day)
+        return 0;
+    return job->settled ? count(store, job, error) : set_waiting(store, job->id, true, error);
+}
+
+static int normal_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct job_key *key = arg;
+    struct counted_job job;
+    int r = find_ended(store, key, &job, error);
+
+    if (r == 0)
+        return error_set(error, -ENOENT, "store \"%s\": job %u has not ended", store->path,
+                         key->jobid);
+    return r < 0 ? r : settle(store, &job, error);
+}
+
+int store_put_normal(struct store *store, const struct job_key *key, struct error *error)
+{
+    return store_write(store, normal_write, key, error);
+}
+
+int store_settle_normal(struct store *store, int64_t id, struct error *error)
+{
+    struct counted_job job;
+    int r = find_row(store, id, &job, error);
+
+    return r <= 0 ? r : settle(store, &job, error);
+}
+
+int store_take_normal(struct store *store, int64_t id, struct error *error)
+{
+    struct counted_job job;
+    int r = find_row(store, id, &job, error);
+
+    if (r <= 0 || !job.day)
+        return r < 0 ? r : 0;
+    r = change_job(store, SQL_NORMAL_TAKE, id, job.day, error);
+    if (r == 0)
+        r = store_run(store, SQL_NORMAL_TIDY, VALUES(U64(job.day)), error);
+    if (r == 0)
+        r = store_run(store, SQL_NORMAL_MARK, VALUES(U64((uint64_t)id), U64(0)), error);
+    return r < 0 ? r : set_waiting(store, id, true, error);
+}
+
+/* --- as time passes --------------------------------------------------------------------------- */
+
+/* Nodes that did not report by then are down, or have no jobiod. */
+#define SETTLE_NS (3600ull * 1000000000u)
+/* A transaction takes milliseconds. */
+#define DUE_MAX 50
+
+/* Those that are due, at most DUE_MAX. */
+static int list_due(struct store *store, uint64_t now_ns, int64_t ids[DUE_MAX], size_t *n,
+                    struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    uint64_t before = now_ns > SETTLE_NS ? now_ns - SETTLE_NS : 0;
+    int r = store_start(store, SQL_NORMAL_DUE, VALUES(U64(before), U64(DUE_MAX)), &row, error);
+
+    while (r >= 0 && *n < DUE_MAX && (r = store_next(store, row, error)) > 0)
+        ids[(*n)++] = sqlite3_column_int64(row, 0);
+    return r < 0 ? r : 0;
+}
+
+static uint64_t first_day(uint64_t now_ns)
+{
+    uint64_t day = now_ns / DAY_NS;
+
+    return day > NORMAL_DAYS ? day - NORMAL_DAYS : 0;
+}
+
+static int drop_days(struct store *store, uint64_t now_ns, struct error *error)
+{
+    int r = store->normal_day == now_ns / DAY_NS
+                ? 0
+                : store_run(store, SQL_NORMAL_DROP, VALUES(U64(first_day(now_ns))), error);
+
+    if (r < 0 || store->normal_day == now_ns / DAY_NS)
+        return r;
+    if (sqlite3_changes(store->db))
+        store->mounts_at = 0; /* some may be named nowhere else */
+    store->normal_day = now_ns / DAY_NS;
+    return store_run(store, SQL_NORMAL_FORGET, NULL, 0, error);
+}
+
+int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error)
+{
+    int64_t ids[DUE_MAX];
+    struct counted_job job;
+    size_t n = 0;
+    int r = drop_days(store, now_ns, error);
+
+    if (r == 0)
+        r = list_due(store, now_ns, ids, &n, error);
+    for (size_t i = 0; i < n && r >= 0; i++) {
+        r = find_row(store, ids[i], &job, error);
+        if (r > 0)
+            r = job.day ? set_waiting(store, job.id, false, error) : count(store, &job, error);
+    }
+    return r < 0 ? r : n == DUE_MAX;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* How many jobs had which median, in the order of the medians: there are no more than buckets. */
+struct medians {
+    struct {
+        uint64_t ns, jobs;
+    } items[IO_BUCKETS];
+    size_t n;
+};
+
+static int medians_read(struct store *store, const struct io_mount *mount, uint64_t now_ns,
+                        struct medians of[KINDS], struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_NORMAL_GET,
+                        VALUES(TEXT(mount->mount), TEXT(mount->fstype), TEXT(mount->source),
+                               U64(first_day(now_ns))),
+                        &row, error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        int kind = kind_of(column_text(row, 0));
+        struct medians *m = kind < 0 ? NULL : &of[kind];
+
+        if (!m || m->n == IO_BUCKETS)
+            continue;
+        m->items[m->n].ns = column_u64(row, 1);
+        m->items[m->n++].jobs = column_u64(row, 2);
+    }
+    return r;
+}
+
+static void take_out(struct medians *m, uint64_t median)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->items[i].ns == (median < INT64_MAX ? median : INT64_MAX) && m->items[i].jobs > 0) {
+            m->items[i].jobs--;
+            return;
+        }
+}
+
+/* The smallest median that at least this part of the jobs stayed at or below. */
+static uint64_t quantile(const struct medians *m, uint64_t jobs, double q)
+{
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < m->n; i++) {
+        seen += m->items[i].jobs;
+        if (seen && (double)seen >= q * (double)jobs)
+            return m->items[i].ns;
+    }
+    return 0;
+}
+
+static struct latency_normal summarise(const struct medians *m)
+{
+    uint64_t jobs = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        jobs += m->items[i].jobs;
+    return (struct latency_normal){jobs, jobs ? quantile(m, jobs, 0.5) : 0,
+                                   jobs ? quantile(m, jobs, 0.99) : 0};
+}
+
+int store_mount_normal(struct store *store, const struct io_mount *mount,
+                       const struct job_key *but, uint64_t now_ns, struct mount_normal *ret,
+                       struct error *error)
+{
+    struct medians of[KINDS] = {0};
+    struct counted_job job = {0};
+    int r = mount->private ? 0 : medians_read(store, mount, now_ns, of, error);
+
+    if (r >= 0 && but)
+        r = find_ended(store, but, &job, error);
+    if (r < 0)
+        return r;
+    for (size_t k = 0; k < KINDS; k++) {
+        const struct io_counter *c = mount->io.ops[kinds[k].op];
+
+        if (job.day && c)
+            take_out(&of[k], io_latency_median(c->latency_log2));
+        *(struct latency_normal *)((char *)ret + kinds[k].offset) = summarise(&of[k]);
+    }
+    return 0;
+}
+
+int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret, struct error *error)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_NORMAL_MOUNTS, NULL, 0, &row, error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0)
+        if (!io_mounts_get(&mounts, column_text(row, 0), column_text(row, 1), column_text(row, 2),
+                           false))
+            return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    for (size_t i = 0; r >= 0 && i < mounts.n; i++)
+        r = store_mount_normal(store, &mounts.items[i], NULL, now_ns, &mounts.items[i].normal,
+                               error);
+    if (r < 0)
+        return r;
+    *ret = mounts;
+    mounts = (struct io_mounts){0};
+    return 0;
+}
+
+/* As of its end: what is kept is that of the last days in any case. */
+int store_fill_normal(struct store *store, struct job_account *job, struct error *error)
+{
+    uint64_t now_ns = job->ended ? job->end_ns : job->start_ns + job->elapsed_ns;
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; r == 0 && i < job->mounts.n; i++)
+        r = store_mount_normal(store, &job->mounts.items[i], &job->key, now_ns,
+                               &job->mounts.items[i].normal, error);
+    store_snapshot_end(store, begun);
+    return r;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/store/store_impl.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <string.h>
+
+const char *store_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[HISTOGRAM_TEXT])
+{
+    size_t n = IO_BUCKETS;
+    char *p = buf;
+
+    while (n && !buckets[n - 1])
+        n--;
+    if (!n)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        p += sprintf(p, "%c%" PRIu64, i ? ',' : '[', buckets[i]);
+    (void)strcpy(p, "]");
+    return buf;
+}
+
+/* By hand, not with json-c: a job of 1,000 steps has 100,000 of them. */
+int store_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS])
+{
+    uint64_t found[IO_BUCKETS] = {0};
+    const char *p = text;
+    char *end;
+
+    for (size_t i = 0; text; i++, p = end) {
+        if (i == IO_BUCKETS || *p != (i ? ',' : '[') || p[1] < '0' || p[1] > '9')
+            return -EBADMSG;
+        found[i] = strtoull(p + 1, &end, 10);
+        if (!strcmp(end, "]"))
+            break;
+    }
+    memcpy(buckets, found, sizeof(found));
+    return 0;
+}
+
+int store_errnos_text(const struct io_counter *counter, char **ret)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f;
+
+    if (!counter->n_errnos) {
+        *ret = NULL;
+        return 0;
+    }
+    f = open_memstream(&text, &size);
+    if (!f)
+        return -ENOMEM;
+    for (size_t i = 0; i < counter->n_errnos; i++)
+        fprintf(f, "%c\"%d\":%" PRIu64, i ? ',' : '{', counter->errnos[i].code,
+                counter->errnos[i].count);
+    fputc('}', f);
+    if (fclose(f)) {
+        free(text);
+        return -ENOMEM;
+    }
+    *ret = text;
+    return 0;
+}
+
+int store_errnos_parse(const char *text, struct io_counter *counter)
+{
+    const char *p = text;
+    int code, used, r;
+    uint64_t count;
+
+    for (bool first = true; text; first = false) {
+        if (*p != (first ? '{' : ',') ||
+            sscanf(p + 1, "\"%d\":%" SCNu64 "%n", &code, &count, &used) != 2)
+            return -EBADMSG;
+        r = io_counter_errno(counter, code, count);
+        if (r < 0)
+            return r;
+        p += 1 + used;
+        if (!strcmp(p, "}"))
+            break;
+    }
+    return 0;
+}
+
+static void json_putp(struct json_object **object)
+{
+    json_object_put(*object);
+}
+#define _json_ CLEANUP(json_putp)
+
+static struct json_object *ops_json(uint64_t ops)
+{
+    struct json_object *array = json_object_new_array();
+
+    for (unsigned bit = 0; array && bit < IO_SET_BITS; bit++)
+        if (ops & (1ull << bit))
+            json_object_array_add(array, json_object_new_string(io_bit_name(bit)));
+    return array;
+}
+
+/* A name that a newer version wrote is left out. */
+static uint64_t ops_of_json(struct json_object *array)
+{
+    uint64_t ops = 0;
+
+    for (size_t i = 0;
+         json_object_is_type(array, json_type_array) && i < (size_t)json_object_array_length(array);
+         i++) {
+        int op = io_bit_parse(json_object_get_string(json_object_array_get_idx(array, i)));
+
+        if (op >= 0)
+            ops |= 1ull << op;
+    }
+    return ops;
+}
+
+static int json_text(struct json_object *object, char **ret)
+{
+    const char *text = object ? json_object_to_json_string_ext(
+                                    object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+                              : NULL;
+    char *copy = text ? strdup(text) : NULL;
+
+    if (!copy)
+        return -ENOMEM;
+    *ret = copy;
+    return 0;
+}
+
+int store_ops_text(uint64_t ops, char **ret)
+{
+    _json_ struct json_object *array = ops ? ops_json(ops) : NULL;
+
+    if (!ops) {
+        *ret = NULL;
+        return 0;
+    }
+    return json_text(array, ret);
+}
+
+int store_ops_parse(const char *text, uint64_t *ret)
+{
+    _json_ struct json_object *array = text ? json_tokener_parse(text) : NULL;
+
+    if (text && !json_object_is_type(array, json_type_array))
+        return -EBADMSG;
+    *ret = ops_of_json(array);
+    return 0;
+}
+
+/* The number as the signed one that json-c and SQLite agree on. */
+static struct json_object *count_json(uint64_t count)
+{
+    return json_object_new_int64(count > INT64_MAX ? INT64_MAX : (int64_t)count);
+}
+
+int store_causes_text(const struct completeness *c, char **ret)
+{
+    _json_ struct json_object *array = c->n ? json_object_new_array() : NULL;
+
+    if (!c->n) {
+        *ret = NULL;
+        return 0;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        struct json_object *item = json_object_new_object();
+
+        if (!array || !item)
+            return -ENOMEM;
+        json_object_object_add(item, "cause", json_object_new_string(c->items[i].cause));
+        json_object_object_add(item, "count", count_json(c->items[i].count));
+        if (c->items[i].ops)
+            json_object_object_add(item, "ops", ops_json(c->items[i].ops));
+        json_object_array_add(array, item);
+    }
+    return json_text(array, ret);
+}
+
+int store_causes_parse(const char *text, struct completeness *c)
+{
+    _json_ struct json_object *array = text ? json_tokener_parse(text) : NULL;
+
+    if (!text)
+        return 0;
+    if (!json_object_is_type(array, json_type_array))
+        return -EBADMSG;
+    for (size_t i = 0; i < (size_t)json_object_array_length(array); i++) {
+        struct json_object *item = json_object_array_get_idx(array, i), *cause, *count, *ops;
+        int r;
+
+        if (!json_object_object_get_ex(item, "cause", &cause) ||
+            !json_object_object_get_ex(item, "count", &count))
+            return -EBADMSG;
+        if (!json_object_object_get_ex(item, "ops", &ops))
+            ops = NULL;
+        r = completeness_add(c, json_object_get_string(cause),
+                             (uint64_t)json_object_get_int64(count), ops_of_json(ops));
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/store/store_impl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static int no_memory(const struct store *store, struct error *error)
+{
+    return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+}
+
+static int bad_text(const struct store *store, int code, const char *what, struct error *error)
+{
+    return code == -ENOMEM
+               ? no_memory(store, error)
+               : error_set(error, code, "store \"%s\": %s cannot be read", store->path, what);
+}
+
+/* A copy of a column; NULL stays NULL. */
+static int column_copy(sqlite3_stmt *statement, int column, char **ret)
+{
+    const char *text = column_text(statement, column);
+
+    *ret = text ? strdup(text) : NULL;
+    return text && !*ret ? -ENOMEM : 0;
+}
+
+static int counter_read(struct store *store, sqlite3_stmt *row, struct io_mount *m,
+                        struct error *error)
+{
+    int op = io_op_parse(column_text(row, 0));
+    struct io_counter *c;
+    int r;
+
+    if (op < 0) /* of a newer version: every sum that holds it is in the rows above */
+        return 0;
+    c = io_account_op(&m->io, op);
+    if (!c)
+        return no_memory(store, error);
+    c->requests = column_u64(row, 1);
+    c->async_requests = column_u64(row, 2);
+    c->bytes = column_u64(row, 3);
+    c->errors = column_u64(row, 4);
+    c->time_ns = column_u64(row, 5);
+    c->max_ns = column_u64(row, 6);
+    m->peaks[op].bytes_per_s = column_u64(row, 7);
+    m->peaks[op].requests_per_s = column_u64(row, 8);
+    c->sequential_requests = column_u64(row, 12);
+    c->random_requests = column_u64(row, 13);
+    r = store_histogram_parse(column_text(row, 9), c->size_log2);
+    if (r == 0)
+        r = store_histogram_parse(column_text(row, 10), c->latency_log2);
+    if (r == 0)
+        r = store_errnos_parse(column_text(row, 11), c);
+    return r < 0 ? bad_text(store, r, "a histogram", error) : 0;
+}
+
+static int counters_read(struct store *store, int64_t step, int64_t mount, struct io_mount *m,
+                         struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_IO_LIST, VALUES(U64((uint64_t)step), U64((uint64_t)mount)), &row,
+                        error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0)
+        r = counter_read(store, row, m, error);
+    return r;
+}
+
+static struct io_mount *mount_of(struct io_mounts *mounts, sqlite3_stmt *row, int column)
+{
+    struct io_mount *m =
+        io_mounts_get(mounts, column_text(row, column), column_text(row, column + 1),
+                      column_text(row, column + 2), sqlite3_column_int(row, column + 3));
+
+    if (m)
+        m->labelled = sqlite3_column_int(row, column + 4);
+    return m;
+}
+
+static int mounts_read(struct store *store, int64_t step, struct io_mounts *mounts,
+                       struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_STEP_MOUNT_LIST, VALUES(U64((uint64_t)step)), &row, error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        struct io_mount *m = mount_of(mounts, row, 1);
+
+        if (!m)
+            return no_memory(store, error);
+        m->cache.hit_bytes = column_u64(row, 6);
+        m->cache.miss_bytes = column_u64(row, 7);
+        m->cache.fill_bytes[IO_FILL_READ] = column_u64(row, 8);
+        m->cache.fill_bytes[IO_FILL_FAULT] = column_u64(row, 9);
+        m->cache.fill_bytes[IO_FILL_PREFETCH] = column_u64(row, 10);
+        m->cache.fill_bytes[IO_FILL_WRITE] = column_u64(row, 11);
+        r = counters_read(store, step, sqlite3_column_int64(row, 0), m, error);
+        if (r == 0)
+            r = store_get_timeline(store, step, sqlite3_column_int64(row, 0), &m->timeline, error);
+    }
+    return r;
+}
+
+int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account *step,
+                    struct error *error)
+{
+    int state = step_state_parse(column_text(row, 6));
+    int r = column_copy(row, 3, &step->node);
+
+    if (r == 0)
+        r = store_causes_parse(column_text(row, 10), &step->completeness);
+    if (r == 0 && state < 0)
+        r = state;
+    if (r < 0)
+        return bad_text(store, r, "a step", error);
+    step->het = (uint32_t)column_u64(row, 1);
+    step->step = (uint32_t)column_u64(row, 2);
+    step->tagged_at_ns = column_u64(row, 4);
+    step->elapsed_ns = column_u64(row, 5);
+    step->state = (enum step_state)state;
+    step->folded = (uint32_t)column_u64(row, 7);
+    step->longest_wait_ns = column_u64(row, 8);
+    step->completeness.lost = column_u64(row, 9);
+    return mounts_read(store, sqlite3_column_int64(row, 0), &step->mounts, error);
+}
+
+static int steps_read(struct store *store, int64_t id, const char *node, struct job_account *job,
+                      struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_STEP_LIST, VALUES(U64((uint64_t)id), TEXT(node)), &row,
+                        error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        struct step_account *grown = reallocarray(job->steps, job->n_steps + 1, sizeof(*grown));
+
+        if (!grown)
+            return no_memory(store, error);
+        job->steps = grown;
+        grown[job->n_steps] = (struct step_account){0};
+        r = store_read_step(store, row, &grown[job->n_steps++], error);
+        if (r == 0 && job_account_add_step(job, &grown[job->n_steps - 1]) < 0)
+            return no_memory(store, error);
+    }
+    return r;
+}
+
+/* After the steps: the sum of them knows only the busiest interval of any one step. */
+int store_read_peaks(struct store *store, int64_t id, struct job_account *job, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_PEAK_LIST, VALUES(U64((uint64_t)id)), &row, error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        struct io_mount *m = mount_of(&job->mounts, row, 0);
+        int op = io_op_parse(column_text(row, 5));
+
+        if (!m)
+            return no_memory(store, error);
+        if (op >= 0)
+            m->peaks[op] = (struct io_peak){.bytes_per_s = column_u64(row, 6),
+                                            .requests_per_s = column_u64(row, 7)};
+    }
+    return r;
+}
+
+int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *job,
+                   struct error *error)
+{
+    uint64_t elsewhere = 0;
+    int r = column_copy(row, 1, &job->key.cluster);
+
+    if (r == 0)
+        r = column_copy(row, 5, &job->user);
+    if (r == 0)
+        r = column_copy(row, 6, &job->account);
+    if (r == 0)
+        r = column_copy(row, 7, &job->partition);
+    if (r == 0)
+        r = column_copy(row, 8, &job->name);
+    if (r == 0)
+        r = column_copy(row, 20, &job->first_node);
+    if (r == 0)
+        r = store_causes_parse(column_text(row, 17), &job->completeness);
+    if (r == 0)
+        r = store_ops_parse(column_text(row, 18), &job->unsupported);
+    if (r == 0)
+        r = store_ops_parse(column_text(row, 21), &elsewhere);
+    job->unsupported |= elsewhere;
+    if (r < 0)
+        return bad_text(store, r, "a job", error);
+    job->key.jobid = (uint32_t)column_u64(row, 2);
+    job->key.restart = (uint32_t)column_u64(row, 3);
+    job->uid = (uint32_t)column_u64(row, 4);
+    job->ended = sqlite3_column_int(row, 9);
+    job->start_ns = column_u64(row, 10);
+    job->end_ns = job->ended ? column_u64(row, 11) : 0;
+    job->elapsed_ns = column_u64(row, 12);
+    job->nodes_expected = (uint32_t)column_u64(row, 13);
+    job->nodes_reported = (uint32_t)column_u64(row, 14);
+    job->longest_wait_ns = column_u64(row, 15);
+    job->completeness.lost = column_u64(row, 16);
+    job->ns_per_event = column_u64(row, 19);
+    job->array_job = (uint32_t)column_u64(row, 22);
+    job->array_task = (uint32_t)column_u64(row, 23);
+    return 0;
+}
+
+static int job_read(struct store *store, sqlite3_stmt *row, const char *node,
+                    struct job_account *job, struct error *error)
+{
+    int64_t id = sqlite3_column_int64(row, 0);
+    int r = store_read_job(store, row, job, error);
+
+    if (r == 0)
+        r = steps_read(store, id, node, job, error);
+    if (r == 0)
+        r = store_read_peaks(store, id, job, error);
+    return r;
+}
+
+void store_jobs_free(struct job_account **jobs)
+{
+    for (size_t i = 0; jobs && jobs[i]; i++)
+        job_account_destroy(jobs[i]);
+    free(jobs);
+}
+
+static void jobs_freep(struct job_account ***jobs)
+{
+    store_jobs_free(*jobs);
+}
+
+/* All rows that `row` gives, with their steps (node: those of this one; NULL: all). */
+static int jobs_read(struct store *store, sqlite3_stmt *row, const char *node,
+                     struct job_account ***ret, struct error *error)
+{
+    CLEANUP(jobs_freep) struct job_account **jobs = calloc(1, sizeof(*jobs));
+    size_t n = 0;
+    int r = 0;
+
+    if (!jobs)
+        return no_memory(store, error);
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        struct job_account **grown = reallocarray(jobs, n + 2, sizeof(*grown));
+
+        if (!grown)
+            return no_memory(store, error);
+        jobs = grown;
+        jobs[n] = job_account_create();
+        jobs[n + 1] = NULL;
+        if (!jobs[n])
+            return no_memory(store, error);
+        r = job_read(store, row, node, jobs[n++], error);
+    }
+    if (r == 0)
+        *ret = TAKE_PTR(jobs);
+    return r;
+}
+
+int store_snapshot(struct store *store, bool *begun, struct error *error)
+{
+    *begun = sqlite3_get_autocommit(store->db);
+    return *begun ? store_exec(store, "BEGIN", error) : 0;
+}
+
+void store_snapshot_end(struct store *store, bool begun)
+{
+    if (begun && !sqlite3_get_autocommit(store->db))
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static int jobs_query(struct store *store, enum sql_query query, const struct sql_value *values,
+                      size_t n, const char *node, struct job_account ***ret, struct error *error)
+{
+    sqlite3_stmt *row = NULL;
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
+
+    if (r < 0)
+        return r;
+    r = store_start(store, query, values, n, &row, error);
+    if (r == 0)
+        r = jobs_read(store, row, node, ret, error);
+    store_resetp(&row);
+    /* An account without it is worth more than none. */
+    for (size_t i = 0; r == 0 && !node && (*ret)[i]; i++)
+        (void)store_fill_normal(store, (*ret)[i], &(struct error){0});
+    store_snapshot_end(store, begun);
+    return r;
+}
+
+int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
+                      uint32_t uid, struct job_account ***ret, struct error *error)
+{
+    return jobs_query(store, SQL_JOB_LIST,
+                      VALUES(TEXT(cluster), U64(jobid), uid == UINT32_MAX ? NONE : U64(uid),
+                             U64(limit)),
+                      NULL, ret, error);
+}
+
+int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
+                    uint32_t limit, uint32_t uid, struct job_account ***ret, struct error *error)
+{
+    return jobs_query(store, SQL_JOB_TASK,
+                      VALUES(TEXT(cluster), U64(array), uid == UINT32_MAX ? NONE : U64(uid),
+                             U64(limit), U64(task)),
+                      NULL, ret, error);
+}
+
+static int array_read(struct store *store, sqlite3_stmt *row, store_job_f each, void *arg,
+                      struct error *error)
+{
+    int64_t task = -1;
+    int r;
+
+    while ((r = store_next(store, row, error)) > 0) {
+        struct job_account *job;
+
+        if (sqlite3_column_int64(row, 23) == task)
+            continue; /* an earlier run */
+        task = sqlite3_column_int64(row, 23);
+        job = job_account_create();
+        r = job ? job_read(store, row, NULL, job, error) : no_memory(store, error);
+        if (r >= 0)
+            r = each(job, arg);
+        job_account_destroy(job);
+        if (r)
+            return r;
+    }
+    return r;
+}
+
+int store_array(struct store *store, uint32_t array, uint32_t uid, uint32_t from, store_job_f each,
+                void *arg, struct error *error)
+{
+    sqlite3_stmt *row = NULL;
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
+
+    if (r < 0)
+        return r;
+    r = store_start(store, SQL_JOB_ARRAY,
+                    VALUES(U64(array), uid == UINT32_MAX ? NONE : U64(uid), U64(from)), &row,
+                    error);
+    if (r == 0)
+        r = array_read(store, row, each, arg, error);
+    store_resetp(&row);
+    store_snapshot_end(store, begun);
+    return r;
+}
+
+int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
+               struct job_account ***ret, struct error *error)
+{
+    return store_newest_jobs(store, cluster, jobid, all ? UINT32_MAX : 1, uid, ret, error);
+}
+
+int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
+                    struct job_account ***ret, struct error *error)
+{
+    return jobs_query(store, SQL_JOB_LIST,
+                      VALUES(TEXT(cluster), U64(jobid), NONE, U64(UINT32_MAX)), node, ret, error);
+}
+
+int store_unfinished(struct store *store, struct job_account ***ret, struct error *error)
+{
+    return jobs_query(store, SQL_JOB_UNFINISHED, NULL, 0, store->node, ret, error);
+}
+
+int store_node_totals(struct store *store, struct io_mounts *ret, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    struct io_mounts totals CLEANUP(io_mounts_clear) = {0};
+    int r = store_start(store, SQL_TOTAL_LIST, NULL, 0, &row, error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        bool labelled = sqlite3_column_int(row, 2);
+        struct io_mount *m =
+            io_mounts_get(&totals, column_text(row, 0), column_text(row, 1), "", !labelled);
+        int op = io_op_parse(column_text(row, 3));
+        struct io_counter *c = m && op >= 0 ? io_account_op(&m->io, op) : NULL;
+
+        if (!m || (op >= 0 && !c))
+            return no_memory(store, error);
+        m->labelled = labelled;
+        if (!c)
+            continue;
+        c->requests = column_u64(row, 4);
+        c->async_requests = column_u64(row, 5);
+        c->bytes = column_u64(row, 6);
+        c->errors = column_u64(row, 7);
+        c->time_ns = column_u64(row, 8);
+        c->max_ns = column_u64(row, 9);
+    }
+    if (r < 0)
+        return r;
+    *ret = totals;
+    totals = (struct io_mounts){0};
+    return 0;
+}
+
+int store_get_state(struct store *store, const char *key, char **ret, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    char *value = NULL;
+    int r = store_start(store, SQL_STATE_GET, VALUES(TEXT(key)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r > 0 && column_copy(row, 0, &value) < 0)
+        return no_memory(store, error);
+    if (r < 0)
+        return r;
+    *ret = value;
+    return 0;
+}
+
+int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
+                     struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_STATE_LIST, VALUES(TEXT(prefix)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    while (r > 0 && strncmp(column_text(row, 0), prefix, strlen(prefix)) == 0) {
+        int stop = each(column_text(row, 0), column_text(row, 1), arg);
+
+        if (stop != 0)
+            return stop;
+        r = store_next(store, row, error);
+    }
+    return r < 0 ? r : 0;
+}
+
+int store_stats(struct store *store, struct store_stats *ret, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int64_t pages, page_size;
+    int r = store_number(store, "PRAGMA page_count", &pages, error);
+
+    if (r == 0)
+        r = store_number(store, "PRAGMA page_size", &page_size, error);
+    if (r == 0)
+        r = store_start(store, SQL_STATS, NULL, 0, &row, error);
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r < 0)
+        return r;
+    *ret = (struct store_stats){.jobs = column_u64(row, 0),
+                                .steps = column_u64(row, 1),
+                                .bytes = (uint64_t)(pages * page_size),
+                                .oldest_ns = column_u64(row, 2)};
+    return 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+
+#include "collector/store/history.h"
+#include "collector/store/history_sql.h"
+
+#define QUARTER_NS (900 * 1000000000ull)
+
+/* --- rows --------------------------------------------------------------------------------------
+ */
+
+static struct io_sum sum_columns(sqlite3_stmt *row, int column)
+{
+    return (struct io_sum){.requests = column_u64(row, column),
+                           .bytes = column_u64(row, column + 1),
+                           .errors = column_u64(row, column + 2),
+                           .time_ns = column_u64(row, column + 3),
+                           .max_ns = column_u64(row, column + 4)};
+}
+
+/* The part of the longest wait that a mount has, as its part of all wait. */
+static uint64_t part_of(uint64_t longest, uint64_t wait, uint64_t whole)
+{
+    return whole > wait ? (uint64_t)((double)longest * ((double)wait / (double)whole)) : longest;
+}
+
+static struct history_row row_columns(sqlite3_stmt *row)
+{
+    bool ended = sqlite3_column_int(row, 9);
+    uint64_t wait = column_u64(row, 33);
+    const char *mount = column_text(row, 17);
+    uint64_t longest = column_u64(row, 15);
+
+    return (struct history_row){
+        .cluster = column_text(row, 1),
+        .user = column_text(row, 2),
+        .account = column_text(row, 3),
+        .partition = column_text(row, 4),
+        .name = column_text(row, 5),
+        .mount = mount,
+        .jobid = (uint32_t)column_u64(row, 6),
+        .restart = (uint32_t)column_u64(row, 7),
+        .uid = (uint32_t)column_u64(row, 8),
+        .ended = ended,
+        .complete = sqlite3_column_int(row, 10),
+        .start_ns = column_u64(row, 11),
+        .end_ns = ended ? column_u64(row, 12) : 0,
+        .elapsed_ns = column_u64(row, 13),
+        .steps = (uint32_t)column_u64(row, 14),
+        .reads = sum_columns(row, 18),
+        .writes = sum_columns(row, 23),
+        .meta = {.requests = column_u64(row, 28),
+                 .errors = column_u64(row, 29),
+                 .time_ns = column_u64(row, 30),
+                 .max_ns = column_u64(row, 31)},
+        .errors = column_u64(row, 32),
+        .wait_ns = wait,
+        .array_job = (uint32_t)column_u64(row, 34),
+        .array_task = (uint32_t)column_u64(row, 35),
+        .jobs = sqlite3_column_count(row) > 36 ? column_u64(row, 36) : 0,
+        .longest_wait_ns = mount ? part_of(longest, wait, column_u64(row, 16)) : longest,
+    };
+}
+
+static int next(struct store *store, sqlite3_stmt *statement, struct error *error)
+{
+    int rc = sqlite3_step(statement);
+
+    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : store_error(store, error, rc, "history");
+}
+
+/* The rows as they come. */
+static int each_row(struct store *store, sqlite3_stmt *statement, history_f each, void *arg,
+                    struct error *error)
+{
+    int r;
+
+    while ((r = next(store, statement, error)) > 0) {
+        struct history_row row = row_columns(statement);
+
+        r = each(&row, arg);
+        if (r)
+            return r;
+    }
+    return r;
+}
+
+static int add_row(const struct history_row *row, void *arg)
+{
+    return history_table_add(arg, row);
+}
+
+/* --- sums of blocks ----------------------------------------------------------------------------
+ * What is whole in the span of time comes from the sums of blocks of days, the rest from the jobs.
+ */
+
+/* The kind of sums that has all that is asked for; 0: none has. */
+static int rollup_kind(const struct asked *asked)
+{
+    static const int kinds[] = {
+        [HISTORY_NO_GROUP] = 0,
+        [HISTORY_BY_USER] = ROLLUP_WHO,
+        [HISTORY_BY_ACCOUNT] = ROLLUP_WHO,
+        [HISTORY_BY_PARTITION] = ROLLUP_WHO,
+        [HISTORY_BY_NAME] = ROLLUP_NAME,
+        [HISTORY_BY_MOUNT] = ROLLUP_WHO,
+        [HISTORY_BY_DAY] = ROLLUP_START,
+    };
+    const struct history_filter *filter = asked->filter;
+    bool by_mount = filter->group == HISTORY_BY_MOUNT;
+    bool of_someone =
+        filter->uid != UINT32_MAX || filter->user || filter->account || filter->partition;
+    int kind = kinds[filter->group];
+
+    if (filter->jobs || filter->name || filter->state == HISTORY_RUNNING)
+        return 0;
+    if (kind != ROLLUP_WHO && of_someone)
+        return 0;
+    /* A job on several of the mounts is one job. */
+    if (!by_mount && asked->n_mounts > 1)
+        return 0;
+    return kind && (by_mount || filter->mount) ? kind + ROLLUP_MOUNTS : kind;
+}
+
+/* Blocks that follow each other. */
+struct span {
+    uint64_t first_ns, last_ns; /* where the first and the last begin */
+    uint64_t end_ns;            /* where the last ends */
+};
+struct spans {
+    struct span *items;
+    size_t n;
+};
+
+static void spans_clear(struct spans *spans)
+{
+    free(spans->items);
+}
+
+static int add_block(struct spans *spans, uint64_t first_ns, uint64_t end_ns)
+{
+    struct span *last = spans->n ? &spans->items[spans->n - 1] : NULL;
+    struct span *grown;
+
+    if (last && last->end_ns == first_ns) {
+        last->last_ns = first_ns;
+        last->end_ns = end_ns;
+        return 0;
+    }
+    grown = reallocarray(spans->items, spans->n + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    spans->items = grown;
+    grown[spans->n++] = (struct span){first_ns, first_ns, end_ns};
+    return 0;
+}
+
+static int list_spans(struct store *store, const struct asked *asked, int kind, struct spans *ret,
+                      struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(
+        store, SQL_ROLLUP_LIST,
+        VALUES(U64(store_rollup_days(kind)), U64(asked->since_ns), U64(asked->until_ns)), &row,
+        error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0)
+        if (add_block(ret, column_u64(row, 0), column_u64(row, 1)) < 0)
+            return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    return r;
+}
+
+/* A sum that the table of blocks could not hold. */
+static bool is_full(const struct io_sum *sum)
+{
+    return sum->requests >= INT64_MAX || sum->bytes >= INT64_MAX || sum->errors >= INT64_MAX ||
+           sum->time_ns >= INT64_MAX;
+}
+
+struct block_rows {
+    struct history_table *table;
+    bool by_day;
+};
+
+/* 1: the block is of no use, for it may have been more, or it is of two days where we are. */
+static int add_block_row(const struct history_row *row, void *arg)
+{
+    const struct block_rows *rows = arg;
+
+    if (is_full(&row->reads) || is_full(&row->writes) || is_full(&row->meta) ||
+        row->errors >= INT64_MAX || row->wait_ns >= INT64_MAX || row->elapsed_ns >= INT64_MAX)
+        return 1;
+    if (rows->by_day &&
+        !history_is_one_day(row->start_ns - row->start_ns % QUARTER_NS,
+                            row->start_ns - row->start_ns % QUARTER_NS + QUARTER_NS - 1))
+        return 1;
+    return history_table_add(rows->table, row);
+}
+
+/* What ended from `from` to `to`. */
+static int add_between(struct store *store, sqlite3_stmt *statement, uint64_t from, uint64_t to,
+                       history_f each, void *arg, struct error *error)
+{
+    (void)sqlite3_reset(statement);
+    ask_bind(statement, ":from", from);
+    ask_bind(statement, ":to", to);
+    return each_row(store, statement, each, arg, error);
+}
+
+static void finalizep(sqlite3_stmt **statement)
+{
+    (void)sqlite3_finalize(*statement);
+}
+
+/* 1: they are of no use. */
+static int add_blocks(struct store *store, const struct asked *asked, int kind,
+                      const struct spans *spans, struct history_table *table, struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    struct block_rows rows = {table, asked->filter->group == HISTORY_BY_DAY};
+    int r = ask_prepare(store, sql_history_rollup, asked, &statement, error);
+
+    if (r == 0)
+        ask_bind(statement, ":kind", (uint64_t)kind);
+    for (size_t i = 0; i < spans->n && r == 0; i++)
+        r = add_between(store, statement, spans->items[i].first_ns, spans->items[i].last_ns,
+                        add_block_row, &rows, error);
+    return r;
+}
+
+/* What ended before the blocks, between and after them. */
+static int add_pieces(struct store *store, const struct asked *asked, const struct spans *spans,
+                      struct history_table *table, struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    uint64_t from = asked->since_ns, last = asked->until_ns + asked->longest_ns;
+    int r = ask_prepare(store, sql_history_piece, asked, &statement, error);
+
+    for (size_t i = 0; i <= spans->n && r == 0; i++) {
+        uint64_t to = i < spans->n ? spans->items[i].first_ns - 1 : last;
+
+        if (i == spans->n || from < spans->items[i].first_ns)
+            r = add_between(store, statement, from, to, add_row, table, error);
+        from = i < spans->n ? spans->items[i].end_ns : 0;
+    }
+    return r;
+}
+
+static int add_running(struct store *store, const struct asked *asked, struct history_table *table,
+                       struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    int r;
+
+    if (asked->filter->state == HISTORY_ENDED)
+        return 0;
+    r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+    if (r == 0)
+        ask_bind(statement, ":state", HISTORY_RUNNING);
+    return r < 0 ? r : each_row(store, statement, add_row, table, error);
+}
+
+/* 1: the table has all; 0: it is to be made from the jobs alone. */
+static int add_rolled_up(struct store *store, const struct asked *asked,
+                         struct history_table *table, struct error *error)
+{
+    CLEANUP(spans_clear) struct spans spans = {0};
+    int kind = store->rollup.off ? 0 : rollup_kind(asked);
+    int r = kind ? list_spans(store, asked, kind, &spans, error) : 0;
+
+    if (r < 0 || !spans.n)
+        return r;
+    r = add_blocks(store, asked, kind, &spans, table, error);
+    if (r)
+        return r < 0 ? r : 0;
+    r = add_pieces(store, asked, &spans, table, error);
+    if (r == 0)
+        r = add_running(store, asked, table, error);
+    return r < 0 ? r : 1;
+}
+
+static int add_jobs(struct store *store, const struct asked *asked, struct history_table *table,
+                    struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    int r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+
+    return r < 0 ? r : each_row(store, statement, add_row, table, error);
+}
+
+/* --- tables ------------------------------------------------------------------------------------
+ */
+
+static int fill_table(struct store *store, const struct asked *asked, struct history_table **table,
+                      struct error *error)
+{
+    int r = *table ? add_rolled_up(store, asked, *table, error) : -ENOMEM;
+
+    if (r)
+        return r < 0 ? r : 0;
+    history_table_destroy(*table);
+    *table = history_table_create(asked->filter);
+    return *table ? add_jobs(store, asked, *table, error) : -ENOMEM;
+}
+
+static void table_destroyp(struct history_table **table)
+{
+    history_table_destroy(*table);
+}
+
+static int make_table(struct store *store, const struct asked *asked, struct history_table **ret,
+                      struct error *error)
+{
+    int r;
+
+    *ret = history_table_create(asked->filter);
+    r = fill_table(store, asked, ret, error);
+    return r == -ENOMEM ? error_errno(error, r, "store \"%s\"", store->path) : r;
+}
+
+static int each_job(struct store *store, const struct asked *asked, history_f each, void *arg,
+                    struct error *error)
+{
+    CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
+    int r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+
+    return r < 0 ? r : each_row(store, statement, each, arg, error);
+}
+
+/* The longest run, the blocks and the jobs are of one state, or a job that ends meanwhile is in
+ * none of them. What is put in order is told afterwards, when the store need not keep that state
+ * any more. */
+int store_history(struct store *store, const struct history_filter *filter, history_f each,
+                  void *arg, struct error *error)
+{
+    CLEANUP(table_destroyp) struct history_table *table = NULL;
+    CLEANUP(ask_clear) struct asked asked = {0};
+    bool begun;
+    int r = store_snapshot(store, &begun, error);
+
+    if (r < 0)
+        return r;
+    r = ask_filter(store, filter, &asked, error);
+    if (r == 0)
+        r = ask_is_table(filter) ? make_table(store, &asked, &table, error)
+                                 : each_job(store, &asked, each, arg, error);
+    store_snapshot_end(store, begun);
+    return r == 0 && table ? history_table_each(table, each, arg) : r;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/store/history_sql.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/history.h"
+
+#define NS_PER_DAY (86400 * 1000000000ull)
+
+/* --- what is asked for -------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *column;
+    const char *index; /* that serves it; NULL: none */
+} choices[] = {
+    [BY_USER] = {"user", "job_user_start"},          [BY_UID] = {"uid", "job_uid_start"},
+    [BY_ACCOUNT] = {"account", "job_account_start"}, [BY_PARTITION] = {"partition", NULL},
+    [BY_NAME] = {"name", "job_name_start"},          [BY_JOB] = {"jobid", "job_number"},
+};
+
+void ask_clear(struct asked *asked)
+{
+    for (size_t i = 0; i < CHOICES; i++)
+        free(asked->by[i].text);
+    free(asked->mounts);
+}
+
+static void put_object(struct json_object **object)
+{
+    json_object_put(*object);
+}
+
+static bool is_number(const char *word)
+{
+    return *word && strlen(word) <= 10 && word[strspn(word, "0123456789")] == '\0' &&
+           strtoull(word, NULL, 10) < UINT32_MAX;
+}
+
+static struct json_object *word_json(const char *word, bool number)
+{
+    return number ? json_object_new_int64((int64_t)strtoull(word, NULL, 10))
+                  : json_object_new_string(word);
+}
+
+/* The words of a list that are numbers, or those that are none, as a JSON array; *n of them. */
+static int words_json(char **words, bool numbers, bool only, char **ret, size_t *n)
+{
+    CLEANUP(put_object) struct json_object *array = json_object_new_array();
+
+    for (size_t i = 0; array && words[i]; i++) {
+        if (only && is_number(words[i]) != numbers)
+            continue;
+        if (json_object_array_add(array, word_json(words[i], numbers)) < 0)
+            return -ENOMEM;
+    }
+    if (!array)
+        return -ENOMEM;
+    *n = (size_t)json_object_array_length(array);
+    if (!*n)
+        return 0;
+    *ret = strdup(json_object_to_json_string_ext(
+        *n > 1 ? array : json_object_array_get_idx(array, 0), JSON_C_TO_STRING_PLAIN));
+    if (*ret && *n == 1 && !numbers) { /* as itself */
+        free(*ret);
+        *ret = strdup(json_object_get_string(json_object_array_get_idx(array, 0)));
+    }
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int choose(struct choice *choice, const char *list, const char *what, struct error *error)
+{
+    char **words = NULL;
+    int r = list ? history_words(list, what, &words, error) : 0;
+
+    if (r == 0 && words && words_json(words, false, false, &choice->text, &choice->n) < 0)
+        r = error_errno(error, -ENOMEM, "%s", what);
+    history_words_free(words);
+    return r;
+}
+
+/* Names and numbers of users. */
+static int choose_users(struct asked *asked, const char *list, struct error *error)
+{
+    struct choice *name = &asked->by[BY_USER], *uid = &asked->by[BY_UID];
+    char **words = NULL;
+    int r = list ? history_words(list, "user", &words, error) : 0;
+
+    if (r == 0 && words &&
+        (words_json(words, false, true, &name->text, &name->n) < 0 ||
+         words_json(words, true, true, &uid->text, &uid->n) < 0))
+        r = error_errno(error, -ENOMEM, "user");
+    history_words_free(words);
+    return r;
+}
+
+static int choose_jobs(struct choice *choice, const char *list, struct error *error)
+{
+    char **words = NULL;
+    int r = list ? history_words(list, "job", &words, error) : 0;
+
+    for (size_t i = 0; r == 0 && words && words[i]; i++)
+        if (!is_number(words[i]))
+            r = error_set(error, -EINVAL, "\"%s\" is no job number", words[i]);
+    if (r == 0 && words && words_json(words, true, false, &choice->text, &choice->n) < 0)
+        r = error_errno(error, -ENOMEM, "job");
+    history_words_free(words);
+    return r;
+}
+
+static int choose_mounts(struct asked *asked, const char *list, struct error *error)
+{
+    CLEANUP(put_object) struct json_object *array = list ? json_object_new_array() : NULL;
+    char **words = NULL;
+    int r = list ? history_words(list, "mount", &words, error) : 0;
+
+    for (size_t i = 0; r == 0 && words && words[i]; i++)
+        if (!array || json_object_array_add(array, json_object_new_string(words[i])) < 0)
+            r = error_errno(error, -ENOMEM, "mount");
+    history_words_free(words);
+    if (r < 0 || !array)
+        return r;
+    asked->n_mounts = (size_t)json_object_array_length(array);
+    asked->mounts = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN));
+    return asked->mounts ? 0 : error_errno(error, -ENOMEM, "mount");
+}
+
+static int choose_all(struct asked *asked, const struct history_filter *filter, struct error *error)
+{
+    int r = choose_users(asked, filter->user, error);
+
+    if (r == 0)
+        r = choose(&asked->by[BY_ACCOUNT], filter->account, "account", error);
+    if (r == 0)
+        r = choose(&asked->by[BY_PARTITION], filter->partition, "partition", error);
+    if (r == 0)
+        r = choose(&asked->by[BY_NAME], filter->name, "name", error);
+    if (r == 0)
+        r = choose_jobs(&asked->by[BY_JOB], filter->jobs, error);
+    if (r == 0)
+        r = choose_mounts(asked, filter->mount, error);
+    return r;
+}
+
+int ask_filter(struct store *store, const struct history_filter *filter, struct asked *asked,
+               struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    uint64_t longest = NS_PER_DAY;
+    int r = choose_all(asked, filter, error);
+
+    if (r == 0)
+        r = store_start(store, SQL_HISTORY_LONGEST, NULL, 0, &row, error);
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r < 0)
+        return r;
+    if (r > 0 && column_u64(row, 0) > longest)
+        longest = column_u64(row, 0);
+    asked->filter = filter;
+    asked->longest_ns = longest;
+    asked->since_ns = filter->since_ns;
+    asked->until_ns =
+        filter->until_ns && filter->until_ns < INT64_MAX ? filter->until_ns : INT64_MAX;
+    asked->first_ns = filter->since_ns > longest ? filter->since_ns - longest : 0;
+    return 0;
+}
+
+/* --- the statement -----------------------------------------------------------------------------
+ */
+
+/* The most selective first. */
+static const char *index_of(const struct asked *asked)
+{
+    const struct history_filter *filter = asked->filter;
+    const struct choice *by = asked->by;
+
+    if (by[BY_JOB].n)
+        return choices[BY_JOB].index;
+    if (filter->uid != UINT32_MAX || (by[BY_UID].n && !by[BY_USER].n))
+        return choices[BY_UID].index;
+    if (by[BY_USER].n && !by[BY_UID].n)
+        return choices[BY_USER].index;
+    if (by[BY_NAME].n)
+        return choices[BY_NAME].index;
+    if (by[BY_ACCOUNT].n)
+        return choices[BY_ACCOUNT].index;
+    return "job_start";
+}
+
+static void write_choice(FILE *out, size_t i, size_t n)
+{
+    (void)fprintf(out, n == 1 ? "%s = :%s" : "%s IN (SELECT value FROM json_each(:%s))",
+                  choices[i].column, choices[i].column);
+}
+
+static void write_conditions(FILE *out, const struct asked *asked)
+{
+    const struct history_filter *filter = asked->filter;
+    const struct choice *by = asked->by;
+    bool either = by[BY_USER].n && by[BY_UID].n;
+
+    if (filter->uid != UINT32_MAX)
+        (void)fprintf(out, "AND uid = :own ");
+    if (either) {
+        (void)fputs("AND (", out);
+        write_choice(out, BY_USER, by[BY_USER].n);
+        (void)fputs(" OR ", out);
+        write_choice(out, BY_UID, by[BY_UID].n);
+        (void)fputs(") ", out);
+    }
+    for (size_t i = either ? BY_ACCOUNT : 0; i < CHOICES; i++) {
+        if (!by[i].n)
+            continue;
+        (void)fputs("AND ", out);
+        write_choice(out, i, by[i].n);
+        (void)fputc(' ', out);
+    }
+}
+
+static const char *const sort_columns[] = {
+    [HISTORY_TIME] = NULL,
+    [HISTORY_READ] = "read_bytes",
+    [HISTORY_WRITE] = "write_bytes",
+    [HISTORY_META] = "meta_requests",
+    [HISTORY_WAIT] = "wait_ns",
+    [HISTORY_ERRORS] = "errors",
+    [HISTORY_ELAPSED] = "elapsed_ns",
+    [HISTORY_JOBS] = NULL,
+};
+
+bool ask_is_table(const struct history_filter *filter)
+{
+    return filter->mount || filter->group != HISTORY_NO_GROUP;
+}
+
+static void write_order(FILE *out, const struct history_filter *filter)
+{
+    const char *way = filter->reverse ? "ASC" : "DESC";
+
+    if (ask_is_table(filter))
+        return;
+    (void)fputs("ORDER BY ", out);
+    if (sort_columns[filter->sort])
+        (void)fprintf(out, "%s %s, ", sort_columns[filter->sort], way);
+    (void)fprintf(out, "start_ns %s, end_ns %s, id %s", way, way, way);
+    if (filter->limit)
+        (void)fputs(" LIMIT :limit", out);
+}
+
+static const char *mounts_text(const struct history_filter *filter)
+{
+    return filter->mount                       ? sql_history_mounts_of
+           : filter->group == HISTORY_BY_MOUNT ? sql_history_mounts_all
+                                               : "";
+}
+
+static void write_text(FILE *out, const char *text, const struct asked *asked);
+
+static void write_word(FILE *out, const char *word, size_t n, const struct asked *asked)
+{
+    const char *mounts = mounts_text(asked->filter);
+
+    if (!strncmp(word, "COLUMNS", n))
+        write_text(out, sql_history_columns, asked);
+    else if (!strncmp(word, "INDEX", n))
+        (void)fputs(index_of(asked), out);
+    else if (!strncmp(word, "MOUNTS", n))
+        (void)fputs(mounts, out);
+    else if (!strncmp(word, "SUMS", n))
+        (void)fputs(*mounts ? sql_history_mount_sums : sql_history_job_sums, out);
+    else if (!strncmp(word, "CONDITIONS", n))
+        write_conditions(out, asked);
+    else
+        write_order(out, asked->filter);
+}
+
+/* The words between % are replaced. */
+static void write_text(FILE *out, const char *text, const struct asked *asked)
+{
+    for (const char *p = text, *end; *p; p = end) {
+        size_t n = strcspn(p, "%");
+
+        (void)fwrite(p, 1, n, out);
+        end = p + n;
+        if (!*end)
+            break;
+        n = strcspn(end + 1, "%");
+        write_word(out, end + 1, n, asked);
+        end += n + 2;
+    }
+}
+
+/* malloc'd; NULL: no memory. */
+static char *statement_text(const char *text, const struct asked *asked)
+{
+    char *filled = NULL;
+    size_t size;
+    FILE *out = open_memstream(&filled, &size);
+
+    if (!out)
+        return NULL;
+    write_text(out, text, asked);
+    if (fclose(out) != 0) {
+        free(filled);
+        return NULL;
+    }
+    return filled;
+}
+
+void ask_bind(sqlite3_stmt *statement, const char *name, uint64_t value)
+{
+    int at = sqlite3_bind_parameter_index(statement, name);
+
+    if (at)
+        (void)sqlite3_bind_int64(statement, at, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+static void bind_text(sqlite3_stmt *statement, const char *name, const char *text)
+{
+    int at = sqlite3_bind_parameter_index(statement, name);
+
+    if (at && text)
+        (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+}
+
+static void bind_all(sqlite3_stmt *statement, const struct asked *asked)
+{
+    const struct history_filter *filter = asked->filter;
+
+    ask_bind(statement, ":since", asked->since_ns);
+    ask_bind(statement, ":first", asked->first_ns);
+    ask_bind(statement, ":until", asked->until_ns);
+    ask_bind(statement, ":state", filter->state);
+    ask_bind(statement, ":own", filter->uid);
+    ask_bind(statement, ":limit", filter->limit);
+    bind_text(statement, ":mounts", asked->mounts);
+    for (size_t i = 0; i < CHOICES; i++) {
+        const struct choice *choice = &asked->by[i];
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), ":%s", choices[i].column);
+        if (choice->n == 1 && (i == BY_UID || i == BY_JOB))
+            ask_bind(statement, name, strtoull(choice->text, NULL, 10));
+        else
+            bind_text(statement, name, choice->text);
+    }
+}
+
+int ask_prepare(struct store *store, const char *text, const struct asked *asked,
+                sqlite3_stmt **ret, struct error *error)
+{
+    _free_ char *filled = statement_text(text, asked);
+    int rc;
+
+    if (!filled)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    rc = sqlite3_prepare_v2(store->db, filled, -1, ret, NULL);
+    if (rc != SQLITE_OK)
+        return store_error(store, error, rc, "history");
+    bind_all(*ret, asked);
+    return 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* asprintf */
+#include "collector/store/store_impl.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#define BUSY_MS 5000
+/* quick_check reads all of the file, 3 ms a MiB and more from a slow disk, and jobiod is not ready
+ * meanwhile. In a larger one a fault is found when a statement meets it. */
+#define CHECK_BYTES (512ll << 20)
+
+/* File systems that several hosts can see at once, or that do not keep a shared mapping coherent:
+ * statfs(2) f_type. WAL needs one host. */
+static const struct {
+    unsigned long magic;
+    const char *name;
+} network_fs[] = {
+    {0x6969, "NFS"},          {0x517b, "SMB"},        {0xfe534d42, "SMB"},   {0xff534d42, "CIFS"},
+    {0x0bd00bd0, "Lustre"},   {0x00c36400, "CephFS"}, {0x47504653, "GPFS"},  {0x19830326, "BeeGFS"},
+    {0x20030528, "OrangeFS"}, {0xaad7aaea, "PanFS"},  {0x5346414f, "AFS"},   {0x6b414653, "AFS"},
+    {0x73757245, "Coda"},     {0x01021997, "9P"},     {0x7461636f, "OCFS2"}, {0x01161970, "GFS2"},
+    {0x65735546, "FUSE"},     {0x564c, "NCP"},
+};
+
+int store_check_fs(const char *path, unsigned long magic, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(network_fs); i++)
+        if (network_fs[i].magic == magic)
+            return error_set(error, -EOPNOTSUPP,
+                             "store \"%s\": on %s, and it must be on a local file system", path,
+                             network_fs[i].name);
+    return 0;
+}
+
+static void store_closep(struct store **store)
+{
+    store_close(*store);
+}
+#define _store_ CLEANUP(store_closep)
+
+static struct store *store_create(const char *path, bool read_only)
+{
+    struct store *store = calloc(1, sizeof(*store));
+
+    if (!store)
+        return NULL;
+    store->lock = -1;
+    store->read_only = read_only;
+    store->mounts_at = UINT64_MAX;
+    store->rollup = (struct store_rollup){.many = 400000, .few = 500, .piece = 500};
+    store->path = strdup(path);
+    if (!store->path) {
+        free(store);
+        return NULL;
+    }
+    return store;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    for (int i = 0; i < SQL_QUERY_COUNT; i++)
+        (void)sqlite3_finalize(store->statements[i]);
+    (void)sqlite3_close(store->db);
+    /* Only now: the last checkpoint is the writer's too. */
+    if (store->lock >= 0)
+        (void)close(store->lock);
+    free(store->path);
+    free(store->node);
+    free(store);
+}
+
+static int check_folder(const char *path, struct error *error)
+{
+    _free_ char *folder = strdup(path);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    const char *name = slash == folder ? "/" : folder;
+    struct statfs fs;
+
+    if (!folder)
+        return error_errno(error, -ENOMEM, "store \"%s\"", path);
+    if (!slash)
+        name = ".";
+    else if (slash > folder)
+        *slash = '\0';
+    if (statfs(name, &fs) < 0)
+        return error_errno(error, -errno, "store \"%s\": its folder \"%s\"", path, name);
+    return store_check_fs(path, (unsigned long)fs.f_type & 0xffffffffu, error);
+}
+
+/* Nothing here opens the file: POSIX drops the locks that SQLite holds on it for another connection
+ * of this process as soon as any descriptor of it is closed. *exists: there is a file. */
+static int check_path(const char *path, bool *exists, struct error *error)
+{
+    struct stat st;
+    int r = check_folder(path, error);
+
+    if (r < 0)
+        return r;
+    *exists = lstat(path, &st) == 0;
+    if (!*exists)
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "store \"%s\"", path);
+    if (S_ISLNK(st.st_mode))
+        return error_set(error, -ELOOP, "store \"%s\": it is a symbolic link", path);
+    if (S_ISDIR(st.st_mode))
+        return error_set(error, -EISDIR, "store \"%s\": it is a directory", path);
+    if (!S_ISREG(st.st_mode))
+        return error_set(error, -EINVAL, "store \"%s\": it is not a regular file", path);
+    return 0;
+}
+
+/* One writer in the whole system. The lock is on a file of its own, see check_path. */
+static int lock_take(const char *path, int *ret, struct error *error)
+{
+    _free_ char *name = NULL;
+    _close_ int fd = -1;
+
+    if (asprintf(&name, "%s.lock", path) < 0)
+        return error_errno(error, -ENOMEM, "store \"%s\"", path);
+    fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (fd < 0)
+        return error_errno(error, -errno, "store \"%s\": its lock \"%s\"", path, name);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return error_set(error, errno == EWOULDBLOCK ? -EBUSY : -errno,
+                         "store \"%s\": another jobiod writes to it", path);
+    *ret = TAKE_FD(fd);
+    return 0;
+}
+
+/* -wal and -shm inherit the mode of the file: it holds the jobs of all users. */
+int store_file_create(const char *path, struct error *error)
+{
+    _close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+    if (fd < 0)
+        return error_errno(error, -errno, "store \"%s\"", path);
+    return 0;
+}
+
+/* For a PRAGMA that answers what came of it: journal_mode can refuse without an error, and
+ * quick_check reports in rows. */
+static int pragma_expect(struct store *store, const char *pragma, const char *want, int code,
+                         struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(store->db, pragma, -1, &statement, NULL);
+    const char *got;
+    int r = 0;
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(statement);
+    if (rc != SQLITE_ROW) {
+        r = store_error(store, error, rc == SQLITE_DONE ? SQLITE_ERROR : rc, pragma);
+    } else {
+        got = column_text(statement, 0);
+        if (!got || strcmp(got, want))
+            r = error_set(error, code, "store \"%s\": %s: %s", store->path, pragma,
+                          got ? got : "no answer");
+    }
+    (void)sqlite3_finalize(statement);
+    return r;
+}
+
+static int writer_check(struct store *store, struct error *error)
+{
+    int64_t pages, page_size;
+    int r = store_number(store, "PRAGMA page_count", &pages, error);
+
+    if (r == 0)
+        r = store_number(store, "PRAGMA page_size", &page_size, error);
+    if (r < 0 || pages * page_size > CHECK_BYTES)
+        return r;
+    return pragma_expect(store, "PRAGMA quick_check(1)", "ok", -EMEDIUMTYPE, error);
+}
+
+/* auto_vacuum counts only before the first table, and before WAL. */
+static int writer_prepare(struct store *store, bool empty, struct error *error)
+{
+    int r = 0;
+
+    if (sqlite3_db_readonly(store->db, "main"))
+        return error_set(error, -EROFS, "store \"%s\": the file cannot be written", store->path);
+    if (empty)
+        r = store_exec(store, "PRAGMA auto_vacuum = 2", error);
+    if (r == 0)
+        r = pragma_expect(store, "PRAGMA journal_mode = WAL", "wal", -EOPNOTSUPP, error);
+    if (r == 0)
+        r = store_exec(store,
+                       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+                       "PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 16777216;"
+                       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000;",
+                       error);
+    if (r == 0)
+        r = writer_check(store, error);
+    store->final = true;
+    return r;
+}
+
+static int db_open(struct store *store, const char *name, int flags, struct error *error)
+{
+    int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_busy_timeout(store->db, BUSY_MS);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_extended_result_codes(store->db, 1);
+    return rc == SQLITE_OK ? 0 : store_error(store, error, rc, "open");
+}
+
+int store_open(struct store **ret, const struct store_options *options, struct error *error)
+{
+    _store_ struct store *store = store_create(options->path, false);
+    struct schema_state state;
+    bool exists;
+    int r;
+
+    if (!store)
+        return error_errno(error, -ENOMEM, "store \"%s\"", options->path);
+    store->keep_ns = options->keep_ns;
+    store->keep_bytes = options->keep_bytes;
+    if (options->node && !(store->node = strdup(options->node)))
+        return error_errno(error, -ENOMEM, "store \"%s\"", options->path);
+    r = check_path(store->path, &exists, error);
+    if (r == 0)
+        r = lock_take(store->path, &store->lock, error);
+    if (r == 0 && !exists)
+        r = store_file_create(store->path, error);
+    if (r == 0)
+        r = db_open(store, store->path, SQLITE_OPEN_READWRITE, error);
+    if (r == 0)
+        r = store_identify(store, sql_migrations, &state, error);
+    if (r == 0)
+        r = writer_prepare(store, state.empty, error);
+    if (r == 0)
+        r = store_migrate(store, sql_schema, sql_migrations, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(store);
+    return 0;
+}
+
+/* A file name as a URI, in which '?', '#' and '%' mean something. */
+static char *reader_uri(const char *path, const char *options)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";
+    char *uri = malloc(strlen(path) * 3 + strlen(options) + 8);
+    char *p = uri;
+
+    if (!uri)
+        return NULL;
+    p += sprintf(p, "file:");
+    for (; *path; path++)
+        p += strchr(plain, *path) ? sprintf(p, "%c", *path)
+                                  : sprintf(p, "%%%02x", (unsigned char)*path);
+    (void)sprintf(p, "?%s", options);
+    return uri;
+}
+
+static int reader_try(struct store *store, const char *options, struct error *error)
+{
+    _free_ char *uri = reader_uri(store->path, options);
+    struct schema_state state;
+    int r;
+
+    if (!uri)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    r = db_open(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
+    if (r == 0)
+        r = store_identify(store, sql_migrations, &state, error);
+    if (r < 0)
+        return r;
+    if (state.empty)
+        return error_set(error, -ENODATA, "store \"%s\": it is empty", store->path);
+    if (state.version != state.newest)
+        return error_set(error, -EPROTONOSUPPORT,
+                         "store \"%s\": made by an older jobio: start jobiod once", store->path);
+    return store_exec(store, "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", error);
+}
+
+/* What a writer that was killed left in the WAL is part of the store. */
+static bool wal_is_empty(const char *path)
+{
+    _free_ char *name = NULL;
+    struct stat st;
+
+    return asprintf(&name, "%s-wal", path) >= 0 && (stat(name, &st) < 0 || st.st_size == 0);
+}
+
+int store_open_reader(struct store **ret, const char *path, struct error *error)
+{
+    _store_ struct store *store = store_create(path, true);
+    bool exists = false;
+    int r;
+
+    if (!store)
+        return error_errno(error, -ENOMEM, "store \"%s\"", path);
+    r = check_path(path, &exists, error);
+    if (r == 0 && !exists)
+        r = error_errno(error, -ENOENT, "store \"%s\"", path);
+    if (r == 0)
+        r = reader_try(store, "mode=ro", error);
+    /* A store in WAL mode needs its -shm, and where that neither exists nor can be made there is no
+     * writer either. */
+    if ((r == -EROFS || r == -EACCES || r == -EIO || r == -ENOENT) && exists &&
+        wal_is_empty(path)) {
+        (void)sqlite3_close(TAKE_PTR(store->db));
+        r = reader_try(store, "mode=ro&immutable=1", error);
+    }
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(store);
+    return 0;
+}

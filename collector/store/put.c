@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/store/store_impl.h"
+
+#include <string.h>
+
+int store_begin(struct store *store, bool final, struct error *error)
+{
+    int r = 0;
+
+    /* SQLite takes the level only between transactions. */
+    if (store->final != final)
+        r = store_exec(store, final ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+                       error);
+    if (r < 0)
+        return r;
+    store->final = final;
+    store->failed = 0;
+    return store_exec(store, "BEGIN IMMEDIATE", error);
+}
+
+void store_rollback(struct store *store)
+{
+    store->failed = 0;
+    if (!sqlite3_get_autocommit(store->db))
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int store_commit(struct store *store, struct error *error)
+{
+    int r = store->failed;
+
+    if (r < 0)
+        error_errno(error, r, "store \"%s\": the transaction was undone", store->path);
+    else
+        r = store_exec(store, "COMMIT", error);
+    if (r < 0)
+        store_rollback(store); /* a COMMIT that failed may have left it open */
+    return r;
+}
+
+int store_savepoint(struct store *store, struct error *error)
+{
+    if (store->failed)
+        return error_errno(error, store->failed, "store \"%s\": the transaction was undone",
+                           store->path);
+    return store_exec(store, "SAVEPOINT part", error);
+}
+
+int store_release(struct store *store, struct error *error)
+{
+    return store_exec(store, "RELEASE part", error);
+}
+
+void store_undo(struct store *store)
+{
+    if (!sqlite3_get_autocommit(store->db))
+        (void)sqlite3_exec(store->db, "ROLLBACK TO part; RELEASE part", NULL, NULL, NULL);
+}
+
+/* After one of these SQLite may have rolled back more than the statement, or the next one fails as
+ * well: the transaction is over. */
+static bool is_fatal(int r)
+{
+    return r == -ENOSPC || r == -EIO || r == -EMEDIUMTYPE || r == -ENOMEM || r == -EROFS;
+}
+
+int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),
+                const void *arg, struct error *error)
+{
+    bool alone = sqlite3_get_autocommit(store->db) && !store->failed;
+    int r = alone ? store_begin(store, true, error) : 0;
+
+    if (r == 0)
+        r = store_savepoint(store, error);
+    if (r < 0) {
+        if (alone)
+            store_rollback(store);
+        return r;
+    }
+    r = write(store, arg, error);
+    if (r == 0)
+        r = store_release(store, error);
+    if (r < 0)
+        store_undo(store);
+    if (r < 0 && is_fatal(r)) {
+        store_rollback(store);
+        store->failed = r;
+    }
+    if (!alone)
+        return r;
+    if (r == 0)
+        return store_commit(store, error);
+    store_rollback(store);
+    return r;
+}
+
+/* One row of one number, or none (returns 0). */
+static int find_id(struct store *store, enum sql_query query, const struct sql_value *values,
+                   size_t n, int64_t *id, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *statement = NULL;
+    int r = store_start(store, query, values, n, &statement, error);
+
+    if (r == 0)
+        r = store_next(store, statement, error);
+    if (r > 0)
+        *id = sqlite3_column_int64(statement, 0);
+    return r;
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static int mount_id(struct store *store, const struct io_mount *m, int64_t *ret,
+                    struct error *error)
+{
+    const struct sql_value names[] = {TEXT(text_or_empty(m->mount)), TEXT(text_or_empty(m->fstype)),
+                                      TEXT(text_or_empty(m->source)), U64(m->private),
+                                      U64(m->labelled)};
+    int r = find_id(store, SQL_MOUNT_FIND, names, ARRAY_SIZE(names), ret, error);
+
+    if (r > 0)
+        return 0;
+    if (r == 0)
+        r = store_run(store, SQL_MOUNT_INSERT, names, ARRAY_SIZE(names), error);
+    if (r == 0)
+        *ret = sqlite3_last_insert_rowid(store->db);
+    return r;
+}
+
+int store_find_job(struct store *store, const struct job_key *key, struct job_row *ret,
+                   struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *statement = NULL;
+    int r =
+        store_start(store, SQL_JOB_FIND,
+                    VALUES(TEXT(text_or_empty(key->cluster)), U64(key->jobid), U64(key->restart)),
+                    &statement, error);
+
+    if (r == 0)
+        r = store_next(store, statement, error);
+    if (r > 0)
+        *ret = (struct job_row){.id = sqlite3_column_int64(statement, 0),
+                                .ended = sqlite3_column_int(statement, 1),
+                                .end_ns = column_u64(statement, 2)};
+    return r;
+}
+
+static int peaks_put(struct store *store, int64_t job, const struct io_mounts *mounts,
+                     struct error *error)
+{
+    int r = store_run(store, SQL_PEAK_CLEAR, VALUES(U64((uint64_t)job)), error);
+
+    for (size_t i = 0; r == 0 && i < mounts->n; i++) {
+        const struct io_mount *m = &mounts->items[i];
+        int64_t mount = 0;
+
+        for (int op = 0; r == 0 && op < IO_OP_COUNT; op++) {
+            const struct io_peak *peak = &m->peaks[op];
+
+            if (!peak->bytes_per_s && !peak->requests_per_s)
+                continue;
+            if (!mount)
+                r = mount_id(store, m, &mount, error);
+            if (r == 0)
+                r = store_run(store, SQL_PEAK_PUT,
+                              VALUES(U64((uint64_t)job), U64((uint64_t)mount), TEXT(io_op_name(op)),
+                                     U64(peak->bytes_per_s), U64(peak->requests_per_s)),
+                              error);
+        }
+    }
+    return r;
+}
+
+static int job_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct job_account *job = arg;
+    _free_ char *causes = NULL, *unsupported = NULL;
+    struct job_row row = {0};
+    bool update;
+    int r = store_find_job(store, &job->key, &row, error);
+
+    if (r < 0)
+        return r;
+    update = r > 0 && !(row.ended && job->start_ns > row.end_ns);
+    r = store_causes_text(&job->completeness, &causes);
+    if (r == 0)
+        r = store_ops_text(job->unsupported, &unsupported);
+    if (r < 0)
+        return error_errno(error, r, "store \"%s\": job %u", store->path, job->key.jobid);
+    r = store_run(store, update ? SQL_JOB_UPDATE : SQL_JOB_INSERT,
+                  VALUES(update ? U64((uint64_t)row.id) : TEXT(text_or_empty(job->key.cluster)),
+                         update ? NONE : U64(job->key.jobid), update ? NONE : U64(job->key.restart),
+                         U64(job->uid), TEXT(job->user), TEXT(job->account), TEXT(job->partition),
+                         TEXT(job->name), U64(job->ended), U64(job->start_ns),
+                         U64(job->ended ? job->end_ns : INT64_MAX), U64(job->elapsed_ns),
+                         U64(job->nodes_expected), U64(job->nodes_reported),
+                         U64(job->longest_wait_ns), U64(job->completeness.lost), TEXT(causes),
+                         TEXT(unsupported), U64(job->ns_per_event), TEXT(job->first_node),
+                         job->array_job ? U64(job->array_job) : NONE,
+                         job->array_job ? U64(job->array_task) : NONE),
+                  error);
+    if (r < 0)
+        return r;
+    return peaks_put(store, update ? row.id : sqlite3_last_insert_rowid(store->db), &job->mounts,
+                     error);
+}
+
+int store_put_job(struct store *store, const struct job_account *job, struct error *error)
+{
+    return store_write(store, job_write, job, error);
+}
+
+/* Nothing of it ran here: of this node nothing is missing. */
+static int job_make(struct store *store, const struct job_account *job, struct error *error)
+{
+    const struct job_account made = {
+        .key = job->key,
+        .uid = job->uid,
+        .user = job->user,
+        .account = job->account,
+        .partition = job->partition,
+        .name = job->name,
+        .array_job = job->array_job,
+        .array_task = job->array_task,
+        .ended = job->ended,
+        .start_ns = job->start_ns,
+        .end_ns = job->end_ns,
+        .elapsed_ns = job->elapsed_ns,
+        .nodes_expected = job->nodes_expected,
+        .nodes_reported = 1,
+    };
+
+    return job_write(store, &made, error);
+}
+
+static int elsewhere_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct job_account *job = arg;
+    struct job_row row;
+    int r = store_find_job(store, &job->key, &row, error);
+
+    if (r <= 0)
+        return r < 0 ? r : job_make(store, job, error);
+    return store_run(store, SQL_JOB_FOLLOW,
+                     VALUES(U64((uint64_t)row.id), U64(job->ended), U64(job->end_ns),
+                            U64(job->elapsed_ns), U64(job->nodes_expected), TEXT(store->node)),
+                     error);
+}
+
+int store_put_elsewhere(struct store *store, const struct job_account *job, struct error *error)
+{
+    return store_write(store, elsewhere_write, job, error);
+}
+
+static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op op,
+                  const struct io_counter *c, const struct io_peak *peak, struct error *error)
+{
+    char sizes[HISTOGRAM_TEXT], latencies[HISTOGRAM_TEXT];
+    _free_ char *errnos = NULL;
+
+    if (store_errnos_text(c, &errnos) < 0)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    return store_run(store, SQL_IO_PUT,
+                     VALUES(U64((uint64_t)step), U64((uint64_t)mount), TEXT(io_op_name(op)),
+                            U64(c->requests), U64(c->async_requests), U64(c->bytes), U64(c->errors),
+                            U64(c->time_ns), U64(c->max_ns), U64(peak->bytes_per_s),
+                            U64(peak->requests_per_s),
+                            TEXT(store_histogram_text(c->size_log2, sizes)),
+                            TEXT(store_histogram_text(c->latency_log2, latencies)), TEXT(errnos),
+                            U64(c->sequential_requests), U64(c->random_requests)),
+                     error);
+}
+
+static int step_mount_put(struct store *store, const struct step_row *step,
+                          const struct io_mount *m, struct error *error)
+{
+    const struct io_cache *cache = &m->cache;
+    int64_t mount;
+    int r = mount_id(store, m, &mount, error);
+
+    if (r == 0)
+        r = store_run(store, SQL_STEP_MOUNT_PUT,
+                      VALUES(U64((uint64_t)step->id), U64((uint64_t)mount), U64(cache->hit_bytes),
+                             U64(cache->miss_bytes), U64(cache->fill_bytes[IO_FILL_READ]),
+                             U64(cache->fill_bytes[IO_FILL_FAULT]),
+                             U64(cache->fill_bytes[IO_FILL_PREFETCH]),
+                             U64(cache->fill_bytes[IO_FILL_WRITE])),
+                      error);
+    if (r == 0)
+        r = store_put_timeline(store, step->id, mount, &m->timeline, error);
+    for (int op = 0; r == 0 && op < IO_OP_COUNT; op++)
+        if (m->io.ops[op])
+            r = io_put(store, step->id, mount, op, m->io.ops[op], &m->peaks[op], error);
+    return r == 0 ? store_give_mount(store, step->job, mount, &m->io, error) : r;
+}
+
+struct step_write {
+    const struct job_key *key;
+    const struct step_account *step;
+    bool final;
+};
+
+static void add(uint64_t *to, uint64_t more)
+{
+    if (__builtin_add_overflow(*to, more, to))
+        *to = UINT64_MAX;
+}
+
+static void sum_up(struct io_sum *sum, struct io_sum more)
+{
+    add(&sum->requests, more.requests);
+    add(&sum->bytes, more.bytes);
+    add(&sum->errors, more.errors);
+    add(&sum->time_ns, more.time_ns);
+    if (more.max_ns > sum->max_ns)
+        sum->max_ns = more.max_ns;
+}
+
+struct step_sums {
+    struct io_sum reads, writes, meta, all;
+};
+
+static struct step_sums step_sums(const struct io_mounts *mounts)
+{
+    struct step_sums sums = {0};
+
+    for (size_t i = 0; i < mounts->n; i++) {
+        const struct io_account *io = &mounts->items[i].io;
+
+        sum_up(&sums.reads, io_account_reads(io));
+        sum_up(&sums.writes, io_account_writes(io));
+        sum_up(&sums.meta, io_account_meta(io));
+        sum_up(&sums.all, io_account_all(io));
+    }
+    return sums;
+}
+
+bool store_is_own(const struct store *store, const struct step_account *step)
+{
+    return !store->node || (step->node && strcmp(step->node, store->node) == 0);
+}
+
+/* The row of the step itself: inserted, or updated where row->id says. */
+static int step_row_put(struct store *store, struct step_row *row, const struct step_write *w,
+                        const struct io_mounts *mounts, struct error *error)
+{
+    const struct step_account *step = w->step;
+    const struct step_sums s = step_sums(mounts);
+    bool update = row->id != 0;
+    _free_ char *causes = NULL;
+    int r;
+
+    if (store_causes_text(&step->completeness, &causes) < 0)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    r = store_run(
+        store, update ? SQL_STEP_UPDATE : SQL_STEP_INSERT,
+        VALUES(U64((uint64_t)(update ? row->id : row->job)), update ? NONE : U64(step->het),
+               update ? NONE : U64(step->step), update ? NONE : TEXT(text_or_empty(step->node)),
+               update ? NONE : U64(step->tagged_at_ns), U64(step->elapsed_ns),
+               TEXT(step_state_name(step->state)), U64(step->folded), U64(w->final),
+               U64(step->longest_wait_ns), U64(step->completeness.lost), TEXT(causes),
+               U64(s.reads.requests), U64(s.reads.bytes), U64(s.reads.errors), U64(s.reads.time_ns),
+               U64(s.reads.max_ns), U64(s.writes.requests), U64(s.writes.bytes),
+               U64(s.writes.errors), U64(s.writes.time_ns), U64(s.writes.max_ns),
+               U64(s.meta.requests), U64(s.meta.errors), U64(s.meta.time_ns), U64(s.meta.max_ns),
+               U64(s.all.errors), U64(s.all.time_ns)),
+        error);
+    if (r == 0 && !update)
+        row->id = sqlite3_last_insert_rowid(store->db);
+    return r;
+}
+
+int store_find_step(struct store *store, const struct job_key *key,
+                    const struct step_account *step, struct step_row *row, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *statement = NULL;
+    struct job_row job;
+    int r = store_find_job(store, key, &job, error);
+
+    if (r == 0)
+        return error_set(error, -ENOENT, "store \"%s\": a step of job %u, which is not stored",
+                         store->path, key->jobid);
+    if (r > 0)
+        r = store_start(store, SQL_STEP_FIND,
+                        VALUES(U64((uint64_t)job.id), U64(step->het), U64(step->step),
+                               TEXT(text_or_empty(step->node)), U64(step->tagged_at_ns)),
+                        &statement, error);
+    if (r == 0)
+        r = store_next(store, statement, error);
+    if (r < 0)
+        return r;
+    *row = (struct step_row){.job = job.id};
+    if (r > 0) {
+        row->id = sqlite3_column_int64(statement, 0);
+        row->final = sqlite3_column_int(statement, 1);
+    }
+    return 0;
+}
+
+/* Out of the sums goes what the stored rows say, then the rows change, then in goes what they say
+ * now: however often a step is written, each sum holds it once. */
+static int step_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct step_write *w = arg;
+    struct io_mounts mounts CLEANUP(io_mounts_clear) = {0};
+    struct step_row row = {0};
+    bool old, own;
+    int r;
+
+    /* One entry for each name, even if the caller has two. */
+    if (io_mounts_copy(&w->step->mounts, &mounts) < 0)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    r = store_find_step(store, w->key, w->step, &row, error);
+    if (r < 0)
+        return r;
+    old = row.id != 0;
+    own = store_is_own(store, w->step);
+#define IDS VALUES(U64((uint64_t)row.id), U64((uint64_t)row.job))
+#define ID VALUES(U64((uint64_t)row.id))
+    r = store_take_normal(store, row.job, error);
+    if (r == 0 && own && row.final)
+        r = store_run(store, SQL_TOTAL_TAKE, ID, error);
+    if (r == 0 && old)
+        r = store_run(store, SQL_JOB_TAKE, IDS, error);
+    if (r == 0 && old)
+        r = store_take_mounts(store, &row, error);
+    if (r == 0 && old)
+        r = store_run(store, SQL_STEP_CLEAR, ID, error);
+    if (r == 0)
+        r = step_row_put(store, &row, w, &mounts, error);
+    for (size_t i = 0; r == 0 && i < mounts.n; i++)
+        r = step_mount_put(store, &row, &mounts.items[i], error);
+    if (r == 0 && old) /* a mount may have got its name since */
+        r = store_run(store, SQL_JOB_MOUNT_TIDY, VALUES(U64((uint64_t)row.job)), error);
+    if (r == 0)
+        r = store_run(store, SQL_JOB_GIVE, IDS, error);
+    if (r == 0 && own && (row.final || w->final))
+        r = store_run(store, SQL_TOTAL_GIVE, ID, error);
+#undef IDS
+#undef ID
+    return r;
+}
+
+int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
+                   bool final, struct error *error)
+{
+    return store_write(store, step_write,
+                       &(struct step_write){.key = key, .step = step, .final = final}, error);
+}
+
+int store_step_requests(struct store *store, const struct job_key *key,
+                        const struct step_account *step, uint64_t *ret, struct error *error)
+{
+    struct step_row row = {0};
+    int64_t requests = 0;
+    int r = store_find_step(store, key, step, &row, error);
+
+    if (r == 0 && row.final)
+        r = find_id(store, SQL_STEP_REQUESTS, VALUES(U64((uint64_t)row.id)), &requests, error);
+    if (r < 0)
+        return r;
+    *ret = (uint64_t)requests;
+    return 0;
+}
+
+struct node_write {
+    const struct job_key *key;
+    const char *node;
+};
+
+static int node_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct node_write *w = arg;
+    struct job_row row;
+    int r = store_find_job(store, w->key, &row, error);
+
+    if (r == 0)
+        return error_set(error, -ENOENT, "store \"%s\": job %u is not stored", store->path,
+                         w->key->jobid);
+    if (r > 0)
+        r = store_run(store, SQL_NODE_PUT, VALUES(U64((uint64_t)row.id), TEXT(w->node)), error);
+    if (r == 0)
+        r = store_run(store, SQL_NODE_COUNT, VALUES(U64((uint64_t)row.id)), error);
+    return r < 0 ? r : store_settle_normal(store, row.id, error);
+}
+
+int store_put_node(struct store *store, const struct job_key *key, const char *node,
+                   struct error *error)
+{
+    return store_write(store, node_write, &(struct node_write){key, node}, error);
+}
+
+struct ops_write {
+    const struct job_key *key;
+    uint64_t ops;
+};
+
+static int read_elsewhere(struct store *store, int64_t job, uint64_t *ops, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_JOB_ELSEWHERE, VALUES(U64((uint64_t)job)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r > 0 && store_ops_parse(column_text(row, 0), ops) < 0)
+        *ops = 0; /* what cannot be read is written anew */
+    return r;
+}
+
+static int ops_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct ops_write *w = arg;
+    _free_ char *text = NULL;
+    struct job_row row;
+    uint64_t before = 0;
+    int r = store_find_job(store, w->key, &row, error);
+
+    if (r == 0)
+        return error_set(error, -ENOENT, "store \"%s\": job %u is not stored", store->path,
+                         w->key->jobid);
+    if (r > 0)
+        r = read_elsewhere(store, row.id, &before, error);
+    if (r < 0 || (before | w->ops) == before)
+        return r < 0 ? r : 0;
+    if (store_ops_text(before | w->ops, &text) < 0)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    return store_run(store, SQL_JOB_ELSEWHERE_PUT, VALUES(U64((uint64_t)row.id), TEXT(text)),
+                     error);
+}
+
+int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
+                          struct error *error)
+{
+    return store_write(store, ops_write, &(struct ops_write){key, ops}, error);
+}
+
+struct state_write {
+    const char *key, *value;
+};
+
+static int state_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct state_write *w = arg;
+
+    return w->value ? store_run(store, SQL_STATE_PUT, VALUES(TEXT(w->key), TEXT(w->value)), error)
+                    : store_run(store, SQL_STATE_DROP, VALUES(TEXT(w->key)), error);
+}
+
+static int states_drop(struct store *store, const void *arg, struct error *error)
+{
+    const char *prefix = arg;
+
+    return store_run(store, SQL_STATE_DROP_ALL, VALUES(TEXT(prefix)), error);
+}
+
+int store_drop_states(struct store *store, const char *prefix, struct error *error)
+{
+    return store_write(store, states_drop, prefix, error);
+}
+
+int store_put_state(struct store *store, const char *key, const char *value, struct error *error)
+{
+    return store_write(store, state_write, &(struct state_write){.key = key, .value = value},
+                       error);
+}

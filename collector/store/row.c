@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/store/row.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/store/row_impl.h"
+#include "collector/store/store_impl.h"
+#include "common/cleanup.h"
+#include "common/tree.h"
+#include "common/utf8.h"
+
+static const char *const format_names[] = {[SINK_CLICKHOUSE] = "clickhouse", [SINK_BULK] = "bulk"};
+
+int sink_format_parse(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(format_names); i++)
+        if (!strcmp(text, format_names[i]))
+            return (int)i;
+    return -EINVAL;
+}
+
+const char *sink_format_name(enum sink_format format)
+{
+    return format_names[format];
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+/* Names come from users; what is not UTF-8 no sink takes, and some of it is the key of the row. */
+static struct json_object *text_json(const char *text)
+{
+    _free_ char *clean = utf8_escape(text ? text : "");
+
+    return clean ? json_object_new_string(clean) : NULL;
+}
+
+/* The store, and every sink's 64 bit number with a sign, ends at 2^63 - 1. */
+static struct json_object *number_json(uint64_t number)
+{
+    return json_object_new_int64(number > INT64_MAX ? INT64_MAX : (int64_t)number);
+}
+
+static struct json_object *column_json(const struct sink_column *column, const struct sink_row *row)
+{
+    const char *p = (const char *)row + column->offset;
+
+    switch (column->type) {
+    case SINK_TEXT:
+        return text_json(*(const char *const *)p);
+    case SINK_U32:
+        return json_object_new_int64(*(const uint32_t *)p);
+    case SINK_U64:
+        return number_json(*(const uint64_t *)p);
+    case SINK_BOOL:
+        return json_object_new_int(*(const bool *)p);
+    }
+    return NULL;
+}
+
+static struct json_object *op_number(const struct sink_op_column *column,
+                                     const struct sink_op_values *values)
+{
+    const char *whose = sink_op_of(values, column->whose);
+    uint64_t number = 0;
+
+    if (whose)
+        memcpy(&number, whose + column->offset, sizeof(number));
+    return number_json(number);
+}
+
+static struct json_object *histogram_json(struct tree *tree, const struct io_counter *c, size_t at)
+{
+    const uint64_t *buckets = (const uint64_t *)(const void *)((const char *)c + at);
+    struct json_object *array = tree_array(tree);
+    size_t n = IO_BUCKETS;
+
+    while (n && !buckets[n - 1])
+        n--;
+    for (size_t i = 0; i < n; i++)
+        tree_add(tree, array, number_json(buckets[i]));
+    return array;
+}
+
+/* As in the store: {"number of the errno": count}. */
+static struct json_object *errnos_text(const struct io_counter *c)
+{
+    _free_ char *text = NULL;
+
+    return store_errnos_text(c, &text) < 0 ? NULL : json_object_new_string(text ? text : "");
+}
+
+static struct json_object *errnos_object(struct tree *tree, const struct io_counter *c)
+{
+    struct json_object *object = tree_object(tree);
+    char buf[16];
+
+    for (size_t i = 0; i < c->n_errnos; i++)
+        tree_put(tree, object, io_errno_name(c->errnos[i].code, buf),
+                 number_json(c->errnos[i].count));
+    return object;
+}
+
+static struct sink_op_values values_of(const struct io_mount *m, const struct io_mount *job, int op)
+{
+    return (struct sink_op_values){m->io.ops[op], &m->peaks[op], job ? &job->peaks[op] : NULL};
+}
+
+/* Arrays of the same length, side by side. */
+static void put_ops_arrays(struct tree *tree, struct json_object *root, const struct io_mount *m,
+                           const struct io_mount *job)
+{
+    struct json_object *names = tree_array(tree), *errnos = tree_array(tree);
+    struct json_object *numbers[SINK_OP_COLUMNS], *buckets[SINK_HISTOGRAMS];
+    char name[48];
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        numbers[i] = tree_array(tree);
+    for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
+        buckets[i] = tree_array(tree);
+    for (int op = 0; m && op < IO_OP_COUNT; op++) {
+        const struct sink_op_values values = values_of(m, job, op);
+
+        if (!values.counter)
+            continue;
+        tree_add_text(tree, names, io_op_name(op));
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+            tree_add(tree, numbers[i], op_number(&sink_op_columns[i], &values));
+        for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
+            tree_add(tree, buckets[i],
+                     histogram_json(tree, values.counter, sink_histograms[i].offset));
+        tree_add(tree, errnos, errnos_text(values.counter));
+    }
+    tree_put(tree, root, "op", names);
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        (void)snprintf(name, sizeof(name), "op_%s", sink_op_columns[i].name);
+        tree_put(tree, root, name, numbers[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(buckets); i++) {
+        (void)snprintf(name, sizeof(name), "op_%s", sink_histograms[i].name);
+        tree_put(tree, root, name, buckets[i]);
+    }
+    tree_put(tree, root, "op_errno", errnos);
+}
+
+/* As in the store: zeros at the end are left out. */
+static struct json_object *bins_json(struct tree *tree, const struct timeline *t,
+                                     enum timeline_kind kind)
+{
+    struct json_object *array = tree_array(tree);
+    unsigned n = t->n;
+
+    while (n && !t->bins[n - 1].of[kind])
+        n--;
+    for (unsigned i = 0; i < n; i++)
+        tree_add(tree, array, number_json(t->bins[i].of[kind]));
+    return array;
+}
+
+static void put_timeline(struct tree *tree, struct json_object *root, const struct timeline *t)
+{
+    char name[48];
+
+    if (timeline_is_empty(t))
+        return;
+    tree_put(tree, root, "timeline_start_s", number_json(t->start_s));
+    tree_put(tree, root, "timeline_width_s", number_json(t->width_s));
+    for (enum timeline_kind kind = 0; kind < TIMELINE_KINDS; kind++) {
+        (void)snprintf(name, sizeof(name), "timeline_%s", timeline_kind_name(kind));
+        tree_put(tree, root, name, bins_json(tree, t, kind));
+    }
+}
+
+/* {"read":{"requests":..},..} */
+static void put_ops_objects(struct tree *tree, struct json_object *root, const struct io_mount *m,
+                            const struct io_mount *job)
+{
+    struct json_object *ops = tree_object(tree);
+
+    for (int op = 0; m && op < IO_OP_COUNT; op++) {
+        const struct sink_op_values values = values_of(m, job, op);
+        struct json_object *one = values.counter ? tree_object(tree) : NULL;
+
+        if (!values.counter)
+            continue;
+        for (size_t i = 0; i < SINK_OP_COLUMNS; i++)
+            tree_put(tree, one, sink_op_columns[i].name, op_number(&sink_op_columns[i], &values));
+        for (size_t i = 0; i < SINK_HISTOGRAMS; i++)
+            tree_put(tree, one, sink_histograms[i].name,
+                     histogram_json(tree, values.counter, sink_histograms[i].offset));
+        if (values.counter->n_errnos)
+            tree_put(tree, one, "errno", errnos_object(tree, values.counter));
+        tree_put(tree, ops, io_op_name(op), one);
+    }
+    tree_put(tree, root, "io", ops);
+}
+
+static void put_timestamp(struct tree *tree, struct json_object *root, uint64_t ns)
+{
+    time_t seconds = (time_t)(ns / 1000000000u);
+    char day[32], text[48];
+    struct tm tm;
+
+    if (!gmtime_r(&seconds, &tm) || !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm))
+        return;
+    (void)snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned)(ns / 1000000u % 1000u));
+    tree_put_text(tree, root, "@timestamp", text);
+}
+
+static __uint128_t fnv1a(__uint128_t hash, const char *text)
+{
+    const __uint128_t prime = (__uint128_t)1 << 88 | 0x13b;
+
+    do /* with its end, so that "a" "b" is not "ab" "" */
+        hash = (hash ^ (unsigned char)*text) * prime;
+    while (*text++);
+    return hash;
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* The key of the row. Paths are as long as they like, an _id has at most 512 bytes. */
+static struct json_object *id_json(const struct sink_row *row)
+{
+    __uint128_t hash = (__uint128_t)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
+    _free_ char *node = utf8_escape(or_empty(row->node));
+    char text[512];
+
+    hash = fnv1a(hash, or_empty(row->mount));
+    hash = fnv1a(hash, or_empty(row->fstype));
+    hash = fnv1a(hash, or_empty(row->source));
+    hash = fnv1a(hash, row->private ? "1" : "0");
+    (void)snprintf(text, sizeof(text),
+                   "%.64s.%u.%u.%u.%u.%.255s.%" PRIu64 ".%016" PRIx64 "%016" PRIx64,
+                   or_empty(row->cluster), row->jobid, row->restart, row->het, row->step,
+                   or_empty(node), row->tagged_at_ns, (uint64_t)(hash >> 64), (uint64_t)hash);
+    return json_object_new_string(text);
+}
+
+/* With "index" the engine itself keeps an older version from taking the place of a newer one. */
+static struct json_object *action_json(struct tree *tree, const struct sink_row *row,
+                                       const struct sink_row_options *options)
+{
+    struct json_object *action = tree_object(tree), *meta = tree_object(tree);
+
+    if (options->index)
+        tree_put_text(tree, meta, "_index", options->index);
+    tree_put(tree, meta, "_id", id_json(row));
+    if (!strcmp(options->action, "index")) {
+        tree_put(tree, meta, "version", number_json(row->version));
+        tree_put_text(tree, meta, "version_type", "external_gte");
+    }
+    tree_put(tree, action, options->action, meta);
+    return action;
+}
+
+static void print_json(FILE *out, struct json_object *object)
+{
+    (void)fprintf(out, "%s\n",
+                  json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+                                                             JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+static int row_write(FILE *out, const struct sink_row *row, const struct io_mount *m,
+                     const struct io_mount *job, const struct sink_row_options *options)
+{
+    struct tree tree = {false};
+    struct json_object *root = tree_object(&tree), *action = NULL;
+
+    for (size_t i = 0; i < SINK_COLUMNS; i++)
+        tree_put(&tree, root, sink_columns[i].name, column_json(&sink_columns[i], row));
+    if (options->format == SINK_BULK) {
+        put_timestamp(&tree, root, row->tagged_at_ns);
+        put_ops_objects(&tree, root, m, job);
+        action = action_json(&tree, row, options);
+    } else {
+        put_ops_arrays(&tree, root, m, job);
+        if (m)
+            put_timeline(&tree, root, &m->timeline);
+    }
+    if (!tree.failed && action)
+        print_json(out, action);
+    if (!tree.failed)
+        print_json(out, root);
+    json_object_put(action);
+    json_object_put(root);
+    return tree.failed || ferror(out) ? -ENOMEM : 0;
+}
+
+struct texts {
+    char *job_incomplete, *incomplete, *unsupported;
+    char step[16];
+};
+
+static void texts_clear(struct texts *texts)
+{
+    free(texts->job_incomplete);
+    free(texts->incomplete);
+    free(texts->unsupported);
+}
+
+static int texts_make(const struct job_account *job, struct texts *texts)
+{
+    const struct step_account *step = &job->steps[0];
+
+    (void)step_format(step->step, texts->step);
+    if (store_causes_text(&job->completeness, &texts->job_incomplete) < 0 ||
+        store_causes_text(&step->completeness, &texts->incomplete) < 0 ||
+        store_ops_text(job->unsupported, &texts->unsupported) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+static struct sink_row row_of_step(const struct job_account *job, uint64_t version,
+                                   const struct texts *texts)
+{
+    const struct step_account *step = &job->steps[0];
+
+    return (struct sink_row){
+        .cluster = job->key.cluster,
+        .node = step->node,
+        .jobid = job->key.jobid,
+        .restart = job->key.restart,
+        .het = step->het,
+        .step = step->step,
+        .tagged_at_ns = step->tagged_at_ns,
+        .version = version,
+        .user = job->user,
+        .account = job->account,
+        .partition = job->partition,
+        .name = job->name,
+        .array_job = job->array_job,
+        .array_task = job->array_task,
+        .job_incomplete = texts->job_incomplete,
+        .unsupported = texts->unsupported,
+        .uid = job->uid,
+        .nodes_expected = job->nodes_expected,
+        .job_ended = job->ended,
+        .start_ns = job->start_ns,
+        .end_ns = job->end_ns,
+        .job_elapsed_ns = job->elapsed_ns,
+        .job_longest_wait_ns = job->longest_wait_ns,
+        .job_lost = job->completeness.lost,
+        .ns_per_event = job->ns_per_event,
+        .step_name = texts->step,
+        .state = step_state_name(step->state),
+        .incomplete = texts->incomplete,
+        .folded = step->folded,
+        .elapsed_ns = step->elapsed_ns,
+        .longest_wait_ns = step->longest_wait_ns,
+        .lost = step->completeness.lost,
+    };
+}
+
+static void row_set_mount(struct sink_row *row, const struct io_mount *m)
+{
+    struct io_sum all = io_account_all(&m->io);
+
+    row->mount = m->mount;
+    row->fstype = m->fstype;
+    row->source = m->source;
+    row->private = m->private;
+    row->labelled = m->labelled;
+    row->reads = io_account_reads(&m->io);
+    row->writes = io_account_writes(&m->io);
+    row->meta = io_account_meta(&m->io);
+    row->errors = all.errors;
+    row->wait_ns = all.time_ns;
+    row->cache = m->cache;
+}
+
+static const struct io_mount *find_mount(const struct io_mounts *mounts, const struct io_mount *m)
+{
+    for (size_t i = 0; i < mounts->n; i++) {
+        const struct io_mount *other = &mounts->items[i];
+
+        if (!strcmp(other->mount, m->mount) && !strcmp(other->fstype, m->fstype) &&
+            !strcmp(other->source, m->source) && other->private == m->private)
+            return other;
+    }
+    return NULL;
+}
+
+int sink_row_write(FILE *out, const struct job_account *job, uint64_t version,
+                   const struct sink_row_options *options, unsigned *rows)
+{
+    struct texts texts CLEANUP(texts_clear) = {0};
+    const struct io_mounts *mounts = &job->steps[0].mounts;
+    struct sink_row row;
+    int r = texts_make(job, &texts);
+
+    if (r < 0)
+        return r;
+    row = row_of_step(job, version, &texts);
+    *rows = mounts->n ? (unsigned)mounts->n : 1;
+    if (!mounts->n)
+        return row_write(out, &row, NULL, NULL, options);
+    for (size_t i = 0; i < mounts->n && r == 0; i++) {
+        const struct io_mount *m = &mounts->items[i];
+
+        row_set_mount(&row, m);
+        r = row_write(out, &row, m, find_mount(&job->mounts, m), options);
+    }
+    return r;
+}

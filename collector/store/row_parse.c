@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows as ClickHouse gives them back. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/row_impl.h"
+#include "collector/store/store_impl.h"
+#include "common/cleanup.h"
+#include "common/utf8.h"
+
+const char *sink_text_parse(struct json_object *value)
+{
+    const char *text = json_object_get_string(value);
+    _free_ char *plain = text && strchr(text, '\\') ? strdup(text) : NULL;
+
+    if (!plain)
+        return text;
+    utf8_unescape(plain);
+    return json_object_set_string(value, plain) ? json_object_get_string(value) : text;
+}
+
+static int column_parse(const struct sink_column *column, struct json_object *document,
+                        struct sink_row *row, struct error *error)
+{
+    char *p = (char *)row + column->offset;
+    struct json_object *value;
+    bool text = column->type == SINK_TEXT;
+
+    if (text)
+        *(const char **)p = "";
+    if (!json_object_object_get_ex(document, column->name, &value))
+        return 0;
+    if (!json_object_is_type(value, text ? json_type_string : json_type_int))
+        return error_set(error, -EBADMSG, "column \"%s\" is of the wrong type", column->name);
+    switch (column->type) {
+    case SINK_TEXT:
+        *(const char **)p = sink_text_parse(value);
+        break;
+    case SINK_U32:
+        *(uint32_t *)p = (uint32_t)json_object_get_int64(value);
+        break;
+    case SINK_U64:
+        *(uint64_t *)p = json_object_get_uint64(value);
+        break;
+    case SINK_BOOL:
+        *(bool *)p = json_object_get_int64(value) != 0;
+        break;
+    }
+    return 0;
+}
+
+/* Element i of the array in column op_NAME, or NULL. */
+static struct json_object *element(struct json_object *document, const char *name, size_t i)
+{
+    char column[48];
+    struct json_object *array;
+
+    (void)snprintf(column, sizeof(column), "op_%s", name);
+    if (!json_object_object_get_ex(document, column, &array) ||
+        !json_object_is_type(array, json_type_array))
+        return NULL;
+    return json_object_array_get_idx(array, i);
+}
+
+static int op_parse(struct json_object *document, size_t i, struct io_counter *c,
+                    struct io_peak *step_peak, struct io_peak *job_peak)
+{
+    const struct sink_op_values values = {c, step_peak, job_peak};
+    const char *errnos = json_object_get_string(element(document, "errno", i));
+
+    for (size_t k = 0; k < SINK_OP_COLUMNS; k++) {
+        char *whose = sink_op_of(&values, sink_op_columns[k].whose);
+        uint64_t number = json_object_get_uint64(element(document, sink_op_columns[k].name, i));
+
+        memcpy(whose + sink_op_columns[k].offset, &number, sizeof(number));
+    }
+    for (size_t k = 0; k < SINK_HISTOGRAMS; k++) {
+        uint64_t *buckets = (uint64_t *)(void *)((char *)c + sink_histograms[k].offset);
+        struct json_object *array = element(document, sink_histograms[k].name, i);
+
+        for (size_t b = 0; array && b < IO_BUCKETS && b < json_object_array_length(array); b++)
+            buckets[b] = json_object_get_uint64(json_object_array_get_idx(array, b));
+    }
+    return store_errnos_parse(errnos && *errnos ? errnos : NULL, c);
+}
+
+static int ops_parse(struct json_object *document, struct sink_io *io, struct error *error)
+{
+    struct json_object *names;
+    int r = 0;
+
+    if (!json_object_object_get_ex(document, "op", &names) ||
+        !json_object_is_type(names, json_type_array))
+        return error_set(error, -EBADMSG, "a row without the column \"op\"");
+    for (size_t i = 0; i < json_object_array_length(names) && r == 0; i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(names, i));
+        int op = io_op_parse(name ? name : "");
+        struct io_counter *c = op < 0 ? NULL : io_account_op(&io->io, op);
+
+        if (op < 0) /* of a newer version */
+            continue;
+        r = c ? op_parse(document, i, c, &io->step_peaks[op], &io->job_peaks[op]) : -ENOMEM;
+    }
+    return r < 0 ? error_errno(error, r, "the operations of a row") : 0;
+}
+
+static int bins_parse(struct json_object *array, enum timeline_kind kind,
+                      struct timeline_bin bins[TIMELINE_BINS], size_t *n)
+{
+    size_t length =
+        json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+
+    if (length > TIMELINE_BINS)
+        return -EBADMSG;
+    for (size_t i = 0; i < length; i++)
+        bins[i].of[kind] = json_object_get_uint64(json_object_array_get_idx(array, i));
+    if (length > *n)
+        *n = length;
+    return 0;
+}
+
+static struct json_object *timeline_member(struct json_object *document, const char *name)
+{
+    struct json_object *value = NULL;
+    char column[48];
+
+    (void)snprintf(column, sizeof(column), "timeline_%s", name);
+    (void)json_object_object_get_ex(document, column, &value);
+    return value;
+}
+
+static int timeline_parse(struct json_object *document, struct timeline *ret, struct error *error)
+{
+    struct timeline_bin bins[TIMELINE_BINS] = {0};
+    uint64_t start_s = json_object_get_uint64(timeline_member(document, "start_s"));
+    uint64_t width_s = json_object_get_uint64(timeline_member(document, "width_s"));
+    size_t n = 0;
+    int r = 0;
+
+    if (!width_s) /* it has none, or the table is older */
+        return 0;
+    for (enum timeline_kind kind = 0; kind < TIMELINE_KINDS && r == 0; kind++)
+        r = bins_parse(timeline_member(document, timeline_kind_name(kind)), kind, bins, &n);
+    if (r == 0)
+        r = timeline_set(ret, start_s, width_s, bins, n);
+    if (r == -ENOMEM)
+        return error_errno(error, r, "the time line of a row");
+    return r < 0 ? error_set(error, -EBADMSG, "the time line of a row cannot be read") : 0;
+}
+
+void sink_io_clear(struct sink_io *io)
+{
+    io_account_clear(&io->io);
+    timeline_clear(&io->timeline);
+}
+
+int sink_row_parse(struct json_object *document, struct sink_row *ret, struct sink_io *io,
+                   struct error *error)
+{
+    int r = 0;
+
+    if (!json_object_is_type(document, json_type_object))
+        return error_set(error, -EBADMSG, "a row is no object");
+    *ret = (struct sink_row){0};
+    for (size_t i = 0; i < SINK_COLUMNS && r == 0; i++)
+        r = column_parse(&sink_columns[i], document, ret, error);
+    if (r == 0)
+        r = ops_parse(document, io, error);
+    return r < 0 ? r : timeline_parse(document, &io->timeline, error);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The node's history: SQLite, one read-write connection in the whole system (this module's owner,
+ * on one thread), readers open it read-only. Schema in sql/schema.sql.
+ */
+#ifndef JOBIO_COLLECTOR_STORE_STORE_H
+#define JOBIO_COLLECTOR_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/job.h"
+
+struct store;
+
+struct store_options {
+    const char *path;    /* the database file; its folder must exist */
+    uint64_t keep_ns;    /* drop jobs that ended longer ago; 0: never */
+    uint64_t keep_bytes; /* and the oldest beyond this size; 0: never */
+    const char *node; /* steps of other nodes are in no total of the node, and in no outbox; NULL:
+                       * all are its own */
+};
+
+/* Open read-write, make or migrate the schema. Nothing that is there is ever overwritten:
+ * -EMEDIUMTYPE: not a database, another program's, or a broken one; -EROFS or -EACCES: the file or
+ * its folder cannot be written; -ENOSPC; -EPROTONOSUPPORT: made by a newer version; -EOPNOTSUPP: on
+ * a network file system, where WAL is not safe; -EISDIR, -ELOOP (a symbolic link), -ENOENT (no
+ * folder); -EBUSY: another process has it open for writing. */
+int store_open(struct store **ret, const struct store_options *options, struct error *error);
+/* Open read-only, beside a running writer or without one. */
+int store_open_reader(struct store **ret, const char *path, struct error *error);
+void store_close(struct store *store); /* NULL is fine */
+/* Every following call fails with -ETIMEDOUT once it has worked longer than this, counted from
+ * here; 0: no limit. */
+void store_limit(struct store *store, unsigned ms);
+
+/* Begin and end one transaction around several of the writes below; without it each is its own,
+ * and final. A `final` transaction is on disk (synchronous=FULL) when store_commit returns, another
+ * survives a crash of the process but perhaps not of the machine. If store_commit or store_begin
+ * fails, everything since store_begin is rolled back and the caller still owns what it wanted to
+ * write. A write that fails undoes itself alone, and the transaction goes on, except after -ENOSPC,
+ * -EIO and -EMEDIUMTYPE: then store_commit fails as well. */
+int store_begin(struct store *store, bool final, struct error *error);
+int store_commit(struct store *store, struct error *error);
+void store_rollback(struct store *store);
+
+/* Write what is known of a job: identity, times, state, its own completeness (without that of its
+ * steps), and from its mounts the job's peaks; its steps are not touched. Replaces what was there
+ * under the same key. A job that starts (start_ns) after the end of a stored, ended one of the same
+ * key is another holder of the number: both are kept. So start_ns of one job must never move to
+ * after its end. A first node and an array that are known stay known. */
+int store_put_job(struct store *store, const struct job_account *job, struct error *error);
+/* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
+ * node, het, step, tagged_at). -ENOENT: its job was never put. A final step is in the node's totals
+ * exactly once, however often it is written; once final, it stays final, and writing it again with
+ * other numbers moves the totals by the difference: that is how STEP_FOLDED grows: put the sum of
+ * all folded steps that have ended (never of running ones) under one unchanged tagged_at. A step of
+ * another node is in no total. */
+int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
+                   bool final, struct error *error);
+
+/* How many requests the stored final row of this step has; 0: there is none. */
+int store_step_requests(struct store *store, const struct job_key *key,
+                        const struct step_account *step, uint64_t *ret, struct error *error);
+/* This node, another one than the store's own, has sent all that it had of the job, which is not to
+ * be missed any more. -ENOENT: the job was never put. */
+int store_put_node(struct store *store, const struct job_key *key, const char *node,
+                   struct error *error);
+
+/* The job as another of its nodes knows it, on the first one, where nothing of it may ever run: put
+ * if it is not there; until this node has a step of it, it ends and lasts as long as any says. Its
+ * steps are not touched. */
+int store_put_elsewhere(struct store *store, const struct job_account *job, struct error *error);
+/* Another node of the job could not count these operations (bit 1 << io_op): store_jobs() says so,
+ * too. -ENOENT: the job was never put. */
+int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
+                          struct error *error);
+
+/* The job with its steps, the newest (restart, or holder of the number) first; NULL-terminated
+ * array, free with store_jobs_free(). cluster NULL: any. all false: only the newest. A uid other
+ * than UINT32_MAX hides the jobs of others. An unknown job gives an empty array, no error. */
+int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
+               struct job_account ***ret, struct error *error);
+/* The same, at most `limit` of them, the newest. */
+int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
+                      uint32_t uid, struct job_account ***ret, struct error *error);
+/* The same for a task of an array, by their numbers. */
+int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
+                    uint32_t limit, uint32_t uid, struct job_account ***ret, struct error *error);
+/* The newest run of each task of an array from task `from` on, with its steps, in the order of the
+ * tasks; of an array number that was given out again, those of the last owner. The account is the
+ * store's until the call returns. A non-zero return of `each` ends it and is returned. */
+typedef int (*store_job_f)(const struct job_account *job, void *arg);
+int store_array(struct store *store, uint32_t array, uint32_t uid, uint32_t from, store_job_f each,
+                void *arg, struct error *error);
+/* All of that number, with no other steps and sums than those of this node. */
+int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
+                    struct job_account ***ret, struct error *error);
+void store_jobs_free(struct job_account **jobs);
+
+/* The jobs that had not ended when they were last written, with the steps of the store's own node:
+ * for a restart. */
+int store_unfinished(struct store *store, struct job_account ***ret, struct error *error);
+
+/* One line of `jobio history`: a job, or a group of them. Strings are owned by the store until
+ * `each` returns. */
+struct history_row {
+    const char *cluster, *user, *account, *partition, *name;
+    const char *mount; /* the sums are those of this mount, or of these (commas); NULL: of all */
+    const char *day;   /* of a group by day: YYYY-MM-DD */
+    uint64_t jobs;     /* of a group; 0: it is one job */
+    uint32_t jobid, restart, uid;
+    uint32_t array_job, array_task; /* array_job 0: a task of no array */
+    bool ended, complete;
+    uint64_t start_ns, end_ns, elapsed_ns;
+    uint32_t steps;
+    struct io_sum reads, writes, meta;
+    uint64_t errors, wait_ns;
+    /* Of a mount: its part of the job's, by wait. Of a group 0. */
+    uint64_t longest_wait_ns;
+};
+
+enum history_sort {
+    HISTORY_TIME,
+    HISTORY_READ,
+    HISTORY_WRITE,
+    HISTORY_META,
+    HISTORY_WAIT,
+    HISTORY_ERRORS,
+    HISTORY_ELAPSED,
+    HISTORY_JOBS, /* groups only */
+};
+
+enum history_group {
+    HISTORY_NO_GROUP,
+    HISTORY_BY_USER,
+    HISTORY_BY_ACCOUNT,
+    HISTORY_BY_PARTITION,
+    HISTORY_BY_NAME,
+    HISTORY_BY_MOUNT, /* a job counts in each of its mounts, with what it did there */
+    HISTORY_BY_DAY,   /* on which it began, local time */
+};
+
+enum history_state { HISTORY_ANY, HISTORY_RUNNING, HISTORY_ENDED };
+
+struct history_filter {
+    uint32_t uid; /* UINT32_MAX: all */
+    /* NULL: all; else one or several, with commas between; "\," is a comma and "\\" a backslash.
+     * A number for a user is a uid. */
+    const char *user, *account, *partition, *name;
+    const char *mount; /* jobs that touched one of these, and what they did there */
+    const char *jobs;  /* numbers */
+    uint64_t since_ns; /* jobs that ran at any time in [since, until); until 0: open */
+    uint64_t until_ns;
+    enum history_state state;
+    enum history_group group;
+    enum history_sort sort;
+    bool reverse;   /* smallest or oldest first */
+    uint32_t limit; /* 0: no limit */
+};
+
+/* One call a job, sums over its steps, the newest or the largest first; or one a group, those by
+ * day the latest first unless they are sorted otherwise. A non-zero return of `each` ends it and is
+ * returned. -EINVAL: a list in the filter that is none. */
+typedef int (*history_f)(const struct history_row *row, void *arg);
+int store_history(struct store *store, const struct history_filter *filter, history_f each,
+                  void *arg, struct error *error);
+
+/* Count the latencies of an ended job, all of whose steps of this node are stored, to what is
+ * normal on its mounts. Once: again does nothing. Of a job on several nodes not before all have
+ * reported (store_put_node), or an hour has passed; an account that comes even later is counted in
+ * place of what was. -ENOENT: no such job has ended. */
+int store_put_normal(struct store *store, const struct job_key *key, struct error *error);
+
+/* The mount is found by its mount point, type and source; a private one has none. `but`: the job
+ * whose mount it is, which is left out, so that nobody is compared with himself; NULL: none. A few
+ * small rows, whatever the number of jobs. */
+int store_mount_normal(struct store *store, const struct io_mount *mount,
+                       const struct job_key *but, uint64_t now_ns, struct mount_normal *ret,
+                       struct error *error);
+/* Fill in the `normal` of all mounts of a job, without the job itself, as of its end; store_jobs()
+ * does so. */
+int store_fill_normal(struct store *store, struct job_account *job, struct error *error);
+/* The same of all mounts of which something is known: accounts that are empty but for `normal`.
+ * Clear *ret with io_mounts_clear(). */
+int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret,
+                  struct error *error);
+
+/* The node's totals of all finished steps since the store was made: mounts by (mount, fstype),
+ * labelled ones by name, the rest as "(private)" (private, not labelled). Counters only: no
+ * histograms, errnos or peaks. Fills *ret (clear it with io_mounts_clear). */
+int store_node_totals(struct store *store, struct io_mounts *ret, struct error *error);
+
+/* Small texts that outlive the process (delivery state). NULL value: remove. get: *ret is malloc'd,
+ * NULL if there is none. */
+int store_put_state(struct store *store, const char *key, const char *value, struct error *error);
+int store_get_state(struct store *store, const char *key, char **ret, struct error *error);
+/* Remove all whose key begins with `prefix`. */
+int store_drop_states(struct store *store, const char *prefix, struct error *error);
+/* All of them whose key begins with `prefix`, in the order of the keys. A non-zero return of `each`
+ * ends the pass and is returned. */
+typedef int (*store_state_f)(const char *key, const char *value, void *arg);
+int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
+                     struct error *error);
+
+/* --- what is not yet delivered
+ * --------------------------------------------------------------------
+ */
+
+/* Queue a stored final step for a sink, behind all others; one that is queued already, or that the
+ * sink refused, goes behind again. A step of another node is not queued. -ENOENT: it is not
+ * stored. */
+int store_outbox_put(struct store *store, const struct job_key *key,
+                     const struct step_account *step, const char *sink, struct error *error);
+/* The same for one (any) final step of the job on this node: its row says what is new about the job
+ * itself, such as its end. Nothing if there is none. */
+int store_outbox_put_job(struct store *store, const struct job_key *key, const char *sink,
+                         struct error *error);
+
+/* The same for all final steps of the job on this node; a job that is not stored has none. */
+int store_outbox_put_all(struct store *store, const struct job_key *key, const char *sink,
+                         struct error *error);
+
+/* What waits for the sink, in the order of the ids, from the first above `after_id`, at most `max`.
+ * The account is that of store_put_job() (own completeness, in its mounts only the job's peaks)
+ * with exactly one step; it is the store's until the call returns. A non-zero return of `each` ends
+ * it and is returned. Ids grow and are never used twice: a step that is queued again has a new one.
+ */
+typedef int (*store_outbox_f)(int64_t id, const struct job_account *job, void *arg);
+int store_outbox_read(struct store *store, const char *sink, int64_t after_id, uint32_t max,
+                      store_outbox_f each, void *arg, struct error *error);
+/* Another step of the same job waits for the sink behind this one, or was refused. */
+int store_outbox_more(struct store *store, int64_t id, bool *ret, struct error *error);
+/* The sink has these; ids that are gone are fine. */
+int store_outbox_drop(struct store *store, const int64_t *ids, size_t n, struct error *error);
+/* The sink will not take this one: it stays, out of the way, with the reason. */
+int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct error *error);
+/* All that the sink refused is to be sent again. This one and the next take a pattern, too:
+ * "peer:*". */
+int store_outbox_retry(struct store *store, const char *sink, struct error *error);
+/* Nothing is to be sent to the sink any more. */
+int store_outbox_forget(struct store *store, const char *sink, struct error *error);
+
+struct outbox_stats {
+    uint64_t waiting, refused;
+    uint64_t oldest_ns; /* when the first that waits was queued; 0: none waits */
+    uint64_t given_up;  /* since the store was made: retention took them before the sink did */
+};
+int store_outbox_stats(struct store *store, const char *sink, struct outbox_stats *ret,
+                       struct error *error);
+/* The sinks for which something waits. A non-zero return of `each` ends it and is returned. */
+int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *arg), void *arg,
+                       struct error *error);
+
+/* One small step of retention, outside a transaction: at most a few hundred rows and pages. Only
+ * jobs that have ended go, oldest end first; by size none that ended within the last hour. By age
+ * none goes that a sink waits for; by size it does. What goes undelivered, and what was refused, is
+ * counted as given up. The node's totals stay. *more: call again soon; else a log that has become
+ * long was made to begin anew, for which those that read it are waited for up to 5 s. */
+int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
+
+struct store_stats {
+    uint64_t jobs, steps;
+    uint64_t bytes;     /* the database file; its WAL comes on top (16 MiB at rest) */
+    uint64_t oldest_ns; /* end of the oldest ended job; 0: none */
+};
+int store_stats(struct store *store, struct store_stats *ret, struct error *error);
+
+#endif

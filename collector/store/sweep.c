@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/store/store_impl.h"
+
+/* A step has at most some 20 mounts x 24 operations: a transaction deletes less than 1,000 rows,
+ * which is a few milliseconds, and then lets the next write pass. */
+#define SWEEP_ROWS 500
+/* Freed pages go back to the file system 200 (800 KiB) at a time, and the last 64 stay: the next
+ * jobs need them again. */
+#define SWEEP_PAGES 200
+#define SPARE_PAGES 64
+/* Steps of a job that ended just now may be written once more (jobiod was killed before it could
+ * drop their counters): they must find their row, or the node's totals would count them twice. */
+#define GRACE_NS (3600ull * 1000000000u)
+#define MOUNT_WINDOW 500
+/* 64 MiB, of which SQLite keeps the first 16 when it begins anew. */
+#define LOG_PAGES (16 * 1024)
+
+static int one_number(struct store *store, enum sql_query query, const struct sql_value *values,
+                      size_t n, int64_t *ret, struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, query, values, n, &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r > 0)
+        *ret = sqlite3_column_int64(row, 0);
+    return r;
+}
+
+/* The job that ended first before that time, if one did. */
+static int ended_first(struct store *store, enum sql_query query, uint64_t before, int64_t *id,
+                       struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, query, VALUES(U64(before)), &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r > 0) {
+        *id = sqlite3_column_int64(row, 0);
+        store->rollup.deleted_ns = column_u64(row, 1);
+    }
+    return r;
+}
+
+static int size_is_over(struct store *store, struct error *error)
+{
+    int64_t pages, spare, page_size;
+    int r = store_number(store, "PRAGMA page_count", &pages, error);
+
+    if (r == 0)
+        r = store_number(store, "PRAGMA freelist_count", &spare, error);
+    if (r == 0)
+        r = store_number(store, "PRAGMA page_size", &page_size, error);
+    return r < 0 ? r : (uint64_t)((pages - spare) * page_size) > store->keep_bytes;
+}
+
+/* By size, also what a sink still waits for: it is counted as given up. By age, nothing of that. */
+static int choose_job(struct store *store, uint64_t now_ns, int64_t *id, struct error *error)
+{
+    uint64_t before = store->keep_ns && now_ns > store->keep_ns ? now_ns - store->keep_ns : 0;
+    uint64_t grace = now_ns > GRACE_NS ? now_ns - GRACE_NS : 0;
+    int r = ended_first(store, SQL_SWEEP_OLD, before, id, error);
+
+    if (r)
+        return r;
+    r = store->keep_bytes ? size_is_over(store, error) : 0;
+    if (r > 0)
+        r = ended_first(store, SQL_SWEEP_OLDEST, grace, id, error);
+    return r;
+}
+
+/* The job that is to go next: 1 and its id, or 0. It is hidden first, so that nobody sees a part of
+ * it, also not after a crash. */
+static int next_job(struct store *store, uint64_t now_ns, int64_t *id, struct error *error)
+{
+    static const enum sql_query queries[] = {SQL_SWEEP_GIVEN_UP, SQL_SWEEP_OUTBOX,
+                                             SQL_SWEEP_EXPIRE};
+    int r = one_number(store, SQL_SWEEP_EXPIRED, NULL, 0, id, error);
+
+    if (r)
+        return r;
+    r = choose_job(store, now_ns, id, error);
+    if (r <= 0)
+        return r;
+    for (size_t i = 0; i < ARRAY_SIZE(queries) && r >= 0; i++)
+        r = store_run(store, queries[i], VALUES(U64((uint64_t)*id)), error);
+    return r < 0 ? r : 1;
+}
+
+/* 1: there may be more to delete. */
+static int delete_some(struct store *store, uint64_t now_ns, struct error *error)
+{
+    int start = sqlite3_total_changes(store->db);
+    int r = 1;
+
+    while (r > 0 && sqlite3_total_changes(store->db) - start < SWEEP_ROWS) {
+        int64_t id = 0;
+
+        r = next_job(store, now_ns, &id, error);
+        if (r <= 0)
+            return r;
+        r = store_run(store, SQL_SWEEP_STEP, VALUES(U64((uint64_t)id)), error);
+        if (r == 0 && !sqlite3_changes(store->db))
+            r = store_run(store, SQL_SWEEP_JOB, VALUES(U64((uint64_t)id)), error);
+        store->mounts_at = 0;
+        r = r < 0 ? r : 1;
+    }
+    return r;
+}
+
+/* Mounts that no row names any more: one window of ids. */
+static int delete_mounts(struct store *store, struct error *error)
+{
+    uint64_t end = store->mounts_at + MOUNT_WINDOW;
+    int64_t last = 0;
+    int r = one_number(store, SQL_SWEEP_MOUNT_MAX, NULL, 0, &last, error);
+
+    if (r >= 0)
+        r = store_run(store, SQL_SWEEP_MOUNTS, VALUES(U64(store->mounts_at), U64(end)), error);
+    if (r < 0)
+        return r;
+    store->mounts_at = end >= (uint64_t)last ? UINT64_MAX : end;
+    return store->mounts_at != UINT64_MAX;
+}
+
+/* 1: there is more to give back. The pragma frees one page a step: store_exec goes on to the end.
+ */
+static int give_back(struct store *store, struct error *error)
+{
+    char pragma[64];
+    int64_t spare, left;
+    int r = store_number(store, "PRAGMA freelist_count", &spare, error);
+
+    if (r < 0 || spare <= SPARE_PAGES)
+        return r;
+    left = spare - SPARE_PAGES;
+    (void)snprintf(pragma, sizeof(pragma), "PRAGMA incremental_vacuum(%d)",
+                   left < SWEEP_PAGES ? (int)left : SWEEP_PAGES);
+    r = store_exec(store, pragma, error);
+    return r < 0 ? r : left > SWEEP_PAGES;
+}
+
+/* Rows first, then mounts, sums of days, pages. */
+static int sweep(struct store *store, uint64_t now_ns, struct error *error)
+{
+    int r = store_begin(store, false, error);
+    int committed;
+
+    if (r < 0)
+        return r;
+    r = delete_some(store, now_ns, error);
+    if (r == 0)
+        r = store_sweep_normal(store, now_ns, error);
+    if (r == 0 && store->mounts_at != UINT64_MAX)
+        r = delete_mounts(store, error);
+    if (r == 0)
+        r = store_roll_up(store, now_ns, error);
+    if (r < 0) {
+        store_rollback(store);
+        store->mounts_at = 0;
+        store->normal_day = 0;
+        return r;
+    }
+    committed = store_commit(store, error);
+    return committed < 0 ? committed : r;
+}
+
+/* Questions that overlap keep the log from beginning anew, and it would grow as long as they do. So
+ * once it is long, those that read it are waited for, as for a lock; those that come meanwhile need
+ * not be. */
+static int shorten_log(struct store *store, struct error *error)
+{
+    int pages = 0;
+    int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, NULL);
+
+    if (rc == SQLITE_OK && pages > LOG_PAGES)
+        rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    return rc == SQLITE_OK || (rc & 0xff) == SQLITE_BUSY
+               ? 0
+               : store_error(store, error, rc, "checkpoint");
+}
+
+int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error)
+{
+    int r = sweep(store, now_ns, error);
+    int pages = r < 0 ? r : give_back(store, error);
+
+    if (pages < 0)
+        return pages;
+    *more = r || pages;
+    return *more ? 0 : shorten_log(store, error);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Time lines in the store: a text a kind of number. */
+#include "collector/store/store_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BINS_TEXT (TIMELINE_BINS * 21 + 3)
+
+/* NULL: all are 0. */
+static const char *bins_text(const struct timeline *t, enum timeline_kind kind, char buf[BINS_TEXT])
+{
+    unsigned n = t->n;
+    char *p = buf;
+
+    while (n && !t->bins[n - 1].of[kind])
+        n--;
+    if (!n)
+        return NULL;
+    for (unsigned i = 0; i < n; i++)
+        p += sprintf(p, "%c%" PRIu64, i ? ',' : '[', t->bins[i].of[kind]);
+    (void)strcpy(p, "]");
+    return buf;
+}
+
+/* *n grows to the number of bins that have something. */
+static int bins_parse(const char *text, enum timeline_kind kind,
+                      struct timeline_bin bins[TIMELINE_BINS], size_t *n)
+{
+    const char *p = text;
+    char *end;
+
+    for (size_t i = 0; text; i++, p = end) {
+        if (i == TIMELINE_BINS || *p != (i ? ',' : '[') || p[1] < '0' || p[1] > '9')
+            return -EBADMSG;
+        bins[i].of[kind] = strtoull(p + 1, &end, 10);
+        if (i >= *n)
+            *n = i + 1;
+        if (!strcmp(end, "]"))
+            break;
+    }
+    return 0;
+}
+
+int store_put_timeline(struct store *store, int64_t step, int64_t mount, const struct timeline *t,
+                       struct error *error)
+{
+    char texts[TIMELINE_KINDS][BINS_TEXT];
+
+    if (timeline_is_empty(t))
+        return 0;
+    return store_run(store, SQL_TIMELINE_PUT,
+                     VALUES(U64((uint64_t)step), U64((uint64_t)mount), U64(t->start_s),
+                            U64(t->width_s), TEXT(bins_text(t, 0, texts[0])),
+                            TEXT(bins_text(t, 1, texts[1])), TEXT(bins_text(t, 2, texts[2])),
+                            TEXT(bins_text(t, 3, texts[3]))),
+                     error);
+}
+
+int store_get_timeline(struct store *store, int64_t step, int64_t mount, struct timeline *ret,
+                       struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    struct timeline_bin bins[TIMELINE_BINS] = {0};
+    size_t n = 0;
+    int r = store_start(store, SQL_TIMELINE_GET, VALUES(U64((uint64_t)step), U64((uint64_t)mount)),
+                        &row, error);
+
+    if (r == 0)
+        r = store_next(store, row, error);
+    if (r <= 0)
+        return r;
+    r = 0;
+    for (int kind = 0; kind < TIMELINE_KINDS && r == 0; kind++)
+        r = bins_parse(column_text(row, 2 + kind), kind, bins, &n);
+    if (r == 0)
+        r = timeline_set(ret, column_u64(row, 0), column_u64(row, 1), bins, n);
+    return r < 0 ? error_set(error, r == -ENOMEM ? r : -EBADMSG,
+                             "store \"%s\": a time line cannot be read", store->path)
+                 : 0;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The start of a jobiod: what the one before it left in the store, in the runtime directory and in
+ * the pinned maps becomes jobs and steps again. The maps have the numbers, the files say whose they
+ * are, the store knows what was finished.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/records.h"
+#include "collector/cgroup/hierarchy.h"
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler.h"
+#include "collector/store/store.h"
+#include "collector/track/tracker_impl.h"
+#include "common/cleanup.h"
+
+#define BOOT_ID_KEY "boot-id"
+
+struct adoption {
+    struct tracker *tracker;
+    struct store *store;
+    bool rebooted;
+    bool unsure; /* a step file could not be dealt with */
+    struct job_account **stored; /* unfinished, as loaded */
+    bool **taken;                /* by job and step: a step file has it */
+    struct probe_step *counted;
+    size_t n_counted;
+    bool *known; /* by counted: it is in the store */
+};
+
+static void adoption_clear(struct adoption *a)
+{
+    for (size_t i = 0; a->taken && a->stored && a->stored[i]; i++)
+        free(a->taken[i]);
+    free(a->taken);
+    store_jobs_free(a->stored);
+    free(a->counted);
+    free(a->known);
+}
+
+/* --- the store -------------------------------------------------------------------------------- */
+
+static void read_boot_id(char buf[64])
+{
+    _fclose_ FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (!file || !fgets(buf, 64, file))
+        buf[0] = '\0';
+    buf[strcspn(buf, "\n")] = '\0';
+}
+
+static int check_boot(struct adoption *a, struct error *error)
+{
+    _free_ char *before = NULL;
+    char now[64];
+    int r = store_get_state(a->store, BOOT_ID_KEY, &before, error);
+
+    if (r < 0)
+        return r;
+    read_boot_id(now);
+    a->rebooted = before && strcmp(before, now) != 0;
+    /* The kernel counts from zero again. */
+    if (a->rebooted)
+        r = store_put_state(a->store, MISSED_KEY, NULL, error);
+    if (r < 0)
+        return r;
+    return before && !a->rebooted ? 0 : store_put_state(a->store, BOOT_ID_KEY, now, error);
+}
+
+/* What the programs missed while nobody read: the steps that are adopted say so. Without a text of
+ * the process before, or with programs that are new, counting begins here. */
+static int resume_missed(struct adoption *a, struct error *error)
+{
+    struct tracker *tracker = a->tracker;
+    _free_ char *before = NULL;
+    int r = store_get_state(a->store, MISSED_KEY, &before, error);
+
+    if (r < 0)
+        return r;
+    if (before && probe_is_adopted(tracker->probe))
+        return sampler_resume_missed(tracker->sampler, before) < 0
+                   ? error_set(error, -ENOMEM, "no memory for what was missed")
+                   : 0;
+    tracker->missed = sampler_missed(tracker->sampler);
+    return tracker->missed ? store_put_state(a->store, MISSED_KEY, tracker->missed, error)
+                           : error_set(error, -ENOMEM, "no memory for what was missed");
+}
+
+static char *copy(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static struct job_account *identity(const struct job_account *from)
+{
+    struct job_account *to = job_account_create();
+
+    if (!to)
+        return NULL;
+    to->key = (struct job_key){copy(from->key.cluster), from->key.jobid, from->key.restart};
+    to->uid = from->uid;
+    to->user = copy(from->user);
+    to->account = copy(from->account);
+    to->partition = copy(from->partition);
+    to->name = copy(from->name);
+    to->array_job = from->array_job;
+    to->array_task = from->array_task;
+    to->start_ns = from->start_ns;
+    to->nodes_expected = from->nodes_expected;
+    return to;
+}
+
+static int take_folded(struct tracked_job *job, const struct step_account *stored)
+{
+    struct step_account *to = &job->folded;
+
+    *to = *stored;
+    to->node = copy(stored->node);
+    to->mounts = (struct io_mounts){0};
+    to->completeness = (struct completeness){0};
+    return io_mounts_copy(&stored->mounts, &to->mounts) < 0
+               ? -ENOMEM
+               : completeness_merge(&to->completeness, &stored->completeness);
+}
+
+static int load_steps(struct tracked_job *job, const struct job_account *stored)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < stored->n_steps && !r; i++) {
+        const struct step_account *step = &stored->steps[i];
+        uint64_t end = step->tagged_at_ns + step->elapsed_ns;
+
+        job->had_extern |= step->step == STEP_EXTERN;
+        if (end > stored->start_ns && job->start_boot_ns + (end - stored->start_ns) >
+                                          job->last_end_boot_ns)
+            job->last_end_boot_ns = job->start_boot_ns + (end - stored->start_ns);
+        if (step->step == STEP_FOLDED)
+            r = take_folded(job, step);
+        else if (step->state != STEP_RUNNING)
+            job->n_rows++;
+        if (!r && step->state != STEP_RUNNING)
+            r = job_account_add_step(job->sum, step);
+    }
+    return r;
+}
+
+static int load_job(struct adoption *a, size_t i)
+{
+    const struct job_account *stored = a->stored[i];
+    struct job_account *sum = identity(stored);
+    struct tracked_job *job = sum ? tracked_load_job(a->tracker, sum) : NULL;
+
+    a->taken[i] = calloc(stored->n_steps + 1, sizeof(bool));
+    if (!job) {
+        job_account_destroy(sum);
+        return -ENOMEM;
+    }
+    if (a->rebooted)
+        job->start_boot_ns = job->last_end_boot_ns = 0;
+    /* The file of its prolog does not outlive the boot. */
+    if (!job->gatherer && stored->first_node && !(job->gatherer = strdup(stored->first_node)))
+        return -ENOMEM;
+    if (!a->taken[i] || load_steps(job, stored) < 0)
+        return -ENOMEM;
+    return meter_resume(job->meter, &stored->mounts, job->start_boot_ns + stored->elapsed_ns);
+}
+
+static int load_jobs(struct adoption *a, struct error *error)
+{
+    size_t n = 0;
+    int r = store_unfinished(a->store, &a->stored, error);
+
+    if (r < 0)
+        return r;
+    while (a->stored[n])
+        n++;
+    a->taken = calloc(n + 1, sizeof(*a->taken));
+    for (size_t i = 0; i < n && a->taken && !r; i++)
+        r = load_job(a, i);
+    return r < 0 || !a->taken ? error_set(error, -ENOMEM, "no memory for unfinished jobs") : 0;
+}
+
+/* Its last row goes to whoever gets that of a step that ends, in one transaction as there. */
+static int put_lost(struct adoption *a, const struct tracked_job *job,
+                    const struct step_account *step, struct error *error)
+{
+    const struct job_key *key = &job->sum->key;
+    const char *const *sinks = a->tracker->sinks;
+    _free_ char *peer = NULL;
+    int r = tracked_peer_sink(job, &peer);
+
+    if (r < 0)
+        return error_set(error, r, "no memory for a lost step");
+    r = store_begin(a->store, true, error);
+    if (r < 0)
+        return r;
+    r = store_put_step(a->store, key, step, true, error);
+    for (; sinks && *sinks && r >= 0; sinks++)
+        r = store_outbox_put(a->store, key, step, *sinks, error);
+    if (peer && r >= 0)
+        r = store_outbox_put(a->store, key, step, peer, error);
+    if (r >= 0)
+        return store_commit(a->store, error);
+    store_rollback(a->store);
+    return r;
+}
+
+/* A step that the store calls running and that has no file any more. */
+static int lose_step(struct adoption *a, const struct job_account *stored,
+                     struct step_account *step, struct error *error)
+{
+    const char *cause = a->rebooted ? "node-restarted" : "step-vanished";
+    struct tracked_job *job =
+        tracked_find_job(a->tracker, stored->key.jobid, stored->key.restart);
+
+    step->state = STEP_VANISHED;
+    if (!job || completeness_add(&step->completeness, cause, 1, 0) < 0 ||
+        job_account_add_step(job->sum, step) < 0 ||
+        tracked_add_totals(&a->tracker->totals, &step->mounts) < 0)
+        return error_set(error, -ENOMEM, "no memory for a lost step");
+    job->n_rows++;
+    a->tracker->stats.vanished++;
+    return put_lost(a, job, step, error);
+}
+
+static int lose_steps(struct adoption *a, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; a->stored[i]; i++)
+        for (size_t j = 0; j < a->stored[i]->n_steps && !r; j++)
+            if (a->stored[i]->steps[j].state == STEP_RUNNING && !a->taken[i][j])
+                r = lose_step(a, a->stored[i], &a->stored[i]->steps[j], error);
+    return r;
+}
+
+/* --- step files ------------------------------------------------------------------------------- */
+
+static const struct step_account *find_step(const struct job_account *job, const struct tag *tag,
+                                            size_t *index)
+{
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct step_account *step = &job->steps[i];
+
+        if (step->het == tag->het && step->step == tag->step &&
+            step->tagged_at_ns == tag->tagged_at_ns) {
+            *index = i;
+            return step;
+        }
+    }
+    return NULL;
+}
+
+/* What an unfinished job of the store knows of the step. */
+static const struct step_account *find_stored(struct adoption *a, const struct tag *tag)
+{
+    for (size_t i = 0; a->stored[i]; i++) {
+        const struct job_account *job = a->stored[i];
+        const struct step_account *step;
+        size_t index;
+
+        if (job->key.jobid != tag->jobid || job->key.restart != tag->restart)
+            continue;
+        step = find_step(job, tag, &index);
+        if (step) {
+            a->taken[i][index] = true;
+            return step;
+        }
+    }
+    return NULL;
+}
+
+/* The process died between the last row of the job and the removal of the step's file. */
+static bool is_final_in_ended_job(struct adoption *a, const struct tag *tag)
+{
+    const struct tracker *tracker = a->tracker;
+    struct job_account **jobs = NULL;
+    const struct step_account *step;
+    bool found = false;
+    size_t index;
+
+    if (store_node_jobs(a->store, tracker->cluster, tag->jobid, tracker->node, &jobs, NULL) < 0)
+        return false;
+    for (size_t i = 0; jobs[i]; i++) {
+        step = jobs[i]->key.restart == tag->restart ? find_step(jobs[i], tag, &index) : NULL;
+        found |= step && step->state != STEP_RUNNING;
+    }
+    store_jobs_free(jobs);
+    return found;
+}
+
+static int follow_running(struct adoption *a, struct tag *tag, const struct step_account *before,
+                          struct error *error)
+{
+    struct tracker *tracker = a->tracker;
+    uint32_t number = step_number(tag->cgroup_id, tag->version);
+    bool counted = probe_has(tracker->probe, tag->cgroup_id, tag->version);
+    int r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, error);
+    bool gone = r == -ENOENT || r == -ESTALE;
+    struct tracked_step *step;
+
+    if (r < 0 && !gone)
+        return r;
+    if (!gone)
+        r = probe_add(tracker->probe, tag->cgroup_id, tag->level, tag->version, NULL, error);
+    if (!gone && r < 0)
+        return r;
+    r = tracked_follow(tracker, tag, number, before, &step, error);
+    if (r < 0)
+        return r;
+    step->folds &= !before; /* it has a row already */
+    if (!counted)
+        tracked_doubt(step);
+    if (gone)
+        tracked_end(step, STEP_VANISHED, 0);
+    return 0;
+}
+
+static int follow_ended(struct adoption *a, struct tag *tag, const struct step_account *before,
+                        uint64_t ended_boot, struct error *error)
+{
+    uint32_t number = step_number(tag->cgroup_id, tag->version);
+    bool counted = probe_has(a->tracker->probe, tag->cgroup_id, tag->version);
+    struct tracked_step *step;
+    int r = tracked_follow(a->tracker, tag, number, before, &step, error);
+
+    if (r < 0)
+        return r;
+    step->folds &= !before;
+    if (!counted)
+        tracked_doubt(step);
+    tracked_end(step, STEP_ENDED, ended_boot);
+    return 0;
+}
+
+/* All that nobody follows is dropped in the end. */
+static void know_counted(struct adoption *a, uint32_t number)
+{
+    for (size_t i = 0; i < a->n_counted; i++)
+        a->known[i] |= a->counted[i].step == number;
+}
+
+static int adopt_step(struct adoption *a, const char *name, struct error *error)
+{
+    CLEANUP(tag_clear) struct tag tag = {0};
+    const struct step_account *before;
+    uint64_t ended_boot;
+    int r = tracked_read_file(a->tracker, name, &tag, &ended_boot, error);
+
+    if (r < 0)
+        return r;
+    before = find_stored(a, &tag);
+    if ((before && before->state != STEP_RUNNING) || tracked_was_folded(a->store, &tag) ||
+        (!before && is_final_in_ended_job(a, &tag))) {
+        know_counted(a, step_number(tag.cgroup_id, tag.version));
+        tag_remove_files(a->tracker->steps_fd, name);
+        return 0;
+    }
+    return ended_boot ? follow_ended(a, &tag, before, ended_boot, error)
+                    : follow_running(a, &tag, before, error);
+}
+
+static int adopt_files(struct adoption *a, struct error *error)
+{
+    struct tracker *tracker = a->tracker;
+    int fd = fcntl(tracker->steps_fd, F_DUPFD_CLOEXEC, 3);
+    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (!dir) {
+        cleanup_close(&fd);
+        return error_errno(error, -errno, "cannot list the step files");
+    }
+    rewinddir(dir);
+    while ((entry = readdir(dir))) {
+        struct error why;
+        int r = tag_is_file_name(entry->d_name) ? adopt_step(a, entry->d_name, &why) : 0;
+
+        if (r < 0)
+            tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", entry->d_name, why.text);
+        if (r == -EBADMSG || r == -EINVAL)
+            tracked_reject_file(tracker, entry->d_name);
+        else
+            a->unsure |= r < 0;
+    }
+    (void)tracker_settle(tracker);
+    return 0;
+}
+
+/* --- the maps --------------------------------------------------------------------------------- */
+
+static bool is_followed(const struct tracker *tracker, uint32_t number)
+{
+    return sampler_mounts(tracker->sampler, number) != NULL;
+}
+
+/* What the store has, and what nobody can tell whose it is: a run whose client has gone, or a step
+ * whose file was taken away. Counted before the files were listed, so a step that is being tagged
+ * is not among them. */
+static void drop_strangers(struct adoption *a)
+{
+    struct tracker *tracker = a->tracker;
+    _free_ struct probe_cgroup *cgroups = malloc((a->n_counted + 1) * sizeof(*cgroups));
+    size_t n = 0;
+
+    for (size_t i = 0; cgroups && i < a->n_counted; i++) {
+        const struct probe_step *step = &a->counted[i];
+
+        if (is_followed(tracker, step->step))
+            continue;
+        if (!a->known[i])
+            tracker_say(tracker, LOG_LEVEL_WARNING,
+                        "cgroup %llu is in the maps (%llu events) and no file says whose it is: "
+                        "its counters are dropped",
+                        (unsigned long long)step->cgroup_id, (unsigned long long)step->events);
+        cgroups[n++] = (struct probe_cgroup){step->cgroup_id, step->cgroup_version};
+    }
+    if (n)
+        (void)probe_drop_many(tracker->probe, cgroups, n, NULL);
+}
+
+static void finish_after_reboot(struct adoption *a)
+{
+    for (size_t i = 0; a->rebooted && i < a->tracker->n_jobs; i++)
+        tracked_finish_job(a->tracker->jobs[i]);
+}
+
+int tracker_adopt(struct tracker *tracker, struct store *store, struct error *error)
+{
+    CLEANUP(adoption_clear) struct adoption a = {.tracker = tracker, .store = store};
+    int r = probe_steps(tracker->probe, &a.counted, &a.n_counted, error);
+
+    if (!r && !(a.known = calloc(a.n_counted + 1, sizeof(*a.known))))
+        r = error_set(error, -ENOMEM, "no memory for the steps in the maps");
+    if (!r)
+        r = check_boot(&a, error);
+    if (!r)
+        r = store_node_totals(store, &tracker->totals, error);
+    if (!r)
+        r = load_jobs(&a, error);
+    if (!r)
+        r = resume_missed(&a, error);
+    if (!r)
+        r = adopt_files(&a, error);
+    (void)sampler_resume_missed(tracker->sampler, NULL);
+    if (!r)
+        r = lose_steps(&a, error);
+    if (r < 0)
+        return r;
+    drop_strangers(&a);
+    (void)probe_sweep(tracker->probe, NULL);
+    if (!a.unsure)
+        (void)tracked_sweep_marks(store, NULL);
+    finish_after_reboot(&a);
+    return 0;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/watch/watch.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/watch/cgroup.h"
+#include "collector/cgroup/hierarchy.h"
+#include "collector/mounts/mounts.h"
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler.h"
+#include "collector/probe/selftest.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+/* Processes that end together with the command, as in a pipeline, are not called still running. */
+#define GRACE_MS 100
+/* Any file system that is counted. */
+#define SELFTEST_FOLDER "/run"
+
+struct watch {
+    uint64_t interval_ns, due_ns;
+    struct cgroup *cgroup;
+    struct probe *probe;
+    struct mounts *mounts;
+    struct sampler *sampler;
+    uint32_t step;
+};
+
+int watch_leave(struct watch *watch, struct error *error)
+{
+    return cgroup_remove(watch->cgroup, error);
+}
+
+static uint64_t boot_ns(void)
+{
+    return clock_ns(CLOCK_BOOTTIME);
+}
+
+void watch_destroy(struct watch *watch)
+{
+    if (!watch)
+        return;
+    sampler_destroy(watch->sampler);
+    mounts_destroy(watch->mounts);
+    if (watch->probe)
+        probe_linger(watch->probe, cgroup_top(watch->cgroup));
+    probe_destroy(watch->probe);
+    cgroup_destroy(watch->cgroup);
+    free(watch);
+}
+DEFINE_CLEANUP(struct watch, watch_destroy)
+
+/* As sampler_tasks_f. This process, too: the command began in its namespace, which may be neither
+ * the host's nor have a living task of the command. */
+static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
+{
+    const struct watch *watch = arg;
+    size_t n = cgroup_tasks(watch->cgroup, pids, max - 1);
+
+    (void)step;
+    pids[n++] = (uint32_t)getpid();
+    return n;
+}
+
+/* What a counted call costs, and what is not counted as it should be. Its calls are those of a step
+ * of their own, which has gone when the command begins. What cannot be tested is believed. */
+static void test_probe(struct probe *probe)
+{
+    struct hierarchy *hierarchy = NULL;
+    struct selftest test;
+
+    if (hierarchy_create(&hierarchy, "/proc/self/mountinfo", NULL) == 0 &&
+        selftest_run(probe, hierarchy, SELFTEST_FOLDER, &test, NULL) == 0)
+        probe_tested(probe, test.failed, test.ns_per_event);
+    hierarchy_destroy(hierarchy);
+}
+
+int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
+{
+    static const struct probe_options options = {.pin_dir = NULL, .max_steps = 1};
+    CLEANUP(watch_destroyp) struct watch *watch = calloc(1, sizeof(*watch));
+    int rc;
+
+    if (!watch)
+        return error_errno(error, -ENOMEM, "count the command");
+    watch->interval_ns = interval_ns;
+    rc = cgroup_create(&watch->cgroup, error);
+    if (rc == 0)
+        rc = probe_create(&watch->probe, &options, error);
+    if (rc == 0)
+        test_probe(watch->probe);
+    if (rc == 0)
+        rc = mounts_create(&watch->mounts, "/proc", error);
+    if (rc == 0)
+        rc = sampler_create(&watch->sampler, watch->probe, watch->mounts, interval_ns, error);
+    if (rc < 0)
+        return rc;
+    sampler_set_tasks(watch->sampler, list_tasks, watch);
+    *ret = TAKE_PTR(watch);
+    return 0;
+}
+
+int watch_begin(struct watch *watch, pid_t pid, struct error *error)
+{
+    const struct cgroup *cgroup = watch->cgroup;
+    uint64_t now;
+    int rc = probe_add(watch->probe, cgroup_id(cgroup), cgroup_level(cgroup), 2, &watch->step,
+                       error);
+
+    if (rc == 0)
+        rc = cgroup_enter(cgroup, pid, error);
+    if (rc < 0)
+        return rc;
+    /* Last: moving a process can take the kernel tens of milliseconds. */
+    now = boot_ns();
+    watch->due_ns = now + watch->interval_ns;
+    return sampler_add(watch->sampler, watch->step, now, clock_ns(CLOCK_REALTIME), NULL, error);
+}
+
+/* Rounded up, so that a reading is never early. */
+static int ms_until(uint64_t due_ns, uint64_t now)
+{
+    uint64_t ms = due_ns <= now ? 0 : (due_ns - now + NS_PER_MS - 1) / NS_PER_MS;
+
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+int watch_wait(struct watch *watch, int other_fd, struct error *error)
+{
+    struct pollfd polls[] = {
+        {.fd = other_fd, .events = POLLIN},
+        {.fd = probe_fd(watch->probe), .events = POLLIN},
+        {.fd = mounts_fd(watch->mounts), .events = POLLPRI},
+    };
+
+    for (;;) {
+        uint64_t now = boot_ns();
+        int rc = 0;
+
+        if (now >= watch->due_ns) {
+            rc = sampler_read(watch->sampler, now, error);
+            watch->due_ns = now + watch->interval_ns;
+        }
+        if (rc < 0)
+            return rc;
+        if (poll(polls, ARRAY_SIZE(polls), ms_until(watch->due_ns, boot_ns())) < 0) {
+            if (errno == EINTR)
+                continue;
+            return error_errno(error, -errno, "wait for the command");
+        }
+        if (polls[2].revents)
+            rc = mounts_refresh(watch->mounts, error);
+        if (rc == 0 && polls[1].revents)
+            rc = sampler_sightings(watch->sampler, error);
+        if (rc < 0 || polls[0].revents)
+            return rc;
+    }
+}
+
+int watch_end(struct watch *watch, struct job_account *job, struct error *error)
+{
+    struct step_account step = {.het = HET_NONE, .state = STEP_ENDED};
+    uint64_t now = boot_ns();
+    size_t survivors = cgroup_processes(watch->cgroup, GRACE_MS);
+    int rc;
+
+    /* A mount that cannot be named is told in the account. */
+    (void)sampler_sightings(watch->sampler, NULL);
+    rc = sampler_finish(watch->sampler, watch->step, now, error);
+    if (rc < 0)
+        return error_prefix(error, rc, "the last reading");
+    if (survivors)
+        rc = sampler_blame(watch->sampler, watch->step, "still-running", survivors, 0);
+    if (rc == 0)
+        rc = sampler_account(watch->sampler, watch->step, &step);
+    if (rc == 0)
+        rc = job_account_add_step(job, &step);
+    if (rc == 0) {
+        job->elapsed_ns = step.elapsed_ns;
+        job->unsupported = probe_unsupported(watch->probe);
+        job->ns_per_event = probe_ns_per_event(watch->probe);
+    }
+    step_account_clear(&step);
+    return rc < 0 ? error_errno(error, rc, "read the account of the command") : 0;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "record/accounting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "record/slurm.h"
+#include "report/record/record.h"
+
+#include <slurm/slurmdb.h>
+
+/* Called List until 23.02, list_t * later. */
+typedef __typeof__(slurm_list_create(NULL)) slurm_list;
+
+#define SLICE_S 3600
+#define IDS_MAX 500   /* in one question */
+#define BATCH_MAX 100 /* changes in one transaction */
+/* The column has 65,535 bytes, and what does not fit would be cut without a word. */
+#define COMMENT_MAX 60000
+
+/* What a run can have ended as; JOB_REQUEUE: it was put back into the queue. */
+static const uint32_t ended_states[] = {
+    JOB_COMPLETE,  JOB_CANCELLED, JOB_FAILED,   JOB_TIMEOUT, JOB_NODE_FAIL,
+    JOB_PREEMPTED, JOB_BOOT_FAIL, JOB_DEADLINE, JOB_OOM,     JOB_REQUEUE,
+};
+
+struct accounting {
+    void *connection;
+    char *cluster;
+};
+
+/* The lists of a condition own nothing: what is in them lives in the caller's frame. */
+struct condition {
+    slurmdb_job_cond_t cond;
+    char states[ARRAY_SIZE(ended_states)][12];
+};
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+static void condition_clear(struct condition *c)
+{
+    slurm_list lists[] = {c->cond.cluster_list, c->cond.state_list, c->cond.step_list};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        if (lists[i])
+            slurm_list_destroy(lists[i]);
+}
+
+static void condition_init(struct condition *c, struct accounting *accounting)
+{
+    memset(c, 0, sizeof(*c));
+    c->cond.db_flags = SLURMDB_JOB_FLAG_NOTSET;
+    c->cond.flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_TRUNC |
+                    JOBCOND_FLAG_NO_DEFAULT_USAGE;
+    c->cond.cluster_list = slurm_list_create(NULL);
+    slurm_list_append(c->cond.cluster_list, accounting->cluster);
+}
+
+/* Runs that ended so, from `since` to `until`. */
+static void condition_ended(struct condition *c, const uint32_t *states, size_t n, int64_t since,
+                            int64_t until)
+{
+    c->cond.state_list = slurm_list_create(NULL);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(c->states[i], sizeof(c->states[i]), "%u", states[i]);
+        slurm_list_append(c->cond.state_list, c->states[i]);
+    }
+    c->cond.usage_start = since;
+    c->cond.usage_end = until;
+}
+
+static slurm_selected_step_t selected(uint32_t jobid, uint32_t task, uint32_t offset)
+{
+    slurm_selected_step_t step;
+
+    memset(&step, 0, sizeof(step));
+    step.step_id.job_id = jobid;
+    step.step_id.step_id = NO_VAL;
+    step.step_id.step_het_comp = NO_VAL;
+    step.array_task_id = task == ENDED_NONE ? NO_VAL : task;
+    step.het_job_offset = offset == ENDED_NONE ? NO_VAL : offset;
+    return step;
+}
+
+/* The job and nothing else: the number of the last task of an array is also that of the array, and
+ * that of the first part of a heterogeneous job is also that of the whole. */
+static slurm_selected_step_t selected_job(const struct ended_job *job)
+{
+    if (job->array_task != ENDED_NONE)
+        return selected(job->array_job, job->array_task, ENDED_NONE);
+    if (job->het_offset != ENDED_NONE)
+        return selected(job->het_job, ENDED_NONE, job->het_offset);
+    return selected(job->jobid, ENDED_NONE, ENDED_NONE);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int no_answer(struct error *error, const char *what)
+{
+    return error_set(error, -ENOTCONN, "%s: slurmdbd: %s", what, slurm_strerror(errno));
+}
+
+int accounting_open(struct accounting **ret, const char *cluster, struct error *error)
+{
+    struct accounting *a = calloc(1, sizeof(*a));
+    uint16_t flags = 0;
+
+    if (a)
+        a->cluster = strdup(cluster);
+    if (!a || !a->cluster) {
+        accounting_close(a);
+        return error_set(error, -ENOMEM, "no memory");
+    }
+    errno = 0;
+    a->connection = slurmdb_connection_get(&flags);
+    if (!a->connection || errno) {
+        int r = no_answer(error, "connect");
+
+        accounting_close(a);
+        return r;
+    }
+    *ret = a;
+    return 0;
+}
+
+void accounting_close(struct accounting *a)
+{
+    if (!a)
+        return;
+    if (a->connection)
+        (void)slurmdb_connection_close(&a->connection);
+    free(a->cluster);
+    free(a);
+}
+
+char *accounting_cluster(struct error *error)
+{
+    slurm_conf_t *conf = NULL;
+
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS) {
+        (void)error_set(error, -ENOTCONN, "the name of the cluster: slurmctld: %s",
+                        slurm_strerror(errno));
+        return NULL;
+    }
+    /* Stays for the life of the program: what frees it has another name in each release. */
+    return strdup(conf->cluster_name ? conf->cluster_name : "");
+}
+
+/* The first of its nodes: there the batch script ran. NULL: it never had any. */
+static char *batch_host(const char *nodes)
+{
+    __typeof__(slurm_hostlist_create(NULL)) list = NULL;
+    char *host = NULL;
+
+    if (nodes && *nodes && strcmp(nodes, "None assigned") != 0 && *nodes != '(')
+        list = slurm_hostlist_create(nodes);
+    if (list) {
+        host = slurm_hostlist_shift(list);
+        slurm_hostlist_destroy(list);
+    }
+    return host;
+}
+
+static struct ended_job job_of(const slurmdb_job_rec_t *rec)
+{
+    return (struct ended_job){
+        .jobid = rec->jobid,
+        .uid = rec->uid,
+        .array_job = rec->array_job_id,
+        .array_task =
+            rec->array_job_id && rec->array_task_id != NO_VAL ? rec->array_task_id : ENDED_NONE,
+        .het_job = rec->het_job_id,
+        .het_offset =
+            rec->het_job_id && rec->het_job_offset != NO_VAL ? rec->het_job_offset : ENDED_NONE,
+        .state = rec->state,
+#ifdef HAVE_SLURMDB_JOB_REC_T_RESTART_CNT
+        .restart = rec->restart_cnt,
+        .restart_known = true,
+#endif
+        .resized = (rec->state & JOB_RESIZING) != 0,
+        .submit = rec->submit,
+        .start = rec->start,
+        .end = rec->end,
+        .nodes = rec->alloc_nodes,
+        .host = batch_host(rec->nodes),
+        .comment = rec->admin_comment ? strdup(rec->admin_comment) : NULL,
+    };
+}
+
+static int get(struct accounting *a, struct condition *c,
+               bool (*wanted)(const struct ended_job *job, void *arg), void *arg,
+               struct ended_jobs *ret, struct error *error)
+{
+    slurm_list list;
+    slurmdb_job_rec_t *rec;
+    int r = 0;
+
+    errno = 0;
+    list = slurmdb_jobs_get(a->connection, &c->cond);
+    if (!list)
+        return no_answer(error, "jobs");
+    while (!r && (rec = slurm_list_pop(list))) {
+        struct ended_job job = job_of(rec);
+
+        slurmdb_destroy_job_rec(rec);
+        if (!wanted || wanted(&job, arg))
+            r = ended_jobs_add(ret, &job);
+        else
+            ended_job_clear(&job);
+    }
+    slurm_list_destroy(list);
+    return r < 0 ? error_set(error, r, "no memory") : 0;
+}
+
+int accounting_list(struct accounting *a, int64_t since, int64_t until,
+                    bool (*wanted)(const struct ended_job *job, void *arg), void *arg,
+                    struct ended_jobs *ret, struct error *error)
+{
+    int r = 0;
+
+    for (int64_t from = since; !r && from <= until; from += SLICE_S) {
+        int64_t to = from + SLICE_S - 1 < until ? from + SLICE_S - 1 : until;
+        struct condition c;
+
+        condition_init(&c, a);
+        condition_ended(&c, ended_states, ARRAY_SIZE(ended_states), from, to);
+        r = get(a, &c, wanted, arg, ret, error);
+        condition_clear(&c);
+    }
+    return r;
+}
+
+static int find_some(struct accounting *a, const struct accounting_id *ids, size_t n,
+                     struct ended_jobs *ret, struct error *error)
+{
+    slurm_selected_step_t steps[IDS_MAX];
+    struct condition c;
+    int r;
+
+    condition_init(&c, a);
+    c.cond.step_list = slurm_list_create(NULL);
+    for (size_t i = 0; i < n; i++) {
+        steps[i] = selected(ids[i].jobid, ids[i].task, ids[i].offset);
+        slurm_list_append(c.cond.step_list, &steps[i]);
+    }
+    r = get(a, &c, NULL, NULL, ret, error);
+    condition_clear(&c);
+    return r;
+}
+
+struct accounting_id accounting_id_of(const struct ended_job *job)
+{
+    if (job->array_task != ENDED_NONE)
+        return (struct accounting_id){job->array_job, job->array_task, ENDED_NONE};
+    if (job->het_offset != ENDED_NONE)
+        return (struct accounting_id){job->het_job, ENDED_NONE, job->het_offset};
+    return (struct accounting_id){job->jobid, ENDED_NONE, ENDED_NONE};
+}
+
+int accounting_find(struct accounting *a, const struct accounting_id *ids, size_t n,
+                    struct ended_jobs *ret, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; !r && i < n; i += IDS_MAX)
+        r = find_some(a, ids + i, n - i < IDS_MAX ? n - i : IDS_MAX, ret, error);
+    return r;
+}
+
+static const char *parse_number(const char *text, uint32_t *ret)
+{
+    unsigned long long value;
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return NULL;
+    value = strtoull(text, &end, 10);
+    if (value >= NO_VAL)
+        return NULL;
+    *ret = (uint32_t)value;
+    return end;
+}
+
+int accounting_parse_id(const char *text, struct accounting_id *ret, struct error *error)
+{
+    struct accounting_id id = {.task = ENDED_NONE, .offset = ENDED_NONE};
+    const char *end = parse_number(text, &id.jobid);
+
+    if (end && (*end == '_' || *end == '+'))
+        end = parse_number(end + 1, *end == '_' ? &id.task : &id.offset);
+    if (!end || *end || !id.jobid)
+        return error_set(error, -EINVAL, "\"%s\" is no job: 12, 12_3 or 12+1", text);
+    *ret = id;
+    return 0;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* How many rows were changed; -1: none, and errno says why. */
+static int change(struct accounting *a, const struct ended_job *job, char *comment)
+{
+    slurm_selected_step_t step = selected_job(job);
+    struct condition c;
+    slurmdb_job_rec_t rec;
+    slurm_list changed;
+    int n = -1;
+
+    condition_init(&c, a);
+    condition_ended(&c, &job->state, 1, job->end, job->end);
+    c.cond.step_list = slurm_list_create(NULL);
+    slurm_list_append(c.cond.step_list, &step);
+    memset(&rec, 0, sizeof(rec));
+    rec.derived_ec = NO_VAL;
+    rec.admin_comment = comment;
+    errno = 0;
+    changed = slurmdb_job_modify(a->connection, &c.cond, &rec);
+    if (changed) {
+        n = slurm_list_count(changed);
+        slurm_list_destroy(changed);
+    }
+    condition_clear(&c);
+    return n;
+}
+
+static void say_refused(const struct ended_job *job, int rows, void (*say)(const char *line))
+{
+    char line[128];
+
+    if (rows < 0)
+        snprintf(line, sizeof(line), "job %u: slurmdbd: %s", job->jobid, slurm_strerror(errno));
+    else
+        snprintf(line, sizeof(line), "job %u: the change would hit %d jobs", job->jobid, rows);
+    say(line);
+}
+
+/* 1: done; 0: the job is of no use, its record is dropped; or what was not committed is undone. */
+static int write_one(struct accounting *a, struct ended_job *job, void (*say)(const char *line))
+{
+    _free_ char *comment = record_merge(job->comment, job->record);
+    int rows = 0;
+
+    if (comment && strlen(comment) <= COMMENT_MAX)
+        rows = change(a, job, comment);
+    if (rows == 1)
+        return 1;
+    if (!comment || strlen(comment) > COMMENT_MAX)
+        say("a comment is too long for a record");
+    else
+        say_refused(job, rows, say);
+    free(job->record);
+    job->record = NULL;
+    return 0;
+}
+
+static void take_comment(struct ended_job *job, struct ended_jobs *fresh)
+{
+    for (size_t i = 0; i < fresh->n; i++) {
+        struct ended_job *now = &fresh->items[i];
+
+        if (now->jobid != job->jobid || now->submit != job->submit || now->start != job->start)
+            continue;
+        free(job->comment);
+        job->comment = TAKE_PTR(now->comment);
+        if (ended_is_settled(job)) {
+            free(TAKE_PTR(job->record));
+            job->verdict = VERDICT_KEEP;
+        }
+        return;
+    }
+    /* It is gone, or began anew: the next pass looks at it. */
+    free(TAKE_PTR(job->record));
+}
+
+/* To ask the nodes may have taken minutes, in which another program may have put its own words into
+ * a comment: they are read again right before they are written. */
+static int refresh(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
+                   struct error *error)
+{
+    struct accounting_id ids[BATCH_MAX];
+    struct ended_jobs fresh = {0};
+    size_t n = 0;
+    int r;
+
+    for (size_t i = from; i < to; i++)
+        if (jobs->items[i].record)
+            ids[n++] = accounting_id_of(&jobs->items[i]);
+    r = n ? accounting_find(a, ids, n, &fresh, error) : 0;
+    for (size_t i = from; !r && i < to; i++)
+        if (jobs->items[i].record)
+            take_comment(&jobs->items[i], &fresh);
+    ended_jobs_clear(&fresh);
+    return r;
+}
+
+/* The jobs from `from` to `to` in one transaction. 1: one of them failed, and all is undone. */
+static int write_batch(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
+                       void (*say)(const char *line), struct error *error)
+{
+    bool bad = false, any = false;
+    int r = refresh(a, jobs, from, to, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = from; !bad && i < to; i++)
+        if (jobs->items[i].record) {
+            any = true;
+            bad = !write_one(a, &jobs->items[i], say);
+        }
+    errno = 0;
+    if (any && slurmdb_connection_commit(a->connection, !bad) != SLURM_SUCCESS)
+        return no_answer(error, "commit");
+    return bad;
+}
+
+int accounting_write(struct accounting *a, struct ended_jobs *jobs, void (*say)(const char *line),
+                     struct error *error)
+{
+    int r = 0;
+
+    for (size_t from = 0; r >= 0 && from < jobs->n;) {
+        size_t to = jobs->n - from < BATCH_MAX ? jobs->n : from + BATCH_MAX;
+
+        r = write_batch(a, jobs, from, to, say, error);
+        if (r != 1) /* else the same again, without the bad one */
+            from = to;
+    }
+    return r;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "record/backlog.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "record/job_query.h"
+
+/* A node that has missed the end of a step finds out by itself, but not at once. */
+#define PAUSE_DOUBLES 5
+
+struct backlog {
+    const struct backlog_options *options;
+    struct accounting *accounting;
+    void (*say)(const char *line);
+    struct ended_rules rules;
+    struct backlog_counts *counts;
+    size_t soon; /* of those left: how many may have a record in a moment */
+};
+
+static bool is_wanted(const struct ended_job *job, void *arg)
+{
+    struct backlog *b = arg;
+
+    return ended_wants_record(job, &b->rules);
+}
+
+/* What was found in a window of time may lack the earlier runs of a job, and those say which run it
+ * is: the jobs are looked up again by their numbers. */
+static int find_again(struct backlog *b, const struct ended_jobs *found, struct ended_jobs *ret,
+                      struct error *error)
+{
+    _free_ struct accounting_id *ids = calloc(found->n + 1, sizeof(*ids));
+
+    if (!ids)
+        return error_set(error, -ENOMEM, "no memory");
+    for (size_t i = 0; i < found->n; i++)
+        ids[i] = accounting_id_of(&found->items[i]);
+    return accounting_find(b->accounting, ids, found->n, ret, error);
+}
+
+static int find_listed(struct backlog *b, struct ended_jobs *ret, struct error *error)
+{
+    struct ended_jobs found = {0};
+    int r = accounting_list(b->accounting, b->rules.now - b->options->since_s, b->rules.now,
+                            is_wanted, b, &found, error);
+
+    if (!r)
+        r = find_again(b, &found, ret, error);
+    ended_jobs_clear(&found);
+    return r;
+}
+
+/* What has ended for who gave its number, may begin or run for the accounting a moment longer. */
+static size_t not_yet(const struct backlog *b, const struct ended_jobs *jobs)
+{
+    size_t n = 0;
+
+    if (!b->options->n_ids)
+        return 0;
+    for (size_t i = 0; i < jobs->n; i++)
+        n += jobs->items[i].start && !jobs->items[i].end;
+    return jobs->n ? n : b->options->n_ids;
+}
+
+static bool same_run(const struct ended_job *a, const struct ended_job *b)
+{
+    return a->jobid == b->jobid && a->submit == b->submit && a->start == b->start;
+}
+
+/* Only those that want a record stay; each once, also if two numbers led to it. */
+static void keep_wanted(struct backlog *b, struct ended_jobs *jobs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < jobs->n; i++) {
+        struct ended_job *job = &jobs->items[i];
+
+        if (is_wanted(job, b) && !(n && same_run(job, &jobs->items[n - 1])))
+            jobs->items[n++] = *job;
+        else
+            ended_job_clear(job);
+    }
+    jobs->n = n;
+}
+
+static int find(struct backlog *b, struct ended_jobs *jobs, struct error *error)
+{
+    const struct backlog_options *o = b->options;
+    int r = o->n_ids ? accounting_find(b->accounting, o->ids, o->n_ids, jobs, error)
+                     : find_listed(b, jobs, error);
+
+    if (r < 0)
+        return r;
+    ended_jobs_order(jobs);
+    b->counts->left = b->soon = not_yet(b, jobs);
+    keep_wanted(b, jobs);
+    return 0;
+}
+
+static int ask(struct backlog *b, struct ended_jobs *jobs, struct error *error)
+{
+    const struct ask_options options = {
+        .url = b->options->url,
+        .cluster = b->options->cluster,
+        .timeout_ns = b->options->host_timeout_ns,
+        .parallel = b->options->parallel,
+    };
+    _free_ struct ask *asks = calloc(jobs->n + 1, sizeof(*asks));
+    int r;
+
+    if (!asks)
+        return error_set(error, -ENOMEM, "no memory");
+    for (size_t i = 0; i < jobs->n; i++)
+        asks[i] = (struct ask){.host = jobs->items[i].host,
+                               .jobid = jobs->items[i].jobid,
+                               .restart = jobs->items[i].restart};
+    r = ask_all(&options, asks, jobs->n, b->say, error);
+    for (size_t i = 0; !r && i < jobs->n; i++)
+        if (ended_judge(&jobs->items[i], asks[i].answer, asks[i].record, &b->rules) < 0)
+            r = error_set(error, -ENOMEM, "no memory");
+    for (size_t i = 0; i < jobs->n; i++)
+        free(asks[i].record);
+    return r;
+}
+
+/* After the writing: a job that could not be written has no record any more. */
+static void count(struct backlog *b, const struct ended_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n; i++) {
+        const struct ended_job *job = &jobs->items[i];
+
+        if (job->verdict == VERDICT_LATER || (job->verdict != VERDICT_KEEP && !job->record)) {
+            b->counts->left++;
+            b->soon += b->rules.now - job->end < b->rules.unknown;
+        } else if (job->verdict == VERDICT_WRITE) {
+            b->counts->written++;
+        } else if (job->verdict == VERDICT_MARK) {
+            b->counts->marked++;
+        }
+    }
+}
+
+static int pass(struct backlog *b, bool first, struct error *error)
+{
+    struct ended_jobs jobs = {0};
+    int r;
+
+    b->rules.now = time(NULL);
+    r = find(b, &jobs, error);
+    if (!r && first)
+        b->counts->wanted = jobs.n;
+    if (!r)
+        r = ask(b, &jobs, error);
+    if (!r && !b->options->dry_run)
+        r = accounting_write(b->accounting, &jobs, b->say, error);
+    if (!r)
+        count(b, &jobs);
+    ended_jobs_clear(&jobs);
+    return r;
+}
+
+static void rest(uint64_t ns)
+{
+    struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+
+    while (nanosleep(&t, &t) < 0 && errno == EINTR)
+        ;
+}
+
+int backlog_run(const struct backlog_options *options, struct backlog_counts *ret,
+                void (*say)(const char *line), struct error *error)
+{
+    struct backlog b = {
+        .options = options,
+        .say = say,
+        .rules = {.unknown = options->unknown_s, .give_up = options->give_up_s},
+        .counts = ret,
+    };
+    int r;
+
+    *ret = (struct backlog_counts){0};
+    r = accounting_open(&b.accounting, options->cluster, error);
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < options->passes && !r; i++) {
+        if (i > 0)
+            rest(options->pause_ns << (i < PAUSE_DOUBLES ? i - 1 : PAUSE_DOUBLES - 1));
+        r = pass(&b, i == 0, error);
+        /* A moment helps only where a job has just ended. */
+        if (!b.soon || options->dry_run)
+            break;
+    }
+    accounting_close(b.accounting);
+    return r;
+}

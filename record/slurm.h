@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* libslurm, where its releases differ. */
+#ifndef JOBIO_RECORD_SLURM_H
+#define JOBIO_RECORD_SLURM_H
+
+#include "config.h"
+
+/* Slurm 26.05: functions that now want a step's whole identity take a job's number, too. */
+#define SLURM_BACKWARD_COMPAT 1
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+/* Slurm 26.05 has the number in a struct. */
+#ifdef HAVE_JOB_DESC_MSG_T_JOB_ID
+#define UPDATE_JOB_ID(update) ((update).job_id)
+#else
+#define UPDATE_JOB_ID(update) ((update).step_id.job_id)
+#endif
+#ifdef HAVE_SLURM_JOB_INFO_T_JOB_ID
+#define INFO_JOB_ID(info) ((info)->job_id)
+#else
+#define INFO_JOB_ID(info) ((info)->step_id.job_id)
+#endif
+
+#endif

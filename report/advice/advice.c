@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "report/advice/advice.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "common/utf8.h"
+#include "report/advice/fields.h"
+#include "report/advice/advice_impl.h"
+
+/* Below these nobody wants to hear of it. */
+#define LEAST_ELAPSED_NS (60 * UINT64_C(1000000000))
+#define LEAST_WAITING 20 /* a 20th of the run time */
+
+/* The columns of a rule's statement before those of its text. */
+enum { COLUMN_WHEN, COLUMN_LOST, COLUMN_TEXT };
+
+static int sql_error(const struct advice *advice, struct error *error)
+{
+    return error_set(error, -EIO, "advice: %s", sqlite3_errmsg(advice->db));
+}
+
+/* --- the fields as tables -----------------------------------------------------------------------
+ */
+
+const char *const advice_tables[] = {"mount_fields", "job_fields"};
+
+/* "CREATE TABLE ...", or "INSERT ... VALUES (?, ...)"; malloc'd. */
+static char *table_sql(const char *table, const struct advice_fields *fields, bool create)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    (void)fprintf(out, create ? "CREATE TABLE %s (" : "INSERT INTO %s VALUES (", table);
+    for (size_t i = 0; i < fields->n; i++) {
+        (void)fputs(i ? ", " : "", out);
+        if (create)
+            (void)fprintf(out, "\"%s\" %s", fields->items[i].name,
+                          fields->items[i].text ? "TEXT" : "REAL");
+        else
+            (void)fputc('?', out);
+    }
+    (void)fputc(')', out);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static int make_table(struct advice *advice, enum advice_scope scope,
+                      const struct advice_fields *fields, struct error *error)
+{
+    _free_ char *create = table_sql(advice_tables[scope], fields, true);
+    _free_ char *insert = table_sql(advice_tables[scope], fields, false);
+
+    if (!create || !insert)
+        return error_set(error, -ENOMEM, "no memory for advice");
+    if (sqlite3_exec(advice->db, create, NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(advice->db, insert, -1, &advice->inserts[scope], NULL) != SQLITE_OK)
+        return sql_error(advice, error);
+    return 0;
+}
+
+int advice_create(struct advice **ret, struct error *error)
+{
+    CLEANUP(advice_destroyp) struct advice *advice = calloc(1, sizeof(*advice));
+    CLEANUP(advice_fields_clear) struct advice_fields fields = {0};
+    const struct job_account nothing = {.ended = true};
+    int r;
+
+    if (!advice || advice_fields_of(&nothing, NULL, &fields) < 0)
+        return error_set(error, -ENOMEM, "no memory for advice");
+    if (sqlite3_open(":memory:", &advice->db) != SQLITE_OK)
+        return sql_error(advice, error);
+    r = make_table(advice, ADVICE_MOUNT, &fields, error);
+    if (r == 0)
+        r = make_table(advice, ADVICE_JOB, &fields, error);
+    if (r == 0 &&
+        sqlite3_prepare_v2(advice->db, "DELETE FROM mount_fields", -1, &advice->clears[0], NULL) |
+            sqlite3_prepare_v2(advice->db, "DELETE FROM job_fields", -1, &advice->clears[1], NULL))
+        r = sql_error(advice, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(advice);
+    return 0;
+}
+
+void advice_destroy(struct advice *advice)
+{
+    if (!advice)
+        return;
+    for (size_t i = 0; i < advice->n; i++)
+        advice_rule_clear(&advice->rules[i]);
+    free(advice->rules);
+    free(advice->links);
+    for (int i = 0; i < ADVICE_SCOPES; i++) {
+        (void)sqlite3_finalize(advice->inserts[i]);
+        (void)sqlite3_finalize(advice->clears[i]);
+    }
+    (void)sqlite3_close(advice->db);
+    free(advice);
+}
+
+size_t advice_count(const struct advice *advice)
+{
+    return advice->n;
+}
+
+const char *advice_rule_name(const struct advice *advice, size_t i)
+{
+    return advice->rules[i].name;
+}
+
+static int run(struct advice *advice, sqlite3_stmt *statement, struct error *error)
+{
+    int rc = sqlite3_step(statement);
+
+    (void)sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? 0 : sql_error(advice, error);
+}
+
+static int insert_fields(struct advice *advice, enum advice_scope scope,
+                         const struct job_account *job, const struct io_mount *mount,
+                         struct error *error)
+{
+    CLEANUP(advice_fields_clear) struct advice_fields fields = {0};
+    sqlite3_stmt *insert = advice->inserts[scope];
+
+    if (advice_fields_of(job, mount, &fields) < 0)
+        return error_set(error, -ENOMEM, "no memory for advice");
+    for (size_t i = 0; i < fields.n; i++)
+        (void)(fields.items[i].text
+                   ? sqlite3_bind_text(insert, (int)i + 1, fields.items[i].text, -1,
+                                       SQLITE_TRANSIENT)
+                   : sqlite3_bind_double(insert, (int)i + 1, fields.items[i].number));
+    return run(advice, insert, error);
+}
+
+static int fill_tables(struct advice *advice, const struct job_account *job, struct error *error)
+{
+    int r = 0;
+
+    for (int i = 0; i < ADVICE_SCOPES && r == 0; i++)
+        r = run(advice, advice->clears[i], error);
+    for (size_t i = 0; i < job->mounts.n && r == 0; i++)
+        r = insert_fields(advice, ADVICE_MOUNT, job, &job->mounts.items[i], error);
+    return r < 0 ? r : insert_fields(advice, ADVICE_JOB, job, NULL, error);
+}
+
+/* --- notes -------------------------------------------------------------------------------------
+ */
+
+/* The bound of a bucket is a power of two, and is written as in the table. */
+static const char *bytes_text(uint64_t bytes, char buf[UNITS_SIZE])
+{
+    bool bound = bytes && (bytes & (bytes - 1)) == 0;
+
+    return bound ? units_bytes_bound(bytes, buf) : units_bytes(bytes, buf);
+}
+
+static void write_value(FILE *out, sqlite3_stmt *statement, int column, enum advice_format format)
+{
+    double number = sqlite3_column_double(statement, column);
+    uint64_t whole = number > 0 ? (uint64_t)number : 0;
+    char buf[UNITS_SIZE];
+
+    switch (format) {
+    case ADVICE_PLAIN:
+        if (sqlite3_column_type(statement, column) == SQLITE_FLOAT)
+            (void)fprintf(out, "%.*f", number == (double)whole ? 0 : 1, number);
+        else
+            (void)fputs((const char *)sqlite3_column_text(statement, column) ?: "?", out);
+        break;
+    case ADVICE_BYTES:
+        (void)fputs(bytes_text(whole, buf), out);
+        break;
+    case ADVICE_COUNT:
+        (void)fputs(units_count(whole, buf), out);
+        break;
+    case ADVICE_PERCENT:
+        (void)fputs(units_percent((uint64_t)(number > 0 ? number * 1e6 : 0), 1000000, buf), out);
+        break;
+    case ADVICE_TIME:
+        (void)fputs(units_time((uint64_t)(number > 0 ? number * 1e9 : 0), buf), out);
+        break;
+    case ADVICE_FORMATS:
+        break;
+    }
+}
+
+/* NULL: no memory. */
+static char *note_text(const struct advice_rule *rule)
+{
+    _free_ char *raw = NULL;
+    size_t size;
+    FILE *out = open_memstream(&raw, &size);
+
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < rule->n_pieces; i++) {
+        (void)fputs(rule->pieces[i].text, out);
+        if (rule->pieces[i].expression)
+            write_value(out, rule->statement, COLUMN_TEXT + rule->pieces[i].column,
+                        rule->pieces[i].format);
+    }
+    return fclose(out) == 0 ? utf8_sanitize(raw) : NULL;
+}
+
+/* A link is a whole address, or goes on with what the site has set for all. NULL: no memory. */
+static char *note_link(const struct advice *advice, const struct advice_rule *rule)
+{
+    bool whole = rule->link && strstr(rule->link, "://");
+    char *raw = NULL, *clean;
+
+    if (!rule->link || (!whole && !advice->links))
+        return strdup("");
+    if (asprintf(&raw, "%s%s", whole ? "" : advice->links, rule->link) < 0)
+        return NULL;
+    clean = utf8_sanitize(raw);
+    free(raw);
+    return clean;
+}
+
+static void note_clear(struct advice_note *note)
+{
+    free(note->text);
+    free(note->link);
+}
+
+/* " (and on 2 more mounts)". 0 or -ENOMEM. */
+static int add_others(struct advice_note *note, unsigned others)
+{
+    const char *plural = others > 1 ? "s" : "";
+    char *text;
+
+    if (asprintf(&text, "%s (and on %u more mount%s)", note->text, others, plural) < 0)
+        return -ENOMEM;
+    free(note->text);
+    note->text = text;
+    return 0;
+}
+
+/* The row for which the rule holds and that cost most. 1: *note is it; 0: none. Of an error nothing
+ * may be left unsaid: the other rows are counted in its text. */
+static int ask_rule(struct advice *advice, const struct advice_rule *rule, struct advice_note *note,
+                    struct error *error)
+{
+    unsigned rows = 0;
+    int rc, r = 0;
+
+    while ((rc = sqlite3_step(rule->statement)) == SQLITE_ROW && r >= 0) {
+        double cost = sqlite3_column_double(rule->statement, COLUMN_LOST);
+
+        if (!sqlite3_column_int(rule->statement, COLUMN_WHEN) || (rows++ && cost <= note->lost))
+            continue;
+        note_clear(note);
+        *note = (struct advice_note){rule->level, rule->name, note_link(advice, rule),
+                                     note_text(rule), cost};
+        r = note->text && note->link ? 1 : error_set(error, -ENOMEM, "no memory for advice");
+    }
+    if (r >= 0 && rc != SQLITE_DONE)
+        r = sql_error(advice, error);
+    (void)sqlite3_reset(rule->statement);
+    if (r > 0 && rule->level == ADVICE_ERROR && rows > 1 && add_others(note, rows - 1) < 0)
+        r = error_set(error, -ENOMEM, "no memory for advice");
+    return r;
+}
+
+/* Worth a word that is not about an error. */
+static bool is_worth_it(const struct job_account *job)
+{
+    return job->elapsed_ns >= LEAST_ELAPSED_NS &&
+           job->longest_wait_ns >= job->elapsed_ns / LEAST_WAITING;
+}
+
+static int compare_notes(const void *pa, const void *pb)
+{
+    const struct advice_note *a = pa, *b = pb;
+
+    if (a->level != b->level)
+        return (int)a->level - (int)b->level;
+    return (b->lost > a->lost) - (b->lost < a->lost);
+}
+
+/* The first ones; good news only if there is nothing else. */
+static void choose(struct advice_notes *notes, size_t max)
+{
+    size_t n = 0;
+
+    qsort(notes->items, notes->n, sizeof(*notes->items), compare_notes);
+    while (n < notes->n && n < max &&
+           (notes->items[n].level != ADVICE_GOOD || notes->items[0].level == ADVICE_GOOD))
+        n++;
+    for (size_t i = n; i < notes->n; i++)
+        note_clear(&notes->items[i]);
+    notes->n = n;
+}
+
+int advice_give(struct advice *advice, const struct job_account *job, size_t max,
+                struct advice_notes *ret, struct error *error)
+{
+    CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
+    bool worth = is_worth_it(job);
+    int r = fill_tables(advice, job, error);
+
+    notes.items = calloc(advice->n + 1, sizeof(*notes.items));
+    if (!notes.items)
+        return error_set(error, -ENOMEM, "no memory for advice");
+    for (size_t i = 0; i < advice->n && r >= 0; i++) {
+        struct advice_note *note = &notes.items[notes.n];
+
+        if (advice->rules[i].off || (!worth && advice->rules[i].level != ADVICE_ERROR))
+            continue;
+        r = ask_rule(advice, &advice->rules[i], note, error);
+        notes.n += r > 0;
+    }
+    if (r < 0)
+        return r;
+    choose(&notes, max);
+    *ret = notes;
+    notes = (struct advice_notes){0};
+    return 0;
+}
+
+void advice_notes_clear(struct advice_notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        note_clear(&notes->items[i]);
+    free(notes->items);
+    *notes = (struct advice_notes){0};
+}

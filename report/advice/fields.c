@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/advice/fields.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "report/advice/nodes.h"
+
+#define SECOND 1e9
+
+/* Errors that have a field of their own: those that say what to do. */
+static const struct {
+    const char *name;
+    int code;
+} told_errors[] = {
+    {"enoent", ENOENT}, {"enospc", ENOSPC}, {"edquot", EDQUOT},
+    {"eio", EIO},       {"estale", ESTALE}, {"eacces", EACCES},
+};
+
+/* Requests of up to 64 KiB are small. */
+#define SMALL_BUCKET 16
+
+/* What the fields of an operation, or of a sum of some, are made from. */
+struct part {
+    struct io_sum sum;
+    uint64_t enoent;
+    uint64_t sizes[IO_BUCKETS], latencies[IO_BUCKETS];
+    uint64_t ordered, random; /* whose order is known, and out of it */
+};
+
+static struct advice_field *new_field(struct advice_fields *fields)
+{
+    size_t room = fields->room ? fields->room * 2 : 256;
+    struct advice_field *grown;
+
+    if (fields->n == fields->room) {
+        grown = reallocarray(fields->items, room, sizeof(*grown));
+        if (!grown)
+            return NULL;
+        fields->items = grown;
+        fields->room = room;
+    }
+    fields->items[fields->n] = (struct advice_field){.text = NULL};
+    return &fields->items[fields->n++];
+}
+
+static int put_text(struct advice_fields *fields, const char *name, const char *text)
+{
+    struct advice_field *field = new_field(fields);
+
+    if (!field)
+        return -ENOMEM;
+    (void)snprintf(field->name, sizeof(field->name), "%s", name);
+    field->text = text ? text : "";
+    return 0;
+}
+
+static int put(struct advice_fields *fields, const char *of, const char *name, double number)
+{
+    struct advice_field *field = new_field(fields);
+
+    if (!field)
+        return -ENOMEM;
+    (void)snprintf(field->name, sizeof(field->name), "%s%s%s", of, *of ? "_" : "", name);
+    field->number = number;
+    return 0;
+}
+
+static void part_add(struct part *to, const struct io_counter *from)
+{
+    if (!from)
+        return;
+    to->sum.requests += from->requests;
+    to->sum.bytes += from->bytes;
+    to->sum.errors += from->errors;
+    to->sum.time_ns += from->time_ns;
+    to->ordered += io_counter_ordered(from);
+    to->random += from->random_requests;
+    if (to->sum.max_ns < from->max_ns)
+        to->sum.max_ns = from->max_ns;
+    for (size_t i = 0; i < from->n_errnos; i++)
+        to->enoent += from->errnos[i].code == ENOENT ? from->errnos[i].count : 0;
+    for (unsigned i = 0; i < IO_BUCKETS; i++) {
+        to->sizes[i] += from->size_log2[i];
+        to->latencies[i] += from->latency_log2[i];
+    }
+}
+
+/* What the waiting of the thread that waited longest is to the run, split as all waiting is split.
+ */
+static double lost(const struct job_account *job, uint64_t all_ns, uint64_t time_ns)
+{
+    if (!job->elapsed_ns || !all_ns)
+        return 0;
+    return (double)job_wait_ns(job) / (double)job->elapsed_ns * (double)time_ns / (double)all_ns;
+}
+
+static double small_share(const struct part *part)
+{
+    uint64_t small = 0, all = 0;
+
+    for (unsigned i = 0; i < IO_BUCKETS; i++) {
+        all += part->sizes[i];
+        small += i <= SMALL_BUCKET ? part->sizes[i] : 0;
+    }
+    return all ? (double)small / (double)all : 0;
+}
+
+static double random_share(const struct part *part)
+{
+    return part->ordered ? (double)part->random / (double)part->ordered : 0;
+}
+
+/* The last bucket has no end: it is taken for twice as wide as the one before, as others are. */
+static double median(const uint64_t buckets[IO_BUCKETS], uint64_t (*bound)(unsigned))
+{
+    uint64_t value = io_quantile(buckets, 0.5, bound);
+
+    return value == UINT64_MAX ? 2.0 * (double)bound(IO_BUCKETS - 2) : (double)value;
+}
+
+static int put_part(struct advice_fields *fields, const char *of, const struct job_account *job,
+                    uint64_t all_ns, const struct part *part)
+{
+    const struct {
+        const char *name;
+        double number;
+    } numbers[] = {
+        {"requests", (double)part->sum.requests},
+        {"bytes", (double)part->sum.bytes},
+        {"errors", (double)part->sum.errors},
+        {"enoent", (double)part->enoent},
+        {"s", (double)part->sum.time_ns / SECOND},
+        {"longest_s", (double)part->sum.max_ns / SECOND},
+        {"lost", lost(job, all_ns, part->sum.time_ns)},
+        {"small", small_share(part)},
+        {"random", random_share(part)},
+        {"median_bytes", median(part->sizes, io_size_bound)},
+        {"median_s", median(part->latencies, io_latency_bound) / SECOND},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        if (put(fields, of, numbers[i].name, numbers[i].number) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+/* --- the account, of one mount or of all -------------------------------------------------------
+ */
+
+/* One mount, or all of them. */
+struct scope {
+    const struct io_mount *mounts;
+    size_t n;
+};
+
+static uint64_t errors_of(const struct scope *scope, int code)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < scope->n; i++)
+        for (unsigned op = 0; op < IO_OP_COUNT; op++) {
+            const struct io_counter *c = scope->mounts[i].io.ops[op];
+
+            for (size_t e = 0; c && op != IO_CREATE && e < c->n_errnos; e++)
+                n += c->errnos[e].code == code ? c->errnos[e].count : 0;
+        }
+    return n;
+}
+
+static struct part part_of(const struct scope *scope, uint64_t ops)
+{
+    struct part part = {0};
+
+    for (size_t i = 0; i < scope->n; i++)
+        for (unsigned op = 0; op < IO_OP_COUNT; op++)
+            if (ops & UINT64_C(1) << op)
+                part_add(&part, scope->mounts[i].io.ops[op]);
+    return part;
+}
+
+#define BIT(op) (UINT64_C(1) << (op))
+#define DATA (BIT(IO_OP_FIRST_META) - 1)
+
+/* create is part of open. */
+#define META (~DATA & ~BIT(IO_CREATE) & (BIT(IO_OP_COUNT) - 1))
+#define READS (BIT(IO_READ) | BIT(IO_COPY_READ))
+#define WRITES (BIT(IO_WRITE) | BIT(IO_COPY_WRITE))
+
+static int put_parts(struct advice_fields *fields, const struct job_account *job,
+                     const struct scope *scope, uint64_t all_ns)
+{
+    const struct {
+        const char *name;
+        uint64_t ops;
+    } sums[] = {{"read", READS}, {"write", WRITES}, {"meta", META}, {"all", DATA | META}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
+        struct part part = part_of(scope, sums[i].ops);
+
+        if (put_part(fields, sums[i].name, job, all_ns, &part) < 0)
+            return -ENOMEM;
+    }
+    for (unsigned op = IO_MMAP_READ; op < IO_OP_COUNT; op++) {
+        struct part part = part_of(scope, BIT(op));
+
+        if (put_part(fields, io_op_name((enum io_op)op), job, all_ns, &part) < 0)
+            return -ENOMEM;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(told_errors); i++)
+        if (put(fields, "errors", told_errors[i].name,
+                (double)errors_of(scope, told_errors[i].code)) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static int put_cache(struct advice_fields *fields, const struct scope *scope)
+{
+    struct io_cache cache = {0};
+
+    for (size_t i = 0; i < scope->n; i++)
+        io_cache_add(&cache, &scope->mounts[i].cache);
+    return put(fields, "cache", "hit_bytes", (double)cache.hit_bytes) < 0 ||
+                   put(fields, "cache", "miss_bytes", (double)cache.miss_bytes) < 0 ||
+                   put(fields, "cache", "prefetch_bytes",
+                       (double)cache.fill_bytes[IO_FILL_PREFETCH]) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+static double peak_of(const struct scope *scope, enum io_op op, enum io_op copy)
+{
+    const struct io_peak *peaks = scope->n == 1 ? scope->mounts->peaks : NULL;
+
+    if (!peaks)
+        return 0; /* the busiest intervals of two mounts need not be the same */
+    return (double)(peaks[op].bytes_per_s > peaks[copy].bytes_per_s ? peaks[op].bytes_per_s
+                                                                    : peaks[copy].bytes_per_s);
+}
+
+static int put_normal(struct advice_fields *fields, const struct io_mount *mount)
+{
+    const struct mount_normal none = {0}, *normal = mount ? &mount->normal : &none;
+    const struct {
+        const char *of;
+        const struct latency_normal *normal;
+    } kinds[] = {{"read", &normal->read}, {"write", &normal->write}, {"open", &normal->open}};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++) {
+        r = put(fields, kinds[i].of, "normal_jobs", (double)kinds[i].normal->jobs);
+        if (r == 0)
+            r = put(fields, kinds[i].of, "normal_s", (double)kinds[i].normal->q50_ns / SECOND);
+        if (r == 0)
+            r = put(fields, kinds[i].of, "normal_q99_s", (double)kinds[i].normal->q99_ns / SECOND);
+    }
+    return r;
+}
+
+static int put_mount(struct advice_fields *fields, const struct job_account *job,
+                     const struct scope *scope, const struct io_mount *mount)
+{
+    struct advice_slowest slowest = {"", 0};
+
+    if (mount && advice_slowest_node(job, mount, &slowest) < 0)
+        return -ENOMEM;
+    return put_text(fields, "node_slowest", slowest.node) < 0 ||
+                   put(fields, "node", "slow", slowest.factor) < 0 ||
+                   put(fields, "read", "peak", peak_of(scope, IO_READ, IO_COPY_READ)) < 0 ||
+                   put(fields, "write", "peak", peak_of(scope, IO_WRITE, IO_COPY_WRITE)) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+static int put_job(struct advice_fields *fields, const struct job_account *job)
+{
+    double even = 0, wait = (double)job_wait_ns(job), elapsed = (double)job->elapsed_ns;
+
+    if (advice_evenness(job, &even) < 0)
+        return -ENOMEM;
+    return put(fields, "", "elapsed_s", elapsed / SECOND) < 0 ||
+                   put(fields, "", "waiting", elapsed > 0 ? wait / elapsed : 0) < 0 ||
+                   put(fields, "", "nodes", job->nodes_reported) < 0 ||
+                   put(fields, "", "nodes_even", even) < 0 ||
+                   put(fields, "", "complete", job_is_complete(job)) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+/* Of this node alone: what is slow there hurts nobody else, and no data is nearer. */
+static bool is_local(const char *fstype)
+{
+    static const char *const types[] = {"btrfs",   "ext2",     "ext3",  "ext4", "f2fs", "hugetlbfs",
+                                        "overlay", "squashfs", "tmpfs", "vfat", "xfs",  "zfs"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        if (!strcmp(types[i], fstype))
+            return true;
+    return false;
+}
+
+int advice_fields_of(const struct job_account *job, const struct io_mount *mount,
+                     struct advice_fields *ret)
+{
+    const struct scope all = {job->mounts.items, job->mounts.n};
+    const struct scope scope = mount ? (struct scope){mount, 1} : all;
+    struct part sum = part_of(&all, DATA | META), own = part_of(&scope, DATA | META);
+    struct advice_fields fields = {0};
+
+    if (put_text(&fields, "mount", mount ? mount->mount : "") < 0 ||
+        put(&fields, "", "local", mount && is_local(mount->fstype)) < 0 ||
+        put_text(&fields, "fstype", mount ? mount->fstype : "") < 0 || put_job(&fields, job) < 0 ||
+        put(&fields, "", "lost", lost(job, sum.sum.time_ns, own.sum.time_ns)) < 0 ||
+        put_parts(&fields, job, &scope, sum.sum.time_ns) < 0 || put_cache(&fields, &scope) < 0 ||
+        put_mount(&fields, job, &scope, mount) < 0 || put_normal(&fields, mount) < 0) {
+        advice_fields_clear(&fields);
+        return -ENOMEM;
+    }
+    *ret = fields;
+    return 0;
+}
+
+void advice_fields_clear(struct advice_fields *fields)
+{
+    free(fields->items);
+    *fields = (struct advice_fields){0};
+}

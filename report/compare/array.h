@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tasks of a job array together, and which of them is odd. Pure functions. */
+#ifndef JOBIO_REPORT_COMPARE_ARRAY_H
+#define JOBIO_REPORT_COMPARE_ARRAY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "report/compare/profile.h"
+
+struct json_object;
+
+enum array_measure {
+    ARRAY_ELAPSED, /* seconds */
+    ARRAY_WAITING, /* of the run time, from 0 to 1 */
+    ARRAY_READ,    /* bytes */
+    ARRAY_WRITTEN,
+    ARRAY_META, /* calls */
+    ARRAY_ERRORS,
+    ARRAY_MEASURES,
+};
+/* "elapsed_s", "waiting", "read_bytes", ...: for programs. */
+const char *array_measure_name(enum array_measure measure);
+
+struct array_task {
+    uint32_t task, jobid;
+    bool ended, complete;
+    double values[ARRAY_MEASURES];
+};
+
+/* sum: of waiting that of all tasks over the run time of all. */
+struct array_range {
+    double sum, min, median, max;
+    uint32_t most; /* the task with max */
+};
+
+struct array {
+    uint32_t jobid;
+    const char *name, *user;        /* NULL: not known; untrusted text */
+    const struct array_task *tasks; /* by task */
+    size_t n;                       /* > 0 */
+    const struct profile *sum;      /* mounts of all tasks; its run time is that of all */
+    size_t running, incomplete;
+    struct array_range ranges[ARRAY_MEASURES];
+    /* Where the task that waited longest did so; NULL: not known. */
+    const char *worst_mount;
+    enum profile_kind worst_kind;
+};
+
+/* Fill in running, incomplete and ranges. 0 or -ENOMEM. */
+int array_sum_up(struct array *array);
+
+/* Task that waited longest, and with the most errors; NULL: none waited worth a word or
+ * more than others, none failed. */
+const struct array_task *array_slowest(const struct array *array);
+const struct array_task *array_failing(const struct array *array);
+
+/* What is to be said of them, in at most two sentences; "" if nothing. malloc'd, NULL: no
+ * memory. */
+char *array_sentence(const struct array *array);
+
+/* The tables and the sentence; malloc'd, NULL: no memory. */
+char *array_text(const struct array *array, size_t columns);
+/* CSV of RFC 4180, a line a task behind one of names, in the words and units of `jobio history`. */
+void array_csv(const struct array *array, FILE *out);
+/* The document (json_object_put it); NULL: no memory. doc/array.schema.json has the fields. */
+struct json_object *array_json(const struct array *array);
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/explain/explain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/tree.h"
+#include "common/units.h"
+#include "common/utf8.h"
+#include "report/layout.h"
+
+#define SLACK 65536 /* beside 1 %: so much less or more is no difference worth a word */
+#define REASONS_MAX 8
+#define REASON_SIZE 240
+
+/* --- what is compared -------------------------------------------------------------------------
+ */
+
+struct facts {
+    const struct job_account *job;
+    const struct explain_figure *figure;
+    uint64_t read, written;   /* the account's, on the figure's mount if it has one */
+    uint64_t mapped_read;     /* by page faults */
+    uint64_t cached;          /* read from the page cache */
+    uint64_t network, memory; /* bytes on file systems without a disk of this node */
+    uint64_t async;           /* requests */
+};
+
+static void add(uint64_t *to, uint64_t value)
+{
+    if (__builtin_add_overflow(*to, value, to))
+        *to = UINT64_MAX;
+}
+
+static bool is_one_of(const char *fstype, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(fstype, *list) == 0)
+            return true;
+    return false;
+}
+
+static bool is_network(const char *fstype)
+{
+    static const char *const list[] = {"nfs",  "nfs4", "lustre", "gpfs",      "beegfs",
+                                       "ceph", "cifs", "smb3",   "glusterfs", "pvfs2",
+                                       "afs",  "9p",   NULL};
+
+    return is_one_of(fstype, list);
+}
+
+static bool is_memory(const char *fstype)
+{
+    static const char *const list[] = {"tmpfs", "ramfs", "hugetlbfs", "devtmpfs", NULL};
+
+    return is_one_of(fstype, list);
+}
+
+static void facts_add(struct facts *f, const struct io_mount *m)
+{
+    uint64_t read = io_account_reads(&m->io).bytes, written = io_account_writes(&m->io).bytes;
+
+    add(&f->read, read);
+    add(&f->written, written);
+    if (m->io.ops[IO_MMAP_READ])
+        add(&f->mapped_read, m->io.ops[IO_MMAP_READ]->bytes);
+    add(&f->cached, m->cache.hit_bytes);
+    if (is_network(m->fstype)) {
+        add(&f->network, read);
+        add(&f->network, written);
+    }
+    if (is_memory(m->fstype)) {
+        add(&f->memory, read);
+        add(&f->memory, written);
+    }
+    for (int op = 0; op < IO_OP_FIRST_META; op++)
+        if (m->io.ops[op])
+            add(&f->async, m->io.ops[op]->async_requests);
+}
+
+static struct facts facts_of(const struct job_account *job, const struct explain_figure *figure)
+{
+    struct facts f = {.job = job, .figure = figure};
+
+    for (size_t i = 0; i < job->mounts.n; i++)
+        if (!figure->mount || strcmp(figure->mount, job->mounts.items[i].mount) == 0)
+            facts_add(&f, &job->mounts.items[i]);
+    return f;
+}
+
+/* a is more than b by what is worth a word. */
+static bool is_more(uint64_t a, uint64_t b)
+{
+    return a > b && a - b > SLACK && a - b > b / 100;
+}
+
+/* --- the rules --------------------------------------------------------------------------------
+ */
+
+static bool more(const struct facts *f)
+{
+    return is_more(f->figure->read, f->read) || is_more(f->figure->written, f->written);
+}
+
+static bool less(const struct facts *f)
+{
+    return is_more(f->read, f->figure->read) || is_more(f->written, f->figure->written);
+}
+
+static bool read_more(const struct facts *f)
+{
+    return is_more(f->figure->read, f->read);
+}
+
+static bool write_more(const struct facts *f)
+{
+    return is_more(f->figure->written, f->written);
+}
+
+static bool write_less(const struct facts *f)
+{
+    return is_more(f->written, f->figure->written);
+}
+
+static bool cached(const struct facts *f)
+{
+    return f->cached && is_more(f->read, f->figure->read);
+}
+
+static bool asynchronous(const struct facts *f)
+{
+    return f->async && less(f);
+}
+
+static bool mapped(const struct facts *f)
+{
+    return f->mapped_read > 0;
+}
+
+static bool on_network(const struct facts *f)
+{
+    return f->network > 0;
+}
+
+static bool in_memory(const struct facts *f)
+{
+    return f->memory > 0;
+}
+
+static bool running(const struct facts *f)
+{
+    return !f->job->ended;
+}
+
+static bool several_nodes(const struct facts *f)
+{
+    return f->job->nodes_expected > 1;
+}
+
+static bool always(const struct facts *f)
+{
+    (void)f;
+    return true;
+}
+
+static bool ours_incomplete(const struct facts *f)
+{
+    return f->job->ended && !job_is_complete(f->job) && more(f);
+}
+
+#define KIND(name) (1u << EXPLAIN_##name)
+#define CALLS (KIND(SACCT) | KIND(PROC_CALLS))
+#define PROC (KIND(PROC_CALLS) | KIND(PROC_DISK))
+#define DISK (KIND(PROC_DISK) | KIND(CGROUP))
+#define NODE (KIND(NFS_CALLS) | KIND(NFS_WIRE) | KIND(LUSTRE))
+
+/* A '%' in the text is the amount. */
+static const struct rule {
+    unsigned kinds;
+    bool (*holds)(const struct facts *f);
+    size_t amount; /* which of the facts; 0: none */
+    bool count;    /* a number, not bytes */
+    const char *text;
+} rules[] = {
+    {NODE, always, 0, false,
+     "It is of the whole node since the file system was mounted: other jobs and the system are in "
+     "it."},
+    {PROC | KIND(CGROUP) | NODE, several_nodes, 0, false,
+     "It is of this node alone; the job has others."},
+    {KIND(SACCT), running, 0, false,
+     "Slurm writes it down when a step ends, and steps of this job still run."},
+    {CALLS, more, 0, false,
+     "It counts all that programs read and write: pipes, terminals, sockets, /proc and /sys, too. "
+     "jobio counts files on file systems."},
+    {KIND(SACCT), less, 0, false,
+     "Slurm looks every 30 s (JobAcctGatherFrequency): what a task did after the last look, and "
+     "tasks that were shorter, are missing in it."},
+    {PROC, less, 0, false,
+     "It has the processes that live now, and the children that they waited for: what others did "
+     "went with them."},
+    {CALLS, asynchronous, offsetof(struct facts, async), true,
+     "Asynchronous I/O (io_uring, libaio) is not in it: % calls of this job."},
+    {CALLS, mapped, offsetof(struct facts, mapped_read), false,
+     "Neither this nor jobio's sum has what page faults read from mapped files; jobio lists it "
+     "apart (mmap_read: %)."},
+    {DISK | KIND(NFS_WIRE), cached, offsetof(struct facts, cached), false,
+     "% of the job's reads came from the page cache: nobody had to ask a disk or a server."},
+    {KIND(CGROUP), on_network, offsetof(struct facts, network), false,
+     "Network file systems are no disks of this node: % of the job's I/O is not in it."},
+    {KIND(PROC_DISK), on_network, offsetof(struct facts, network), false,
+     "Of network file systems (% of the job's I/O) it has some pages, or nothing, as each of them "
+     "sees fit."},
+    {DISK, in_memory, offsetof(struct facts, memory), false,
+     "tmpfs and /dev/shm are memory: % of the job's I/O is not in it."},
+    {DISK | KIND(NFS_WIRE), read_more, 0, false,
+     "It has whole pages, what was read ahead, and mapped files, program code among them."},
+    {KIND(PROC_DISK), write_more, 0, false, "It has whole pages, of mapped files too."},
+    {KIND(PROC_DISK), write_less, 0, false,
+     "A page that was written again before it went to the disk counts once."},
+    {KIND(CGROUP), write_more, 0, false,
+     "It has what the file system adds: whole blocks, its journal and metadata."},
+    {KIND(CGROUP) | KIND(NFS_WIRE), write_less, 0, false,
+     "What is written waits in memory: it goes later, or never if the file is removed before."},
+    {CALLS, ours_incomplete, 0, false,
+     "jobio's own account is not complete ('jobio job' says what is missing)."},
+};
+
+static void fill_in(const struct rule *rule, const struct facts *f, char *text, size_t size)
+{
+    const char *mark = rule->amount ? strchr(rule->text, '%') : NULL;
+    char amount[UNITS_SIZE];
+    uint64_t value;
+
+    if (!mark) {
+        (void)snprintf(text, size, "%s", rule->text);
+        return;
+    }
+    memcpy(&value, (const char *)f + rule->amount, sizeof(value));
+    (void)snprintf(text, size, "%.*s%s%s", (int)(mark - rule->text), rule->text,
+                   rule->count ? units_count(value, amount) : units_bytes(value, amount), mark + 1);
+}
+
+struct reasons {
+    char text[REASONS_MAX][REASON_SIZE];
+    size_t n;
+};
+
+/* Of figures that are there. */
+static void reasons_find(const struct job_account *job, const struct explain_figure *figure,
+                         struct reasons *ret)
+{
+    struct facts f = facts_of(job, figure);
+    bool differs = more(&f) || less(&f);
+
+    ret->n = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(rules) && ret->n < REASONS_MAX; i++) {
+        bool scope = rules[i].holds == always || rules[i].holds == several_nodes;
+
+        if (!(rules[i].kinds & 1u << figure->kind) || !rules[i].holds(&f) || (!differs && !scope))
+            continue;
+        fill_in(&rules[i], &f, ret->text[ret->n++], REASON_SIZE);
+    }
+    if (!differs && !ret->n)
+        (void)snprintf(ret->text[ret->n++], REASON_SIZE, "It agrees with jobio.");
+}
+
+/* --- as text ----------------------------------------------------------------------------------
+ */
+
+static const struct kind {
+    const char *name, *counts;
+} kinds[EXPLAIN_KINDS] = {
+    [EXPLAIN_SACCT] = {"sacct fs/disk", "bytes of its tasks' calls, sampled"},
+    [EXPLAIN_PROC_CALLS] = {"/proc io, calls", "rchar, wchar: any read and write call"},
+    [EXPLAIN_PROC_DISK] = {"/proc io, disk", "read_bytes, write_bytes: to the disk"},
+    [EXPLAIN_CGROUP] = {"cgroup io.stat", "what went to this node's disks"},
+    [EXPLAIN_NFS_CALLS] = {"NFS, calls", "all programs of the node"},
+    [EXPLAIN_NFS_WIRE] = {"NFS, network", "between this node and the server"},
+    [EXPLAIN_LUSTRE] = {"Lustre llite", "all programs of the node"},
+};
+
+#define NAME_COLUMNS 26
+#define NUMBER_COLUMNS 10
+
+static char *name_of(const struct explain_figure *figure, unsigned columns)
+{
+    const struct kind *kind = &kinds[figure->kind];
+    size_t room = columns - 2 * NUMBER_COLUMNS;
+    char text[512];
+
+    (void)snprintf(text, sizeof(text), "%s%s%s", kind->name, figure->mount ? " " : "",
+                   figure->mount ? figure->mount : "");
+    return layout_fit(text, room < NAME_COLUMNS ? room : NAME_COLUMNS);
+}
+
+static size_t name_width(const struct explain_figure *figures, size_t n, unsigned columns)
+{
+    size_t width = strlen("source");
+
+    for (size_t i = 0; i < n; i++) {
+        _free_ char *name = name_of(&figures[i], columns);
+        size_t own = name ? layout_width(name) : 0;
+
+        width = own > width ? own : width;
+    }
+    return width;
+}
+
+struct table {
+    FILE *out;
+    size_t name;
+    unsigned columns;
+};
+
+/* `text` behind what `line` has; broken, it goes on below its own begin. */
+static void put_wrapped(const struct table *t, const char *line, const char *text)
+{
+    size_t size = strlen(line) + strlen(text) + 1;
+    _free_ char *whole = malloc(size);
+
+    if (!whole)
+        return;
+    (void)snprintf(whole, size, "%s%s", line, text);
+    layout_wrap(t->out, whole, t->columns, layout_width(line), 8);
+}
+
+/* `counts` stands behind the numbers, or where lines are too short below them. */
+static void put_row(const struct table *t, const char *name, const char *read, const char *written,
+                    const char *counts)
+{
+    bool roomy = t->columns >= t->name + 2 * NUMBER_COLUMNS + 30;
+    _free_ char *line = NULL;
+    size_t size;
+    FILE *out = open_memstream(&line, &size);
+
+    if (!out)
+        return;
+    layout_left(out, name, t->name);
+    layout_right(out, read, NUMBER_COLUMNS);
+    layout_right(out, written, NUMBER_COLUMNS);
+    (void)fputs(roomy ? "  " : "\n", out);
+    if (fclose(out) != 0)
+        return;
+    if (roomy) {
+        put_wrapped(t, line, counts);
+        return;
+    }
+    (void)fputs(line, t->out);
+    put_wrapped(t, "  ", counts);
+}
+
+static void put_figure(const struct table *t, const struct explain_figure *figure)
+{
+    _free_ char *name = name_of(figure, t->columns), *missing = NULL;
+    char read[UNITS_SIZE], written[UNITS_SIZE];
+
+    if (!name)
+        return;
+    if (figure->missing) {
+        missing = utf8_sanitize(figure->missing);
+        put_row(t, name, "-", "-", missing ? missing : "");
+        return;
+    }
+    put_row(t, name, units_bytes(figure->read, read),
+            units_bytes(figure->written, written), kinds[figure->kind].counts);
+}
+
+static void put_difference(FILE *out, uint64_t theirs, uint64_t ours, const char *what,
+                           const char **comma)
+{
+    char amount[UNITS_SIZE];
+    uint64_t by = theirs > ours ? theirs - ours : ours - theirs;
+
+    if (!is_more(theirs, ours) && !is_more(ours, theirs))
+        return;
+    (void)fprintf(out, "%s %s %s %s", *comma, units_bytes(by, amount),
+                  theirs > ours ? "more" : "less", what);
+    *comma = ",";
+}
+
+/* "sacct fs/disk: 20.0 MiB more read, 2.0 MiB less written than jobio" */
+static char *headline(const struct facts *f, const char *name)
+{
+    const char *comma = ":";
+    char *line = NULL;
+    size_t size;
+    FILE *out = open_memstream(&line, &size);
+
+    if (!out)
+        return NULL;
+    (void)fputs(name, out);
+    put_difference(out, f->figure->read, f->read, "read", &comma);
+    put_difference(out, f->figure->written, f->written, "written", &comma);
+    (void)fputs(*comma == ',' ? " than jobio" : ": as much as jobio", out);
+    if (fclose(out) != 0) {
+        free(line);
+        return NULL;
+    }
+    return line;
+}
+
+static void put_reasons(const struct table *t, const struct job_account *job,
+                        const struct explain_figure *figure)
+{
+    struct facts f = facts_of(job, figure);
+    _free_ char *name = name_of(figure, t->columns), *line = name ? headline(&f, name) : NULL;
+    struct reasons reasons;
+
+    if (!line)
+        return;
+    reasons_find(job, figure, &reasons);
+    (void)fputc('\n', t->out);
+    layout_wrap(t->out, line, t->columns, 2, 4);
+    for (size_t i = 0; i < reasons.n; i++)
+        put_wrapped(t, "  ", reasons.text[i]);
+}
+
+static void put_ours(const struct table *t, const struct job_account *job)
+{
+    const struct explain_figure all = {.kind = EXPLAIN_SACCT};
+    struct facts f = facts_of(job, &all);
+    char read[UNITS_SIZE], written[UNITS_SIZE];
+
+    put_row(t, "jobio", units_bytes(f.read, read), units_bytes(f.written, written),
+            !job->ended            ? "calls on files, until now"
+            : job_is_complete(job) ? "calls on files, complete"
+                                   : "calls on files, NOT complete");
+}
+
+char *report_explain_text(const struct job_account *job, const struct explain_figure *figures,
+                          size_t n, unsigned columns)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct table t = {.out = out, .name = name_width(figures, n, columns), .columns = columns};
+
+    if (!out)
+        return NULL;
+    (void)fprintf(out, "I/O of job %" PRIu32 ", as others count it\n\n", job->key.jobid);
+    put_row(&t, "source", "read", "written", "what it counts");
+    put_ours(&t, job);
+    for (size_t i = 0; i < n; i++)
+        put_figure(&t, &figures[i]);
+    for (size_t i = 0; i < n; i++)
+        if (!figures[i].missing)
+            put_reasons(&t, job, &figures[i]);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* --- as JSON ----------------------------------------------------------------------------------
+ */
+
+static struct json_object *reasons_json(struct tree *t, const struct job_account *job,
+                                        const struct explain_figure *figure)
+{
+    struct json_object *array = tree_array(t);
+    struct reasons reasons;
+
+    reasons_find(job, figure, &reasons);
+    for (size_t i = 0; i < reasons.n; i++)
+        tree_add_text(t, array, reasons.text[i]);
+    return array;
+}
+
+static struct json_object *figure_json(struct tree *t, const struct job_account *job,
+                                       const struct explain_figure *figure)
+{
+    struct json_object *o = tree_object(t);
+
+    tree_put_text(t, o, "tool", kinds[figure->kind].name);
+    tree_put_text(t, o, "mount", figure->mount);
+    if (figure->missing) {
+        tree_put_text(t, o, "missing", figure->missing);
+        return o;
+    }
+    tree_put_text(t, o, "counts", kinds[figure->kind].counts);
+    tree_put_u64(t, o, "read_bytes", figure->read);
+    tree_put_u64(t, o, "written_bytes", figure->written);
+    tree_put(t, o, "why", reasons_json(t, job, figure));
+    return o;
+}
+
+struct json_object *report_explain_json(const struct job_account *job,
+                                        const struct explain_figure *figures, size_t n)
+{
+    struct tree tree = {false};
+    struct json_object *array = tree_array(&tree);
+
+    for (size_t i = 0; i < n; i++)
+        tree_add(&tree, array, figure_json(&tree, job, &figures[i]));
+    return tree_end(&tree, array);
+}

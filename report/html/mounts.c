@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The mounts of the job as one table, and each of them by operation. */
+#include "config.h"
+
+#include "report/html/html_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+static void cell(FILE *out, const char *text)
+{
+    (void)fprintf(out, "<td>%s</td>", text);
+}
+
+static void cell_bytes(FILE *out, uint64_t bytes)
+{
+    char buf[UNITS_SIZE];
+
+    cell(out, bytes ? units_bytes(bytes, buf) : "–");
+}
+
+static void cell_rate(FILE *out, uint64_t rate)
+{
+    char buf[UNITS_SIZE];
+
+    cell(out, rate ? units_rate(rate, buf) : "–");
+}
+
+static void cell_count(FILE *out, uint64_t count)
+{
+    char buf[UNITS_SIZE];
+
+    cell(out, count ? units_count(count, buf) : "–");
+}
+
+/* A bucket's upper bound: "4 KiB". */
+static void cell_size(FILE *out, uint64_t bound)
+{
+    char buf[UNITS_SIZE];
+
+    cell(out, !bound                ? "–"
+              : bound == UINT64_MAX ? "&gt; 1 GiB"
+                                    : html_plain(units_bytes(bound, buf)));
+}
+
+/* A share of the run time, with a bar behind it. */
+static void cell_waiting(FILE *out, double percent)
+{
+    const char *at_least = percent > 0 && percent < 1 ? "&lt; 1 %" : NULL;
+
+    if (percent <= 0)
+        cell(out, "–");
+    else if (at_least)
+        (void)fprintf(out, "<td>%s</td>", at_least);
+    else
+        (void)fprintf(out, "<td class=\"bar\" style=\"--part:%.0f%%\">%.0f %%</td>", percent,
+                      percent);
+}
+
+/* --- all mounts ---------------------------------------------------------------------------------
+ */
+
+static uint64_t median_size(const struct io_account *io, enum io_op op, enum io_op copy)
+{
+    uint64_t sizes[IO_BUCKETS] = {0};
+    const enum io_op ops[] = {op, copy};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
+        for (unsigned b = 0; io->ops[ops[i]] && b < IO_BUCKETS; b++)
+            if (__builtin_add_overflow(sizes[b], io->ops[ops[i]]->size_log2[b], &sizes[b]))
+                sizes[b] = UINT64_MAX;
+    return io_quantile(sizes, 0.5, io_size_bound);
+}
+
+/* A job's peak is that of its busiest node: two nodes need not have theirs at the same time. */
+static void mounts_head(FILE *out, bool many_nodes)
+{
+    (void)fputs("<thead>\n<tr><th rowspan=\"2\" scope=\"col\">Mount</th>"
+                "<th rowspan=\"2\" scope=\"col\">Waiting</th>"
+                "<th colspan=\"4\" scope=\"colgroup\">Read</th>"
+                "<th colspan=\"4\" scope=\"colgroup\">Written</th>"
+                "<th rowspan=\"2\" scope=\"col\">Metadata calls</th>"
+                "<th rowspan=\"2\" scope=\"col\">Failed calls</th></tr>\n<tr>",
+                out);
+    for (int i = 0; i < 2; i++)
+        (void)fprintf(out,
+                      "<th scope=\"col\">bytes</th><th scope=\"col\">peak%s</th>"
+                      "<th scope=\"col\">calls</th><th scope=\"col\">median size</th>",
+                      many_nodes ? " of a node" : "");
+    (void)fputs("</tr>\n</thead>\n<tbody>\n", out);
+}
+
+static void mount_cells(const struct html *h, const struct text_row *row, uint64_t read_median,
+                        uint64_t write_median)
+{
+    cell_waiting(h->out, text_waiting(&h->t, row->all.time_ns));
+    cell_bytes(h->out, row->reads.bytes);
+    cell_rate(h->out, row->read_peak);
+    cell_count(h->out, row->reads.requests);
+    cell_size(h->out, read_median);
+    cell_bytes(h->out, row->writes.bytes);
+    cell_rate(h->out, row->write_peak);
+    cell_count(h->out, row->writes.requests);
+    cell_size(h->out, write_median);
+    cell_count(h->out, row->meta.requests);
+    cell_count(h->out, row->all.errors);
+}
+
+static void mount_line(const struct html *h, size_t i)
+{
+    const struct io_mount *m = h->t.rows[i].mount;
+
+    (void)fprintf(h->out, "<tr><th scope=\"row\"><i class=\"dot %s\"></i>", html_colour(i));
+    html_path(h->out, m->mount);
+    (void)fputs("<small>", h->out);
+    if (strcmp(m->mount, "(no mount)") == 0)
+        (void)fputs("failed before a file system was reached", h->out);
+    else
+        html_text(h->out, m->fstype);
+    if (strcmp(m->fstype, m->source) != 0) {
+        (void)fputs(" ", h->out);
+        html_path(h->out, m->source);
+    }
+    (void)fprintf(h->out, "%s</small></th>",
+                  m->private ? ", mounted in the job’s own namespace only" : "");
+    mount_cells(h, &h->t.rows[i], median_size(&m->io, IO_READ, IO_COPY_READ),
+                median_size(&m->io, IO_WRITE, IO_COPY_WRITE));
+    (void)fputs("</tr>\n", h->out);
+}
+
+/* The busiest intervals of two mounts need not be the same one: no peak of a sum. */
+static void sum_line(const struct html *h, const char *name, struct text_row sum)
+{
+    sum.read_peak = sum.write_peak = 0;
+    (void)fprintf(h->out, "<tr class=\"sum\"><th scope=\"row\">%s</th>", name);
+    mount_cells(h, &sum, 0, 0);
+    (void)fputs("</tr>\n", h->out);
+}
+
+void html_mounts(const struct html *h)
+{
+    _free_ char *mapped = text_mapped_line(&h->t);
+    struct text_row rest = {0};
+    char name[64];
+
+    if (!h->t.n)
+        return;
+    html_section(h->out, "mounts", "By mount");
+    html_table(h->out, "mounts", "What the job did on each mount");
+    mounts_head(h->out, h->job->nodes_reported > 1);
+    for (size_t i = 0; i < h->t.n; i++) {
+        if (i < HTML_MOUNTS)
+            mount_line(h, i);
+        else
+            text_row_add(&rest, &h->t.rows[i]);
+    }
+    if (h->t.n > HTML_MOUNTS) {
+        (void)snprintf(name, sizeof(name), "%zu more mounts", h->t.n - HTML_MOUNTS);
+        sum_line(h, name, rest);
+    }
+    if (h->t.n > 1)
+        sum_line(h, "All", h->t.total);
+    html_table_end(h->out);
+    if (mapped) {
+        (void)fputs("<p class=\"small\">", h->out);
+        html_sentence(h->out, mapped);
+        (void)fputs("</p>\n", h->out);
+    }
+    html_section_end(h->out);
+}
+
+/* --- a mount by operation -----------------------------------------------------------------------
+ */
+
+/* "5 ENOSPC", or their sum and a line for each. */
+static void cell_errors(FILE *out, const struct io_counter *c)
+{
+    char buf[UNITS_SIZE], name[16];
+
+    if (!c->errors) {
+        cell(out, "–");
+        return;
+    }
+    (void)fprintf(out, "<td class=\"failed\">%s", units_count(c->errors, buf));
+    if (c->n_errnos == 1 && c->errnos[0].count == c->errors) {
+        (void)fprintf(out, " %s</td>", io_errno_name(c->errnos[0].code, name));
+        return;
+    }
+    for (size_t i = 0; i < c->n_errnos; i++)
+        (void)fprintf(out, "<small>%s %s</small>", units_count(c->errnos[i].count, buf),
+                      io_errno_name(c->errnos[i].code, name));
+    (void)fputs("</td>", out);
+}
+
+static void cell_time(FILE *out, uint64_t ns)
+{
+    char buf[UNITS_SIZE];
+
+    cell(out, ns ? html_time(ns, buf) : "–");
+}
+
+static void cell_percentile(FILE *out, const struct io_counter *c, double q)
+{
+    uint64_t bound = io_quantile(c->latency_log2, q, io_latency_bound);
+    char buf[UNITS_SIZE];
+
+    if (!bound) {
+        cell(out, "–");
+        return;
+    }
+    (void)fputs("<td>", out);
+    html_text(out, html_latency(bound, buf));
+    (void)fputs("</td>", out);
+}
+
+static void operation_line(const struct html *h, enum io_op op, const struct io_counter *c)
+{
+    (void)fprintf(h->out, "<tr><th scope=\"row\">%s</th>", io_op_name(op));
+    cell_count(h->out, c->requests);
+    cell_bytes(h->out, c->bytes);
+    cell_size(h->out, io_quantile(c->size_log2, 0.5, io_size_bound));
+    cell_errors(h->out, c);
+    cell_time(h->out, c->time_ns);
+    cell_waiting(h->out, text_waiting(&h->t, c->time_ns));
+    cell_percentile(h->out, c, 0.5);
+    cell_percentile(h->out, c, 0.99);
+    cell_time(h->out, c->max_ns);
+    (void)fputs("</tr>\n", h->out);
+}
+
+static void operations_head(FILE *out)
+{
+    static const char *const names[] = {"Operation",   "calls",  "bytes",   "median size",
+                                        "failed",      "time",   "waiting", "half within",
+                                        "99 % within", "longest"};
+
+    (void)fputs("<thead>\n<tr>", out);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        (void)fprintf(out, "<th scope=\"col\">%s</th>", names[i]);
+    (void)fputs("</tr>\n</thead>\n<tbody>\n", out);
+}
+
+/* A line that `write` makes of `what`, as a paragraph of its own; nothing if it is empty. */
+static void put_line(FILE *out, void (*write)(FILE *out, const void *what), const void *what)
+{
+    _free_ char *text = NULL;
+    size_t size = 0;
+    FILE *line = open_memstream(&text, &size);
+
+    if (!line)
+        return;
+    write(line, what);
+    if (fclose(line) != 0 || !size)
+        return;
+    (void)fputs("<p class=\"small\">", out);
+    html_sentence(out, text + strspn(text, " "));
+    (void)fputs("</p>\n", out);
+}
+
+static void put_operations(const struct html *h, size_t i, bool open)
+{
+    const struct io_mount *m = h->t.rows[i].mount;
+    _free_ char *title = NULL;
+
+    if (asprintf(&title, "Operations on %s", m->mount) < 0)
+        title = NULL;
+    (void)fprintf(h->out, "<details%s>\n<summary><i class=\"dot %s\"></i>",
+                  open ? " open=\"open\"" : "", html_colour(i));
+    html_text(h->out, m->mount);
+    (void)fputs("</summary>\n", h->out);
+    html_table(h->out, "operations", title ? title : "Operations");
+    operations_head(h->out);
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (m->io.ops[op] && m->io.ops[op]->requests)
+            operation_line(h, op, m->io.ops[op]);
+    html_table_end(h->out);
+    put_line(h->out, text_async_line, &m->io);
+    put_line(h->out, text_order_line, &m->io);
+    put_line(h->out, text_cache_line, m);
+    (void)fputs("</details>\n", h->out);
+}
+
+void html_operations(const struct html *h)
+{
+    if (!h->t.n)
+        return;
+    html_section(h->out, "operations", "By operation");
+    for (size_t i = 0; i < h->t.n && i < HTML_MOUNTS; i++)
+        put_operations(h, i, i < HTML_COLOURS);
+    if (h->t.n > HTML_MOUNTS)
+        (void)fprintf(h->out,
+                      "<p class=\"small\">Of %zu mounts these are the %u with most waiting.</p>\n",
+                      h->t.n, HTML_MOUNTS);
+    html_section_end(h->out);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/json/json.h"
+
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/tree.h"
+#include "report/json/json_impl.h"
+#include "report/nodes.h"
+
+#define DOCUMENT_VERSION 1
+
+/* What of the account is told, and in how many bins its time line. */
+struct style {
+    unsigned flags, bins;
+};
+
+static struct json_object *op_names(struct tree *t, uint64_t ops)
+{
+    struct json_object *names = tree_array(t);
+
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
+        if (ops & UINT64_C(1) << bit)
+            tree_add_text(t, names, io_bit_name(bit));
+    return names;
+}
+
+static struct json_object *histogram(struct tree *t, const uint64_t buckets[IO_BUCKETS])
+{
+    struct json_object *list = tree_array(t);
+    unsigned n = IO_BUCKETS;
+
+    while (n && !buckets[n - 1])
+        n--;
+    for (unsigned i = 0; i < n; i++)
+        tree_add_u64(t, list, buckets[i]);
+    return list;
+}
+
+static struct json_object *errnos(struct tree *t, const struct io_counter *c)
+{
+    struct json_object *split = tree_object(t);
+
+    for (size_t i = 0; i < c->n_errnos; i++) {
+        char buf[16];
+
+        if (c->errnos[i].count)
+            tree_put_u64(t, split, io_errno_name(c->errnos[i].code, buf), c->errnos[i].count);
+    }
+    return split;
+}
+
+static struct json_object *counter(struct tree *t, enum io_op op, const struct io_counter *c,
+                                   const struct io_peak *peak, uint64_t elapsed_ns)
+{
+    struct json_object *o = tree_object(t);
+
+    tree_put_u64(t, o, "requests", c->requests);
+    tree_put_u64(t, o, "async_requests", c->async_requests);
+    if (op == IO_READ || op == IO_WRITE) {
+        tree_put_u64(t, o, "sequential_requests", c->sequential_requests);
+        tree_put_u64(t, o, "random_requests", c->random_requests);
+    }
+    tree_put_u64(t, o, "bytes", c->bytes);
+    tree_put_u64(t, o, "errors", c->errors);
+    tree_put(t, o, "errno", errnos(t, c));
+    tree_put_u64(t, o, "time_ns", c->time_ns);
+    tree_put_u64(t, o, "max_ns", c->max_ns);
+    tree_put(t, o, "size_log2", histogram(t, c->size_log2));
+    tree_put(t, o, "latency_log2", histogram(t, c->latency_log2));
+    tree_put_u64(t, o, "mean_bytes_per_s", io_per_second(c->bytes, elapsed_ns));
+    tree_put_u64(t, o, "peak_bytes_per_s", peak->bytes_per_s);
+    tree_put_u64(t, o, "mean_requests_per_s", io_per_second(c->requests, elapsed_ns));
+    tree_put_u64(t, o, "peak_requests_per_s", peak->requests_per_s);
+    return o;
+}
+
+static struct json_object *ops(struct tree *t, const struct io_mount *m, uint64_t elapsed_ns)
+{
+    struct json_object *o = tree_object(t);
+
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (m->io.ops[op] && !io_counter_is_empty(m->io.ops[op]))
+            tree_put(t, o, io_op_name(op),
+                     counter(t, op, m->io.ops[op], &m->peaks[op], elapsed_ns));
+    return o;
+}
+
+static struct json_object *cache(struct tree *t, const struct io_cache *c)
+{
+    struct json_object *o = tree_object(t), *fill = tree_object(t);
+
+    tree_put_u64(t, o, "hit_bytes", c->hit_bytes);
+    tree_put_u64(t, o, "miss_bytes", c->miss_bytes);
+    for (int i = 0; i < IO_FILL_COUNT; i++)
+        tree_put_u64(t, fill, io_fill_name(i), c->fill_bytes[i]);
+    tree_put(t, o, "fill_bytes", fill);
+    return o;
+}
+
+static void put_latency(struct tree *t, struct json_object *to, const char *name,
+                        const struct latency_normal *normal)
+{
+    struct json_object *o;
+
+    if (!normal->jobs)
+        return;
+    o = tree_object(t);
+    tree_put_u64(t, o, "jobs", normal->jobs);
+    tree_put_u64(t, o, "q50_ns", normal->q50_ns);
+    tree_put_u64(t, o, "q99_ns", normal->q99_ns);
+    tree_put(t, to, name, o);
+}
+
+static struct json_object *normal(struct tree *t, const struct mount_normal *n)
+{
+    struct json_object *o = tree_object(t);
+
+    put_latency(t, o, "read", &n->read);
+    put_latency(t, o, "write", &n->write);
+    put_latency(t, o, "open", &n->open);
+    return o;
+}
+
+static struct json_object *mounts(struct tree *t, const struct style *style,
+                                  const struct io_mounts *list, uint64_t elapsed_ns,
+                                  uint64_t unsupported)
+{
+    struct json_object *array = tree_array(t);
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct io_mount *m = &list->items[i];
+        struct json_object *o = tree_object(t);
+
+        tree_put_text(t, o, "mount", m->mount);
+        tree_put_text(t, o, "fstype", m->fstype);
+        tree_put_text(t, o, "source", m->source);
+        tree_put_bool(t, o, "private", m->private);
+        if (style->flags & REPORT_WIRE)
+            tree_put_bool(t, o, "labelled", m->labelled);
+        tree_put(t, o, "ops", ops(t, m, elapsed_ns));
+        /* All zero means that nobody counted, not that there was no miss. */
+        if (!io_cache_is_empty(&m->cache))
+            tree_put(t, o, "cache", cache(t, &m->cache));
+        if (mount_normal_is_known(&m->normal))
+            tree_put(t, o, "normal", normal(t, &m->normal));
+        if (style->flags & REPORT_TIMELINE && !timeline_is_empty(&m->timeline))
+            tree_put(t, o, "timeline", json_timeline(&m->timeline, style->bins));
+        tree_put(t, o, "unsupported", op_names(t, unsupported | io_unsupported_on(m->fstype)));
+        tree_add(t, array, o);
+    }
+    return array;
+}
+
+static void put_completeness(struct tree *t, struct json_object *to, const struct completeness *c)
+{
+    struct json_object *causes = tree_array(t);
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct incomplete *item = &c->items[i];
+        struct json_object *o = tree_object(t);
+
+        tree_put_text(t, o, "cause", item->cause);
+        tree_put_u64(t, o, "count", item->count);
+        tree_put(t, o, "ops", op_names(t, item->ops ? item->ops : UINT64_MAX));
+        tree_add(t, causes, o);
+    }
+    tree_put(t, to, "incomplete", causes);
+    tree_put_u64(t, to, "lost", c->lost);
+}
+
+static void put_wait(struct tree *t, struct json_object *to, uint64_t longest_ns,
+                     const struct io_mounts *list)
+{
+    struct json_object *wait = tree_object(t);
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (__builtin_add_overflow(total, io_account_all(&list->items[i].io).time_ns, &total))
+            total = UINT64_MAX;
+    tree_put_u64(t, wait, "longest_thread_ns", longest_ns);
+    tree_put_u64(t, wait, "total_ns", total);
+    tree_put(t, to, "wait", wait);
+}
+
+static struct json_object *steps(struct tree *t, const struct style *style,
+                                 const struct job_account *job)
+{
+    struct json_object *array = tree_array(t);
+
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct step_account *s = &job->steps[i];
+        struct json_object *o = tree_object(t);
+        char buf[16];
+
+        if (s->het != HET_NONE)
+            tree_put_u64(t, o, "het", s->het);
+        tree_put_text(t, o, "step", step_format(s->step, buf));
+        tree_put_text(t, o, "node", s->node);
+        tree_put_text(t, o, "state", step_state_name(s->state));
+        tree_put_seconds(t, o, "tagged_at_s", s->tagged_at_ns);
+        tree_put_seconds(t, o, "elapsed_s", s->elapsed_ns);
+        if (s->folded)
+            tree_put_u64(t, o, "folded", s->folded);
+        put_completeness(t, o, &s->completeness);
+        put_wait(t, o, s->longest_wait_ns, &s->mounts);
+        tree_put(t, o, "mounts", mounts(t, style, &s->mounts, s->elapsed_ns, job->unsupported));
+        tree_add(t, array, o);
+    }
+    return array;
+}
+
+static struct json_object *node_sums(struct tree *t, const struct io_sum *sum)
+{
+    struct json_object *o = tree_object(t);
+
+    tree_put_u64(t, o, "requests", sum->requests);
+    tree_put_u64(t, o, "bytes", sum->bytes);
+    tree_put_u64(t, o, "errors", sum->errors);
+    tree_put_u64(t, o, "time_ns", sum->time_ns);
+    return o;
+}
+
+static struct json_object *by_node(struct tree *t, const struct node_sum *nodes, size_t n)
+{
+    struct json_object *array = tree_array(t);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *o = tree_object(t);
+
+        tree_put_text(t, o, "node", nodes[i].node);
+        tree_put(t, o, "read", node_sums(t, &nodes[i].reads));
+        tree_put(t, o, "write", node_sums(t, &nodes[i].writes));
+        tree_put(t, o, "meta", node_sums(t, &nodes[i].meta));
+        tree_put_u64(t, o, "longest_wait_ns", nodes[i].longest_wait_ns);
+        tree_add(t, array, o);
+    }
+    return array;
+}
+
+static void put_imbalance(struct tree *t, struct json_object *to, const struct node_sum *nodes,
+                          size_t n, size_t total)
+{
+    struct json_object *o = tree_object(t);
+
+    for (unsigned i = 0; i < NODE_MEASURES; i++) {
+        double value = nodes_imbalance(nodes, n, total, i);
+
+        if (value > 0)
+            tree_put_number(t, o, node_measure_name(i), value, 3);
+    }
+    tree_put(t, to, "imbalance", o);
+}
+
+/* What needs to know the steps. */
+static void put_nodes(struct tree *t, const struct style *style, struct json_object *to,
+                      const struct job_account *job)
+{
+    _free_ struct node_sum *nodes = NULL;
+    size_t n = 0;
+
+    if (nodes_sum(job, &nodes, &n) < 0)
+        t->failed = true;
+    else if (n > 1 || (n && job->nodes_reported > 1))
+        put_imbalance(t, to, nodes, n, n > job->nodes_reported ? n : job->nodes_reported);
+    if (style->flags & (REPORT_STEPS | REPORT_NODES) && !(style->flags & REPORT_WIRE))
+        tree_put(t, to, "by_node", by_node(t, nodes, n));
+}
+
+static void put_command(struct tree *t, struct json_object *to, const struct job_account *job)
+{
+    struct json_object *words = tree_array(t);
+
+    for (char **word = job->command; *word; word++)
+        tree_add_text(t, words, *word);
+    tree_put(t, to, "command", words);
+    tree_put(t, to, "exit_status", json_object_new_int(job->exit_status));
+}
+
+static void put_slurm(struct tree *t, struct json_object *to, const struct job_account *job,
+                      bool wire)
+{
+    tree_put_text(t, to, "cluster", job->key.cluster);
+    tree_put_u64(t, to, "jobid", job->key.jobid);
+    tree_put_u64(t, to, "restart", job->key.restart);
+    tree_put_u64(t, to, "uid", job->uid);
+    tree_put_text(t, to, "user", job->user);
+    tree_put_text(t, to, "account", job->account);
+    tree_put_text(t, to, "partition", job->partition);
+    tree_put_text(t, to, "name", job->name);
+    if (job->array_job) {
+        tree_put_u64(t, to, "array_jobid", job->array_job);
+        tree_put_u64(t, to, "array_task", job->array_task);
+    }
+    if (wire)
+        tree_put_text(t, to, "first_node", job->first_node);
+}
+
+static struct json_object *identity(struct tree *t, const struct job_account *job, bool wire)
+{
+    struct json_object *o = tree_object(t);
+
+    if (job->command)
+        put_command(t, o, job);
+    else
+        put_slurm(t, o, job, wire);
+    tree_put_text(t, o, "state", job->ended ? "ended" : "running");
+    if (job->start_ns)
+        tree_put_seconds(t, o, "start_s", job->start_ns);
+    if (job->end_ns)
+        tree_put_seconds(t, o, "end_s", job->end_ns);
+    return o;
+}
+
+/* Computed, beside what one event costs. */
+static void put_accounting(struct tree *t, struct json_object *to, const struct job_account *job)
+{
+    struct json_object *o = tree_object(t);
+    uint64_t events = job_events(job);
+
+    tree_put_u64(t, o, "events", events);
+    tree_put_u64(t, o, "ns_per_event", job->ns_per_event);
+    tree_put_seconds(t, o, "seconds", events * job->ns_per_event);
+    tree_put(t, to, "accounting", o);
+}
+
+struct json_object *report_json(const struct job_account *job, unsigned flags)
+{
+    return report_json_bins(job, flags, TIMELINE_BINS);
+}
+
+struct json_object *report_json_bins(const struct job_account *job, unsigned flags, unsigned bins)
+{
+    const struct style style = {.flags = flags, .bins = bins};
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *document = tree_object(t), *nodes = tree_object(t);
+
+    tree_put_u64(t, document, "version", DOCUMENT_VERSION);
+    tree_put(t, document, "job", identity(t, job, flags & REPORT_WIRE));
+    tree_put_bool(t, document, "complete", job_is_complete(job));
+    put_completeness(t, document, &job->completeness);
+    tree_put_u64(t, nodes, "expected", job->nodes_expected);
+    tree_put_u64(t, nodes, "reported", job->nodes_reported);
+    tree_put(t, document, "nodes", nodes);
+    tree_put_seconds(t, document, "elapsed_s", job->elapsed_ns);
+    put_wait(t, document, job->longest_wait_ns, &job->mounts);
+    if (job->ns_per_event)
+        put_accounting(t, document, job);
+    tree_put(t, document, "unsupported", op_names(t, job->unsupported));
+    tree_put(t, document, "mounts",
+             mounts(t, &style, &job->mounts, job->elapsed_ns, job->unsupported));
+    put_nodes(t, &style, document, job);
+    if (flags & (REPORT_STEPS | REPORT_NODES))
+        tree_put(t, document, "steps", steps(t, &style, job));
+    return tree_end(t, document);
+}
+
+char *report_json_text(const struct job_account *job, unsigned flags)
+{
+    return tree_text(report_json(job, flags));
+}

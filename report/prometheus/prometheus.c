@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "report/prometheus/prometheus_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+#include "common/utf8.h"
+
+#define NAME_PRIVATE "(private)"
+#define NAME_OTHER "(other)"
+
+/* --- labels ------------------------------------------------------------------------------------
+ */
+
+/* A label's value between quotes. NULL: no memory. */
+static char *escape(const char *value)
+{
+    _free_ char *clean = utf8_sanitize(value ? value : "");
+    char *escaped = clean ? malloc(2 * strlen(clean) + 1) : NULL, *to = escaped;
+
+    if (!escaped)
+        return NULL;
+    for (const char *p = clean; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            *to++ = '\\';
+        *to++ = *p;
+    }
+    *to = '\0';
+    return escaped;
+}
+
+int page_label(FILE *out, const char *name, const char *value)
+{
+    _free_ char *escaped = escape(value);
+
+    if (!escaped)
+        return -ENOMEM;
+    fprintf(out, ",%s=\"%s\"", name, escaped);
+    return 0;
+}
+
+void prometheus_names_clear(struct prometheus_names *names)
+{
+    while (names->n)
+        free(names->items[--names->n]);
+}
+
+int prometheus_names_get(struct prometheus_names *names, const char *name)
+{
+    _free_ char *clean = utf8_sanitize(name);
+
+    if (!clean)
+        return -ENOMEM;
+    for (size_t i = 0; i < names->n; i++)
+        if (!strcmp(names->items[i], clean))
+            return (int)i;
+    if (names->n == PROMETHEUS_NAMES_MAX)
+        return PROMETHEUS_NAMES_MAX;
+    names->items[names->n] = TAKE_PTR(clean);
+    return (int)names->n++;
+}
+
+/* The name that the mount has, the same in all families; NULL: no memory. */
+static const char *mount_label(struct prometheus_names *names, const struct io_mount *m)
+{
+    int i = m->labelled ? prometheus_names_get(names, m->mount) : -1;
+
+    if (!m->labelled)
+        return NAME_PRIVATE;
+    return i < 0 ? NULL : i == PROMETHEUS_NAMES_MAX ? NAME_OTHER : names->items[i];
+}
+
+/* Whoever mounts a FUSE file system chooses what stands behind the dot. */
+static const char *fstype_label(const struct io_mount *m)
+{
+    return !m->labelled && !strncmp(m->fstype, "fuse", 4) ? "fuse" : m->fstype;
+}
+
+static int group_add(struct group *group, struct prometheus_names *names,
+                     const struct io_mounts *mounts)
+{
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct io_mount renamed = mounts->items[i];
+        const struct io_mounts one = {&renamed, 1};
+        const char *name;
+
+        if (io_account_is_empty(&renamed.io))
+            continue;
+        name = mount_label(names, &mounts->items[i]);
+        if (!name)
+            return -ENOMEM;
+        renamed.mount = (char *)name;
+        renamed.fstype = (char *)fstype_label(&mounts->items[i]);
+        renamed.source = (char *)"";
+        renamed.private = false;
+        if (io_mounts_add(&group->mounts, &one) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static struct group *group_of(struct page *page, const struct job_account *job)
+{
+    for (size_t i = 0; i < page->n_jobs; i++)
+        if (page->jobs[i].job->key.jobid == job->key.jobid)
+            return &page->jobs[i];
+    page->jobs[page->n_jobs].job = job;
+    return &page->jobs[page->n_jobs++];
+}
+
+/* The label of a job is its number: the runs of a requeued job are one. */
+static int page_group(struct page *page)
+{
+    const struct prometheus_node *node = page->node;
+
+    if (node->totals && group_add(&page->totals, page->names, node->totals) < 0)
+        return -ENOMEM;
+    page->jobs = calloc(node->n_jobs + 1, sizeof(*page->jobs));
+    if (!page->jobs)
+        return -ENOMEM;
+    for (size_t i = 0; i < node->n_jobs; i++) {
+        const struct job_account *job = node->jobs[i];
+        struct group *group = group_of(page, job);
+
+        if (job->key.restart > group->job->key.restart)
+            group->job = job;
+        if (__builtin_add_overflow(group->elapsed_ns, job->elapsed_ns, &group->elapsed_ns))
+            group->elapsed_ns = UINT64_MAX;
+        group->missed |= job->completeness.lost || job->completeness.n;
+        if (group_add(group, page->names, &job->mounts) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* --- families ----------------------------------------------------------------------------------
+ */
+
+void page_family(struct page *page, const char *name, const char *type, const char *help)
+{
+    fprintf(page->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* `label` (NULL: none) with its value comes last. */
+static int put_labels(struct page *page, const struct group *group, const struct io_mount *m,
+                      const char *label, const char *value)
+{
+    fprintf(page->out, "{%s", page->where);
+    if (group->job)
+        fprintf(page->out, ",jobid=\"%u\"", group->job->key.jobid);
+    if (page_label(page->out, "mountpoint", m->mount) < 0 ||
+        page_label(page->out, "fstype", m->fstype) < 0 ||
+        (label && page_label(page->out, label, value) < 0))
+        return -ENOMEM;
+    fputs("} ", page->out);
+    return 0;
+}
+
+/* What one direction of a mount did. */
+struct direction {
+    const char *name;
+    const char *done;
+    struct io_sum (*sum)(const struct io_account *account);
+    enum io_op ops[2];
+};
+
+static const struct direction directions[] = {
+    {"read", "read", io_account_reads, {IO_READ, IO_COPY_READ}},
+    {"write", "written", io_account_writes, {IO_WRITE, IO_COPY_WRITE}},
+};
+
+enum value {
+    VALUE_BYTES,
+    VALUE_REQUESTS,
+    VALUE_ERRORS,
+    VALUE_SECONDS,
+    VALUE_MEAN_BYTES,
+    VALUE_PEAK_BYTES,
+    VALUE_MEAN_REQUESTS,
+    VALUE_PEAK_REQUESTS,
+    VALUE_COUNT,
+    VALUE_NODE_COUNT = VALUE_MEAN_BYTES, /* the node has counters only */
+};
+
+static const struct {
+    const char *name, *type, *help;
+} values[VALUE_COUNT] = {
+    [VALUE_BYTES] = {"bytes_total", "counter", "Bytes"},
+    [VALUE_REQUESTS] = {"requests_total", "counter", "Requests by which data was"},
+    [VALUE_ERRORS] = {"errors_total", "counter", "Failed requests by which data was to be"},
+    [VALUE_SECONDS] = {"seconds_total", "counter", "Seconds that threads waited while data was"},
+    [VALUE_MEAN_BYTES] = {"mean_bytes_per_second", "gauge", "Over the elapsed time, bytes"},
+    [VALUE_PEAK_BYTES] = {"peak_bytes_per_second", "gauge", "In the busiest interval, bytes"},
+    [VALUE_MEAN_REQUESTS] = {"mean_requests_per_second", "gauge",
+                             "Over the elapsed time, requests by which data was"},
+    [VALUE_PEAK_REQUESTS] = {"peak_requests_per_second", "gauge",
+                             "In the busiest interval, requests by which data was"},
+};
+
+static double mean(uint64_t amount, uint64_t elapsed_ns)
+{
+    return elapsed_ns ? (double)amount / ((double)elapsed_ns / 1e9) : 0;
+}
+
+/* The larger one: two operations need not be busiest in the same interval. */
+static struct io_peak peak(const struct io_mount *m, const enum io_op ops[2])
+{
+    struct io_peak a = m->peaks[ops[0]], b = m->peaks[ops[1]];
+
+    return (struct io_peak){
+        .bytes_per_s = a.bytes_per_s > b.bytes_per_s ? a.bytes_per_s : b.bytes_per_s,
+        .requests_per_s = a.requests_per_s > b.requests_per_s ? a.requests_per_s : b.requests_per_s,
+    };
+}
+
+void page_u64(FILE *out, uint64_t value)
+{
+    fprintf(out, "%llu\n", (unsigned long long)value);
+}
+
+void page_seconds(FILE *out, uint64_t ns)
+{
+    char buf[UNITS_SIZE];
+
+    fprintf(out, "%s\n", units_seconds(ns, buf));
+}
+
+static void put_value(FILE *out, enum value value, const struct direction *d,
+                      const struct io_mount *m, uint64_t elapsed_ns)
+{
+    struct io_sum sum = d->sum(&m->io);
+
+    switch (value) {
+    case VALUE_BYTES:
+        page_u64(out, sum.bytes);
+        break;
+    case VALUE_REQUESTS:
+        page_u64(out, sum.requests);
+        break;
+    case VALUE_ERRORS:
+        page_u64(out, sum.errors);
+        break;
+    case VALUE_SECONDS:
+        page_seconds(out, sum.time_ns);
+        break;
+    case VALUE_MEAN_BYTES:
+        fprintf(out, "%.9g\n", mean(sum.bytes, elapsed_ns));
+        break;
+    case VALUE_PEAK_BYTES:
+        page_u64(out, peak(m, d->ops).bytes_per_s);
+        break;
+    case VALUE_MEAN_REQUESTS:
+        fprintf(out, "%.9g\n", mean(sum.requests, elapsed_ns));
+        break;
+    default:
+        page_u64(out, peak(m, d->ops).requests_per_s);
+        break;
+    }
+}
+
+/* One family, of all mounts of all groups. */
+static int put_data_family(struct page *page, const char *prefix, const struct direction *d,
+                           enum value value, const struct group *groups, size_t n)
+{
+    char name[64], help[160];
+
+    snprintf(name, sizeof(name), "%s_%s_%s", prefix, d->name, values[value].name);
+    snprintf(help, sizeof(help), "%s %s.", values[value].help, d->done);
+    page_family(page, name, values[value].type, help);
+    for (size_t g = 0; g < n; g++)
+        for (size_t i = 0; i < groups[g].mounts.n; i++) {
+            const struct io_mount *m = &groups[g].mounts.items[i];
+
+            fputs(name, page->out);
+            if (put_labels(page, &groups[g], m, NULL, NULL) < 0)
+                return -ENOMEM;
+            put_value(page->out, value, d, m, groups[g].elapsed_ns);
+        }
+    return 0;
+}
+
+static int put_metadata_family(struct page *page, const char *prefix, const struct group *groups,
+                               size_t n)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_metadata_requests_total", prefix);
+    page_family(page, name, "counter", "Metadata requests by operation; create is a part of open.");
+    for (size_t g = 0; g < n; g++)
+        for (size_t i = 0; i < groups[g].mounts.n; i++) {
+            const struct io_mount *m = &groups[g].mounts.items[i];
+
+            for (int op = IO_OP_FIRST_META; op < IO_OP_COUNT; op++) {
+                if (!m->io.ops[op] || !m->io.ops[op]->requests)
+                    continue;
+                fputs(name, page->out);
+                if (put_labels(page, &groups[g], m, "op", io_op_name(op)) < 0)
+                    return -ENOMEM;
+                page_u64(page->out, m->io.ops[op]->requests);
+            }
+        }
+    return 0;
+}
+
+/* Of all metadata operations: by operation they would be twenty times as many. */
+static int put_metadata_sums(struct page *page, const char *prefix, const struct group *groups,
+                             size_t n)
+{
+    static const struct {
+        const char *name, *help;
+        bool seconds;
+    } sums[] = {
+        {"errors_total", "Failed metadata requests.", false},
+        {"seconds_total", "Seconds that threads waited in metadata requests.", true},
+    };
+
+    for (size_t s = 0; s < ARRAY_SIZE(sums); s++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%s_metadata_%s", prefix, sums[s].name);
+        page_family(page, name, "counter", sums[s].help);
+        for (size_t g = 0; g < n; g++)
+            for (size_t i = 0; i < groups[g].mounts.n; i++) {
+                struct io_sum sum = io_account_meta(&groups[g].mounts.items[i].io);
+
+                if (!sum.requests)
+                    continue;
+                fputs(name, page->out);
+                if (put_labels(page, &groups[g], &groups[g].mounts.items[i], NULL, NULL) < 0)
+                    return -ENOMEM;
+                if (sums[s].seconds)
+                    page_seconds(page->out, sum.time_ns);
+                else
+                    page_u64(page->out, sum.errors);
+            }
+    }
+    return 0;
+}
+
+/* The errnos that tell of the file system, not of the program that calls it: a label has no more
+ * values than these. */
+static const int failures[] = {EIO, ENOSPC, EROFS, ESTALE, EDQUOT, ETIMEDOUT, ENOTCONN, ESHUTDOWN};
+
+static uint64_t failures_of(const struct io_mount *m, int code)
+{
+    uint64_t count = 0;
+
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct io_counter *c = m->io.ops[op];
+
+        for (size_t i = 0; c && i < c->n_errnos; i++)
+            if (c->errnos[i].code == code &&
+                __builtin_add_overflow(count, c->errnos[i].count, &count))
+                count = UINT64_MAX;
+    }
+    return count;
+}
+
+/* Of jobs only: the node's totals are kept without errnos. */
+static int put_failures(struct page *page)
+{
+    static const char name[] = "jobio_failures_total";
+
+    page_family(page, name, "counter",
+                "Requests of any kind that failed for a reason of the file system, by errno.");
+    for (size_t g = 0; g < page->n_jobs; g++)
+        for (size_t i = 0; i < page->jobs[g].mounts.n; i++)
+            for (size_t f = 0; f < ARRAY_SIZE(failures); f++) {
+                const struct io_mount *m = &page->jobs[g].mounts.items[i];
+                uint64_t count = failures_of(m, failures[f]);
+                char buf[16];
+
+                if (!count)
+                    continue;
+                fputs(name, page->out);
+                if (put_labels(page, &page->jobs[g], m, "errno", io_errno_name(failures[f], buf)) <
+                    0)
+                    return -ENOMEM;
+                page_u64(page->out, count);
+            }
+    return 0;
+}
+
+static int put_data(struct page *page, const char *prefix, int n_values, const struct group *groups,
+                    size_t n)
+{
+    for (size_t d = 0; d < ARRAY_SIZE(directions); d++)
+        for (int value = 0; value < n_values; value++)
+            if (put_data_family(page, prefix, &directions[d], value, groups, n) < 0)
+                return -ENOMEM;
+    return 0;
+}
+
+static int put_self(struct page *page)
+{
+    const struct prometheus_node *node = page->node;
+    unsigned running = 0;
+
+    for (size_t i = 0; i < page->n_jobs; i++)
+        running += !page->jobs[i].job->ended;
+    page_family(page, "jobio_build_info", "gauge", "The version of jobio; 1.");
+    fprintf(page->out, "jobio_build_info{%s", page->where);
+    if (page_label(page->out, "version", node->version) < 0)
+        return -ENOMEM;
+    fputs("} 1\n", page->out);
+    page_family(page, "jobio_tracked_jobs", "gauge", "Jobs that run on this node.");
+    fprintf(page->out, "jobio_tracked_jobs{%s} %u\n", page->where, running);
+    page_family(page, "jobio_events_lost_total", "counter", "Calls seen but not accounted.");
+    fprintf(page->out, "jobio_events_lost_total{%s} ", page->where);
+    page_u64(page->out, node->lost);
+    return 0;
+}
+
+/* Whole numbers as such. */
+static int put_more(struct page *page, const struct prometheus_family *family)
+{
+    if (family->n)
+        page_family(page, family->name, family->type, family->help);
+    for (size_t i = 0; i < family->n; i++) {
+        fprintf(page->out, "%s{%s", family->name, page->where);
+        if (family->label && page_label(page->out, family->label, family->samples[i].value) < 0)
+            return -ENOMEM;
+        fprintf(page->out, "} %.15g\n", family->samples[i].number);
+    }
+    return 0;
+}
+
+static int put_groups(struct page *page, const char *prefix, int n_values,
+                      const struct group *groups, size_t n)
+{
+    if (put_data(page, prefix, n_values, groups, n) < 0 ||
+        put_metadata_family(page, prefix, groups, n) < 0 ||
+        put_metadata_sums(page, prefix, groups, n) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+static int page_write(struct page *page)
+{
+    if (put_groups(page, "jobio", VALUE_COUNT, page->jobs, page->n_jobs) < 0 ||
+        put_failures(page) < 0 || page_jobs(page) < 0 ||
+        put_groups(page, "jobio_node", VALUE_NODE_COUNT, &page->totals, 1) < 0 ||
+        put_self(page) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < page->node->n_families; i++)
+        if (put_more(page, &page->node->families[i]) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static void page_clear(struct page *page)
+{
+    prometheus_names_clear(&page->own);
+    for (size_t i = 0; i < page->n_jobs; i++)
+        io_mounts_clear(&page->jobs[i].mounts);
+    free(page->jobs);
+    io_mounts_clear(&page->totals.mounts);
+    free(page->where);
+}
+
+/* cluster="c",instance="i" */
+static char *where_labels(const struct prometheus_node *node)
+{
+    _free_ char *cluster = escape(node->cluster), *instance = escape(node->instance);
+    char *where;
+
+    if (!cluster || !instance ||
+        asprintf(&where, "cluster=\"%s\",instance=\"%s\"", cluster, instance) < 0)
+        return NULL;
+    return where;
+}
+
+char *report_prometheus(const struct prometheus_node *node)
+{
+    CLEANUP(page_clear) struct page page = {.node = node, .where = where_labels(node)};
+    char *text = NULL;
+    size_t size;
+    int r;
+
+    page.names = node->names ? node->names : &page.own;
+    if (!page.where || page_group(&page) < 0)
+        return NULL;
+    page.out = open_memstream(&text, &size);
+    if (!page.out)
+        return NULL;
+    r = page_write(&page);
+    if (ferror(page.out))
+        r = -ENOMEM;
+    if (fclose(page.out) != 0)
+        r = -ENOMEM;
+    if (r < 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

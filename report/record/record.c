@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "report/record/record.h"
+
+#include <ctype.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/tree.h"
+#include "common/units.h"
+#include "report/layout.h"
+#include "report/text/text_impl.h"
+
+#define RECORD_START "IO1:{"
+/* More rows than fit whatever is in them: the shortest row has 30 bytes. */
+#define ROWS_MAX 70
+#define NAME_COLUMNS 64
+
+/* Seconds with three decimals: the record is read by people, too. */
+static struct json_object *seconds(uint64_t ns)
+{
+    char buf[UNITS_SIZE];
+
+    units_seconds(ns - ns % 1000000, buf);
+    return json_object_new_double_s((double)ns / 1e9, buf);
+}
+
+static void add_name(struct tree *t, struct json_object *array, const char *name)
+{
+    _free_ char *fitted = layout_fit(name, NAME_COLUMNS);
+
+    tree_add(t, array, fitted ? json_object_new_string(fitted) : NULL);
+}
+
+/* rB, wB, rReq, wReq, rPeakBps, wPeakBps, metaReq, errors, wait_s */
+static void add_sums(struct tree *t, struct json_object *array, const struct text_row *row)
+{
+    const uint64_t numbers[] = {
+        row->reads.bytes, row->writes.bytes, row->reads.requests, row->writes.requests,
+        row->read_peak,   row->write_peak,   row->meta.requests,  row->all.errors,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        tree_add_u64(t, array, numbers[i]);
+    tree_add(t, array, seconds(row->all.time_ns));
+}
+
+/* A row; without its names if `mount` is NULL. */
+static struct json_object *row_array(struct tree *t, const struct text_row *row,
+                                     const struct io_mount *mount)
+{
+    struct json_object *array = tree_array(t);
+
+    if (mount) {
+        add_name(t, array, mount->mount);
+        add_name(t, array, mount->fstype);
+    }
+    add_sums(t, array, row);
+    return array;
+}
+
+static void put_head(struct tree *t, struct json_object *o, const struct record_head *head,
+                     uint64_t elapsed_ns)
+{
+    struct json_object *nodes = tree_array(t);
+
+    tree_put_u64(t, o, "v", 1);
+    tree_put_bool(t, o, "complete", head->complete);
+    tree_add_u64(t, nodes, head->nodes);
+    tree_add_u64(t, nodes, head->nodes_expected);
+    tree_put(t, o, "nodes", nodes);
+    tree_put(t, o, "s", seconds(elapsed_ns));
+    if (head->restart)
+        tree_put_u64(t, o, "restart", head->restart);
+}
+
+/* The first n mounts. */
+static struct json_object *mounts(struct tree *t, const struct text_job *job, size_t n)
+{
+    struct json_object *array = tree_array(t);
+
+    for (size_t i = 0; i < n; i++)
+        tree_add(t, array, row_array(t, &job->rows[i], job->rows[i].mount));
+    return array;
+}
+
+/* The busiest intervals of two mounts need not be the same one: of their sum it is only known that
+ * its peak is at least that of each, and at least its mean. */
+static void raise_to_mean(struct text_row *sum, uint64_t elapsed_ns)
+{
+    uint64_t reads = io_per_second(sum->reads.bytes, elapsed_ns);
+    uint64_t writes = io_per_second(sum->writes.bytes, elapsed_ns);
+
+    sum->read_peak = reads > sum->read_peak ? reads : sum->read_peak;
+    sum->write_peak = writes > sum->write_peak ? writes : sum->write_peak;
+}
+
+static struct json_object *rest(struct tree *t, const struct text_job *job, size_t from)
+{
+    struct text_row sum = {0};
+
+    for (size_t i = from; i < job->n; i++)
+        text_row_add(&sum, &job->rows[i]);
+    raise_to_mean(&sum, job->job->elapsed_ns);
+    return row_array(t, &sum, NULL);
+}
+
+/* Takes the object. */
+static char *to_record(const struct tree *t, struct json_object *o)
+{
+    _free_ char *text = tree_text(tree_end(t, o));
+    char *record = NULL;
+
+    if (text && asprintf(&record, "IO1:%s", text) < 0)
+        record = NULL;
+    return record;
+}
+
+/* The record with the first n mounts in rows of their own. */
+static char *record_with(const struct text_job *job, size_t n)
+{
+    const struct record_head head = {
+        .complete = job_is_complete(job->job),
+        .nodes = job->job->nodes_reported,
+        .nodes_expected = job->job->nodes_expected,
+        .restart = job->job->key.restart,
+    };
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t);
+
+    put_head(t, o, &head, job->job->elapsed_ns);
+    /* Else nobody could tell a job that did nothing from one that nobody counted. */
+    tree_put_text(t, o, "why", job_not_counted(job->job));
+    tree_put(t, o, "m", mounts(t, job, n));
+    tree_put(t, o, "rest", rest(t, job, n));
+    return to_record(t, o);
+}
+
+char *report_record(const struct job_account *job)
+{
+    struct text_job t;
+    char *record = NULL;
+    size_t n;
+
+    if (text_job_make(job, &t) < 0)
+        return NULL;
+    n = t.n < ROWS_MAX ? t.n : ROWS_MAX;
+    for (;; n--) {
+        record = record_with(&t, n);
+        if (!record || strlen(record) <= RECORD_MAX || n == 0)
+            break;
+        free(record);
+    }
+    text_job_clear(&t);
+    return record;
+}
+
+/* Behind the object that begins at `p`; NULL if it does not end. */
+static const char *object_end(const char *p)
+{
+    bool in_string = false;
+    unsigned depth = 0;
+
+    for (; *p; p++) {
+        if (in_string) {
+            if (*p == '\\' && p[1])
+                p++;
+            else if (*p == '"')
+                in_string = false;
+            continue;
+        }
+        if (*p == '"')
+            in_string = true;
+        else if (*p == '{')
+            depth++;
+        else if (*p == '}' && --depth == 0)
+            return p + 1;
+    }
+    return NULL;
+}
+
+/* A record that was cut off may seem to end inside of what follows it. */
+static bool is_object(const char *p, const char *end)
+{
+    struct json_tokener *tokener = json_tokener_new();
+    struct json_object *o = NULL;
+
+    if (tokener)
+        o = json_tokener_parse_ex(tokener, p, (int)(end - p));
+    json_object_put(o);
+    json_tokener_free(tokener);
+    return o != NULL;
+}
+
+/* The first whole record in the comment that stands for itself; NULL if there is none. */
+static const char *find_record(const char *comment, const char **end)
+{
+    const char *p = comment;
+
+    while ((p = strstr(p, RECORD_START))) {
+        char before = p > comment ? p[-1] : ' ';
+
+        const char *object = p + strlen(RECORD_START) - 1;
+
+        *end = object_end(object);
+        if (*end && !isalnum((unsigned char)before) && !strchr("_\"\\", before) &&
+            is_object(object, *end))
+            return p;
+        p++;
+    }
+    return NULL;
+}
+
+char *record_merge(const char *comment, const char *record)
+{
+    const char *end, *old;
+    char *merged;
+    int n;
+
+    if (!comment || !*comment)
+        return strdup(record);
+    old = find_record(comment, &end);
+    if (old)
+        n = asprintf(&merged, "%.*s%s%s", (int)(old - comment), comment, record, end);
+    else
+        n = asprintf(&merged, "%s %s", comment, record);
+    return n < 0 ? NULL : merged;
+}
+
+char *record_without_account(const struct record_head *head, uint64_t elapsed_s, const char *why)
+{
+    static const struct job_account no_job;
+    const struct text_job nothing = {.job = &no_job};
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t);
+
+    put_head(t, o, head, elapsed_s * 1000000000);
+    tree_put_text(t, o, "why", why);
+    tree_put(t, o, "m", mounts(t, &nothing, 0));
+    tree_put(t, o, "rest", rest(t, &nothing, 0));
+    return to_record(t, o);
+}
+
+char *record_object(const char *comment)
+{
+    const char *end, *record = comment ? find_record(comment, &end) : NULL;
+
+    if (!record)
+        return NULL;
+    record += strlen("IO1:");
+    return strndup(record, (size_t)(end - record));
+}
+
+static uint64_t item(struct json_object *array, size_t i)
+{
+    return array ? json_object_get_uint64(json_object_array_get_idx(array, i)) : 0;
+}
+
+bool record_head(const char *comment, struct record_head *ret)
+{
+    _free_ char *text = record_object(comment);
+    struct json_object *o = text ? json_tokener_parse(text) : NULL;
+    struct json_object *nodes_of = json_object_object_get(o, "nodes");
+
+    if (!o)
+        return false;
+    if (!json_object_is_type(nodes_of, json_type_array))
+        nodes_of = NULL;
+    *ret = (struct record_head){
+        .complete = json_object_get_boolean(json_object_object_get(o, "complete")),
+        .nodes = item(nodes_of, 0),
+        .nodes_expected = item(nodes_of, 1),
+        .restart = json_object_get_uint64(json_object_object_get(o, "restart")),
+    };
+    json_object_put(o);
+    return true;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is told to the owner of a job: errors first, then what could be done better. */
+#define _GNU_SOURCE
+#include "report/text/text_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* What one note may take of a summary. */
+#define NOTE_LINES 3
+
+static const struct {
+    const char *word;
+    enum text_paint paint;
+} levels[ADVICE_LEVELS] = {
+    [ADVICE_ERROR] = {"error", TEXT_BAD},
+    [ADVICE_HINT] = {"note", TEXT_HINT},
+    [ADVICE_GOOD] = {"note", TEXT_GOOD},
+};
+
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
+}
+
+/* The lines of a note, malloc'd; NULL: no memory. */
+static char *note_lines(const struct text_job *t, const struct advice_note *note)
+{
+    _free_ char *line = NULL;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    if (asprintf(&line, "%s: %s%s%s", levels[note->level].word, note->text, *note->link ? " " : "",
+                 note->link) < 0)
+        line = NULL;
+    text_lines(out, t, levels[note->level].paint, line ? line : "?", NOTE_LINES);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+/* Those that do not fit; of errors their number is said, which takes the last line. */
+static void write_rest(FILE *out, const struct text_job *t, bool errors, size_t rest)
+{
+    char line[64];
+
+    (void)snprintf(line, sizeof(line), "error: %zu more, see 'jobio advise %u'", rest,
+                   t->job->key.jobid);
+    if (errors && rest)
+        text_lines(out, t, TEXT_BAD, line, 1);
+}
+
+static void write_notes(FILE *out, const struct text_job *t, bool errors, size_t lines)
+{
+    const struct advice_notes *notes = t->style.notes;
+    size_t rest = 0;
+
+    for (size_t i = 0; notes && i < notes->n; i++)
+        rest += (notes->items[i].level == ADVICE_ERROR) == errors;
+    for (size_t i = 0; notes && i < notes->n && rest; i++) {
+        _free_ char *text = NULL;
+
+        if ((notes->items[i].level == ADVICE_ERROR) != errors)
+            continue;
+        text = note_lines(t, &notes->items[i]);
+        if (!text || count_lines(text) + (errors && rest > 1) > lines)
+            break;
+        lines -= count_lines(text);
+        fputs(text, out);
+        rest--;
+    }
+    write_rest(out, t, errors, rest);
+}
+
+void text_errors(FILE *out, const struct text_job *t, size_t lines)
+{
+    write_notes(out, t, true, lines);
+}
+
+void text_notes(FILE *out, const struct text_job *t, size_t lines)
+{
+    write_notes(out, t, false, lines);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/text/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "report/layout.h"
+#include "report/text/text_impl.h"
+
+/* Of the lines, the title, the verdict and completeness have what they need. At least so many
+ * mounts are shown before the notes have what is left; then the other mounts. */
+#define SHORT_LINES 12
+#define NARROW_LINES 18 /* on a terminal that is narrower than 80 */
+#define SHORT_LEAST_MOUNTS 2
+#define SHORT_MOUNTS 5
+#define SHORT_COMPLETENESS 3
+#define SHORT_ERRORS 4
+
+/* A job that stays below both gets one line. */
+#define SMALL_BYTES (UINT64_C(1) << 20)
+#define SMALL_REQUESTS 1000
+#define SMALL_LINES 4 /* that one line, on a narrow terminal */
+
+static const char *const summary_names[] = {
+    [SUMMARY_OFF] = "off",
+    [SUMMARY_SHORT] = "short",
+    [SUMMARY_FULL] = "full",
+};
+
+int summary_parse(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(summary_names); i++)
+        if (!strcmp(summary_names[i], text))
+            return (int)i;
+    return -EINVAL;
+}
+
+const char *summary_name(enum summary summary)
+{
+    return (unsigned)summary < ARRAY_SIZE(summary_names) ? summary_names[summary] : "unknown";
+}
+
+/* Print `who` and `what` with as much of "; complete: 1/1 nodes, 0 events lost" as one line holds,
+ * or false. A terminal that is narrower breaks it. */
+static bool fits_one_line(FILE *out, const struct text_job *t, const char *who, const char *what)
+{
+    static const char cuts[] = ",:";
+    const struct job_account *job = t->job;
+    char end[96], line[TEXT_COLUMNS + 1];
+    int n = 0;
+
+    snprintf(end, sizeof(end), "; %s: %u/%u nodes, 0 events lost",
+             job_is_complete(job) ? "complete" : "NOT complete", job->nodes_reported,
+             job->nodes_expected);
+    for (const char *c = cuts;; c++) {
+        n = snprintf(line, sizeof(line), "I/O%s%s%s", who, what, end);
+        if (n <= TEXT_COLUMNS || !*c)
+            break;
+        *strchr(end, *c) = '\0';
+    }
+    if (n > TEXT_COLUMNS)
+        return false;
+    text_lines(out, t, TEXT_PLAIN, line, SMALL_LINES);
+    return true;
+}
+
+/* One line for a job that did next to nothing, or false when one line cannot say all of it. */
+static bool small_line(FILE *out, const struct text_job *t)
+{
+    const struct job_account *job = t->job;
+    const struct text_row *sum = &t->total;
+    double waiting = text_waiting(t, sum->all.time_ns);
+    char read[UNITS_SIZE], written[UNITS_SIZE], what[256];
+    char number[TEXT_NUMBER], who[64] = "", failed[32] = "", waited[32] = "";
+
+    if (sum->all.bytes >= SMALL_BYTES || sum->all.requests >= SMALL_REQUESTS ||
+        (t->style.notes && t->style.notes->n) || job->completeness.lost || job->completeness.n ||
+        !job->nodes_expected)
+        return false;
+    if (!job->command)
+        snprintf(who, sizeof(who), " of job %s%s", text_job_number(job, number),
+                 job->ended ? "" : " so far");
+    if (sum->all.errors)
+        snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->all.errors);
+    if (waiting >= 1)
+        snprintf(waited, sizeof(waited), ", %.0f %% waiting", waiting);
+    snprintf(what, sizeof(what), ": %s read, %s written, %u calls%s%s",
+             units_bytes(sum->reads.bytes, read), units_bytes(sum->writes.bytes, written),
+             (unsigned)sum->all.requests, failed, waited);
+    return fits_one_line(out, t, who, what) || fits_one_line(out, t, "", what);
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; text && (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
+}
+
+/* What `write` writes in at most `limit` lines or rows, malloc'd; NULL: no memory. */
+static char *written(void (*write)(FILE *out, const struct text_job *t, size_t limit),
+                     const struct text_job *t, size_t limit)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    write(out, t, limit);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static void write_head(FILE *out, const struct text_job *t, size_t errors)
+{
+    text_title(out, t);
+    text_errors(out, t, errors);
+    text_verdict(out, t);
+}
+
+/* The table with as many mounts as `lines` hold; the others are one line. */
+static char *fit_table(const struct text_job *t, size_t lines)
+{
+    char *table = NULL;
+
+    for (size_t limit = 0; limit <= SHORT_MOUNTS; limit++) {
+        char *larger = written(text_table, t, limit);
+
+        if (!larger || (table && count_lines(larger) > lines)) {
+            free(larger);
+            break;
+        }
+        free(table);
+        table = larger;
+    }
+    return table;
+}
+
+static void write_short(FILE *out, const struct text_job *t)
+{
+    _free_ char *head = NULL, *table = NULL, *notes = NULL, *end = NULL;
+    size_t left, least;
+
+    if (small_line(out, t))
+        return;
+    head = written(write_head, t, SHORT_ERRORS);
+    end = written(text_completeness, t, SHORT_COMPLETENESS);
+    left = (text_is_narrow(t) ? NARROW_LINES : SHORT_LINES) - count_lines(head) - count_lines(end);
+    table = written(text_table, t, SHORT_LEAST_MOUNTS);
+    least = count_lines(table);
+    notes = written(text_notes, t, left > least ? left - least : 0);
+    free(table);
+    table = fit_table(t, left - count_lines(notes));
+    (void)fprintf(out, "%s%s%s%s", head ? head : "", table ? table : "", notes ? notes : "",
+                  end ? end : "NOT complete: out of memory\n");
+}
+
+char *report_text(const struct job_account *job, enum summary summary,
+                  const struct text_style *style)
+{
+    struct text_job t;
+    char *text = NULL;
+    size_t size;
+    bool failed;
+    FILE *out;
+
+    if (summary == SUMMARY_OFF)
+        return strdup("");
+    if (text_job_make(job, &t) < 0)
+        return NULL;
+    if (style)
+        t.style = *style;
+    out = open_memstream(&text, &size);
+    if (out) {
+        if (summary == SUMMARY_FULL)
+            text_full(out, &t);
+        else
+            write_short(out, &t);
+        failed = ferror(out);
+        if (fclose(out) != 0 || failed) {
+            free(text);
+            text = NULL;
+        }
+    }
+    text_job_clear(&t);
+    return text;
+}

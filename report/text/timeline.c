@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/text/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "report/layout.h"
+#include "report/text/text_impl.h"
+
+#define MAX_MOUNTS 8
+#define NARROW 60 /* columns: below, short words */
+
+/* Columns of time, each some bins of the widest time line. There are at most as many as the curve
+ * has characters; if they are fewer, they are drawn wider. */
+struct axis {
+    uint64_t start_s, column_s;
+    unsigned n, characters;
+    uint64_t from_ns, to_ns; /* of the job */
+};
+
+struct page {
+    FILE *out;
+    const struct job_account *job;
+    struct axis axis;
+    size_t columns, label, value; /* of the page, in front of the curves, behind them */
+    bool narrow, utf8;
+};
+
+/* --- the axis --------------------------------------------------------------------------------- */
+
+/* From the start of the job to its end, and whatever is outside of that. */
+static void find_span(const struct job_account *job, uint64_t *from_s, uint64_t *to_s,
+                      uint64_t *width_s)
+{
+    uint64_t end_ns = job->start_ns + job->elapsed_ns;
+
+    *from_s = job->start_ns ? job->start_ns / NS_PER_S : UINT64_MAX;
+    *to_s = job->start_ns && end_ns > job->start_ns ? (end_ns + NS_PER_S - 1) / NS_PER_S : 0;
+    *width_s = 1;
+    for (size_t i = 0; i < job->mounts.n; i++) {
+        const struct timeline *t = &job->mounts.items[i].timeline;
+
+        if (timeline_is_empty(t))
+            continue;
+        *from_s = t->start_s < *from_s ? t->start_s : *from_s;
+        *to_s = timeline_end_s(t) > *to_s ? timeline_end_s(t) : *to_s;
+        *width_s = t->width_s > *width_s ? t->width_s : *width_s;
+    }
+}
+
+static struct axis axis_make(const struct job_account *job, size_t room)
+{
+    struct axis axis = {.from_ns = job->start_ns, .to_ns = job->start_ns + job->elapsed_ns};
+    uint64_t from, to, width, bins, merge;
+
+    find_span(job, &from, &to, &width);
+    axis.start_s = from / width * width;
+    bins = to > axis.start_s ? (to - axis.start_s + width - 1) / width : 1;
+    merge = (bins + room - 1) / room;
+    axis.column_s = merge * width;
+    axis.n = (unsigned)((bins + merge - 1) / merge);
+    axis.characters = (unsigned)room;
+    return axis;
+}
+
+/* The part of a column in which the job ran, unless that is hardly any. */
+static double column_seconds(const struct axis *axis, unsigned i)
+{
+    double width = (double)axis->column_s, begin = (double)axis->start_s + i * width;
+    double from = (double)axis->from_ns / 1e9, to = (double)axis->to_ns / 1e9, part;
+
+    from = from > begin ? from : begin;
+    to = to < begin + width ? to : begin + width;
+    part = to - from;
+    return part >= width / 2 ? part : width;
+}
+
+/* --- curves ----------------------------------------------------------------------------------- */
+
+/* What one kind did in each column, a second. Returns the largest. */
+static double rates(const struct page *p, const struct io_mounts *mounts, enum timeline_kind kind,
+                    double *ret)
+{
+    const struct axis *axis = &p->axis;
+    double peak = 0;
+
+    for (unsigned c = 0; c < axis->n; c++) {
+        uint64_t from = axis->start_s + c * axis->column_s, sum = 0;
+
+        for (size_t i = 0; i < mounts->n; i++) {
+            struct timeline_bin bin =
+                timeline_between(&mounts->items[i].timeline, from, from + axis->column_s);
+
+            if (__builtin_add_overflow(sum, bin.of[kind], &sum))
+                sum = UINT64_MAX;
+        }
+        ret[c] = (double)sum / column_seconds(axis, c);
+        peak = ret[c] > peak ? ret[c] : peak;
+    }
+    return peak;
+}
+
+/* Anything at all is at least the lowest block. */
+static void draw(const struct page *p, const double *values, double peak)
+{
+    static const char *const blocks[][9] = {
+        {" ", ".", ":", "-", "=", "+", "*", "#", "@"},
+        {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"},
+    };
+
+    for (unsigned i = 0; i < p->axis.characters; i++) {
+        double value = values[i * p->axis.n / p->axis.characters];
+
+        fputs(blocks[p->utf8][value > 0 ? 1 + (int)(value / peak * 7.999) : 0], p->out);
+    }
+}
+
+/* "<0.1", "0.2", "12.3 k"; narrow "12k". */
+static void small_number(const struct page *p, double value, char buf[UNITS_SIZE])
+{
+    if (value < 0.1)
+        strcpy(buf, "<0.1");
+    else if (value < 9.95)
+        (void)snprintf(buf, UNITS_SIZE, "%.1f", value);
+    else if (p->narrow)
+        units_count_short((uint64_t)(value + 0.5), buf);
+    else
+        units_count((uint64_t)(value + 0.5), buf);
+}
+
+static void peak_text(const struct page *p, enum timeline_kind kind, double peak,
+                      char buf[UNITS_SIZE * 2])
+{
+    if (kind == TIMELINE_WAIT) {
+        small_number(p, peak / 1e9, buf);
+        strcat(buf, p->narrow ? " thr" : " threads");
+    } else if (kind == TIMELINE_META) {
+        small_number(p, peak, buf);
+        strcat(buf, "/s");
+    } else if (p->narrow) {
+        strcat(units_bytes_short(peak < 1 ? 1 : (uint64_t)peak, buf), "/s");
+    } else {
+        units_rate(peak < 1 ? 1 : (uint64_t)peak, buf);
+    }
+}
+
+static void row(const struct page *p, const struct io_mounts *mounts, enum timeline_kind kind)
+{
+    static const char *const names[][TIMELINE_KINDS] = {
+        {"read", "written", "metadata", "waiting"}, {"read", "write", "meta", "wait"}};
+    double values[TIMELINE_BINS * 2], peak = rates(p, mounts, kind, values);
+    char value[UNITS_SIZE * 2];
+
+    if (peak <= 0)
+        return;
+    fputs(p->narrow ? " " : "  ", p->out);
+    layout_left(p->out, names[p->narrow][kind], p->label - (p->narrow ? 1 : 2));
+    draw(p, values, peak);
+    peak_text(p, kind, peak, value);
+    fprintf(p->out, " %s\n", value);
+}
+
+static void write_mount(struct page *p, const struct text_row *r, bool alone)
+{
+    struct io_mounts one = {(struct io_mount *)r->mount, 1};
+    _free_ char *name = layout_fit(r->mount->mount, p->columns - 2);
+
+    if (timeline_is_empty(&r->mount->timeline))
+        return;
+    fprintf(p->out, "%s%s\n", name ? name : "?", r->mount->private ? "*" : "");
+    for (int kind = 0; kind < TIMELINE_KINDS; kind++)
+        if (kind != TIMELINE_WAIT || alone)
+            row(p, &one, kind);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static void clock_text(const struct axis *axis, uint64_t at_s, char buf[32])
+{
+    bool days = axis->n * axis->column_s >= 86400;
+    time_t seconds = (time_t)at_s;
+    struct tm tm;
+
+    if (!localtime_r(&seconds, &tm) || !strftime(buf, 32, days ? "%b %d %H:%M" : "%T", &tm))
+        strcpy(buf, "?");
+}
+
+/* Three points in time below their columns; the last ends where the curves end. */
+static void write_axis(const struct page *p)
+{
+    const struct axis *axis = &p->axis;
+    unsigned width = axis->characters;
+    char texts[3][32];
+    size_t length, at = 0;
+    bool middle;
+
+    for (unsigned i = 0; i < 3; i++)
+        clock_text(axis, axis->start_s + axis->n * axis->column_s * i / 2, texts[i]);
+    length = strlen(texts[0]);
+    middle = width >= 3 * length + 4;
+    layout_left(p->out, "", p->label);
+    at = (size_t)fprintf(p->out, "%s", texts[0]);
+    if (middle) {
+        layout_left(p->out, "", width / 2 - length / 2 - at);
+        at = width / 2 - length / 2 + (size_t)fprintf(p->out, "%s", texts[1]);
+    }
+    if (width >= 2 * length + 2) {
+        layout_left(p->out, "", width - length - at);
+        fputs(texts[2], p->out);
+    }
+    fputc('\n', p->out);
+}
+
+/* "time line from 2026-11-21T10:00:01 on, ..." */
+static void write_title(const struct page *p)
+{
+    time_t seconds = (time_t)p->axis.start_s;
+    char start[32] = "?", column[UNITS_SIZE], text[256];
+    struct tm tm;
+
+    if (localtime_r(&seconds, &tm))
+        (void)strftime(start, sizeof(start), "%FT%T", &tm);
+    if (p->axis.column_s < 120)
+        (void)snprintf(column, sizeof(column), "%u s", (unsigned)p->axis.column_s);
+    else
+        (void)snprintf(column, sizeof(column), "%.3g min", (double)p->axis.column_s / 60);
+    (void)snprintf(text, sizeof(text),
+                   "time line from %s on, in steps of %s; each curve is as high as its own "
+                   "peak, which stands behind it",
+                   start, column);
+    layout_wrap(p->out, text, p->columns, 2, 4);
+}
+
+static bool lacks(const struct io_mount *m)
+{
+    struct timeline_bin sum = timeline_sum(&m->timeline), all = io_account_now(&m->io);
+
+    for (int k = 0; k < TIMELINE_KINDS; k++)
+        if (sum.of[k] < all.of[k])
+            return true;
+    return false;
+}
+
+static void write_curves(struct page *p, const struct text_job *t)
+{
+    size_t shown = 0, with = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        with += !timeline_is_empty(&t->rows[i].mount->timeline);
+    write_title(p);
+    for (size_t i = 0; i < t->n && shown < MAX_MOUNTS; i++) {
+        write_mount(p, &t->rows[i], with == 1);
+        shown += !timeline_is_empty(&t->rows[i].mount->timeline);
+    }
+    if (with > shown)
+        fprintf(p->out, "%zu more mounts\n", with - shown);
+    if (with > 1) {
+        fputs("all mounts\n", p->out);
+        row(p, &p->job->mounts, TIMELINE_WAIT);
+    }
+    write_axis(p);
+}
+
+static void write_page(struct page *p, const struct text_job *t)
+{
+    bool any = false, lacking = false;
+
+    for (size_t i = 0; i < p->job->mounts.n; i++) {
+        any |= !timeline_is_empty(&p->job->mounts.items[i].timeline);
+        lacking |= lacks(&p->job->mounts.items[i]);
+    }
+    fputc('\n', p->out);
+    if (any)
+        write_curves(p, t);
+    if (any && lacking)
+        layout_wrap(p->out,
+                    "not on the time line: what was counted by a jobio that knew of none, or by a "
+                    "node that had too many to send",
+                    p->columns, 2, 4);
+    else if (!any)
+        layout_wrap(p->out,
+                    lacking ? "no time line: this was counted by a jobio that knew of none, or "
+                              "comes from a history that has none (ClickHouse)"
+                            : "no time line: nothing was read, written or asked for",
+                    p->columns, 2, 4);
+}
+
+char *report_timeline_text(const struct job_account *job, size_t columns, bool utf8)
+{
+    struct page p = {.job = job, .columns = columns ? columns : TEXT_COLUMNS, .utf8 = utf8};
+    struct text_job t;
+    char *text = NULL;
+    size_t size = 0;
+
+    if (p.columns < 24)
+        p.columns = 24;
+    if (p.columns > TIMELINE_BINS)
+        p.columns = TIMELINE_BINS;
+    p.narrow = p.columns < NARROW;
+    p.label = p.narrow ? 7 : 11;
+    p.value = p.narrow ? 10 : 13;
+    p.axis = axis_make(job, p.columns - p.label - p.value);
+    if (text_job_make(job, &t) < 0)
+        return NULL;
+    p.out = open_memstream(&text, &size);
+    if (p.out) {
+        write_page(&p, &t);
+        if (fclose(p.out)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    text_job_clear(&t);
+    return text;
+}
+
+/* --- the busiest times ------------------------------------------------------------------------ */
+
+/* What a bin did a second: what counts first, and what decides between equals. */
+struct busy {
+    double wait, bytes, meta;
+};
+
+static struct busy busy_of(const struct timeline *t, unsigned i)
+{
+    const uint64_t *of = t->bins[i].of;
+    double width = (double)t->width_s;
+
+    return (struct busy){(double)of[TIMELINE_WAIT] / width,
+                         ((double)of[TIMELINE_READ] + (double)of[TIMELINE_WRITE]) / width,
+                         (double)of[TIMELINE_META] / width};
+}
+
+static bool is_busier(struct busy a, struct busy b)
+{
+    if (a.wait != b.wait)
+        return a.wait > b.wait;
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.meta > b.meta;
+}
+
+/* At least half as busy, in what counts of `seed`. */
+static bool belongs(struct busy bin, struct busy seed)
+{
+    if (seed.wait > 0)
+        return bin.wait * 2 >= seed.wait;
+    return seed.bytes > 0 ? bin.bytes * 2 >= seed.bytes : bin.meta * 2 >= seed.meta;
+}
+
+/* A bin, by mount and number. */
+struct place {
+    size_t mount;
+    unsigned bin;
+};
+
+static bool find_busiest(const struct io_mounts *mounts, const bool *used, struct place *ret)
+{
+    struct busy best = {0};
+    bool found = false;
+
+    for (size_t m = 0; m < mounts->n; m++)
+        for (unsigned i = 0; i < mounts->items[m].timeline.n; i++) {
+            struct busy busy = busy_of(&mounts->items[m].timeline, i);
+
+            if (used[m * TIMELINE_BINS + i] || !is_busier(busy, best))
+                continue;
+            best = busy;
+            *ret = (struct place){m, i};
+            found = true;
+        }
+    return found;
+}
+
+/* From the busiest bin to both sides. */
+static struct timeline_top grow(const struct io_mount *m, unsigned seed, bool *used)
+{
+    const struct timeline *t = &m->timeline;
+    struct busy busiest = busy_of(t, seed);
+    unsigned first = seed, last = seed;
+
+    while (first > 0 && !used[first - 1] && belongs(busy_of(t, first - 1), busiest))
+        first--;
+    while (last + 1 < t->n && !used[last + 1] && belongs(busy_of(t, last + 1), busiest))
+        last++;
+    for (unsigned i = first; i <= last; i++)
+        used[i] = true;
+    return (struct timeline_top){
+        .mount = m,
+        .start_s = t->start_s + first * t->width_s,
+        .length_s = (last - first + 1) * t->width_s,
+        .what = timeline_between(t, t->start_s + first * t->width_s,
+                                 t->start_s + (last + 1) * t->width_s),
+    };
+}
+
+size_t timeline_top(const struct io_mounts *mounts, struct timeline_top *ret, size_t max)
+{
+    _free_ bool *used = calloc(mounts->n + 1, TIMELINE_BINS * sizeof(*used));
+    struct place place;
+    size_t n = 0;
+
+    while (used && n < max && find_busiest(mounts, used, &place))
+        ret[n++] = grow(&mounts->items[place.mount], place.bin, used + place.mount * TIMELINE_BINS);
+    return n;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When a job did its I/O, as people read it: curves of block characters in a terminal, and the
+ * busiest times as a table. */
+#ifndef JOBIO_REPORT_TEXT_TIMELINE_H
+#define JOBIO_REPORT_TEXT_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/job.h"
+
+/* The curves of a job's mounts over its time: a row for what was read, written and asked of
+ * metadata on each, as high as its own peak, which stands at its end, and one for the threads that
+ * waited. At most `columns` wide (from 24; 0: 80). Without utf8 in ASCII. A time line that lacks a
+ * part says so. Local time. To follow the summary, behind an empty line; malloc'd, NULL: no
+ * memory. */
+char *report_timeline_text(const struct job_account *job, size_t columns, bool utf8);
+
+/* A time in which a mount was busy: the bin in which its threads waited most a second (or moved
+ * most bytes, if none waited), and its neighbours that are at least half as busy. */
+struct timeline_top {
+    const struct io_mount *mount;
+    uint64_t start_s, length_s;
+    struct timeline_bin what; /* in all of it */
+};
+
+/* The busiest times of all mounts, by their busiest bin; none overlaps another of its mount. Fills
+ * at most `max`; returns how many. */
+size_t timeline_top(const struct io_mounts *mounts, struct timeline_top *ret, size_t max);
+
+#endif

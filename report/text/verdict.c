@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What I/O cost the job, in one sentence. */
+#include "report/text/text_impl.h"
+
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/utf8.h"
+#include "report/layout.h"
+
+/* Less than that of the run time is not worth a thought. */
+#define LEAST_PERCENT 5
+#define PLACES 3
+#define LINES 2
+
+#define BIT(op) (UINT64_C(1) << (op))
+
+/* What a thread waits for, in the words of who wrote the program, and with the calls of the table
+ * and the notes. create is part of open. */
+static const struct {
+    const char *words;
+    uint64_t ops;
+} kinds[] = {
+    {"reading", BIT(IO_READ) | BIT(IO_COPY_READ)},
+    {"writing", BIT(IO_WRITE) | BIT(IO_COPY_WRITE)},
+    {"mapped files on", BIT(IO_MMAP_READ) | BIT(IO_MMAP_WRITE)},
+    {"opening files on", BIT(IO_OPEN)},
+    {"looking up files on", BIT(IO_STAT)},
+    {"listing folders of", BIT(IO_READDIR)},
+    {"removing files from", BIT(IO_UNLINK) | BIT(IO_RMDIR)},
+    {"syncing", BIT(IO_FSYNC)},
+};
+
+/* All that has no words of its own. */
+#define OTHER "other calls on"
+
+struct place {
+    const char *words, *mount;
+    uint64_t time_ns;
+};
+
+static uint64_t time_of(const struct io_mount *m, uint64_t ops)
+{
+    uint64_t time_ns = 0;
+
+    for (unsigned op = 0; op < IO_OP_COUNT; op++)
+        if (ops & BIT(op) && m->io.ops[op])
+            time_ns += m->io.ops[op]->time_ns;
+    return time_ns;
+}
+
+/* Keep the longest, longest first. */
+static void add_place(struct place places[PLACES], struct place new)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (new.time_ns > places[i].time_ns) {
+            struct place old = places[i];
+
+            places[i] = new;
+            new = old;
+        }
+}
+
+static void add_mount(struct place places[PLACES], const struct io_mount *m)
+{
+    uint64_t rest = ~(BIT(IO_CREATE));
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        rest &= ~kinds[i].ops;
+        add_place(places, (struct place){kinds[i].words, m->mount, time_of(m, kinds[i].ops)});
+    }
+    add_place(places, (struct place){OTHER, m->mount, time_of(m, rest)});
+}
+
+static void write_places(FILE *out, const struct text_job *t)
+{
+    struct place places[PLACES] = {{NULL, NULL, 0}};
+    const char *between = ": ";
+
+    for (size_t i = 0; i < t->n; i++)
+        add_mount(places, t->rows[i].mount);
+    for (size_t i = 0; i < PLACES && text_waiting(t, places[i].time_ns) >= 1; i++) {
+        _free_ char *mount = utf8_sanitize(places[i].mount);
+
+        (void)fprintf(out, "%s%s %s %.0f %%", between, places[i].words, mount ? mount : "?",
+                      text_waiting(t, places[i].time_ns));
+        between = ", ";
+    }
+}
+
+/* There is more to tell than what was lost. */
+static bool has_errors(const struct text_job *t)
+{
+    const struct advice_notes *notes = t->style.notes;
+
+    return notes && notes->n && notes->items[0].level == ADVICE_ERROR;
+}
+
+static bool waited_little(const struct text_job *t)
+{
+    return text_waiting(t, t->total.all.time_ns) < LEAST_PERCENT;
+}
+
+/* Many threads at the same time may have waited long together, though none of them did: nobody
+ * knows whether the others had to wait for them. */
+bool text_is_harmless(const struct text_job *t)
+{
+    return waited_little(t) &&
+           t->total.all.time_ns / LEAST_PERCENT < t->job->elapsed_ns / 100;
+}
+
+/* What is not whole may have waited longer. */
+static void write_verdict(FILE *out, const struct text_job *t)
+{
+    const char *least = job_is_complete(t->job) ? "" : "at least ";
+    char waiting[UNITS_SIZE], together[UNITS_SIZE];
+
+    units_percent(t->wait_ns, t->job->elapsed_ns, waiting);
+    if (text_is_harmless(t)) {
+        (void)fprintf(out, "I/O took %s%s of the run time%s", least, waiting,
+                      *least || has_errors(t) ? "" : ": nothing to improve");
+    } else if (waited_little(t)) {
+        (void)fprintf(out, "all threads together waited %s%s for I/O, ", least,
+                      text_time(t->total.all.time_ns, together));
+        (void)fprintf(out, "%snone of them longer than %s of the run time",
+                      *least ? "as far as it is known " : "", waiting);
+    } else {
+        (void)fprintf(out, "%s%s of the run time was spent waiting for I/O", least, waiting);
+        write_places(out, t);
+    }
+}
+
+char *text_verdict_line(const struct text_job *t)
+{
+    char *line = NULL;
+    size_t size;
+    FILE *out;
+
+    if (job_not_counted(t->job) || !t->n || !t->job->elapsed_ns)
+        return NULL;
+    out = open_memstream(&line, &size);
+    if (!out)
+        return NULL;
+    write_verdict(out, t);
+    return fclose(out) == 0 ? line : NULL;
+}
+
+void text_verdict(FILE *to, const struct text_job *t)
+{
+    _free_ char *line = text_verdict_line(t);
+
+    if (line)
+        text_lines(to, t, text_is_harmless(t) ? TEXT_GOOD : TEXT_TITLE, line,
+                   text_is_narrow(t) ? 2 * LINES : LINES);
+}
