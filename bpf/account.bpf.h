@@ -184,7 +184,8 @@ __noinline bool account_super(__u64 step, __u32 dev, __u32 life, __u64 super, __
 _Static_assert(IO_FILL_COUNT == 4, "account_cache() says so to the verifier");
 
 /* A kernel type, for its size. */
-struct htab_elem {};
+struct htab_elem {
+};
 
 /* The place of the counters is that of the key's element among the elements of `places`, which the
  * kernel keeps in one array: so its list of free elements is also the one of free places. */
@@ -210,8 +211,7 @@ static __always_inline __u32 account_take(const struct account_key *key)
     value = bpf_map_lookup_elem(&account, &place);
     /* What is new must be empty, else the kernel's elements do not lie as they should; or another
      * CPU has found the key meanwhile, stored the place, and counted. */
-    if (value && !exists && *(volatile __u64 *)&value->requests &&
-        !*(volatile __u32 *)element) {
+    if (value && !exists && *(volatile __u64 *)&value->requests && !*(volatile __u32 *)element) {
         *element = ACCOUNT_NO_PLACE;
         return 0;
     }
@@ -410,10 +410,8 @@ account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 b
 /* What the page cache did for a step: bytes of the kind, or of misses (IO_FILL_COUNT). */
 __noinline int account_cache(__u64 step, __u64 where, __u64 super, __u64 bytes, __u32 kind)
 {
-    struct cache_key key = {.step = who_number(step),
-                            .dev = where,
-                            .shard = where >> 48,
-                            .life = life_of(step, where)};
+    struct cache_key key = {
+        .step = who_number(step), .dev = where, .shard = where >> 48, .life = life_of(step, where)};
     struct cache_value *value = bpf_map_lookup_elem(&caches, &key);
 
     if (!value)
@@ -477,11 +475,8 @@ static __always_inline void account_call(const struct call *call)
 /* An open that made the file counts once more, as a request only. */
 static __always_inline void account_create(const struct call *open)
 {
-    struct call create = {.who = open->who,
-                          .op = IO_CREATE,
-                          .dev = open->dev,
-                          .sb = open->sb,
-                          .hints = open->hints};
+    struct call create = {
+        .who = open->who, .op = IO_CREATE, .dev = open->dev, .sb = open->sb, .hints = open->hints};
     struct account_value *value = account_find(&create);
 
     if (value)

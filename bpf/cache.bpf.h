@@ -81,8 +81,7 @@ static __always_inline bool stage_leave(struct stage *stage, void *ctx)
 
 static __always_inline bool stage_has(const struct stage *stage, void *ctx)
 {
-    return stage->frame &&
-           is_inside(stage->frame, stage->witness, stage->argument, (__u64)ctx);
+    return stage->frame && is_inside(stage->frame, stage->witness, stage->argument, (__u64)ctx);
 }
 
 /* NULL: the task never was in one, in a step. */
@@ -145,7 +144,7 @@ static __always_inline int prefetch_leave(void *ctx)
 
 #define page_cache_async_ra_enter(ctx, at) prefetch_enter(ctx, at, NULL)
 #define page_cache_async_ra_leave(ctx, at) prefetch_leave(ctx)
-#define generic_fadvise_enter(ctx, at)                                                             \
+#define generic_fadvise_enter(ctx, at) \
     prefetch_enter(ctx, at, (struct file *)slot(ctx, (at)->argument))
 #define generic_fadvise_leave(ctx, at) prefetch_leave(ctx)
 
@@ -283,9 +282,8 @@ static __always_inline __u32 folio_order(struct folio *folio)
 {
     struct folio___memdesc *memdesc = (struct folio___memdesc *)folio;
     struct folio___order *old = (struct folio___order *)folio;
-    unsigned long flags = bpf_core_field_exists(memdesc->flags.f)
-                              ? BPF_CORE_READ(memdesc, flags.f)
-                              : BPF_CORE_READ(folio, flags);
+    unsigned long flags = bpf_core_field_exists(memdesc->flags.f) ? BPF_CORE_READ(memdesc, flags.f)
+                                                                  : BPF_CORE_READ(folio, flags);
 
     if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
         return 0;

@@ -239,8 +239,7 @@ static __always_inline int call_tell(enum hook_number outer, struct dentry *dent
     return 0;
 }
 
-#define on_rmdir_told(ctx, at)                                                                     \
-    call_tell(HOOK_do_rmdir, (struct dentry *)slot(ctx, (at)->argument))
+#define on_rmdir_told(ctx, at) call_tell(HOOK_do_rmdir, (struct dentry *)slot(ctx, (at)->argument))
 
 static __always_inline struct super_block *call_told(void)
 {
@@ -415,8 +414,8 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
     line = order_line(name);
     if (line->file[0] != name)
         return false;
-    value = account_hinted(&task->hints[op], op, file->f_inode->i_sb->s_dev,
-                           account_shard(&task->who));
+    value =
+        account_hinted(&task->hints[op], op, file->f_inode->i_sb->s_dev, account_shard(&task->who));
     if (!value)
         return false;
     begin = data_begin(ctx, file, hook, call.result);
@@ -472,8 +471,8 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
         return 0;
     task = task_find();
     if (task && task->frame) {
-        if (features.usual_calls && task->frame == (__u64)ctx &&
-            task->plain == levels.generation && data_leave(task, ctx, hook, op))
+        if (features.usual_calls && task->frame == (__u64)ctx && task->plain == levels.generation &&
+            data_leave(task, ctx, hook, op))
             return 0;
     } else if (call_is_beside(task) || !call_is_data(ctx, &hooks[hook])) {
         return 0;

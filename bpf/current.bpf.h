@@ -18,8 +18,8 @@ static __always_inline struct task_struct *current_task(void)
 #define ARROW_3(a, b, c) ->a->b->c
 #define ARROW(a, b, c, n, ...) n
 /* A member by its path: TASK_READ(task, cgroups, dfl_cgrp). */
-#define TASK_READ(task, ...)                                                                       \
-    (features.task_btf ? (task)ARROW(__VA_ARGS__, ARROW_3, ARROW_2, ARROW_1)(__VA_ARGS__)          \
+#define TASK_READ(task, ...)                                                              \
+    (features.task_btf ? (task)ARROW(__VA_ARGS__, ARROW_3, ARROW_2, ARROW_1)(__VA_ARGS__) \
                        : BPF_CORE_READ(task, __VA_ARGS__))
 
 /* The cgroup's id at a level of its own or above. Not inlined: the compiler would move the offset

@@ -34,9 +34,9 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_sl
     return 0;
 }
 
-#define on_file_freed(ctx, at)                                                                     \
-    (levels.orders && !who_has_no_steps()                                                          \
-         ? order_forget(order_name((struct file *)slot(ctx, (at)->argument)))                      \
+#define on_file_freed(ctx, at)                                                \
+    (levels.orders && !who_has_no_steps()                                     \
+         ? order_forget(order_name((struct file *)slot(ctx, (at)->argument))) \
          : 0)
 
 #endif

@@ -27,14 +27,14 @@ enum hook_object {
     OBJECT_FILE,
     OBJECT_PATH,
     OBJECT_DENTRY,
-    OBJECT_RENAME, /* struct renamedata */
-    OBJECT_OPEN,   /* nothing of use: the file is what the function returns */
-    OBJECT_WALK,   /* nothing of use: it is what the function finds along a path */
-    OBJECT_REGS,   /* the registers of a system call, of which the first holds a descriptor */
+    OBJECT_RENAME,  /* struct renamedata */
+    OBJECT_OPEN,    /* nothing of use: the file is what the function returns */
+    OBJECT_WALK,    /* nothing of use: it is what the function finds along a path */
+    OBJECT_REGS,    /* the registers of a system call, of which the first holds a descriptor */
     OBJECT_REGS_32, /* the same of a 32-bit program */
-    OBJECT_TOLD,   /* nothing of use: a function inside tells the super block (call_tell) */
-    OBJECT_NUMBER, /* not a pointer */
-    OBJECT_FAULT,  /* struct vm_fault */
+    OBJECT_TOLD,    /* nothing of use: a function inside tells the super block (call_tell) */
+    OBJECT_NUMBER,  /* not a pointer */
+    OBJECT_FAULT,   /* struct vm_fault */
     OBJECT_FOLIO,
     OBJECT_PAGE, /* before folios */
     OBJECT_ANY,
@@ -45,13 +45,13 @@ enum hook_return { RETURN_LONG, RETURN_INT, RETURN_POINTER };
 
 /* Filled in by the loader, constant for the programs. */
 struct hook_slots {
-    __u8 object;   /* enum hook_object */
-    __u8 argument; /* its place among the arguments */
-    __u8 second;   /* that of the second parameter; HOOK_NO_SLOT: this kernel has none */
-    __u8 result;   /* the place of the return value: the number of arguments */
-    __u8 returns;  /* enum hook_return */
-    __u8 target;   /* the place of the file that is written; HOOK_NO_SLOT: none */
-    __u8 offset;   /* of the file that a call reads or writes: where it points to its offset */
+    __u8 object;        /* enum hook_object */
+    __u8 argument;      /* its place among the arguments */
+    __u8 second;        /* that of the second parameter; HOOK_NO_SLOT: this kernel has none */
+    __u8 result;        /* the place of the return value: the number of arguments */
+    __u8 returns;       /* enum hook_return */
+    __u8 target;        /* the place of the file that is written; HOOK_NO_SLOT: none */
+    __u8 offset;        /* of the file that a call reads or writes: where it points to its offset */
     __u8 target_offset; /* the same of the file that a transfer writes */
 };
 
@@ -78,14 +78,14 @@ enum kprobe_role {
 
 /* System calls have a name for each architecture. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define SYSTEM_CALLS(HOOK)                                                                         \
-    HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                        \
+#define SYSTEM_CALLS(HOOK)                                                  \
+    HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "") \
     HOOK(__arm64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
-#define SYSTEM_CALLS(HOOK)                                                                         \
-    HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                          \
-    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")                      \
-    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")                      \
+#define SYSTEM_CALLS(HOOK)                                                    \
+    HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")     \
+    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "") \
+    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "") \
     HOOK(__ia32_sys_fdatasync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")
 #else
 #define SYSTEM_CALLS(HOOK)
@@ -94,33 +94,33 @@ enum kprobe_role {
 /* fdatasync(2) has vfs_fsync_range inlined on 6.1, fsync(2) as well on 7.2; where one has not, the
  * call inside it is an inner one, and counts once all the same. msync(2) comes through
  * vfs_fsync_range. rmdir(2) has vfs_rmdir inlined on 5.10. */
-#define HOOKS(HOOK)                                                                                \
-    HOOK(vfs_read, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                                  \
-    HOOK(vfs_write, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")                                \
-    HOOK(vfs_readv, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                                 \
-    HOOK(vfs_writev, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")                               \
-    HOOK(do_filp_open, IO_OPEN, OBJECT_OPEN, "op", OBJECT_NONE, "")                                \
-    HOOK(vfs_getattr_nosec, IO_STAT, OBJECT_PATH, "path", OBJECT_NONE, "")                         \
-    HOOK(iterate_dir, IO_READDIR, OBJECT_FILE, "file", OBJECT_NONE, "")                            \
-    HOOK(vfs_mkdir, IO_MKDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
-    HOOK(vfs_rmdir, IO_RMDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
-    HOOK(do_rmdir, IO_RMDIR, OBJECT_TOLD, "dfd", OBJECT_NONE, "")                                  \
-    HOOK(vfs_unlink, IO_UNLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                          \
-    HOOK(vfs_rename, IO_RENAME, OBJECT_RENAME, "rd", OBJECT_DENTRY, "old_dentry")                  \
-    HOOK(vfs_link, IO_LINK, OBJECT_DENTRY, "old_dentry", OBJECT_NONE, "")                          \
-    HOOK(vfs_symlink, IO_SYMLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                        \
-    HOOK(vfs_fsync_range, IO_FSYNC, OBJECT_FILE, "file", OBJECT_NONE, "")                          \
-    HOOK(do_truncate, IO_TRUNCATE, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                       \
-    HOOK(vfs_create, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                           \
-    HOOK(vfs_mknod, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                            \
-    HOOK(vfs_fallocate, IO_FALLOCATE, OBJECT_FILE, "file", OBJECT_NONE, "")                        \
-    HOOK(chmod_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                           \
-    HOOK(chown_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                           \
-    HOOK(vfs_utimes, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")                             \
-    HOOK(do_getxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")                            \
-    HOOK(listxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")                              \
-    HOOK(do_setxattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_DENTRY, "d")                    \
-    HOOK(vfs_removexattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")                   \
+#define HOOKS(HOOK)                                                               \
+    HOOK(vfs_read, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                 \
+    HOOK(vfs_write, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")               \
+    HOOK(vfs_readv, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                \
+    HOOK(vfs_writev, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")              \
+    HOOK(do_filp_open, IO_OPEN, OBJECT_OPEN, "op", OBJECT_NONE, "")               \
+    HOOK(vfs_getattr_nosec, IO_STAT, OBJECT_PATH, "path", OBJECT_NONE, "")        \
+    HOOK(iterate_dir, IO_READDIR, OBJECT_FILE, "file", OBJECT_NONE, "")           \
+    HOOK(vfs_mkdir, IO_MKDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")           \
+    HOOK(vfs_rmdir, IO_RMDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")           \
+    HOOK(do_rmdir, IO_RMDIR, OBJECT_TOLD, "dfd", OBJECT_NONE, "")                 \
+    HOOK(vfs_unlink, IO_UNLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")         \
+    HOOK(vfs_rename, IO_RENAME, OBJECT_RENAME, "rd", OBJECT_DENTRY, "old_dentry") \
+    HOOK(vfs_link, IO_LINK, OBJECT_DENTRY, "old_dentry", OBJECT_NONE, "")         \
+    HOOK(vfs_symlink, IO_SYMLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")       \
+    HOOK(vfs_fsync_range, IO_FSYNC, OBJECT_FILE, "file", OBJECT_NONE, "")         \
+    HOOK(do_truncate, IO_TRUNCATE, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")      \
+    HOOK(vfs_create, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")          \
+    HOOK(vfs_mknod, IO_MKNOD, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")           \
+    HOOK(vfs_fallocate, IO_FALLOCATE, OBJECT_FILE, "file", OBJECT_NONE, "")       \
+    HOOK(chmod_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")          \
+    HOOK(chown_common, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")          \
+    HOOK(vfs_utimes, IO_SETATTR, OBJECT_PATH, "path", OBJECT_NONE, "")            \
+    HOOK(do_getxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")           \
+    HOOK(listxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")             \
+    HOOK(do_setxattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_DENTRY, "d")   \
+    HOOK(vfs_removexattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")  \
     SYSTEM_CALLS(HOOK)
 
 /*
@@ -205,11 +205,11 @@ enum kprobe_role {
           OBJECT_FOLIO, "folio", OBJECT_PAGE, "page", "")
 
 /* Memory-mapped files, and for whom the page cache is filled: bpf/cache.bpf.h. */
-#define STAGES(STAGE)                                                                              \
-    STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, OBJECT_FAULT, "vmf")                        \
-    STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, OBJECT_FAULT, "vmf")                                \
-    STAGE(page_cache_async_ra, IO_CACHE, OBJECT_ANY, "ractl")                                      \
-    STAGE(generic_fadvise, IO_CACHE, OBJECT_ANY, "file")                                           \
+#define STAGES(STAGE)                                                       \
+    STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, OBJECT_FAULT, "vmf") \
+    STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, OBJECT_FAULT, "vmf")         \
+    STAGE(page_cache_async_ra, IO_CACHE, OBJECT_ANY, "ractl")               \
+    STAGE(generic_fadvise, IO_CACHE, OBJECT_ANY, "file")                    \
     STAGE(__kernel_read, IO_CACHE, OBJECT_ANY, "file")
 
 /*
@@ -218,12 +218,12 @@ enum kprobe_role {
  * vfs_clone_file_range is FICLONE and FICLONERANGE: a request on the target. __kernel_write_iter
  * writes core dumps.
  */
-#define TRANSFERS(TRANSFER)                                                                        \
-    TRANSFER(do_splice_direct, IO_READ, IO_WRITE, "in", "out", "sendfile")                         \
-    TRANSFER(splice_file_to_pipe, IO_READ, IO_READ, "in", "", "sendfile to a pipe")                \
-    TRANSFER(do_splice, IO_READ, IO_WRITE, "in", "out", "splice")                                  \
-    TRANSFER(vfs_copy_file_range, IO_COPY_READ, IO_COPY_WRITE, "file_in", "file_out", "")          \
-    TRANSFER(vfs_clone_file_range, IO_CLONE, IO_CLONE, "", "file_out", "")                         \
+#define TRANSFERS(TRANSFER)                                                               \
+    TRANSFER(do_splice_direct, IO_READ, IO_WRITE, "in", "out", "sendfile")                \
+    TRANSFER(splice_file_to_pipe, IO_READ, IO_READ, "in", "", "sendfile to a pipe")       \
+    TRANSFER(do_splice, IO_READ, IO_WRITE, "in", "out", "splice")                         \
+    TRANSFER(vfs_copy_file_range, IO_COPY_READ, IO_COPY_WRITE, "file_in", "file_out", "") \
+    TRANSFER(vfs_clone_file_range, IO_CLONE, IO_CLONE, "", "file_out", "")                \
     TRANSFER(__kernel_write_iter, IO_WRITE, IO_WRITE, "", "file", "core dump")
 
 #define HOOK_NUMBER(name, ...) HOOK_##name,

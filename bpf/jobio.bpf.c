@@ -28,54 +28,54 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define HOOK_PROGRAMS(function, op, ...)                                                           \
-    SEC("fentry/" #function)                                                                       \
-    int enter_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return call_enter(ctx, HOOK_##function, op);                                               \
-    }                                                                                              \
-    SEC("fexit/" #function)                                                                        \
-    int leave_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return call_leave(ctx, HOOK_##function, op);                                               \
+#define HOOK_PROGRAMS(function, op, ...)             \
+    SEC("fentry/" #function)                         \
+    int enter_##function(void *ctx)                  \
+    {                                                \
+        return call_enter(ctx, HOOK_##function, op); \
+    }                                                \
+    SEC("fexit/" #function)                          \
+    int leave_##function(void *ctx)                  \
+    {                                                \
+        return call_leave(ctx, HOOK_##function, op); \
     }
 
 HOOKS(HOOK_PROGRAMS)
 EXTRAS(HOOK_PROGRAMS)
 
-#define EVENT_PROGRAM(name, section, ...)                                                          \
-    SEC(section)                                                                                   \
-    int event_##name(void *ctx)                                                                    \
-    {                                                                                              \
-        return on_##name(ctx, &hooks[HOOK_##name]);                                                \
+#define EVENT_PROGRAM(name, section, ...)           \
+    SEC(section)                                    \
+    int event_##name(void *ctx)                     \
+    {                                               \
+        return on_##name(ctx, &hooks[HOOK_##name]); \
     }
 
 EVENTS(EVENT_PROGRAM)
 
-#define TRANSFER_PROGRAMS(function, from, to, ...)                                                 \
-    SEC("fentry/" #function)                                                                       \
-    int enter_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return transfer_enter(ctx, HOOK_##function, to);                                           \
-    }                                                                                              \
-    SEC("fexit/" #function)                                                                        \
-    int leave_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return transfer_leave(ctx, HOOK_##function, from, to);                                     \
+#define TRANSFER_PROGRAMS(function, from, to, ...)             \
+    SEC("fentry/" #function)                                   \
+    int enter_##function(void *ctx)                            \
+    {                                                          \
+        return transfer_enter(ctx, HOOK_##function, to);       \
+    }                                                          \
+    SEC("fexit/" #function)                                    \
+    int leave_##function(void *ctx)                            \
+    {                                                          \
+        return transfer_leave(ctx, HOOK_##function, from, to); \
     }
 
 TRANSFERS(TRANSFER_PROGRAMS)
 
-#define STAGE_PROGRAMS(function, ...)                                                              \
-    SEC("fentry/" #function)                                                                       \
-    int enter_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return function##_enter(ctx, &hooks[HOOK_##function]);                                     \
-    }                                                                                              \
-    SEC("fexit/" #function)                                                                        \
-    int leave_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return function##_leave(ctx, &hooks[HOOK_##function]);                                     \
+#define STAGE_PROGRAMS(function, ...)                          \
+    SEC("fentry/" #function)                                   \
+    int enter_##function(void *ctx)                            \
+    {                                                          \
+        return function##_enter(ctx, &hooks[HOOK_##function]); \
+    }                                                          \
+    SEC("fexit/" #function)                                    \
+    int leave_##function(void *ctx)                            \
+    {                                                          \
+        return function##_leave(ctx, &hooks[HOOK_##function]); \
     }
 
 STAGES(STAGE_PROGRAMS)

@@ -27,9 +27,9 @@ __u64 kprobe_trampoline SEC(".data.kprobes") = 0;
 
 /* The barrier keeps the compiler from one load with a computed place, which the verifier
  * refuses. */
-#define ARGUMENT(place, name)              \
-    case place:                            \
-        value = KERNEL_##name(regs);       \
+#define ARGUMENT(place, name)           \
+    case place:                         \
+        value = KERNEL_##name(regs);    \
         asm volatile("" : "+r"(value)); \
         break
 
@@ -72,8 +72,7 @@ static __always_inline bool kprobe_is_inside(const struct saved_call *saved, __u
 
 static __always_inline bool kprobe_takes(struct file *file, enum io_op op)
 {
-    return op >= IO_OP_FIRST_META ||
-           (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFREG;
+    return op >= IO_OP_FIRST_META || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFREG;
 }
 
 /* The super block that an argument leads to, NULL: none, or not to be counted. */
@@ -175,8 +174,7 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
     sb = kprobe_super(argument(regs, at->argument), at->object, op);
     if (sb) {
         saved_reach(&saved->files[0], sb);
-        kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op,
-                          to != IO_OP_COUNT);
+        kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op, to != IO_OP_COUNT);
     }
     if (to == IO_OP_COUNT || at->second == HOOK_NO_SLOT)
         return sb;

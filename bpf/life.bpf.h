@@ -76,7 +76,6 @@ static __always_inline int life_end(__u32 dev)
     return 0;
 }
 
-#define on_unmounted(ctx, at)                                                                      \
-    life_end(((struct super_block *)slot(ctx, (at)->argument))->s_dev)
+#define on_unmounted(ctx, at) life_end(((struct super_block *)slot(ctx, (at)->argument))->s_dev)
 
 #endif

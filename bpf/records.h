@@ -196,8 +196,8 @@ struct mount_record {
  * keys for one super block then, and both have its name.
  */
 struct life_record {
-    __u32 ended;   /* super blocks with this number that were there and are gone */
-    __u32 touched; /* 1 + ended: a step has a key for the one that is there */
+    __u32 ended;    /* super blocks with this number that were there and are gone */
+    __u32 touched;  /* 1 + ended: a step has a key for the one that is there */
     __u64 ended_ns; /* when the last one went, CLOCK_MONOTONIC */
 };
 

@@ -74,8 +74,7 @@ static __always_inline __u32 saved_order(const struct saved_file *saved, __s64 r
 }
 
 /* Both files of a transfer have its time, but the thread waited once. */
-static __always_inline void saved_count(struct call *call, struct saved_call *saved,
-                                        enum io_op to)
+static __always_inline void saved_count(struct call *call, struct saved_call *saved, enum io_op to)
 {
     __u64 waited = saved->wait_ns;
 

@@ -81,14 +81,12 @@ static __always_inline bool syscall_fits(const volatile struct syscall_entry *en
 
 static __always_inline void syscall_find_files(struct saved_call *record,
                                                const volatile struct syscall_entry *entry,
-                                               struct task_struct *task,
-                                               const struct pt_regs *regs)
+                                               struct task_struct *task, const struct pt_regs *regs)
 {
     record->files[0].sb = record->files[1].sb = NULL;
     if (entry->kind == SYSCALL_OPEN || !syscall_fits(entry, regs, &record->path))
         return;
-    target_find(&record->files[0], task, syscall_argument(regs, entry->fd), entry->kind,
-                entry->op);
+    target_find(&record->files[0], task, syscall_argument(regs, entry->fd), entry->kind, entry->op);
     if (entry->kind == SYSCALL_TWO)
         target_find(&record->files[1], task, syscall_argument(regs, entry->second), entry->kind,
                     entry->target);
@@ -136,9 +134,9 @@ static __always_inline void syscall_count_open(struct call *call, struct task_st
 
 /* The task came into its step in mid-call: its arguments are still there. If it failed, seccomp may
  * have kept it from taking place. */
-static __always_inline struct saved_call *
-syscall_late(struct task_struct *task, const volatile struct syscall_entry *entry,
-             const struct pt_regs *regs, __s64 result)
+static __always_inline struct saved_call *syscall_late(struct task_struct *task,
+                                                       const volatile struct syscall_entry *entry,
+                                                       const struct pt_regs *regs, __s64 result)
 {
     struct saved_call *record = result < 0 ? NULL : saved_enter(task, LOST_LATENCIES);
 

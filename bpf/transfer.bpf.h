@@ -10,8 +10,7 @@
 #define JOBIO_BPF_TRANSFER_H
 
 /* A side's file, if that holds data; else NULL. */
-static __always_inline struct file *transfer_source(void *ctx,
-                                                    const volatile struct hook_slots *at)
+static __always_inline struct file *transfer_source(void *ctx, const volatile struct hook_slots *at)
 {
     struct file *file;
 
@@ -21,8 +20,7 @@ static __always_inline struct file *transfer_source(void *ctx,
     return is_data(file) ? file : NULL;
 }
 
-static __always_inline struct file *transfer_target(void *ctx,
-                                                    const volatile struct hook_slots *at)
+static __always_inline struct file *transfer_target(void *ctx, const volatile struct hook_slots *at)
 {
     struct file *file;
 

@@ -11,8 +11,8 @@ struct {
 } steps SEC(".maps");
 
 /* Read in place: an array map of one value, that user space maps too. */
-struct levels_record levels SEC(".data.levels") __attribute__((aligned(8))) = {
-    .generation = 1, .least = JOBIO_MAX_LEVELS};
+struct levels_record levels SEC(".data.levels")
+    __attribute__((aligned(8))) = {.generation = 1, .least = JOBIO_MAX_LEVELS};
 
 /* The step of a task, as it is kept in the task. It holds as long as the task stays in its cgroup
  * (Slurm moves tasks) and the set of steps is the same. */

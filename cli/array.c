@@ -226,8 +226,8 @@ static int array_show(const struct cli *cli, uint32_t jobid, const struct array_
     else
         rc = source_array(cli, jobid, take_part, &g, &error);
     if (rc == 0 && g.n == 0)
-        rc = error_set(&error, -ENOENT, "no such array: %u (one job: 'jobio job %u')", jobid,
-                       jobid);
+        rc =
+            error_set(&error, -ENOENT, "no such array: %u (one job: 'jobio job %u')", jobid, jobid);
     if (rc == 0)
         rc = show_gathered(cli, &g, options, &error);
     if (rc < 0)
@@ -263,5 +263,4 @@ static int array_run(struct cli *cli, int argc, char **argv)
     return array_show(cli, jobid, &options);
 }
 
-const struct subcommand cli_array = {"array", "the tasks of a job array together", help,
-                                     array_run};
+const struct subcommand cli_array = {"array", "the tasks of a job array together", help, array_run};

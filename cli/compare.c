@@ -24,9 +24,7 @@ static const char help[] =
     "Two jobs side by side, and what tells them apart. One job: beside the median of the runs\n"
     "of the same name and user before it, the last 20.\n"
     "\n"
-    "      --json            one JSON document\n"
-    OPTIONS_HELP_HISTORY
-    "\n"
+    "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
     "Examples:\n"
     "  jobio compare 123 130\n"
     "  jobio compare 130\n"
@@ -54,8 +52,7 @@ static void side_name(struct side *side, const struct job_account *job)
 {
     char label[JOBID_TEXT], restart[24] = "";
 
-    (void)runs_label(job->key.jobid, job->array_job, job->array_task, job->key.restart,
-                     side->head);
+    (void)runs_label(job->key.jobid, job->array_job, job->array_task, job->key.restart, side->head);
     (void)runs_label(job->key.jobid, job->array_job, job->array_task, 0, label);
     if (job->key.restart)
         (void)snprintf(restart, sizeof(restart), " (restart %u)", job->key.restart);
@@ -96,8 +93,7 @@ static int side_of_runs(const struct runs *runs, struct side *side)
     if (runs->n > 1)
         (void)snprintf(side->head, sizeof(side->head), "median of %zu", runs->n);
     else
-        (void)runs_label(only->jobid, only->array_job, only->array_task, only->restart,
-                         side->head);
+        (void)runs_label(only->jobid, only->array_job, only->array_task, only->restart, side->head);
     (void)snprintf(side->words, sizeof(side->words), "%s",
                    runs->n > 1 ? "the usual run" : "the run before");
     return profile_median(profiles, runs->n, &side->profile);

@@ -35,9 +35,8 @@ static const char help[] =
     "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
     "      --nodes           each node too, and how evenly they share the work\n"
     "      --steps           each step on each node too; in JSON with its whole account\n"
-    "      --timeline        when it did that: a curve a mount; in JSON the numbers\n"
-    OPTIONS_HELP_HISTORY
-    "\n"
+    "      --timeline        when it did that: a curve a mount; in JSON the "
+    "numbers\n" OPTIONS_HELP_HISTORY "\n"
     "Columns. read, write: bytes in all, a second on average (mean/s) and in the busiest time\n"
     "(peak/s; >=peak: at least that, of a job on several nodes); calls: reads and writes; ~size:\n"
     "half of them were of at most that (powers of two); meta: metadata calls (open, stat,\n"
@@ -329,8 +328,8 @@ static int job_run(struct cli *cli, int argc, char **argv)
     struct error error;
     struct jobid id;
 
-    if (!options_start(cli, &cli_job, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
-                       &first, &status))
+    if (!options_start(cli, &cli_job, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv, &first,
+                       &status))
         return status;
     if (argc - first != 1) {
         output_error("job: give one job number, as in 'jobio job 123'");

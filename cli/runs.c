@@ -17,9 +17,8 @@ DEFINE_CLEANUP(struct job_account, job_account_destroy)
 char *runs_label(uint32_t jobid, uint32_t array_job, uint32_t array_task, uint32_t restart,
                  char buf[JOBID_TEXT])
 {
-    const struct jobid id = {.job = array_job ? array_job : jobid,
-                             .has_task = array_job != 0,
-                             .task = array_task};
+    const struct jobid id = {
+        .job = array_job ? array_job : jobid, .has_task = array_job != 0, .task = array_task};
 
     (void)jobid_format(&id, buf);
     if (restart)

@@ -26,9 +26,7 @@ static const char help[] =
     "  -u, --user USER       of this user (name or number; default: of whom the last run is)\n"
     "  -S, --starttime TIME  jobs that ran after this (as in 'jobio history')\n"
     "  -N, --limit COUNT     at most so many runs (default: 20, at most 200)\n"
-    "      --json            one JSON document\n"
-    OPTIONS_HELP_HISTORY
-    "\n"
+    "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
     "Examples:\n"
     "  jobio trend -n simulate\n"
     "  jobio trend -n train -u alice -S now-30days -N 50\n"
@@ -43,8 +41,8 @@ struct trend_options {
 
 /* What the report wants of the runs. */
 struct view {
-    struct trend_run *runs;        /* owned */
-    char (*labels)[JOBID_TEXT];    /* owned */
+    struct trend_run *runs;     /* owned */
+    char (*labels)[JOBID_TEXT]; /* owned */
     size_t n;
 };
 
@@ -63,10 +61,10 @@ static int view_make(const struct runs *runs, struct view *view)
     for (view->n = 0; view->n < runs->n; view->n++) {
         const struct run *run = &runs->items[view->n];
 
-        view->runs[view->n] = (struct trend_run){
-            runs_label(run->row.jobid, run->row.array_job, run->row.array_task, run->row.restart,
-                       view->labels[view->n]),
-            run->row.start_ns, &run->profile};
+        view->runs[view->n] =
+            (struct trend_run){runs_label(run->row.jobid, run->row.array_job, run->row.array_task,
+                                          run->row.restart, view->labels[view->n]),
+                               run->row.start_ns, &run->profile};
     }
     return 0;
 }
@@ -188,10 +186,8 @@ static int trend_run(struct cli *cli, int argc, char **argv)
 {
     struct trend_options options = {.limit = RUNS};
     const struct option_spec specs[] = {
-        {"name", 'n', OPTION_TEXT, &options.name},
-        {"user", 'u', OPTION_TEXT, &options.user},
-        {"starttime", 'S', OPTION_TEXT, &options.since},
-        {"limit", 'N', OPTION_U32, &options.limit},
+        {"name", 'n', OPTION_TEXT, &options.name},       {"user", 'u', OPTION_TEXT, &options.user},
+        {"starttime", 'S', OPTION_TEXT, &options.since}, {"limit", 'N', OPTION_U32, &options.limit},
         {"json", 0, OPTION_FLAG, &options.json},
     };
     struct runs_wanted wanted;

@@ -224,8 +224,8 @@ static int counter_diff(const struct io_counter *now, const struct io_counter *b
 {
     if (subtract(now->requests, before->requests, &ret->requests) < 0 ||
         subtract(now->async_requests, before->async_requests, &ret->async_requests) < 0 ||
-        subtract(now->sequential_requests, before->sequential_requests,
-                 &ret->sequential_requests) < 0 ||
+        subtract(now->sequential_requests, before->sequential_requests, &ret->sequential_requests) <
+            0 ||
         subtract(now->random_requests, before->random_requests, &ret->random_requests) < 0 ||
         subtract(now->bytes, before->bytes, &ret->bytes) < 0 ||
         subtract(now->errors, before->errors, &ret->errors) < 0 ||

@@ -69,17 +69,17 @@ struct mount_normal {
 /* The account on one mount. Mounts are told apart by their four names, never by dev, which is
  * only good on one node between two boots. */
 struct io_mount {
-    char *mount;  /* owned: where it is mounted, "(unknown)" if nobody could tell */
-    char *fstype; /* owned */
-    char *source; /* owned */
-    bool private; /* only the job's own mount namespace has it */
+    char *mount;   /* owned: where it is mounted, "(unknown)" if nobody could tell */
+    char *fstype;  /* owned */
+    char *source;  /* owned */
+    bool private;  /* only the job's own mount namespace has it */
     bool labelled; /* may keep its name as a metric label: host namespace and not FUSE */
     uint64_t dev;  /* s_dev, (major << 20) | minor; 0 for calls that reached no file system; in the
                     * upper half which of those with this number, one after the other, it was */
     struct io_account io;
     struct io_peak peaks[IO_OP_COUNT];
     struct io_cache cache;
-    struct timeline timeline; /* empty: nobody asked for it, or an account of an older release */
+    struct timeline timeline;   /* empty: nobody asked for it, or an account of an older release */
     struct mount_normal normal; /* of other jobs, as the store of this node knows it */
 };
 

@@ -77,10 +77,20 @@ uint64_t io_unsupported_on(const char *fstype)
         const char *fstype;
         uint64_t ops;
     } known[] = {
-        {"ext2", 0},      {"ext3", 0},  {"ext4", 0},     {"xfs", 0},      {"btrfs", 0},
-        {"f2fs", 0},      {"nfs", 0},   {"nfs4", 0},     {"vfat", 0},     {"exfat", 0},
-        {"iso9660", 0},   {"squashfs", 0},
-        {"tmpfs", IO_MMAP | IO_CACHE},  {"hugetlbfs", IO_MMAP | IO_CACHE},
+        {"ext2", 0},
+        {"ext3", 0},
+        {"ext4", 0},
+        {"xfs", 0},
+        {"btrfs", 0},
+        {"f2fs", 0},
+        {"nfs", 0},
+        {"nfs4", 0},
+        {"vfat", 0},
+        {"exfat", 0},
+        {"iso9660", 0},
+        {"squashfs", 0},
+        {"tmpfs", IO_MMAP | IO_CACHE},
+        {"hugetlbfs", IO_MMAP | IO_CACHE},
     };
 
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)

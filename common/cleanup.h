@@ -39,26 +39,26 @@ static inline void cleanup_closedir(DIR **d)
 #define _closedir_ CLEANUP(cleanup_closedir)
 
 /* Hand a pointer or descriptor out of the scope that would release it. */
-#define TAKE_PTR(p)                                                                                \
-    ({                                                                                             \
-        __typeof__(p) *take_ = &(p);                                                               \
-        __typeof__(p) taken_ = *take_;                                                             \
-        *take_ = NULL;                                                                             \
-        taken_;                                                                                    \
+#define TAKE_PTR(p)                    \
+    ({                                 \
+        __typeof__(p) *take_ = &(p);   \
+        __typeof__(p) taken_ = *take_; \
+        *take_ = NULL;                 \
+        taken_;                        \
     })
-#define TAKE_FD(fd)                                                                                \
-    ({                                                                                             \
-        int *take_ = &(fd);                                                                        \
-        int taken_ = *take_;                                                                       \
-        *take_ = -1;                                                                               \
-        taken_;                                                                                    \
+#define TAKE_FD(fd)          \
+    ({                       \
+        int *take_ = &(fd);  \
+        int taken_ = *take_; \
+        *take_ = -1;         \
+        taken_;              \
     })
 
 /* Define free_THING_ for `CLEANUP(thing_destroyp)`: calls destroy(*p). */
-#define DEFINE_CLEANUP(type, destroy)                                                              \
-    static inline void destroy##p(type **p)                                                        \
-    {                                                                                              \
-        destroy(*p);                                                                               \
+#define DEFINE_CLEANUP(type, destroy)       \
+    static inline void destroy##p(type **p) \
+    {                                       \
+        destroy(*p);                        \
     }
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -77,7 +77,7 @@ struct job_account {
     struct io_mounts mounts;          /* the sum over steps and nodes */
     struct step_account *steps;       /* owned; may be empty if nobody asked for them */
     size_t n_steps;
-    uint32_t more_steps; /* of this node, that are not among them */
+    uint32_t more_steps;        /* of this node, that are not among them */
     struct node_account *nodes; /* owned; in place of the steps, where they are not at hand */
     size_t n_nodes;
     /* `jobio run` only: */

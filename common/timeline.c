@@ -282,9 +282,8 @@ static struct timeline_bin share(const struct timeline_bin *what, uint64_t from_
     struct timeline_bin part = *what;
 
     for (int k = 0; k < TIMELINE_KINDS && at_ns < to_ns; k++)
-        part.of[k] = at_ns <= from_ns
-                         ? 0
-                         : scale(what->of[k], (uint64_t)at_ns - from_ns, to_ns - from_ns);
+        part.of[k] =
+            at_ns <= from_ns ? 0 : scale(what->of[k], (uint64_t)at_ns - from_ns, to_ns - from_ns);
     return part;
 }
 
@@ -305,8 +304,7 @@ int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, 
     for (unsigned i = 0; i < piece.n; i++) {
         uint64_t end_s = piece.start_s + (i + 1) * piece.width_s;
         /* Each ends where the next begins, so that what is rounded off here is in that one. */
-        struct timeline_bin now =
-            share(what, from_ns, to_ns, (unsigned __int128)end_s * NS_PER_S);
+        struct timeline_bin now = share(what, from_ns, to_ns, (unsigned __int128)end_s * NS_PER_S);
 
         for (int k = 0; k < TIMELINE_KINDS; k++)
             bins[i].of[k] = now.of[k] - done.of[k];

@@ -32,7 +32,7 @@ struct host {
     struct ask **asks;
     size_t n, next;
     unsigned silent; /* questions in a row that it did not answer in time */
-    CURL *easy; /* NULL: none is under way */
+    CURL *easy;      /* NULL: none is under way */
     char *credential;
     struct body body;
     char error[CURL_ERROR_SIZE];

@@ -97,8 +97,9 @@ static struct node_sum *list(const struct job_account *job, size_t *n)
     for (size_t i = 0; sums && i < job->n_nodes; i++) {
         const struct node_account *node = &job->nodes[i];
 
-        sums[i] = (struct node_sum){node->node ? node->node : "", node->reads, node->writes,
-                                    node->meta, node->all, node->longest_wait_ns};
+        sums[i] = (struct node_sum){
+            node->node ? node->node : "", node->reads, node->writes, node->meta, node->all,
+            node->longest_wait_ns};
     }
     for (size_t i = 0; sums && !job->n_nodes && i < job->n_steps; i++) {
         sums[i].node = job->steps[i].node ? job->steps[i].node : "";

@@ -30,15 +30,15 @@ enum {
 };
 
 /* What --help says of --socket and --store, and with OPTIONS_HISTORY. */
-#define OPTIONS_HELP \
+#define OPTIONS_HELP                                                                        \
     "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n" \
     "      --store PATH      read this store; do not ask jobiod\n"
-#define OPTIONS_HELP_HISTORY \
-    OPTIONS_HELP \
-    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n" \
+#define OPTIONS_HELP_HISTORY                                                                     \
+    OPTIONS_HELP                                                                                 \
+    "      --from WHERE      store (of this node) or clickhouse (of all; see jobio.conf(5))\n"   \
     "      --cluster NAME    with clickhouse: of this cluster, or all (default: jobio.conf's)\n" \
-    "      --url URL         with clickhouse: ask this one\n" \
-    "      --credentials FILE  with clickhouse: user:password\n" \
+    "      --url URL         with clickhouse: ask this one\n"                                    \
+    "      --credentials FILE  with clickhouse: user:password\n"                                 \
     "      --config FILE     jobio.conf\n"
 
 /* Parse argv[1...] by the table and by the options that all subcommands have: --socket, --store,

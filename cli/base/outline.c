@@ -376,8 +376,7 @@ static void print_member(const struct outline *o, const char *name, struct json_
 }
 
 /* dash: an item of a list, whose first line begins with one. */
-static void print_members(const struct outline *o, struct json_object *object, int depth,
-                          bool dash)
+static void print_members(const struct outline *o, struct json_object *object, int depth, bool dash)
 {
     bool first = dash;
 

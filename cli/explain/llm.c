@@ -234,8 +234,8 @@ int llm_open(const struct llm_options *options, struct llm **ret, struct error *
 {
     CLEANUP(llm_closep) struct llm *llm = calloc(1, sizeof(*llm));
     CLEANUP(settings_destroyp) struct settings *settings = NULL;
-    int rc = llm ? conf_read(options->config, &settings, error)
-                 : error_errno(error, -ENOMEM, "--llm");
+    int rc =
+        llm ? conf_read(options->config, &settings, error) : error_errno(error, -ENOMEM, "--llm");
 
     if (rc == 0)
         rc = fill(llm, options, settings, error);

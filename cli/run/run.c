@@ -229,7 +229,7 @@ static int report_write(struct run *run, struct error *error)
     if (!text || (draw && !curves))
         return error_errno(error, -ENOMEM, "write the report");
     rc = fputs(text, out) < 0 || fputs(curves ? curves : "", out) < 0 || fflush(out) != 0 ? -errno
-                                                                                         : 0;
+                                                                                          : 0;
     if (rc < 0 && rc != -EPIPE)
         return error_errno(error, rc, "write the report to \"%s\"",
                            run->output ? run->options->output : "stderr");

@@ -36,9 +36,9 @@ struct screen {
     uint32_t shown, count;
     bool paused, done;
     enum mode mode;
-    size_t n_rows;     /* that there are, as of the last time they were drawn */
-    size_t page;       /* that fit */
-    int line;          /* that is being drawn */
+    size_t n_rows;       /* that there are, as of the last time they were drawn */
+    size_t page;         /* that fit */
+    int line;            /* that is being drawn */
     char word[WORD_MAX]; /* what is being typed */
     char user[WORD_MAX];
     struct error error; /* of the last question; "": it was answered */
@@ -79,8 +79,8 @@ static int end_by(int number)
 static void choose_styles(struct screen *s)
 {
     enum { CYAN = 1, YELLOW, RED };
-    bool colour = terminal_colour() && has_colors() && start_color() == OK &&
-                  use_default_colors() == OK;
+    bool colour =
+        terminal_colour() && has_colors() && start_color() == OK && use_default_colors() == OK;
 
     if (colour) {
         (void)init_pair(CYAN, COLOR_CYAN, -1);
@@ -296,32 +296,73 @@ static void command_key(struct screen *s, int key)
     const long page = (long)s->page;
 
     switch (key) {
-    case 'q': s->done = true; break;
+    case 'q':
+        s->done = true;
+        break;
     case 'h':
-    case '?': s->mode = SHOWS_HELP; break;
-    case 'r': sort_by(s, TOP_READ); break;
-    case 'w': sort_by(s, TOP_WRITE); break;
-    case 'm': sort_by(s, TOP_META); break;
-    case 'W': sort_by(s, TOP_WAIT); break;
-    case 'e': sort_by(s, TOP_ERRORS); break;
+    case '?':
+        s->mode = SHOWS_HELP;
+        break;
+    case 'r':
+        sort_by(s, TOP_READ);
+        break;
+    case 'w':
+        sort_by(s, TOP_WRITE);
+        break;
+    case 'm':
+        sort_by(s, TOP_META);
+        break;
+    case 'W':
+        sort_by(s, TOP_WAIT);
+        break;
+    case 'e':
+        sort_by(s, TOP_ERRORS);
+        break;
     case 'b':
         s->view.by = (s->view.by + 1) % TOP_BY_COUNT;
         s->view.skip = 0;
         break;
-    case 'i': s->view.idle = !s->view.idle; break;
-    case 'u': begin_word(s, ASKS_USER); break;
-    case 'd': begin_word(s, ASKS_INTERVAL); break;
-    case '+': set_interval(s, s->interval_ns / 2); break;
-    case '-': set_interval(s, s->interval_ns * 2); break;
-    case ' ': s->paused = !s->paused; break;
-    case KEY_DOWN: scroll_by(s, 1); break;
-    case KEY_UP: scroll_by(s, -1); break;
-    case KEY_NPAGE: scroll_by(s, page); break;
-    case KEY_PPAGE: scroll_by(s, -page); break;
-    case KEY_HOME: s->view.skip = 0; break;
-    case KEY_END: scroll_by(s, (long)s->n_rows); break;
-    case CTRL_L: (void)clearok(stdscr, TRUE); break;
-    default: break;
+    case 'i':
+        s->view.idle = !s->view.idle;
+        break;
+    case 'u':
+        begin_word(s, ASKS_USER);
+        break;
+    case 'd':
+        begin_word(s, ASKS_INTERVAL);
+        break;
+    case '+':
+        set_interval(s, s->interval_ns / 2);
+        break;
+    case '-':
+        set_interval(s, s->interval_ns * 2);
+        break;
+    case ' ':
+        s->paused = !s->paused;
+        break;
+    case KEY_DOWN:
+        scroll_by(s, 1);
+        break;
+    case KEY_UP:
+        scroll_by(s, -1);
+        break;
+    case KEY_NPAGE:
+        scroll_by(s, page);
+        break;
+    case KEY_PPAGE:
+        scroll_by(s, -page);
+        break;
+    case KEY_HOME:
+        s->view.skip = 0;
+        break;
+    case KEY_END:
+        scroll_by(s, (long)s->n_rows);
+        break;
+    case CTRL_L:
+        (void)clearok(stdscr, TRUE);
+        break;
+    default:
+        break;
     }
 }
 

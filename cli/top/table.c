@@ -156,7 +156,10 @@ static void cell_wait(const struct cell *c, char *buf)
     if (threads < 0.005)
         (void)strcpy(buf, threads > 0 ? "0.00" : "-");
     else
-        (void)snprintf(buf, TEXT_MAX, threads < 9.995 ? "%.2f" : threads < 99.95 ? "%.1f" : "%.0f",
+        (void)snprintf(buf, TEXT_MAX,
+                       threads < 9.995   ? "%.2f"
+                       : threads < 99.95 ? "%.1f"
+                                         : "%.0f",
                        threads);
 }
 
@@ -392,7 +395,7 @@ static void fold_totals(struct top_rows *totals, size_t most)
 
 /* Returns how many. */
 static size_t put_totals(const struct top_paper *paper, const struct layout *l,
-                       const struct top_frame *frame, const struct top_view *view)
+                         const struct top_frame *frame, const struct top_view *view)
 {
     struct top_rows totals = {0};
     size_t most = view->by == TOP_BY_MOUNT ? 1 : view->totals;

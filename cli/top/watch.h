@@ -9,7 +9,7 @@
 
 struct top_watch {
     const struct cli *cli;
-    bool services; /* these, too */
+    bool services;                    /* these, too */
     struct top_reading *before, *now; /* owned */
     struct top_frame frame;           /* of these two */
 };

@@ -66,11 +66,10 @@ static void clear_other_layouts(const struct daemon *d)
  * counted. */
 int counting_create(struct daemon *d, struct error *error)
 {
-    const struct probe_options options = {.pin_dir = d->pin_dir,
-                                          .max_steps = d->settings->services
-                                                           ? JOBIO_DEFAULT_STEPS + SERVICES_MAX
-                                                           : 0,
-                                          .backend = d->settings->backend};
+    const struct probe_options options = {
+        .pin_dir = d->pin_dir,
+        .max_steps = d->settings->services ? JOBIO_DEFAULT_STEPS + SERVICES_MAX : 0,
+        .backend = d->settings->backend};
     const struct probe_hook *hooks = NULL;
     size_t n = 0;
     struct error why;

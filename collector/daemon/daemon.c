@@ -241,8 +241,8 @@ static int prepare_settling(struct daemon *d)
     if (r >= 0)
         r = sd_event_source_set_priority(d->settle, SD_EVENT_PRIORITY_IDLE);
     if (r >= 0)
-        r = sd_event_add_time(d->loop, &d->settle_later, CLOCK_MONOTONIC, 0, 10000,
-                              on_settle_later, d);
+        r = sd_event_add_time(d->loop, &d->settle_later, CLOCK_MONOTONIC, 0, 10000, on_settle_later,
+                              d);
     return r < 0 ? r : sd_event_source_set_enabled(d->settle_later, SD_EVENT_OFF);
 }
 
@@ -330,8 +330,7 @@ static int create_counting(struct daemon *d, struct error *error)
     if (!r)
         r = sampler_create(&d->sampler, d->probe, d->mounts, d->settings->interval_ns, error);
     if (!r)
-        sampler_set_labels(d->sampler, d->settings->fuse_labels.items,
-                           d->settings->fuse_labels.n);
+        sampler_set_labels(d->sampler, d->settings->fuse_labels.items, d->settings->fuse_labels.n);
     return r;
 }
 

@@ -42,12 +42,12 @@ struct daemon {
     struct query *query; /* short questions: the live view, the state, peers, a job */
     struct query *large; /* and those that may take all of their time */
     struct recorder *recorder;
-    struct advice *advice; /* NULL: none is given */
+    struct advice *advice;    /* NULL: none is given */
     struct io_mounts normals; /* of mounts: what is normal there */
     struct deliver *deliver;
-    struct sink *sink; /* NULL: no [history] */
-    struct gather *gather; /* NULL: no [peers] */
-    LIST_HEAD(, held) held; /* questions that wait for tasks to end */
+    struct sink *sink;       /* NULL: no [history] */
+    struct gather *gather;   /* NULL: no [peers] */
+    LIST_HEAD(, held) held;  /* questions that wait for tasks to end */
     struct metrics *metrics; /* NULL: neither scraped nor written */
     struct runs *runs;
     struct services *services; /* NULL: not counted */

@@ -44,8 +44,7 @@ static bool step_of(struct request *request, const struct message *m, struct job
     key->cluster = NULL;
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         uint64_t value;
-        int r =
-            message_get_u64(m, fields[i].name, UINT32_MAX, fields[i].fallback, &value, &error);
+        int r = message_get_u64(m, fields[i].name, UINT32_MAX, fields[i].fallback, &value, &error);
 
         if (r < 0) {
             request_refuse(request, "%s", error.text);

@@ -155,8 +155,7 @@ static bool hold(struct daemon *daemon, const struct job_key *key, const struct 
 
     if (!held)
         return false;
-    *held = (struct held){
-        .daemon = daemon, .key = *key, .step = *step, .question = question};
+    *held = (struct held){.daemon = daemon, .key = *key, .step = *step, .question = question};
     if (sd_event_add_time_relative(daemon->loop, &held->timer, CLOCK_MONOTONIC, HOLD_US, 0,
                                    on_patience, held) < 0) {
         free(held);
@@ -169,8 +168,7 @@ static bool hold(struct daemon *daemon, const struct job_key *key, const struct 
 static bool is_busy_with(struct daemon *daemon, const struct job_key *key,
                          const struct gather_step *step)
 {
-    enum tracker_progress progress =
-        tracker_progress(daemon->tracker, key, step->het, step->step);
+    enum tracker_progress progress = tracker_progress(daemon->tracker, key, step->het, step->step);
 
     return progress == TRACKER_BUSY || (progress == TRACKER_UNKNOWN && step->expected);
 }

@@ -28,7 +28,7 @@ struct question {
     bool cut; /* not all that was asked for */
     /* query-job */
     const char *node; /* this one */
-    uint32_t jobid; /* of a task: of its array */
+    uint32_t jobid;   /* of a task: of its array */
     bool is_task;
     uint32_t task; /* of query-array: from this one on */
     bool in_parts; /* who asks will ask for the rest */
@@ -120,8 +120,8 @@ int questions_create(struct daemon *daemon, struct error *error)
 
 static int set_answer(struct question *q, struct json_object *array, struct error *error)
 {
-    q->answer = strdup(json_object_to_json_string_ext(
-        array, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    q->answer = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN |
+                                                                 JSON_C_TO_STRING_NOSLASHESCAPE));
     return q->answer ? 0 : error_set(error, -ENOMEM, "no memory for the answer");
 }
 
@@ -152,8 +152,7 @@ static int take_ended_steps(const struct question *q, struct job_account *live,
                             struct job_account *stored)
 {
     size_t own = live->n_steps;
-    struct step_account *grown =
-        realloc(live->steps, (own + stored->n_steps + 1) * sizeof(*grown));
+    struct step_account *grown = realloc(live->steps, (own + stored->n_steps + 1) * sizeof(*grown));
 
     if (!grown)
         return -ENOMEM;
@@ -203,8 +202,7 @@ static int add_document(struct question *q, struct json_object *array,
 
 /* Newest first: what runs and the store has not got yet, then the store's, with what runs of them
  * up to date. */
-static int add_documents(struct question *q, struct json_object *array,
-                         struct job_account **stored)
+static int add_documents(struct question *q, struct json_object *array, struct job_account **stored)
 {
     bool *known;
     size_t n = 0;
@@ -298,9 +296,8 @@ static int parse_query_job(struct daemon *daemon, const struct message *m, struc
     q->node = daemon->node;
     q->all = all;
     q->flags = (steps ? REPORT_STEPS : 0) | (timeline ? REPORT_TIMELINE : 0);
-    r = q->is_task
-            ? tracker_task_jobs(daemon->tracker, q->jobid, q->task, &q->live, error)
-            : tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
+    r = q->is_task ? tracker_task_jobs(daemon->tracker, q->jobid, q->task, &q->live, error)
+                   : tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
     if (!r)
         hide_others(q);
     q->asked_ns = clock_ns(CLOCK_REALTIME);

@@ -64,8 +64,8 @@ void recorder_destroy(struct recorder *recorder)
     free(recorder);
 }
 
-int recorder_create(struct recorder **ret, sd_event *loop, const char *program,
-                    unsigned timeout_ms, struct error *error)
+int recorder_create(struct recorder **ret, sd_event *loop, const char *program, unsigned timeout_ms,
+                    struct error *error)
 {
     struct recorder *recorder = calloc(1, sizeof(*recorder));
 
@@ -110,8 +110,8 @@ static int fill_pipe(const char *record)
 static int spawn(struct job *job, int in, int out)
 {
     char id[16], restart[16], timeout[16];
-    char *argv[] = {job->recorder->program, "--job",     id,      "--restart", restart,
-                    "--timeout",            timeout, NULL};
+    char *argv[] = {
+        job->recorder->program, "--job", id, "--restart", restart, "--timeout", timeout, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none;

@@ -13,8 +13,8 @@ struct recorder;
 
 /* SIGCHLD must be blocked in all threads. timeout_ms: what one child gets before it is killed; 0:
  * 30 s. */
-int recorder_create(struct recorder **ret, sd_event *loop, const char *program,
-                    unsigned timeout_ms, struct error *error);
+int recorder_create(struct recorder **ret, sd_event *loop, const char *program, unsigned timeout_ms,
+                    struct error *error);
 /* Children that still run are left to themselves, their recorder_done_f is not called. */
 void recorder_destroy(struct recorder *recorder); /* NULL is fine */
 

@@ -50,7 +50,7 @@ void server_destroy(struct server *server);
 /* Who asks, as the kernel says. */
 uid_t request_uid(const struct request *request);
 pid_t request_pid(const struct request *request);
-bool request_is_admin(const struct request *request); /* root or the group */
+bool request_is_admin(const struct request *request);         /* root or the group */
 uint64_t request_monotonic_ns(const struct request *request); /* when the question came */
 
 void request_ok(struct request *request);

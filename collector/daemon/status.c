@@ -28,9 +28,8 @@ struct status {
 
 static void put_u64(struct json_object *object, const char *key, uint64_t value)
 {
-    (void)json_object_object_add(object, key,
-                                 json_object_new_int64(value > INT64_MAX ? INT64_MAX
-                                                                         : (int64_t)value));
+    (void)json_object_object_add(
+        object, key, json_object_new_int64(value > INT64_MAX ? INT64_MAX : (int64_t)value));
 }
 
 static void put_text(struct json_object *object, const char *key, const char *value)

@@ -24,7 +24,7 @@ struct live {
 
 struct top_question {
     struct request *request;
-    uint32_t uid; /* whose jobs may be shown; UINT32_MAX: all */
+    uint32_t uid;  /* whose jobs may be shown; UINT32_MAX: all */
     bool services; /* these, too */
     struct live *live;
     char *answer;

@@ -34,7 +34,7 @@ struct mounts {
     struct namespaces *namespaces;
     struct known *known; /* ascending (step, dev) */
     size_t n_known;
-    size_t lines; /* of a turn */
+    size_t lines;               /* of a turn */
     mounts_is_there_f is_there; /* may be NULL */
     void *is_there_arg;
 };

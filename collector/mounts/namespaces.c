@@ -80,8 +80,10 @@ static struct task task_of(const struct namespaces *namespaces, uint32_t pid)
     if (!file || !fread(text, 1, sizeof(text) - 1, file))
         return task;
     at = strrchr(text, ')');
-    if (at && sscanf(at + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                             "%*s %*s %llu", &born) == 1)
+    if (at && sscanf(at + 1,
+                     " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                     "%*s %*s %llu",
+                     &born) == 1)
         task.born = born;
     return task;
 }

@@ -219,8 +219,7 @@ static bool put_counts(struct json_object *to, const struct gather_counts *c)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-        if (json_object_object_add(to, fields[i].name,
-                                   json_object_new_uint64(fields[i].value)) < 0)
+        if (json_object_object_add(to, fields[i].name, json_object_new_uint64(fields[i].value)) < 0)
             return false;
     return true;
 }

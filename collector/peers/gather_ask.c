@@ -20,7 +20,7 @@ struct ask {
     struct gathering *gathering; /* NULL: its time is up */
     char *node;
     char id[WIRE_ID_SIZE];
-    struct job_key key;          /* whose account it is to be; without the cluster */
+    struct job_key key; /* whose account it is to be; without the cluster */
     struct gather_step step;
     bool has_step;
     struct job_account *account; /* the answer; NULL: nothing was done there */
@@ -151,8 +151,7 @@ static void on_opened(int result, const struct error *error, void *arg)
         ask->gathering->job->nodes_reported += !ask->busy;
         if (!ask->has_step)
             note_quiet(ask);
-    } else if (ask->gathering &&
-               add(ask->gathering->job, ask->node, ask->account, ask->busy) < 0) {
+    } else if (ask->gathering && add(ask->gathering->job, ask->node, ask->account, ask->busy) < 0) {
         ask_fail(ask, "no memory");
         return;
     }
@@ -178,8 +177,9 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
     else if (account)
         r = report_json_parse(account, &ask->account, error);
     ask->busy = json_object_object_get_ex(document, "busy", &busy) && json_object_get_boolean(busy);
-    if (r == 0 && ask->account && (ask->account->key.jobid != ask->key.jobid ||
-                   ask->account->key.restart != ask->key.restart))
+    if (r == 0 && ask->account &&
+        (ask->account->key.jobid != ask->key.jobid ||
+         ask->account->key.restart != ask->key.restart))
         r = error_set(error, -EBADMSG, "its answer is of another job");
     json_object_put(document);
     return r;

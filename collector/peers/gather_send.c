@@ -31,9 +31,9 @@ struct parcel {
     int64_t ids[PARCEL_ROWS];
     size_t n;
     /* From the answer: */
-    bool later[PARCEL_ROWS];       /* to be sent again */
-    char *refused[PARCEL_ROWS];    /* owned; why; NULL: taken */
-    bool retry;                    /* some are */
+    bool later[PARCEL_ROWS];    /* to be sent again */
+    char *refused[PARCEL_ROWS]; /* owned; why; NULL: taken */
+    bool retry;                 /* some are */
 };
 
 static void parcel_free(struct parcel *parcel)
@@ -421,8 +421,8 @@ static struct gather_peer *get_peer(struct gather *gather, const char *node)
     struct gather_peer *peer;
 
     LIST_FOREACH(peer, &gather->peers, link)
-        if (!strcmp(peer->node, node))
-            return peer;
+    if (!strcmp(peer->node, node))
+        return peer;
     peer = calloc(1, sizeof(*peer));
     if (!peer || !(peer->node = strdup(node))) {
         free(peer);

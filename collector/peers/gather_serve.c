@@ -67,9 +67,8 @@ static void on_sealed(int result, const struct error *error, const char *text, v
 
 static struct json_object *begin_answer(const struct served *served)
 {
-    const struct wire_head head =
-        gather_head(served->gather, wire_string(served->document, "from"),
-                    wire_string(served->document, "id"));
+    const struct wire_head head = gather_head(served->gather, wire_string(served->document, "from"),
+                                              wire_string(served->document, "id"));
 
     return wire_create(&head);
 }
@@ -148,8 +147,8 @@ static uint64_t requests_of(const struct step_account *step)
 }
 
 /* What a step has done does not become less: then the first account stays. */
-static int put_step(struct store *store, const struct job_key *key,
-                    const struct step_account *step, bool *backwards, struct error *error)
+static int put_step(struct store *store, const struct job_key *key, const struct step_account *step,
+                    bool *backwards, struct error *error)
 {
     uint64_t before = 0;
     int r = store_step_requests(store, key, step, &before, error);
@@ -212,8 +211,8 @@ static struct json_object *list_refused(struct served *served)
 
     for (size_t i = 0; list && i < served->n; i++) {
         const struct job_key *key = &served->accounts[i]->key;
-        bool soon = served->unknown[i] &&
-                    gather->hooks.known(key, gather->hooks.arg) != GATHER_UNKNOWN;
+        bool soon =
+            served->unknown[i] && gather->hooks.known(key, gather->hooks.arg) != GATHER_UNKNOWN;
 
         gather->counts.taken += !served->unknown[i];
         gather->counts.unknown_jobs += served->unknown[i] && !soon;
@@ -363,8 +362,7 @@ static int read_question(const char *payload, size_t size, uid_t uid, void *arg,
                          struct error *error)
 {
     struct served *served = arg;
-    const struct wire_head head = {.cluster = served->gather->cluster,
-                                   .to = served->gather->node};
+    const struct wire_head head = {.cluster = served->gather->cluster, .to = served->gather->node};
     int r;
 
     if (!may_ask(served, uid))
@@ -428,8 +426,7 @@ static void on_opened(int result, const struct error *error, void *arg)
         take_accounts(served);
     else if (served->route == ROUTE_JOB)
         gather->hooks.account(&served->key, served->has_step ? &served->step : NULL,
-                              wire_string(served->document, "from"), served,
-                              gather->hooks.arg);
+                              wire_string(served->document, "from"), served, gather->hooks.arg);
     else
         gather->hooks.record(&served->key, served, gather->hooks.arg);
 }

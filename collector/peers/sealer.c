@@ -122,8 +122,12 @@ int sealer_open(struct sealer *sealer, const char *text, size_t size, sealer_rea
     task = calloc(1, sizeof(*task));
     if (!task)
         return -ENOMEM;
-    *task = (struct seal_task){.sealer = sealer, .text = strndup(text, size), .size = size,
-                               .read = read, .opened = done, .arg = arg};
+    *task = (struct seal_task){.sealer = sealer,
+                               .text = strndup(text, size),
+                               .size = size,
+                               .read = read,
+                               .opened = done,
+                               .arg = arg};
     if (!task->text) {
         task_free(task);
         return -ENOMEM;

@@ -15,7 +15,7 @@
  * process before has read can tell (sampler_wraps.c). */
 struct tally_op {
     struct io_counter counter;
-    struct account_value now; /* sums over the shards, in this pass */
+    struct account_value now;    /* sums over the shards, in this pass */
     struct account_value before; /* the u32 of them */
 };
 

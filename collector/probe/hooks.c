@@ -36,11 +36,11 @@ struct hook_entry {
         .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                  \
                      offsetof(struct jobio_bpf, progs.leave_##function)},                 \
     },
-#define ENTRY_HOOK(function, op, object1, ...)                              \
-    ENTRY_EXTRA(function, op,                                              \
-                object1 == OBJECT_REGS_32 ? "32-bit programs"              \
-                : object1 == OBJECT_TOLD  ? "inlined " #function           \
-                                          : "",                            \
+#define ENTRY_HOOK(function, op, object1, ...)                   \
+    ENTRY_EXTRA(function, op,                                    \
+                object1 == OBJECT_REGS_32 ? "32-bit programs"    \
+                : object1 == OBJECT_TOLD  ? "inlined " #function \
+                                          : "",                   \
                 object1, __VA_ARGS__)
 
 #define ENTRY_EVENT(event, section_name, operations, feature_name, object1, parameter1, object2, \
@@ -80,9 +80,8 @@ struct hook_entry {
                      offsetof(struct jobio_bpf, progs.leave_##function)}, \
     },
 
-static const struct hook_entry entries[HOOK_COUNT] = {
-    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER)
-        STAGES(ENTRY_STAGE)};
+static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(
+    ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER) STAGES(ENTRY_STAGE)};
 
 /* Functions that got another name, with the same parameters. */
 static const struct {
@@ -90,7 +89,7 @@ static const struct {
 } renamed[] = {
     {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
     {"__kernel_write_iter", "__kernel_write"}, /* which calls it where both are */
-    {"do_getxattr", "getxattr"}, /* static, before 6.1 */
+    {"do_getxattr", "getxattr"},               /* static, before 6.1 */
     {"do_setxattr", "setxattr"},
     {"path_parentat", "__filename_parentat"}, /* seen in 7.2, with those below */
     {"do_mkdirat", "filename_mkdirat"},
@@ -228,8 +227,7 @@ static void find_offsets(const struct btf *btf, const struct hook_entry *entry,
     slots->offset = find_offset(btf, target, offsets, ARRAY_SIZE(offsets));
     slots->target_offset = slots->offset;
     if (*entry->ways[0].parameter)
-        slots->target_offset =
-            find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
+        slots->target_offset = find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
 }
 
 static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,

@@ -27,8 +27,10 @@ static const struct {
     enum io_op op, to;
     enum kprobe_role role;
 } entries[HOOK_COUNT] = {
-    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_HOOK) TRANSFERS(ENTRY_TRANSFER)
-    [HOOK_file_freed] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_FREED},
+    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_HOOK)
+        TRANSFERS(ENTRY_TRANSFER)[HOOK_file_freed] = {.present = true,
+                                                      .to = IO_OP_COUNT,
+                                                      .role = KPROBE_FREED},
     [HOOK_walked] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_WALKED},
     [HOOK_found_parent] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_PARENT},
 };
@@ -369,8 +371,7 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
         skel->rodata->kprobe_table[i] =
             (struct kprobe_entry){probe->slots[i], entries[i].op, entries[i].to, entries[i].role};
     for (int side = 0; side < SIDE_COUNT && probe->kprobes_multi; side++)
-        (void)bpf_program__set_expected_attach_type(program_of(skel, side),
-                                                    BPF_TRACE_KPROBE_MULTI);
+        (void)bpf_program__set_expected_attach_type(program_of(skel, side), BPF_TRACE_KPROBE_MULTI);
     return r < 0 ? r : kprobes_bpf__load(skel);
 }
 
@@ -387,8 +388,8 @@ _Static_assert(HOOK_COUNT <= KPROBE_ENTRIES, "the mask of kprobe_entry() is too 
 
 size_t kprobes_attach(struct probe *probe)
 {
-    CLEANUP(kprobes_bpf__destroyp) struct kprobes_bpf *skel =
-        kprobes_bpf__open_opts(features_types());
+    CLEANUP(kprobes_bpf__destroyp)
+    struct kprobes_bpf *skel = kprobes_bpf__open_opts(features_types());
     int r = !kprobes_exist(probe) ? -EOPNOTSUPP : skel ? load(probe, skel) : -errno;
     size_t n = 0;
 
@@ -397,9 +398,9 @@ size_t kprobes_attach(struct probe *probe)
 
         if (!is_wanted(probe, i))
             continue;
-        probe->kprobe_errors[i] = r < 0          ? r
+        probe->kprobe_errors[i] = r < 0        ? r
                                   : first == i ? attach(probe, skel, i)
-                                                 : probe->kprobe_errors[first];
+                                               : probe->kprobe_errors[first];
         n += probe->kprobe_errors[i] == 0;
     }
     return n;

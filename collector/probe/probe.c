@@ -368,8 +368,7 @@ bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
     uint64_t key = step_key(cgroup_id, cgroup_version);
     struct step_record record;
 
-    return probe->blind ||
-           map_get(probe, probe->skel->maps.steps, &key, &record) == 0;
+    return probe->blind || map_get(probe, probe->skel->maps.steps, &key, &record) == 0;
 }
 
 struct shards_used {
@@ -510,8 +509,7 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
     if (probe->blind)
         return true;
     (void)map_get(probe, probe->skel->maps.mounts, &key, &record);
-    if (key.life == LIFE_LATER ||
-        map_get(probe, probe->skel->maps.lives, &at, &life) < 0)
+    if (key.life == LIFE_LATER || map_get(probe, probe->skel->maps.lives, &at, &life) < 0)
         return false;
     *since_ns = life.ended_ns;
     return record.ended == life.ended;

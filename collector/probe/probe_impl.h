@@ -28,7 +28,7 @@ struct hook_state {
 struct probe {
     char *blind;            /* owned; why nothing is counted; NULL: something is */
     struct jobio_bpf *skel; /* NULL also if it is blind from the start */
-    char *folder; /* owned; of this layout's pins; NULL: nothing is pinned */
+    char *folder;           /* owned; of this layout's pins; NULL: nothing is pinned */
     bool adopted;
     struct kernel_features features;
     struct hook_state state[HOOK_COUNT];
@@ -45,15 +45,15 @@ struct probe {
     struct hook_state syscall_state;
     struct probe_hook syscall_hooks[SYSCALL_HOOKS];
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* what probe_hooks() hands out */
-    uint64_t distrusted, ns_per_event; /* probe_tested() */
+    uint64_t distrusted, ns_per_event;                    /* probe_tested() */
     struct ring_buffer *ring;
     struct levels_record *levels;   /* in the map of that name, which maps_open() maps */
     struct account_value **windows; /* on the map `account`; NULL: not mapped yet */
     size_t n_windows;
-    int fence[2]; /* maps_wait() makes and uses them; 0: not made */
+    int fence[2];              /* maps_wait() makes and uses them; 0: not made */
     struct maps_bpf *elements; /* NULL: bpf(2) does it */
     struct maps_page *rows;    /* of it */
-    void *accounts; /* tsearch tree of struct tally, by step and dev */
+    void *accounts;            /* tsearch tree of struct tally, by step and dev */
     probe_mount_f sighting;
     void *sighting_arg;
 };

@@ -48,8 +48,8 @@ static int add_requests(uint32_t step, uint64_t dev, const struct io_account *io
     return 0;
 }
 
-static void judge(struct probe *probe, const struct selftest_calls *calls,
-                  const uint64_t *requests, struct selftest *ret)
+static void judge(struct probe *probe, const struct selftest_calls *calls, const uint64_t *requests,
+                  struct selftest *ret)
 {
     uint64_t unsupported = probe_unsupported(probe), by_path = ~blind_by_path(probe);
 
@@ -162,8 +162,8 @@ int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *f
         child(sockets[1], own);
     (void)close(sockets[1]);
     r = pid < 0 ? error_errno(error, -errno, "self-test: cannot fork")
-                : run_child(probe, hierarchy, pid, sockets[0],
-                            start + LIMIT_MS * UINT64_C(1000000), ret, error);
+                : run_child(probe, hierarchy, pid, sockets[0], start + LIMIT_MS * UINT64_C(1000000),
+                            ret, error);
     (void)close(sockets[0]);
     selftest_clear(own);
     ret->took_ns = clock_ns(CLOCK_MONOTONIC) - start;

@@ -174,8 +174,8 @@ DEFINE_CLEANUP(struct syscalls_bpf, syscalls_bpf__destroy)
 
 void syscalls_attach(struct probe *probe)
 {
-    CLEANUP(syscalls_bpf__destroyp) struct syscalls_bpf *skel =
-        syscalls_bpf__open_opts(features_types());
+    CLEANUP(syscalls_bpf__destroyp)
+    struct syscalls_bpf *skel = syscalls_bpf__open_opts(features_types());
     struct probe_hook *hook = &probe->syscall_hooks[0];
     int r = skel ? 0 : -errno;
 

@@ -181,8 +181,7 @@ static int follower_resume(struct follower *f, const struct step_account *before
         r = wraps_resume(f, &before->mounts);
     if (!r && !keep)
         r = times_resume(f, before);
-    return r < 0 ? r
-                 : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
+    return r < 0 ? r : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
 }
 
 /* A way in that nobody sees; not one that this kernel does not have. */

@@ -18,8 +18,8 @@ struct follower {
     uint32_t step;
     bool finished;
     uint64_t started_ns, read_ns;
-    uint64_t real_ns;  /* the node's clock when it started */
-    uint64_t timed_ns; /* the reading that the time lines end at */
+    uint64_t real_ns;       /* the node's clock when it started */
+    uint64_t timed_ns;      /* the reading that the time lines end at */
     struct probe_step last; /* what the maps say of the step beside its counters */
     unsigned shards;
     struct completeness causes; /* those that are not counted in the maps */
@@ -27,10 +27,10 @@ struct follower {
     struct io_mounts fresh;     /* of the pass under way */
     struct meter *meter;
     struct io_mounts before; /* time lines of an earlier process, until the first reading */
-    struct io_mounts wraps; /* what its histograms lack since an earlier process; n 0: nothing */
-    bool wraps_known;       /* else they hold the stored histograms */
-    bool unnamed;     /* a mount of the last reading has no name yet */
-    unsigned renamed; /* mounts_renamed() before that reading */
+    struct io_mounts wraps;  /* what its histograms lack since an earlier process; n 0: nothing */
+    bool wraps_known;        /* else they hold the stored histograms */
+    bool unnamed;            /* a mount of the last reading has no name yet */
+    unsigned renamed;        /* mounts_renamed() before that reading */
 };
 
 struct sampler {

@@ -48,8 +48,8 @@ int times_resume(struct follower *f, const struct step_account *stored)
     for (size_t i = 0; i < f->before.n && !r; i++) {
         struct timeline_bin rest = missing(&f->before.items[i]);
 
-        r = timeline_spread(&f->before.items[i].timeline, 1, f->real_ns,
-                            real_time(f, f->timed_ns), &rest);
+        r = timeline_spread(&f->before.items[i].timeline, 1, f->real_ns, real_time(f, f->timed_ns),
+                            &rest);
     }
     return r;
 }
@@ -127,8 +127,8 @@ int times_take(struct sampler *sampler, struct follower *f, uint64_t now_ns)
         struct io_mount *m = &f->fresh.items[i];
         struct timeline_bin rest = missing(m);
 
-        r = timeline_spread(&m->timeline, width, real_time(f, f->timed_ns),
-                            real_time(f, now_ns), &rest);
+        r = timeline_spread(&m->timeline, width, real_time(f, f->timed_ns), real_time(f, now_ns),
+                            &rest);
     }
     if (!r)
         f->timed_ns = now_ns;

@@ -428,8 +428,7 @@ struct loading {
 static int fail(struct loading *l, int code, const char *reason)
 {
     if (!l->result)
-        l->result =
-            error_set(l->error, code, "%s:%u: %s", l->path, l->line_number, reason);
+        l->result = error_set(l->error, code, "%s:%u: %s", l->path, l->line_number, reason);
     return 0; /* what inih takes for a failure */
 }
 

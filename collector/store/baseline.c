@@ -319,9 +319,8 @@ static struct latency_normal summarise(const struct medians *m)
                                    jobs ? quantile(m, jobs, 0.99) : 0};
 }
 
-int store_mount_normal(struct store *store, const struct io_mount *mount,
-                       const struct job_key *but, uint64_t now_ns, struct mount_normal *ret,
-                       struct error *error)
+int store_mount_normal(struct store *store, const struct io_mount *mount, const struct job_key *but,
+                       uint64_t now_ns, struct mount_normal *ret, struct error *error)
 {
     struct medians of[KINDS] = {0};
     struct counted_job job = {0};

@@ -129,8 +129,7 @@ static int steps_read(struct store *store, int64_t id, const char *node, struct 
                       struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    int r = store_start(store, SQL_STEP_LIST, VALUES(U64((uint64_t)id), TEXT(node)), &row,
-                        error);
+    int r = store_start(store, SQL_STEP_LIST, VALUES(U64((uint64_t)id), TEXT(node)), &row, error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0) {
         struct step_account *grown = reallocarray(job->steps, job->n_steps + 1, sizeof(*grown));
@@ -294,10 +293,10 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
 int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
                       uint32_t uid, struct job_account ***ret, struct error *error)
 {
-    return jobs_query(store, SQL_JOB_LIST,
-                      VALUES(TEXT(cluster), U64(jobid), uid == UINT32_MAX ? NONE : U64(uid),
-                             U64(limit)),
-                      NULL, ret, error);
+    return jobs_query(
+        store, SQL_JOB_LIST,
+        VALUES(TEXT(cluster), U64(jobid), uid == UINT32_MAX ? NONE : U64(uid), U64(limit)), NULL,
+        ret, error);
 }
 
 int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
@@ -360,8 +359,8 @@ int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool al
 int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
                     struct job_account ***ret, struct error *error)
 {
-    return jobs_query(store, SQL_JOB_LIST,
-                      VALUES(TEXT(cluster), U64(jobid), NONE, U64(UINT32_MAX)), node, ret, error);
+    return jobs_query(store, SQL_JOB_LIST, VALUES(TEXT(cluster), U64(jobid), NONE, U64(UINT32_MAX)),
+                      node, ret, error);
 }
 
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error)

@@ -373,8 +373,8 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
     return r;
 }
 
-int store_find_step(struct store *store, const struct job_key *key,
-                    const struct step_account *step, struct step_row *row, struct error *error)
+int store_find_step(struct store *store, const struct job_key *key, const struct step_account *step,
+                    struct step_row *row, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *statement = NULL;
     struct job_row job;

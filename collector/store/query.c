@@ -125,8 +125,8 @@ void query_destroy(struct query *query)
 static int submit(struct query *query, uint64_t owner, query_run_f run, query_done_f done,
                   void *arg)
 {
-    int r = worker_submit(query->worker, &(struct worker_task){
-                                             .run = run, .done = done, .arg = arg, .owner = owner});
+    int r = worker_submit(
+        query->worker, &(struct worker_task){.run = run, .done = done, .arg = arg, .owner = owner});
 
     return r == -EAGAIN ? -EBUSY : r;
 }

@@ -176,16 +176,14 @@ int store_put_normal(struct store *store, const struct job_key *key, struct erro
 /* The mount is found by its mount point, type and source; a private one has none. `but`: the job
  * whose mount it is, which is left out, so that nobody is compared with himself; NULL: none. A few
  * small rows, whatever the number of jobs. */
-int store_mount_normal(struct store *store, const struct io_mount *mount,
-                       const struct job_key *but, uint64_t now_ns, struct mount_normal *ret,
-                       struct error *error);
+int store_mount_normal(struct store *store, const struct io_mount *mount, const struct job_key *but,
+                       uint64_t now_ns, struct mount_normal *ret, struct error *error);
 /* Fill in the `normal` of all mounts of a job, without the job itself, as of its end; store_jobs()
  * does so. */
 int store_fill_normal(struct store *store, struct job_account *job, struct error *error);
 /* The same of all mounts of which something is known: accounts that are empty but for `normal`.
  * Clear *ret with io_mounts_clear(). */
-int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret,
-                  struct error *error);
+int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret, struct error *error);
 
 /* The node's totals of all finished steps since the store was made: mounts by (mount, fstype),
  * labelled ones by name, the rest as "(private)" (private, not labelled). Counters only: no

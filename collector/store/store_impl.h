@@ -36,7 +36,7 @@ struct store {
     int failed;                                /* what broke the open transaction; 0: nothing */
     uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */
     const bool *canceled;                      /* set by another thread; may be NULL */
-    uint64_t mounts_at; /* where the sweep of unused mounts is; UINT64_MAX: it rests */
+    uint64_t mounts_at;  /* where the sweep of unused mounts is; UINT64_MAX: it rests */
     uint64_t normal_day; /* up to this day, since 1970, old latencies were forgotten; 0: never */
     struct store_rollup rollup;
 };
@@ -119,8 +119,8 @@ struct step_row {
 int store_find_job(struct store *store, const struct job_key *key, struct job_row *ret,
                    struct error *error);
 /* 0: row->id says whether it is stored already. -ENOENT: its job is not. */
-int store_find_step(struct store *store, const struct job_key *key,
-                    const struct step_account *step, struct step_row *row, struct error *error);
+int store_find_step(struct store *store, const struct job_key *key, const struct step_account *step,
+                    struct step_row *row, struct error *error);
 /* The step ran on the store's own node. */
 bool store_is_own(const struct store *store, const struct step_account *step);
 

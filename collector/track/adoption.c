@@ -25,7 +25,7 @@ struct adoption {
     struct tracker *tracker;
     struct store *store;
     bool rebooted;
-    bool unsure; /* a step file could not be dealt with */
+    bool unsure;                 /* a step file could not be dealt with */
     struct job_account **stored; /* unfinished, as loaded */
     bool **taken;                /* by job and step: a step file has it */
     struct probe_step *counted;
@@ -137,8 +137,8 @@ static int load_steps(struct tracked_job *job, const struct job_account *stored)
         uint64_t end = step->tagged_at_ns + step->elapsed_ns;
 
         job->had_extern |= step->step == STEP_EXTERN;
-        if (end > stored->start_ns && job->start_boot_ns + (end - stored->start_ns) >
-                                          job->last_end_boot_ns)
+        if (end > stored->start_ns &&
+            job->start_boot_ns + (end - stored->start_ns) > job->last_end_boot_ns)
             job->last_end_boot_ns = job->start_boot_ns + (end - stored->start_ns);
         if (step->step == STEP_FOLDED)
             r = take_folded(job, step);
@@ -216,8 +216,7 @@ static int lose_step(struct adoption *a, const struct job_account *stored,
                      struct step_account *step, struct error *error)
 {
     const char *cause = a->rebooted ? "node-restarted" : "step-vanished";
-    struct tracked_job *job =
-        tracked_find_job(a->tracker, stored->key.jobid, stored->key.restart);
+    struct tracked_job *job = tracked_find_job(a->tracker, stored->key.jobid, stored->key.restart);
 
     step->state = STEP_VANISHED;
     if (!job || completeness_add(&step->completeness, cause, 1, 0) < 0 ||
@@ -363,7 +362,7 @@ static int adopt_step(struct adoption *a, const char *name, struct error *error)
         return 0;
     }
     return ended_boot ? follow_ended(a, &tag, before, ended_boot, error)
-                    : follow_running(a, &tag, before, error);
+                      : follow_running(a, &tag, before, error);
 }
 
 static int adopt_files(struct adoption *a, struct error *error)

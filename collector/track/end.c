@@ -153,9 +153,9 @@ void tracked_finish_job(struct tracked_job *job)
     job->over = true;
     job->over_boot_ns = job->ending ? clock_ns(CLOCK_BOOTTIME) : job->last_end_boot_ns;
     job->sum->ended = true;
-    job->sum->end_ns = job->sum->start_ns + (job->over_boot_ns > job->start_boot_ns
-                                                 ? job->over_boot_ns - job->start_boot_ns
-                                                 : 0);
+    job->sum->end_ns =
+        job->sum->start_ns +
+        (job->over_boot_ns > job->start_boot_ns ? job->over_boot_ns - job->start_boot_ns : 0);
     account = tracked_snapshot(job);
     if (account && tracker->hooks.job_over)
         tracker->hooks.job_over(account, tracker->hooks.arg);

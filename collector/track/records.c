@@ -41,7 +41,7 @@ struct saving {
     struct step_account *steps;
     size_t n;
     struct marks *marks; /* NULL: no folding */
-    char *peer; /* the sink of the job's first node, if that is another one; else NULL */
+    char *peer;          /* the sink of the job's first node, if that is another one; else NULL */
 };
 
 static void saving_destroy(struct saving *s)
@@ -183,9 +183,9 @@ static void forget_step(struct tracked_step *step)
     tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
     if (owns_files(step))
         tag_remove_files(tracker->steps_fd, name);
-    tracker->recent[tracker->n_recent++ % RECENT_STEPS] = (struct recent_step){
-        {step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step},
-        step->tag.tagged_at_ns};
+    tracker->recent[tracker->n_recent++ % RECENT_STEPS] =
+        (struct recent_step){{step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step},
+                             step->tag.tagged_at_ns};
     tracked_remove_step(step);
 }
 

@@ -23,8 +23,10 @@ static const struct number {
     uint64_t max, fallback;
     size_t offset, size;
 } numbers[] = {
-#define NUMBER(key, max, fallback, field)                                                          \
-    {key, max, fallback, offsetof(struct tag, field), sizeof(((struct tag *)0)->field)}
+#define NUMBER(key, max, fallback, field)                                                 \
+    {                                                                                     \
+        key, max, fallback, offsetof(struct tag, field), sizeof(((struct tag *)0)->field) \
+    }
     NUMBER("JOBID", UINT32_MAX, NO_DEFAULT, jobid),
     NUMBER("RESTART", UINT32_MAX, 0, restart),
     NUMBER("HET", UINT32_MAX, HET_NONE, het),

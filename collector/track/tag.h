@@ -20,11 +20,11 @@ struct tag {
     int version; /* of the cgroup hierarchy: 2, or 1 for the freezer's */
     uint64_t tagged_at_ns, tagged_boot_ns;
     uint32_t within_ms; /* so long from then on the plugin keeps the user's code waiting */
-    uint32_t nodes; /* 0: not known */
+    uint32_t nodes;     /* 0: not known */
     uint32_t array_job, array_task; /* array_job 0: a task of no array, or not said */
-    char *node;     /* owned, NULL: not said */
-    char *name;     /* owned, NULL: not said; untrusted */
-    bool direct;    /* the plugin put the cgroup into the map itself */
+    char *node;                     /* owned, NULL: not said */
+    char *name;                     /* owned, NULL: not said; untrusted */
+    bool direct;                    /* the plugin put the cgroup into the map itself */
 };
 
 /* -EINVAL with text: a number is missing or bad, or the path is none. */

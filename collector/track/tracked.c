@@ -144,8 +144,7 @@ struct tracked_step *tracked_find_step(struct tracked_job *job, uint32_t het, ui
     for (size_t i = 0; i < job->n_steps; i++) {
         struct tracked_step *s = job->steps[i];
 
-        if (s->tag.step == step && s->tag.het == het &&
-            (!found || s->state == TRACKED_RUNNING))
+        if (s->tag.step == step && s->tag.het == het && (!found || s->state == TRACKED_RUNNING))
             found = s;
     }
     return found;
@@ -204,8 +203,7 @@ void tracked_remove_step(struct tracked_step *step)
     for (size_t i = 0; i < job->n_steps; i++)
         if (job->steps[i] == step) {
             job->n_steps--;
-            memmove(&job->steps[i], &job->steps[i + 1],
-                    (job->n_steps - i) * sizeof(*job->steps));
+            memmove(&job->steps[i], &job->steps[i + 1], (job->n_steps - i) * sizeof(*job->steps));
             break;
         }
     tag_clear(&step->tag);
@@ -230,7 +228,8 @@ static int copy_counts(const struct step_account *from, struct step_account *to)
 
 static int copy_step(const struct step_account *from, struct step_account *ret)
 {
-    CLEANUP(step_account_clear) struct step_account copy = {
+    CLEANUP(step_account_clear)
+    struct step_account copy = {
         .het = from->het, .step = from->step, .tagged_at_ns = from->tagged_at_ns};
 
     if (copy_string(&copy.node, from->node) < 0 || copy_counts(from, &copy) < 0)
@@ -243,9 +242,9 @@ static int copy_step(const struct step_account *from, struct step_account *ret)
 int tracked_account(const struct tracked_step *step, struct step_account *ret)
 {
     const struct tracker *tracker = step->job->tracker;
-    CLEANUP(step_account_clear) struct step_account a = {.het = step->tag.het,
-                                                         .step = step->tag.step,
-                                                         .tagged_at_ns = step->tag.tagged_at_ns};
+    CLEANUP(step_account_clear)
+    struct step_account a = {
+        .het = step->tag.het, .step = step->tag.step, .tagged_at_ns = step->tag.tagged_at_ns};
     int r;
 
     if (!tracked_is_open(step))
@@ -275,8 +274,7 @@ static int copy_identity(const struct job_account *from, struct job_account *to)
     to->longest_wait_ns = from->longest_wait_ns;
     if (copy_string(&to->key.cluster, from->key.cluster) < 0 ||
         copy_string(&to->user, from->user) < 0 || copy_string(&to->account, from->account) < 0 ||
-        copy_string(&to->partition, from->partition) < 0 ||
-        copy_string(&to->name, from->name) < 0)
+        copy_string(&to->partition, from->partition) < 0 || copy_string(&to->name, from->name) < 0)
         return -ENOMEM;
     return io_mounts_copy(&from->mounts, &to->mounts);
 }
@@ -493,8 +491,8 @@ int tracked_add_totals(struct io_mounts *totals, const struct io_mounts *mounts)
 {
     for (size_t i = 0; i < mounts->n; i++) {
         const struct io_mount *m = &mounts->items[i];
-        struct io_mount *to = io_mounts_get(totals, m->labelled ? m->mount : "(private)",
-                                            m->fstype, "", !m->labelled);
+        struct io_mount *to = io_mounts_get(totals, m->labelled ? m->mount : "(private)", m->fstype,
+                                            "", !m->labelled);
 
         if (!to || io_account_add(&to->io, &m->io) < 0)
             return -ENOMEM;

@@ -166,8 +166,8 @@ static bool waits_for_store(struct tracker *tracker, const struct tag *tag)
 
         if (job->over && job->sum->key.jobid == tag->jobid && job->sum->key.restart == tag->restart)
             step = tracked_find_step(job, tag->het, tag->step);
-        if (step && step->tag.cgroup_id == tag->cgroup_id &&
-            step->tag.version == tag->version && step->tag.tagged_at_ns == tag->tagged_at_ns)
+        if (step && step->tag.cgroup_id == tag->cgroup_id && step->tag.version == tag->version &&
+            step->tag.tagged_at_ns == tag->tagged_at_ns)
             return true;
     }
     return false;
@@ -301,8 +301,8 @@ static void set_text(char **field, const char *value)
     *field = copy;
 }
 
-int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
-                     const char *account, const char *partition, struct error *error)
+int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user, const char *account,
+                     const char *partition, struct error *error)
 {
     (void)error;
     for (size_t i = 0; i < tracker->n_jobs; i++) {

@@ -42,7 +42,7 @@ struct tracker_options {
     const char *runtime_dir; /* steps/ and jobs/ lie in it */
     uint64_t interval_ns;
     uint64_t drop_gap_ns; /* between two passes that forget counters: each holds up the caller */
-    uint64_t rows_ns; /* between two provisional rows of a running step, at least an interval */
+    uint64_t rows_ns;     /* between two provisional rows of a running step, at least an interval */
     bool peers; /* what a job does here goes to its first node, too, as the sink of that name */
     const char *const *sinks; /* each gets every final step: store_outbox_put(); NULL-terminated,
                                * may be NULL */
@@ -78,8 +78,8 @@ enum tracker_progress tracker_progress(struct tracker *tracker, const struct job
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,
                 uint32_t step, uint64_t ended_boot_ns, struct error *error);
 /* What Slurm's prolog says of the job; NULL: not known. */
-int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
-                     const char *account, const char *partition, struct error *error);
+int tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user, const char *account,
+                     const char *partition, struct error *error);
 /* The job is over on this node, all its restarts. 0 also for a job that nobody knows. */
 int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error);
 

@@ -22,13 +22,13 @@ struct tracked_step {
     struct tag tag;
     uint32_t number; /* in the maps */
     enum tracked_state state;
-    bool folds;          /* one of those beyond the limit */
-    unsigned deserted;   /* ticks in a row without any process */
-    bool doubtful;       /* tagged late, and not yet known whether the plugin did it itself */
-    bool handed;         /* the writer has had a row of it */
-    bool tasks_ended;    /* its last task on this node */
-    bool summed;         /* its account is in the job's sum */
-    enum step_state how; /* it ended */
+    bool folds;             /* one of those beyond the limit */
+    unsigned deserted;      /* ticks in a row without any process */
+    bool doubtful;          /* tagged late, and not yet known whether the plugin did it itself */
+    bool handed;            /* the writer has had a row of it */
+    bool tasks_ended;       /* its last task on this node */
+    bool summed;            /* its account is in the job's sum */
+    enum step_state how;    /* it ended */
     uint64_t ended_boot_ns; /* 0: nobody has said when */
     uint64_t quiet_ns;      /* it did nothing after this */
     struct step_account account; /* once it has ended */
@@ -36,8 +36,8 @@ struct tracked_step {
 
 struct tracked_job {
     struct tracker *tracker;
-    struct job_account *sum;  /* who it is, and the sum over its ended steps */
-    struct completeness own;  /* what is missing for the job itself */
+    struct job_account *sum;    /* who it is, and the sum over its ended steps */
+    struct completeness own;    /* what is missing for the job itself */
     struct step_account folded; /* the sum of the steps beyond the limit; folded 0: none */
     uint64_t start_boot_ns, last_end_boot_ns, over_boot_ns;
     struct tracked_step **steps; /* running, or not yet in the store */
@@ -49,15 +49,15 @@ struct tracked_job {
     char *gatherer; /* the first node of the job, if it is another one; else NULL */
     char *nodes;    /* if there are others than this one: all names, with commas between */
     bool had_extern;
-    bool ending;      /* the epilog came; steps may still have processes */
-    bool over;        /* no step runs, none will come */
-    bool over_saving; /* the row that says so is with the writer */
-    bool over_saved;  /* and in the store */
-    bool described;   /* its file in jobs/ has been read */
-    bool folding;     /* the row of the folded steps is with the writer */
-    bool provisional; /* a provisional row is with the writer */
+    bool ending;        /* the epilog came; steps may still have processes */
+    bool over;          /* no step runs, none will come */
+    bool over_saving;   /* the row that says so is with the writer */
+    bool over_saved;    /* and in the store */
+    bool described;     /* its file in jobs/ has been read */
+    bool folding;       /* the row of the folded steps is with the writer */
+    bool provisional;   /* a provisional row is with the writer */
     uint64_t handed_ns; /* the reading (pass_at_ns) of the last one */
-    unsigned n_saving; /* requests with the writer */
+    unsigned n_saving;  /* requests with the writer */
 };
 
 /* The last steps whose rows are safe: an END that comes late is none of a step that nobody knows,
@@ -90,15 +90,15 @@ struct tracker {
     struct io_mounts totals; /* of ended steps */
     struct tracker_stats stats;
     struct recent_step recent[RECENT_STEPS];
-    size_t n_recent; /* ever */
+    size_t n_recent;                   /* ever */
     uint64_t pass_at_ns, pass_cost_ns; /* the last reading of all steps */
-    uint64_t drop_gap_ns, dropped_ns; /* the last time that counters were forgotten; 0: never */
+    uint64_t drop_gap_ns, dropped_ns;  /* the last time that counters were forgotten; 0: never */
     uint64_t rows_ns, rows_at_ns; /* the reading of which all jobs are to have provisional rows */
-    bool littered;       /* a step was dropped after the last sweep of the maps */
-    unsigned unswept;    /* ticks since then */
-    uint64_t jobs_swept_ns; /* the last time that files in jobs/ were looked at */
-    struct marks *marks; /* of folded steps whose counters have yet to go */
-    char *missed; /* sampler_missed() as the writer got it last */
+    bool littered;                /* a step was dropped after the last sweep of the maps */
+    unsigned unswept;             /* ticks since then */
+    uint64_t jobs_swept_ns;       /* the last time that files in jobs/ were looked at */
+    struct marks *marks;          /* of folded steps whose counters have yet to go */
+    char *missed;                 /* sampler_missed() as the writer got it last */
 };
 
 void tracker_say(struct tracker *tracker, enum log_level level, const char *format, ...)

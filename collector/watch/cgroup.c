@@ -300,8 +300,8 @@ int cgroup_remove(struct cgroup *cgroup, struct error *error)
         (void)wait_empty(cgroup, 20);
     }
     if (folder && access(folder, F_OK) == 0)
-        r = error_set(error, -EBUSY,
-                      "the cgroup \"%s\" stays: a process or a mount keeps it", folder);
+        r = error_set(error, -EBUSY, "the cgroup \"%s\" stays: a process or a mount keeps it",
+                      folder);
     cgroup->folder = NULL;
     return r;
 }

@@ -106,8 +106,8 @@ int watch_begin(struct watch *watch, pid_t pid, struct error *error)
 {
     const struct cgroup *cgroup = watch->cgroup;
     uint64_t now;
-    int rc = probe_add(watch->probe, cgroup_id(cgroup), cgroup_level(cgroup), 2, &watch->step,
-                       error);
+    int rc =
+        probe_add(watch->probe, cgroup_id(cgroup), cgroup_level(cgroup), 2, &watch->step, error);
 
     if (rc == 0)
         rc = cgroup_enter(cgroup, pid, error);

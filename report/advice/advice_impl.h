@@ -35,7 +35,7 @@ struct advice_rule {
     enum advice_level level;
     bool off; /* it was taken out */
     enum advice_scope scope;
-    unsigned file; /* the number of the one it comes from */
+    unsigned file;               /* the number of the one it comes from */
     struct advice_piece *pieces; /* owned */
     size_t n_pieces;
     sqlite3_stmt *statement;

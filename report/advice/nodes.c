@@ -57,16 +57,16 @@ static size_t calls_of_steps(const struct job_account *job, const struct io_moun
 static size_t calls_of_nodes(const struct job_account *job, const struct io_mount *mount,
                              struct calls *calls)
 {
-    const struct io_mount *own = io_mounts_find(&job->mounts, mount->mount, mount->fstype,
-                                                mount->source, mount->private);
+    const struct io_mount *own =
+        io_mounts_find(&job->mounts, mount->mount, mount->fstype, mount->source, mount->private);
     size_t n = 0, at = own ? (size_t)(own - job->mounts.items) : SIZE_MAX;
 
     for (size_t i = 0; i < job->n_nodes; i++) {
         const struct node_account *node = &job->nodes[i];
 
         if (at < node->n_mounts && node->node)
-            calls[n++] = (struct calls){node->node, node->look_ups[at].requests,
-                                        node->look_ups[at].time_ns};
+            calls[n++] =
+                (struct calls){node->node, node->look_ups[at].requests, node->look_ups[at].time_ns};
     }
     return n;
 }

@@ -17,9 +17,9 @@
 const char *array_measure_name(enum array_measure measure)
 {
     static const char *const names[] = {
-        [ARRAY_ELAPSED] = "elapsed_s",    [ARRAY_WAITING] = "waiting",
-        [ARRAY_READ] = "read_bytes",      [ARRAY_WRITTEN] = "write_bytes",
-        [ARRAY_META] = "meta_requests",   [ARRAY_ERRORS] = "errors",
+        [ARRAY_ELAPSED] = "elapsed_s",  [ARRAY_WAITING] = "waiting",
+        [ARRAY_READ] = "read_bytes",    [ARRAY_WRITTEN] = "write_bytes",
+        [ARRAY_META] = "meta_requests", [ARRAY_ERRORS] = "errors",
     };
 
     return names[measure];
@@ -62,9 +62,8 @@ int array_sum_up(struct array *array)
     }
     for (int m = 0; m < ARRAY_MEASURES; m++)
         array->ranges[m] = range_of(array, (enum array_measure)m, values);
-    array->ranges[ARRAY_WAITING].sum = array->ranges[ARRAY_ELAPSED].sum > 0
-                                           ? waited / array->ranges[ARRAY_ELAPSED].sum
-                                           : 0;
+    array->ranges[ARRAY_WAITING].sum =
+        array->ranges[ARRAY_ELAPSED].sum > 0 ? waited / array->ranges[ARRAY_ELAPSED].sum : 0;
     return 0;
 }
 

@@ -122,24 +122,21 @@ static void mount_line(const struct table *t, const struct profile_mount *m)
     double errors = profile_mount_errors(m), wait = profile_mount_wait(m);
 
     layout_left(t->out, name ? name : "?", label);
-    layout_right(t->out,
-                 use[PROFILE_READ].bytes > 0
-                     ? bytes((uint64_t)llround(use[PROFILE_READ].bytes), buf)
-                     : "-",
-                 width);
+    layout_right(
+        t->out,
+        use[PROFILE_READ].bytes > 0 ? bytes((uint64_t)llround(use[PROFILE_READ].bytes), buf) : "-",
+        width);
     layout_right(t->out,
                  use[PROFILE_WRITE].bytes > 0
                      ? bytes((uint64_t)llround(use[PROFILE_WRITE].bytes), buf)
                      : "-",
                  width);
-    layout_right(t->out,
-                 use[PROFILE_META].calls > 0
-                     ? count((uint64_t)llround(use[PROFILE_META].calls), buf)
-                     : "-",
-                 width);
+    layout_right(
+        t->out,
+        use[PROFILE_META].calls > 0 ? count((uint64_t)llround(use[PROFILE_META].calls), buf) : "-",
+        width);
     if (!t->narrow)
-        layout_right(t->out,
-                     errors > 0 ? count((uint64_t)llround(errors), buf) : "-", width);
+        layout_right(t->out, errors > 0 ? count((uint64_t)llround(errors), buf) : "-", width);
     share_cell(t, wait);
     fputc('\n', t->out);
 }

@@ -190,8 +190,8 @@ static void write_incomplete(FILE *out, const struct compare_side *side, size_t 
     _free_ char *text = NULL;
 
     if (!side->profile->complete &&
-        asprintf(&text, "The account of %s is not complete: it may have done more.",
-                 side->words) >= 0)
+        asprintf(&text, "The account of %s is not complete: it may have done more.", side->words) >=
+            0)
         layout_wrap(out, text, columns, 0, 3);
 }
 

@@ -199,9 +199,12 @@ static const struct {
     size_t offset;
     bool absent;
 } members[] = {
-    {offsetof(struct profile_use, calls), false},  {offsetof(struct profile_use, bytes), false},
-    {offsetof(struct profile_use, errors), false}, {offsetof(struct profile_use, size_bytes), true},
-    {offsetof(struct profile_use, time_ns), false}, {offsetof(struct profile_use, wait), false},
+    {offsetof(struct profile_use, calls), false},
+    {offsetof(struct profile_use, bytes), false},
+    {offsetof(struct profile_use, errors), false},
+    {offsetof(struct profile_use, size_bytes), true},
+    {offsetof(struct profile_use, time_ns), false},
+    {offsetof(struct profile_use, wait), false},
 };
 
 /* uses[i] NULL: that job has none. `values` has room for n. */

@@ -222,8 +222,8 @@ char *trend_sentence(const struct trend_run *runs, size_t n)
 void trend_json(const struct trend_run *runs, size_t n, size_t i, struct tree *tree,
                 struct json_object *to)
 {
-    static const char *const keys[] = {[SERIES_ELAPSED] = "elapsed_ratio",
-                                       [SERIES_WAIT] = "wait_ratio"};
+    static const char *const keys[] = {
+        [SERIES_ELAPSED] = "elapsed_ratio", [SERIES_WAIT] = "wait_ratio"};
 
     for (int s = 0; s < SERIES; s++) {
         _free_ double *values = series_make(runs, n, (enum series)s);

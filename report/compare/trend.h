@@ -23,7 +23,7 @@ struct trend_run {
 
 /* Where the last values differ from those before, and from when on. */
 struct trend_change {
-    size_t last; /* how many; 0: no change */
+    size_t last;          /* how many; 0: no change */
     double before, after; /* medians */
 };
 /* The most last values that all lie on one side of the median before, by more than three times the

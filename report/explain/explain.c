@@ -364,8 +364,8 @@ static void put_figure(const struct table *t, const struct explain_figure *figur
         put_row(t, name, "-", "-", missing ? missing : "");
         return;
     }
-    put_row(t, name, units_bytes(figure->read, read),
-            units_bytes(figure->written, written), kinds[figure->kind].counts);
+    put_row(t, name, units_bytes(figure->read, read), units_bytes(figure->written, written),
+            kinds[figure->kind].counts);
 }
 
 static void put_difference(FILE *out, uint64_t theirs, uint64_t ours, const char *what,

@@ -155,8 +155,7 @@ static void put_figures(const struct html *h)
     if (!h->t.n)
         return;
     (void)fputs("<dl class=\"figures\">\n", h->out);
-    (void)snprintf(more, sizeof(more), "of the run time: %s",
-                   html_time(h->t.wait_ns, buf));
+    (void)snprintf(more, sizeof(more), "of the run time: %s", html_time(h->t.wait_ns, buf));
     figure(h->out, "Waiting for I/O", units_percent(h->t.wait_ns, elapsed, value), more);
     (void)snprintf(more, sizeof(more), "%s on average",
                    units_rate(io_per_second(sum->reads.bytes, elapsed), buf));

@@ -117,8 +117,7 @@ static bool parse_decimal(const char *text, uint64_t *ret)
 }
 
 /* json-c keeps the text of a number that it parsed or was given, so nothing is lost. */
-int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret,
-                     struct error *error)
+int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret, struct error *error)
 {
     struct json_object *value = NULL;
     double seconds;

@@ -19,8 +19,7 @@ int json_get_u64(struct json_object *from, const char *key, uint64_t *ret, struc
 int json_get_u32(struct json_object *from, const char *key, uint32_t *ret, struct error *error);
 int json_get_bool(struct json_object *from, const char *key, bool *ret, struct error *error);
 int json_get_string(struct json_object *from, const char *key, char **ret, struct error *error);
-int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret,
-                     struct error *error);
+int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret, struct error *error);
 /* The same of a value, which errors name `what`: a whole number from 0 to max; a string. */
 int json_number(struct json_object *value, const char *what, uint64_t max, uint64_t *ret,
                 struct error *error);

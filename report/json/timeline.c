@@ -57,8 +57,7 @@ static int get_bins(struct json_object *from, enum timeline_kind kind,
         return error_set(error, -EBADMSG, "\"%s\" is no array", key);
     length = json_object_array_length(list);
     if (length > TIMELINE_BINS)
-        return error_set(error, -EBADMSG, "\"%s\" has more than %d bins", key,
-                         TIMELINE_BINS);
+        return error_set(error, -EBADMSG, "\"%s\" has more than %d bins", key, TIMELINE_BINS);
     for (size_t i = 0; i < length; i++) {
         int r = json_number(json_object_array_get_idx(list, i), key, UINT64_MAX, &to[i].of[kind],
                             error);

@@ -150,8 +150,8 @@ static void peak_text(const struct page *p, enum timeline_kind kind, double peak
 
 static void row(const struct page *p, const struct io_mounts *mounts, enum timeline_kind kind)
 {
-    static const char *const names[][TIMELINE_KINDS] = {
-        {"read", "written", "metadata", "waiting"}, {"read", "write", "meta", "wait"}};
+    static const char *const names[][TIMELINE_KINDS] = {{"read", "written", "metadata", "waiting"},
+                                                        {"read", "write", "meta", "wait"}};
     double values[TIMELINE_BINS * 2], peak = rates(p, mounts, kind, values);
     char value[UNITS_SIZE * 2];
 

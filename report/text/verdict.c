@@ -105,8 +105,7 @@ static bool waited_little(const struct text_job *t)
  * knows whether the others had to wait for them. */
 bool text_is_harmless(const struct text_job *t)
 {
-    return waited_little(t) &&
-           t->total.all.time_ns / LEAST_PERCENT < t->job->elapsed_ns / 100;
+    return waited_little(t) && t->total.all.time_ns / LEAST_PERCENT < t->job->elapsed_ns / 100;
 }
 
 /* What is not whole may have waited longer. */

@@ -292,8 +292,8 @@ static void look_back(const struct grouping *g, const struct top_row *first, siz
         if (!is_wanted(earlier, g->user) || !belongs(first, earlier, g->by))
             continue;
         *job |= earlier->who == row->who;
-        *mount |= is_same_text(earlier->mount, row->mount) &&
-                  is_same_text(earlier->fstype, row->fstype);
+        *mount |=
+            is_same_text(earlier->mount, row->mount) && is_same_text(earlier->fstype, row->fstype);
     }
 }
 

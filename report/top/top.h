@@ -30,7 +30,7 @@ struct top_sums {
 
 struct top_mount {
     char *mount, *fstype, *source; /* owned */
-    bool labelled; /* others may see its name (common/account.h) */
+    bool labelled;                 /* others may see its name (common/account.h) */
     struct top_sums sums;
 };
 
@@ -43,25 +43,25 @@ struct top_who {
     uint64_t number;
     uint32_t restart;
     uint32_t uid;
-    char *user, *name; /* owned; NULL: not known; a name is untrusted text */
-    uint64_t since_ns; /* CLOCK_BOOTTIME at which counting began */
-    uint32_t steps;    /* that run */
+    char *user, *name;        /* owned; NULL: not known; a name is untrusted text */
+    uint64_t since_ns;        /* CLOCK_BOOTTIME at which counting began */
+    uint32_t steps;           /* that run */
     struct top_mount *mounts; /* owned */
     size_t n;
 };
 
 struct top_reading {
-    char *node;           /* owned */
-    uint64_t at_ns;       /* CLOCK_BOOTTIME of the counters */
-    uint64_t time_ns;     /* the same in real time */
-    uint64_t took_ns;     /* to read them */
-    uint64_t lost;        /* events that were seen, but are in no account */
+    char *node;            /* owned */
+    uint64_t at_ns;        /* CLOCK_BOOTTIME of the counters */
+    uint64_t time_ns;      /* the same in real time */
+    uint64_t took_ns;      /* to read them */
+    uint64_t lost;         /* events that were seen, but are in no account */
     uint64_t ns_per_event; /* what counting a call costs; 0: not known */
-    uint64_t unsupported; /* bit 1 << io_op */
-    char *not_counted;    /* owned; why nothing is counted; NULL: something is */
-    char *no_services;    /* owned; why services are not counted; NULL: they are */
-    uint32_t hidden;      /* others' jobs that are not in `all` */
-    struct top_who *all;  /* owned */
+    uint64_t unsupported;  /* bit 1 << io_op */
+    char *not_counted;     /* owned; why nothing is counted; NULL: something is */
+    char *no_services;     /* owned; why services are not counted; NULL: they are */
+    uint32_t hidden;       /* others' jobs that are not in `all` */
+    struct top_who *all;   /* owned */
     size_t n;
     struct top_mount *totals; /* owned; all jobs, hidden and ended ones too; private ones by type */
     size_t n_totals;

@@ -7,16 +7,16 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define EMPTY(function)                                                                            \
-    SEC("fentry/" #function)                                                                       \
-    int enter_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return 0;                                                                                  \
-    }                                                                                              \
-    SEC("fexit/" #function)                                                                        \
-    int leave_##function(void *ctx)                                                                \
-    {                                                                                              \
-        return 0;                                                                                  \
+#define EMPTY(function)             \
+    SEC("fentry/" #function)        \
+    int enter_##function(void *ctx) \
+    {                               \
+        return 0;                   \
+    }                               \
+    SEC("fexit/" #function)         \
+    int leave_##function(void *ctx) \
+    {                               \
+        return 0;                   \
     }
 
 EMPTY(vfs_read)

@@ -98,9 +98,11 @@ static struct job_account *account_of(size_t i)
     job->steps = calloc(1, sizeof(*job->steps));
     job->n_steps = 1;
     (void)snprintf(name, sizeof(name), "s%zu", i);
-    job->steps[0] = (struct step_account){
-        .het = HET_NONE, .node = strdup(name), .tagged_at_ns = SECOND, .elapsed_ns = SECOND,
-        .state = STEP_ENDED};
+    job->steps[0] = (struct step_account){.het = HET_NONE,
+                                          .node = strdup(name),
+                                          .tagged_at_ns = SECOND,
+                                          .elapsed_ns = SECOND,
+                                          .state = STEP_ENDED};
     fill_mount(&job->steps[0].mounts, "/scratch", i, BYTES);
     fill_mount(&job->steps[0].mounts, "/home", 30, 0);
     fill_mount(&job->steps[0].mounts, "/fast", 30, 0);
@@ -140,8 +142,8 @@ static struct query *query;
 static struct gather *gather;
 static sd_event *loop;
 
-static void no_account(const struct job_key *key, const struct gather_step *step,
-                       const char *from, void *question, void *arg)
+static void no_account(const struct job_key *key, const struct gather_step *step, const char *from,
+                       void *question, void *arg)
 {
     (void)key, (void)step, (void)from, (void)arg;
     gather_provide(question, NULL, false, NULL);
@@ -319,8 +321,8 @@ static void on_sent(const struct http_answer *answer, void *arg)
         return;
     }
     free(credentials[(size_t)arg]);
-    credentials[(size_t)arg] = seal((size_t)arg + 1, "1", "accounts", true,
-                                    REPORT_STEPS | REPORT_WIRE);
+    credentials[(size_t)arg] =
+        seal((size_t)arg + 1, "1", "accounts", true, REPORT_STEPS | REPORT_WIRE);
     send_one((size_t)arg);
 }
 
@@ -374,8 +376,10 @@ static void on_question(struct http_exchange *exchange, const void *body, size_t
 static void start_others(void)
 {
     const char *const listen[] = {"127.0.0.1:" ASK_PORT};
-    const struct http_server_options options = {.listen = listen, .n_listen = 1,
-                                                .limit_ns = 60 * SECOND, .connections = 8192,
+    const struct http_server_options options = {.listen = listen,
+                                                .n_listen = 1,
+                                                .limit_ns = 60 * SECOND,
+                                                .connections = 8192,
                                                 .connections_an_address = 8192};
     const struct http_client_options to = {.connect_timeout_ns = 30 * SECOND,
                                            .timeout_ns = 60 * SECOND};

@@ -28,13 +28,13 @@ struct counters {
     __u64 count[40];
 };
 
-#define MAP(map, map_type, key_type, flags)   \
-    struct {                                  \
+#define MAP(map, map_type, key_type, flags)    \
+    struct {                                   \
         __uint(type, BPF_MAP_TYPE_##map_type); \
-        __uint(map_flags, flags);             \
-        __uint(max_entries, 1024);            \
-        __type(key, key_type);                \
-        __type(value, struct counters);       \
+        __uint(map_flags, flags);              \
+        __uint(max_entries, 1024);             \
+        __type(key, key_type);                 \
+        __type(value, struct counters);        \
     } map SEC(".maps")
 
 MAP(hash_8, HASH, struct key_of_8, 0);
@@ -60,21 +60,21 @@ __u64 direct[1 << 13]; /* whose address stands in the program */
 /* The part is computed, and nothing is done with it. */
 #define KEEP(value) asm volatile("" ::"r"(value))
 
-#define PART(name, ...)            \
-    SEC("fentry/vfs_read")         \
-    int name(void *ctx)            \
-    {                              \
-        __VA_ARGS__;               \
-        return 0;                  \
+#define PART(name, ...)    \
+    SEC("fentry/vfs_read") \
+    int name(void *ctx)    \
+    {                      \
+        __VA_ARGS__;       \
+        return 0;          \
     }
 
 /* Made if it is missing: the first call. */
-#define FIND(map, key_type)                                        \
-    key_type key = {};                                             \
-    struct counters *found = bpf_map_lookup_elem(&map, &key);      \
-    if (!found) {                                                  \
-        static const struct counters none;                         \
-        bpf_map_update_elem(&map, &key, &none, BPF_NOEXIST);       \
+#define FIND(map, key_type)                                   \
+    key_type key = {};                                        \
+    struct counters *found = bpf_map_lookup_elem(&map, &key); \
+    if (!found) {                                             \
+        static const struct counters none;                    \
+        bpf_map_update_elem(&map, &key, &none, BPF_NOEXIST);  \
     }
 
 PART(nothing)
@@ -86,9 +86,8 @@ PART(ancestor_id, KEEP(bpf_get_current_ancestor_cgroup_id(1)))
 PART(cpu_number, KEEP(bpf_get_smp_processor_id()))
 PART(clock, KEEP(bpf_ktime_get_ns()))
 PART(probe_read, __u64 to = 0; bpf_probe_read_kernel(&to, sizeof(to), &counter); KEEP(to))
-PART(task_storage,
-     KEEP(bpf_task_storage_get(&kept, bpf_get_current_task_btf(), NULL,
-                               BPF_LOCAL_STORAGE_GET_F_CREATE)))
+PART(task_storage, KEEP(bpf_task_storage_get(&kept, bpf_get_current_task_btf(), NULL,
+                                             BPF_LOCAL_STORAGE_GET_F_CREATE)))
 PART(task_storage_none, KEEP(bpf_task_storage_get(&never, bpf_get_current_task_btf(), NULL, 0)))
 PART(lookup_hash_8, FIND(hash_8, struct key_of_8))
 PART(lookup_hash_12, FIND(hash_12, struct key_of_12))

@@ -444,8 +444,8 @@ int main(int argc, char **argv)
 
     if (!order_parse(&order, argc, argv))
         return 2;
-    outside = mmap(NULL, sizeof(*outside), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                   0);
+    outside =
+        mmap(NULL, sizeof(*outside), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!cgroup || outside == MAP_FAILED)
         die("CGROUP");
     truth_init();

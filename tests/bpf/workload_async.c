@@ -26,8 +26,11 @@ static const struct iovec parts[3] = {{block, 100}, {block, 200}, {block, 3000}}
 static void aio_do(aio_context_t context, int op, int fd, const void *buffer, uint64_t n,
                    off_t at_byte)
 {
-    struct iocb iocb = {.aio_lio_opcode = (unsigned short)op, .aio_fildes = (unsigned)fd,
-                        .aio_buf = (uintptr_t)buffer, .aio_nbytes = n, .aio_offset = at_byte};
+    struct iocb iocb = {.aio_lio_opcode = (unsigned short)op,
+                        .aio_fildes = (unsigned)fd,
+                        .aio_buf = (uintptr_t)buffer,
+                        .aio_nbytes = n,
+                        .aio_offset = at_byte};
     struct iocb *list[1] = {&iocb};
     bool writes = op == IOCB_CMD_PWRITE || op == IOCB_CMD_PWRITEV;
     struct io_event event;
@@ -85,8 +88,10 @@ static void aio_and_die(void)
     int fd = (int)MUST(open(IN("file"), O_RDWR | O_DIRECT));
 
     for (int i = 0; i < 16; i++) {
-        iocbs[i] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (unsigned)fd,
-                                 .aio_buf = (uintptr_t)block, .aio_nbytes = 16384,
+        iocbs[i] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD,
+                                 .aio_fildes = (unsigned)fd,
+                                 .aio_buf = (uintptr_t)block,
+                                 .aio_nbytes = 16384,
                                  .aio_offset = 16384 * i};
         list[i] = &iocbs[i];
     }
@@ -119,8 +124,11 @@ static void do_aio_fsync(void)
 /* A call that io_submit(2) itself refuses has no completion; it counts if it came to its file. */
 static int aio_refused(aio_context_t context, int op, int fd, const void *buffer, unsigned flags)
 {
-    struct iocb iocb = {.aio_lio_opcode = (unsigned short)op, .aio_fildes = (unsigned)fd,
-                        .aio_buf = (uintptr_t)buffer, .aio_nbytes = 2, .aio_rw_flags = (int)flags};
+    struct iocb iocb = {.aio_lio_opcode = (unsigned short)op,
+                        .aio_fildes = (unsigned)fd,
+                        .aio_buf = (uintptr_t)buffer,
+                        .aio_nbytes = 2,
+                        .aio_rw_flags = (int)flags};
     struct iocb *list[1] = {&iocb};
 
     if (syscall(SYS_io_submit, context, 1, list) >= 0)
@@ -149,8 +157,10 @@ static void aio_many(aio_context_t context, int fd, int n)
     struct iocb iocbs[32], *list[32];
 
     for (int i = 0; i < n; i++) {
-        iocbs[i] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (unsigned)fd,
-                                 .aio_buf = (uintptr_t)block, .aio_nbytes = 4096,
+        iocbs[i] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD,
+                                 .aio_fildes = (unsigned)fd,
+                                 .aio_buf = (uintptr_t)block,
+                                 .aio_nbytes = 4096,
                                  .aio_offset = 4096 * i};
         list[i] = &iocbs[i];
     }

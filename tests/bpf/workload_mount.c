@@ -204,10 +204,15 @@ static void do_automount(void)
 }
 
 const struct workload workloads_mount[] = {
-    {"image", do_image},           {"copy_up", do_copy_up},
-    {"everywhere", do_everywhere}, {"namespace", do_namespace},
-    {"container", do_container},   {"passing", do_passing},
-    {"detached", do_detached},     {"deleted", do_deleted},
-    {"automount", do_automount},   {"reused", do_reused},
+    {"image", do_image},
+    {"copy_up", do_copy_up},
+    {"everywhere", do_everywhere},
+    {"namespace", do_namespace},
+    {"container", do_container},
+    {"passing", do_passing},
+    {"detached", do_detached},
+    {"deleted", do_deleted},
+    {"automount", do_automount},
+    {"reused", do_reused},
     {NULL, NULL},
 };

@@ -55,7 +55,7 @@ static void do_order_write(void)
     for (int i = 0; i < 10; i++)
         IN_ORDER(IO_WRITE, write(fd, block, 1000));
     IN_ORDER(IO_WRITE, pwritev(fd, parts, 3, 10000));
-    OUT_OF_ORDER(IO_WRITE, writev(fd, parts, 3)); /* behind the last write() */
+    OUT_OF_ORDER(IO_WRITE, writev(fd, parts, 3));        /* behind the last write() */
     OUT_OF_ORDER(IO_READ, pread(fd, block, 100, 13000)); /* reads and writes are one order */
     OUT_OF_ORDER(IO_WRITE, pwrite(fd, block, 100, 13300));
     for (int i = 0; i < 5; i++) {
@@ -214,8 +214,10 @@ static void do_order_async(void)
 {
     aio_context_t context = 0;
     struct io_event event;
-    struct iocb read_it = {.aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)block,
-                           .aio_nbytes = 1000, .aio_offset = 200};
+    struct iocb read_it = {.aio_lio_opcode = IOCB_CMD_PREAD,
+                           .aio_buf = (uintptr_t)block,
+                           .aio_nbytes = 1000,
+                           .aio_offset = 200};
     struct iocb *list = &read_it;
     struct ring ring;
     struct io_uring_sqe *next;

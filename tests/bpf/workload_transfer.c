@@ -172,8 +172,8 @@ static void do_clone(void)
     struct file_clone_range range = {0};
 
     prepare();
-    range = (struct file_clone_range){
-        .src_fd = source, .src_length = 65536, .dest_offset = 1 << 20};
+    range =
+        (struct file_clone_range){.src_fd = source, .src_length = 65536, .dest_offset = 1 << 20};
     begin();
     if (did(HERE, IO_CLONE, ioctl(target, FICLONE, source) < 0 ? -1 : SIZE) > 0)
         did(HERE, IO_CLONE, ioctl(target, FICLONERANGE, &range) < 0 ? -1 : 65536);

@@ -221,12 +221,12 @@ static const struct {
     const char *name;
     void (*run)(const struct task *task);
 } operations[] = {
-    {"write", do_write},       {"read", do_read},         {"pwritev", do_pwritev},
-    {"preadv", do_preadv},     {"trickle", do_trickle},   {"open", do_open},
-    {"missing", do_missing},   {"stat", do_stat},         {"fsync", do_fsync},
-    {"truncate", do_truncate}, {"readdir", do_readdir},   {"mkdir", do_mkdir},
-    {"rmdir", do_rmdir},       {"unlink", do_unlink},     {"rename", do_rename},
-    {"link", do_link},         {"symlink", do_symlink},   {"await", do_await},
+    {"write", do_write},       {"read", do_read},       {"pwritev", do_pwritev},
+    {"preadv", do_preadv},     {"trickle", do_trickle}, {"open", do_open},
+    {"missing", do_missing},   {"stat", do_stat},       {"fsync", do_fsync},
+    {"truncate", do_truncate}, {"readdir", do_readdir}, {"mkdir", do_mkdir},
+    {"rmdir", do_rmdir},       {"unlink", do_unlink},   {"rename", do_rename},
+    {"link", do_link},         {"symlink", do_symlink}, {"await", do_await},
 };
 
 static void run(char *argument)

@@ -14,7 +14,7 @@ struct fake_http {
     /* The whole answer with its headers; "": closes after it has read the headers; NULL: never
      * answers. To be set at any time. */
     const char *answer;
-    unsigned byte_ms;  /* a byte of the answer so often; 0: all at once */
+    unsigned byte_ms; /* a byte of the answer so often; 0: all at once */
     /* If it is set: makes `answer` out of the request's body. */
     const char *(*respond)(struct fake_http *fake, const char *body, size_t size);
     void *arg;         /* for it */

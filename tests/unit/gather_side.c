@@ -24,8 +24,8 @@ static unsigned port;
 
 /* --- hooks ------------------------------------------------------------------------------------ */
 
-static void on_account(const struct job_key *key, const struct gather_step *step,
-                       const char *from, void *question, void *arg)
+static void on_account(const struct job_key *key, const struct gather_step *step, const char *from,
+                       void *question, void *arg)
 {
     struct side *side = arg;
 
@@ -300,9 +300,8 @@ struct job_account *gather_side_job(const struct side *side, const char *first_n
     c->requests = 1;
     c->bytes = bytes;
     written = io_account_now(&s->mounts.items[0].io);
-    assert_int_equal(timeline_spread(&s->mounts.items[0].timeline, 1, STARTED, STARTED + SECOND,
-                                     &written),
-                     0);
+    assert_int_equal(
+        timeline_spread(&s->mounts.items[0].timeline, 1, STARTED, STARTED + SECOND, &written), 0);
     return job;
 }
 
@@ -314,8 +313,9 @@ void gather_side_put(struct side *side, const struct job_account *job)
     for (size_t i = 0; i < job->n_steps; i++) {
         must(store_put_step(side->store, &job->key, &job->steps[i], true, &error), &error);
         if (side == &other)
-            must(store_outbox_put(side->store, &job->key, &job->steps[i],
-                                  GATHER_SINK_PREFIX FIRST, &error), &error);
+            must(store_outbox_put(side->store, &job->key, &job->steps[i], GATHER_SINK_PREFIX FIRST,
+                                  &error),
+                 &error);
     }
 }
 

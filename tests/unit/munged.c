@@ -47,8 +47,8 @@ static void run(const struct munged *m)
     static const char *const names[] = {"key", "pid", "seed", "log"};
     static const char *const options[] = {"--key-file", "--pid-file", "--seed-file", "--log-file"};
     char words[4][128], socket[128];
-    char *argv[] = {PROGRAM, "--foreground", "--force", socket, words[0], words[1], words[2],
-                    words[3], NULL};
+    char *argv[] = {PROGRAM,  "--foreground", "--force", socket, words[0],
+                    words[1], words[2],       words[3],  NULL};
 
     for (int i = 0; i < 4; i++)
         (void)snprintf(words[i], sizeof(words[i]), "%s=%s/%s", options[i], m->folder, names[i]);

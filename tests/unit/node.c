@@ -98,9 +98,13 @@ static void on_queued(void *arg)
 void node_start(void)
 {
     const struct tracker_hooks hooks = {.job_over = on_over, .queued = on_queued};
-    struct tracker_options options = {.cluster = "c", .node = "n", .interval_ns = node.interval,
-                                      .rows_ns = node.rows, .drop_gap_ns = node.gap,
-                                      .sinks = node.sinks, .peers = node.peers};
+    struct tracker_options options = {.cluster = "c",
+                                      .node = "n",
+                                      .interval_ns = node.interval,
+                                      .rows_ns = node.rows,
+                                      .drop_gap_ns = node.gap,
+                                      .sinks = node.sinks,
+                                      .peers = node.peers};
     struct store_options store_options = {0};
     struct store *store;
     char full[256], runtime[256];
@@ -191,8 +195,14 @@ int node_teardown(void **state)
 
 struct tag node_tag(uint32_t step, bool file)
 {
-    struct tag tag = {.jobid = JOB, .het = HET_NONE, .step = step, .uid = 1000, .nodes = 1,
-                      .within_ms = 200, .array_job = 4, .array_task = 0};
+    struct tag tag = {.jobid = JOB,
+                      .het = HET_NONE,
+                      .step = step,
+                      .uid = 1000,
+                      .nodes = 1,
+                      .within_ms = 200,
+                      .array_job = 4,
+                      .array_task = 0};
     char full[256], text[512], name[TAG_FILE_SIZE], where[128];
     struct stat st;
 
@@ -213,10 +223,8 @@ struct tag node_tag(uint32_t step, bool file)
              "JOBID=%u\nRESTART=0\nHET=%u\nSTEP=%u\nUID=1000\nCGROUP=%s\nCGROUP_ID=%" PRIu64
              "\nCGROUP_LEVEL=1\nCGROUP_VERSION=2\nTAGGED_AT=%" PRIu64 "\nTAGGED_BOOT=%" PRIu64
              "\nNODES=1\nNODE=n\nNAME=job name\nARRAY_JOB=4\nARRAY_TASK=0\nSUMMARY=short\n",
-             JOB, HET_NONE, step, node.cgroup, tag.cgroup_id, tag.tagged_at_ns,
-             tag.tagged_boot_ns);
-    snprintf(where, sizeof(where), "run/steps/%s",
-             tag_file_name(name, JOB, 0, HET_NONE, step));
+             JOB, HET_NONE, step, node.cgroup, tag.cgroup_id, tag.tagged_at_ns, tag.tagged_boot_ns);
+    snprintf(where, sizeof(where), "run/steps/%s", tag_file_name(name, JOB, 0, HET_NONE, step));
     node_put(where, text);
     return tag;
 }
@@ -225,8 +233,7 @@ void node_put_end(uint32_t step, uint64_t boot_ns)
 {
     char where[128], name[TAG_FILE_SIZE], text[128];
 
-    snprintf(where, sizeof(where), "run/steps/%s.end",
-             tag_file_name(name, JOB, 0, HET_NONE, step));
+    snprintf(where, sizeof(where), "run/steps/%s.end", tag_file_name(name, JOB, 0, HET_NONE, step));
     snprintf(text, sizeof(text), "ENDED_AT=%" PRIu64 "\nENDED_BOOT=%" PRIu64 "\n",
              node_now(CLOCK_REALTIME), boot_ns);
     node_put(where, text);

@@ -35,12 +35,12 @@ struct node {
     struct tracker *tracker;
     struct writer *writer;
     struct error error;
-    unsigned over;            /* jobs that have ended */
-    unsigned queued;          /* times that there was something new for the sinks */
-    const char *const *sinks; /* of the tracker, from node_start() on */
-    bool peers;               /* as well */
+    unsigned over;                /* jobs that have ended */
+    unsigned queued;              /* times that there was something new for the sinks */
+    const char *const *sinks;     /* of the tracker, from node_start() on */
+    bool peers;                   /* as well */
     uint64_t interval, rows, gap; /* as of the tracker's options, from node_start() on */
-    size_t capacity; /* of the writer's queue; 0: as always */
+    size_t capacity;              /* of the writer's queue; 0: as always */
 };
 extern struct node node;
 

@@ -132,7 +132,7 @@ stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char
 }
 
 void stepd_run(const struct spank_handle *handle, char **av, const struct cgroups *c,
-                      const char *option)
+               const char *option)
 {
     int status;
     pid_t pid = fork();

@@ -16,7 +16,7 @@
 #include "tests/unit/spank_host.h"
 
 extern char stepd_folder[];
-extern char *stepd_words[]; /* of plugstack.conf: the socket there */
+extern char *stepd_words[];                   /* of plugstack.conf: the socket there */
 extern const struct spank_handle stepd_batch; /* step 17.batch, requeued twice */
 
 /* Of the group of tests, and after each: what the plugin said and made goes. */

@@ -28,8 +28,7 @@ static void test_sets_name_the_page_cache(void **state)
     assert_string_equal(io_bit_name(IO_OP_COUNT), "cache");
     assert_int_equal(io_bit_parse("dash"), -EINVAL);
     assert_int_equal(io_unsupported_on("nfs4"), 0);
-    assert_int_equal(io_unsupported_on("tmpfs"),
-                     IO_CACHE | 1 << IO_MMAP_READ | 1 << IO_MMAP_WRITE);
+    assert_int_equal(io_unsupported_on("tmpfs"), IO_CACHE | 1 << IO_MMAP_READ | 1 << IO_MMAP_WRITE);
     assert_int_equal(io_unsupported_on("fuse.sshfs"), IO_CACHE);
 }
 
@@ -138,12 +137,17 @@ static void test_add_sums_and_takes_the_longest(void **state)
 
     (void)state;
     r = op_of(&a, IO_READ);
-    *r = (struct io_counter){.requests = 1, .bytes = 10, .time_ns = 5, .max_ns = 5,
-                             .sequential_requests = 1};
+    *r = (struct io_counter){
+        .requests = 1, .bytes = 10, .time_ns = 5, .max_ns = 5, .sequential_requests = 1};
     r->size_log2[4] = 1;
     r = op_of(&b, IO_READ);
-    *r = (struct io_counter){.requests = 2, .async_requests = 1, .bytes = 20, .errors = 1,
-                             .time_ns = 7, .max_ns = 4, .sequential_requests = 4,
+    *r = (struct io_counter){.requests = 2,
+                             .async_requests = 1,
+                             .bytes = 20,
+                             .errors = 1,
+                             .time_ns = 7,
+                             .max_ns = 4,
+                             .sequential_requests = 4,
                              .random_requests = 3};
     r->size_log2[4] = 2;
     r->latency_log2[31] = 3;

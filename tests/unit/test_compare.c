@@ -232,7 +232,7 @@ static void test_changes(void **state)
         double a, b;
         const char *want;
     } cases[] = {
-        {0, 0, "-"},        {0, 5, "new"},        {5, 0, "gone"},        {100, 104, "same"},
+        {0, 0, "-"},         {0, 5, "new"},       {5, 0, "gone"},        {100, 104, "same"},
         {1, 12, "12x more"}, {16, 1, "16x less"}, {10, 15, "1.5x more"}, {1, 99999, ">999x more"},
     };
     char buf[COMPARE_CHANGE];
@@ -300,11 +300,14 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile_of_a_job), cmocka_unit_test(test_profile_of_nothing),
-        cmocka_unit_test(test_median),           cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_profile_of_a_job),
+        cmocka_unit_test(test_profile_of_nothing),
+        cmocka_unit_test(test_median),
+        cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_sizes_that_are_about_the_same),
         cmocka_unit_test(test_sentence_follows_the_time_waited),
-        cmocka_unit_test(test_sentence_of_little), cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_sentence_of_little),
+        cmocka_unit_test(test_changes),
         cmocka_unit_test(test_table),
     };
 

@@ -109,9 +109,9 @@ static void test_sizes(void **state)
 
     (void)state;
     assert_non_null(large);
-    assert_int_equal(credential_make(munged_socket(ours), large, CREDENTIAL_PAYLOAD_MAX + 1, &text,
-                                     &error),
-                     -EMSGSIZE);
+    assert_int_equal(
+        credential_make(munged_socket(ours), large, CREDENTIAL_PAYLOAD_MAX + 1, &text, &error),
+        -EMSGSIZE);
     assert_null(text);
     text = make(large, CREDENTIAL_PAYLOAD_MAX);
     assert_true(strlen(text) <= CREDENTIAL_TEXT_MAX);
@@ -136,9 +136,9 @@ static void test_no_munged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_payload), cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_payload),       cmocka_unit_test(test_replay),
         cmocka_unit_test(test_other_cluster), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_sizes), cmocka_unit_test(test_no_munged),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_no_munged),
     };
 
     if (!munged_is_there())

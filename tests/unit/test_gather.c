@@ -35,8 +35,8 @@ static void test_expected(void **state)
 static struct job_account *job_with_opens(const char *mount, uint64_t requests)
 {
     struct job_account *job = job_account_create();
-    struct io_counter *c = io_account_op(
-        &io_mounts_get(&job->mounts, mount, "ext4", "/dev/sdb", false)->io, IO_OPEN);
+    struct io_counter *c =
+        io_account_op(&io_mounts_get(&job->mounts, mount, "ext4", "/dev/sdb", false)->io, IO_OPEN);
 
     job->key = (struct job_key){strdup("c"), JOB, 0};
     job->nodes_reported = 1;
@@ -98,8 +98,7 @@ static void test_unsupported(void **state)
     job->unsupported = 1ull << IO_MMAP_READ;
     send(job);
     job = gather_side_stored(&first);
-    assert_int_equal(job->unsupported,
-                     1ull << IO_FSYNC | 1ull << IO_CLONE | 1ull << IO_MMAP_READ);
+    assert_int_equal(job->unsupported, 1ull << IO_FSYNC | 1ull << IO_CLONE | 1ull << IO_MMAP_READ);
     assert_int_equal(job->n_steps, 3);
     job_account_destroy(job);
 }
@@ -211,18 +210,14 @@ static void test_known_soon(void **state)
     job_account_destroy(job);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, gather_side_setup, gather_side_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, gather_side_setup, gather_side_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_expected),
-        TEST(test_nodes),
-        TEST(test_unsupported),
-        TEST(test_elsewhere),
-        TEST(test_elsewhere_and_here),
-        TEST(test_unknown_job),
+        TEST(test_expected),           TEST(test_nodes),
+        TEST(test_unsupported),        TEST(test_elsewhere),
+        TEST(test_elsewhere_and_here), TEST(test_unknown_job),
         TEST(test_known_soon),
     };
 

@@ -144,21 +144,19 @@ static void test_document(void **state)
     job->ns_per_event = 1000;
     o = report_json(job, 0);
     check_at(o, "/version", "1");
-    check_at(
-        o, "/job",
-        "{\"cluster\":\"alpha\",\"jobid\":4711,\"restart\":1,\"uid\":1000,\"user\":\"ada\","
-        "\"account\":\"physics\",\"partition\":\"long\","
-        "\"name\":\"sim \\u001b[31m\\n\\\"{}\\\"\","
-        "\"array_jobid\":4700,\"array_task\":12,\"state\":\"ended\","
-        "\"start_s\":1795168801.00000002,\"end_s\":1795169401.50000002}");
+    check_at(o, "/job",
+             "{\"cluster\":\"alpha\",\"jobid\":4711,\"restart\":1,\"uid\":1000,\"user\":\"ada\","
+             "\"account\":\"physics\",\"partition\":\"long\","
+             "\"name\":\"sim \\u001b[31m\\n\\\"{}\\\"\","
+             "\"array_jobid\":4700,\"array_task\":12,\"state\":\"ended\","
+             "\"start_s\":1795168801.00000002,\"end_s\":1795169401.50000002}");
     check_at(o, "/complete", "false");
     check_at(o, "/incomplete", "[{\"cause\":\"map-full\",\"count\":3,\"ops\":[\"read\"]}]");
     check_at(o, "/lost", "0");
     check_at(o, "/nodes", "{\"expected\":2,\"reported\":2}");
     check_at(o, "/elapsed_s", "600");
     check_at(o, "/wait", "{\"longest_thread_ns\":300000000000,\"total_ns\":400000000000}");
-    check_at(o, "/accounting",
-             "{\"events\":229072,\"ns_per_event\":1000,\"seconds\":0.229072}");
+    check_at(o, "/accounting", "{\"events\":229072,\"ns_per_event\":1000,\"seconds\":0.229072}");
     check_at(o, "/mounts/0/mount", "\"\\/scratch\"");
     check_at(o, "/mounts/0/private", "false");
     check_at(o, "/mounts/2/private", "true");
@@ -326,7 +324,7 @@ static void test_refuses(void **state)
          "\"ops\":{\"read\":{\"size_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
          "0,0,0,0,0,0]}}}]}",
          "mounts[0]: read: \"size_log2\" has more than 32 buckets"},
-#define MOUNT                                                                   \
+#define MOUNT                                                                                   \
     "{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\"," \
     "\"timeline\":"
         {MOUNT "7}]}", "mounts[0]: \"timeline\" is no object"},

@@ -398,7 +398,8 @@ static void check_prolog(const char *list, const char *in_file, const char *in_m
     assert_string_equal(stepd_read("jobs/17"), file);
     (void)snprintf(messages, sizeof(messages),
                    "VERSION=1|TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|RESTART=3|%s\n"
-                   "VERSION=1|TYPE=job-end|JOBID=17|\n", in_message);
+                   "VERSION=1|TYPE=job-end|JOBID=17|\n",
+                   in_message);
     asked = answerer_asked(&a);
     assert_string_equal(asked, messages);
     answerer_stop(&a);

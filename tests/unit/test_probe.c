@@ -58,8 +58,7 @@ static void count(uint32_t step, uint64_t requests, uint32_t bucket)
     const struct mount_key mount_at = {step, EXT4, 0};
     const struct mount_record mount = {.pid = 1, .fstype = "ext4"};
     const struct lost_record lost = {.count = {1}};
-    struct account_value value = {.requests = requests,
-                                  .bytes = requests * 10};
+    struct account_value value = {.requests = requests, .bytes = requests * 10};
     uint64_t one = 1;
 
     value.latency[3] = bucket;

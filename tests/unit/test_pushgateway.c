@@ -161,10 +161,8 @@ static void test_compress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_group_url),
-        cmocka_unit_test(test_import_url),
-        cmocka_unit_test(test_check_url),
-        cmocka_unit_test(test_outcome),
+        cmocka_unit_test(test_group_url), cmocka_unit_test(test_import_url),
+        cmocka_unit_test(test_check_url), cmocka_unit_test(test_outcome),
         cmocka_unit_test(test_compress),
     };
 

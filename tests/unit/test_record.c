@@ -133,9 +133,9 @@ static void test_largest_numbers_fit(void **state)
         m = sample_mount(&job->mounts, name, "fs", "s");
         for (int op = 0; op < IO_OP_COUNT; op++) {
             *io_account_op(&m->io, op) = (struct io_counter){.requests = UINT64_MAX,
-                                                                  .bytes = UINT64_MAX,
-                                                                  .errors = UINT64_MAX,
-                                                                  .time_ns = UINT64_MAX};
+                                                             .bytes = UINT64_MAX,
+                                                             .errors = UINT64_MAX,
+                                                             .time_ns = UINT64_MAX};
             m->peaks[op] = (struct io_peak){UINT64_MAX, UINT64_MAX};
         }
     }

@@ -109,8 +109,12 @@ static void test_unknown_and_missing(void **state)
 
 static void test_wrong_types(void **state)
 {
-    static const char *const bad[] = {"[]", "7", "{\"jobid\":\"7\"}", "{\"user\":7}",
-                                      "{\"read\":[]}", "{\"meta\":{\"bytes\":true}}"};
+    static const char *const bad[] = {"[]",
+                                      "7",
+                                      "{\"jobid\":\"7\"}",
+                                      "{\"user\":7}",
+                                      "{\"read\":[]}",
+                                      "{\"meta\":{\"bytes\":true}}"};
     struct history_row row = {.jobid = 99};
     struct error error;
 

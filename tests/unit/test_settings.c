@@ -55,35 +55,35 @@ static void test_defaults(void **state)
 static void test_every_kind_of_value(void **state)
 {
     struct settings *settings = load("cluster = alpha\n"
-                                 "node = n01.site\n"
-                                 "interval = 500ms\n"
-                                 "fuse_labels = fuse.cvmfs2, fuse.sshfs\n"
-                                 "log_level = debug\n"
-                                 "[store]\n"
-                                 "keep = 30d\n"
-                                 "keep_size = 1G ; inline comment\n"
-                                 "[report]\n"
-                                 "summary = full\n"
-                                 "record = deferred\n"
-                                 "record_program = /opt/jobio-record\n"
-                                 "[push]\n"
-                                 "url = http://one:9091\n"
-                                 "url = http://two:9091/prefix\n"
-                                 "metrics_user = no\n"
-                                 "interval = 30s\n"
-                                 "proxy = http://proxy:3128\n"
-                                 "[metrics]\n"
-                                 "listen = 127.0.0.1:9417 [::1]:9417\n"
-                                 "listen = 10.0.0.1:80\n"
-                                 "textfile = /var/lib/x/jobio.prom\n"
-                                 "interval = 15s\n"
-                                 "[history]\n"
-                                 "url = http://es:9200\n"
-                                 "format = bulk\n"
-                                 "action = create\n"
-                                 "batch_rows = 77\n"
-                                 "batch_size = 2K\n"
-                                 "from = clickhouse\n");
+                                     "node = n01.site\n"
+                                     "interval = 500ms\n"
+                                     "fuse_labels = fuse.cvmfs2, fuse.sshfs\n"
+                                     "log_level = debug\n"
+                                     "[store]\n"
+                                     "keep = 30d\n"
+                                     "keep_size = 1G ; inline comment\n"
+                                     "[report]\n"
+                                     "summary = full\n"
+                                     "record = deferred\n"
+                                     "record_program = /opt/jobio-record\n"
+                                     "[push]\n"
+                                     "url = http://one:9091\n"
+                                     "url = http://two:9091/prefix\n"
+                                     "metrics_user = no\n"
+                                     "interval = 30s\n"
+                                     "proxy = http://proxy:3128\n"
+                                     "[metrics]\n"
+                                     "listen = 127.0.0.1:9417 [::1]:9417\n"
+                                     "listen = 10.0.0.1:80\n"
+                                     "textfile = /var/lib/x/jobio.prom\n"
+                                     "interval = 15s\n"
+                                     "[history]\n"
+                                     "url = http://es:9200\n"
+                                     "format = bulk\n"
+                                     "action = create\n"
+                                     "batch_rows = 77\n"
+                                     "batch_size = 2K\n"
+                                     "from = clickhouse\n");
 
     (void)state;
     assert_string_equal(settings->cluster, "alpha");
@@ -125,21 +125,18 @@ static void test_bad_files(void **state)
         {"interval = 1ms\n", ":1: interval: \"1ms\" is not between 0.1 s and 3600 s"},
         {"\n\ninterval = 2h\n", ":3: interval: "},
         {"[store]\nkeep_size = 12\n", ":2: keep_size: \"12\" is less than 1048576 bytes"},
-        {"[report]\nrecord = maybe\n",
-         ":2: record: \"maybe\" is none of job-end, deferred, off"},
+        {"[report]\nrecord = maybe\n", ":2: record: \"maybe\" is none of job-end, deferred, off"},
         {"[report]\nsummary = long\n", ":2: summary: \"long\" is none of off, short, full"},
         {"[report]\nrecord_program = jobio-record\n",
          ":2: record_program: \"jobio-record\" is no absolute path"},
         {"[metrics]\nlisten = localhost:9417\n",
          ":2: listen: \"localhost:9417\" is no ADDRESS:PORT or [ADDRESS]:PORT"},
-        {"[metrics]\ntextfile = jobio.prom\n",
-         ":2: textfile: \"jobio.prom\" is no absolute path"},
+        {"[metrics]\ntextfile = jobio.prom\n", ":2: textfile: \"jobio.prom\" is no absolute path"},
         {"[history]\nformat = csv\n", ":2: format: \"csv\" is neither clickhouse nor bulk"},
         {"[history]\nbatch_rows = 0\n", ":2: batch_rows: \"0\" is no number from 1 to 10000"},
         {"[history]\nbatch_size = 1G\n", ":2: batch_size: \"1G\" is not between 1K and 64M"},
         {"[history]\nfrom = here\n", ":2: from: \"here\" is neither store nor clickhouse"},
-        {"[push]\nmetrics_user = perhaps\n",
-         ":2: metrics_user: \"perhaps\" is neither yes nor no"},
+        {"[push]\nmetrics_user = perhaps\n", ":2: metrics_user: \"perhaps\" is neither yes nor no"},
         {"log_level = loud\n", ":1: log_level: \"loud\" is none of error, warning, info, debug"},
         {"cluster = a b\n", ":1: cluster: "},
         {"cluster =\n", ":1: cluster: a name has 1 to 64 characters"},
@@ -227,10 +224,8 @@ static void test_the_example(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_every_kind_of_value),
-        cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_no_text),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_kind_of_value),
+        cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_no_text),
         cmocka_unit_test(test_the_example),
     };
     int fd = mkstemp(path), r;

@@ -147,9 +147,9 @@ static void test_time_lines(void **state)
     assert_int_equal(count("SELECT sum(value) FROM timeline, json_each(wait_ns) WHERE step_id = 1 "
                            "AND mount_id = 1"),
                      100 * 199);
-    assert_ok(store_exec(opened, "UPDATE timeline SET read_bytes = '[1,x]' WHERE step_id = 1",
-                         &error),
-              error);
+    assert_ok(
+        store_exec(opened, "UPDATE timeline SET read_bytes = '[1,x]' WHERE step_id = 1", &error),
+        error);
     assert_int_equal(store_jobs(opened, "linux", 7, false, UINT32_MAX, &found, &error), -EBADMSG);
     assert_ok(store_exec(opened, "DELETE FROM job", &error), error);
     assert_int_equal(count("SELECT count(*) FROM timeline"), 0);

@@ -381,10 +381,14 @@ static void test_one_state_of_the_store(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(test_history_filters), STORE_TEST(test_history_can_be_stopped),
-        STORE_TEST(test_lists_of_names),  STORE_TEST(test_commas_in_names),
-        STORE_TEST(test_of_a_mount),      STORE_TEST(test_groups),
-        STORE_TEST(test_sums_of_mounts),  STORE_TEST(test_plans),
+        STORE_TEST(test_history_filters),
+        STORE_TEST(test_history_can_be_stopped),
+        STORE_TEST(test_lists_of_names),
+        STORE_TEST(test_commas_in_names),
+        STORE_TEST(test_of_a_mount),
+        STORE_TEST(test_groups),
+        STORE_TEST(test_sums_of_mounts),
+        STORE_TEST(test_plans),
         STORE_TEST(test_one_state_of_the_store),
     };
 

@@ -144,8 +144,7 @@ static void test_jobs_and_mounts(void **state)
     assert_int_equal(all.n, 1);
     assert_string_equal(all.items[0].mount, "/scratch");
     assert_int_equal(all.items[0].normal.read.jobs, 5);
-    assert_int_equal(all.items[0].normal.read.q99_ns,
-                     io_latency_bound(io_latency_bucket(40 * MS)));
+    assert_int_equal(all.items[0].normal.read.q99_ns, io_latency_bound(io_latency_bucket(40 * MS)));
 }
 
 /* The summary does not keep jobs, and jobs that go do not take it with them. */
@@ -174,10 +173,8 @@ static void test_after_retention(void **state)
 /* One step of node `node`, of 100 reads of `ns` each. */
 static void put_node_step(const struct job_account *job, const char *node, uint64_t ns)
 {
-    struct step_account step = {.het = HET_NONE,
-                                .node = strdup(node),
-                                .tagged_at_ns = job->start_ns,
-                                .state = STEP_ENDED};
+    struct step_account step = {
+        .het = HET_NONE, .node = strdup(node), .tagged_at_ns = job->start_ns, .state = STEP_ENDED};
 
     calls(mount_make(&step.mounts), IO_READ, 100, ns);
     put_rows(job, &step, true);

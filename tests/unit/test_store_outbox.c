@@ -222,9 +222,9 @@ static void test_other_node(void **state)
 
     (void)state;
     store_close(opened);
-    assert_ok(store_open(&opened, &(struct store_options){.path = folder.store, .node = "n2"},
-                         &error),
-              error);
+    assert_ok(
+        store_open(&opened, &(struct store_options){.path = folder.store, .node = "n2"}, &error),
+        error);
     put_queued(0, 1, "history"); /* it ran on n1 */
     put_queued(0, 2, "history");
     assert_int_equal(number("SELECT read_requests FROM job"), 2);
@@ -232,9 +232,9 @@ static void test_other_node(void **state)
     assert_int_equal(number("SELECT count(*) FROM node_total"), 0);
     assert_int_equal(number("SELECT count(*) FROM outbox"), 0);
     store_close(opened);
-    assert_ok(store_open(&opened, &(struct store_options){.path = folder.store, .node = "n1"},
-                         &error),
-              error);
+    assert_ok(
+        store_open(&opened, &(struct store_options){.path = folder.store, .node = "n1"}, &error),
+        error);
     put_queued(1, 3, "history");
     assert_int_equal(number("SELECT sum(requests) FROM node_total WHERE op = 'read'"), 3);
     assert_int_equal(number("SELECT count(*) FROM outbox"), 1);

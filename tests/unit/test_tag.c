@@ -18,12 +18,14 @@ static char dir[] = "/tmp/jobio-test-tag-XXXXXX";
 static int dir_fd;
 
 static const char *const good[][2] = {
-    {"JOBID", "4294967295"},       {"STEP", "4294967291"},          {"UID", "1000"},
-    {"CGROUP", "/a/b/user"},       {"CGROUP_ID", "77"},             {"CGROUP_LEVEL", "3"},
-    {"CGROUP_VERSION", "2"},       {"TAGGED_AT", "1700000000000000000"}, {"TAGGED_BOOT", "5"},
-    {"NODES", "4"},                {"NODE", "n1"},                  {"NAME", "a=b c"},
-    {"SUMMARY", "short"},          {"DIRECT", "1"},                 {"FUTURE", "x"},
-    {"WITHIN", "2000"},
+    {"JOBID", "4294967295"}, {"STEP", "4294967291"},
+    {"UID", "1000"},         {"CGROUP", "/a/b/user"},
+    {"CGROUP_ID", "77"},     {"CGROUP_LEVEL", "3"},
+    {"CGROUP_VERSION", "2"}, {"TAGGED_AT", "1700000000000000000"},
+    {"TAGGED_BOOT", "5"},    {"NODES", "4"},
+    {"NODE", "n1"},          {"NAME", "a=b c"},
+    {"SUMMARY", "short"},    {"DIRECT", "1"},
+    {"FUTURE", "x"},         {"WITHIN", "2000"},
 };
 
 /* All good keys, with this one changed, or left out (value NULL). */
@@ -81,12 +83,23 @@ static void test_array(void **state)
 static void test_bad(void **state)
 {
     static const char *const bad[][2] = {
-        {"JOBID", NULL},         {"JOBID", "-1"},           {"JOBID", "4294967296"},
-        {"STEP", ""},            {"UID", "root"},           {"CGROUP", NULL},
-        {"CGROUP", "a/b"},       {"CGROUP", "/"},           {"CGROUP", "/a/../../etc"},
-        {"CGROUP", "/a/.."},     {"CGROUP_ID", NULL},       {"CGROUP_LEVEL", "9999"},
-        {"CGROUP_VERSION", "0"}, {"CGROUP_VERSION", "3"},   {"TAGGED_AT", "now"},
-        {"TAGGED_BOOT", NULL},   {"DIRECT", "2"},
+        {"JOBID", NULL},
+        {"JOBID", "-1"},
+        {"JOBID", "4294967296"},
+        {"STEP", ""},
+        {"UID", "root"},
+        {"CGROUP", NULL},
+        {"CGROUP", "a/b"},
+        {"CGROUP", "/"},
+        {"CGROUP", "/a/../../etc"},
+        {"CGROUP", "/a/.."},
+        {"CGROUP_ID", NULL},
+        {"CGROUP_LEVEL", "9999"},
+        {"CGROUP_VERSION", "0"},
+        {"CGROUP_VERSION", "3"},
+        {"TAGGED_AT", "now"},
+        {"TAGGED_BOOT", NULL},
+        {"DIRECT", "2"},
         {"WITHIN", "120001"},
     };
 

@@ -180,19 +180,18 @@ static void test_notes(void **state)
 
     (void)state;
     assert_string_equal(
-        text,
-        "I/O summary: job 4700_12 (4711), 2 nodes, 00:10:00\n"
-        "error: 5 calls on /scratch failed because it was full.\n"
-        "50 % of the run time was spent waiting for I/O: reading /scratch 14 %, writing\n"
-        "  /scratch 11 %, opening files on /scratch 9 %\n"
-        "mount        read mean/s >=peak  write mean/s >=peak calls  ~size meta errs wait\n"
-        "/scratch    99GiB 168MiB 900MiB  10GiB  17MiB 200MiB  104k   1MiB  24k    7  38%\n"
-        "/home      3.9MiB 6.7KiB      -      -      -      -  1000   4KiB 100k  88k  10%\n"
-        "1 more          -      -      - 512MiB 874KiB      -   512   1MiB    -    -   2%\n"
-        "note: Half of the run time went to reading /scratch from far away in pieces that\n"
-        "  are too small to be worth the way: copy it to the node's own disk first.\n"
-        "  https://docs.example/io#far\n"
-        "complete: 2/2 nodes, 0 events lost\n");
+        text, "I/O summary: job 4700_12 (4711), 2 nodes, 00:10:00\n"
+              "error: 5 calls on /scratch failed because it was full.\n"
+              "50 % of the run time was spent waiting for I/O: reading /scratch 14 %, writing\n"
+              "  /scratch 11 %, opening files on /scratch 9 %\n"
+              "mount        read mean/s >=peak  write mean/s >=peak calls  ~size meta errs wait\n"
+              "/scratch    99GiB 168MiB 900MiB  10GiB  17MiB 200MiB  104k   1MiB  24k    7  38%\n"
+              "/home      3.9MiB 6.7KiB      -      -      -      -  1000   4KiB 100k  88k  10%\n"
+              "1 more          -      -      - 512MiB 874KiB      -   512   1MiB    -    -   2%\n"
+              "note: Half of the run time went to reading /scratch from far away in pieces that\n"
+              "  are too small to be worth the way: copy it to the node's own disk first.\n"
+              "  https://docs.example/io#far\n"
+              "complete: 2/2 nodes, 0 events lost\n");
     full = report_text(job, SUMMARY_FULL, &style);
     assert_non_null(strstr(full, "\nnote: Read more at a time.\n"));
     assert_non_null(strstr(full, "\nnote: A note of more than"));

@@ -224,8 +224,8 @@ static void check_with_notes(const struct job_account *job)
         "that jobio ships does, but a site is free to write, and some site will, some "
         "day, because there is always somebody who does not know when to stop.";
     struct advice_note items[] = {
-        {ADVICE_ERROR, "a", link, told, 3}, {ADVICE_ERROR, "b", link, told, 2},
-        {ADVICE_ERROR, "c", link, told, 1}, {ADVICE_HINT, "d", link, told, 0.9},
+        {ADVICE_ERROR, "a", link, told, 3},  {ADVICE_ERROR, "b", link, told, 2},
+        {ADVICE_ERROR, "c", link, told, 1},  {ADVICE_HINT, "d", link, told, 0.9},
         {ADVICE_HINT, "e", link, told, 0.8}, {ADVICE_HINT, "f", link, told, 0.7},
     };
 

@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/timeline.h"
 
-#define S(s) ((uint64_t)(s) * 1000000000u)
+#define S(s) ((uint64_t)(s)*1000000000u)
 #define T0 UINT64_C(1795168801) /* odd: no multiple of any width but 1 */
 
 static void check_rules(const struct timeline *t)

@@ -226,10 +226,8 @@ static void test_top(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_heights),
-        cmocka_unit_test(test_every_width),
-        cmocka_unit_test(test_what_is_lacking),
+        cmocka_unit_test(test_golden),      cmocka_unit_test(test_heights),
+        cmocka_unit_test(test_every_width), cmocka_unit_test(test_what_is_lacking),
         cmocka_unit_test(test_top),
     };
 

@@ -58,8 +58,7 @@ static struct top_who *job(struct top_reading *r, uint32_t jobid, const char *us
     return who;
 }
 
-static const struct top_row *row_of(const struct top_rows *rows, uint64_t number,
-                                    const char *mount)
+static const struct top_row *row_of(const struct top_rows *rows, uint64_t number, const char *mount)
 {
     for (size_t i = 0; i < rows->n; i++) {
         const struct top_row *row = &rows->items[i];
@@ -341,8 +340,7 @@ static void test_order(void **state)
 
         top_sort(&rows, cases[i].key);
         for (size_t j = 0; j < rows.n; j++)
-            (void)sprintf(order + 2 * j, "%u%c", (unsigned)items[j].who->number,
-                          items[j].mount[1]);
+            (void)sprintf(order + 2 * j, "%u%c", (unsigned)items[j].who->number, items[j].mount[1]);
         assert_string_equal(order, cases[i].order);
     }
 }

@@ -389,16 +389,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_restart_goes_on),
-        TEST(test_missed_while_nobody_read),
-        TEST(test_kill_after_commit),
-        TEST(test_reboot),
-        TEST(test_lost_step_is_sent),
-        TEST(test_gathered_by),
-        TEST(test_gathered_by_a_stranger),
-        TEST(test_nodes_are_told_late),
-        TEST(test_lost_by_reboot_is_sent),
-        TEST(test_kill_after_folding),
+        TEST(test_restart_goes_on),        TEST(test_missed_while_nobody_read),
+        TEST(test_kill_after_commit),      TEST(test_reboot),
+        TEST(test_lost_step_is_sent),      TEST(test_gathered_by),
+        TEST(test_gathered_by_a_stranger), TEST(test_nodes_are_told_late),
+        TEST(test_lost_by_reboot_is_sent), TEST(test_kill_after_folding),
         TEST(test_many_ends_while_down),
     };
 

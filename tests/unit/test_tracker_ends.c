@@ -312,14 +312,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_vanished_step),
-        TEST(test_deserted_step),
-        TEST(test_ends_share_a_reading),
-        TEST(test_many_ends_cost_one_pass),
-        TEST(test_drops_keep_a_distance),
-        TEST(test_maps_are_swept),
-        TEST(test_many_steps_fold),
-        TEST(test_stop_with_a_full_queue),
+        TEST(test_vanished_step),          TEST(test_deserted_step),
+        TEST(test_ends_share_a_reading),   TEST(test_many_ends_cost_one_pass),
+        TEST(test_drops_keep_a_distance),  TEST(test_maps_are_swept),
+        TEST(test_many_steps_fold),        TEST(test_stop_with_a_full_queue),
         TEST(test_final_steps_are_queued),
     };
 

@@ -29,10 +29,9 @@ static void test_members(void **state)
     tree_put_text(&tree, o, "absent", NULL);
     tree_put_seconds(&tree, o, "s", UINT64_C(1720000000123456789));
     tree_put(&tree, o, "inner", inner);
-    assert_text(tree_end(&tree, o),
-                "{\"most\":18446744073709551615,\"yes\":true,"
-                "\"path\":\"/a \\\"b\\\"\\u001b?\",\"s\":1720000000.123456789,"
-                "\"inner\":{}}");
+    assert_text(tree_end(&tree, o), "{\"most\":18446744073709551615,\"yes\":true,"
+                                    "\"path\":\"/a \\\"b\\\"\\u001b?\",\"s\":1720000000.123456789,"
+                                    "\"inner\":{}}");
 }
 
 static void test_numbers(void **state)

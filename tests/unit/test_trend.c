@@ -27,12 +27,12 @@ static void test_change(void **state)
         {{10, 10, 10, 10, 40, 40}, 6, 2},
         {{10, 11, 9, 10, 12, 8, 10, 40, 41, 39}, 10, 3},
         {{40, 40, 40, 40, 40, 10}, 6, 1},
-        {{10, 11, 9, 10, 12, 8, 10, 12}, 8, 0},    /* no more than usual */
-        {{10, 30, 5, 60, 20, 2, 10, 40}, 8, 0},    /* never the same */
-        {{10, 10, 10, 10, 10, 40, 10}, 7, 0},      /* one odd run, long ago */
-        {{10, 10, 10, 40}, 4, 0},                  /* too few */
-        {{10, 10, 10, 10, 40, 5}, 6, 1},           /* both odd, each on its side */
-        {{0, 0, 0, 0, 0, 0.5}, 6, 0},              /* below what is worth a word */
+        {{10, 11, 9, 10, 12, 8, 10, 12}, 8, 0}, /* no more than usual */
+        {{10, 30, 5, 60, 20, 2, 10, 40}, 8, 0}, /* never the same */
+        {{10, 10, 10, 10, 10, 40, 10}, 7, 0},   /* one odd run, long ago */
+        {{10, 10, 10, 40}, 4, 0},               /* too few */
+        {{10, 10, 10, 10, 40, 5}, 6, 1},        /* both odd, each on its side */
+        {{0, 0, 0, 0, 0, 0.5}, 6, 0},           /* below what is worth a word */
         {{0}, 0, 0},
     };
 
@@ -114,8 +114,9 @@ static void test_trend_sentences(void **state)
     check_sentence(p, 6,
                    "The last run waited 20x longer for I/O than the 5 before, mostly metadata "
                    "on /ho?me.");
-    check_sentence(p, 8, "The last 3 runs waited 20x longer for I/O than the 5 before, mostly "
-                         "metadata on /ho?me.");
+    check_sentence(p, 8,
+                   "The last 3 runs waited 20x longer for I/O than the 5 before, mostly "
+                   "metadata on /ho?me.");
     for (size_t i = 5; i < 8; i++) {
         profile_clear(&p[i]);
         p[i] = run_of(300, 2, IO_READ, "/scratch");
@@ -136,8 +137,12 @@ static void test_array(void **state)
     };
     _job_ *job = job_account_create();
     CLEANUP(profile_clear) struct profile sum = {0};
-    struct array array = {.jobid = 120, .tasks = tasks, .n = 3, .sum = &sum,
-                          .worst_mount = "/home", .worst_kind = PROFILE_META};
+    struct array array = {.jobid = 120,
+                          .tasks = tasks,
+                          .n = 3,
+                          .sum = &sum,
+                          .worst_mount = "/home",
+                          .worst_kind = PROFILE_META};
     _free_ char *text = NULL, *csv = NULL;
     size_t size;
     FILE *out = open_memstream(&csv, &size);
@@ -191,9 +196,9 @@ static void test_array_of_equals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_change),          cmocka_unit_test(test_ratio),
-        cmocka_unit_test(test_sparkline),       cmocka_unit_test(test_trend_sentences),
-        cmocka_unit_test(test_array),           cmocka_unit_test(test_array_of_equals),
+        cmocka_unit_test(test_change),    cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_sparkline), cmocka_unit_test(test_trend_sentences),
+        cmocka_unit_test(test_array),     cmocka_unit_test(test_array_of_equals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
