@@ -385,7 +385,7 @@ END
 # Those that need a jobiod are in daemon.bats and top.bats.
 @test "every command of the README's list works" {
     cd "$BATS_TEST_TMPDIR"
-    sed -n '/^## Ask/,/^## What/s/^    jobio \([^#]*\).*/\1/p' "$BATS_TEST_DIRNAME/../../README.md" \
+    sed -n '/^## Use it/,/^## What/s/^    jobio \([^#]*\).*/\1/p' "$BATS_TEST_DIRNAME/../../README.md" \
         > commands
     [ "$(wc -l < commands)" -ge 12 ]
     grep -vE '^(top|status|run)' commands | while read -r words; do
