@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collector/store/row.h"
-#include "collector/store/store_impl.h"
+#include "common/account_text.h"
 #include "common/cleanup.h"
 
 /* A large job has 100,000 rows: what a row belongs to is found in trees of tsearch(). */
@@ -98,7 +98,7 @@ static int merge_job(struct found_job *f, const struct sink_row *row)
     struct job_account *job = f->job;
     uint64_t unsupported = 0;
 
-    if (*row->unsupported && store_ops_parse(row->unsupported, &unsupported) < 0)
+    if (*row->unsupported && io_ops_parse(row->unsupported, &unsupported) < 0)
         return -EBADMSG;
     job->unsupported |= unsupported;
     job->uid = row->uid;
@@ -158,7 +158,7 @@ static int merge_node(struct found_job *f, const struct sink_row *row)
     node->version = row->version;
     completeness_clear(&node->own);
     node->own.lost = row->job_lost;
-    return store_causes_parse(*row->job_incomplete ? row->job_incomplete : NULL, &node->own);
+    return completeness_parse(*row->job_incomplete ? row->job_incomplete : NULL, &node->own);
 }
 
 static int set_step(struct step_account *step, const struct sink_row *row)
@@ -173,7 +173,7 @@ static int set_step(struct step_account *step, const struct sink_row *row)
     step->longest_wait_ns = row->longest_wait_ns;
     completeness_clear(&step->completeness);
     step->completeness = (struct completeness){.lost = row->lost};
-    return store_causes_parse(*row->incomplete ? row->incomplete : NULL, &step->completeness);
+    return completeness_parse(*row->incomplete ? row->incomplete : NULL, &step->completeness);
 }
 
 static int compare_steps(const void *a, const void *b)

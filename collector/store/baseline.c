@@ -69,7 +69,7 @@ static void add_row(sqlite3_stmt *row, struct on_mount *on)
 
     if (kind < 0)
         return;
-    if (store_histogram_parse(column_text(row, 2), buckets) < 0) {
+    if (io_histogram_parse(column_text(row, 2), buckets) < 0) {
         on->unreadable[kind] = true;
         return;
     }

@@ -47,11 +47,11 @@ static int counter_read(struct store *store, sqlite3_stmt *row, struct io_mount 
     m->peaks[op].requests_per_s = column_u64(row, 8);
     c->sequential_requests = column_u64(row, 12);
     c->random_requests = column_u64(row, 13);
-    r = store_histogram_parse(column_text(row, 9), c->size_log2);
+    r = io_histogram_parse(column_text(row, 9), c->size_log2);
     if (r == 0)
-        r = store_histogram_parse(column_text(row, 10), c->latency_log2);
+        r = io_histogram_parse(column_text(row, 10), c->latency_log2);
     if (r == 0)
-        r = store_errnos_parse(column_text(row, 11), c);
+        r = io_errnos_parse(column_text(row, 11), c);
     return r < 0 ? bad_text(store, r, "a histogram", error) : 0;
 }
 
@@ -109,7 +109,7 @@ int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account 
     int r = column_copy(row, 3, &step->node);
 
     if (r == 0)
-        r = store_causes_parse(column_text(row, 10), &step->completeness);
+        r = completeness_parse(column_text(row, 10), &step->completeness);
     if (r == 0 && state < 0)
         r = state;
     if (r < 0)
@@ -181,11 +181,11 @@ int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *j
     if (r == 0)
         r = column_copy(row, 20, &job->first_node);
     if (r == 0)
-        r = store_causes_parse(column_text(row, 17), &job->completeness);
+        r = completeness_parse(column_text(row, 17), &job->completeness);
     if (r == 0)
-        r = store_ops_parse(column_text(row, 18), &job->unsupported);
+        r = io_ops_parse(column_text(row, 18), &job->unsupported);
     if (r == 0)
-        r = store_ops_parse(column_text(row, 21), &elsewhere);
+        r = io_ops_parse(column_text(row, 21), &elsewhere);
     job->unsupported |= elsewhere;
     if (r < 0)
         return bad_text(store, r, "a job", error);

@@ -185,9 +185,9 @@ static int job_write(struct store *store, const void *arg, struct error *error)
     if (r < 0)
         return r;
     update = r > 0 && !(row.ended && job->start_ns > row.end_ns);
-    r = store_causes_text(&job->completeness, &causes);
+    r = completeness_text(&job->completeness, &causes);
     if (r == 0)
-        r = store_ops_text(job->unsupported, &unsupported);
+        r = io_ops_text(job->unsupported, &unsupported);
     if (r < 0)
         return error_errno(error, r, "store \"%s\": job %u", store->path, job->key.jobid);
     r = store_run(store, update ? SQL_JOB_UPDATE : SQL_JOB_INSERT,
@@ -258,18 +258,17 @@ int store_put_elsewhere(struct store *store, const struct job_account *job, stru
 static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op op,
                   const struct io_counter *c, const struct io_peak *peak, struct error *error)
 {
-    char sizes[HISTOGRAM_TEXT], latencies[HISTOGRAM_TEXT];
+    char sizes[IO_HISTOGRAM_TEXT], latencies[IO_HISTOGRAM_TEXT];
     _free_ char *errnos = NULL;
 
-    if (store_errnos_text(c, &errnos) < 0)
+    if (io_errnos_text(c, &errnos) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
     return store_run(store, SQL_IO_PUT,
                      VALUES(U64((uint64_t)step), U64((uint64_t)mount), TEXT(io_op_name(op)),
                             U64(c->requests), U64(c->async_requests), U64(c->bytes), U64(c->errors),
                             U64(c->time_ns), U64(c->max_ns), U64(peak->bytes_per_s),
-                            U64(peak->requests_per_s),
-                            TEXT(store_histogram_text(c->size_log2, sizes)),
-                            TEXT(store_histogram_text(c->latency_log2, latencies)), TEXT(errnos),
+                            U64(peak->requests_per_s), TEXT(io_histogram_text(c->size_log2, sizes)),
+                            TEXT(io_histogram_text(c->latency_log2, latencies)), TEXT(errnos),
                             U64(c->sequential_requests), U64(c->random_requests)),
                      error);
 }
@@ -353,7 +352,7 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
     _free_ char *causes = NULL;
     int r;
 
-    if (store_causes_text(&step->completeness, &causes) < 0)
+    if (completeness_text(&step->completeness, &causes) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
     r = store_run(
         store, update ? SQL_STEP_UPDATE : SQL_STEP_INSERT,
@@ -505,7 +504,7 @@ static int read_elsewhere(struct store *store, int64_t job, uint64_t *ops, struc
 
     if (r == 0)
         r = store_next(store, row, error);
-    if (r > 0 && store_ops_parse(column_text(row, 0), ops) < 0)
+    if (r > 0 && io_ops_parse(column_text(row, 0), ops) < 0)
         *ops = 0; /* what cannot be read is written anew */
     return r;
 }
@@ -525,7 +524,7 @@ static int ops_write(struct store *store, const void *arg, struct error *error)
         r = read_elsewhere(store, row.id, &before, error);
     if (r < 0 || (before | w->ops) == before)
         return r < 0 ? r : 0;
-    if (store_ops_text(before | w->ops, &text) < 0)
+    if (io_ops_text(before | w->ops, &text) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
     return store_run(store, SQL_JOB_ELSEWHERE_PUT, VALUES(U64((uint64_t)row.id), TEXT(text)),
                      error);

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "collector/store/row_impl.h"
-#include "collector/store/store_impl.h"
+#include "common/account_text.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/utf8.h"
@@ -91,7 +91,7 @@ static struct json_object *errnos_text(const struct io_counter *c)
 {
     _free_ char *text = NULL;
 
-    return store_errnos_text(c, &text) < 0 ? NULL : json_object_new_string(text ? text : "");
+    return io_errnos_text(c, &text) < 0 ? NULL : json_object_new_string(text ? text : "");
 }
 
 static struct json_object *errnos_object(struct tree *tree, const struct io_counter *c)
@@ -311,9 +311,9 @@ static int texts_make(const struct job_account *job, struct texts *texts)
     const struct step_account *step = &job->steps[0];
 
     (void)step_format(step->step, texts->step);
-    if (store_causes_text(&job->completeness, &texts->job_incomplete) < 0 ||
-        store_causes_text(&step->completeness, &texts->incomplete) < 0 ||
-        store_ops_text(job->unsupported, &texts->unsupported) < 0)
+    if (completeness_text(&job->completeness, &texts->job_incomplete) < 0 ||
+        completeness_text(&step->completeness, &texts->incomplete) < 0 ||
+        io_ops_text(job->unsupported, &texts->unsupported) < 0)
         return -ENOMEM;
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collector/store/row_impl.h"
-#include "collector/store/store_impl.h"
+#include "common/account_text.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
 
@@ -83,7 +83,7 @@ static int op_parse(struct json_object *document, size_t i, struct io_counter *c
         for (size_t b = 0; array && b < IO_BUCKETS && b < json_object_array_length(array); b++)
             buckets[b] = json_object_get_uint64(json_object_array_get_idx(array, b));
     }
-    return store_errnos_parse(errnos && *errnos ? errnos : NULL, c);
+    return io_errnos_parse(errnos && *errnos ? errnos : NULL, c);
 }
 
 static int ops_parse(struct json_object *document, struct sink_io *io, struct error *error)

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "collector/store/store.h"
+#include "common/account_text.h"
 #include "common/cleanup.h"
 #include "sql/text.h"
 
@@ -182,18 +183,6 @@ int store_roll_up(struct store *store, uint64_t now_ns, struct error *error);
 /* rollup.kind, and + ROLLUP_MOUNTS what it is on a mount; how many days a block of it has. */
 enum { ROLLUP_WHO = 1, ROLLUP_NAME, ROLLUP_START, ROLLUP_MOUNTS = 3 };
 uint64_t store_rollup_days(int kind);
-
-/* Texts of the columns. The to functions give malloc'd text, or NULL in *ret for "nothing". The
- * parse functions take NULL for that, and -EBADMSG means that somebody else wrote the column. */
-#define HISTOGRAM_TEXT (IO_BUCKETS * 21 + 3)
-const char *store_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[HISTOGRAM_TEXT]);
-int store_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS]);
-int store_errnos_text(const struct io_counter *counter, char **ret);
-int store_errnos_parse(const char *text, struct io_counter *counter);
-int store_causes_text(const struct completeness *c, char **ret);
-int store_causes_parse(const char *text, struct completeness *c);
-int store_ops_text(uint64_t ops, char **ret);
-int store_ops_parse(const char *text, uint64_t *ret);
 
 /* The time line of a step on a mount; *ret stays empty if there is none. */
 int store_put_timeline(struct store *store, int64_t step, int64_t mount, const struct timeline *t,

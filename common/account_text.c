@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/store/store_impl.h"
+#include "common/account_text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-const char *store_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[HISTOGRAM_TEXT])
+#include "common/cleanup.h"
+
+const char *io_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[IO_HISTOGRAM_TEXT])
 {
     size_t n = IO_BUCKETS;
     char *p = buf;
@@ -21,7 +26,7 @@ const char *store_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[HI
 }
 
 /* By hand, not with json-c: a job of 1,000 steps has 100,000 of them. */
-int store_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS])
+int io_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS])
 {
     uint64_t found[IO_BUCKETS] = {0};
     const char *p = text;
@@ -38,7 +43,7 @@ int store_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS])
     return 0;
 }
 
-int store_errnos_text(const struct io_counter *counter, char **ret)
+int io_errnos_text(const struct io_counter *counter, char **ret)
 {
     char *text = NULL;
     size_t size = 0;
@@ -63,7 +68,7 @@ int store_errnos_text(const struct io_counter *counter, char **ret)
     return 0;
 }
 
-int store_errnos_parse(const char *text, struct io_counter *counter)
+int io_errnos_parse(const char *text, struct io_counter *counter)
 {
     const char *p = text;
     int code, used, r;
@@ -128,7 +133,7 @@ static int json_text(struct json_object *object, char **ret)
     return 0;
 }
 
-int store_ops_text(uint64_t ops, char **ret)
+int io_ops_text(uint64_t ops, char **ret)
 {
     _json_ struct json_object *array = ops ? ops_json(ops) : NULL;
 
@@ -139,7 +144,7 @@ int store_ops_text(uint64_t ops, char **ret)
     return json_text(array, ret);
 }
 
-int store_ops_parse(const char *text, uint64_t *ret)
+int io_ops_parse(const char *text, uint64_t *ret)
 {
     _json_ struct json_object *array = text ? json_tokener_parse(text) : NULL;
 
@@ -155,7 +160,7 @@ static struct json_object *count_json(uint64_t count)
     return json_object_new_int64(count > INT64_MAX ? INT64_MAX : (int64_t)count);
 }
 
-int store_causes_text(const struct completeness *c, char **ret)
+int completeness_text(const struct completeness *c, char **ret)
 {
     _json_ struct json_object *array = c->n ? json_object_new_array() : NULL;
 
@@ -177,7 +182,7 @@ int store_causes_text(const struct completeness *c, char **ret)
     return json_text(array, ret);
 }
 
-int store_causes_parse(const char *text, struct completeness *c)
+int completeness_parse(const char *text, struct completeness *c)
 {
     _json_ struct json_object *array = text ? json_tokener_parse(text) : NULL;
 
