@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/store/row.h"
+#include "report/rows/rows.h"
 #include "common/account_text.h"
 #include "common/cleanup.h"
 

@@ -9,7 +9,7 @@
 #include "cli/source/clickhouse_impl.h"
 #include "cli/base/output.h"
 #include "collector/store/history_json.h"
-#include "collector/store/row.h"
+#include "report/rows/rows.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
 #include "sql/text.h"

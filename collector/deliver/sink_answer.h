@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "collector/http/client.h"
-#include "collector/store/row.h"
+#include "report/rows/rows.h"
 
 enum sink_outcome {
     SINK_OK,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/store/row.h"
+#include "report/rows/rows.h"
 #include "collector/store/store.h"
 
 struct sink_item {

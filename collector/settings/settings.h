@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "collector/probe/probe.h"
-#include "collector/store/row.h"
+#include "report/rows/rows.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "report/text/text.h"

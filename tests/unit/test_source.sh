@@ -41,6 +41,7 @@ room report common
 room report/prometheus common
 room report/top common
 room report/json report common
+room report/rows common
 room report/advice report common
 room report/text report/advice report common
 room report/record report/text report common
@@ -53,8 +54,8 @@ room collector/store report/json common sql
 room collector/cgroup common
 room collector/mounts common
 room collector/probe collector/cgroup common bpf
-room collector/settings collector/http collector/probe collector/store report/text common
-room collector/deliver collector/http collector/store report/prometheus common
+room collector/settings collector/http collector/probe report/rows report/text common
+room collector/deliver collector/http collector/store report/prometheus report/rows common
 room collector/peers collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common
 room collector/watch collector/sample collector/mounts collector/probe collector/cgroup common
@@ -68,7 +69,7 @@ room plugin common bpf
 room record report/record common
 
 room cli/base collector/settings collector/store report report/html report/advice common
-room cli/source cli/base collector/deliver collector/store collector/http report/json common sql
+room cli/source cli/base collector/deliver collector/store collector/http report/json report/rows common sql
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store report/explain report/json common
 room cli/run cli/source cli/base collector/watch report/json report/text common

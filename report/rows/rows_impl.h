@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The columns of the history sink as tables, for both directions. */
-#ifndef JOBIO_COLLECTOR_STORE_ROW_IMPL_H
-#define JOBIO_COLLECTOR_STORE_ROW_IMPL_H
+#ifndef JOBIO_REPORT_ROWS_ROWS_IMPL_H
+#define JOBIO_REPORT_ROWS_ROWS_IMPL_H
 
 #include <stddef.h>
 #include <string.h>
 
-#include "collector/store/row.h"
+#include "report/rows/rows.h"
 
 enum sink_column_type {
     SINK_TEXT,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/store/row_impl.h"
+#include "report/rows/rows_impl.h"
 #include "common/account_text.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/store/row.h"
+#include "report/rows/rows.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store/row_impl.h"
+#include "report/rows/rows_impl.h"
 #include "common/account_text.h"
 #include "common/cleanup.h"
 #include "common/tree.h"

@@ -4,8 +4,8 @@
  * mount for a step that touched none). Rows of one step repeat what is known of the step and of its
  * job. doc/history.md has the columns.
  */
-#ifndef JOBIO_COLLECTOR_STORE_ROW_H
-#define JOBIO_COLLECTOR_STORE_ROW_H
+#ifndef JOBIO_REPORT_ROWS_ROWS_H
+#define JOBIO_REPORT_ROWS_ROWS_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/store/row_impl.h"
+#include "report/rows/rows_impl.h"
 
 /* clang-format off */
 #define T(field) {#field, SINK_TEXT, offsetof(struct sink_row, field)}
