@@ -8,6 +8,7 @@
 #include "common/utf8.h"
 #include "report/compare/array.h"
 #include "report/layout.h"
+#include "report/table.h"
 
 #define MOUNTS 8
 
@@ -22,30 +23,44 @@ static const struct {
     [ARRAY_META] = {"metadata", UNIT_COUNT},      [ARRAY_ERRORS] = {"errors", UNIT_COUNT},
 };
 
-/* Widths; on a narrow terminal the sums and the smallest give way. */
-struct table {
-    FILE *out;
-    size_t columns, label, value;
-    bool narrow;
-};
+#define NARROW 78 /* below, sums and the smallest values are left out */
 
-static void value_cell(const struct table *t, enum unit unit, double value)
+static const struct table_column wide_measures[] = {
+    {"", 14, 0, true, 0},        {"all tasks", 13, 0, false, 0}, {"smallest", 13, 0, false, 0},
+    {"median", 13, 0, false, 0}, {"largest", 13, 0, false, 0},   {"task", 9, 0, false, 0}};
+static const struct table_column narrow_measures[] = {
+    {"", 10, 0, true, 0},        {"all tasks", 0, 0, false, 0}, {"smallest", 0, 0, false, 0},
+    {"median", 12, 0, false, 0}, {"largest", 12, 0, false, 0},  {"task", 6, 0, false, 0}};
+
+static const struct table_column wide_mounts[] = {
+    {"mount", 28, 0, true, 27}, {"read", 10, 0, false, 0}, {"write", 10, 0, false, 0},
+    {"meta", 10, 0, false, 0},  {"errs", 10, 0, false, 0}, {"wait", 11, 0, false, 0}};
+static const struct table_column narrow_mounts[] = {
+    {"mount", 12, 0, true, 11}, {"read", 7, 0, false, 0}, {"write", 7, 0, false, 0},
+    {"meta", 7, 0, false, 0},   {"errs", 0, 0, false, 0}, {"wait", 7, 0, false, 0}};
+
+static uint64_t whole(double value)
 {
-    uint64_t whole = value > 0 ? (uint64_t)llround(value) : 0;
-    char buf[UNITS_SIZE];
-
-    if (unit == UNIT_ELAPSED)
-        units_elapsed((uint64_t)llround(value * 1e9), buf);
-    else if (unit == UNIT_SHARE)
-        units_percent((uint64_t)llround(value * 1e6), 1000000, buf);
-    else if (unit == UNIT_BYTES)
-        units_bytes(whole, buf);
-    else
-        units_count(whole, buf);
-    layout_right(t->out, value > 0 ? buf : "-", t->value);
+    return value > 0 ? (uint64_t)llround(value) : 0;
 }
 
-static void measure_line(const struct table *t, const struct array *array, int measure)
+static void value_cell(struct table *t, enum unit unit, double value)
+{
+    char buf[UNITS_SIZE];
+
+    if (value <= 0)
+        table_cell(t, "-");
+    else if (unit == UNIT_ELAPSED)
+        table_cell(t, units_elapsed((uint64_t)llround(value * 1e9), buf));
+    else if (unit == UNIT_SHARE)
+        table_cell(t, units_percent((uint64_t)llround(value * 1e6), 1000000, buf));
+    else if (unit == UNIT_BYTES)
+        table_cell(t, units_bytes(whole(value), buf));
+    else
+        table_cell(t, units_count(whole(value), buf));
+}
+
+static void measure_line(struct table *t, const struct array *array, int measure)
 {
     const struct array_range *range = &array->ranges[measure];
     enum unit unit = lines[measure].unit;
@@ -53,32 +68,27 @@ static void measure_line(const struct table *t, const struct array *array, int m
 
     if (range->max <= 0)
         return;
-    layout_left(t->out, lines[measure].label, t->label);
-    if (!t->narrow) {
-        value_cell(t, unit, range->sum);
-        value_cell(t, unit, range->min);
-    }
+    table_cell(t, lines[measure].label);
+    value_cell(t, unit, range->sum);
+    value_cell(t, unit, range->min);
     value_cell(t, unit, range->median);
     value_cell(t, unit, range->max);
     (void)snprintf(task, sizeof(task), "%u", range->most);
-    layout_right(t->out, range->max > range->min ? task : "-", t->narrow ? 6 : 9);
-    fputc('\n', t->out);
+    table_cell(t, range->max > range->min ? task : "-");
+    table_end(t);
 }
 
-static void measure_head(const struct table *t)
+static void measures_table(FILE *out, const struct array *array, size_t columns)
 {
-    layout_left(t->out, "", t->label);
-    if (!t->narrow) {
-        layout_right(t->out, "all tasks", t->value);
-        layout_right(t->out, "smallest", t->value);
-    }
-    layout_right(t->out, "median", t->value);
-    layout_right(t->out, "largest", t->value);
-    layout_right(t->out, "task", t->narrow ? 6 : 9);
-    fputc('\n', t->out);
+    struct table t = table_make(out, columns < NARROW ? narrow_measures : wide_measures,
+                                ARRAY_SIZE(wide_measures), columns);
+
+    table_titles(&t);
+    for (int m = 0; m < ARRAY_MEASURES; m++)
+        measure_line(&t, array, m);
 }
 
-static void title(const struct table *t, const struct array *array)
+static void title(FILE *to, const struct array *array, size_t columns)
 {
     _free_ char *name = utf8_sanitize(array->name ? array->name : ""),
                 *user = utf8_sanitize(array->user ? array->user : ""), *text = NULL;
@@ -97,87 +107,62 @@ static void title(const struct table *t, const struct array *array)
         fprintf(out, ", %zu of them running (as last stored)", array->running);
     fprintf(out, array->incomplete ? ", %zu not complete" : ", complete", array->incomplete);
     if (fclose(out) == 0)
-        layout_wrap(t->out, text, t->columns, 2, 3);
+        layout_wrap(to, text, columns, 2, 3);
 }
 
-static void share_cell(const struct table *t, double part)
+static void share_cell(struct table *t, double part)
 {
     char buf[UNITS_SIZE];
 
-    if (!t->narrow)
+    if (!t->brief)
         (void)units_percent((uint64_t)llround(part * 1e6), 1000000, buf);
     else
         (void)snprintf(buf, sizeof(buf), part < 0.01 ? "<1%%" : "%.0f%%", 100 * part);
-    layout_right(t->out, buf, t->narrow ? 7 : 11);
+    table_cell(t, buf);
 }
 
-static void mount_line(const struct table *t, const struct profile_mount *m)
+static void mount_line(struct table *t, const struct profile_mount *m)
 {
-    size_t label = t->narrow ? 12 : 28, width = t->narrow ? 7 : 10;
-    _free_ char *name = layout_fit(m->mount, label - 1);
-    char *(*bytes)(uint64_t, char *) = t->narrow ? units_bytes_short : units_bytes;
-    char *(*count)(uint64_t, char *) = t->narrow ? units_count_short : units_count;
     const struct profile_use *use = m->uses;
-    char buf[UNITS_SIZE];
-    double errors = profile_mount_errors(m), wait = profile_mount_wait(m);
 
-    layout_left(t->out, name ? name : "?", label);
-    layout_right(
-        t->out,
-        use[PROFILE_READ].bytes > 0 ? bytes((uint64_t)llround(use[PROFILE_READ].bytes), buf) : "-",
-        width);
-    layout_right(t->out,
-                 use[PROFILE_WRITE].bytes > 0
-                     ? bytes((uint64_t)llround(use[PROFILE_WRITE].bytes), buf)
-                     : "-",
-                 width);
-    layout_right(
-        t->out,
-        use[PROFILE_META].calls > 0 ? count((uint64_t)llround(use[PROFILE_META].calls), buf) : "-",
-        width);
-    if (!t->narrow)
-        layout_right(t->out, errors > 0 ? count((uint64_t)llround(errors), buf) : "-", width);
-    share_cell(t, wait);
-    fputc('\n', t->out);
+    table_cell(t, m->mount);
+    table_bytes(t, whole(use[PROFILE_READ].bytes));
+    table_bytes(t, whole(use[PROFILE_WRITE].bytes));
+    table_count(t, whole(use[PROFILE_META].calls));
+    table_count(t, whole(profile_mount_errors(m)));
+    share_cell(t, profile_mount_wait(m));
+    table_end(t);
 }
 
-static void mounts_table(const struct table *t, const struct profile *sum)
+static void mounts_table(FILE *out, const struct profile *sum, size_t columns)
 {
-    size_t label = t->narrow ? 12 : 28, width = t->narrow ? 7 : 10;
+    bool narrow = columns < NARROW;
+    struct table t =
+        table_make(out, narrow ? narrow_mounts : wide_mounts, ARRAY_SIZE(wide_mounts), columns);
 
     if (!sum->n)
         return;
-    fputc('\n', t->out);
-    layout_left(t->out, "mount", label);
-    layout_right(t->out, "read", width);
-    layout_right(t->out, "write", width);
-    layout_right(t->out, "meta", width);
-    if (!t->narrow)
-        layout_right(t->out, "errs", width);
-    layout_right(t->out, "wait", t->narrow ? 7 : 11);
-    fputc('\n', t->out);
+    t.brief = narrow;
+    fputc('\n', out);
+    table_titles(&t);
     for (size_t i = 0; i < sum->n && i < MOUNTS; i++)
-        mount_line(t, &sum->mounts[i]);
+        mount_line(&t, &sum->mounts[i]);
     if (sum->n > MOUNTS)
-        fprintf(t->out, "%zu more: --json has them\n", sum->n - MOUNTS);
+        fprintf(out, "%zu more: --json has them\n", sum->n - MOUNTS);
 }
 
 char *array_text(const struct array *array, size_t columns)
 {
-    bool narrow = columns < 78;
     _free_ char *sentence = array_sentence(array);
     char *text = NULL;
     size_t size;
     FILE *out = sentence ? open_memstream(&text, &size) : NULL;
-    const struct table t = {out, columns, narrow ? 10 : 14, narrow ? 12 : 13, narrow};
 
     if (!out)
         return NULL;
-    title(&t, array);
-    measure_head(&t);
-    for (int m = 0; m < ARRAY_MEASURES; m++)
-        measure_line(&t, array, m);
-    mounts_table(&t, array->sum);
+    title(out, array, columns);
+    measures_table(out, array, columns);
+    mounts_table(out, array->sum, columns);
     if (*sentence)
         layout_wrap(out, sentence, columns, 0, 6);
     if (fclose(out) == 0)

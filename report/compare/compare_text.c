@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/units.h"
 #include "report/layout.h"
+#include "report/table.h"
 
 /* Mounts that did less than the first few are only in the JSON. */
 #define MOUNTS 6
@@ -20,18 +21,16 @@
 
 enum unit { UNIT_BYTES, UNIT_BOUND, UNIT_COUNT, UNIT_ELAPSED, UNIT_SHARE, UNIT_TIME };
 
-/* Widths of the columns. */
-struct table {
-    FILE *out;
-    size_t label, value, change;
-};
+enum column { LABEL, A, B, CHANGE };
 
-static struct table table_make(FILE *out, size_t columns)
-{
-    if (columns < 60)
-        return (struct table){out, 12, 9, 10};
-    return (struct table){out, 20, 15, 13};
-}
+static const struct table_column wide[] = {[LABEL] = {"", 20, 0, true, 0},
+                                           [A] = {"", 15, 0, false, 0},
+                                           [B] = {"", 15, 0, false, 0},
+                                           [CHANGE] = {"change", 13, 0, false, 0}};
+static const struct table_column narrow[] = {[LABEL] = {"", 12, 0, true, 0},
+                                             [A] = {"", 9, 0, false, 0},
+                                             [B] = {"", 9, 0, false, 0},
+                                             [CHANGE] = {"change", 10, 0, false, 0}};
 
 static char *value_text(enum unit unit, double value, char buf[UNITS_SIZE])
 {
@@ -76,21 +75,28 @@ static void change_text(enum unit unit, double a, double b, char buf[COMPARE_CHA
         (void)snprintf(buf, COMPARE_CHANGE, "%+.0f pts", 100 * (b - a));
 }
 
-static void line(const struct table *t, const char *label, enum unit unit, double a, double b)
+/* The label, or what fits of it: first without its indent. */
+static void label_cell(struct table *t, const char *label)
 {
-    size_t indent = strspn(label, " "), width = strlen(label);
-    size_t skip = width > t->label ? width - t->label : 0;
-    _free_ char *cut = layout_cut(label + (skip < indent ? skip : indent), t->label);
+    size_t indent = strspn(label, " "), width = strlen(label), room = t->columns[LABEL].width;
+    size_t skip = width > room ? width - room : 0;
+    _free_ char *cut = layout_cut(label + (skip < indent ? skip : indent), room);
+
+    table_cell(t, cut ? cut : "");
+}
+
+static void line(struct table *t, const char *label, enum unit unit, double a, double b)
+{
     char buf[UNITS_SIZE], change[COMPARE_CHANGE];
 
     if (a <= 0 && b <= 0)
         return;
-    layout_left(t->out, cut ? cut : "", t->label);
-    layout_right(t->out, a > 0 ? value_text(unit, a, buf) : "-", t->value);
-    layout_right(t->out, b > 0 ? value_text(unit, b, buf) : "-", t->value);
+    label_cell(t, label);
+    table_cell(t, a > 0 ? value_text(unit, a, buf) : "-");
+    table_cell(t, b > 0 ? value_text(unit, b, buf) : "-");
     change_text(unit, a, b, change);
-    layout_right(t->out, change, t->change);
-    fputc('\n', t->out);
+    table_cell(t, change);
+    table_end(t);
 }
 
 static const struct measure {
@@ -112,7 +118,7 @@ static double member(const struct profile_use uses[PROFILE_KINDS], const struct 
     return *(const double *)((const char *)&uses[m->kind] + m->offset);
 }
 
-static void lines_of(const struct table *t, const struct profile_use a[PROFILE_KINDS],
+static void lines_of(struct table *t, const struct profile_use a[PROFILE_KINDS],
                      const struct profile_use b[PROFILE_KINDS])
 {
     double errors[2] = {0}, wait[2] = {0};
@@ -142,13 +148,13 @@ static bool is_much(const struct profile_mount *m)
     return m && (profile_mount_wait(m) >= 0.001 || calls >= 1000 || bytes >= 1 << 20);
 }
 
-static void mount_lines(const struct table *t, const struct profile *a, const struct profile *b,
+static void mount_lines(struct table *t, const struct profile *a, const struct profile *b,
                         const char *mount, const char *fstype)
 {
     static const struct profile_mount none;
     const struct profile_mount *x = profile_find(a, mount, fstype),
                                *y = profile_find(b, mount, fstype);
-    _free_ char *name = layout_fit(mount, t->label + 2 * t->value + t->change - 12);
+    _free_ char *name = layout_fit(mount, table_width(t) - 12);
     _free_ char *type = layout_fit(fstype, 9);
 
     fprintf(t->out, "%s (%s)\n", name ? name : "?", type ? type : "?");
@@ -156,7 +162,7 @@ static void mount_lines(const struct table *t, const struct profile *a, const st
 }
 
 /* The mount of `from`, unless it did little on both sides, or there are too many. */
-static void write_mount(const struct table *t, const struct profile *a, const struct profile *b,
+static void write_mount(struct table *t, const struct profile *a, const struct profile *b,
                         const struct profile_mount *m, size_t *written, size_t *left)
 {
     bool much = is_much(profile_find(a, m->mount, m->fstype)) ||
@@ -171,7 +177,7 @@ static void write_mount(const struct table *t, const struct profile *a, const st
 }
 
 /* Both have their mounts by what was waited for them: first those of b, then what only a has. */
-static void write_mounts(const struct table *t, const struct profile *a, const struct profile *b)
+static void write_mounts(struct table *t, const struct profile *a, const struct profile *b)
 {
     size_t written = 0, left = 0;
 
@@ -195,28 +201,19 @@ static void write_incomplete(FILE *out, const struct compare_side *side, size_t 
         layout_wrap(out, text, columns, 0, 3);
 }
 
-static void write_head(const struct table *t, const char *label, const char *a, const char *b)
-{
-    _free_ char *x = layout_cut(a, t->value - 1), *y = layout_cut(b, t->value - 1);
-
-    layout_left(t->out, label, t->label);
-    layout_right(t->out, x ? x : "?", t->value);
-    layout_right(t->out, y ? y : "?", t->value);
-    layout_right(t->out, "change", t->change);
-    fputc('\n', t->out);
-}
-
 char *compare_text(const struct compare_side *a, const struct compare_side *b, size_t columns)
 {
-    _free_ char *sentence = compare_sentence(a, b);
+    _free_ char *sentence = compare_sentence(a, b), *x = NULL, *y = NULL;
     char *text = NULL;
     size_t size;
     FILE *out = sentence ? open_memstream(&text, &size) : NULL;
-    struct table t = table_make(out, columns);
+    struct table t = table_make(out, columns < 60 ? narrow : wide, ARRAY_SIZE(wide), columns);
 
     if (!out)
         return NULL;
-    write_head(&t, "", a->head, b->head);
+    t.columns[A].title = (x = layout_cut(a->head, t.columns[A].width - 1)) ? x : "?";
+    t.columns[B].title = (y = layout_cut(b->head, t.columns[B].width - 1)) ? y : "?";
+    table_titles(&t);
     line(&t, "run time", UNIT_ELAPSED, a->profile->elapsed_s, b->profile->elapsed_s);
     line(&t, "waiting", UNIT_SHARE, a->profile->wait, b->profile->wait);
     write_mounts(&t, a->profile, b->profile);

@@ -11,6 +11,7 @@
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
+#include "report/table.h"
 
 #define SLACK 65536 /* beside 1 %: so much less or more is no difference worth a word */
 #define REASONS_MAX 8
@@ -309,14 +310,14 @@ static size_t name_width(const struct explain_figure *figures, size_t n, unsigne
     return width;
 }
 
-struct table {
+struct page {
     FILE *out;
-    size_t name;
+    size_t name; /* the width of the first column */
     unsigned columns;
 };
 
 /* `text` behind what `line` has; broken, it goes on below its own begin. */
-static void put_wrapped(const struct table *t, const char *line, const char *text)
+static void put_wrapped(const struct page *t, const char *line, const char *text)
 {
     size_t size = strlen(line) + strlen(text) + 1;
     _free_ char *whole = malloc(size);
@@ -328,19 +329,25 @@ static void put_wrapped(const struct table *t, const char *line, const char *tex
 }
 
 /* `counts` stands behind the numbers, or where lines are too short below them. */
-static void put_row(const struct table *t, const char *name, const char *read, const char *written,
+static void put_row(const struct page *t, const char *name, const char *read, const char *written,
                     const char *counts)
 {
+    static const struct table_column columns[] = {{"source", 0, 0, true, 0},
+                                                  {"read", NUMBER_COLUMNS, 0, false, 0},
+                                                  {"written", NUMBER_COLUMNS, 0, false, 0}};
     bool roomy = t->columns >= t->name + 2 * NUMBER_COLUMNS + 30;
     _free_ char *line = NULL;
+    struct table table;
     size_t size;
     FILE *out = open_memstream(&line, &size);
 
     if (!out)
         return;
-    layout_left(out, name, t->name);
-    layout_right(out, read, NUMBER_COLUMNS);
-    layout_right(out, written, NUMBER_COLUMNS);
+    table = table_make(out, columns, ARRAY_SIZE(columns), t->columns);
+    table.columns[0].width = (unsigned)t->name;
+    table_cell(&table, name);
+    table_cell(&table, read);
+    table_cell(&table, written);
     (void)fputs(roomy ? "  " : "\n", out);
     if (fclose(out) != 0)
         return;
@@ -352,7 +359,7 @@ static void put_row(const struct table *t, const char *name, const char *read, c
     put_wrapped(t, "  ", counts);
 }
 
-static void put_figure(const struct table *t, const struct explain_figure *figure)
+static void put_figure(const struct page *t, const struct explain_figure *figure)
 {
     _free_ char *name = name_of(figure, t->columns), *missing = NULL;
     char read[UNITS_SIZE], written[UNITS_SIZE];
@@ -402,7 +409,7 @@ static char *headline(const struct facts *f, const char *name)
     return line;
 }
 
-static void put_reasons(const struct table *t, const struct job_account *job,
+static void put_reasons(const struct page *t, const struct job_account *job,
                         const struct explain_figure *figure)
 {
     struct facts f = facts_of(job, figure);
@@ -418,7 +425,7 @@ static void put_reasons(const struct table *t, const struct job_account *job,
         put_wrapped(t, "  ", reasons.text[i]);
 }
 
-static void put_ours(const struct table *t, const struct job_account *job)
+static void put_ours(const struct page *t, const struct job_account *job)
 {
     const struct explain_figure all = {.kind = EXPLAIN_SACCT};
     struct facts f = facts_of(job, &all);
@@ -436,7 +443,7 @@ char *report_explain_text(const struct job_account *job, const struct explain_fi
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    struct table t = {.out = out, .name = name_width(figures, n, columns), .columns = columns};
+    struct page t = {.out = out, .name = name_width(figures, n, columns), .columns = columns};
 
     if (!out)
         return NULL;

@@ -10,23 +10,31 @@
 #include "common/units.h"
 #include "report/layout.h"
 #include "report/record/record.h"
+#include "report/table.h"
 
 #define NAME_COLUMNS 18
 #define NS_PER_S 1e9
 
-typedef char *(*format_f)(uint64_t value, char buf[UNITS_SIZE]);
+enum column { MOUNT, READ, WRITTEN, READS, WRITES, READ_PEAK, WRITE_PEAK, META, ERRORS, WAIT };
 
-/* The numbers of a row in the order of the record, from its first number on. */
-static const struct column {
-    const char *title;
-    size_t width;
-    format_f format;
-} columns[] = {
-    {"read", 7, units_bytes_short},   {"write", 8, units_bytes_short},
-    {"reads", 6, units_count_short},  {"writes", 7, units_count_short},
-    {"r-peak", 7, units_bytes_short}, {"w-peak", 7, units_bytes_short},
-    {"meta", 5, units_count_short},   {"errs", 7, units_count_short},
+/* From READ to ERRORS the numbers of a row in the order of the record. */
+static const struct table_column columns[] = {
+    [MOUNT] = {"mount", NAME_COLUMNS, 0, true, NAME_COLUMNS},
+    [READ] = {"read", 7, 0, false, 0},
+    [WRITTEN] = {"write", 8, 0, false, 0},
+    [READS] = {"reads", 6, 0, false, 0},
+    [WRITES] = {"writes", 7, 0, false, 0},
+    [READ_PEAK] = {"r-peak", 7, 0, false, 0},
+    [WRITE_PEAK] = {"w-peak", 7, 0, false, 0},
+    [META] = {"meta", 5, 0, false, 0},
+    [ERRORS] = {"errs", 7, 0, false, 0},
+    [WAIT] = {"wait", 8, 0, false, 0},
 };
+
+static bool is_bytes(enum column c)
+{
+    return c == READ || c == WRITTEN || c == READ_PEAK || c == WRITE_PEAK;
+}
 
 static struct json_object *get(struct json_object *o, const char *key, enum json_type type)
 {
@@ -35,32 +43,28 @@ static struct json_object *get(struct json_object *o, const char *key, enum json
     return json_object_is_type(value, type) ? value : NULL;
 }
 
-static void put_name(FILE *out, struct json_object *row)
+/* `first`: the index of the row's first number. */
+static void put_row(struct table *t, struct json_object *row, size_t first)
 {
-    const char *name = row ? json_object_get_string(row) : NULL;
-    _free_ char *fitted = name ? layout_fit(name, NAME_COLUMNS) : NULL;
-
-    layout_left(out, fitted ? fitted : "(other mounts)", NAME_COLUMNS);
-}
-
-/* `first`: where the numbers of the row begin. */
-static void put_row(FILE *out, struct json_object *row, size_t first)
-{
+    const char *name = first ? json_object_get_string(json_object_array_get_idx(row, 0)) : NULL;
     char buf[UNITS_SIZE];
     double wait;
 
-    put_name(out, first ? json_object_array_get_idx(row, 0) : NULL);
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-        uint64_t value = json_object_get_uint64(json_object_array_get_idx(row, first + i));
+    table_cell(t, name ? name : "(other mounts)");
+    for (enum column c = READ; c <= ERRORS; c++) {
+        uint64_t value = json_object_get_uint64(json_object_array_get_idx(row, first + c - READ));
 
-        layout_right(out, value ? columns[i].format(value, buf) : "-", columns[i].width);
+        if (is_bytes(c))
+            table_bytes(t, value);
+        else
+            table_count(t, value);
     }
-    wait = json_object_get_double(json_object_array_get_idx(row, first + ARRAY_SIZE(columns)));
-    /* What a record may say that nobody here has written. */
+    wait = json_object_get_double(json_object_array_get_idx(row, first + WAIT - READ));
+    /* A record may come from elsewhere. */
     if (!(wait > 0 && wait < 1e9))
         wait = 0;
-    layout_right(out, wait > 0 ? units_time((uint64_t)(wait * NS_PER_S), buf) : "-", 8);
-    fputc('\n', out);
+    table_cell(t, wait > 0 ? units_time((uint64_t)(wait * NS_PER_S), buf) : "-");
+    table_end(t);
 }
 
 static bool is_empty(struct json_object *rest)
@@ -75,25 +79,23 @@ static void put_mounts(FILE *out, struct json_object *o)
 {
     struct json_object *mounts = get(o, "m", json_type_array);
     struct json_object *rest = get(o, "rest", json_type_array);
+    struct table t = table_make(out, columns, ARRAY_SIZE(columns), 80);
     size_t n = mounts ? json_object_array_length(mounts) : 0;
 
+    t.brief = true;
     if (!n && is_empty(rest)) {
         fputs("nothing read or written on any mounted file system\n", out);
         return;
     }
-    layout_left(out, "mount", NAME_COLUMNS);
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        layout_right(out, columns[i].title, columns[i].width);
-    layout_right(out, "wait", 8);
-    fputc('\n', out);
+    table_titles(&t);
     for (size_t i = 0; i < n; i++) {
         struct json_object *row = json_object_array_get_idx(mounts, i);
 
         if (json_object_is_type(row, json_type_array))
-            put_row(out, row, 2);
+            put_row(&t, row, 2);
     }
     if (!is_empty(rest))
-        put_row(out, rest, 0);
+        put_row(&t, rest, 0);
 }
 
 static void put_end(FILE *out, struct json_object *o, const struct record_head *head)

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/utf8.h"
 #include "report/layout.h"
+#include "report/table.h"
 #include "report/text/timeline.h"
 
 #define FULL_STEPS 50
@@ -70,28 +71,12 @@ static void write_who(FILE *out, const struct text_job *t)
 /* --- a mount by operation ----------------------------------------------------------------------
  */
 
-/* Widths; a narrower terminal does without those that it has no `least` columns for. */
-static const struct {
-    const char *name;
-    size_t width, least;
-} op_columns[] = {{"calls", 7, 0}, {"bytes", 9, 0}, {"~size", 8, 60},
-                  {"errs", 7, 0},  {"time", 9, 60}, {"wait", 5, 0},
-                  {"p50", 7, 75},  {"p99", 8, 80},  {"max", 8, 75}};
-
-/* The line of an operation that is being written. */
-struct line {
-    FILE *out;
-    const struct text_job *t;
-    size_t column;
+static const struct table_column op_columns[] = {
+    {"", 10, 0, true, 0},       {"calls", 7, 0, false, 0}, {"bytes", 9, 0, false, 0},
+    {"~size", 8, 60, false, 0}, {"errs", 7, 0, false, 0},  {"time", 9, 60, false, 0},
+    {"wait", 5, 0, false, 0},   {"p50", 7, 75, false, 0},  {"p99", 8, 80, false, 0},
+    {"max", 8, 75, false, 0},
 };
-
-static void cell(struct line *line, const char *text)
-{
-    size_t i = line->column++;
-
-    if (op_columns[i].least <= text_columns(line->t))
-        layout_right(line->out, text, op_columns[i].width);
-}
 
 const char *text_time(uint64_t ns, char buf[UNITS_SIZE])
 {
@@ -119,33 +104,33 @@ static const char *percentile_text(const struct io_counter *c, double q, char bu
                                : text_time(bound, buf);
 }
 
-static void op_line(FILE *out, const struct text_job *t, enum io_op op, const struct io_counter *c)
+static void op_line(struct table *table, const struct text_job *t, enum io_op op,
+                    const struct io_counter *c)
 {
-    struct line line = {out, t, 0};
     char buf[UNITS_SIZE];
 
-    fputs("  ", out);
-    layout_left(out, io_op_name(op), 10);
-    cell(&line, units_count(c->requests, buf));
-    cell(&line, c->bytes ? units_bytes(c->bytes, buf) : "-");
-    cell(&line, units_bytes_bound(io_quantile(c->size_log2, 0.5, io_size_bound), buf));
-    cell(&line, c->errors ? units_count(c->errors, buf) : "-");
-    cell(&line, text_time(c->time_ns, buf));
-    cell(&line, text_waiting_short(t, c->time_ns, buf));
-    cell(&line, percentile_text(c, 0.5, buf));
-    cell(&line, percentile_text(c, 0.99, buf));
-    cell(&line, text_time(c->max_ns, buf));
-    fputc('\n', out);
+    table_cell(table, io_op_name(op));
+    table_count(table, c->requests);
+    table_bytes(table, c->bytes);
+    table_cell(table, units_bytes_bound(io_quantile(c->size_log2, 0.5, io_size_bound), buf));
+    table_count(table, c->errors);
+    table_cell(table, text_time(c->time_ns, buf));
+    table_cell(table, text_waiting_short(t, c->time_ns, buf));
+    table_cell(table, percentile_text(c, 0.5, buf));
+    table_cell(table, percentile_text(c, 0.99, buf));
+    table_cell(table, text_time(c->max_ns, buf));
+    table_end(table);
 }
 
-static void op_header(FILE *out, const struct text_job *t)
+static void write_ops(FILE *out, const struct text_job *t, const struct io_account *io)
 {
-    struct line line = {out, t, 0};
+    struct table table = table_make(out, op_columns, ARRAY_SIZE(op_columns), text_columns(t));
 
-    layout_left(out, "", 12);
-    while (line.column < ARRAY_SIZE(op_columns))
-        cell(&line, op_columns[line.column].name);
-    fputc('\n', out);
+    table.indent = 2;
+    table_titles(&table);
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (io->ops[op] && io->ops[op]->requests)
+            op_line(&table, t, op, io->ops[op]);
 }
 
 /* "errors: open 88.0 k ENOENT; write 5 ENOSPC, 2 EINTR" */
@@ -265,10 +250,7 @@ static void write_mount(FILE *out, const struct text_job *t, const struct io_mou
 {
     fputc('\n', out);
     write_line(out, t, mount_line, m, 4, 8);
-    op_header(out, t);
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (m->io.ops[op] && m->io.ops[op]->requests)
-            op_line(out, t, op, m->io.ops[op]);
+    write_ops(out, t, &m->io);
     write_line(out, t, errors_line, &m->io, 4, 8);
     write_line(out, t, text_async_line, &m->io, 4, 8);
     write_line(out, t, text_order_line, &m->io, 4, 8);
@@ -281,42 +263,49 @@ static void write_mount(FILE *out, const struct text_job *t, const struct io_mou
 #define TOP_TIMES 5
 #define TOP_LEAST 10 /* bins of a time line; with less than that none stands out */
 
-static void put_rate(FILE *out, const struct timeline_top *top, enum timeline_kind kind)
+/* The first title is that of the table, too. */
+static const struct table_column wide_top[] = {
+    {"busiest times", 21, 0, true, 0}, {"for", 8, 0, false, 0},     {"  mount", 19, 0, true, 0},
+    {"read/s", 9, 0, false, 0},        {"write/s", 9, 0, false, 0}, {"meta/s", 9, 0, false, 0},
+    {"wait", 5, 0, false, 0}};
+static const struct table_column narrow_top[] = {
+    {"busiest at", 10, 0, true, 0}, {"for", 8, 0, false, 0},     {"  mount", 16, 0, true, 0},
+    {"read/s", 0, 0, false, 0},     {"write/s", 0, 0, false, 0}, {"meta/s", 0, 0, false, 0},
+    {"wait", 5, 0, false, 0}};
+
+static void rate_cell(struct table *table, const struct timeline_top *top, enum timeline_kind kind)
 {
     uint64_t rate = io_per_second(top->what.of[kind], top->length_s * UINT64_C(1000000000));
-    char buf[UNITS_SIZE];
 
-    if (!top->what.of[kind])
-        strcpy(buf, "-");
-    else if (!rate)
-        strcpy(buf, "<1");
+    if (top->what.of[kind] && !rate)
+        table_cell(table, "<1");
     else if (kind == TIMELINE_META)
-        units_count(rate, buf);
+        table_count(table, rate);
     else
-        units_bytes(rate, buf);
-    layout_right(out, buf, 9);
+        table_bytes(table, rate);
 }
 
 /* "2026-11-21T10:04:00   16 s  /scratch   1.2 GiB  200 MiB  12.0 k   3.4" */
-static void top_line(FILE *out, const struct timeline_top *top, bool narrow)
+static void top_line(struct table *table, const struct timeline_top *top, bool narrow)
 {
     double threads = (double)top->what.of[TIMELINE_WAIT] / (double)top->length_s / 1e9;
-    _free_ char *name = layout_fit(top->mount->mount, narrow ? 14 : 17);
-    char start[32] = "?", buf[UNITS_SIZE];
+    _free_ char *name = layout_fit(top->mount->mount, narrow ? 14 : 17), *indented = NULL;
+    char start[32] = "  ?", buf[UNITS_SIZE];
     time_t seconds = (time_t)top->start_s;
     struct tm tm;
 
     if (localtime_r(&seconds, &tm))
-        (void)strftime(start, sizeof(start), narrow ? "%T" : "%FT%T", &tm);
-    fprintf(out, "  %s", start);
-    layout_right(out, text_time(top->length_s * UINT64_C(1000000000), buf), 8);
-    fputs("  ", out);
-    layout_left(out, name ? name : "?", narrow ? 14 : 17);
-    for (int kind = 0; kind < TIMELINE_WAIT && !narrow; kind++)
-        put_rate(out, top, kind);
+        (void)strftime(start, sizeof(start), narrow ? "  %T" : "  %FT%T", &tm);
+    if (!name || asprintf(&indented, "  %s", name) < 0)
+        indented = NULL;
+    table_cell(table, start);
+    table_cell(table, text_time(top->length_s * UINT64_C(1000000000), buf));
+    table_cell(table, indented ? indented : "  ?");
+    for (int kind = 0; kind < TIMELINE_WAIT; kind++)
+        rate_cell(table, top, kind);
     (void)snprintf(buf, sizeof(buf), "%.1f", threads);
-    layout_right(out, threads > 0 && threads < 0.05 ? "<0.1" : buf, 5);
-    fputc('\n', out);
+    table_cell(table, threads > 0 && threads < 0.05 ? "<0.1" : buf);
+    table_end(table);
 }
 
 /* At least twice as busy as its mount was all in all. */
@@ -335,18 +324,18 @@ static bool stands_out(const struct timeline_top *top)
 
 static void write_top(FILE *out, const struct text_job *t)
 {
+    bool narrow = text_is_narrow(t);
+    struct table table =
+        table_make(out, narrow ? narrow_top : wide_top, ARRAY_SIZE(wide_top), text_columns(t));
     struct timeline_top top[TOP_TIMES];
     size_t n = timeline_top(&t->job->mounts, top, TOP_TIMES);
 
     if (!n || !stands_out(&top[0]))
         return;
-    fputs(
-        text_is_narrow(t)
-            ? "\nbusiest at     for  mount           wait\n"
-            : "\nbusiest times            for  mount               read/s  write/s   meta/s wait\n",
-        out);
+    fputc('\n', out);
+    table_titles(&table);
     for (size_t i = 0; i < n; i++)
-        top_line(out, &top[i], text_is_narrow(t));
+        top_line(&table, &top[i], narrow);
     text_lines(out, t, TEXT_PLAIN, "(wait: how many threads waited at a time)", 2);
 }
 

@@ -6,100 +6,43 @@
 #include "common/cleanup.h"
 #include "report/layout.h"
 #include "report/nodes.h"
+#include "report/table.h"
 #include "report/text/text.h"
 #include "report/text/text_impl.h"
 
-/* Widths; a narrower terminal does without those that it has no `least` columns for. */
-struct column {
-    const char *name;
-    size_t width, least;
-};
-
-/* The line of a table that is being written. */
-struct line {
-    FILE *out;
-    const struct text_job *t;
-    const struct column *columns;
-    size_t column;
-};
-
-static bool is_shown(const struct line *line)
+static struct table make(FILE *out, const struct text_job *t, const struct table_column *columns,
+                         size_t n, bool brief)
 {
-    return line->columns[line->column].least <= text_columns(line->t);
-}
+    struct table table = table_make(out, columns, n, text_columns(t));
 
-/* The next cell; a number is at the right of its column. */
-static void cell(struct line *line, const char *text)
-{
-    if (is_shown(line))
-        layout_right(line->out, text, line->columns[line->column].width);
-    line->column++;
-}
-
-/* A name, cut to what the column has but for a space behind it. */
-static void cell_name(struct line *line, const char *name)
-{
-    size_t width = line->columns[line->column].width;
-    _free_ char *fitted = layout_fit(name ? name : "?", width - 1);
-
-    if (is_shown(line))
-        layout_left(line->out, fitted ? fitted : "?", width);
-    line->column++;
-}
-
-static void cell_bytes(struct line *line, uint64_t bytes)
-{
-    bool narrow = line->columns[line->column].width < 9;
-    char buf[UNITS_SIZE];
-
-    cell(line, !bytes ? "-" : narrow ? units_bytes_short(bytes, buf) : units_bytes(bytes, buf));
-}
-
-static void cell_count(struct line *line, uint64_t count)
-{
-    bool narrow = line->columns[line->column].width < 7;
-    char buf[UNITS_SIZE];
-
-    cell(line, !count ? "-" : narrow ? units_count_short(count, buf) : units_count(count, buf));
-}
-
-/* The first `names` headings stand at the left. */
-static struct line table_head(FILE *out, const struct text_job *t, const struct column *columns,
-                              size_t n, size_t names)
-{
-    struct line line = {out, t, columns, 0};
-
-    fputs("\n  ", out);
-    while (line.column < n)
-        if (line.column < names)
-            cell_name(&line, columns[line.column].name);
-        else
-            cell(&line, columns[line.column].name);
+    table.indent = 2;
+    table.brief = brief;
     fputc('\n', out);
-    return line;
+    table_titles(&table);
+    return table;
 }
 
 /* --- nodes -------------------------------------------------------------------------------------
  */
 
-static const struct column wide_nodes[] = {{"node", 24, 0}, {"read", 9, 0}, {"write", 9, 0},
-                                           {"meta", 8, 0},  {"errs", 8, 0}, {"wait", 10, 0}};
-static const struct column narrow_nodes[] = {{"node", 10, 0}, {"read", 7, 0},  {"write", 7, 0},
-                                             {"meta", 5, 0},  {"errs", 5, 50}, {"wait", 8, 0}};
+static const struct table_column wide_nodes[] = {
+    {"node", 24, 0, true, 23}, {"read", 9, 0, false, 0}, {"write", 9, 0, false, 0},
+    {"meta", 8, 0, false, 0},  {"errs", 8, 0, false, 0}, {"wait", 10, 0, false, 0}};
+static const struct table_column narrow_nodes[] = {
+    {"node", 10, 0, true, 9}, {"read", 7, 0, false, 0},  {"write", 7, 0, false, 0},
+    {"meta", 5, 0, false, 0}, {"errs", 5, 50, false, 0}, {"wait", 8, 0, false, 0}};
 
-static void node_line(struct line line, const struct node_sum *n)
+static void node_line(struct table *table, const struct node_sum *n)
 {
     char buf[UNITS_SIZE];
 
-    line.column = 0;
-    fputs("  ", line.out);
-    cell_name(&line, n->node);
-    cell_bytes(&line, n->reads.bytes);
-    cell_bytes(&line, n->writes.bytes);
-    cell_count(&line, n->meta.requests);
-    cell_count(&line, n->all.errors);
-    cell(&line, text_time(n->all.time_ns, buf));
-    fputc('\n', line.out);
+    table_cell(table, n->node ? n->node : "?");
+    table_bytes(table, n->reads.bytes);
+    table_bytes(table, n->writes.bytes);
+    table_count(table, n->meta.requests);
+    table_count(table, n->all.errors);
+    table_cell(table, text_time(n->all.time_ns, buf));
+    table_end(table);
 }
 
 static void imbalance_line(FILE *out, const struct text_job *t, const struct node_sum *nodes,
@@ -127,17 +70,17 @@ static void imbalance_line(FILE *out, const struct text_job *t, const struct nod
 
 void text_nodes(FILE *out, const struct text_job *t, size_t least, size_t limit)
 {
-    const struct column *columns = text_is_narrow(t) ? narrow_nodes : wide_nodes;
+    bool narrow = text_is_narrow(t);
     _free_ struct node_sum *nodes = NULL;
     uint32_t reported = t->job->nodes_reported;
-    struct line line;
+    struct table table;
     size_t n = 0;
 
     if (nodes_sum(t->job, &nodes, &n) < 0 || n < least)
         return;
-    line = table_head(out, t, columns, ARRAY_SIZE(wide_nodes), 1);
+    table = make(out, t, narrow ? narrow_nodes : wide_nodes, ARRAY_SIZE(wide_nodes), narrow);
     for (size_t i = 0; i < n && i < limit; i++)
-        node_line(line, &nodes[i]);
+        node_line(&table, &nodes[i]);
     if (n > limit)
         fprintf(out, "  %zu more nodes\n", n - limit);
     imbalance_line(out, t, nodes, n, n > reported ? n : reported);
@@ -177,15 +120,17 @@ static const char *step_elapsed(const struct step_account *s, char buf[UNITS_SIZ
     return s->elapsed_ns < limit ? units_elapsed(s->elapsed_ns, buf) : "> 1000 days";
 }
 
-static const struct column wide_steps[] = {{"step", 12, 0}, {"node", 11, 0}, {"elapsed", 13, 0},
-                                           {"read", 7, 0},  {"write", 7, 0}, {"meta", 5, 0},
-                                           {"errs", 5, 0},  {"wait", 5, 0}};
-static const struct column narrow_steps[] = {{"step", 9, 0},  {"node", 9, 0},  {"elapsed", 13, 75},
-                                             {"read", 7, 0},  {"write", 7, 0}, {"meta", 5, 45},
-                                             {"errs", 5, 50}, {"wait", 5, 0}};
+static const struct table_column wide_steps[] = {
+    {"step", 12, 0, true, 11}, {"node", 11, 0, true, 10}, {"elapsed", 13, 0, false, 0},
+    {"read", 7, 0, false, 0},  {"write", 7, 0, false, 0}, {"meta", 5, 0, false, 0},
+    {"errs", 5, 0, false, 0},  {"wait", 5, 0, false, 0}};
+static const struct table_column narrow_steps[] = {
+    {"step", 9, 0, true, 8},   {"node", 9, 0, true, 8},   {"elapsed", 13, 75, false, 0},
+    {"read", 7, 0, false, 0},  {"write", 7, 0, false, 0}, {"meta", 5, 45, false, 0},
+    {"errs", 5, 50, false, 0}, {"wait", 5, 0, false, 0}};
 
 /* What is to be said of the step stands behind its line, or where that is too long below it. */
-static void step_line(struct line line, const struct step_account *s)
+static void step_line(struct table *table, const struct text_job *of, const struct step_account *s)
 {
     char name[32], remark[32], buf[UNITS_SIZE];
     struct job_account alone = {
@@ -194,19 +139,17 @@ static void step_line(struct line line, const struct step_account *s)
 
     if (text_job_make(&alone, &t) < 0)
         return;
-    line.column = 0;
-    fputs("  ", line.out);
-    cell_name(&line, step_name(s, name));
-    cell_name(&line, s->node);
-    cell(&line, step_elapsed(s, buf));
-    cell_bytes(&line, t.total.reads.bytes);
-    cell_bytes(&line, t.total.writes.bytes);
-    cell_count(&line, t.total.meta.requests);
-    cell_count(&line, t.total.all.errors);
-    cell(&line, text_waiting_short(&t, t.total.all.time_ns, buf));
+    table_cell(table, step_name(s, name));
+    table_cell(table, s->node ? s->node : "?");
+    table_cell(table, step_elapsed(s, buf));
+    table_bytes(table, t.total.reads.bytes);
+    table_bytes(table, t.total.writes.bytes);
+    table_count(table, t.total.meta.requests);
+    table_count(table, t.total.all.errors);
+    table_cell(table, text_waiting_short(&t, t.total.all.time_ns, buf));
     if (*step_remark(s, remark))
-        fprintf(line.out, "%s%s", text_is_narrow(line.t) ? "\n    " : "  ", remark);
-    fputc('\n', line.out);
+        fprintf(table->out, "%s%s", text_is_narrow(of) ? "\n    " : "  ", remark);
+    table_end(table);
     text_job_clear(&t);
 }
 
@@ -222,16 +165,16 @@ static void write_where_all_are(FILE *out, const struct text_job *t)
 
 void text_steps(FILE *out, const struct text_job *t, size_t limit)
 {
-    const struct column *columns = text_is_narrow(t) ? narrow_steps : wide_steps;
     const struct job_account *job = t->job;
     size_t more = job->more_steps;
-    struct line line;
+    struct table table;
 
     if (!job->n_steps && !more)
         return;
-    line = table_head(out, t, columns, ARRAY_SIZE(wide_steps), 2);
+    table =
+        make(out, t, text_is_narrow(t) ? narrow_steps : wide_steps, ARRAY_SIZE(wide_steps), true);
     for (size_t i = 0; i < job->n_steps && i < limit; i++)
-        step_line(line, &job->steps[i]);
+        step_line(&table, t, &job->steps[i]);
     more += job->n_steps > limit ? job->n_steps - limit : 0;
     if (more)
         fprintf(out, "  %zu more steps\n", more);

@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/utf8.h"
 #include "report/layout.h"
+#include "report/table.h"
 
 static void add(uint64_t *to, uint64_t value)
 {
@@ -212,47 +213,49 @@ void text_title(FILE *out, const struct text_job *t)
 /* --- table -------------------------------------------------------------------------------------
  */
 
-/* Widths include the space in front; with the mount's they make 80. A narrower terminal does
- * without those that it has no `least` columns for. */
-static const struct {
-    const char *name;
-    size_t width, least;
-} columns[] = {
-    {"read", 7, 0},    {"mean/s", 7, 80}, {"peak/s", 7, 70}, {"write", 7, 0},
-    {"mean/s", 7, 80}, {"peak/s", 7, 70}, {"calls", 6, 60},  {"~size", 7, 40},
-    {"meta", 5, 40},   {"errs", 5, 50},   {"wait", 5, 0},
+/* With the mount they make 80. */
+enum column {
+    MOUNT,
+    READ,
+    READ_MEAN,
+    READ_PEAK,
+    WRITE,
+    WRITE_MEAN,
+    WRITE_PEAK,
+    CALLS,
+    SIZE,
+    META,
+    ERRORS,
+    WAIT
 };
 
-#define COLUMN_READ_PEAK 2
-#define COLUMN_WRITE_PEAK 5
-#define COLUMN_SIZE 7 /* the first to go when names need the room */
+static const struct table_column columns[] = {
+    [MOUNT] = {"mount", 0, 0, true, 0}, /* as wide as the others leave room for */
+    [READ] = {"read", 7, 0, false, 0},
+    [READ_MEAN] = {"mean/s", 7, 80, false, 0},
+    [READ_PEAK] = {"peak/s", 7, 70, false, 0},
+    [WRITE] = {"write", 7, 0, false, 0},
+    [WRITE_MEAN] = {"mean/s", 7, 80, false, 0},
+    [WRITE_PEAK] = {"peak/s", 7, 70, false, 0},
+    [CALLS] = {"calls", 6, 60, false, 0},
+    [SIZE] = {"~size", 7, 40, false, 0}, /* the first to go when names need the room */
+    [META] = {"meta", 5, 40, false, 0},
+    [ERRORS] = {"errs", 5, 50, false, 0},
+    [WAIT] = {"wait", 5, 0, false, 0},
+};
+
 #define LEAST_MOUNT 8
 #define MOST_MOUNT 32
 
-struct table {
-    FILE *out;
-    const struct text_job *t;
-    size_t mount; /* how wide names are */
-    bool sizes;
-};
-
-static bool is_shown(const struct table *table, size_t column)
+/* What the visible columns leave of the width. */
+static unsigned room_for_mounts(const struct table *table, const struct text_job *t)
 {
-    return columns[column].least <= text_columns(table->t) &&
-           (column != COLUMN_SIZE || table->sizes);
+    unsigned used = table_width(table), all = (unsigned)text_columns(t);
+
+    return all > used + LEAST_MOUNT ? all - used : LEAST_MOUNT;
 }
 
-/* What the shown columns leave of the width. */
-static size_t room_for_mounts(const struct table *table)
-{
-    size_t sum = 0, all = text_columns(table->t);
-
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        sum += is_shown(table, i) ? columns[i].width : 0;
-    return all > sum + LEAST_MOUNT ? all - sum : LEAST_MOUNT;
-}
-
-/* How wide the longest name of the first `limit` mounts is, a star behind it. */
+/* The width of the longest name of the first `limit` mounts, with a star behind it. */
 static size_t longest_name(const struct text_job *t, size_t limit)
 {
     size_t longest = LEAST_MOUNT;
@@ -266,42 +269,6 @@ static size_t longest_name(const struct text_job *t, size_t limit)
     return longest > MOST_MOUNT ? MOST_MOUNT : longest;
 }
 
-static struct table table_make(FILE *out, const struct text_job *t, size_t limit)
-{
-    struct table table = {out, t, 0, true};
-    size_t longest = longest_name(t, limit);
-
-    table.mount = room_for_mounts(&table);
-    if (longest > table.mount) {
-        table.sizes = false;
-        table.mount = room_for_mounts(&table);
-    }
-    return table;
-}
-
-/* The next cell, if the terminal is wide enough for it. */
-static void cell(const struct table *table, size_t *column, const char *text)
-{
-    size_t i = (*column)++;
-
-    if (is_shown(table, i))
-        layout_right(table->out, text, columns[i].width);
-}
-
-static void cell_bytes(const struct table *table, size_t *column, uint64_t bytes)
-{
-    char buf[UNITS_SIZE];
-
-    cell(table, column, bytes ? units_bytes_short(bytes, buf) : "-");
-}
-
-static void cell_count(const struct table *table, size_t *column, uint64_t count)
-{
-    char buf[UNITS_SIZE];
-
-    cell(table, column, count ? units_count_short(count, buf) : "-");
-}
-
 /* Nodes need not be busiest at the same time: of a job on several it is only known that its peak is
  * at least that of each, and at least its mean. */
 static bool is_peak_a_bound(const struct job_account *job)
@@ -309,57 +276,61 @@ static bool is_peak_a_bound(const struct job_account *job)
     return job->nodes_expected > 1 || job->nodes_reported > 1;
 }
 
-static uint64_t peak_of(const struct table *table, uint64_t peak, uint64_t mean)
+static struct table mounts_table(FILE *out, const struct text_job *t, size_t limit)
 {
-    return peak && is_peak_a_bound(table->t->job) ? larger(peak, mean) : peak;
+    struct table table = table_make(out, columns, ARRAY_SIZE(columns), text_columns(t));
+    unsigned room = room_for_mounts(&table, t);
+
+    if (longest_name(t, limit) > room) {
+        table.columns[SIZE].width = 0;
+        room = room_for_mounts(&table, t);
+    }
+    table.columns[MOUNT].width = room;
+    table.brief = true;
+    if (is_peak_a_bound(t->job))
+        table.columns[READ_PEAK].title = table.columns[WRITE_PEAK].title = ">=peak";
+    return table;
 }
 
-static void table_row(const struct table *table, const struct text_row *row, const char *name)
+static uint64_t peak_of(const struct text_job *t, uint64_t peak, uint64_t mean)
 {
-    uint64_t requests = row->reads.requests, elapsed = table->t->job->elapsed_ns;
+    return peak && is_peak_a_bound(t->job) ? larger(peak, mean) : peak;
+}
+
+static void table_row(struct table *table, const struct text_job *t, const struct text_row *row,
+                      const char *name)
+{
+    uint64_t requests = row->reads.requests, elapsed = t->job->elapsed_ns;
     uint64_t reads = io_per_second(row->reads.bytes, elapsed);
     uint64_t writes = io_per_second(row->writes.bytes, elapsed);
     char buf[UNITS_SIZE];
-    size_t c = 0;
 
     add(&requests, row->writes.requests);
-    layout_left(table->out, name, table->mount);
-    cell_bytes(table, &c, row->reads.bytes);
-    cell_bytes(table, &c, reads);
-    cell_bytes(table, &c, peak_of(table, row->read_peak, reads));
-    cell_bytes(table, &c, row->writes.bytes);
-    cell_bytes(table, &c, writes);
-    cell_bytes(table, &c, peak_of(table, row->write_peak, writes));
-    cell_count(table, &c, requests);
-    cell(table, &c, units_bytes_bound_short(io_quantile(row->sizes, 0.5, io_size_bound), buf));
-    cell_count(table, &c, row->meta.requests);
-    cell_count(table, &c, row->all.errors);
-    cell(table, &c, text_waiting_short(table->t, row->all.time_ns, buf));
-    fputc('\n', table->out);
+    table_cell(table, name);
+    table_bytes(table, row->reads.bytes);
+    table_bytes(table, reads);
+    table_bytes(table, peak_of(t, row->read_peak, reads));
+    table_bytes(table, row->writes.bytes);
+    table_bytes(table, writes);
+    table_bytes(table, peak_of(t, row->write_peak, writes));
+    table_count(table, requests);
+    table_cell(table, units_bytes_bound_short(io_quantile(row->sizes, 0.5, io_size_bound), buf));
+    table_count(table, row->meta.requests);
+    table_count(table, row->all.errors);
+    table_cell(table, text_waiting_short(t, row->all.time_ns, buf));
+    table_end(table);
 }
 
-static void table_header(const struct table *table)
-{
-    bool bound = is_peak_a_bound(table->t->job);
-    size_t c = 0;
-
-    layout_left(table->out, "mount", table->mount);
-    while (c < ARRAY_SIZE(columns))
-        cell(table, &c,
-             bound && (c == COLUMN_READ_PEAK || c == COLUMN_WRITE_PEAK) ? ">=peak"
-                                                                        : columns[c].name);
-    fputc('\n', table->out);
-}
-
-/* A mount that only the job's own namespace has may have the name of another: it gets a star. */
-static void mount_row(const struct table *table, const struct text_row *row)
+/* A mount in the job's own namespace may have the name of another one: it gets a star. */
+static void mount_row(struct table *table, const struct text_job *t, const struct text_row *row)
 {
     bool own = row->mount->private;
-    _free_ char *name = layout_fit(row->mount->mount, table->mount - own), *starred = NULL;
+    _free_ char *name = layout_fit(row->mount->mount, table->columns[MOUNT].width - own);
+    _free_ char *starred = NULL;
 
     if (own && name && asprintf(&starred, "%s*", name) < 0)
         starred = NULL;
-    table_row(table, row, own && starred ? starred : name ? name : "?");
+    table_row(table, t, row, own && starred ? starred : name ? name : "?");
 }
 
 /* What the columns do not have, if it is worth a word beside what they have. */
@@ -396,7 +367,7 @@ static bool is_worth_a_row(const struct text_job *t, const struct text_row *row)
 
 void text_table(FILE *out, const struct text_job *t, size_t limit)
 {
-    const struct table table = table_make(out, t, limit);
+    struct table table = mounts_table(out, t, limit);
     _free_ char *mapped = limit ? text_mapped_line(t) : NULL;
     struct text_row rest = {0};
     size_t shown = 0, others = 0;
@@ -406,7 +377,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
         fputs(job_not_counted(t->job) ? "" : "no I/O was counted\n", out);
         return;
     }
-    table_header(&table);
+    table_titles(&table);
     for (size_t i = 0; i < t->n; i++) {
         const struct text_row *row = &t->rows[i];
 
@@ -417,7 +388,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
             others++;
             continue;
         }
-        mount_row(&table, row);
+        mount_row(&table, t, row);
         star = star || row->mount->private;
         shown++;
     }
@@ -427,7 +398,7 @@ void text_table(FILE *out, const struct text_job *t, size_t limit)
         /* The busiest intervals of two mounts need not be the same one: no peak of the sum. */
         rest.read_peak = rest.write_peak = 0;
         snprintf(name, sizeof(name), "%u more", (unsigned)others);
-        table_row(&table, &rest, name);
+        table_row(&table, t, &rest, name);
     }
     if (star)
         text_lines(out, t, TEXT_PLAIN, "* mounted in the job's own namespace only", 2);
