@@ -50,8 +50,8 @@ expect 0 "10 passed, 0 failed, 0 skipped"
 expect 1 "10 passed, 0 failed, 1 skipped" 'TEST=[ $part != check-native ] || echo "ok 2 x # skip why"'
 expect 1 "9 passed, 1 failed, 0 skipped" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; exit 1; }'
 expect 1 "failed: smoke" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; exit 1; }'
-expect 1 "(only 6 of 8 parts ended)" 'TEST=[ $part != check-cluster ] || kill -KILL $PPID'
-expect 1 "(only 4 of 8 parts ended)" 'TEST=[ $part != check-native ] || kill -KILL $PPID'
+expect 1 "(only 7 of 9 parts ended)" 'TEST=[ $part != check-cluster ] || kill -KILL $PPID'
+expect 1 "(only 5 of 9 parts ended)" 'TEST=[ $part != check-native ] || kill -KILL $PPID'
 expect 1 "run as root" ID=1000
 rm -rf "$BUILD"
 expect 1 "not built" AUTORECONF=1
