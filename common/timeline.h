@@ -29,8 +29,7 @@
 #include <stdint.h>
 
 #define TIMELINE_BINS 200
-#define TIMELINE_MAX_S (UINT64_C(1) << 32) /* no bin is wider, and none begins at or above 2^35 s \
-                                            */
+#define TIMELINE_MAX_S (UINT64_C(1) << 32) /* no bin is wider, none starts at or above 2^35 s */
 
 enum timeline_kind {
     TIMELINE_READ,  /* bytes, copy_read included */

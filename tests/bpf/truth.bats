@@ -47,6 +47,7 @@ counted() {
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
     # Nothing of it is left to be read by faults.
+    # shellcheck disable=SC2046 # a list of files
     cat "$BIN/work" $(ldd "$BIN/work" | grep -o '/[^ ]*') > /dev/null
     "$BIN/count" "${options[@]}" -o "$T/$name.counted" -- "$BIN/work" "$@" > "$T/$name.truth"
 }

@@ -212,6 +212,7 @@ END
     [[ $(on_terminal 80 24 "$command --no-pager") == "JobID|"* ]]
     [[ $(on_terminal 80 24 "${command/jobio/jobio --no-pager}") == "JobID|"* ]]
     [[ $(JOBIO_PAGER= on_terminal 80 24 "$command") == "JobID|"* ]]
+    # shellcheck disable=SC2209 # the name of a pager
     [[ $(JOBIO_PAGER=cat on_terminal 80 24 "$command") == "JobID|"* ]]
     # what it prints is wide enough for the terminal, and short answers leave it at once
     unset PAGER

@@ -18,8 +18,9 @@ setup_file() {
         "$BATS_FILE_TMPDIR/key.pem" 3>&- &
     echo $! >> "$BATS_FILE_TMPDIR/pids"
     until_true 30 test -e "$BATS_FILE_TMPDIR/plain/port" -a -e "$BATS_FILE_TMPDIR/tls/port"
-    export URL=http://127.0.0.1:$(cat "$BATS_FILE_TMPDIR/plain/port")
-    export HTTPS=https://127.0.0.1:$(cat "$BATS_FILE_TMPDIR/tls/port")
+    URL=http://127.0.0.1:$(cat "$BATS_FILE_TMPDIR/plain/port")
+    HTTPS=https://127.0.0.1:$(cat "$BATS_FILE_TMPDIR/tls/port")
+    export URL HTTPS
     # its answers and their absence are tests/cli/explain.bats's
     mkdir "$BATS_FILE_TMPDIR/bin"
     printf '#!/bin/sh\necho "123.batch|fs/disk=4|fs/disk=5"\n' > "$BATS_FILE_TMPDIR/bin/sacct"
@@ -30,6 +31,7 @@ setup_file() {
 }
 
 teardown_file() {
+    # shellcheck disable=SC2046 # a list of processes
     kill $(cat "$BATS_FILE_TMPDIR/pids")
 }
 

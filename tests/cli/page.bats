@@ -125,8 +125,8 @@ measured() {
         [ "$(grep -c '</html>' "$BATS_TEST_TMPDIR/dom")" = 1 ]
         # as many elements as were written: no text became one
         for element in section table tr th svg path rect figure h2 h3 title style body; do
-            want=$(grep -oE "<$element[ >]" "$PAGES/$kind.html" | wc -l)
-            [ "$(grep -oE "<$element[ >]" "$BATS_TEST_TMPDIR/dom" | wc -l)" = "$want" ] ||
+            want=$(grep -oE "<${element}[ >]" "$PAGES/$kind.html" | wc -l)
+            [ "$(grep -oE "<${element}[ >]" "$BATS_TEST_TMPDIR/dom" | wc -l)" = "$want" ] ||
                 { echo "$kind: $element"; false; }
         done
     done
