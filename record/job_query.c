@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "collector/http/easy.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/credential.h"
@@ -199,11 +200,13 @@ static char *url_of(const char *template, const char *host)
 static CURL *make_easy(struct host *host, const char *url)
 {
     const struct ask_options *options = host->asking->options;
-    long timeout = (long)(options->timeout_ns / NS_PER_MS);
+    long timeout_ms = (long)(options->timeout_ns / NS_PER_MS);
+    const struct http_setup setup = {.connect_timeout_ms = timeout_ms, .timeout_ms = timeout_ms};
     CURL *easy = curl_easy_init();
 
     if (!easy)
         return NULL;
+    http_easy_setup(easy, &setup);
     (void)curl_easy_setopt(easy, CURLOPT_URL, url);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, host->credential);
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, host->asking->headers);
@@ -211,10 +214,6 @@ static CURL *make_easy(struct host *host, const char *url)
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, &host->body);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, host->error);
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, host);
-    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout);
-    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, timeout);
-    (void)curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     return easy;
 }
 

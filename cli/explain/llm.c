@@ -16,6 +16,7 @@
 #include "cli/base/conf.h"
 #include "cli/explain/llm_impl.h"
 #include "cli/base/output.h"
+#include "collector/http/easy.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 #include "common/utf8.h"
@@ -267,23 +268,18 @@ char *llm_show(const struct llm *llm, const char *context)
 /* --- the conversation ---------------------------------------------------------------------------
  */
 
+/* A proxy that the environment names sees nothing of https; of http it would see everything. */
 static void set_options(CURL *easy, const struct llm *llm, struct llm_answer *answer)
 {
-#if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
-#endif
+    const struct http_setup setup = {
+        .environment_proxy = llm->encrypted,
+        .compressed = true,
+        .connect_timeout_ms = CONNECT_MS,
+        .timeout_ms = llm->timeout_ms,
+    };
+
+    http_easy_setup(easy, &setup);
     curl_easy_setopt(easy, CURLOPT_URL, llm->url);
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, llm->timeout_ms);
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "jobio");
-    /* A proxy of the environment sees nothing of https; of http it would see all. */
-    if (!llm->encrypted)
-        curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, llm_answer_take);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
 }

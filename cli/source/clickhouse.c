@@ -13,13 +13,14 @@
 
 #include "cli/source/clickhouse_impl.h"
 #include "cli/base/conf.h"
+#include "collector/http/access.h"
 #include "collector/http/client.h"
-#include "collector/deliver/pushgateway.h"
+#include "collector/http/easy.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
 
 #define DEFAULT_TABLE "jobio.io"
-#define TIMEOUT_S 300L /* of one question */
+#define TIMEOUT_MS 300000L /* of one query */
 #define LINE_MAX_BYTES (16u << 20)
 
 /* --- what to ask -------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ static int fill(struct clickhouse *c, const struct cli *cli, struct error *error
     if (!url)
         return error_set(error, -EINVAL,
                          "there is no ClickHouse to ask: [history] of jobio.conf names none");
-    r = pushgateway_check_url(url, error);
+    r = http_check_url(url, error);
     if (r < 0)
         return r;
     c->url = strdup(url);
@@ -95,7 +96,7 @@ int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error
         return r;
     file =
         cli->history.credentials ? cli->history.credentials : c->settings->history.read_credentials;
-    r = http_client_read_userpwd(file, &c->userpwd, error);
+    r = http_read_userpwd(file, &c->userpwd, error);
     if (r == -EACCES && !from)
         return 0;
     if (r < 0)
@@ -266,19 +267,16 @@ static size_t take(char *data, size_t size, size_t n, void *arg)
 
 static void set_options(CURL *easy, const struct clickhouse *c, struct answer *answer)
 {
-    const struct settings *s = c->settings;
+    const struct http_setup setup = {
+        .ca_file = c->settings->history.ca_file,
+        .userpwd = c->userpwd,
+        .proxy = c->settings->history.proxy,
+        .compressed = true,
+        .connect_timeout_ms = 10000L,
+        .timeout_ms = TIMEOUT_MS,
+    };
 
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_PROXY, s->history.proxy ? s->history.proxy : "");
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, 10L);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT, TIMEOUT_S);
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "jobio");
-    if (s->history.ca_file)
-        curl_easy_setopt(easy, CURLOPT_CAINFO, s->history.ca_file);
-    if (c->userpwd)
-        curl_easy_setopt(easy, CURLOPT_USERPWD, c->userpwd);
+    http_easy_setup(easy, &setup);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
 }

@@ -112,11 +112,13 @@ static void fill_options(const struct daemon *daemon, struct deliver_options *o)
     o->instance = daemon->node;
     o->urls = (const char *const *)settings->push.urls.items;
     o->n_urls = settings->push.urls.n;
-    o->ca_file = settings->push.ca_file;
-    o->cert_file = settings->push.cert_file;
-    o->key_file = settings->push.key_file;
-    o->userpwd_file = settings->push.credentials;
-    o->proxy = settings->push.proxy;
+    o->access = (struct http_access){
+        .ca_file = settings->push.ca_file,
+        .cert_file = settings->push.cert_file,
+        .key_file = settings->push.key_file,
+        .userpwd_file = settings->push.credentials,
+        .proxy = settings->push.proxy,
+    };
     o->interval_ns = settings->push.interval_ns;
     o->linger_ns = settings->push.linger_ns;
     o->timeout_ns = settings->push.timeout_ns;

@@ -133,11 +133,13 @@ static void fill_options(const struct settings *settings, struct sink_options *o
         o->table = settings->history.table;
     o->action = settings->history.bulk_create ? "create" : "index";
     o->parameters = settings->history.parameters;
-    o->ca_file = settings->history.ca_file;
-    o->cert_file = settings->history.cert_file;
-    o->key_file = settings->history.key_file;
-    o->userpwd_file = settings->history.credentials;
-    o->proxy = settings->history.proxy;
+    o->access = (struct http_access){
+        .ca_file = settings->history.ca_file,
+        .cert_file = settings->history.cert_file,
+        .key_file = settings->history.key_file,
+        .userpwd_file = settings->history.credentials,
+        .proxy = settings->history.proxy,
+    };
     o->delay_ns = settings->history.delay_ns;
     o->timeout_ns = settings->history.timeout_ns;
     o->limits = (struct sink_limits){.rows = (unsigned)settings->history.batch_rows,

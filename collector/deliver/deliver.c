@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "collector/deliver/deliver_impl.h"
 #include "collector/deliver/pushgateway.h"
@@ -15,15 +14,6 @@
 uint64_t deliver_real_ns(const struct deliver *deliver)
 {
     return deliver->options.realtime_ns ? deliver->options.realtime_ns() : clock_ns(CLOCK_REALTIME);
-}
-
-uint64_t deliver_random_to(uint64_t top)
-{
-    uint64_t r;
-
-    if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
-        r = clock_ns(CLOCK_BOOTTIME) * UINT64_C(0x9e3779b97f4a7c15);
-    return top == UINT64_MAX ? r : r % (top + 1);
 }
 
 void deliver_defaults(struct deliver_options *options)
@@ -233,14 +223,10 @@ int deliver_start(struct deliver *deliver, struct error *error)
 
 static int check_options(const struct deliver_options *options, struct error *error)
 {
-    int rc = http_client_check_file(options->ca_file, error);
+    int rc = http_access_check(&options->access, error);
 
-    if (rc == 0)
-        rc = http_client_check_file(options->cert_file, error);
-    if (rc == 0)
-        rc = http_client_check_file(options->key_file, error);
     for (size_t i = 0; rc == 0 && i < options->n_urls; i++)
-        rc = pushgateway_check_url(options->urls[i], error);
+        rc = http_check_url(options->urls[i], error);
     return rc;
 }
 
@@ -248,11 +234,7 @@ static int create_client(struct deliver *deliver, sd_event *loop,
                          const struct deliver_options *options, struct error *error)
 {
     struct http_client_options http = {
-        .ca_file = options->ca_file,
-        .cert_file = options->cert_file,
-        .key_file = options->key_file,
-        .userpwd_file = options->userpwd_file,
-        .proxy = options->proxy,
+        .access = options->access,
         .connect_timeout_ns = options->connect_timeout_ns,
         .timeout_ns = options->timeout_ns,
     };

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "collector/http/access.h"
 #include "common/error.h"
 #include "common/job.h"
 #include "common/log.h"
@@ -40,17 +41,15 @@ struct deliver_options {
      * "http://host:8428/api/v1/import/prometheus" */
     const char *const *urls;
     size_t n_urls;
-    const char *ca_file, *cert_file, *key_file; /* PEM; NULL: the system's CAs, no certificate */
-    const char *userpwd_file;                   /* one line "user:password"; NULL: none */
-    const char *proxy;                          /* NULL: none, whatever the environment says */
-    uint64_t interval_ns;                       /* between pushes, +-10 % */
-    uint64_t gap_ns;                            /* at least this between two pushes to one URL */
-    uint64_t spread_ns;  /* after a job's end, start within this time (at random) */
-    uint64_t first_ns;   /* the first push starts within this time (at random) */
-    uint64_t linger_ns;  /* an ended job stays this long after its first acknowledgement */
-    uint64_t backoff_ns; /* first step of the exponential backoff */
-    uint64_t slow_ns;    /* its top, and the pace after 400 and configuration errors */
-    uint64_t say_ns;     /* between two lines about failures of one URL */
+    struct http_access access;
+    uint64_t interval_ns; /* between pushes, +-10 % */
+    uint64_t gap_ns;      /* at least this between two pushes to one URL */
+    uint64_t spread_ns;   /* after a job's end, start within this time (at random) */
+    uint64_t first_ns;    /* the first push starts within this time (at random) */
+    uint64_t linger_ns;   /* an ended job stays this long after its first acknowledgement */
+    uint64_t backoff_ns;  /* first step of the exponential backoff */
+    uint64_t slow_ns;     /* its top, and the pace after 400 and configuration errors */
+    uint64_t say_ns;      /* between two lines about failures of one URL */
     uint64_t connect_timeout_ns, timeout_ns;
     size_t max_ended;              /* ended jobs in one body; the rest waits for its turn */
     uint64_t (*realtime_ns)(void); /* the clock of acknowledgements; NULL: CLOCK_REALTIME */

@@ -60,7 +60,6 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 }
 
 uint64_t deliver_real_ns(const struct deliver *deliver);
-uint64_t deliver_random_to(uint64_t top); /* 0 <= r <= top */
 void deliver_say(struct deliver *deliver, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Have the job kept as it is now, or forgotten. */

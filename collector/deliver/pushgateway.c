@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* asprintf */
 #include "collector/deliver/pushgateway.h"
 
-#include <curl/curl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,51 +16,6 @@ const char *const pushgateway_headers[] = {
     "Content-Encoding: gzip",
     NULL,
 };
-
-static bool has_part(CURLU *parsed, CURLUPart part)
-{
-    char *text = NULL;
-    bool found = curl_url_get(parsed, part, &text, 0) == CURLUE_OK;
-
-    curl_free(text);
-    return found;
-}
-
-static int check_parts(CURLU *parsed, const char *url, struct error *error)
-{
-    char *scheme = NULL;
-    bool http = curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-                (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
-
-    curl_free(scheme);
-    if (!http)
-        return error_set(error, -EINVAL, "\"%s\" does not begin with http:// or https://", url);
-    /* The text is left out: it holds the password. */
-    if (has_part(parsed, CURLUPART_USER) || has_part(parsed, CURLUPART_PASSWORD))
-        return error_set(error, -EINVAL, "a URL holds a user or password: put them into a file");
-    if (has_part(parsed, CURLUPART_QUERY) || has_part(parsed, CURLUPART_FRAGMENT))
-        return error_set(error, -EINVAL, "\"%s\" has a query or a fragment", url);
-    return 0;
-}
-
-int pushgateway_check_url(const char *url, struct error *error)
-{
-    CURLU *parsed = curl_url();
-    CURLUcode code;
-    int rc;
-
-    if (!parsed)
-        return error_errno(error, -ENOMEM, "URL");
-    code = curl_url_set(parsed, CURLUPART_URL, url, 0);
-    if (code == CURLUE_OK)
-        rc = check_parts(parsed, url, error);
-    else if (code == CURLUE_OUT_OF_MEMORY)
-        rc = error_errno(error, -ENOMEM, "URL");
-    else
-        rc = error_set(error, -EINVAL, "\"%s\" is no URL like http://host:9091", url);
-    curl_url_cleanup(parsed);
-    return rc;
-}
 
 /* base64url without padding; an empty value is a single "=". */
 static void put_base64(FILE *out, const char *text)

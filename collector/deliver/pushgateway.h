@@ -8,10 +8,6 @@
 #include <stdint.h>
 
 #include "collector/http/client.h"
-#include "common/error.h"
-
-/* -EINVAL (with text): not http(s)://host..., or with a user, a query or a fragment. */
-int pushgateway_check_url(const char *url, struct error *error);
 
 /* The group of the node: URL/metrics/job/jobio/cluster/C/instance/I, malloc'd; NULL: no memory.
  * Values that a path cannot hold go as label@base64. */

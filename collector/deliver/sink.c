@@ -436,7 +436,7 @@ void sink_provide(struct sink *sink, int result, struct sink_batch *batch, const
 
 void sink_notify(struct sink *sink)
 {
-    uint64_t wait = sink->options.delay_ns / 2 + pace_random_to(sink->options.delay_ns);
+    uint64_t wait = sink->options.delay_ns / 2 + backoff_random(sink->options.delay_ns);
 
     sink->dirty = true;
     if (sink->started && !sink->reading && !sink->batch && !sink->failures_in_a_row &&
@@ -462,11 +462,7 @@ static int create_client(struct sink *sink, sd_event *loop, const struct sink_op
                          struct error *error)
 {
     struct http_client_options http = {
-        .ca_file = options->ca_file,
-        .cert_file = options->cert_file,
-        .key_file = options->key_file,
-        .userpwd_file = options->userpwd_file,
-        .proxy = options->proxy,
+        .access = options->access,
         .connect_timeout_ns = options->connect_timeout_ns,
         .timeout_ns = options->timeout_ns,
     };
@@ -535,5 +531,5 @@ void sink_start(struct sink *sink)
     if (weakness)
         sink_say(sink, LOG_LEVEL_WARNING, "history: %s", weakness);
     sink->started = true;
-    sink_wake_in(sink, pace_random_to(sink->options.delay_ns));
+    sink_wake_in(sink, backoff_random(sink->options.delay_ns));
 }

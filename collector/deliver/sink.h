@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 
 #include "collector/deliver/sink_batch.h"
+#include "collector/http/access.h"
 #include "common/error.h"
 #include "common/log.h"
 
@@ -37,16 +38,14 @@ struct sink_hooks {
 struct sink_options {
     const char *url; /* "http://host:8123", with a path prefix if there is one */
     enum sink_format format;
-    const char *table;                          /* ClickHouse: [database.]table; bulk: the index, or
-                                                 * NULL */
-    const char *action;                         /* bulk: "index" or "create" */
-    const char *parameters;                     /* more of the URL: "a=1&b=2"; NULL: none */
-    const char *ca_file, *cert_file, *key_file; /* PEM; NULL: the system's CAs, no certificate */
-    const char *userpwd_file;                   /* one line "user:password"; NULL: none */
-    const char *proxy;                          /* NULL: none, whatever the environment says */
-    uint64_t delay_ns;                          /* what is queued is gathered for about this long */
-    uint64_t poll_ns;                           /* look into the outbox at least this often */
-    uint64_t backoff_ns, slow_ns;               /* as in deliver.h */
+    const char *table;      /* ClickHouse: [database.]table; bulk: the index, or
+                             * NULL */
+    const char *action;     /* bulk: "index" or "create" */
+    const char *parameters; /* more of the URL: "a=1&b=2"; NULL: none */
+    struct http_access access;
+    uint64_t delay_ns;            /* what is queued is gathered for about this long */
+    uint64_t poll_ns;             /* look into the outbox at least this often */
+    uint64_t backoff_ns, slow_ns; /* as in deliver.h */
     uint64_t connect_timeout_ns, timeout_ns;
     struct sink_limits limits; /* of one request */
     size_t answer_max;         /* bytes of the answer to one, of a _bulk */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/deliver/pushgateway.h"
 #include "collector/deliver/sink_impl.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -53,18 +52,14 @@ static int check_parameters(const char *parameters, struct error *error)
 
 int sink_check_options(const struct sink_options *options, struct error *error)
 {
-    int r = pushgateway_check_url(options->url, error);
+    int r = http_check_url(options->url, error);
 
     if (r == 0)
         r = check_table(options, error);
     if (r == 0)
         r = check_parameters(options->parameters, error);
     if (r == 0)
-        r = http_client_check_file(options->ca_file, error);
-    if (r == 0)
-        r = http_client_check_file(options->cert_file, error);
-    if (r == 0)
-        r = http_client_check_file(options->key_file, error);
+        r = http_access_check(&options->access, error);
     return r;
 }
 

@@ -51,10 +51,10 @@ static uint64_t wait_after(const struct sink *sink, const struct sink_failure *f
     if (failure->smaller && level > SINK_TRIES)
         level = SINK_TRIES;
     wait = failure->state == SINK_BACKOFF
-               ? pace_backoff(sink->options.backoff_ns, sink->options.slow_ns, level)
-               : pace_jittered(sink->options.slow_ns);
-    if (least > PACE_RETRY_AFTER_MAX)
-        least = PACE_RETRY_AFTER_MAX;
+               ? backoff_wait(sink->options.backoff_ns, sink->options.slow_ns, level)
+               : backoff_jittered(sink->options.slow_ns);
+    if (least > BACKOFF_RETRY_AFTER_MAX)
+        least = BACKOFF_RETRY_AFTER_MAX;
     return wait < least * SECOND ? least * SECOND : wait;
 }
 

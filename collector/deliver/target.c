@@ -5,19 +5,12 @@
 
 #include "collector/deliver/deliver_impl.h"
 #include "collector/deliver/pushgateway.h"
+#include "collector/http/backoff.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/utf8.h"
 
-#define RETRY_AFTER_MAX UINT64_C(3600) /* a gateway's word counts, but not for ever */
-
 static const char *const state_names[] = {"new", "ok", "backoff", "rejected", "misconfigured"};
-
-/* +-10 %, so that the nodes of a cluster do not push in step */
-static uint64_t jittered(uint64_t ns)
-{
-    return ns - ns / 10 + deliver_random_to(ns / 5);
-}
 
 static void target_wake_at(struct target *target, uint64_t due_ns)
 {
@@ -33,9 +26,8 @@ static uint64_t end_due(const struct target *target)
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (target->started_ns == 0)
-        return now + deliver_random_to(options->spread_ns);
-    return max_u64(now + deliver_random_to(options->spread_ns),
-                   target->started_ns + options->gap_ns);
+        return now + backoff_random(options->spread_ns);
+    return max_u64(now + backoff_random(options->spread_ns), target->started_ns + options->gap_ns);
 }
 
 static void target_succeeded(struct target *target)
@@ -63,20 +55,9 @@ static void target_succeeded(struct target *target)
         slot->acked_ns = now;
         deliver_keep(deliver, job, false);
     }
-    target_wake_at(target, target->dirty
-                               ? end_due(target)
-                               : target->started_ns + jittered(deliver->options.interval_ns));
-}
-
-/* Full jitter: anything up to the step of the backoff. */
-static uint64_t backoff_ns(const struct target *target)
-{
-    const struct deliver_options *options = &target->deliver->options;
-    uint64_t step = options->backoff_ns;
-
-    for (uint64_t i = 1; i < target->failures_in_a_row && step < options->slow_ns; i++)
-        step *= 2;
-    return deliver_random_to(step < options->slow_ns ? step : options->slow_ns);
+    target_wake_at(target, target->dirty ? end_due(target)
+                                         : target->started_ns +
+                                               backoff_jittered(deliver->options.interval_ns));
 }
 
 /* Once for each kind of failure, and not at every turn of a gateway that comes and goes. */
@@ -107,9 +88,12 @@ static void target_failed(struct target *target, enum target_state state, uint64
     target->failures++;
     target->failures_in_a_row++;
     snprintf(target->last_error, sizeof(target->last_error), "%s", why);
-    wait = state == TARGET_BACKOFF ? backoff_ns(target) : jittered(deliver->options.slow_ns);
-    if (retry_after_s > RETRY_AFTER_MAX)
-        retry_after_s = RETRY_AFTER_MAX;
+    wait = state == TARGET_BACKOFF
+               ? backoff_wait(deliver->options.backoff_ns, deliver->options.slow_ns,
+                              target->failures_in_a_row)
+               : backoff_jittered(deliver->options.slow_ns);
+    if (retry_after_s > BACKOFF_RETRY_AFTER_MAX)
+        retry_after_s = BACKOFF_RETRY_AFTER_MAX;
     wait = max_u64(wait, retry_after_s * SECOND);
     target_wake_at(target, max_u64(now + wait, target->started_ns + deliver->options.gap_ns));
     tell_failure(target, now);
@@ -268,7 +252,7 @@ void target_hurry(struct target *target)
 void target_start(struct target *target)
 {
     target_wake_at(target,
-                   clock_ns(CLOCK_BOOTTIME) + deliver_random_to(target->deliver->options.first_ns));
+                   clock_ns(CLOCK_BOOTTIME) + backoff_random(target->deliver->options.first_ns));
 }
 
 void target_requeue(struct target *target)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When to try again: random times, so that the nodes of a cluster do not go in step. */
+/* When to try again: random times, so that the nodes of a cluster do not act at the same moment.
+ * All times in ns. */
 #ifndef JOBIO_COLLECTOR_HTTP_BACKOFF_H
 #define JOBIO_COLLECTOR_HTTP_BACKOFF_H
 
 #include <stdint.h>
 
-#define PACE_RETRY_AFTER_MAX UINT64_C(3600) /* s: a server's word counts, but not for ever */
+#define BACKOFF_RETRY_AFTER_MAX UINT64_C(3600) /* s: a longer Retry-After is cut to this */
 
-uint64_t pace_random_to(uint64_t top); /* 0 <= r <= top */
-uint64_t pace_jittered(uint64_t ns);   /* +-10 % */
-/* After so many failures in a row: anything up to step x 2^(failures - 1), at most up to top. */
-uint64_t pace_backoff(uint64_t step_ns, uint64_t top_ns, uint64_t failures);
+uint64_t backoff_random(uint64_t max);  /* 0 <= r <= max */
+uint64_t backoff_jittered(uint64_t ns); /* +-10 % */
+/* The wait after so many failures in a row: exponential with full jitter, a random time up to
+ * step x 2^(failures - 1), but at most up to `max_ns`. */
+uint64_t backoff_wait(uint64_t step_ns, uint64_t max_ns, uint64_t failures);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
+#include "collector/http/easy.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
@@ -34,7 +34,7 @@ struct http_client {
     CURLM *multi;
     LIST_HEAD(, transfer) transfers;
     char *ca_file, *cert_file, *key_file, *userpwd, *proxy;
-    long connect_timeout_ms, timeout_ms;
+    struct http_setup setup; /* its strings are those above */
 };
 
 static void transfer_destroy(struct transfer *transfer)
@@ -219,16 +219,23 @@ static int copy(char **to, const char *from)
 static int client_init(struct http_client *client, sd_event *loop,
                        const struct http_client_options *options)
 {
+    const struct http_access *access = &options->access;
     int rc;
 
     client->loop = sd_event_ref(loop);
     LIST_INIT(&client->transfers);
-    client->connect_timeout_ms = (long)(options->connect_timeout_ns / 1000000);
-    client->timeout_ms = (long)(options->timeout_ns / 1000000);
-    if (copy(&client->ca_file, options->ca_file) < 0 ||
-        copy(&client->cert_file, options->cert_file) < 0 ||
-        copy(&client->key_file, options->key_file) < 0 || copy(&client->proxy, options->proxy) < 0)
+    if (copy(&client->ca_file, access->ca_file) < 0 ||
+        copy(&client->cert_file, access->cert_file) < 0 ||
+        copy(&client->key_file, access->key_file) < 0 || copy(&client->proxy, access->proxy) < 0)
         return -ENOMEM;
+    client->setup = (struct http_setup){
+        .ca_file = client->ca_file,
+        .cert_file = client->cert_file,
+        .key_file = client->key_file,
+        .proxy = client->proxy,
+        .connect_timeout_ms = (long)(options->connect_timeout_ns / 1000000),
+        .timeout_ms = (long)(options->timeout_ns / 1000000),
+    };
     rc = sd_event_add_time(loop, &client->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, client);
     if (rc < 0)
         return rc;
@@ -264,11 +271,12 @@ int http_client_create(struct http_client **ret, sd_event *loop,
         return error_errno(error, -ENOMEM, "HTTP client");
     rc = client_init(client, loop, options);
     rc = rc < 0 ? error_errno(error, rc, "HTTP client")
-                : http_client_read_userpwd(options->userpwd_file, &client->userpwd, error);
+                : http_read_userpwd(options->access.userpwd_file, &client->userpwd, error);
     if (rc < 0) {
         http_client_destroy(client);
         return rc;
     }
+    client->setup.userpwd = client->userpwd;
     *ret = client;
     return 0;
 }
@@ -321,41 +329,14 @@ static int transfer_headers(struct transfer *transfer, const char *const *header
     return 0;
 }
 
-static void set_protocols(CURL *easy)
-{
-#if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
-#endif
-#if LIBCURL_VERSION_NUM >= 0x075700
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-#endif
-}
-
 static void set_options(struct transfer *transfer, const struct http_request *request)
 {
-    const struct http_client *client = transfer->client;
+    struct http_setup setup = transfer->client->setup;
     CURL *easy = transfer->easy;
 
-    set_protocols(easy);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_PROXY, client->proxy ? client->proxy : "");
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, client->connect_timeout_ms);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
-                     request->timeout_ns ? (long)(request->timeout_ns / 1000000)
-                                         : client->timeout_ms);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "jobio");
-    if (client->ca_file)
-        curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
-    if (client->cert_file)
-        curl_easy_setopt(easy, CURLOPT_SSLCERT, client->cert_file);
-    if (client->key_file)
-        curl_easy_setopt(easy, CURLOPT_SSLKEY, client->key_file);
-    if (client->userpwd)
-        curl_easy_setopt(easy, CURLOPT_USERPWD, client->userpwd);
+    if (request->timeout_ns)
+        setup.timeout_ms = (long)(request->timeout_ns / 1000000);
+    http_easy_setup(easy, &setup);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_text);
@@ -399,31 +380,4 @@ int http_client_send(struct http_client *client, const struct http_request *requ
 fail:
     transfer_destroy(transfer);
     return error_errno(error, -ENOMEM, "HTTP request");
-}
-
-int http_client_check_file(const char *path, struct error *error)
-{
-    if (path && access(path, R_OK) < 0)
-        return error_errno(error, -errno, "read \"%s\"", path);
-    return 0;
-}
-
-int http_client_read_userpwd(const char *path, char **ret, struct error *error)
-{
-    _fclose_ FILE *file = NULL;
-    char *line = NULL;
-    size_t size = 0;
-
-    if (!path)
-        return 0;
-    file = fopen(path, "re");
-    if (!file)
-        return error_errno(error, -errno, "read \"%s\"", path);
-    if (getline(&line, &size, file) < 0 || !strchr(line, ':')) {
-        free(line);
-        return error_set(error, -EINVAL, "\"%s\" does not hold user:password", path);
-    }
-    line[strcspn(line, "\r\n")] = '\0';
-    *ret = line;
-    return 0;
 }

@@ -12,15 +12,14 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "collector/http/access.h"
 #include "common/error.h"
 
 struct http_client;
 
-/* Copied. NULL: the system's CAs, no certificate, no password, no proxy. */
+/* Strings are copied. */
 struct http_client_options {
-    const char *ca_file, *cert_file, *key_file;
-    const char *userpwd_file; /* as http_client_read_userpwd() */
-    const char *proxy;
+    struct http_access access;
     uint64_t connect_timeout_ns, timeout_ns;
 };
 
@@ -63,12 +62,6 @@ void http_client_destroy(struct http_client *client);
 /* Start a request. On failure `done` is not called. */
 int http_client_send(struct http_client *client, const struct http_request *request,
                      http_done_f done, void *arg, struct error *error);
-
-/* For the options' files, which are read only when they are needed: -errno with text, 0 for NULL.
- */
-int http_client_check_file(const char *path, struct error *error);
-/* A file with one line "user:password"; *ret is malloc'd, untouched for a NULL path. -EINVAL. */
-int http_client_read_userpwd(const char *path, char **ret, struct error *error);
 
 /* NULL, or why a name server that does not answer could hold up the caller with this libcurl. */
 const char *http_client_weakness(void);

@@ -5,8 +5,8 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "collector/http/backoff.h"
 #include "collector/peers/gather_impl.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
@@ -48,16 +48,6 @@ static void parcel_free(struct parcel *parcel)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* Half of it to all of it, so that nodes that failed together do not come back together. */
-static uint64_t jittered(uint64_t ns)
-{
-    uint64_t number = 0;
-
-    /* Not random(): unseeded, it is the same on all nodes. */
-    (void)!getrandom(&number, sizeof(number), 0);
-    return ns / 2 + number % (ns / 2 + 1);
-}
-
 static void wake_at(struct gather *gather, uint64_t at_ns)
 {
     uint64_t usec = at_ns / 1000, set;
@@ -74,18 +64,14 @@ static void wake_at(struct gather *gather, uint64_t at_ns)
 
 void gather_queued(struct gather *gather)
 {
-    wake_at(gather, gather_now_ns() + (gather->spread_ns ? jittered(gather->spread_ns) : 0));
+    wake_at(gather, gather_now_ns() + backoff_random(gather->spread_ns));
 }
 
 static void put_off(struct gather_peer *peer, const char *why)
 {
     struct gather *gather = peer->gather;
-    uint64_t wait = gather->backoff_ns;
+    uint64_t wait = backoff_wait(gather->backoff_ns, gather->slow_ns, ++peer->failures);
 
-    for (unsigned i = 0; i < peer->failures && wait < gather->slow_ns; i++)
-        wait *= 2;
-    wait = jittered(wait < gather->slow_ns ? wait : gather->slow_ns);
-    peer->failures++;
     peer->next_ns = gather_now_ns() + wait;
     gather->counts.send_failures++;
     gather_say(gather, peer->node, "accounts for %s wait (again in %.0f s): %s", peer->node,

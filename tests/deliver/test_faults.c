@@ -400,11 +400,11 @@ static void test_bad_options(void **state)
     assert_int_equal(deliver_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
     assert_null(strstr(error.text, "geheim"));
     urls[0] = "http://127.0.0.1:1";
-    options.ca_file = "/nonexistent/ca.pem";
+    options.access.ca_file = "/nonexistent/ca.pem";
     assert_int_equal(deliver_create(&deliver, world->loop, &options, &hooks, &error), -ENOENT);
     assert_non_null(strstr(error.text, "/nonexistent/ca.pem"));
-    options.ca_file = NULL;
-    options.userpwd_file = "/dev/null";
+    options.access.ca_file = NULL;
+    options.access.userpwd_file = "/dev/null";
     assert_int_equal(deliver_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
     assert_null(deliver);
     deliver_destroy(NULL);

@@ -401,14 +401,14 @@ static void test_tls_and_password(void **state)
     snprintf(url, sizeof(url), "https://127.0.0.1:%d", a.port);
 
     world_job(world, 5, 2, 5000);
-    world->options.ca_file = ca;
-    world->options.userpwd_file = good;
+    world->options.access.ca_file = ca;
+    world->options.access.userpwd_file = good;
     world_open(world, url, NULL);
     world_until(world, world_number(world, 0, "pushes") > 0 && !world_number(world, 0, "pushing"));
     assert_int_equal(world_number(world, 0, "last_code"), 200);
     world_close(world);
 
-    world->options.userpwd_file = wrong;
+    world->options.access.userpwd_file = wrong;
     world_open(world, url, NULL);
     world_until(world, world_number(world, 0, "failures") > 0);
     assert_int_equal(world_number(world, 0, "last_code"), 401);
@@ -416,7 +416,7 @@ static void test_tls_and_password(void **state)
     assert_null(strstr(world->said, "falsch"));
     world_close(world);
 
-    world->options.ca_file = NULL;
+    world->options.access.ca_file = NULL;
     world_open(world, url, NULL);
     world_until(world, world_number(world, 0, "failures") > 0);
     assert_int_equal(world_number(world, 0, "last_code"), 0);

@@ -185,7 +185,7 @@ static void test_configuration_faults(void **state)
     file = fopen(path, "w");
     (void)fputs("writer:wrong\n", file);
     (void)fclose(file);
-    feed.options.userpwd_file = path;
+    feed.options.access.userpwd_file = path;
     feed_put(2, 0, 1, NULL);
     feed_open(rig_server.url);
     feed_until(feed_number("failures") >= 1);

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "collector/deliver/pushgateway.h"
+#include "collector/http/access.h"
 #include "common/cleanup.h"
 
 static void test_group_url(void **state)
@@ -76,10 +77,10 @@ static void test_check_url(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-        assert_int_equal(pushgateway_check_url(good[i], &error), 0);
+        assert_int_equal(http_check_url(good[i], &error), 0);
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         strcpy(error.text, "");
-        assert_int_equal(pushgateway_check_url(bad[i], &error), -EINVAL);
+        assert_int_equal(http_check_url(bad[i], &error), -EINVAL);
         assert_true(*error.text);
         assert_null(strstr(error.text, "secret"));
     }

@@ -66,12 +66,12 @@ room collector/daemon collector/track collector/sample collector/peers collector
     collector/http report/top report/json report/record report/text report/advice common bpf
 
 room plugin common bpf
-room record report/record common
+room record collector/http report/record common
 
 room cli/base collector/settings collector/store report report/html report/advice common
-room cli/source cli/base collector/deliver collector/store collector/http report/json report/rows common sql
+room cli/source cli/base collector/store collector/http report/json report/rows common sql
 room cli/top cli/source cli/base report report/top common
-room cli/explain cli/source cli/base collector/store report/explain report/json common
+room cli/explain cli/source cli/base collector/store collector/http report/explain report/json common
 room cli/run cli/source cli/base collector/watch report/json report/text common
 room cli cli/source cli/base collector/store report report/advice report/compare report/json \
     report/text common

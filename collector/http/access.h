@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How this program identifies itself to an HTTP server, and which server it trusts. */
+#ifndef JOBIO_COLLECTOR_HTTP_ACCESS_H
+#define JOBIO_COLLECTOR_HTTP_ACCESS_H
+
+#include "common/error.h"
+
+/* Strings are borrowed; each may be NULL. */
+struct http_access {
+    const char *ca_file;              /* PEM; NULL: the CAs of the system */
+    const char *cert_file, *key_file; /* PEM; NULL: no client certificate */
+    const char *userpwd_file;         /* one line "user:password"; NULL: no password */
+    const char *proxy;                /* NULL: no proxy, even if the environment names one */
+};
+
+/* Returns 0 if the PEM files are readable, else -errno. */
+int http_access_check(const struct http_access *access, struct error *error);
+
+/* Read a file with one line "user:password"; *ret is malloc'd, and untouched if the path is NULL.
+ * -errno; -EINVAL: the line has no colon. */
+int http_read_userpwd(const char *path, char **ret, struct error *error);
+
+/* -EINVAL: not http(s)://host..., or the URL has a user, a query or a fragment. */
+int http_check_url(const char *url, struct error *error);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/http/easy.h"
+
+static void set_protocols(CURL *easy)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+    (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* A transfer that has timed out does not wait for its resolver thread. */
+    (void)curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+}
+
+void http_easy_setup(CURL *easy, const struct http_setup *setup)
+{
+    set_protocols(easy);
+    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "jobio");
+    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, setup->connect_timeout_ms);
+    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, setup->timeout_ms);
+    if (!setup->environment_proxy)
+        (void)curl_easy_setopt(easy, CURLOPT_PROXY, setup->proxy ? setup->proxy : "");
+    if (setup->compressed)
+        (void)curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    if (setup->ca_file)
+        (void)curl_easy_setopt(easy, CURLOPT_CAINFO, setup->ca_file);
+    if (setup->cert_file)
+        (void)curl_easy_setopt(easy, CURLOPT_SSLCERT, setup->cert_file);
+    if (setup->key_file)
+        (void)curl_easy_setopt(easy, CURLOPT_SSLKEY, setup->key_file);
+    if (setup->userpwd)
+        (void)curl_easy_setopt(easy, CURLOPT_USERPWD, setup->userpwd);
+}

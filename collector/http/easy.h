@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The one place that sets up libcurl: the options that all HTTP requests of jobio have in common.
+ */
+#ifndef JOBIO_COLLECTOR_HTTP_EASY_H
+#define JOBIO_COLLECTOR_HTTP_EASY_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+
+/* Strings are copied by libcurl; NULL as in struct http_access. */
+struct http_setup {
+    const char *ca_file, *cert_file, *key_file;
+    const char *userpwd; /* "user:password" */
+    const char *proxy;
+    bool environment_proxy; /* use the proxy that the environment names, instead of `proxy` */
+    bool compressed;        /* accept a compressed answer */
+    long connect_timeout_ms, timeout_ms;
+};
+
+/* Only http and https, no redirects, no signals. */
+void http_easy_setup(CURL *easy, const struct http_setup *setup);
+
+#endif
