@@ -2,7 +2,8 @@
 # For grafana.bats: the servers, the jobs, and what the dashboards ask.
 
 ROOT=$BATS_TEST_DIRNAME/../..
-GRAFANA=$ROOT/contrib/grafana
+GRAFANA=$BUILD/contrib/grafana # or as they are in an archive of `make dist`
+[ -e "$GRAFANA/jobio-job.json" ] || GRAFANA=$ROOT/contrib/grafana
 
 # --- servers --------------------------------------------------------------------------------------
 
