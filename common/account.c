@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
 {
@@ -51,31 +52,18 @@ uint64_t io_latency_bound(unsigned bucket)
     return bucket < IO_BUCKETS - 1 ? UINT64_C(1) << (bucket + 7) : UINT64_MAX;
 }
 
-/* A sum that does not fit stays at the largest number, which no real counter reaches. */
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
-
-static void raise_to(uint64_t *to, uint64_t value)
-{
-    if (value > *to)
-        *to = value;
-}
-
 uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned))
 {
     uint64_t total = 0, seen = 0;
     double rank;
 
     for (unsigned i = 0; i < IO_BUCKETS; i++)
-        add(&total, buckets[i]);
+        add_saturating(&total, buckets[i]);
     if (!total)
         return 0;
     rank = q * (double)total;
     for (unsigned i = 0; i < IO_BUCKETS; i++) {
-        add(&seen, buckets[i]);
+        add_saturating(&seen, buckets[i]);
         if (seen && (double)seen >= rank)
             return bound(i);
     }
@@ -87,7 +75,7 @@ uint64_t io_latency_median(const uint64_t latency_log2[IO_BUCKETS])
     uint64_t calls = 0;
 
     for (unsigned i = 0; i < IO_BUCKETS; i++)
-        add(&calls, latency_log2[i]);
+        add_saturating(&calls, latency_log2[i]);
     return calls < IO_MEDIAN_CALLS ? 0 : io_quantile(latency_log2, 0.5, io_latency_bound);
 }
 
@@ -124,7 +112,7 @@ int io_counter_errno(struct io_counter *counter, int code, uint64_t count)
 
     if (!e)
         return -ENOMEM;
-    add(&e->count, count);
+    add_saturating(&e->count, count);
     return 0;
 }
 
@@ -147,18 +135,16 @@ static int account_reserve(struct io_account *to, const struct io_account *from)
 
 static void counter_add(struct io_counter *to, const struct io_counter *from)
 {
-    add(&to->requests, from->requests);
-    add(&to->async_requests, from->async_requests);
-    add(&to->sequential_requests, from->sequential_requests);
-    add(&to->random_requests, from->random_requests);
-    add(&to->bytes, from->bytes);
-    add(&to->errors, from->errors);
-    add(&to->time_ns, from->time_ns);
+    add_saturating(&to->requests, from->requests);
+    add_saturating(&to->async_requests, from->async_requests);
+    add_saturating(&to->sequential_requests, from->sequential_requests);
+    add_saturating(&to->random_requests, from->random_requests);
+    add_saturating(&to->bytes, from->bytes);
+    add_saturating(&to->errors, from->errors);
+    add_saturating(&to->time_ns, from->time_ns);
     raise_to(&to->max_ns, from->max_ns);
-    for (unsigned i = 0; i < IO_BUCKETS; i++) {
-        add(&to->size_log2[i], from->size_log2[i]);
-        add(&to->latency_log2[i], from->latency_log2[i]);
-    }
+    io_histogram_add(to->size_log2, from->size_log2);
+    io_histogram_add(to->latency_log2, from->latency_log2);
     for (size_t i = 0; i < from->n_errnos; i++)
         (void)io_counter_errno(to, from->errnos[i].code, from->errnos[i].count);
 }
@@ -174,7 +160,7 @@ uint64_t io_counter_ordered(const struct io_counter *counter)
 {
     uint64_t ordered = counter->sequential_requests;
 
-    add(&ordered, counter->random_requests);
+    add_saturating(&ordered, counter->random_requests);
     return ordered;
 }
 
@@ -326,17 +312,27 @@ bool io_account_is_empty(const struct io_account *account)
     return true;
 }
 
+void io_sum_add(struct io_sum *to, struct io_sum from)
+{
+    add_saturating(&to->requests, from.requests);
+    add_saturating(&to->bytes, from.bytes);
+    add_saturating(&to->errors, from.errors);
+    add_saturating(&to->time_ns, from.time_ns);
+    raise_to(&to->max_ns, from.max_ns);
+}
+
+void io_histogram_add(uint64_t to[IO_BUCKETS], const uint64_t from[IO_BUCKETS])
+{
+    for (unsigned i = 0; i < IO_BUCKETS; i++)
+        add_saturating(&to[i], from[i]);
+}
+
 static void sum_op(struct io_sum *sum, const struct io_account *account, enum io_op op)
 {
     const struct io_counter *c = account->ops[op];
 
-    if (!c)
-        return;
-    add(&sum->requests, c->requests);
-    add(&sum->bytes, c->bytes);
-    add(&sum->errors, c->errors);
-    add(&sum->time_ns, c->time_ns);
-    raise_to(&sum->max_ns, c->max_ns);
+    if (c)
+        io_sum_add(sum, (struct io_sum){c->requests, c->bytes, c->errors, c->time_ns, c->max_ns});
 }
 
 struct io_sum io_account_reads(const struct io_account *account)
@@ -375,7 +371,7 @@ struct io_sum io_account_all(const struct io_account *account)
         if (op != IO_CREATE)
             sum_op(&sum, account, op);
     sum.bytes = io_account_reads(account).bytes;
-    add(&sum.bytes, io_account_writes(account).bytes);
+    add_saturating(&sum.bytes, io_account_writes(account).bytes);
     return sum;
 }
 
@@ -473,10 +469,10 @@ bool io_cache_is_empty(const struct io_cache *cache)
 
 void io_cache_add(struct io_cache *to, const struct io_cache *from)
 {
-    add(&to->hit_bytes, from->hit_bytes);
-    add(&to->miss_bytes, from->miss_bytes);
+    add_saturating(&to->hit_bytes, from->hit_bytes);
+    add_saturating(&to->miss_bytes, from->miss_bytes);
     for (int fill = 0; fill < IO_FILL_COUNT; fill++)
-        add(&to->fill_bytes[fill], from->fill_bytes[fill]);
+        add_saturating(&to->fill_bytes[fill], from->fill_bytes[fill]);
 }
 
 static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)

@@ -132,6 +132,9 @@ uint64_t io_latency_bound(unsigned bucket);
  * bounds `bound` gives; 0 when the histogram is empty. */
 uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned));
 
+/* to += from. */
+void io_histogram_add(uint64_t to[IO_BUCKETS], const uint64_t from[IO_BUCKETS]);
+
 /* What a call of an operation took as a rule: the upper bound of the bucket of the median. 0: not
  * known, or of fewer than IO_MEDIAN_CALLS calls, whose median says little. */
 #define IO_MEDIAN_CALLS 10
@@ -155,6 +158,8 @@ int io_account_copy(const struct io_account *from, struct io_account *ret);
 void io_account_clear(struct io_account *account); /* frees what it holds; NULL is fine */
 bool io_account_is_empty(const struct io_account *account);
 
+/* to += from; max_ns is the maximum. */
+void io_sum_add(struct io_sum *to, struct io_sum from);
 /* read + copy_read, write + copy_write, and all metadata operations (create is part of open and
  * not added again). Errors and time likewise. */
 struct io_sum io_account_reads(const struct io_account *account);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 static const struct {
     uint32_t step;
@@ -68,12 +69,6 @@ int step_state_parse(const char *text)
     return -EINVAL;
 }
 
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
-
 int completeness_add(struct completeness *c, const char *cause, uint64_t count, uint64_t ops)
 {
     struct incomplete *grown;
@@ -84,7 +79,7 @@ int completeness_add(struct completeness *c, const char *cause, uint64_t count, 
 
         if (strcmp(have->cause, cause))
             continue;
-        add(&have->count, count);
+        add_saturating(&have->count, count);
         /* 0 says "all": a union with it stays so. */
         have->ops = have->ops && ops ? have->ops | ops : 0;
         return 0;
@@ -108,7 +103,7 @@ static int completeness_union(const struct completeness *a, const struct complet
     CLEANUP(completeness_clear) struct completeness sum = {0};
 
     for (size_t p = 0; p < ARRAY_SIZE(parts); p++) {
-        add(&sum.lost, parts[p]->lost);
+        add_saturating(&sum.lost, parts[p]->lost);
         for (size_t i = 0; i < parts[p]->n; i++) {
             const struct incomplete *item = &parts[p]->items[i];
             int r = completeness_add(&sum, item->cause, item->count, item->ops);

@@ -6,20 +6,15 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/numbers.h"
 
 #define LAST_START_S (UINT64_C(1) << 35)
 #define ROOM_STEP 8 /* bins; a running step grows by one or two at a time */
 
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
-
 static void bin_add(struct timeline_bin *to, const struct timeline_bin *from)
 {
     for (int k = 0; k < TIMELINE_KINDS; k++)
-        add(&to->of[k], from->of[k]);
+        add_saturating(&to->of[k], from->of[k]);
 }
 
 const char *timeline_kind_name(enum timeline_kind kind)
@@ -352,7 +347,7 @@ int timeline_move(struct timeline *from, const struct timeline_bin *what, struct
         for (int k = 0; k < TIMELINE_KINDS; k++) {
             uint64_t amount = what->of[k] < sum.of[k] ? what->of[k] : sum.of[k], now;
 
-            add(&seen.of[k], from->bins[i].of[k]);
+            add_saturating(&seen.of[k], from->bins[i].of[k]);
             now = sum.of[k] ? scale(amount, seen.of[k], sum.of[k]) : 0;
             bins[i].of[k] = now - done.of[k];
             done.of[k] = now;

@@ -6,32 +6,17 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-
-static void add_u64(uint64_t *to, uint64_t more)
-{
-    if (__builtin_add_overflow(*to, more, to))
-        *to = UINT64_MAX;
-}
-
-static void add_sum(struct io_sum *to, struct io_sum from)
-{
-    add_u64(&to->requests, from.requests);
-    add_u64(&to->bytes, from.bytes);
-    add_u64(&to->errors, from.errors);
-    add_u64(&to->time_ns, from.time_ns);
-    if (from.max_ns > to->max_ns)
-        to->max_ns = from.max_ns;
-}
+#include "common/numbers.h"
 
 static void add_step(struct node_sum *to, const struct step_account *step)
 {
     for (size_t i = 0; i < step->mounts.n; i++) {
         const struct io_account *io = &step->mounts.items[i].io;
 
-        add_sum(&to->reads, io_account_reads(io));
-        add_sum(&to->writes, io_account_writes(io));
-        add_sum(&to->meta, io_account_meta(io));
-        add_sum(&to->all, io_account_all(io));
+        io_sum_add(&to->reads, io_account_reads(io));
+        io_sum_add(&to->writes, io_account_writes(io));
+        io_sum_add(&to->meta, io_account_meta(io));
+        io_sum_add(&to->all, io_account_all(io));
     }
     if (step->longest_wait_ns > to->longest_wait_ns)
         to->longest_wait_ns = step->longest_wait_ns;
@@ -44,8 +29,8 @@ struct io_sum nodes_look_ups(const struct io_account *io)
 
     for (size_t i = 0; i < ARRAY_SIZE(alike); i++)
         if (io->ops[alike[i]]) {
-            add_u64(&sum.requests, io->ops[alike[i]]->requests);
-            add_u64(&sum.time_ns, io->ops[alike[i]]->time_ns);
+            add_saturating(&sum.requests, io->ops[alike[i]]->requests);
+            add_saturating(&sum.time_ns, io->ops[alike[i]]->time_ns);
         }
     return sum;
 }
@@ -56,10 +41,10 @@ static void add_mount(struct node_account *to, const struct job_account *job,
     const struct io_mount *m =
         io_mounts_find(&job->mounts, from->mount, from->fstype, from->source, from->private);
 
-    add_sum(&to->reads, io_account_reads(&from->io));
-    add_sum(&to->writes, io_account_writes(&from->io));
-    add_sum(&to->meta, io_account_meta(&from->io));
-    add_sum(&to->all, io_account_all(&from->io));
+    io_sum_add(&to->reads, io_account_reads(&from->io));
+    io_sum_add(&to->writes, io_account_writes(&from->io));
+    io_sum_add(&to->meta, io_account_meta(&from->io));
+    io_sum_add(&to->all, io_account_all(&from->io));
     if (m)
         to->look_ups[m - job->mounts.items] = nodes_look_ups(&from->io);
 }
@@ -126,10 +111,10 @@ int nodes_sum(const struct job_account *job, struct node_sum **ret, size_t *n)
             sums[used++] = sums[i];
             continue;
         }
-        add_sum(&sums[used - 1].reads, sums[i].reads);
-        add_sum(&sums[used - 1].writes, sums[i].writes);
-        add_sum(&sums[used - 1].meta, sums[i].meta);
-        add_sum(&sums[used - 1].all, sums[i].all);
+        io_sum_add(&sums[used - 1].reads, sums[i].reads);
+        io_sum_add(&sums[used - 1].writes, sums[i].writes);
+        io_sum_add(&sums[used - 1].meta, sums[i].meta);
+        io_sum_add(&sums[used - 1].all, sums[i].all);
         if (sums[i].longest_wait_ns > sums[used - 1].longest_wait_ns)
             sums[used - 1].longest_wait_ns = sums[i].longest_wait_ns;
     }

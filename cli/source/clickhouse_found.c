@@ -10,6 +10,7 @@
 #include "report/rows/rows.h"
 #include "common/account_text.h"
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 /* A large job has 100,000 rows: what a row belongs to is found in trees of tsearch(). */
 struct found_node {
@@ -87,12 +88,6 @@ static int keep_text(char **to, const char *text)
     return *to ? 0 : -ENOMEM;
 }
 
-static void keep_max(uint64_t *to, uint64_t value)
-{
-    if (value > *to)
-        *to = value;
-}
-
 static int merge_job(struct found_job *f, const struct sink_row *row)
 {
     struct job_account *job = f->job;
@@ -111,15 +106,15 @@ static int merge_job(struct found_job *f, const struct sink_row *row)
     }
     if (row->start_ns < job->start_ns)
         job->start_ns = row->start_ns;
-    keep_max(&job->end_ns, row->end_ns);
-    keep_max(&job->elapsed_ns, row->job_elapsed_ns);
-    keep_max(&job->longest_wait_ns, row->job_longest_wait_ns);
-    keep_max(&job->ns_per_event, row->ns_per_event);
+    raise_to(&job->end_ns, row->end_ns);
+    raise_to(&job->elapsed_ns, row->job_elapsed_ns);
+    raise_to(&job->longest_wait_ns, row->job_longest_wait_ns);
+    raise_to(&job->ns_per_event, row->ns_per_event);
     if (row->nodes_expected > job->nodes_expected)
         job->nodes_expected = row->nodes_expected;
     f->ended |= row->job_ended;
-    keep_max(&f->seen_ns, row->end_ns);
-    keep_max(&f->seen_ns, row->tagged_at_ns + row->elapsed_ns);
+    raise_to(&f->seen_ns, row->end_ns);
+    raise_to(&f->seen_ns, row->tagged_at_ns + row->elapsed_ns);
     return 0;
 }
 
@@ -247,8 +242,8 @@ static int merge_step(struct found_job *f, const struct sink_row *row, struct si
     io->timeline = (struct timeline){0};
     memcpy(m->peaks, io->step_peaks, sizeof(m->peaks));
     for (int op = 0; op < IO_OP_COUNT; op++) {
-        keep_max(&whole->peaks[op].bytes_per_s, io->job_peaks[op].bytes_per_s);
-        keep_max(&whole->peaks[op].requests_per_s, io->job_peaks[op].requests_per_s);
+        raise_to(&whole->peaks[op].bytes_per_s, io->job_peaks[op].bytes_per_s);
+        raise_to(&whole->peaks[op].requests_per_s, io->job_peaks[op].requests_per_s);
     }
     return 0;
 }

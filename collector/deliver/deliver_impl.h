@@ -10,6 +10,7 @@
 #include "collector/deliver/deliver.h"
 #include "collector/http/client.h"
 #include "collector/deliver/outbox.h"
+#include "common/numbers.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -53,11 +54,6 @@ struct deliver {
     size_t n_targets;
     struct target targets[];
 };
-
-static inline uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 uint64_t deliver_real_ns(const struct deliver *deliver);
 void deliver_say(struct deliver *deliver, enum log_level level, const char *format, ...)

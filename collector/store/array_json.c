@@ -7,23 +7,8 @@
 
 #include "collector/store/history_json.h"
 #include "common/cleanup.h"
+#include "common/numbers.h"
 #include "report/json/json.h"
-
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
-
-static void sum_add(struct io_sum *to, struct io_sum from)
-{
-    add(&to->requests, from.requests);
-    add(&to->bytes, from.bytes);
-    add(&to->errors, from.errors);
-    add(&to->time_ns, from.time_ns);
-    if (from.max_ns > to->max_ns)
-        to->max_ns = from.max_ns;
-}
 
 /* As the store has it in its own sums. */
 static struct history_row row_of(const struct job_account *job)
@@ -51,11 +36,11 @@ static struct history_row row_of(const struct job_account *job)
     for (size_t i = 0; i < job->mounts.n; i++) {
         const struct io_account *io = &job->mounts.items[i].io;
 
-        sum_add(&row.reads, io_account_reads(io));
-        sum_add(&row.writes, io_account_writes(io));
-        sum_add(&row.meta, io_account_meta(io));
-        add(&row.errors, io_account_all(io).errors);
-        add(&row.wait_ns, io_account_all(io).time_ns);
+        io_sum_add(&row.reads, io_account_reads(io));
+        io_sum_add(&row.writes, io_account_writes(io));
+        io_sum_add(&row.meta, io_account_meta(io));
+        add_saturating(&row.errors, io_account_all(io).errors);
+        add_saturating(&row.wait_ns, io_account_all(io).time_ns);
     }
     return row;
 }
@@ -76,8 +61,8 @@ int array_sum_add(struct array_sum *sum, const struct job_account *job)
 {
     struct job_account *to = sum->job;
 
-    add(&to->elapsed_ns, job->elapsed_ns);
-    add(&to->longest_wait_ns, job_wait_ns(job));
+    add_saturating(&to->elapsed_ns, job->elapsed_ns);
+    add_saturating(&to->longest_wait_ns, job_wait_ns(job));
     to->unsupported |= job->unsupported;
     sum->nodes_unknown = sum->nodes_unknown || !job->nodes_expected;
     to->nodes_expected = sum->nodes_unknown ? 0 : to->nodes_expected + job->nodes_expected;

@@ -73,9 +73,7 @@ static void add_row(sqlite3_stmt *row, struct on_mount *on)
         on->unreadable[kind] = true;
         return;
     }
-    for (unsigned b = 0; b < IO_BUCKETS; b++)
-        if (__builtin_add_overflow(on->latency[kind][b], buckets[b], &on->latency[kind][b]))
-            on->latency[kind][b] = UINT64_MAX;
+    io_histogram_add(on->latency[kind], buckets);
 }
 
 static int change_job(struct store *store, enum sql_query change, int64_t job, uint64_t day,

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 
 /* --- words -------------------------------------------------------------------------------------
  */
@@ -317,29 +318,13 @@ static void set_last(struct kept *kept, const struct history_row *row)
     kept->last = (struct last){row->jobid, row->restart, row->start_ns};
 }
 
-static void add(uint64_t *to, uint64_t more)
-{
-    if (__builtin_add_overflow(*to, more, to))
-        *to = UINT64_MAX;
-}
-
-static void add_sum(struct io_sum *to, const struct io_sum *more)
-{
-    add(&to->requests, more->requests);
-    add(&to->bytes, more->bytes);
-    add(&to->errors, more->errors);
-    add(&to->time_ns, more->time_ns);
-    if (more->max_ns > to->max_ns)
-        to->max_ns = more->max_ns;
-}
-
 static void add_sums(struct history_row *to, const struct history_row *row)
 {
-    add_sum(&to->reads, &row->reads);
-    add_sum(&to->writes, &row->writes);
-    add_sum(&to->meta, &row->meta);
-    add(&to->errors, row->errors);
-    add(&to->wait_ns, row->wait_ns);
+    io_sum_add(&to->reads, row->reads);
+    io_sum_add(&to->writes, row->writes);
+    io_sum_add(&to->meta, row->meta);
+    add_saturating(&to->errors, row->errors);
+    add_saturating(&to->wait_ns, row->wait_ns);
 }
 
 /* One more mount of the job that came last. */
@@ -349,7 +334,7 @@ static int add_mount(struct kept *kept, const struct history_row *row)
     char *grown;
 
     add_sums(&kept->row, row);
-    add(&kept->row.longest_wait_ns, row->longest_wait_ns);
+    add_saturating(&kept->row.longest_wait_ns, row->longest_wait_ns);
     if (!row->mount || strcmp(mount, row->mount) == 0)
         return 0;
     if (asprintf(&grown, "%s%s%s", mount, *mount ? "," : "", row->mount) < 0)
@@ -394,7 +379,7 @@ static void add_one(struct history_row *to, const struct history_row *row)
     to->complete = (first || to->complete) && row->complete;
     if (__builtin_add_overflow(to->steps, row->steps, &to->steps))
         to->steps = UINT32_MAX;
-    add(&to->elapsed_ns, row->elapsed_ns);
+    add_saturating(&to->elapsed_ns, row->elapsed_ns);
 }
 
 #define KEY_SIZE 32

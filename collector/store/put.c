@@ -302,22 +302,6 @@ struct step_write {
     bool final;
 };
 
-static void add(uint64_t *to, uint64_t more)
-{
-    if (__builtin_add_overflow(*to, more, to))
-        *to = UINT64_MAX;
-}
-
-static void sum_up(struct io_sum *sum, struct io_sum more)
-{
-    add(&sum->requests, more.requests);
-    add(&sum->bytes, more.bytes);
-    add(&sum->errors, more.errors);
-    add(&sum->time_ns, more.time_ns);
-    if (more.max_ns > sum->max_ns)
-        sum->max_ns = more.max_ns;
-}
-
 struct step_sums {
     struct io_sum reads, writes, meta, all;
 };
@@ -329,10 +313,10 @@ static struct step_sums step_sums(const struct io_mounts *mounts)
     for (size_t i = 0; i < mounts->n; i++) {
         const struct io_account *io = &mounts->items[i].io;
 
-        sum_up(&sums.reads, io_account_reads(io));
-        sum_up(&sums.writes, io_account_writes(io));
-        sum_up(&sums.meta, io_account_meta(io));
-        sum_up(&sums.all, io_account_all(io));
+        io_sum_add(&sums.reads, io_account_reads(io));
+        io_sum_add(&sums.writes, io_account_writes(io));
+        io_sum_add(&sums.meta, io_account_meta(io));
+        io_sum_add(&sums.all, io_account_all(io));
     }
     return sums;
 }

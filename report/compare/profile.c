@@ -21,9 +21,8 @@ const char *profile_kind_name(enum profile_kind kind)
 
 static void add_sizes(uint64_t to[IO_BUCKETS], const struct io_account *io, enum io_op op)
 {
-    for (unsigned b = 0; io->ops[op] && b < IO_BUCKETS; b++)
-        if (__builtin_add_overflow(to[b], io->ops[op]->size_log2[b], &to[b]))
-            to[b] = UINT64_MAX;
+    if (io->ops[op])
+        io_histogram_add(to, io->ops[op]->size_log2);
 }
 
 static void use_add(struct profile_use *to, const struct io_sum *sum)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "common/utf8.h"
@@ -29,12 +30,6 @@ struct facts {
     uint64_t network, memory; /* bytes on file systems without a disk of this node */
     uint64_t async;           /* requests */
 };
-
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
 
 static bool is_one_of(const char *fstype, const char *const *list)
 {
@@ -64,22 +59,22 @@ static void facts_add(struct facts *f, const struct io_mount *m)
 {
     uint64_t read = io_account_reads(&m->io).bytes, written = io_account_writes(&m->io).bytes;
 
-    add(&f->read, read);
-    add(&f->written, written);
+    add_saturating(&f->read, read);
+    add_saturating(&f->written, written);
     if (m->io.ops[IO_MMAP_READ])
-        add(&f->mapped_read, m->io.ops[IO_MMAP_READ]->bytes);
-    add(&f->cached, m->cache.hit_bytes);
+        add_saturating(&f->mapped_read, m->io.ops[IO_MMAP_READ]->bytes);
+    add_saturating(&f->cached, m->cache.hit_bytes);
     if (is_network(m->fstype)) {
-        add(&f->network, read);
-        add(&f->network, written);
+        add_saturating(&f->network, read);
+        add_saturating(&f->network, written);
     }
     if (is_memory(m->fstype)) {
-        add(&f->memory, read);
-        add(&f->memory, written);
+        add_saturating(&f->memory, read);
+        add_saturating(&f->memory, written);
     }
     for (int op = 0; op < IO_OP_FIRST_META; op++)
         if (m->io.ops[op])
-            add(&f->async, m->io.ops[op]->async_requests);
+            add_saturating(&f->async, m->io.ops[op]->async_requests);
 }
 
 static struct facts facts_of(const struct job_account *job, const struct explain_figure *figure)

@@ -7,13 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 #include "report/explain/explain.h"
-
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
 
 /* Lines of a copy, one after the other; NULL at the end. */
 static char *next_line(char **rest)
@@ -59,7 +54,7 @@ static bool tres_disk(const char *list, uint64_t *sum)
 
     if (!at || (at > list && at[-1] != ',') || !parse_size(at + strlen(key), &value))
         return false;
-    add(sum, value);
+    add_saturating(sum, value);
     return true;
 }
 
@@ -92,7 +87,7 @@ static void take(const char *line, const char *name, uint64_t *to, unsigned *fou
 
     if (strncmp(line, name, n) != 0 || sscanf(line + n, ": %" SCNu64, &value) != 1)
         return;
-    add(to, value);
+    add_saturating(to, value);
     (*found)++;
 }
 
@@ -126,9 +121,9 @@ void explain_parse_io_stat(const char *text, uint64_t *read, uint64_t *written)
         uint64_t value;
 
         if (sscanf(word, "rbytes=%" SCNu64, &value) == 1)
-            add(read, value);
+            add_saturating(read, value);
         else if (sscanf(word, "wbytes=%" SCNu64, &value) == 1)
-            add(written, value);
+            add_saturating(written, value);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 #include "report/html/html_impl.h"
 
 #define LEAST_BUCKETS 8 /* one bar alone is no wall */
@@ -36,12 +37,6 @@ struct histogram {
     unsigned most; /* the largest bucket */
 };
 
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
-
 static struct histogram histogram_of(const struct io_account *io, const struct kind *kind)
 {
     struct histogram h = {.kind = kind};
@@ -49,12 +44,11 @@ static struct histogram histogram_of(const struct io_account *io, const struct k
     for (unsigned op = 0; op < IO_OP_COUNT; op++) {
         if (!(kind->ops & UINT64_C(1) << op) || !io->ops[op])
             continue;
-        for (unsigned b = 0; b < IO_BUCKETS; b++)
-            add(&h.buckets[b],
-                kind->latency ? io->ops[op]->latency_log2[b] : io->ops[op]->size_log2[b]);
+        io_histogram_add(h.buckets,
+                         kind->latency ? io->ops[op]->latency_log2 : io->ops[op]->size_log2);
     }
     for (unsigned b = 0; b < IO_BUCKETS; b++) {
-        add(&h.sum, h.buckets[b]);
+        add_saturating(&h.sum, h.buckets[b]);
         if (h.buckets[b] > h.largest) {
             h.largest = h.buckets[b];
             h.most = b;

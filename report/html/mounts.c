@@ -68,9 +68,8 @@ static uint64_t median_size(const struct io_account *io, enum io_op op, enum io_
     const enum io_op ops[] = {op, copy};
 
     for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
-        for (unsigned b = 0; io->ops[ops[i]] && b < IO_BUCKETS; b++)
-            if (__builtin_add_overflow(sizes[b], io->ops[ops[i]]->size_log2[b], &sizes[b]))
-                sizes[b] = UINT64_MAX;
+        if (io->ops[ops[i]])
+            io_histogram_add(sizes, io->ops[ops[i]]->size_log2);
     return io_quantile(sizes, 0.5, io_size_bound);
 }
 

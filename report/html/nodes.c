@@ -10,20 +10,6 @@
 #include "common/cleanup.h"
 #include "report/nodes.h"
 
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
-
-static void sum_add(struct io_sum *to, const struct io_sum *from)
-{
-    add(&to->requests, from->requests);
-    add(&to->bytes, from->bytes);
-    add(&to->errors, from->errors);
-    add(&to->time_ns, from->time_ns);
-}
-
 /* A figure with a bar: what part of the largest it is. */
 static void cell(FILE *out, const char *text, uint64_t value, uint64_t largest)
 {
@@ -116,10 +102,10 @@ static void rest_line(FILE *out, const struct node_sum *nodes, size_t n)
     struct node_sum rest = {0}, none = {0};
 
     for (size_t i = 0; i < n; i++) {
-        sum_add(&rest.reads, &nodes[i].reads);
-        sum_add(&rest.writes, &nodes[i].writes);
-        sum_add(&rest.meta, &nodes[i].meta);
-        sum_add(&rest.all, &nodes[i].all);
+        io_sum_add(&rest.reads, nodes[i].reads);
+        io_sum_add(&rest.writes, nodes[i].writes);
+        io_sum_add(&rest.meta, nodes[i].meta);
+        io_sum_add(&rest.all, nodes[i].all);
     }
     (void)fprintf(out, "<tr class=\"sum\"><th scope=\"row\">%zu more nodes</th>", n);
     sum_cells(out, &rest, &none);
@@ -173,10 +159,10 @@ static struct node_sum sum_of(const struct io_mounts *mounts)
         const struct io_sum sums[] = {io_account_reads(io), io_account_writes(io),
                                       io_account_meta(io), io_account_all(io)};
 
-        sum_add(&sum.reads, &sums[0]);
-        sum_add(&sum.writes, &sums[1]);
-        sum_add(&sum.meta, &sums[2]);
-        sum_add(&sum.all, &sums[3]);
+        io_sum_add(&sum.reads, sums[0]);
+        io_sum_add(&sum.writes, sums[1]);
+        io_sum_add(&sum.meta, sums[2]);
+        io_sum_add(&sum.all, sums[3]);
     }
     return sum;
 }

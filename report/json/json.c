@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 #include "common/tree.h"
 #include "report/json/json_impl.h"
 #include "report/nodes.h"
@@ -176,8 +177,7 @@ static void put_wait(struct tree *t, struct json_object *to, uint64_t longest_ns
     uint64_t total = 0;
 
     for (size_t i = 0; i < list->n; i++)
-        if (__builtin_add_overflow(total, io_account_all(&list->items[i].io).time_ns, &total))
-            total = UINT64_MAX;
+        add_saturating(&total, io_account_all(&list->items[i].io).time_ns);
     tree_put_u64(t, wait, "longest_thread_ns", longest_ns);
     tree_put_u64(t, wait, "total_ns", total);
     tree_put(t, to, "wait", wait);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 #include "common/units.h"
 #include "common/utf8.h"
 
@@ -130,8 +131,7 @@ static int page_group(struct page *page)
 
         if (job->key.restart > group->job->key.restart)
             group->job = job;
-        if (__builtin_add_overflow(group->elapsed_ns, job->elapsed_ns, &group->elapsed_ns))
-            group->elapsed_ns = UINT64_MAX;
+        add_saturating(&group->elapsed_ns, job->elapsed_ns);
         group->missed |= job->completeness.lost || job->completeness.n;
         if (group_add(group, page->names, &job->mounts) < 0)
             return -ENOMEM;
@@ -355,9 +355,8 @@ static uint64_t failures_of(const struct io_mount *m, int code)
         const struct io_counter *c = m->io.ops[op];
 
         for (size_t i = 0; c && i < c->n_errnos; i++)
-            if (c->errnos[i].code == code &&
-                __builtin_add_overflow(count, c->errnos[i].count, &count))
-                count = UINT64_MAX;
+            if (c->errnos[i].code == code)
+                add_saturating(&count, c->errnos[i].count);
     }
     return count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
+#include "common/numbers.h"
 #include "report/text/text_impl.h"
 
 #include <errno.h>
@@ -12,37 +13,15 @@
 #include "report/layout.h"
 #include "report/table.h"
 
-static void add(uint64_t *to, uint64_t value)
-{
-    if (__builtin_add_overflow(*to, value, to))
-        *to = UINT64_MAX;
-}
-
-static void sum_add(struct io_sum *to, const struct io_sum *from)
-{
-    add(&to->requests, from->requests);
-    add(&to->bytes, from->bytes);
-    add(&to->errors, from->errors);
-    add(&to->time_ns, from->time_ns);
-    if (from->max_ns > to->max_ns)
-        to->max_ns = from->max_ns;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 void text_row_add(struct text_row *to, const struct text_row *from)
 {
-    sum_add(&to->reads, &from->reads);
-    sum_add(&to->writes, &from->writes);
-    sum_add(&to->meta, &from->meta);
-    sum_add(&to->all, &from->all);
-    to->read_peak = larger(to->read_peak, from->read_peak);
-    to->write_peak = larger(to->write_peak, from->write_peak);
-    for (unsigned i = 0; i < IO_BUCKETS; i++)
-        add(&to->sizes[i], from->sizes[i]);
+    io_sum_add(&to->reads, from->reads);
+    io_sum_add(&to->writes, from->writes);
+    io_sum_add(&to->meta, from->meta);
+    io_sum_add(&to->all, from->all);
+    to->read_peak = max_u64(to->read_peak, from->read_peak);
+    to->write_peak = max_u64(to->write_peak, from->write_peak);
+    io_histogram_add(to->sizes, from->sizes);
 }
 
 static struct text_row row_of(const struct io_mount *m)
@@ -54,13 +33,13 @@ static struct text_row row_of(const struct io_mount *m)
         .writes = io_account_writes(&m->io),
         .meta = io_account_meta(&m->io),
         .all = io_account_all(&m->io),
-        .read_peak = larger(m->peaks[IO_READ].bytes_per_s, m->peaks[IO_COPY_READ].bytes_per_s),
-        .write_peak = larger(m->peaks[IO_WRITE].bytes_per_s, m->peaks[IO_COPY_WRITE].bytes_per_s),
+        .read_peak = max_u64(m->peaks[IO_READ].bytes_per_s, m->peaks[IO_COPY_READ].bytes_per_s),
+        .write_peak = max_u64(m->peaks[IO_WRITE].bytes_per_s, m->peaks[IO_COPY_WRITE].bytes_per_s),
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(sized); i++)
-        for (unsigned b = 0; m->io.ops[sized[i]] && b < IO_BUCKETS; b++)
-            add(&row.sizes[b], m->io.ops[sized[i]]->size_log2[b]);
+        if (m->io.ops[sized[i]])
+            io_histogram_add(row.sizes, m->io.ops[sized[i]]->size_log2);
     return row;
 }
 
@@ -294,7 +273,7 @@ static struct table mounts_table(FILE *out, const struct text_job *t, size_t lim
 
 static uint64_t peak_of(const struct text_job *t, uint64_t peak, uint64_t mean)
 {
-    return peak && is_peak_a_bound(t->job) ? larger(peak, mean) : peak;
+    return peak && is_peak_a_bound(t->job) ? max_u64(peak, mean) : peak;
 }
 
 static void table_row(struct table *table, const struct text_job *t, const struct text_row *row,
@@ -305,7 +284,7 @@ static void table_row(struct table *table, const struct text_job *t, const struc
     uint64_t writes = io_per_second(row->writes.bytes, elapsed);
     char buf[UNITS_SIZE];
 
-    add(&requests, row->writes.requests);
+    add_saturating(&requests, row->writes.requests);
     table_cell(table, name);
     table_bytes(table, row->reads.bytes);
     table_bytes(table, reads);
@@ -345,11 +324,11 @@ char *text_mapped_line(const struct text_job *t)
     for (size_t i = 0; i < t->n; i++) {
         const struct io_account *io = &t->rows[i].mount->io;
 
-        add(&in, io->ops[IO_MMAP_READ] ? io->ops[IO_MMAP_READ]->bytes : 0);
-        add(&out, io->ops[IO_MMAP_WRITE] ? io->ops[IO_MMAP_WRITE]->bytes : 0);
+        add_saturating(&in, io->ops[IO_MMAP_READ] ? io->ops[IO_MMAP_READ]->bytes : 0);
+        add_saturating(&out, io->ops[IO_MMAP_WRITE] ? io->ops[IO_MMAP_WRITE]->bytes : 0);
     }
     all = in;
-    add(&all, out);
+    add_saturating(&all, out);
     if (all < MAPPED_LEAST || all < t->total.all.bytes / MAPPED_PART ||
         asprintf(&line, "mapped files, not in the table: %s read, %s written",
                  units_bytes(in, read), units_bytes(out, written)) < 0)

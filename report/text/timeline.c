@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 #include "report/layout.h"
 #include "report/text/text_impl.h"
 
@@ -95,8 +96,7 @@ static double rates(const struct page *p, const struct io_mounts *mounts, enum t
             struct timeline_bin bin =
                 timeline_between(&mounts->items[i].timeline, from, from + axis->column_s);
 
-            if (__builtin_add_overflow(sum, bin.of[kind], &sum))
-                sum = UINT64_MAX;
+            add_saturating(&sum, bin.of[kind]);
         }
         ret[c] = (double)sum / column_seconds(axis, c);
         peak = ret[c] > peak ? ret[c] : peak;
