@@ -26,7 +26,7 @@
 #include "collector/daemon/runs.h"
 #include "collector/sample/sampler.h"
 #include "collector/track/services.h"
-#include "collector/deliver/sink.h"
+#include "collector/deliver/step_queue.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/call.h"

@@ -7,7 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "collector/daemon/daemon.h"
-#include "collector/deliver/deliver.h"
+#include "collector/deliver/node_queue.h"
 #include "collector/http/server.h"
 #include "collector/probe/selftest.h"
 #include "collector/daemon/socket.h"

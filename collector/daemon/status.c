@@ -13,7 +13,7 @@
 #include "collector/daemon/recorder.h"
 #include "collector/daemon/runs.h"
 #include "collector/track/services.h"
-#include "collector/deliver/sink.h"
+#include "collector/deliver/step_queue.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"

@@ -3,7 +3,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "collector/deliver/deliver_impl.h"
+#include "collector/deliver/node_queue_impl.h"
 #include "collector/deliver/pushgateway.h"
 #include "collector/http/backoff.h"
 #include "common/cleanup.h"

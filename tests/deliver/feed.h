@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "collector/deliver/sink.h"
+#include "collector/deliver/step_queue.h"
 #include "collector/store/store.h"
 #include "tests/unit/store_data.h" /* the store is its `opened` */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/deliver/sink_search.h"
+#include "collector/deliver/poison.h"
 #include "tests/deliver/fake_http.h"
 #include "tests/deliver/feed.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "collector/deliver/deliver.h"
+#include "collector/deliver/node_queue.h"
 #include "collector/store/store.h"
 
 #define MS UINT64_C(1000000)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/deliver/sink_impl.h"
+#include "collector/deliver/step_queue_impl.h"
 
 #define SECOND UINT64_C(1000000000)
 

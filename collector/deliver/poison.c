@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/deliver/sink_search.h"
+#include "collector/deliver/poison.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What goes to a sink in one request: the rows of steps from the outbox, in its order. */
-#ifndef JOBIO_COLLECTOR_DELIVER_SINK_BATCH_H
-#define JOBIO_COLLECTOR_DELIVER_SINK_BATCH_H
+#ifndef JOBIO_COLLECTOR_DELIVER_STEP_BATCH_H
+#define JOBIO_COLLECTOR_DELIVER_STEP_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/deliver/sink.h"
+#include "collector/deliver/step_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "collector/http/backoff.h"
-#include "collector/deliver/sink_impl.h"
+#include "collector/deliver/step_queue_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 

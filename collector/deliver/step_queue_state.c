@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "collector/http/backoff.h"
-#include "collector/deliver/sink_impl.h"
+#include "collector/deliver/step_queue_impl.h"
 #include "common/clock.h"
 
 #define SECOND UINT64_C(1000000000)

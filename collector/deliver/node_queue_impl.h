@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What deliver.c (the node: what is to be shown) and deliver_target.c (one gateway: when, and what
  * it answered) share. Nobody else includes it. */
-#ifndef JOBIO_COLLECTOR_DELIVER_DELIVER_IMPL_H
-#define JOBIO_COLLECTOR_DELIVER_DELIVER_IMPL_H
+#ifndef JOBIO_COLLECTOR_DELIVER_NODE_QUEUE_IMPL_H
+#define JOBIO_COLLECTOR_DELIVER_NODE_QUEUE_IMPL_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "collector/deliver/deliver.h"
+#include "collector/deliver/node_queue.h"
 #include "collector/http/client.h"
 #include "collector/deliver/outbox.h"
 #include "common/numbers.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/deliver/sink_batch.h"
+#include "collector/deliver/step_batch.h"
 
 #include <stdlib.h>
 

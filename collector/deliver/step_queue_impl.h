@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the sink share. */
-#ifndef JOBIO_COLLECTOR_DELIVER_SINK_IMPL_H
-#define JOBIO_COLLECTOR_DELIVER_SINK_IMPL_H
+#ifndef JOBIO_COLLECTOR_DELIVER_STEP_QUEUE_IMPL_H
+#define JOBIO_COLLECTOR_DELIVER_STEP_QUEUE_IMPL_H
 
 #include "collector/http/client.h"
-#include "collector/deliver/sink.h"
-#include "collector/deliver/sink_answer.h"
-#include "collector/deliver/sink_search.h"
+#include "collector/deliver/step_queue.h"
+#include "collector/deliver/answer.h"
+#include "collector/deliver/poison.h"
 
 enum sink_state { SINK_NEW, SINK_WORKS, SINK_BACKOFF, SINK_STUCK };
 

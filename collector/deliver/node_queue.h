@@ -5,8 +5,8 @@
  * once. Everything runs on the caller's sd-event loop and never blocks: names are resolved by
  * libcurl's asynchronous resolver. The process must ignore SIGPIPE.
  */
-#ifndef JOBIO_COLLECTOR_DELIVER_DELIVER_H
-#define JOBIO_COLLECTOR_DELIVER_DELIVER_H
+#ifndef JOBIO_COLLECTOR_DELIVER_NODE_QUEUE_H
+#define JOBIO_COLLECTOR_DELIVER_NODE_QUEUE_H
 
 #include <stddef.h>
 #include <stdint.h>

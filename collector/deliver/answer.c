@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/deliver/sink_answer.h"
+#include "collector/deliver/answer.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -6,14 +6,14 @@
  * that memory is bounded by one batch. At least once, with keys that make it once in effect.
  * Everything runs on the caller's sd-event loop and never blocks.
  */
-#ifndef JOBIO_COLLECTOR_DELIVER_SINK_H
-#define JOBIO_COLLECTOR_DELIVER_SINK_H
+#ifndef JOBIO_COLLECTOR_DELIVER_STEP_QUEUE_H
+#define JOBIO_COLLECTOR_DELIVER_STEP_QUEUE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "collector/deliver/sink_batch.h"
+#include "collector/deliver/step_batch.h"
 #include "collector/http/access.h"
 #include "common/error.h"
 #include "common/log.h"

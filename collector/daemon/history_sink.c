@@ -6,8 +6,8 @@
 
 #include "collector/daemon/daemon_impl.h"
 #include "collector/store/query.h"
-#include "collector/deliver/sink.h"
-#include "collector/deliver/sink_answer.h"
+#include "collector/deliver/step_queue.h"
+#include "collector/deliver/answer.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"

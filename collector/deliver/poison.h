@@ -6,13 +6,13 @@
  * has failed again and again while those behind it were taken. A sink that takes nothing finds
  * nobody guilty. No clock and no I/O in here.
  */
-#ifndef JOBIO_COLLECTOR_DELIVER_SINK_SEARCH_H
-#define JOBIO_COLLECTOR_DELIVER_SINK_SEARCH_H
+#ifndef JOBIO_COLLECTOR_DELIVER_POISON_H
+#define JOBIO_COLLECTOR_DELIVER_POISON_H
 
 #include <stdbool.h>
 
-#include "collector/deliver/sink_answer.h"
-#include "collector/deliver/sink_batch.h"
+#include "collector/deliver/answer.h"
+#include "collector/deliver/step_batch.h"
 
 /* Failures in a row before a request is made smaller. */
 #define SINK_TRIES 5

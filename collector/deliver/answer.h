@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a history sink has said to a request: pure functions of the answer. */
-#ifndef JOBIO_COLLECTOR_DELIVER_SINK_ANSWER_H
-#define JOBIO_COLLECTOR_DELIVER_SINK_ANSWER_H
+#ifndef JOBIO_COLLECTOR_DELIVER_ANSWER_H
+#define JOBIO_COLLECTOR_DELIVER_ANSWER_H
 
 #include <stddef.h>
 

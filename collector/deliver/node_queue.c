@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/deliver/deliver_impl.h"
+#include "collector/deliver/node_queue_impl.h"
 #include "collector/deliver/pushgateway.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
