@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/units.h"
 #include "common/utf8.h"
-#include "report/text/text_impl.h"
+#include "report/summary/summary.h"
 
 /* Below that part of the run time waiting is not worth a thought, as in the summary. */
 #define LITTLE 0.05
@@ -56,7 +56,7 @@ static const char *waited(const struct profile *p, char buf[UNITS_SIZE])
 {
     uint64_t ns = (uint64_t)llround(profile_seconds(p, p->wait) * 1e9);
 
-    return ns ? text_time(ns, buf) : "0 s";
+    return ns ? summary_time(ns, buf) : "0 s";
 }
 
 /* --- what tells them apart ---------------------------------------------------------------------

@@ -61,9 +61,9 @@ static struct range range_of(const struct html *h, bool latency)
 {
     unsigned from = IO_BUCKETS, end = 0;
 
-    for (size_t i = 0; i < h->t.n && i < HTML_HISTOGRAMS; i++) {
+    for (size_t i = 0; i < h->s.n && i < HTML_HISTOGRAMS; i++) {
         for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-            struct histogram histogram = histogram_of(&h->t.rows[i].mount->io, &kinds[k]);
+            struct histogram histogram = histogram_of(&h->s.rows[i].mount->io, &kinds[k]);
 
             for (unsigned b = 0; b < IO_BUCKETS && kinds[k].latency == latency; b++) {
                 if (!histogram.buckets[b])
@@ -207,7 +207,7 @@ static void put_histogram(FILE *out, const struct histogram *h, struct range ran
 
 static void put_mount(const struct html *h, size_t i, struct range sizes, struct range latencies)
 {
-    const struct io_mount *m = h->t.rows[i].mount;
+    const struct io_mount *m = h->s.rows[i].mount;
 
     (void)fprintf(h->out, "<h3><i class=\"dot %s\"></i>", html_colour(i));
     html_text(h->out, m->mount);
@@ -233,11 +233,11 @@ void html_histograms(const struct html *h)
                 "reaches up to twice the size or the time of the one to its left. Columns of less "
                 "than 1 in 50 of the highest are drawn as high as that.</p>\n",
                 h->out);
-    for (size_t i = 0; i < h->t.n && i < HTML_HISTOGRAMS; i++)
+    for (size_t i = 0; i < h->s.n && i < HTML_HISTOGRAMS; i++)
         put_mount(h, i, sizes, latencies);
-    if (h->t.n > HTML_HISTOGRAMS)
+    if (h->s.n > HTML_HISTOGRAMS)
         (void)fprintf(h->out,
                       "<p class=\"small\">Of %zu mounts these are the %u with most waiting.</p>\n",
-                      h->t.n, HTML_HISTOGRAMS);
+                      h->s.n, HTML_HISTOGRAMS);
     html_section_end(h->out);
 }

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text_buffer.h"
 #include "report/layout.h"
 #include "report/html/page.h"
 
@@ -23,19 +24,6 @@ static char *date(uint64_t ns, char buf[64])
     if (!ns || !localtime_r(&seconds, &tm) || !strftime(buf, 64, "%Y-%m-%d %H:%M:%S %Z", &tm))
         strcpy(buf, "?");
     return buf;
-}
-
-static char *command_line(char *const *command)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    for (size_t i = 0; command[i]; i++)
-        (void)fprintf(out, "%s%s", i ? " " : "", command[i]);
-    return fclose(out) == 0 ? text : NULL;
 }
 
 /* "Job 4711", or the command: what the reader calls it. */
@@ -54,7 +42,7 @@ static void put_name(const struct html *h, size_t columns)
         }
         return;
     }
-    command = command_line(h->job->command);
+    command = summary_command(h->job->command);
     fitted = command ? layout_cut(command, columns) : NULL;
     html_text(h->out, fitted ? fitted : "?");
 }
@@ -118,17 +106,17 @@ static void put_facts(const struct html *h)
 /* From here on the time is worth a thought, or a lot. */
 static const char *mood(const struct html *h)
 {
-    double percent = text_waiting(&h->t, h->t.total.all.time_ns);
+    double percent = summary_waiting(&h->s, h->s.total.all.time_ns);
 
-    return job_not_counted(h->job)   ? "grey"
-           : text_is_harmless(&h->t) ? "good"
-           : percent < 30            ? "fair"
-                                     : "poor";
+    return job_not_counted(h->job)      ? "grey"
+           : summary_is_harmless(&h->s) ? "good"
+           : percent < 30               ? "fair"
+                                        : "poor";
 }
 
 static void put_verdict(const struct html *h)
 {
-    _free_ char *line = text_verdict_line(&h->t);
+    _free_ char *line = summary_verdict(&h->s);
 
     (void)fprintf(h->out, "<p class=\"verdict %s\">", mood(h));
     html_sentence(h->out, line                      ? line
@@ -148,15 +136,15 @@ static void figure(FILE *out, const char *name, const char *value, const char *m
 
 static void put_figures(const struct html *h)
 {
-    const struct text_row *sum = &h->t.total;
+    const struct summary_row *sum = &h->s.total;
     uint64_t elapsed = h->job->elapsed_ns;
     char value[UNITS_SIZE], buf[UNITS_SIZE], more[2 * UNITS_SIZE + 32];
 
-    if (!h->t.n)
+    if (!h->s.n)
         return;
     (void)fputs("<dl class=\"figures\">\n", h->out);
-    (void)snprintf(more, sizeof(more), "of the run time: %s", html_time(h->t.wait_ns, buf));
-    figure(h->out, "Waiting for I/O", units_percent(h->t.wait_ns, elapsed, value), more);
+    (void)snprintf(more, sizeof(more), "of the run time: %s", html_time(h->s.wait_ns, buf));
+    figure(h->out, "Waiting for I/O", units_percent(h->s.wait_ns, elapsed, value), more);
     (void)snprintf(more, sizeof(more), "%s on average",
                    units_rate(io_per_second(sum->reads.bytes, elapsed), buf));
     figure(h->out, "Read", units_bytes(sum->reads.bytes, value), more);
@@ -209,50 +197,33 @@ static void put_notes(const struct html *h)
     html_section_end(h->out);
 }
 
-/* What is missing, one below the other: "; " is what text_completeness_line() has between them. */
-static void put_missing(FILE *out, char *missing)
+/* What is missing, one below the other. */
+static void put_missing(FILE *out, const struct completeness *c)
 {
-    size_t n = 1;
-
-    for (const char *p = missing; (p = strstr(p, "; ")); p++)
-        n++;
     (void)fprintf(out,
                   "<details%s>\n<summary>What is missing (%zu)</summary>\n<ul class=\"small\">\n",
-                  n <= OPEN_MISSING ? " open=\"open\"" : "", n);
-    while (missing) {
-        char *end = strstr(missing, "; ");
+                  c->n <= OPEN_MISSING ? " open=\"open\"" : "", c->n);
+    for (size_t i = 0; i < c->n; i++) {
+        _free_ char *cause = summary_cause(&c->items[i]);
 
-        if (end)
-            *end = '\0';
         (void)fputs("<li>", out);
-        html_sentence(out, missing);
+        html_sentence(out, cause ? cause : "?");
         (void)fputs("</li>\n", out);
-        missing = end ? end + 2 : NULL;
     }
     (void)fputs("</ul>\n</details>\n", out);
 }
 
 static void put_completeness(const struct html *h)
 {
-    _free_ char *line = text_completeness_line(h->job);
-    char *missing = line ? strstr(line, "; ") : NULL;
+    _free_ char *line = summary_completeness(h->job), *ops = summary_ops(h->job->unsupported);
 
-    if (missing) {
-        *missing = '\0';
-        missing += 2;
-    }
     (void)fprintf(h->out, "<p class=\"complete %s\">", job_is_complete(h->job) ? "good" : "poor");
     html_sentence(h->out, line ? line : "NOT complete: out of memory");
     (void)fputs("</p>\n", h->out);
-    if (missing)
-        put_missing(h->out, missing);
-    if (!h->job->unsupported)
-        return;
-    (void)fputs("<p class=\"small\">Not counted on this node:", h->out);
-    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
-        if (h->job->unsupported & UINT64_C(1) << bit)
-            (void)fprintf(h->out, " %s", io_bit_name(bit));
-    (void)fputs(".</p>\n", h->out);
+    if (h->job->completeness.n)
+        put_missing(h->out, &h->job->completeness);
+    if (ops && *ops)
+        (void)fprintf(h->out, "<p class=\"small\">Not counted on this node: %s.</p>\n", ops);
 }
 
 /* --- the frame ----------------------------------------------------------------------------------
@@ -319,22 +290,15 @@ static void put_page(const struct html *h)
 char *report_html(const struct job_account *job, const struct html_options *options)
 {
     struct html h = {.job = job, .options = options};
-    char *text = NULL;
-    size_t size;
-    bool failed;
+    struct text_buffer text;
+    char *ret;
 
-    if (text_job_make(job, &h.t) < 0)
+    if (summary_make(job, options->notes, &h.s) < 0)
         return NULL;
-    h.t.style.notes = options->notes;
-    h.out = open_memstream(&text, &size);
-    if (h.out) {
+    h.out = text_buffer_open(&text);
+    if (h.out)
         put_page(&h);
-        failed = ferror(h.out);
-        if (fclose(h.out) != 0 || failed) {
-            free(text);
-            text = NULL;
-        }
-    }
-    text_job_clear(&h.t);
-    return text;
+    ret = text_buffer_take(&text);
+    summary_clear(&h.s);
+    return ret;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "report/html/html.h"
-#include "report/text/text_impl.h"
+#include "report/summary/summary.h"
 
 /* What is drawn or listed one by one; the rest is summed up. */
 #define HTML_MOUNTS 64
@@ -22,7 +22,7 @@ struct html {
     FILE *out;
     const struct job_account *job;
     const struct html_options *options;
-    struct text_job t; /* its rows are the mounts in the order of the page */
+    struct io_summary s; /* its rows are the mounts in the order of the page */
 };
 
 /* Untrusted text, sanitized, with < > & " ' escaped: good between tags and in an attribute. */

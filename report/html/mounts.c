@@ -91,10 +91,10 @@ static void mounts_head(FILE *out, bool many_nodes)
     (void)fputs("</tr>\n</thead>\n<tbody>\n", out);
 }
 
-static void mount_cells(const struct html *h, const struct text_row *row, uint64_t read_median,
+static void mount_cells(const struct html *h, const struct summary_row *row, uint64_t read_median,
                         uint64_t write_median)
 {
-    cell_waiting(h->out, text_waiting(&h->t, row->all.time_ns));
+    cell_waiting(h->out, summary_waiting(&h->s, row->all.time_ns));
     cell_bytes(h->out, row->reads.bytes);
     cell_rate(h->out, row->read_peak);
     cell_count(h->out, row->reads.requests);
@@ -109,7 +109,7 @@ static void mount_cells(const struct html *h, const struct text_row *row, uint64
 
 static void mount_line(const struct html *h, size_t i)
 {
-    const struct io_mount *m = h->t.rows[i].mount;
+    const struct io_mount *m = h->s.rows[i].mount;
 
     (void)fprintf(h->out, "<tr><th scope=\"row\"><i class=\"dot %s\"></i>", html_colour(i));
     html_path(h->out, m->mount);
@@ -124,13 +124,24 @@ static void mount_line(const struct html *h, size_t i)
     }
     (void)fprintf(h->out, "%s</small></th>",
                   m->private ? ", mounted in the job’s own namespace only" : "");
-    mount_cells(h, &h->t.rows[i], median_size(&m->io, IO_READ, IO_COPY_READ),
+    mount_cells(h, &h->s.rows[i], median_size(&m->io, IO_READ, IO_COPY_READ),
                 median_size(&m->io, IO_WRITE, IO_COPY_WRITE));
     (void)fputs("</tr>\n", h->out);
 }
 
+/* A paragraph; nothing for NULL. Frees the sentence. */
+static void put_sentence(FILE *out, char *sentence)
+{
+    if (!sentence)
+        return;
+    (void)fputs("<p class=\"small\">", out);
+    html_sentence(out, sentence);
+    (void)fputs("</p>\n", out);
+    free(sentence);
+}
+
 /* The busiest intervals of two mounts need not be the same one: no peak of a sum. */
-static void sum_line(const struct html *h, const char *name, struct text_row sum)
+static void sum_line(const struct html *h, const char *name, struct summary_row sum)
 {
     sum.read_peak = sum.write_peak = 0;
     (void)fprintf(h->out, "<tr class=\"sum\"><th scope=\"row\">%s</th>", name);
@@ -140,33 +151,28 @@ static void sum_line(const struct html *h, const char *name, struct text_row sum
 
 void html_mounts(const struct html *h)
 {
-    _free_ char *mapped = text_mapped_line(&h->t);
-    struct text_row rest = {0};
+    struct summary_row rest = {0};
     char name[64];
 
-    if (!h->t.n)
+    if (!h->s.n)
         return;
     html_section(h->out, "mounts", "By mount");
     html_table(h->out, "mounts", "What the job did on each mount");
     mounts_head(h->out, h->job->nodes_reported > 1);
-    for (size_t i = 0; i < h->t.n; i++) {
+    for (size_t i = 0; i < h->s.n; i++) {
         if (i < HTML_MOUNTS)
             mount_line(h, i);
         else
-            text_row_add(&rest, &h->t.rows[i]);
+            summary_row_add(&rest, &h->s.rows[i]);
     }
-    if (h->t.n > HTML_MOUNTS) {
-        (void)snprintf(name, sizeof(name), "%zu more mounts", h->t.n - HTML_MOUNTS);
+    if (h->s.n > HTML_MOUNTS) {
+        (void)snprintf(name, sizeof(name), "%zu more mounts", h->s.n - HTML_MOUNTS);
         sum_line(h, name, rest);
     }
-    if (h->t.n > 1)
-        sum_line(h, "All", h->t.total);
+    if (h->s.n > 1)
+        sum_line(h, "All", h->s.total);
     html_table_end(h->out);
-    if (mapped) {
-        (void)fputs("<p class=\"small\">", h->out);
-        html_sentence(h->out, mapped);
-        (void)fputs("</p>\n", h->out);
-    }
+    put_sentence(h->out, summary_mapped(&h->s));
     html_section_end(h->out);
 }
 
@@ -222,7 +228,7 @@ static void operation_line(const struct html *h, enum io_op op, const struct io_
     cell_size(h->out, io_quantile(c->size_log2, 0.5, io_size_bound));
     cell_errors(h->out, c);
     cell_time(h->out, c->time_ns);
-    cell_waiting(h->out, text_waiting(&h->t, c->time_ns));
+    cell_waiting(h->out, summary_waiting(&h->s, c->time_ns));
     cell_percentile(h->out, c, 0.5);
     cell_percentile(h->out, c, 0.99);
     cell_time(h->out, c->max_ns);
@@ -241,26 +247,9 @@ static void operations_head(FILE *out)
     (void)fputs("</tr>\n</thead>\n<tbody>\n", out);
 }
 
-/* A line that `write` makes of `what`, as a paragraph of its own; nothing if it is empty. */
-static void put_line(FILE *out, void (*write)(FILE *out, const void *what), const void *what)
-{
-    _free_ char *text = NULL;
-    size_t size = 0;
-    FILE *line = open_memstream(&text, &size);
-
-    if (!line)
-        return;
-    write(line, what);
-    if (fclose(line) != 0 || !size)
-        return;
-    (void)fputs("<p class=\"small\">", out);
-    html_sentence(out, text + strspn(text, " "));
-    (void)fputs("</p>\n", out);
-}
-
 static void put_operations(const struct html *h, size_t i, bool open)
 {
-    const struct io_mount *m = h->t.rows[i].mount;
+    const struct io_mount *m = h->s.rows[i].mount;
     _free_ char *title = NULL;
 
     if (asprintf(&title, "Operations on %s", m->mount) < 0)
@@ -275,22 +264,22 @@ static void put_operations(const struct html *h, size_t i, bool open)
         if (m->io.ops[op] && m->io.ops[op]->requests)
             operation_line(h, op, m->io.ops[op]);
     html_table_end(h->out);
-    put_line(h->out, text_async_line, &m->io);
-    put_line(h->out, text_order_line, &m->io);
-    put_line(h->out, text_cache_line, m);
+    put_sentence(h->out, summary_async(&m->io));
+    put_sentence(h->out, summary_order(&m->io));
+    put_sentence(h->out, summary_cache(m));
     (void)fputs("</details>\n", h->out);
 }
 
 void html_operations(const struct html *h)
 {
-    if (!h->t.n)
+    if (!h->s.n)
         return;
     html_section(h->out, "operations", "By operation");
-    for (size_t i = 0; i < h->t.n && i < HTML_MOUNTS; i++)
+    for (size_t i = 0; i < h->s.n && i < HTML_MOUNTS; i++)
         put_operations(h, i, i < HTML_COLOURS);
-    if (h->t.n > HTML_MOUNTS)
+    if (h->s.n > HTML_MOUNTS)
         (void)fprintf(h->out,
                       "<p class=\"small\">Of %zu mounts these are the %u with most waiting.</p>\n",
-                      h->t.n, HTML_MOUNTS);
+                      h->s.n, HTML_MOUNTS);
     html_section_end(h->out);
 }

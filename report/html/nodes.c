@@ -183,32 +183,18 @@ static int steps_by_place(const void *pa, const void *pb)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static void step_remark(FILE *out, const struct step_account *s)
-{
-    if (s->folded)
-        (void)fprintf(out, "%u steps", s->folded);
-    else if (s->completeness.lost || s->completeness.n)
-        (void)fputs("not complete", out);
-    else if (s->state != STEP_ENDED)
-        (void)fputs(step_state_name(s->state), out);
-}
-
 static void step_line(FILE *out, const struct step_account *s, const struct node_sum *sum)
 {
     const struct node_sum none = {0};
-    char step[16], buf[UNITS_SIZE];
+    char name[SUMMARY_STEP], buf[UNITS_SIZE];
 
-    (void)fputs("<tr><th scope=\"row\">", out);
-    if (s->het != HET_NONE)
-        (void)fprintf(out, "+%u.", s->het);
-    (void)fprintf(out, "%s</th><td class=\"text\">", step_format(s->step, step));
+    (void)fprintf(out, "<tr><th scope=\"row\">%s</th><td class=\"text\">",
+                  summary_step_name(s, name));
     html_text(out, s->node);
     (void)fprintf(out, "</td><td>%s</td>", units_elapsed(s->elapsed_ns, buf));
     sum_cells(out, sum, &none);
     cell(out, html_time(s->longest_wait_ns, buf), s->longest_wait_ns, 0);
-    (void)fputs("<td class=\"text\">", out);
-    step_remark(out, s);
-    (void)fputs("</td></tr>\n", out);
+    (void)fprintf(out, "<td class=\"text\">%s</td></tr>\n", summary_step_remark(s, name));
 }
 
 static struct step_sum *steps_of(const struct job_account *job)

@@ -113,7 +113,7 @@ static void add_timeline(double *values, const struct timeline *t, const struct 
 static void put_stack(const struct html *h, const struct measure *measure,
                       const struct chart_time *time)
 {
-    size_t own = h->t.n < HTML_COLOURS ? h->t.n : HTML_COLOURS;
+    size_t own = h->s.n < HTML_COLOURS ? h->s.n : HTML_COLOURS;
     _free_ double *values = calloc((HTML_COLOURS + 1) * time->n, sizeof(*values));
     struct chart_part parts[HTML_COLOURS + 1];
     struct chart chart = {measure->title, measure->show, measure->base, parts, own};
@@ -121,15 +121,15 @@ static void put_stack(const struct html *h, const struct measure *measure,
 
     if (!values)
         return;
-    (void)snprintf(others, sizeof(others), "%zu other mounts", h->t.n - own);
+    (void)snprintf(others, sizeof(others), "%zu other mounts", h->s.n - own);
     for (size_t i = 0; i <= own; i++)
-        parts[i] = (struct chart_part){.name = i < own ? h->t.rows[i].mount->mount : others,
+        parts[i] = (struct chart_part){.name = i < own ? h->s.rows[i].mount->mount : others,
                                        .colour = html_colour(i < own ? i : HTML_COLOURS),
                                        .values = values + i * time->n};
-    for (size_t i = 0; i < h->t.n; i++)
-        add_timeline(values + (i < own ? i : own) * time->n, &h->t.rows[i].mount->timeline, measure,
+    for (size_t i = 0; i < h->s.n; i++)
+        add_timeline(values + (i < own ? i : own) * time->n, &h->s.rows[i].mount->timeline, measure,
                      time);
-    chart.n_parts += h->t.n > own;
+    chart.n_parts += h->s.n > own;
     chart_stack(h->out, &chart, time);
 }
 
@@ -272,8 +272,8 @@ static void put_numbers(const struct html *h, const struct chart_time *time)
     if (!values)
         return;
     for (size_t k = 0; k < ARRAY_SIZE(measures); k++)
-        for (size_t i = 0; i < h->t.n; i++)
-            add_timeline(values + k * time->n, &h->t.rows[i].mount->timeline, &measures[k], time);
+        for (size_t i = 0; i < h->s.n; i++)
+            add_timeline(values + k * time->n, &h->s.rows[i].mount->timeline, &measures[k], time);
     (void)fputs("<details class=\"screen\">\n<summary>The same as numbers</summary>\n", h->out);
     html_table(h->out, "numbers", "All mounts over time");
     (void)fputs("<thead>\n<tr><th scope=\"col\">After the start</th>", h->out);
@@ -292,7 +292,7 @@ void html_times(const struct html *h)
     struct chart_time time;
     char width[UNITS_SIZE];
 
-    if (!h->t.n)
+    if (!h->s.n)
         return;
     html_section(h->out, "times", "Over time");
     if (!time_of(h->job, &time)) {

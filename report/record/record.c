@@ -12,7 +12,7 @@
 #include "common/tree.h"
 #include "common/units.h"
 #include "report/layout.h"
-#include "report/text/text_impl.h"
+#include "report/summary/summary.h"
 
 #define RECORD_START "IO1:{"
 /* More rows than fit whatever is in them: the shortest row has 30 bytes. */
@@ -36,7 +36,7 @@ static void add_name(struct tree *t, struct json_object *array, const char *name
 }
 
 /* rB, wB, rReq, wReq, rPeakBps, wPeakBps, metaReq, errors, wait_s */
-static void add_sums(struct tree *t, struct json_object *array, const struct text_row *row)
+static void add_sums(struct tree *t, struct json_object *array, const struct summary_row *row)
 {
     const uint64_t numbers[] = {
         row->reads.bytes, row->writes.bytes, row->reads.requests, row->writes.requests,
@@ -49,7 +49,7 @@ static void add_sums(struct tree *t, struct json_object *array, const struct tex
 }
 
 /* A row; without its names if `mount` is NULL. */
-static struct json_object *row_array(struct tree *t, const struct text_row *row,
+static struct json_object *row_array(struct tree *t, const struct summary_row *row,
                                      const struct io_mount *mount)
 {
     struct json_object *array = tree_array(t);
@@ -78,18 +78,18 @@ static void put_head(struct tree *t, struct json_object *o, const struct record_
 }
 
 /* The first n mounts. */
-static struct json_object *mounts(struct tree *t, const struct text_job *job, size_t n)
+static struct json_object *mounts(struct tree *t, const struct io_summary *summary, size_t n)
 {
     struct json_object *array = tree_array(t);
 
     for (size_t i = 0; i < n; i++)
-        tree_add(t, array, row_array(t, &job->rows[i], job->rows[i].mount));
+        tree_add(t, array, row_array(t, &summary->rows[i], summary->rows[i].mount));
     return array;
 }
 
 /* The busiest intervals of two mounts need not be the same one: of their sum it is only known that
  * its peak is at least that of each, and at least its mean. */
-static void raise_to_mean(struct text_row *sum, uint64_t elapsed_ns)
+static void raise_to_mean(struct summary_row *sum, uint64_t elapsed_ns)
 {
     uint64_t reads = io_per_second(sum->reads.bytes, elapsed_ns);
     uint64_t writes = io_per_second(sum->writes.bytes, elapsed_ns);
@@ -98,13 +98,13 @@ static void raise_to_mean(struct text_row *sum, uint64_t elapsed_ns)
     sum->write_peak = writes > sum->write_peak ? writes : sum->write_peak;
 }
 
-static struct json_object *rest(struct tree *t, const struct text_job *job, size_t from)
+static struct json_object *rest(struct tree *t, const struct io_summary *summary, size_t from)
 {
-    struct text_row sum = {0};
+    struct summary_row sum = {0};
 
-    for (size_t i = from; i < job->n; i++)
-        text_row_add(&sum, &job->rows[i]);
-    raise_to_mean(&sum, job->job->elapsed_ns);
+    for (size_t i = from; i < summary->n; i++)
+        summary_row_add(&sum, &summary->rows[i]);
+    raise_to_mean(&sum, summary->job->elapsed_ns);
     return row_array(t, &sum, NULL);
 }
 
@@ -120,41 +120,41 @@ static char *to_record(const struct tree *t, struct json_object *o)
 }
 
 /* The record with the first n mounts in rows of their own. */
-static char *record_with(const struct text_job *job, size_t n)
+static char *record_with(const struct io_summary *summary, size_t n)
 {
     const struct record_head head = {
-        .complete = job_is_complete(job->job),
-        .nodes = job->job->nodes_reported,
-        .nodes_expected = job->job->nodes_expected,
-        .restart = job->job->key.restart,
+        .complete = job_is_complete(summary->job),
+        .nodes = summary->job->nodes_reported,
+        .nodes_expected = summary->job->nodes_expected,
+        .restart = summary->job->key.restart,
     };
     struct tree tree = {false}, *t = &tree;
     struct json_object *o = tree_object(t);
 
-    put_head(t, o, &head, job->job->elapsed_ns);
+    put_head(t, o, &head, summary->job->elapsed_ns);
     /* Else nobody could tell a job that did nothing from one that nobody counted. */
-    tree_put_text(t, o, "why", job_not_counted(job->job));
-    tree_put(t, o, "m", mounts(t, job, n));
-    tree_put(t, o, "rest", rest(t, job, n));
+    tree_put_text(t, o, "why", job_not_counted(summary->job));
+    tree_put(t, o, "m", mounts(t, summary, n));
+    tree_put(t, o, "rest", rest(t, summary, n));
     return to_record(t, o);
 }
 
 char *report_record(const struct job_account *job)
 {
-    struct text_job t;
+    struct io_summary summary;
     char *record = NULL;
     size_t n;
 
-    if (text_job_make(job, &t) < 0)
+    if (summary_make(job, NULL, &summary) < 0)
         return NULL;
-    n = t.n < ROWS_MAX ? t.n : ROWS_MAX;
+    n = summary.n < ROWS_MAX ? summary.n : ROWS_MAX;
     for (;; n--) {
-        record = record_with(&t, n);
+        record = record_with(&summary, n);
         if (!record || strlen(record) <= RECORD_MAX || n == 0)
             break;
         free(record);
     }
-    text_job_clear(&t);
+    summary_clear(&summary);
     return record;
 }
 
@@ -233,7 +233,7 @@ char *record_merge(const char *comment, const char *record)
 char *record_without_account(const struct record_head *head, uint64_t elapsed_s, const char *why)
 {
     static const struct job_account no_job;
-    const struct text_job nothing = {.job = &no_job};
+    const struct io_summary nothing = {.job = &no_job};
     struct tree tree = {false}, *t = &tree;
     struct json_object *o = tree_object(t);
 

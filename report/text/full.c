@@ -10,29 +10,23 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/utf8.h"
 #include "report/layout.h"
 #include "report/table.h"
-#include "report/text/timeline.h"
+#include "report/summary/busiest.h"
 
 #define FULL_STEPS 50
 #define FULL_NODES 50
 #define FULL_COMPLETENESS 12
 
-/* A line that `write` makes, wrapped; nothing if it is empty. */
-static void write_line(FILE *out, const struct text_job *t,
-                       void (*write)(FILE *out, const void *what), const void *what, size_t indent,
-                       size_t lines)
+/* Frees the sentence; writes nothing if it is NULL. */
+static void write_sentence(FILE *out, const struct text *t, const char *indent, char *sentence)
 {
-    _free_ char *text = NULL;
-    size_t size = 0;
-    FILE *line = open_memstream(&text, &size);
+    _free_ char *text = sentence, *line = NULL;
 
-    if (!line)
-        return;
-    write(line, what);
-    if (fclose(line) == 0 && size)
-        layout_wrap(out, text, text_columns(t), indent, lines);
+    if (text && asprintf(&line, "%s%s", indent, text) >= 0)
+        layout_wrap(out, line, text_columns(t), 4, 8);
 }
 
 static void field(FILE *out, const char *name, const char *value, const char **between)
@@ -45,27 +39,35 @@ static void field(FILE *out, const char *name, const char *value, const char **b
     *between = ", ";
 }
 
-/* Who the job is; names are untrusted. */
-static void who_line(FILE *out, const void *what)
+/* Who the job is; names are untrusted. malloc'd, NULL: out of memory. */
+static char *who_line(const struct job_account *job)
 {
-    const struct job_account *job = what;
     const char *between = "";
+    struct text_buffer text;
 
-    field(out, "user", job->user, &between);
-    field(out, "account", job->account, &between);
-    field(out, "partition", job->partition, &between);
-    field(out, "cluster", job->key.cluster, &between);
+    if (!text_buffer_open(&text))
+        return NULL;
+    field(text.out, "user", job->user, &between);
+    field(text.out, "account", job->account, &between);
+    field(text.out, "partition", job->partition, &between);
+    field(text.out, "cluster", job->key.cluster, &between);
     if (job->key.restart)
-        fprintf(out, "%srestart %u", between, job->key.restart);
-    field(out, "name", job->name, &between);
+        fprintf(text.out, "%srestart %u", between, job->key.restart);
+    field(text.out, "name", job->name, &between);
+    return text_buffer_take(&text);
 }
 
-static void write_who(FILE *out, const struct text_job *t)
+static void write_who(FILE *out, const struct text *t)
 {
-    if (t->job->command)
-        fprintf(out, "exit status %d\n", t->job->exit_status);
-    else
-        write_line(out, t, who_line, t->job, 2, 4);
+    _free_ char *line = NULL;
+
+    if (t->s.job->command) {
+        fprintf(out, "exit status %d\n", t->s.job->exit_status);
+        return;
+    }
+    line = who_line(t->s.job);
+    if (line && *line)
+        text_lines(out, t, TEXT_PLAIN, line, 4);
 }
 
 /* --- a mount by operation ----------------------------------------------------------------------
@@ -78,33 +80,16 @@ static const struct table_column op_columns[] = {
     {"max", 8, 75, false, 0},
 };
 
-const char *text_time(uint64_t ns, char buf[UNITS_SIZE])
-{
-    uint64_t minutes = ns / UINT64_C(60000000000);
-
-    if (!ns)
-        return "-";
-    if (ns < UINT64_C(999500000000))
-        return units_time(ns, buf);
-    if (minutes < 100)
-        snprintf(buf, UNITS_SIZE, "%u min", (unsigned)minutes);
-    else if (minutes < 6000)
-        snprintf(buf, UNITS_SIZE, "%.1f h", (double)minutes / 60);
-    else
-        strcat(units_count_short(minutes / 60, buf), " h");
-    return buf;
-}
-
 /* A percentile: the upper bound of a bucket. */
 static const char *percentile_text(const struct io_counter *c, double q, char buf[UNITS_SIZE])
 {
     uint64_t bound = io_quantile(c->latency_log2, q, io_latency_bound);
 
     return bound == UINT64_MAX ? ">137 s" /* 2^37 ns, where the last bucket begins */
-                               : text_time(bound, buf);
+                               : summary_time(bound, buf);
 }
 
-static void op_line(struct table *table, const struct text_job *t, enum io_op op,
+static void op_line(struct table *table, const struct text *t, enum io_op op,
                     const struct io_counter *c)
 {
     char buf[UNITS_SIZE];
@@ -114,15 +99,15 @@ static void op_line(struct table *table, const struct text_job *t, enum io_op op
     table_bytes(table, c->bytes);
     table_cell(table, units_bytes_bound(io_quantile(c->size_log2, 0.5, io_size_bound), buf));
     table_count(table, c->errors);
-    table_cell(table, text_time(c->time_ns, buf));
+    table_cell(table, summary_time(c->time_ns, buf));
     table_cell(table, text_waiting_short(t, c->time_ns, buf));
     table_cell(table, percentile_text(c, 0.5, buf));
     table_cell(table, percentile_text(c, 0.99, buf));
-    table_cell(table, text_time(c->max_ns, buf));
+    table_cell(table, summary_time(c->max_ns, buf));
     table_end(table);
 }
 
-static void write_ops(FILE *out, const struct text_job *t, const struct io_account *io)
+static void write_ops(FILE *out, const struct text *t, const struct io_account *io)
 {
     struct table table = table_make(out, op_columns, ARRAY_SIZE(op_columns), text_columns(t));
 
@@ -133,135 +118,33 @@ static void write_ops(FILE *out, const struct text_job *t, const struct io_accou
             op_line(&table, t, op, io->ops[op]);
 }
 
-/* "errors: open 88.0 k ENOENT; write 5 ENOSPC, 2 EINTR" */
-static void errors_line(FILE *out, const void *what)
-{
-    const struct io_account *io = what;
-    const char *before_op = "  errors: ";
-
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        const struct io_counter *c = io->ops[op];
-        const char *between = " ";
-
-        if (!c || !c->n_errnos)
-            continue;
-        fprintf(out, "%s%s", before_op, io_op_name(op));
-        before_op = "; ";
-        for (size_t i = 0; i < c->n_errnos; i++) {
-            char count[UNITS_SIZE], name[16];
-
-            fprintf(out, "%s%s %s", between, units_count(c->errnos[i].count, count),
-                    io_errno_name(c->errnos[i].code, name));
-            between = ", ";
-        }
-    }
-}
-
-void text_async_line(FILE *out, const void *what)
-{
-    const struct io_account *io = what;
-    const char *between = "  asynchronous, so no wait: ";
-
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        char some[UNITS_SIZE], all[UNITS_SIZE];
-
-        if (!io->ops[op] || !io->ops[op]->async_requests)
-            continue;
-        fprintf(out, "%s%s of %s %s calls", between, units_count(io->ops[op]->async_requests, some),
-                units_count(io->ops[op]->requests, all), io_op_name(op));
-        between = ", ";
-    }
-}
-
-/* "sequential: 97 % of 2060 read calls (500 more of unknown order); 100 % of 12 write calls" */
-void text_order_line(FILE *out, const void *what)
-{
-    const struct io_account *io = what;
-    const char *between = "  sequential: ";
-
-    for (int op = IO_READ; op <= IO_WRITE; op++) {
-        const struct io_counter *c = io->ops[op];
-        uint64_t known = c ? io_counter_ordered(c) : 0;
-        char share[UNITS_SIZE], count[UNITS_SIZE];
-
-        if (!known)
-            continue;
-        fprintf(out, "%s%s of %s %s calls", between,
-                units_percent(c->sequential_requests, known, share), units_count(known, count),
-                io_op_name(op));
-        if (c->requests > known)
-            fprintf(out, " (%s more of unknown order)", units_count(c->requests - known, count));
-        between = "; ";
-    }
-}
-
-/* What was brought in for reads, and how often that is what was read. What exceeds it was of no
- * use, unless it was mapped. */
-static void write_amplification(FILE *out, const struct io_cache *cache, bool is_mapped)
-{
-    uint64_t used = cache->hit_bytes + cache->miss_bytes;
-    uint64_t brought = cache->fill_bytes[IO_FILL_READ] + cache->fill_bytes[IO_FILL_PREFETCH];
-    char buf[UNITS_SIZE];
-
-    if (!used || brought < used + used / 10 || brought < cache->fill_bytes[IO_FILL_READ])
-        return;
-    fprintf(out, ": %.1f times what was read", (double)brought / (double)used);
-    if (!is_mapped)
-        fprintf(out, ", at least %s in vain", units_bytes(brought - used, buf));
-}
-
-void text_cache_line(FILE *out, const void *what)
-{
-    const struct io_mount *m = what;
-    const struct io_cache *cache = &m->cache;
-    char hit[UNITS_SIZE], miss[UNITS_SIZE], share[UNITS_SIZE];
-    uint64_t all = cache->hit_bytes + cache->miss_bytes;
-    const char *between = "; filled by ";
-
-    if (all)
-        fprintf(out, "  page cache: %s served from it (%s), %s not",
-                units_bytes(cache->hit_bytes, hit),
-                units_percent(cache->hit_bytes, all < cache->hit_bytes ? UINT64_MAX : all, share),
-                units_bytes(cache->miss_bytes, miss));
-    else
-        between = "  page cache: filled by ";
-    for (int i = 0; i < IO_FILL_COUNT; i++) {
-        if (!cache->fill_bytes[i])
-            continue;
-        fprintf(out, "%s%s %s", between, io_fill_name(i), units_bytes(cache->fill_bytes[i], hit));
-        between = ", ";
-    }
-    write_amplification(out, cache, m->io.ops[IO_MMAP_READ]);
-}
-
 /* "/scratch (nfs4, srv:/scratch)" */
-static void mount_line(FILE *out, const void *what)
+static void write_mount_title(FILE *out, const struct text *t, const struct io_mount *m)
 {
-    const struct io_mount *m = what;
     _free_ char *mount = utf8_sanitize(m->mount), *fstype = utf8_sanitize(m->fstype),
-                *source = utf8_sanitize(m->source);
+                *source = utf8_sanitize(m->source), *title = NULL;
 
-    if (mount && fstype && source)
-        fprintf(out, "%s (%s, %s)%s", mount, fstype, source,
-                m->private ? ", in the job's own namespace" : "");
+    if (mount && fstype && source &&
+        asprintf(&title, "%s (%s, %s)%s", mount, fstype, source,
+                 m->private ? ", in the job's own namespace" : "") >= 0)
+        write_sentence(out, t, "", TAKE_PTR(title));
 }
 
-static void write_mount(FILE *out, const struct text_job *t, const struct io_mount *m)
+static void write_mount(FILE *out, const struct text *t, const struct io_mount *m)
 {
     fputc('\n', out);
-    write_line(out, t, mount_line, m, 4, 8);
+    write_mount_title(out, t, m);
     write_ops(out, t, &m->io);
-    write_line(out, t, errors_line, &m->io, 4, 8);
-    write_line(out, t, text_async_line, &m->io, 4, 8);
-    write_line(out, t, text_order_line, &m->io, 4, 8);
-    write_line(out, t, text_cache_line, m, 4, 8);
+    write_sentence(out, t, "  ", summary_errors(&m->io));
+    write_sentence(out, t, "  ", summary_async(&m->io));
+    write_sentence(out, t, "  ", summary_order(&m->io));
+    write_sentence(out, t, "  ", summary_cache(m));
 }
 
 /* --- the busiest times -------------------------------------------------------------------------
  */
 
 #define TOP_TIMES 5
-#define TOP_LEAST 10 /* bins of a time line; with less than that none stands out */
 
 /* The first title is that of the table, too. */
 static const struct table_column wide_top[] = {
@@ -273,7 +156,7 @@ static const struct table_column narrow_top[] = {
     {"read/s", 0, 0, false, 0},     {"write/s", 0, 0, false, 0}, {"meta/s", 0, 0, false, 0},
     {"wait", 5, 0, false, 0}};
 
-static void rate_cell(struct table *table, const struct timeline_top *top, enum timeline_kind kind)
+static void rate_cell(struct table *table, const struct busiest_time *top, enum timeline_kind kind)
 {
     uint64_t rate = io_per_second(top->what.of[kind], top->length_s * UINT64_C(1000000000));
 
@@ -286,7 +169,7 @@ static void rate_cell(struct table *table, const struct timeline_top *top, enum 
 }
 
 /* "2026-11-21T10:04:00   16 s  /scratch   1.2 GiB  200 MiB  12.0 k   3.4" */
-static void top_line(struct table *table, const struct timeline_top *top, bool narrow)
+static void top_line(struct table *table, const struct busiest_time *top, bool narrow)
 {
     double threads = (double)top->what.of[TIMELINE_WAIT] / (double)top->length_s / 1e9;
     _free_ char *name = layout_fit(top->mount->mount, narrow ? 14 : 17), *indented = NULL;
@@ -299,7 +182,7 @@ static void top_line(struct table *table, const struct timeline_top *top, bool n
     if (!name || asprintf(&indented, "  %s", name) < 0)
         indented = NULL;
     table_cell(table, start);
-    table_cell(table, text_time(top->length_s * UINT64_C(1000000000), buf));
+    table_cell(table, summary_time(top->length_s * UINT64_C(1000000000), buf));
     table_cell(table, indented ? indented : "  ?");
     for (int kind = 0; kind < TIMELINE_WAIT; kind++)
         rate_cell(table, top, kind);
@@ -308,29 +191,15 @@ static void top_line(struct table *table, const struct timeline_top *top, bool n
     table_end(table);
 }
 
-/* At least twice as busy as its mount was all in all. */
-static bool stands_out(const struct timeline_top *top)
-{
-    const struct timeline *t = &top->mount->timeline;
-    struct timeline_bin sum = timeline_sum(t);
-    double share = (double)top->length_s / ((double)t->n * (double)t->width_s);
-    enum timeline_kind first = sum.of[TIMELINE_WAIT] ? TIMELINE_WAIT : TIMELINE_READ;
-
-    for (enum timeline_kind kind = first; t->n >= TOP_LEAST && kind < TIMELINE_KINDS; kind++)
-        if (sum.of[kind] && (double)top->what.of[kind] >= 2 * share * (double)sum.of[kind])
-            return true;
-    return false;
-}
-
-static void write_top(FILE *out, const struct text_job *t)
+static void write_top(FILE *out, const struct text *t)
 {
     bool narrow = text_is_narrow(t);
     struct table table =
         table_make(out, narrow ? narrow_top : wide_top, ARRAY_SIZE(wide_top), text_columns(t));
-    struct timeline_top top[TOP_TIMES];
-    size_t n = timeline_top(&t->job->mounts, top, TOP_TIMES);
+    struct busiest_time top[TOP_TIMES];
+    size_t n = summary_busiest(&t->s.job->mounts, top, TOP_TIMES);
 
-    if (!n || !stands_out(&top[0]))
+    if (!n || !busiest_stands_out(&top[0]))
         return;
     fputc('\n', out);
     table_titles(&table);
@@ -339,20 +208,15 @@ static void write_top(FILE *out, const struct text_job *t)
     text_lines(out, t, TEXT_PLAIN, "(wait: how many threads waited at a time)", 2);
 }
 
-static void unsupported_line(FILE *out, const void *what)
+static void write_unsupported(FILE *out, const struct text *t)
 {
-    uint64_t ops = *(const uint64_t *)what;
-    const char *between = "not counted on this node: ";
+    _free_ char *ops = summary_ops(t->s.job->unsupported), *line = NULL;
 
-    for (unsigned bit = 0; bit < IO_SET_BITS; bit++) {
-        if (!(ops & UINT64_C(1) << bit))
-            continue;
-        fprintf(out, "%s%s", between, io_bit_name(bit));
-        between = ", ";
-    }
+    if (ops && *ops && asprintf(&line, "not counted on this node: %s", ops) >= 0)
+        write_sentence(out, t, "", TAKE_PTR(line));
 }
 
-static void write_legend(FILE *out, const struct text_job *t)
+static void write_legend(FILE *out, const struct text *t)
 {
     fputc('\n', out);
     text_lines(out, t, TEXT_PLAIN,
@@ -362,7 +226,7 @@ static void write_legend(FILE *out, const struct text_job *t)
                8);
 }
 
-void text_full(FILE *out, const struct text_job *t)
+void text_full(FILE *out, const struct text *t)
 {
     text_title(out, t);
     write_who(out, t);
@@ -370,14 +234,14 @@ void text_full(FILE *out, const struct text_job *t)
     text_verdict(out, t);
     text_table(out, t, SIZE_MAX);
     text_notes(out, t, SIZE_MAX);
-    for (size_t i = 0; i < t->n; i++)
-        write_mount(out, t, t->rows[i].mount);
-    if (t->n)
+    for (size_t i = 0; i < t->s.n; i++)
+        write_mount(out, t, t->s.rows[i].mount);
+    if (t->s.n)
         write_legend(out, t);
     write_top(out, t);
     text_nodes(out, t, 2, FULL_NODES);
     text_steps(out, t, FULL_STEPS);
     fputc('\n', out);
-    write_line(out, t, unsupported_line, &t->job->unsupported, 4, 8);
+    write_unsupported(out, t);
     text_completeness(out, t, FULL_COMPLETENESS);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
+#include "report/advice/advice.h"
 
 /* What one note may take of a summary. */
 #define NOTE_LINES 3
@@ -20,46 +22,35 @@ static const struct {
     [ADVICE_GOOD] = {"note", TEXT_GOOD},
 };
 
-static size_t count_lines(const char *text)
-{
-    size_t n = 0;
-
-    for (; (text = strchr(text, '\n')); text++)
-        n++;
-    return n;
-}
-
 /* The lines of a note, malloc'd; NULL: no memory. */
-static char *note_lines(const struct text_job *t, const struct advice_note *note)
+static char *note_lines(const struct text *t, const struct advice_note *note)
 {
     _free_ char *line = NULL;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct text_buffer text;
 
-    if (!out)
+    if (!text_buffer_open(&text))
         return NULL;
     if (asprintf(&line, "%s: %s%s%s", levels[note->level].word, note->text, *note->link ? " " : "",
                  note->link) < 0)
         line = NULL;
-    text_lines(out, t, levels[note->level].paint, line ? line : "?", NOTE_LINES);
-    return fclose(out) == 0 ? text : NULL;
+    text_lines(text.out, t, levels[note->level].paint, line ? line : "?", NOTE_LINES);
+    return text_buffer_take(&text);
 }
 
 /* Those that do not fit; of errors their number is said, which takes the last line. */
-static void write_rest(FILE *out, const struct text_job *t, bool errors, size_t rest)
+static void write_rest(FILE *out, const struct text *t, bool errors, size_t rest)
 {
     char line[64];
 
     (void)snprintf(line, sizeof(line), "error: %zu more, see 'jobio advise %u'", rest,
-                   t->job->key.jobid);
+                   t->s.job->key.jobid);
     if (errors && rest)
         text_lines(out, t, TEXT_BAD, line, 1);
 }
 
-static void write_notes(FILE *out, const struct text_job *t, bool errors, size_t lines)
+static void write_notes(FILE *out, const struct text *t, bool errors, size_t lines)
 {
-    const struct advice_notes *notes = t->style.notes;
+    const struct advice_notes *notes = t->s.notes;
     size_t rest = 0;
 
     for (size_t i = 0; notes && i < notes->n; i++)
@@ -70,21 +61,21 @@ static void write_notes(FILE *out, const struct text_job *t, bool errors, size_t
         if ((notes->items[i].level == ADVICE_ERROR) != errors)
             continue;
         text = note_lines(t, &notes->items[i]);
-        if (!text || count_lines(text) + (errors && rest > 1) > lines)
+        if (!text || text_count_lines(text) + (errors && rest > 1) > lines)
             break;
-        lines -= count_lines(text);
+        lines -= text_count_lines(text);
         fputs(text, out);
         rest--;
     }
     write_rest(out, t, errors, rest);
 }
 
-void text_errors(FILE *out, const struct text_job *t, size_t lines)
+void text_errors(FILE *out, const struct text *t, size_t lines)
 {
     write_notes(out, t, true, lines);
 }
 
-void text_notes(FILE *out, const struct text_job *t, size_t lines)
+void text_notes(FILE *out, const struct text *t, size_t lines)
 {
     write_notes(out, t, false, lines);
 }

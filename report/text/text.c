@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
+#include "report/advice/advice.h"
 #include "report/layout.h"
 #include "report/text/text_impl.h"
 
@@ -45,10 +47,10 @@ const char *summary_name(enum summary summary)
 
 /* Print `who` and `what` with as much of "; complete: 1/1 nodes, 0 events lost" as one line holds,
  * or false. A terminal that is narrower breaks it. */
-static bool fits_one_line(FILE *out, const struct text_job *t, const char *who, const char *what)
+static bool fits_one_line(FILE *out, const struct text *t, const char *who, const char *what)
 {
     static const char cuts[] = ",:";
-    const struct job_account *job = t->job;
+    const struct job_account *job = t->s.job;
     char end[96], line[TEXT_COLUMNS + 1];
     int n = 0;
 
@@ -68,20 +70,20 @@ static bool fits_one_line(FILE *out, const struct text_job *t, const char *who, 
 }
 
 /* One line for a job that did next to nothing, or false when one line cannot say all of it. */
-static bool small_line(FILE *out, const struct text_job *t)
+static bool small_line(FILE *out, const struct text *t)
 {
-    const struct job_account *job = t->job;
-    const struct text_row *sum = &t->total;
-    double waiting = text_waiting(t, sum->all.time_ns);
+    const struct job_account *job = t->s.job;
+    const struct summary_row *sum = &t->s.total;
+    double waiting = summary_waiting(&t->s, sum->all.time_ns);
     char read[UNITS_SIZE], written[UNITS_SIZE], what[256];
-    char number[TEXT_NUMBER], who[64] = "", failed[32] = "", waited[32] = "";
+    char number[SUMMARY_NUMBER], who[64] = "", failed[32] = "", waited[32] = "";
 
     if (sum->all.bytes >= SMALL_BYTES || sum->all.requests >= SMALL_REQUESTS ||
-        (t->style.notes && t->style.notes->n) || job->completeness.lost || job->completeness.n ||
+        (t->s.notes && t->s.notes->n) || job->completeness.lost || job->completeness.n ||
         !job->nodes_expected)
         return false;
     if (!job->command)
-        snprintf(who, sizeof(who), " of job %s%s", text_job_number(job, number),
+        snprintf(who, sizeof(who), " of job %s%s", summary_job_number(job, number),
                  job->ended ? "" : " so far");
     if (sum->all.errors)
         snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->all.errors);
@@ -93,7 +95,7 @@ static bool small_line(FILE *out, const struct text_job *t)
     return fits_one_line(out, t, who, what) || fits_one_line(out, t, "", what);
 }
 
-static size_t count_lines(const char *text)
+size_t text_count_lines(const char *text)
 {
     size_t n = 0;
 
@@ -103,20 +105,18 @@ static size_t count_lines(const char *text)
 }
 
 /* What `write` writes in at most `limit` lines or rows, malloc'd; NULL: no memory. */
-static char *written(void (*write)(FILE *out, const struct text_job *t, size_t limit),
-                     const struct text_job *t, size_t limit)
+static char *written(void (*write)(FILE *out, const struct text *t, size_t limit),
+                     const struct text *t, size_t limit)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct text_buffer text;
 
-    if (!out)
+    if (!text_buffer_open(&text))
         return NULL;
-    write(out, t, limit);
-    return fclose(out) == 0 ? text : NULL;
+    write(text.out, t, limit);
+    return text_buffer_take(&text);
 }
 
-static void write_head(FILE *out, const struct text_job *t, size_t errors)
+static void write_head(FILE *out, const struct text *t, size_t errors)
 {
     text_title(out, t);
     text_errors(out, t, errors);
@@ -124,14 +124,14 @@ static void write_head(FILE *out, const struct text_job *t, size_t errors)
 }
 
 /* The table with as many mounts as `lines` hold; the others are one line. */
-static char *fit_table(const struct text_job *t, size_t lines)
+static char *fit_table(const struct text *t, size_t lines)
 {
     char *table = NULL;
 
     for (size_t limit = 0; limit <= SHORT_MOUNTS; limit++) {
         char *larger = written(text_table, t, limit);
 
-        if (!larger || (table && count_lines(larger) > lines)) {
+        if (!larger || (table && text_count_lines(larger) > lines)) {
             free(larger);
             break;
         }
@@ -141,7 +141,7 @@ static char *fit_table(const struct text_job *t, size_t lines)
     return table;
 }
 
-static void write_short(FILE *out, const struct text_job *t)
+static void write_short(FILE *out, const struct text *t)
 {
     _free_ char *head = NULL, *table = NULL, *notes = NULL, *end = NULL;
     size_t left, least;
@@ -150,12 +150,13 @@ static void write_short(FILE *out, const struct text_job *t)
         return;
     head = written(write_head, t, SHORT_ERRORS);
     end = written(text_completeness, t, SHORT_COMPLETENESS);
-    left = (text_is_narrow(t) ? NARROW_LINES : SHORT_LINES) - count_lines(head) - count_lines(end);
+    left = (text_is_narrow(t) ? NARROW_LINES : SHORT_LINES) - text_count_lines(head) -
+           text_count_lines(end);
     table = written(text_table, t, SHORT_LEAST_MOUNTS);
-    least = count_lines(table);
+    least = text_count_lines(table);
     notes = written(text_notes, t, left > least ? left - least : 0);
     free(table);
-    table = fit_table(t, left - count_lines(notes));
+    table = fit_table(t, left - text_count_lines(notes));
     (void)fprintf(out, "%s%s%s%s", head ? head : "", table ? table : "", notes ? notes : "",
                   end ? end : "NOT complete: out of memory\n");
 }
@@ -163,30 +164,21 @@ static void write_short(FILE *out, const struct text_job *t)
 char *report_text(const struct job_account *job, enum summary summary,
                   const struct text_style *style)
 {
-    struct text_job t;
-    char *text = NULL;
-    size_t size;
-    bool failed;
-    FILE *out;
+    struct text t = {.style = style ? *style : (struct text_style){NULL, false, 0}};
+    struct text_buffer text;
+    char *ret;
 
     if (summary == SUMMARY_OFF)
         return strdup("");
-    if (text_job_make(job, &t) < 0)
+    if (summary_make(job, t.style.notes, &t.s) < 0)
         return NULL;
-    if (style)
-        t.style = *style;
-    out = open_memstream(&text, &size);
-    if (out) {
-        if (summary == SUMMARY_FULL)
-            text_full(out, &t);
-        else
-            write_short(out, &t);
-        failed = ferror(out);
-        if (fclose(out) != 0 || failed) {
-            free(text);
-            text = NULL;
-        }
-    }
-    text_job_clear(&t);
-    return text;
+    if (!text_buffer_open(&text))
+        summary = SUMMARY_OFF;
+    if (summary == SUMMARY_FULL)
+        text_full(text.out, &t);
+    else if (summary == SUMMARY_SHORT)
+        write_short(text.out, &t);
+    ret = text_buffer_take(&text);
+    summary_clear(&t.s);
+    return ret;
 }

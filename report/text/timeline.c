@@ -9,9 +9,11 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/numbers.h"
+#include "common/text_buffer.h"
 #include "report/layout.h"
-#include "report/text/text_impl.h"
+#include "report/summary/summary.h"
 
+#define COLUMNS 80
 #define MAX_MOUNTS 8
 #define NARROW 60 /* columns: below, short words */
 
@@ -164,7 +166,7 @@ static void row(const struct page *p, const struct io_mounts *mounts, enum timel
     fprintf(p->out, " %s\n", value);
 }
 
-static void write_mount(struct page *p, const struct text_row *r, bool alone)
+static void write_mount(struct page *p, const struct summary_row *r, bool alone)
 {
     struct io_mounts one = {(struct io_mount *)r->mount, 1};
     _free_ char *name = layout_fit(r->mount->mount, p->columns - 2);
@@ -245,16 +247,16 @@ static bool lacks(const struct io_mount *m)
     return false;
 }
 
-static void write_curves(struct page *p, const struct text_job *t)
+static void write_curves(struct page *p, const struct io_summary *s)
 {
     size_t shown = 0, with = 0;
 
-    for (size_t i = 0; i < t->n; i++)
-        with += !timeline_is_empty(&t->rows[i].mount->timeline);
+    for (size_t i = 0; i < s->n; i++)
+        with += !timeline_is_empty(&s->rows[i].mount->timeline);
     write_title(p);
-    for (size_t i = 0; i < t->n && shown < MAX_MOUNTS; i++) {
-        write_mount(p, &t->rows[i], with == 1);
-        shown += !timeline_is_empty(&t->rows[i].mount->timeline);
+    for (size_t i = 0; i < s->n && shown < MAX_MOUNTS; i++) {
+        write_mount(p, &s->rows[i], with == 1);
+        shown += !timeline_is_empty(&s->rows[i].mount->timeline);
     }
     if (with > shown)
         fprintf(p->out, "%zu more mounts\n", with - shown);
@@ -265,7 +267,7 @@ static void write_curves(struct page *p, const struct text_job *t)
     write_axis(p);
 }
 
-static void write_page(struct page *p, const struct text_job *t)
+static void write_page(struct page *p, const struct io_summary *s)
 {
     bool any = false, lacking = false;
 
@@ -275,7 +277,7 @@ static void write_page(struct page *p, const struct text_job *t)
     }
     fputc('\n', p->out);
     if (any)
-        write_curves(p, t);
+        write_curves(p, s);
     if (any && lacking)
         layout_wrap(p->out,
                     "not on the time line: what was counted by a jobio that knew of none, or by a "
@@ -291,10 +293,10 @@ static void write_page(struct page *p, const struct text_job *t)
 
 char *report_timeline_text(const struct job_account *job, size_t columns, bool utf8)
 {
-    struct page p = {.job = job, .columns = columns ? columns : TEXT_COLUMNS, .utf8 = utf8};
-    struct text_job t;
-    char *text = NULL;
-    size_t size = 0;
+    struct page p = {.job = job, .columns = columns ? columns : COLUMNS, .utf8 = utf8};
+    struct io_summary summary;
+    struct text_buffer text;
+    char *ret;
 
     if (p.columns < 24)
         p.columns = 24;
@@ -304,105 +306,12 @@ char *report_timeline_text(const struct job_account *job, size_t columns, bool u
     p.label = p.narrow ? 7 : 11;
     p.value = p.narrow ? 10 : 13;
     p.axis = axis_make(job, p.columns - p.label - p.value);
-    if (text_job_make(job, &t) < 0)
+    if (summary_make(job, NULL, &summary) < 0)
         return NULL;
-    p.out = open_memstream(&text, &size);
-    if (p.out) {
-        write_page(&p, &t);
-        if (fclose(p.out)) {
-            free(text);
-            text = NULL;
-        }
-    }
-    text_job_clear(&t);
-    return text;
-}
-
-/* --- the busiest times ------------------------------------------------------------------------ */
-
-/* What a bin did a second: what counts first, and what decides between equals. */
-struct busy {
-    double wait, bytes, meta;
-};
-
-static struct busy busy_of(const struct timeline *t, unsigned i)
-{
-    const uint64_t *of = t->bins[i].of;
-    double width = (double)t->width_s;
-
-    return (struct busy){(double)of[TIMELINE_WAIT] / width,
-                         ((double)of[TIMELINE_READ] + (double)of[TIMELINE_WRITE]) / width,
-                         (double)of[TIMELINE_META] / width};
-}
-
-static bool is_busier(struct busy a, struct busy b)
-{
-    if (a.wait != b.wait)
-        return a.wait > b.wait;
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.meta > b.meta;
-}
-
-/* At least half as busy, in what counts of `seed`. */
-static bool belongs(struct busy bin, struct busy seed)
-{
-    if (seed.wait > 0)
-        return bin.wait * 2 >= seed.wait;
-    return seed.bytes > 0 ? bin.bytes * 2 >= seed.bytes : bin.meta * 2 >= seed.meta;
-}
-
-/* A bin, by mount and number. */
-struct place {
-    size_t mount;
-    unsigned bin;
-};
-
-static bool find_busiest(const struct io_mounts *mounts, const bool *used, struct place *ret)
-{
-    struct busy best = {0};
-    bool found = false;
-
-    for (size_t m = 0; m < mounts->n; m++)
-        for (unsigned i = 0; i < mounts->items[m].timeline.n; i++) {
-            struct busy busy = busy_of(&mounts->items[m].timeline, i);
-
-            if (used[m * TIMELINE_BINS + i] || !is_busier(busy, best))
-                continue;
-            best = busy;
-            *ret = (struct place){m, i};
-            found = true;
-        }
-    return found;
-}
-
-/* From the busiest bin to both sides. */
-static struct timeline_top grow(const struct io_mount *m, unsigned seed, bool *used)
-{
-    const struct timeline *t = &m->timeline;
-    struct busy busiest = busy_of(t, seed);
-    unsigned first = seed, last = seed;
-
-    while (first > 0 && !used[first - 1] && belongs(busy_of(t, first - 1), busiest))
-        first--;
-    while (last + 1 < t->n && !used[last + 1] && belongs(busy_of(t, last + 1), busiest))
-        last++;
-    for (unsigned i = first; i <= last; i++)
-        used[i] = true;
-    return (struct timeline_top){
-        .mount = m,
-        .start_s = t->start_s + first * t->width_s,
-        .length_s = (last - first + 1) * t->width_s,
-        .what = timeline_between(t, t->start_s + first * t->width_s,
-                                 t->start_s + (last + 1) * t->width_s),
-    };
-}
-
-size_t timeline_top(const struct io_mounts *mounts, struct timeline_top *ret, size_t max)
-{
-    _free_ bool *used = calloc(mounts->n + 1, TIMELINE_BINS * sizeof(*used));
-    struct place place;
-    size_t n = 0;
-
-    while (used && n < max && find_busiest(mounts, used, &place))
-        ret[n++] = grow(&mounts->items[place.mount], place.bin, used + place.mount * TIMELINE_BINS);
-    return n;
+    p.out = text_buffer_open(&text);
+    if (p.out)
+        write_page(&p, &summary);
+    ret = text_buffer_take(&text);
+    summary_clear(&summary);
+    return ret;
 }

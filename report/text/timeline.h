@@ -16,16 +16,4 @@
  * memory. */
 char *report_timeline_text(const struct job_account *job, size_t columns, bool utf8);
 
-/* A time in which a mount was busy: the bin in which its threads waited most a second (or moved
- * most bytes, if none waited), and its neighbours that are at least half as busy. */
-struct timeline_top {
-    const struct io_mount *mount;
-    uint64_t start_s, length_s;
-    struct timeline_bin what; /* in all of it */
-};
-
-/* The busiest times of all mounts, by their busiest bin; none overlaps another of its mount. Fills
- * at most `max`; returns how many. */
-size_t timeline_top(const struct io_mounts *mounts, struct timeline_top *ret, size_t max);
-
 #endif

@@ -43,10 +43,11 @@ room report/top common
 room report/json report common
 room report/rows common
 room report/advice report common
-room report/text report/advice report common
-room report/record report/text report common
-room report/compare report/text report common
-room report/html report/text report/advice report common
+room report/summary report/advice common
+room report/text report/summary report/advice report common
+room report/record report/summary report common
+room report/compare report/summary report common
+room report/html report/summary report/advice report common
 room report/explain report/compare report/advice report/text report/json report common
 
 room collector/http common

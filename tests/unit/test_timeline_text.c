@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/summary/busiest.h"
 #include "report/text/timeline.h"
 #include "tests/unit/sample.h"
 
@@ -193,15 +194,15 @@ static void test_what_is_lacking(void **state)
 static void test_top(void **state)
 {
     _job_ *job = job_make(1000, 100);
-    struct timeline_top top[4];
+    struct busiest_time top[4];
 
     (void)state;
-    assert_int_equal(timeline_top(&job->mounts, top, 4), 0);
+    assert_int_equal(summary_busiest(&job->mounts, top, 4), 0);
     spread(line(job, "/wide"), 0, 4096, (struct timeline_bin){{0, 0, 0, SECONDS(4096)}});
     spread(line(job, "/narrow"), 1000, 1004, (struct timeline_bin){{0, 0, 0, SECONDS(2)}});
     spread(line(job, "/narrow"), 1001, 1003, (struct timeline_bin){{7, 0, 0, SECONDS(6)}});
     spread(line(job, "/async"), 1001, 1002, (struct timeline_bin){{99, 0, 0, 0}});
-    assert_int_equal(timeline_top(&job->mounts, top, 4), 4);
+    assert_int_equal(summary_busiest(&job->mounts, top, 4), 4);
     assert_string_equal(top[0].mount->mount, "/narrow"); /* 3.5 threads waited */
     assert_int_equal(top[0].start_s, 1001);
     assert_int_equal(top[0].length_s, 2);
@@ -214,11 +215,11 @@ static void test_top(void **state)
     assert_int_equal(top[2].start_s, 1000);
     assert_int_equal(top[2].length_s, 1);
     assert_int_equal(top[3].start_s, 1003);
-    assert_int_equal(timeline_top(&job->mounts, top, 1), 1);
+    assert_int_equal(summary_busiest(&job->mounts, top, 1), 1);
     assert_int_equal(top[0].start_s, 1001);
     timeline_clear(&job->mounts.items[0].timeline);
     timeline_clear(&job->mounts.items[1].timeline);
-    assert_int_equal(timeline_top(&job->mounts, top, 4), 1);
+    assert_int_equal(summary_busiest(&job->mounts, top, 4), 1);
     assert_string_equal(top[0].mount->mount, "/async");
     assert_int_equal(top[0].what.of[TIMELINE_READ], 99);
 }

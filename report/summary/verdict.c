@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What I/O cost the job, in one sentence. */
-#include "report/text/text_impl.h"
+#include "report/summary/summary.h"
 
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/utf8.h"
-#include "report/layout.h"
+#include "report/advice/advice.h"
 
 /* Less than that of the run time is not worth a thought. */
 #define LEAST_PERCENT 5
 #define PLACES 3
-#define LINES 2
 
 #define BIT(op) (UINT64_C(1) << (op))
 
@@ -72,83 +72,69 @@ static void add_mount(struct place places[PLACES], const struct io_mount *m)
     add_place(places, (struct place){OTHER, m->mount, time_of(m, rest)});
 }
 
-static void write_places(FILE *out, const struct text_job *t)
+static void write_places(FILE *out, const struct io_summary *s)
 {
     struct place places[PLACES] = {{NULL, NULL, 0}};
     const char *between = ": ";
 
-    for (size_t i = 0; i < t->n; i++)
-        add_mount(places, t->rows[i].mount);
-    for (size_t i = 0; i < PLACES && text_waiting(t, places[i].time_ns) >= 1; i++) {
+    for (size_t i = 0; i < s->n; i++)
+        add_mount(places, s->rows[i].mount);
+    for (size_t i = 0; i < PLACES && summary_waiting(s, places[i].time_ns) >= 1; i++) {
         _free_ char *mount = utf8_sanitize(places[i].mount);
 
         (void)fprintf(out, "%s%s %s %.0f %%", between, places[i].words, mount ? mount : "?",
-                      text_waiting(t, places[i].time_ns));
+                      summary_waiting(s, places[i].time_ns));
         between = ", ";
     }
 }
 
 /* There is more to tell than what was lost. */
-static bool has_errors(const struct text_job *t)
+static bool has_errors(const struct io_summary *s)
 {
-    const struct advice_notes *notes = t->style.notes;
+    const struct advice_notes *notes = s->notes;
 
     return notes && notes->n && notes->items[0].level == ADVICE_ERROR;
 }
 
-static bool waited_little(const struct text_job *t)
+static bool waited_little(const struct io_summary *s)
 {
-    return text_waiting(t, t->total.all.time_ns) < LEAST_PERCENT;
+    return summary_waiting(s, s->total.all.time_ns) < LEAST_PERCENT;
 }
 
 /* Many threads at the same time may have waited long together, though none of them did: nobody
  * knows whether the others had to wait for them. */
-bool text_is_harmless(const struct text_job *t)
+bool summary_is_harmless(const struct io_summary *s)
 {
-    return waited_little(t) && t->total.all.time_ns / LEAST_PERCENT < t->job->elapsed_ns / 100;
+    return waited_little(s) && s->total.all.time_ns / LEAST_PERCENT < s->job->elapsed_ns / 100;
 }
 
 /* What is not whole may have waited longer. */
-static void write_verdict(FILE *out, const struct text_job *t)
+static void write_verdict(FILE *out, const struct io_summary *s)
 {
-    const char *least = job_is_complete(t->job) ? "" : "at least ";
+    const char *least = job_is_complete(s->job) ? "" : "at least ";
     char waiting[UNITS_SIZE], together[UNITS_SIZE];
 
-    units_percent(t->wait_ns, t->job->elapsed_ns, waiting);
-    if (text_is_harmless(t)) {
+    units_percent(s->wait_ns, s->job->elapsed_ns, waiting);
+    if (summary_is_harmless(s)) {
         (void)fprintf(out, "I/O took %s%s of the run time%s", least, waiting,
-                      *least || has_errors(t) ? "" : ": nothing to improve");
-    } else if (waited_little(t)) {
+                      *least || has_errors(s) ? "" : ": nothing to improve");
+    } else if (waited_little(s)) {
         (void)fprintf(out, "all threads together waited %s%s for I/O, ", least,
-                      text_time(t->total.all.time_ns, together));
+                      summary_time(s->total.all.time_ns, together));
         (void)fprintf(out, "%snone of them longer than %s of the run time",
                       *least ? "as far as it is known " : "", waiting);
     } else {
         (void)fprintf(out, "%s%s of the run time was spent waiting for I/O", least, waiting);
-        write_places(out, t);
+        write_places(out, s);
     }
 }
 
-char *text_verdict_line(const struct text_job *t)
+char *summary_verdict(const struct io_summary *s)
 {
-    char *line = NULL;
-    size_t size;
-    FILE *out;
+    struct text_buffer text;
 
-    if (job_not_counted(t->job) || !t->n || !t->job->elapsed_ns)
+    if (job_not_counted(s->job) || !s->n || !s->job->elapsed_ns || !text_buffer_open(&text))
         return NULL;
-    out = open_memstream(&line, &size);
-    if (!out)
-        return NULL;
-    write_verdict(out, t);
-    return fclose(out) == 0 ? line : NULL;
-}
-
-void text_verdict(FILE *to, const struct text_job *t)
-{
-    _free_ char *line = text_verdict_line(t);
-
-    if (line)
-        text_lines(to, t, text_is_harmless(t) ? TEXT_GOOD : TEXT_TITLE, line,
-                   text_is_narrow(t) ? 2 * LINES : LINES);
+    write_verdict(text.out, s);
+    return text_buffer_take(&text);
 }

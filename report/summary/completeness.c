@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether the account is complete, and what is missing. */
+#include "report/summary/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/text_buffer.h"
+#include "common/utf8.h"
+
+/* What a cause means to the owner of the job; the count stands in front of the words. */
+static const struct {
+    const char *cause, *words;
+    bool bytes;
+} causes[] = {
+    {"map-full", "calls found the counters full", false},
+    {"map-full-bytes", "of data found the counters full", true},
+    {"errno-unknown", "errors of unknown kind", false},
+    {"latency-lost", "calls without their time", false},
+    {"histogram-short", "calls missing from the histograms", false},
+    {"mount-unannounced", "mounts without a name", false},
+    {"end-unseen", "calls whose end was not seen", false},
+    {"async-lost", "asynchronous calls not counted", false},
+    {"async-unseen", "asynchronous calls whose end was not seen", false},
+    {"cache-map-full-bytes", "of the page cache not counted", true},
+    {"recursion-missed", "calls missed by the kernel", false},
+    {"hook-not-attached", "kinds of calls not counted", false},
+    {"self-test-failed", "operations not counted right", false},
+    {"began-untracked", "steps began before they were counted", false},
+    {"step-vanished", "steps gone without a word of their end", false},
+    {"node-restarted", "steps cut off by a restart of the node", false},
+    {"still-running", "processes still run", false},
+};
+
+char *summary_ops(uint64_t ops)
+{
+    const char *between = "";
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++) {
+        if (!(ops & UINT64_C(1) << bit))
+            continue;
+        (void)fprintf(text.out, "%s%s", between, io_bit_name(bit));
+        between = ", ";
+    }
+    return text_buffer_take(&text);
+}
+
+static void write_count(FILE *out, const struct incomplete *item)
+{
+    _free_ char *clean = NULL;
+    char buf[UNITS_SIZE];
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(causes) && strcmp(causes[i].cause, item->cause) != 0)
+        i++;
+    if (i < ARRAY_SIZE(causes)) {
+        (void)fprintf(out, "%s %s",
+                      causes[i].bytes ? units_bytes(item->count, buf)
+                                      : units_count(item->count, buf),
+                      causes[i].words);
+        return;
+    }
+    clean = utf8_sanitize(item->cause);
+    (void)fputs(clean ? clean : "?", out);
+    if (item->count > 1)
+        (void)fprintf(out, " (%s)", units_count(item->count, buf));
+}
+
+char *summary_cause(const struct incomplete *item)
+{
+    _free_ char *ops = item->ops ? summary_ops(item->ops) : NULL;
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    write_count(text.out, item);
+    if (ops)
+        (void)fprintf(text.out, " (%s)", ops);
+    return text_buffer_take(&text);
+}
+
+char *summary_completeness(const struct job_account *job)
+{
+    char buf[UNITS_SIZE];
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    (void)fputs(job_is_complete(job) ? "complete: " : "NOT complete: ", text.out);
+    if (job->nodes_expected)
+        (void)fprintf(text.out, "%u/%u nodes", job->nodes_reported, job->nodes_expected);
+    else
+        (void)fprintf(text.out, "%u nodes, of how many is not known", job->nodes_reported);
+    (void)fprintf(text.out, ", %s events lost", units_count(job->completeness.lost, buf));
+    if (job->ns_per_event)
+        (void)fprintf(text.out, ", accounting took about %s",
+                      units_time(job_events(job) * job->ns_per_event, buf));
+    return text_buffer_take(&text);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sentences about what a job did on its mounts. */
+#define _GNU_SOURCE /* asprintf */
+#include "config.h"
+
+#include "report/summary/summary.h"
+
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/numbers.h"
+#include "common/text_buffer.h"
+
+/* Less is not worth a line. */
+#define MAPPED_LEAST (UINT64_C(64) << 20)
+#define MAPPED_PART 10
+
+char *summary_mapped(const struct io_summary *s)
+{
+    uint64_t in = 0, out = 0, all;
+    char read[UNITS_SIZE], written[UNITS_SIZE], *line;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct io_account *io = &s->rows[i].mount->io;
+
+        add_saturating(&in, io->ops[IO_MMAP_READ] ? io->ops[IO_MMAP_READ]->bytes : 0);
+        add_saturating(&out, io->ops[IO_MMAP_WRITE] ? io->ops[IO_MMAP_WRITE]->bytes : 0);
+    }
+    all = in;
+    add_saturating(&all, out);
+    if (all < MAPPED_LEAST || all < s->total.all.bytes / MAPPED_PART ||
+        asprintf(&line, "mapped files, not in the table: %s read, %s written",
+                 units_bytes(in, read), units_bytes(out, written)) < 0)
+        return NULL;
+    return line;
+}
+
+/* The text; NULL if it is empty. */
+static char *take_sentence(struct text_buffer *text)
+{
+    char *sentence = text_buffer_take(text);
+
+    if (!sentence || *sentence)
+        return sentence;
+    free(sentence);
+    return NULL;
+}
+
+/* "errors: open 88.0 k ENOENT; write 5 ENOSPC, 2 EINTR" */
+char *summary_errors(const struct io_account *io)
+{
+    const char *before_op = "errors: ";
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct io_counter *c = io->ops[op];
+        const char *between = " ";
+
+        if (!c || !c->n_errnos)
+            continue;
+        (void)fprintf(text.out, "%s%s", before_op, io_op_name(op));
+        before_op = "; ";
+        for (size_t i = 0; i < c->n_errnos; i++) {
+            char count[UNITS_SIZE], name[16];
+
+            (void)fprintf(text.out, "%s%s %s", between, units_count(c->errnos[i].count, count),
+                          io_errno_name(c->errnos[i].code, name));
+            between = ", ";
+        }
+    }
+    return take_sentence(&text);
+}
+
+char *summary_async(const struct io_account *io)
+{
+    const char *between = "asynchronous, so no wait: ";
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        char some[UNITS_SIZE], all[UNITS_SIZE];
+
+        if (!io->ops[op] || !io->ops[op]->async_requests)
+            continue;
+        (void)fprintf(text.out, "%s%s of %s %s calls", between,
+                      units_count(io->ops[op]->async_requests, some),
+                      units_count(io->ops[op]->requests, all), io_op_name(op));
+        between = ", ";
+    }
+    return take_sentence(&text);
+}
+
+/* "sequential: 97 % of 2060 read calls (500 more of unknown order); 100 % of 12 write calls" */
+char *summary_order(const struct io_account *io)
+{
+    const char *between = "sequential: ";
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    for (int op = IO_READ; op <= IO_WRITE; op++) {
+        const struct io_counter *c = io->ops[op];
+        uint64_t known = c ? io_counter_ordered(c) : 0;
+        char share[UNITS_SIZE], count[UNITS_SIZE];
+
+        if (!known)
+            continue;
+        (void)fprintf(text.out, "%s%s of %s %s calls", between,
+                      units_percent(c->sequential_requests, known, share),
+                      units_count(known, count), io_op_name(op));
+        if (c->requests > known)
+            (void)fprintf(text.out, " (%s more of unknown order)",
+                          units_count(c->requests - known, count));
+        between = "; ";
+    }
+    return take_sentence(&text);
+}
+
+/* What was brought in for reads, and how often that is what was read. What exceeds it was of no
+ * use, unless it was mapped. */
+static void write_amplification(FILE *out, const struct io_cache *cache, bool is_mapped)
+{
+    uint64_t used = cache->hit_bytes + cache->miss_bytes;
+    uint64_t brought = cache->fill_bytes[IO_FILL_READ] + cache->fill_bytes[IO_FILL_PREFETCH];
+    char buf[UNITS_SIZE];
+
+    if (!used || brought < used + used / 10 || brought < cache->fill_bytes[IO_FILL_READ])
+        return;
+    (void)fprintf(out, ": %.1f times what was read", (double)brought / (double)used);
+    if (!is_mapped)
+        (void)fprintf(out, ", at least %s in vain", units_bytes(brought - used, buf));
+}
+
+char *summary_cache(const struct io_mount *m)
+{
+    const struct io_cache *cache = &m->cache;
+    char hit[UNITS_SIZE], miss[UNITS_SIZE], share[UNITS_SIZE];
+    uint64_t all = cache->hit_bytes + cache->miss_bytes;
+    const char *between = "; filled by ";
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    if (all)
+        (void)fprintf(
+            text.out, "page cache: %s served from it (%s), %s not",
+            units_bytes(cache->hit_bytes, hit),
+            units_percent(cache->hit_bytes, all < cache->hit_bytes ? UINT64_MAX : all, share),
+            units_bytes(cache->miss_bytes, miss));
+    else
+        between = "page cache: filled by ";
+    for (int i = 0; i < IO_FILL_COUNT; i++) {
+        if (!cache->fill_bytes[i])
+            continue;
+        (void)fprintf(text.out, "%s%s %s", between, io_fill_name(i),
+                      units_bytes(cache->fill_bytes[i], hit));
+        between = ", ";
+    }
+    write_amplification(text.out, cache, m->io.ops[IO_MMAP_READ]);
+    return take_sentence(&text);
+}
