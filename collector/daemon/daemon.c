@@ -350,7 +350,7 @@ static int create_tracker(struct daemon *d, struct error *error)
         .hierarchy = d->hierarchy,
     };
     const struct tracker_hooks hooks = {
-        .job_over = on_job_over, .say = say, .queued = on_queued, .arg = d};
+        .job_over = on_job_over, .log = say, .queued = on_queued, .arg = d};
     int r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)
@@ -552,7 +552,7 @@ int daemon_run(struct daemon *d, struct error *error)
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(d->loop);
     (void)sd_notify(0, "STOPPING=1");
-    tracker_hurry(d->tracker);
+    tracker_make_rows_due(d->tracker);
     (void)tracker_tick(d->tracker, NULL);
     (void)writer_flush(d->writer, FLUSH_MS);
     (void)tracker_settle(d->tracker);

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The start of a jobiod: what the one before it left in the store, in the runtime directory and in
- * the pinned maps becomes jobs and steps again. The maps have the numbers, the files say whose they
- * are, the store knows what was finished.
+ * The start of jobiod: jobs and steps are restored from the store, the runtime directory and the
+ * pinned maps that the last process left. The maps have the counters, the step files name their
+ * steps, the store has the steps that were finished.
  */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bpf/records.h"
 #include "collector/cgroup/hierarchy.h"
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
 #include "collector/store/store.h"
-#include "collector/track/tracker_impl.h"
+#include "collector/track/accounts.h"
+#include "collector/track/end.h"
+#include "collector/track/folded_steps.h"
+#include "collector/track/missed_record.h"
+#include "collector/track/records.h"
+#include "collector/track/start.h"
+#include "collector/track/state.h"
+#include "collector/track/stored_steps.h"
+#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 
 #define BOOT_ID_KEY "boot-id"
@@ -25,12 +31,12 @@ struct adoption {
     struct tracker *tracker;
     struct store *store;
     bool rebooted;
-    bool unsure;                 /* a step file could not be dealt with */
+    bool incomplete;             /* a step file could not be handled */
     struct job_account **stored; /* unfinished, as loaded */
-    bool **taken;                /* by job and step: a step file has it */
+    bool **taken;                /* by job and step: it has a step file */
     struct probe_step *counted;
     size_t n_counted;
-    bool *known; /* by counted: it is in the store */
+    bool *stored_counted; /* by counted: it is in the store */
 };
 
 static void adoption_clear(struct adoption *a)
@@ -40,7 +46,7 @@ static void adoption_clear(struct adoption *a)
     free(a->taken);
     store_jobs_free(a->stored);
     free(a->counted);
-    free(a->known);
+    free(a->stored_counted);
 }
 
 /* --- the store -------------------------------------------------------------------------------- */
@@ -66,29 +72,10 @@ static int check_boot(struct adoption *a, struct error *error)
     a->rebooted = before && strcmp(before, now) != 0;
     /* The kernel counts from zero again. */
     if (a->rebooted)
-        r = store_put_state(a->store, MISSED_KEY, NULL, error);
+        r = missed_record_remove(a->store, error);
     if (r < 0)
         return r;
     return before && !a->rebooted ? 0 : store_put_state(a->store, BOOT_ID_KEY, now, error);
-}
-
-/* What the programs missed while nobody read: the steps that are adopted say so. Without a text of
- * the process before, or with programs that are new, counting begins here. */
-static int resume_missed(struct adoption *a, struct error *error)
-{
-    struct tracker *tracker = a->tracker;
-    _free_ char *before = NULL;
-    int r = store_get_state(a->store, MISSED_KEY, &before, error);
-
-    if (r < 0)
-        return r;
-    if (before && probe_is_adopted(tracker->probe))
-        return sampler_resume_missed(tracker->sampler, before) < 0
-                   ? error_set(error, -ENOMEM, "no memory for what was missed")
-                   : 0;
-    tracker->missed = sampler_missed(tracker->sampler);
-    return tracker->missed ? store_put_state(a->store, MISSED_KEY, tracker->missed, error)
-                           : error_set(error, -ENOMEM, "no memory for what was missed");
 }
 
 static char *copy(const char *text)
@@ -115,20 +102,7 @@ static struct job_account *identity(const struct job_account *from)
     return to;
 }
 
-static int take_folded(struct tracked_job *job, const struct step_account *stored)
-{
-    struct step_account *to = &job->folded;
-
-    *to = *stored;
-    to->node = copy(stored->node);
-    to->mounts = (struct io_mounts){0};
-    to->completeness = (struct completeness){0};
-    return io_mounts_copy(&stored->mounts, &to->mounts) < 0
-               ? -ENOMEM
-               : completeness_merge(&to->completeness, &stored->completeness);
-}
-
-static int load_steps(struct tracked_job *job, const struct job_account *stored)
+static int load_steps(struct job *job, const struct job_account *stored)
 {
     int r = 0;
 
@@ -141,7 +115,7 @@ static int load_steps(struct tracked_job *job, const struct job_account *stored)
             job->start_boot_ns + (end - stored->start_ns) > job->last_end_boot_ns)
             job->last_end_boot_ns = job->start_boot_ns + (end - stored->start_ns);
         if (step->step == STEP_FOLDED)
-            r = take_folded(job, step);
+            r = step_account_copy(step, &job->folded);
         else if (step->state != STEP_RUNNING)
             job->n_rows++;
         if (!r && step->state != STEP_RUNNING)
@@ -154,7 +128,7 @@ static int load_job(struct adoption *a, size_t i)
 {
     const struct job_account *stored = a->stored[i];
     struct job_account *sum = identity(stored);
-    struct tracked_job *job = sum ? tracked_load_job(a->tracker, sum) : NULL;
+    struct job *job = sum ? job_start(a->tracker, sum) : NULL;
 
     a->taken[i] = calloc(stored->n_steps + 1, sizeof(bool));
     if (!job) {
@@ -163,8 +137,8 @@ static int load_job(struct adoption *a, size_t i)
     }
     if (a->rebooted)
         job->start_boot_ns = job->last_end_boot_ns = 0;
-    /* The file of its prolog does not outlive the boot. */
-    if (!job->gatherer && stored->first_node && !(job->gatherer = strdup(stored->first_node)))
+    /* The file of its prolog is lost at a reboot. */
+    if (!job->first_node && stored->first_node && !(job->first_node = strdup(stored->first_node)))
         return -ENOMEM;
     if (!a->taken[i] || load_steps(job, stored) < 0)
         return -ENOMEM;
@@ -186,14 +160,14 @@ static int load_jobs(struct adoption *a, struct error *error)
     return r < 0 || !a->taken ? error_set(error, -ENOMEM, "no memory for unfinished jobs") : 0;
 }
 
-/* Its last row goes to whoever gets that of a step that ends, in one transaction as there. */
-static int put_lost(struct adoption *a, const struct tracked_job *job,
+/* Queue its last row for all sinks, in the transaction of the row, as at the end of a step. */
+static int put_lost(struct adoption *a, const struct job *job,
                     const struct step_account *step, struct error *error)
 {
     const struct job_key *key = &job->sum->key;
     const char *const *sinks = a->tracker->sinks;
     _free_ char *peer = NULL;
-    int r = tracked_peer_sink(job, &peer);
+    int r = job_peer_sink(job, &peer);
 
     if (r < 0)
         return error_set(error, r, "no memory for a lost step");
@@ -211,20 +185,20 @@ static int put_lost(struct adoption *a, const struct tracked_job *job,
     return r;
 }
 
-/* A step that the store calls running and that has no file any more. */
+/* A step that is running as of the store, but has no step file any more. */
 static int lose_step(struct adoption *a, const struct job_account *stored,
                      struct step_account *step, struct error *error)
 {
     const char *cause = a->rebooted ? "node-restarted" : "step-vanished";
-    struct tracked_job *job = tracked_find_job(a->tracker, stored->key.jobid, stored->key.restart);
+    struct job *job = jobs_find(&a->tracker->jobs, stored->key.jobid, stored->key.restart);
 
     step->state = STEP_VANISHED;
     if (!job || completeness_add(&step->completeness, cause, 1, 0) < 0 ||
         job_account_add_step(job->sum, step) < 0 ||
-        tracked_add_totals(&a->tracker->totals, &step->mounts) < 0)
+        totals_add(&a->tracker->totals, &step->mounts) < 0)
         return error_set(error, -ENOMEM, "no memory for a lost step");
     job->n_rows++;
-    a->tracker->stats.vanished++;
+    a->tracker->vanished++;
     return put_lost(a, job, step, error);
 }
 
@@ -256,7 +230,7 @@ static const struct step_account *find_step(const struct job_account *job, const
     return NULL;
 }
 
-/* What an unfinished job of the store knows of the step. */
+/* The row of the step in an unfinished job of the store; NULL: none. */
 static const struct step_account *find_stored(struct adoption *a, const struct tag *tag)
 {
     for (size_t i = 0; a->stored[i]; i++) {
@@ -275,7 +249,8 @@ static const struct step_account *find_stored(struct adoption *a, const struct t
     return NULL;
 }
 
-/* The process died between the last row of the job and the removal of the step's file. */
+/* The last process died after it wrote the last row of the job and before it removed the step's file.
+ */
 static bool is_final_in_ended_job(struct adoption *a, const struct tag *tag)
 {
     const struct tracker *tracker = a->tracker;
@@ -294,15 +269,14 @@ static bool is_final_in_ended_job(struct adoption *a, const struct tag *tag)
     return found;
 }
 
-static int follow_running(struct adoption *a, struct tag *tag, const struct step_account *before,
-                          struct error *error)
+static int adopt_running(struct adoption *a, struct tag *tag, const struct step_account *before,
+                         struct error *error)
 {
     struct tracker *tracker = a->tracker;
-    uint32_t number = step_number(tag->cgroup_id, tag->version);
     bool counted = probe_has(tracker->probe, tag->cgroup_id, tag->version);
     int r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, error);
     bool gone = r == -ENOENT || r == -ESTALE;
-    struct tracked_step *step;
+    struct step *step;
 
     if (r < 0 && !gone)
         return r;
@@ -310,39 +284,28 @@ static int follow_running(struct adoption *a, struct tag *tag, const struct step
         r = probe_add(tracker->probe, tag->cgroup_id, tag->level, tag->version, NULL, error);
     if (!gone && r < 0)
         return r;
-    r = tracked_follow(tracker, tag, number, before, &step, error);
-    if (r < 0)
-        return r;
-    step->folds &= !before; /* it has a row already */
-    if (!counted)
-        tracked_doubt(step);
-    if (gone)
-        tracked_end(step, STEP_VANISHED, 0);
-    return 0;
+    r = step_adopt(tracker, tag, before, counted, &step, error);
+    if (!r && gone)
+        step_end(step, STEP_VANISHED, 0);
+    return r;
 }
 
-static int follow_ended(struct adoption *a, struct tag *tag, const struct step_account *before,
-                        uint64_t ended_boot, struct error *error)
+static int adopt_ended(struct adoption *a, struct tag *tag, const struct step_account *before,
+                       uint64_t ended_boot, struct error *error)
 {
-    uint32_t number = step_number(tag->cgroup_id, tag->version);
     bool counted = probe_has(a->tracker->probe, tag->cgroup_id, tag->version);
-    struct tracked_step *step;
-    int r = tracked_follow(a->tracker, tag, number, before, &step, error);
+    struct step *step;
+    int r = step_adopt(a->tracker, tag, before, counted, &step, error);
 
-    if (r < 0)
-        return r;
-    step->folds &= !before;
-    if (!counted)
-        tracked_doubt(step);
-    tracked_end(step, STEP_ENDED, ended_boot);
-    return 0;
+    if (!r)
+        step_end(step, STEP_ENDED, ended_boot);
+    return r;
 }
 
-/* All that nobody follows is dropped in the end. */
-static void know_counted(struct adoption *a, uint32_t number)
+static void mark_stored(struct adoption *a, uint32_t number)
 {
     for (size_t i = 0; i < a->n_counted; i++)
-        a->known[i] |= a->counted[i].step == number;
+        a->stored_counted[i] |= a->counted[i].step == number;
 }
 
 static int adopt_step(struct adoption *a, const char *name, struct error *error)
@@ -350,43 +313,39 @@ static int adopt_step(struct adoption *a, const char *name, struct error *error)
     CLEANUP(tag_clear) struct tag tag = {0};
     const struct step_account *before;
     uint64_t ended_boot;
-    int r = tracked_read_file(a->tracker, name, &tag, &ended_boot, error);
+    int r = tag_read_step(a->tracker->steps_fd, name, &tag, &ended_boot, error);
 
     if (r < 0)
         return r;
     before = find_stored(a, &tag);
-    if ((before && before->state != STEP_RUNNING) || tracked_was_folded(a->store, &tag) ||
+    if ((before && before->state != STEP_RUNNING) || folded_steps_has(a->store, &tag) ||
         (!before && is_final_in_ended_job(a, &tag))) {
-        know_counted(a, step_number(tag.cgroup_id, tag.version));
+        mark_stored(a, step_number(tag.cgroup_id, tag.version));
         tag_remove_files(a->tracker->steps_fd, name);
         return 0;
     }
-    return ended_boot ? follow_ended(a, &tag, before, ended_boot, error)
-                      : follow_running(a, &tag, before, error);
+    return ended_boot ? adopt_ended(a, &tag, before, ended_boot, error)
+                      : adopt_running(a, &tag, before, error);
 }
 
 static int adopt_files(struct adoption *a, struct error *error)
 {
     struct tracker *tracker = a->tracker;
-    int fd = fcntl(tracker->steps_fd, F_DUPFD_CLOEXEC, 3);
-    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    _closedir_ DIR *dir = tag_open_dir(tracker->steps_fd);
     struct dirent *entry;
 
-    if (!dir) {
-        cleanup_close(&fd);
+    if (!dir)
         return error_errno(error, -errno, "cannot list the step files");
-    }
-    rewinddir(dir);
     while ((entry = readdir(dir))) {
         struct error why;
         int r = tag_is_file_name(entry->d_name) ? adopt_step(a, entry->d_name, &why) : 0;
 
         if (r < 0)
-            tracker_say(tracker, LOG_LEVEL_WARNING, "step file %s: %s", entry->d_name, why.text);
+            tracker_log(tracker, LOG_LEVEL_WARNING, "step file %s: %s", entry->d_name, why.text);
         if (r == -EBADMSG || r == -EINVAL)
-            tracked_reject_file(tracker, entry->d_name);
+            tag_reject_file(tracker->steps_fd, entry->d_name);
         else
-            a->unsure |= r < 0;
+            a->incomplete |= r < 0;
     }
     (void)tracker_settle(tracker);
     return 0;
@@ -394,15 +353,15 @@ static int adopt_files(struct adoption *a, struct error *error)
 
 /* --- the maps --------------------------------------------------------------------------------- */
 
-static bool is_followed(const struct tracker *tracker, uint32_t number)
+static bool is_tracked(const struct tracker *tracker, uint32_t number)
 {
     return sampler_mounts(tracker->sampler, number) != NULL;
 }
 
-/* What the store has, and what nobody can tell whose it is: a run whose client has gone, or a step
- * whose file was taken away. Counted before the files were listed, so a step that is being tagged
- * is not among them. */
-static void drop_strangers(struct adoption *a)
+/* Drop the counters of steps that the store has, and of unknown cgroups: a run whose client is gone,
+ * or a step whose file was removed. The maps were listed before the files, so a step that is being
+ * tagged is not among them. */
+static void drop_untracked(struct adoption *a)
 {
     struct tracker *tracker = a->tracker;
     _free_ struct probe_cgroup *cgroups = malloc((a->n_counted + 1) * sizeof(*cgroups));
@@ -411,12 +370,12 @@ static void drop_strangers(struct adoption *a)
     for (size_t i = 0; cgroups && i < a->n_counted; i++) {
         const struct probe_step *step = &a->counted[i];
 
-        if (is_followed(tracker, step->step))
+        if (is_tracked(tracker, step->step))
             continue;
-        if (!a->known[i])
-            tracker_say(tracker, LOG_LEVEL_WARNING,
-                        "cgroup %llu is in the maps (%llu events) and no file says whose it is: "
-                        "its counters are dropped",
+        if (!a->stored_counted[i])
+            tracker_log(tracker, LOG_LEVEL_WARNING,
+                        "cgroup %llu is in the maps (%llu events), but no step file names it: its "
+                        "counters are dropped",
                         (unsigned long long)step->cgroup_id, (unsigned long long)step->events);
         cgroups[n++] = (struct probe_cgroup){step->cgroup_id, step->cgroup_version};
     }
@@ -426,8 +385,8 @@ static void drop_strangers(struct adoption *a)
 
 static void finish_after_reboot(struct adoption *a)
 {
-    for (size_t i = 0; a->rebooted && i < a->tracker->n_jobs; i++)
-        tracked_finish_job(a->tracker->jobs[i]);
+    for (size_t i = 0; a->rebooted && i < a->tracker->jobs.n; i++)
+        job_finish(a->tracker->jobs.items[i]);
 }
 
 int tracker_adopt(struct tracker *tracker, struct store *store, struct error *error)
@@ -435,7 +394,7 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
     CLEANUP(adoption_clear) struct adoption a = {.tracker = tracker, .store = store};
     int r = probe_steps(tracker->probe, &a.counted, &a.n_counted, error);
 
-    if (!r && !(a.known = calloc(a.n_counted + 1, sizeof(*a.known))))
+    if (!r && !(a.stored_counted = calloc(a.n_counted + 1, sizeof(*a.stored_counted))))
         r = error_set(error, -ENOMEM, "no memory for the steps in the maps");
     if (!r)
         r = check_boot(&a, error);
@@ -444,7 +403,7 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
     if (!r)
         r = load_jobs(&a, error);
     if (!r)
-        r = resume_missed(&a, error);
+        r = missed_record_resume(tracker, store, error);
     if (!r)
         r = adopt_files(&a, error);
     (void)sampler_resume_missed(tracker->sampler, NULL);
@@ -452,10 +411,10 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
         r = lose_steps(&a, error);
     if (r < 0)
         return r;
-    drop_strangers(&a);
+    drop_untracked(&a);
     (void)probe_sweep(tracker->probe, NULL);
-    if (!a.unsure)
-        (void)tracked_sweep_marks(store, NULL);
+    if (!a.incomplete)
+        (void)folded_marks_sweep(store, NULL);
     finish_after_reboot(&a);
     return 0;
 }

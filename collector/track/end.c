@@ -1,86 +1,105 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How steps and jobs end. */
-#include <stdlib.h>
-#include <string.h>
+#include "collector/track/end.h"
 
+#include "collector/cgroup/hierarchy.h"
 #include "collector/sample/sampler.h"
-#include "collector/track/tracker_impl.h"
-#include "common/cleanup.h"
+#include "collector/track/accounts.h"
+#include "collector/track/folded_steps.h"
+#include "collector/track/job_files.h"
+#include "collector/track/late_tag.h"
+#include "collector/track/records.h"
 #include "common/clock.h"
 
-static int fold(struct tracked_job *job, const struct step_account *account)
+static int sum_up(struct step *step)
 {
-    struct step_account *to = &job->folded;
-    int r;
-
-    if (!to->folded) {
-        to->node = strdup(account->node);
-        if (!to->node)
-            return -ENOMEM;
-        to->het = HET_NONE;
-        to->step = STEP_FOLDED;
-        to->tagged_at_ns = account->tagged_at_ns;
-        to->state = STEP_ENDED;
-    }
-    r = io_mounts_add(&to->mounts, &account->mounts);
-    if (!r)
-        r = completeness_merge(&to->completeness, &account->completeness);
-    if (r < 0)
-        return r;
-    to->folded++;
-    if (account->longest_wait_ns > to->longest_wait_ns)
-        to->longest_wait_ns = account->longest_wait_ns;
-    if (account->tagged_at_ns + account->elapsed_ns > to->tagged_at_ns + to->elapsed_ns)
-        to->elapsed_ns = account->tagged_at_ns + account->elapsed_ns - to->tagged_at_ns;
-    return 0;
-}
-
-static int sum_up(struct tracked_step *step)
-{
-    struct tracked_job *job = step->job;
+    struct job *job = step->job;
     int r = job_account_add_step(job->sum, &step->account);
 
-    if (!r && step->folds)
-        r = fold(job, &step->account);
+    if (!r && step->beyond_limit)
+        r = folded_steps_add(&job->folded, &step->account);
     if (!r)
-        r = tracked_add_totals(&job->tracker->totals, &step->account.mounts);
+        r = totals_add(&job->tracker->totals, &step->account.mounts);
     return r;
 }
 
-void tracked_end(struct tracked_step *step, enum step_state state, uint64_t at_boot_ns)
+void step_end(struct step *step, enum step_state state, uint64_t at_boot_ns)
 {
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
-    if (step->state != TRACKED_RUNNING)
+    if (step->phase != PHASE_RUNNING)
         return;
-    tracked_resolve_doubt(step, true);
+    late_tag_check(step, true);
     if (state == STEP_VANISHED)
         (void)sampler_blame(step->job->tracker->sampler, step->number, "step-vanished", 1, 0);
-    step->state = TRACKED_ENDED;
-    step->how = state;
+    step->phase = PHASE_ENDED;
+    step->end_state = state;
     step->ended_boot_ns = at_boot_ns;
-    step->quiet_ns = at_boot_ns && at_boot_ns < now ? at_boot_ns : now;
+    step->idle_since_ns = at_boot_ns && at_boot_ns < now ? at_boot_ns : now;
 }
 
-/* What it did is in the last reading. */
-static int close_step(struct tracked_step *step)
+/* Ticks without a process until a step counts as vanished: at least two, and 5 s. */
+static unsigned max_empty_ticks(const struct tracker *tracker)
 {
-    struct tracked_job *job = step->job;
+    uint64_t ticks = 5 * NS_PER_S / tracker->interval_ns;
+
+    return ticks < 2 ? 2 : (unsigned)ticks;
+}
+
+/* No process is left that could do I/O or report the end of the step. */
+static bool is_gone(struct tracker *tracker, struct step *step)
+{
+    const struct tag *tag = &step->tag;
+    int r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, NULL);
+
+    if (r == -ENOENT || r == -ESTALE)
+        return true;
+    if (!hierarchy_is_deserted(tracker->hierarchy, tag->version, tag->cgroup)) {
+        step->empty_ticks = 0;
+        return false;
+    }
+    step->empty_ticks++;
+    return step->job->epilog_ran || step->empty_ticks >= max_empty_ticks(tracker);
+}
+
+void job_end_gone_steps(struct job *job)
+{
     struct tracker *tracker = job->tracker;
-    int r = tracked_account(step, &step->account);
+    char name[TAG_FILE_SIZE], text[16];
+
+    for (size_t i = 0; i < job->n_steps; i++) {
+        struct step *step = job->steps[i];
+        uint64_t ended_boot;
+
+        if (step->phase != PHASE_RUNNING || !is_gone(tracker, step))
+            continue;
+        tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
+        ended_boot = tag_ended_boot(tracker->steps_fd, name);
+        if (!ended_boot)
+            tracker_log(tracker, LOG_LEVEL_WARNING, "step %u.%s vanished without an end",
+                        step->tag.jobid, step_format(step->tag.step, text));
+        step_end(step, ended_boot ? STEP_ENDED : STEP_VANISHED, ended_boot);
+    }
+}
+
+/* Its final account, from the last reading. */
+static int close_step(struct step *step)
+{
+    struct job *job = step->job;
+    struct tracker *tracker = job->tracker;
+    int r = step_get_account(step, &step->account);
 
     if (r < 0)
         return r;
-    step->account.state = step->how;
+    step->account.state = step->end_state;
     if (step->ended_boot_ns > step->tag.tagged_boot_ns)
         step->account.elapsed_ns = step->ended_boot_ns - step->tag.tagged_boot_ns;
-    step->state = TRACKED_UNSAVED;
+    step->phase = PHASE_UNSAVED;
     r = sum_up(step);
     step->summed = true;
-    if (step->quiet_ns > job->last_end_boot_ns)
-        job->last_end_boot_ns = step->quiet_ns;
-    tracker->stats.lost += step->account.completeness.lost;
-    tracker->stats.vanished += step->how == STEP_VANISHED;
+    if (step->idle_since_ns > job->last_end_boot_ns)
+        job->last_end_boot_ns = step->idle_since_ns;
+    tracker->lost += step->account.completeness.lost;
+    tracker->vanished += step->end_state == STEP_VANISHED;
     return r;
 }
 
@@ -89,47 +108,47 @@ struct round {
     int result;
 };
 
-static void close_steps_of(struct tracked_job *job, struct round *round)
+static void close_steps_of(struct job *job, struct round *round)
 {
     bool closed = false;
 
     for (size_t i = 0; i < job->n_steps; i++) {
-        struct tracked_step *step = job->steps[i];
+        struct step *step = job->steps[i];
         int r;
 
-        if (step->state != TRACKED_ENDED)
+        if (step->phase != PHASE_ENDED)
             continue;
-        r = sampler_seal(job->tracker->sampler, step->number, step->quiet_ns);
+        r = sampler_seal(job->tracker->sampler, step->number, step->idle_since_ns);
         if (r == -EAGAIN) {
             round->due = true;
             continue;
         }
         if (!r)
             r = close_step(step);
-        closed |= step->state == TRACKED_UNSAVED;
+        closed |= step->phase == PHASE_UNSAVED;
         round->result = round->result < 0 ? round->result : r;
     }
     if (closed)
-        tracked_save(job);
+        job_save(job);
 }
 
 static struct round close_round(struct tracker *tracker)
 {
     struct round round = {0};
 
-    for (size_t i = 0; i < tracker->n_jobs; i++)
-        close_steps_of(tracker->jobs[i], &round);
+    for (size_t i = 0; i < tracker->jobs.n; i++)
+        close_steps_of(tracker->jobs.items[i], &round);
     return round;
 }
 
-int tracked_close(struct tracker *tracker, struct error *error)
+int steps_close(struct tracker *tracker, struct error *error)
 {
     struct round round = close_round(tracker);
     int result = round.result;
 
-    /* A second time if the first one has met a mount whose name had to be looked for. */
+    /* Read again if the first reading met a mount whose name had to be looked up. */
     for (int i = 0; i < 2 && round.due; i++) {
-        int r = tracker_pass(tracker, false, error);
+        int r = tracker_read(tracker, false, error);
 
         if (r < 0)
             return r;
@@ -139,7 +158,7 @@ int tracked_close(struct tracker *tracker, struct error *error)
     return result < 0 ? error_set(error, -ENOMEM, "no memory for the account of a step") : 0;
 }
 
-void tracked_finish_job(struct tracked_job *job)
+void job_finish(struct job *job)
 {
     struct tracker *tracker = job->tracker;
     struct job_account *account;
@@ -147,18 +166,18 @@ void tracked_finish_job(struct tracked_job *job)
     if (job->over)
         return;
     for (size_t i = 0; i < job->n_steps; i++)
-        if (tracked_is_open(job->steps[i]))
+        if (step_is_open(job->steps[i]))
             return;
-    tracked_describe(job);
+    job_file_read(job);
     job->over = true;
-    job->over_boot_ns = job->ending ? clock_ns(CLOCK_BOOTTIME) : job->last_end_boot_ns;
+    job->over_boot_ns = job->epilog_ran ? clock_ns(CLOCK_BOOTTIME) : job->last_end_boot_ns;
     job->sum->ended = true;
     job->sum->end_ns =
         job->sum->start_ns +
         (job->over_boot_ns > job->start_boot_ns ? job->over_boot_ns - job->start_boot_ns : 0);
-    account = tracked_snapshot(job);
+    account = job_snapshot(job);
     if (account && tracker->hooks.job_over)
         tracker->hooks.job_over(account, tracker->hooks.arg);
     job_account_destroy(account);
-    tracked_save(job);
+    job_save(job);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sums of a job's ended steps, for the summary at its end: their rows are in the store by then,
- * and the summary does not wait for a disk. */
+#include "collector/track/ended_steps.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/track/tracker_impl.h"
 #include "common/cleanup.h"
 
-/* About 5 KiB each. Of what is beyond them the summary says how many there are. */
+/* About 5 KiB each. The summary reports how many more there are. */
 #define ENDED_MAX 50
 
 /* One mount without a name holds the sum of all. */
@@ -36,28 +35,26 @@ static int sum_of(const struct step_account *from, struct step_account *ret)
     return 0;
 }
 
-void tracked_remember(const struct tracked_step *step)
+void ended_steps_add(struct ended_steps *ended, const struct step_account *account)
 {
-    struct tracked_job *job = step->job;
     struct step_account *grown;
 
-    if (step->folds || job->n_ended >= ENDED_MAX)
+    if (ended->n >= ENDED_MAX)
         return;
-    grown = realloc(job->ended, (job->n_ended + 1) * sizeof(*grown));
+    grown = realloc(ended->items, (ended->n + 1) * sizeof(*grown));
     if (!grown)
         return;
-    job->ended = grown;
-    if (sum_of(&step->account, &grown[job->n_ended]) == 0)
-        job->n_ended++;
+    ended->items = grown;
+    if (sum_of(account, &grown[ended->n]) == 0)
+        ended->n++;
 }
 
-void tracked_forget_ended(struct tracked_job *job)
+void ended_steps_clear(struct ended_steps *ended)
 {
-    for (size_t i = 0; i < job->n_ended; i++)
-        step_account_clear(&job->ended[i]);
-    free(job->ended);
-    job->ended = NULL;
-    job->n_ended = 0;
+    for (size_t i = 0; i < ended->n; i++)
+        step_account_clear(&ended->items[i]);
+    free(ended->items);
+    *ended = (struct ended_steps){0};
 }
 
 static int by_tag(const void *a, const void *b)
@@ -69,28 +66,16 @@ static int by_tag(const void *a, const void *b)
     return (x->tagged_at_ns > y->tagged_at_ns) - (x->tagged_at_ns < y->tagged_at_ns);
 }
 
-/* Of the steps that have rows of their own, those that nobody remembers: they are beyond ENDED_MAX,
- * or ended under an earlier jobiod. */
-static uint32_t count_forgotten(const struct tracked_job *job)
-{
-    size_t listed = job->n_ended;
-
-    for (size_t i = 0; i < job->n_steps; i++)
-        listed += !job->steps[i]->folds && job->steps[i]->state != TRACKED_SAVED;
-    return listed < job->n_rows ? job->n_rows - (uint32_t)listed : 0;
-}
-
-int tracked_list_ended(const struct tracked_job *job, struct job_account *account)
+int ended_steps_list(const struct ended_steps *ended, struct job_account *account)
 {
     size_t n = account->n_steps;
-    struct step_account *grown = realloc(account->steps, (n + job->n_ended + 1) * sizeof(*grown));
+    struct step_account *grown = realloc(account->steps, (n + ended->n + 1) * sizeof(*grown));
 
     if (!grown)
         return -ENOMEM;
     account->steps = grown;
-    account->more_steps = count_forgotten(job);
-    for (size_t i = 0; i < job->n_ended; i++) {
-        if (sum_of(&job->ended[i], &grown[account->n_steps]) < 0)
+    for (size_t i = 0; i < ended->n; i++) {
+        if (sum_of(&ended->items[i], &grown[account->n_steps]) < 0)
             return -ENOMEM;
         account->n_steps++;
     }

@@ -1,46 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of jobs and steps on their way to the store. A step's counters stay in the maps, and its
- * files on disk, until the writer has said that its row is safe. */
 #define _GNU_SOURCE /* asprintf */
-#include <inttypes.h>
+#include "collector/track/records.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "collector/peers/gather.h"
 #include "collector/cgroup/users.h"
-#include "collector/probe/probe.h"
-#include "collector/sample/sampler.h"
+#include "collector/peers/gather.h"
 #include "collector/store/store.h"
-#include "collector/track/tracker_impl.h"
 #include "collector/store/writer.h"
+#include "collector/track/accounts.h"
+#include "collector/track/folded_steps.h"
+#include "collector/track/stored_steps.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 
-#define FOLDED_PREFIX "folded/"
-#define FOLDED_KEY_SIZE 96
-
-/* So many steps are dropped without waiting for those that the writer has. */
-#define ENOUGH 512
-
-/* The marks of folded steps. */
-struct marks {
-    struct marks *next;
-    size_t n;
-    char keys[][FOLDED_KEY_SIZE];
-};
-
-/* What the writer's thread gets: copies, so that both threads can go on. */
+/* A request to the writer: copies, so that both threads can go on. */
 struct saving {
-    struct tracked_job *job;
-    struct tracked_step **ending; /* the steps that end with this */
+    struct job *job;
+    struct step **ending; /* the steps that end with this */
     size_t n_ending;
     bool provisional, over;
     struct job_account *row;
     struct step_account *steps;
     size_t n;
-    struct marks *marks; /* NULL: no folding */
+    struct folded_marks *marks; /* of the steps in an aggregated row; NULL: it is none */
     char *peer;          /* the sink of the job's first node, if that is another one; else NULL */
 };
 
@@ -59,67 +43,9 @@ static void saving_destroy(struct saving *s)
 }
 DEFINE_CLEANUP(struct saving, saving_destroy)
 
-/* --- folded steps ----------------------------------------------------------------------------- */
-
-/* A folded step has no row of its own that could tell, after a crash, that it is in the sum
- * already: this mark is written with the sum and goes after the step's counters have gone. */
-static void folded_key(char buf[FOLDED_KEY_SIZE], const struct tag *tag)
-{
-    (void)snprintf(buf, FOLDED_KEY_SIZE, FOLDED_PREFIX "%u.%u.%u.%u.%" PRIu64, tag->jobid,
-                   tag->restart, tag->het, tag->step, tag->tagged_at_ns);
-}
-
-bool tracked_was_folded(struct store *store, const struct tag *tag)
-{
-    _free_ char *value = NULL;
-    char key[FOLDED_KEY_SIZE];
-
-    folded_key(key, tag);
-    return store_get_state(store, key, &value, NULL) == 0 && value;
-}
-
-int tracked_sweep_marks(struct store *store, struct error *error)
-{
-    return store_drop_states(store, FOLDED_PREFIX, error);
-}
-
-static int forget_folded(struct store *store, void *arg, struct error *error)
-{
-    const struct marks *marks = arg;
-    int r = 0;
-
-    for (size_t i = 0; i < marks->n && r >= 0; i++)
-        r = store_put_state(store, marks->keys[i], NULL, error);
-    return r;
-}
-
-void tracked_free_marks(struct tracker *tracker)
-{
-    while (tracker->marks) {
-        struct marks *marks = tracker->marks;
-
-        tracker->marks = marks->next;
-        free(marks);
-    }
-}
-
-static void forgot_folded(int result, const struct error *error, void *arg)
-{
-    (void)result, (void)error;
-    free(arg);
-}
-
-/* Takes the marks over. */
-static void clear_marks(struct tracker *tracker, struct marks *marks)
-{
-    if (!tracker->writer ||
-        writer_submit(tracker->writer, false, forget_folded, forgot_folded, marks) < 0)
-        free(marks);
-}
-
 /* --- on the writer's thread ------------------------------------------------------------------- */
 
-/* In the transaction of the rows themselves: what is stored as final is queued, and the reverse. */
+/* In the transaction of the rows: a final row is stored if and only if it is queued. */
 static int queue_for(struct store *store, const struct saving *s, const char *sink,
                      struct error *error)
 {
@@ -142,8 +68,8 @@ static int saving_run(struct store *store, void *arg, struct error *error)
         r = store_put_step(store, &s->row->key, &s->steps[i], !s->provisional, error);
     if (s->over && !s->provisional && r >= 0)
         r = store_put_normal(store, &s->row->key, error);
-    for (size_t i = 0; s->marks && i < s->marks->n && r >= 0; i++)
-        r = store_put_state(store, s->marks->keys[i], "1", error);
+    if (s->marks && r >= 0)
+        r = folded_marks_put(store, s->marks, error);
     for (; sinks && *sinks && r >= 0; sinks++)
         r = queue_for(store, s, *sinks, error);
     if (s->peer && !s->provisional && r >= 0)
@@ -153,181 +79,62 @@ static int saving_run(struct store *store, void *arg, struct error *error)
 
 /* --- on the loop's thread --------------------------------------------------------------------- */
 
-/* Another step may have the same ids (a job number that Slurm uses again): then its files stay. */
-static bool owns_files(const struct tracked_step *step)
-{
-    const struct tracker *tracker = step->job->tracker;
-
-    for (size_t i = 0; i < tracker->n_jobs; i++) {
-        struct tracked_job *job = tracker->jobs[i];
-
-        if (job->sum->key.jobid != step->tag.jobid || job->sum->key.restart != step->tag.restart)
-            continue;
-        for (size_t j = 0; j < job->n_steps; j++) {
-            const struct tracked_step *other = job->steps[j];
-
-            if (other != step && other->tag.step == step->tag.step &&
-                other->tag.het == step->tag.het)
-                return false;
-        }
-    }
-    return true;
-}
-
-static void forget_step(struct tracked_step *step)
-{
-    struct tracker *tracker = step->job->tracker;
-    char name[TAG_FILE_SIZE];
-
-    sampler_forget(tracker->sampler, step->number);
-    tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
-    if (owns_files(step))
-        tag_remove_files(tracker->steps_fd, name);
-    tracker->recent[tracker->n_recent++ % RECENT_STEPS] =
-        (struct recent_step){{step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step},
-                             step->tag.tagged_at_ns};
-    tracked_remove_step(step);
-}
-
-/* If nothing of it is left to be done. */
-static void forget_job(struct tracked_job *job)
-{
-    struct tracker *tracker = job->tracker;
-    uint32_t jobid = job->sum->key.jobid, restart = job->sum->key.restart;
-
-    if (!job->over_saved || job->n_steps || job->n_saving)
-        return;
-    tracked_remove_job(job);
-    tracked_forget_file(tracker, jobid, restart);
-}
-
-static size_t count_steps(const struct tracker *tracker, enum tracked_state state)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < tracker->n_jobs; i++)
-        for (size_t j = 0; j < tracker->jobs[i]->n_steps; j++)
-            n += tracker->jobs[i]->steps[j]->state == state;
-    return n;
-}
-
-static void drop_counters(struct tracker *tracker, struct probe_cgroup *cgroups)
-{
-    struct error error;
-    size_t n = 0;
-
-    for (size_t i = 0; i < tracker->n_jobs; i++)
-        for (size_t j = 0; j < tracker->jobs[i]->n_steps; j++) {
-            const struct tracked_step *step = tracker->jobs[i]->steps[j];
-
-            if (step->state == TRACKED_SAVED)
-                cgroups[n++] = (struct probe_cgroup){step->tag.cgroup_id, step->tag.version};
-        }
-    if (probe_drop_many(tracker->probe, cgroups, n, &error) < 0)
-        tracker_say(tracker, LOG_LEVEL_WARNING, "counters of steps stay in the maps: %s",
-                    error.text);
-}
-
-static void forget_saved(struct tracked_job *job)
-{
-    for (size_t i = job->n_steps; i-- > 0;)
-        if (job->steps[i]->state == TRACKED_SAVED)
-            forget_step(job->steps[i]);
-    forget_job(job);
-}
-
-/* A pass waits for the programs that run, twice, and whoever tags a step waits with it: many steps
- * a second must not mean many passes. */
-static uint64_t gap_left(const struct tracker *tracker)
-{
-    uint64_t age = clock_ns(CLOCK_BOOTTIME) - tracker->dropped_ns;
-
-    return tracker->dropped_ns && age < tracker->drop_gap_ns ? tracker->drop_gap_ns - age : 0;
-}
-
-uint64_t tracked_drop_saved(struct tracker *tracker, bool now)
-{
-    size_t n = count_steps(tracker, TRACKED_SAVED);
-    _free_ struct probe_cgroup *cgroups = NULL;
-
-    if (!n || (!now && n < ENOUGH && count_steps(tracker, TRACKED_SAVING)))
-        return 0;
-    if (!now && n < ENOUGH && gap_left(tracker))
-        return gap_left(tracker);
-    cgroups = malloc(n * sizeof(*cgroups));
-    if (!cgroups) /* the next tick tries again */
-        return 0;
-    drop_counters(tracker, cgroups);
-    tracker->dropped_ns = clock_ns(CLOCK_BOOTTIME);
-    tracker->littered = true;
-    for (size_t i = tracker->n_jobs; i-- > 0;)
-        forget_saved(tracker->jobs[i]);
-    while (tracker->marks) {
-        struct marks *marks = tracker->marks;
-
-        tracker->marks = marks->next;
-        clear_marks(tracker, marks);
-    }
-    return 0;
-}
-
 static void take_success(struct saving *s)
 {
-    struct tracked_job *job = s->job;
-    const struct tracker *tracker = job->tracker;
+    struct job *job = s->job;
+    struct tracker *tracker = job->tracker;
 
     if (!s->provisional && (tracker->sinks || s->peer) && tracker->hooks.queued)
         tracker->hooks.queued(tracker->hooks.arg);
     if (s->over)
         job->over_saved = true;
     for (size_t i = 0; i < s->n_ending; i++) {
-        s->ending[i]->state = TRACKED_SAVED;
-        tracked_remember(s->ending[i]);
+        s->ending[i]->phase = PHASE_SAVED;
+        if (!s->ending[i]->beyond_limit)
+            ended_steps_add(&job->ended, &s->ending[i]->account);
     }
-    if (s->marks) {
-        s->marks->next = job->tracker->marks;
-        job->tracker->marks = TAKE_PTR(s->marks);
-    }
+    if (s->marks)
+        stored_steps_add_marks(job->tracker, TAKE_PTR(s->marks));
 }
 
 static void saving_done(int result, const struct error *error, void *arg)
 {
     CLEANUP(saving_destroyp) struct saving *s = arg;
-    struct tracked_job *job = s->job;
+    struct job *job = s->job;
 
     job->n_saving--;
     if (s->provisional)
-        job->provisional = false;
+        job->provisional_saving = false;
     if (s->provisional && result < 0)
-        job->handed_ns = 0;
+        job->rows_read_ns = 0;
     if (s->over)
         job->over_saving = false;
     if (s->marks)
-        job->folding = false;
+        job->folded_saving = false;
     if (result < 0) {
-        job->tracker->stats.save_failures++;
+        job->tracker->save_failures++;
         if (log_allowed("saving", 60, NULL))
-            tracker_say(job->tracker, LOG_LEVEL_ERROR,
-                        "job %u: cannot store (it is kept and tried again): %s",
+            tracker_log(job->tracker, LOG_LEVEL_ERROR,
+                        "job %u: cannot store its rows (they are kept and tried again): %s",
                         job->sum->key.jobid, error->text);
         for (size_t i = 0; i < s->n_ending; i++)
-            s->ending[i]->state = TRACKED_UNSAVED;
+            s->ending[i]->phase = PHASE_UNSAVED;
     } else {
         take_success(s);
-        tracked_save(job); /* what had to wait for this */
+        job_save(job); /* rows that had to wait for this request */
     }
-    forget_job(job);
+    job_remove_if_stored(job);
 }
 
-int tracked_peer_sink(const struct tracked_job *job, char **ret)
+int job_peer_sink(const struct job *job, char **ret)
 {
     *ret = NULL;
-    if (!job->tracker->peers || !job->gatherer)
+    if (!job->tracker->peers || !job->first_node)
         return 0;
-    return asprintf(ret, GATHER_SINK_PREFIX "%s", job->gatherer) < 0 ? -ENOMEM : 0;
+    return asprintf(ret, GATHER_SINK_PREFIX "%s", job->first_node) < 0 ? -ENOMEM : 0;
 }
 
-static struct saving *saving_create(struct tracked_job *job, size_t n)
+static struct saving *saving_create(struct job *job, size_t n)
 {
     CLEANUP(saving_destroyp) struct saving *s = calloc(1, sizeof(*s));
 
@@ -336,19 +143,19 @@ static struct saving *saving_create(struct tracked_job *job, size_t n)
     s->job = job;
     if (!job->sum->user)
         job->sum->user = names_find(job->tracker->names, job->sum->uid);
-    s->row = tracked_row(job);
+    s->row = job_row(job);
     s->steps = calloc(n ? n : 1, sizeof(*s->steps));
-    s->ending = calloc(job->n_steps + 1, sizeof(struct tracked_step *));
-    if (tracked_peer_sink(job, &s->peer) < 0)
+    s->ending = calloc(job->n_steps + 1, sizeof(struct step *));
+    if (job_peer_sink(job, &s->peer) < 0)
         return NULL;
     return s->row && s->steps && s->ending ? TAKE_PTR(s) : NULL;
 }
 
 static int submit(struct saving *s)
 {
-    struct tracked_job *job = s->job;
-    /* Provisional rows go to the disk as well: a crash of the node costs what came after them. All
-     * jobs of a tick share a transaction. */
+    struct job *job = s->job;
+    /* Provisional rows are committed too: they are what is left after a crash of the node. All jobs
+     * of a tick share a transaction. */
     int r = job->tracker->writer
                 ? writer_submit(job->tracker->writer, true, saving_run, saving_done, s)
                 : -EAGAIN;
@@ -358,43 +165,31 @@ static int submit(struct saving *s)
         return r;
     }
     job->n_saving++;
-    job->folding |= s->marks != NULL;
+    job->folded_saving |= s->marks != NULL;
     for (size_t i = 0; i < s->n_ending; i++)
-        s->ending[i]->state = TRACKED_SAVING;
+        s->ending[i]->phase = PHASE_SAVING;
     return 0;
 }
 
-/* The row of a folded step is the sum of all that were folded so far. */
-static int copy_folded(struct tracked_job *job, struct step_account *ret)
-{
-    *ret = job->folded;
-    ret->mounts = (struct io_mounts){0};
-    ret->completeness = (struct completeness){0};
-    ret->node = strdup(job->folded.node);
-    if (!ret->node || io_mounts_copy(&job->folded.mounts, &ret->mounts) < 0)
-        return -ENOMEM;
-    return completeness_merge(&ret->completeness, &job->folded.completeness);
-}
-
-/* Those that have a row of their own, in one request. */
-static int save_steps(struct tracked_job *job)
+/* All steps with a row of their own, in one request. */
+static int save_steps(struct job *job)
 {
     CLEANUP(saving_destroyp) struct saving *s = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < job->n_steps; i++)
-        n += job->steps[i]->state == TRACKED_UNSAVED && !job->steps[i]->folds;
+        n += job->steps[i]->phase == PHASE_UNSAVED && !job->steps[i]->beyond_limit;
     if (!n)
         return 0;
     s = saving_create(job, n);
     if (!s)
         return -ENOMEM;
     for (size_t i = 0; i < job->n_steps; i++) {
-        struct tracked_step *step = job->steps[i];
+        struct step *step = job->steps[i];
 
-        if (step->state != TRACKED_UNSAVED || step->folds)
+        if (step->phase != PHASE_UNSAVED || step->beyond_limit)
             continue;
-        if (tracked_account(step, &s->steps[s->n]) < 0)
+        if (step_get_account(step, &s->steps[s->n]) < 0)
             return -ENOMEM;
         s->n++;
         s->ending[s->n_ending++] = step;
@@ -402,48 +197,39 @@ static int save_steps(struct tracked_job *job)
     return submit(TAKE_PTR(s));
 }
 
-static bool has_unsaved(const struct tracked_job *job)
+static bool has_unsaved(const struct job *job)
 {
     for (size_t i = 0; i < job->n_steps; i++)
-        if (job->steps[i]->state == TRACKED_UNSAVED)
+        if (job->steps[i]->phase == PHASE_UNSAVED)
             return true;
     return false;
 }
 
-static struct marks *marks_create(struct tracked_step *const *steps, size_t n)
-{
-    struct marks *marks = calloc(1, sizeof(*marks) + n * sizeof(marks->keys[0]));
-
-    for (size_t i = 0; marks && i < n; i++)
-        folded_key(marks->keys[marks->n++], &steps[i]->tag);
-    return marks;
-}
-
-/* The sum has all folded steps that have ended, so it is written with the marks of all of them, and
- * not while an earlier sum is under way: whichever of the two fails, no step is in the stored sum
- * without its mark. */
-static int save_folded(struct tracked_job *job)
+/* The sum includes all aggregated steps that have ended. So it is written with the marks of all of
+ * them, and not while an earlier sum is being written: whichever of the two fails, the stored sum
+ * includes no step without its mark. */
+static int save_folded(struct job *job)
 {
     CLEANUP(saving_destroyp) struct saving *s = NULL;
 
-    if (job->folding || !has_unsaved(job))
+    if (job->folded_saving || !has_unsaved(job))
         return 0;
     s = saving_create(job, 1);
     if (!s)
         return -ENOMEM;
     for (size_t i = 0; i < job->n_steps; i++)
-        if (job->steps[i]->state == TRACKED_UNSAVED && job->steps[i]->folds)
+        if (job->steps[i]->phase == PHASE_UNSAVED && job->steps[i]->beyond_limit)
             s->ending[s->n_ending++] = job->steps[i];
     if (!s->n_ending)
         return 0;
     s->n = 1;
-    s->marks = marks_create(s->ending, s->n_ending);
-    if (!s->marks || copy_folded(job, &s->steps[0]) < 0)
+    s->marks = folded_marks_create(s->ending, s->n_ending);
+    if (!s->marks || step_account_copy(&job->folded, &s->steps[0]) < 0)
         return -ENOMEM;
     return submit(TAKE_PTR(s));
 }
 
-static int save_over(struct tracked_job *job)
+static int save_over(struct job *job)
 {
     struct saving *s = saving_create(job, 0);
 
@@ -454,41 +240,43 @@ static int save_over(struct tracked_job *job)
     return job->over_saving ? 0 : -EAGAIN;
 }
 
-void tracked_save(struct tracked_job *job)
+void job_save(struct job *job)
 {
     if (save_steps(job) < 0 || save_folded(job) < 0)
         return;
-    /* The writer keeps the order: the end of the job comes behind its last step. */
+    /* The writer keeps the order: the end of the job comes after its last step. */
     if (job->over && !job->over_saved && !job->over_saving && !has_unsaved(job))
         (void)save_over(job);
 }
 
-static bool has_provisional(const struct tracked_step *step)
+/* --- provisional rows ------------------------------------------------------------------------- */
+
+static bool has_provisional(const struct step *step)
 {
-    return step->state == TRACKED_RUNNING && !step->folds;
+    return step->phase == PHASE_RUNNING && !step->beyond_limit;
 }
 
-/* To write these rows is most of what jobiod does. Who reads the store sees them, and they are what
- * is left after a crash of the node. */
-static bool needs_provisional(const struct tracked_job *job)
+/* Provisional rows show running steps to readers of the store, and are what is left after a crash
+ * of the node. Writing them is most of jobiod's work, so they are not written at every tick. */
+static bool needs_provisional(const struct job *job)
 {
-    if (job->provisional || job->over)
+    if (job->provisional_saving || job->over)
         return false;
     for (size_t i = 0; i < job->n_steps; i++)
-        if (has_provisional(job->steps[i]) && !job->steps[i]->handed)
+        if (has_provisional(job->steps[i]) && !job->steps[i]->has_row)
             return true;
-    return job->handed_ns < job->tracker->rows_at_ns;
+    return job->rows_read_ns < job->tracker->rows_due_ns;
 }
 
-static void mark_handed(struct tracked_job *job)
+static void note_provisional(struct job *job)
 {
-    job->provisional = true;
-    job->handed_ns = job->tracker->pass_at_ns;
+    job->provisional_saving = true;
+    job->rows_read_ns = job->tracker->read_at_ns;
     for (size_t i = 0; i < job->n_steps; i++)
-        job->steps[i]->handed |= has_provisional(job->steps[i]);
+        job->steps[i]->has_row |= has_provisional(job->steps[i]);
 }
 
-void tracked_save_provisional(struct tracked_job *job)
+void job_save_provisional(struct job *job)
 {
     struct saving *s;
 
@@ -499,9 +287,9 @@ void tracked_save_provisional(struct tracked_job *job)
         return;
     s->provisional = true;
     for (size_t i = 0; i < job->n_steps; i++) {
-        const struct tracked_step *step = job->steps[i];
+        const struct step *step = job->steps[i];
 
-        if (has_provisional(step) && tracked_account(step, &s->steps[s->n]) == 0)
+        if (has_provisional(step) && step_get_account(step, &s->steps[s->n]) == 0)
             s->n++;
     }
     if (!s->n) {
@@ -509,69 +297,58 @@ void tracked_save_provisional(struct tracked_job *job)
         return;
     }
     if (submit(s) == 0)
-        mark_handed(job);
+        note_provisional(job);
 }
 
-/* --- what was missed -------------------------------------------------------------------------- */
+/* --- the first node of a job ------------------------------------------------------------------ */
 
-struct missed {
+/* A request to queue the rows that were stored before the first node was known. It is behind these
+ * rows in the writer's queue. */
+struct backlog {
     struct tracker *tracker;
-    char *text;
+    struct job_key key;
+    char *sink;
 };
 
-static int missed_run(struct store *store, void *arg, struct error *error)
+static void backlog_free(struct backlog *b)
 {
-    return store_put_state(store, MISSED_KEY, ((struct missed *)arg)->text, error);
+    free(b->key.cluster);
+    free(b->sink);
+    free(b);
 }
 
-static void missed_done(int result, const struct error *error, void *arg)
+static int run_backlog(struct store *store, void *arg, struct error *error)
 {
-    struct missed *m = arg;
+    const struct backlog *b = arg;
 
-    (void)error;
+    return store_outbox_put_all(store, &b->key, b->sink, error);
+}
+
+static void on_backlog_queued(int result, const struct error *error, void *arg)
+{
+    struct backlog *b = arg;
+    struct tracker *tracker = b->tracker;
+
     if (result < 0)
-        free(TAKE_PTR(m->tracker->missed)); /* the next tick tries again */
-    free(m->text);
-    free(m);
+        tracker_log(tracker, LOG_LEVEL_WARNING,
+                    "job %u: its ended steps cannot be queued for its first node: %s", b->key.jobid,
+                    error->text);
+    else if (tracker->hooks.queued)
+        tracker->hooks.queued(tracker->hooks.arg);
+    backlog_free(b);
 }
 
-/* Is every row that the last reading has changed in the writer's queue? A text that comes before
- * them would hide from the next process what they do not say yet; one that comes late only has it
- * said twice. */
-static bool are_rows_handed(const struct tracker *tracker)
+void job_queue_for_first_node(struct job *job)
 {
-    for (size_t i = 0; i < tracker->n_jobs; i++) {
-        const struct tracked_job *job = tracker->jobs[i];
+    struct backlog *b = calloc(1, sizeof(*b));
 
-        for (size_t j = 0; j < job->n_steps; j++) {
-            const struct tracked_step *step = job->steps[j];
-
-            if (step->state == TRACKED_ENDED || step->state == TRACKED_UNSAVED ||
-                (step->state == TRACKED_RUNNING &&
-                 (step->folds || job->handed_ns != tracker->pass_at_ns)))
-                return false;
-        }
-    }
-    return true;
-}
-
-void tracked_save_missed(struct tracker *tracker)
-{
-    _free_ char *text = sampler_missed(tracker->sampler);
-    struct missed *m;
-
-    if (!text || !tracker->writer || (tracker->missed && !strcmp(tracker->missed, text)) ||
-        !are_rows_handed(tracker))
+    if (!b)
         return;
-    m = calloc(1, sizeof(*m));
-    if (!m)
-        return;
-    *m = (struct missed){tracker, strdup(text)};
-    if (!m->text || writer_submit(tracker->writer, true, missed_run, missed_done, m) < 0) {
-        free(m->text);
-        free(m);
-        return;
-    }
-    free(tracker->missed);
-    tracker->missed = TAKE_PTR(text);
+    b->tracker = job->tracker;
+    b->key = job->sum->key;
+    b->key.cluster = strdup(job->sum->key.cluster);
+    if (!b->key.cluster || job_peer_sink(job, &b->sink) < 0 || !b->sink ||
+        !job->tracker->writer ||
+        writer_submit(job->tracker->writer, true, run_backlog, on_backlog_queued, b) < 0)
+        backlog_free(b);
 }

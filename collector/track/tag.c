@@ -3,17 +3,19 @@
 #include "collector/track/tag.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/job.h"
 
 #define NO_DEFAULT UINT64_MAX
-/* Deeper paths than the programs can follow are of no use; the length is the kernel's. */
+/* The programs cannot follow deeper paths; the length is the kernel's limit. */
 #define CGROUP_PATH_MAX 4096
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -89,7 +91,7 @@ static int take_texts(const struct message *m, struct tag *tag, struct error *er
     if (!cgroup)
         return error_set(error, -EINVAL, "CGROUP is missing");
     if (!is_cgroup_path(cgroup))
-        return error_set(error, -EINVAL, "CGROUP is no path below the root of the hierarchy");
+        return error_set(error, -EINVAL, "CGROUP is not a path below the root of the hierarchy");
     r = copy_text(&tag->cgroup, cgroup, error);
     if (!r)
         r = copy_text(&tag->node, message_get(m, "NODE"), error);
@@ -171,7 +173,7 @@ int tag_read_file(int dir_fd, const char *name, const char *type, struct message
         char *value = strchr(line, '=');
 
         if (line[n - 1] != '\n' || !value || value == line || strlen(line) != (size_t)n)
-            return error_set(error, -EBADMSG, "\"%s\" is cut or no list of KEY=VALUE", name);
+            return error_set(error, -EBADMSG, "\"%s\" is truncated or not a list of KEY=VALUE", name);
         line[n - 1] = '\0';
         *value++ = '\0';
         if (message_put(ret, line, value) < 0)
@@ -180,7 +182,7 @@ int tag_read_file(int dir_fd, const char *name, const char *type, struct message
     return 0;
 }
 
-/* A file that is there says that the step has ended, whatever is in it. */
+/* The step has ended if the file exists, whatever is in it. */
 uint64_t tag_ended_boot(int dir_fd, const char *name)
 {
     _free_ struct message *m = malloc(sizeof(*m));
@@ -198,6 +200,42 @@ uint64_t tag_ended_boot(int dir_fd, const char *name)
         return now;
     ago = clock_ns(CLOCK_REALTIME) - real;
     return ago < now ? now - ago : now;
+}
+
+DIR *tag_open_dir(int dir_fd)
+{
+    int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!dir)
+        cleanup_close(&fd);
+    else
+        rewinddir(dir);
+    return dir;
+}
+
+int tag_read_step(int dir_fd, const char *name, struct tag *ret,
+                      uint64_t *ended_boot, struct error *error)
+{
+    _free_ struct message *m = malloc(sizeof(*m));
+    int r;
+
+    if (!m)
+        return error_set(error, -ENOMEM, "no memory for a step file");
+    r = tag_read_file(dir_fd, name, "tag", m, error);
+    if (!r)
+        r = tag_parse(m, ret, error);
+    if (!r)
+        *ended_boot = tag_ended_boot(dir_fd, name);
+    return r;
+}
+
+void tag_reject_file(int dir_fd, const char *name)
+{
+    char bad[TAG_FILE_SIZE + 4];
+
+    (void)snprintf(bad, sizeof(bad), "%s.bad", name);
+    (void)renameat(dir_fd, name, dir_fd, bad);
 }
 
 void tag_remove_files(int dir_fd, const char *name)

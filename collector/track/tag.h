@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the plugin says of a step (doc/protocol.md): as a message `tag`, and as a step file of the
- * same keys that outlives jobiod.
+ * What the plugin reports about a step (doc/protocol.md): as a message `tag`, and as a step file
+ * with the same keys, which outlives jobiod.
  */
 #ifndef JOBIO_COLLECTOR_TRACK_TAG_H
 #define JOBIO_COLLECTOR_TRACK_TAG_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,20 +20,20 @@ struct tag {
     unsigned level;
     int version; /* of the cgroup hierarchy: 2, or 1 for the freezer's */
     uint64_t tagged_at_ns, tagged_boot_ns;
-    uint32_t within_ms; /* so long from then on the plugin keeps the user's code waiting */
+    uint32_t within_ms; /* so long the plugin holds back the user's code */
     uint32_t nodes;     /* 0: not known */
-    uint32_t array_job, array_task; /* array_job 0: a task of no array, or not said */
-    char *node;                     /* owned, NULL: not said */
-    char *name;                     /* owned, NULL: not said; untrusted */
+    uint32_t array_job, array_task; /* array_job 0: not a task of an array, or not known */
+    char *node;                     /* owned, NULL: not reported */
+    char *name;                     /* owned, NULL: not reported; untrusted */
     bool direct;                    /* the plugin put the cgroup into the map itself */
 };
 
-/* -EINVAL with text: a number is missing or bad, or the path is none. */
+/* -EINVAL with text: a number is missing or bad, or the path is invalid. */
 int tag_parse(const struct message *m, struct tag *ret, struct error *error);
 void tag_clear(struct tag *tag);
 
 /* Read a file of KEY=VALUE lines into a message of that type (so that the same parser reads both).
- * -EBADMSG: it is no such file. */
+ * -EBADMSG: it is not such a file. */
 int tag_read_file(int dir_fd, const char *name, const char *type, struct message *ret,
                   struct error *error);
 
@@ -40,11 +41,18 @@ int tag_read_file(int dir_fd, const char *name, const char *type, struct message
 /* "<jobid>.<restart>.<het>.<step>" */
 char *tag_file_name(char buf[TAG_FILE_SIZE], uint32_t jobid, uint32_t restart, uint32_t het,
                     uint32_t step);
-/* True if that is the name of a step file (not its .end, not a temporary one). */
+/* The name is that of a step file, not of an .end or temporary file. */
 bool tag_is_file_name(const char *name);
-/* When (CLOCK_BOOTTIME) the step ended, by its .end file; 0: it has none. */
+/* When (CLOCK_BOOTTIME) the step ended, from its .end file; 0: there is none. */
 uint64_t tag_ended_boot(int dir_fd, const char *name);
-/* Remove the step file and its .end. */
+/* Read a step file; *ended_boot is as tag_ended_boot(). */
+int tag_read_step(int dir_fd, const char *name, struct tag *ret, uint64_t *ended_boot,
+                  struct error *error);
+/* Rename an invalid file to NAME.bad, so that it can be examined. */
+void tag_reject_file(int dir_fd, const char *name);
+/* A stream over the directory from its start; NULL with errno. closedir() leaves dir_fd open. */
+DIR *tag_open_dir(int dir_fd);
+/* Remove the step file and its .end file. */
 void tag_remove_files(int dir_fd, const char *name);
 
 #endif

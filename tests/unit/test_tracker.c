@@ -303,7 +303,7 @@ static void test_provisional_rows(void **state)
     assert_int_equal(stored_bytes(), 123);
     node_write(one, 1, 4);
     assert_int_equal(stored_bytes(), 123);
-    tracker_hurry(node.tracker);
+    tracker_make_rows_due(node.tracker);
     assert_int_equal(stored_bytes(), 127);
     node_write(one, 1, 4);
     assert_int_equal(stored_bytes(), 127);
@@ -528,7 +528,7 @@ static void test_nodes_of_the_next_run(void **state)
     node_put("run/jobs/17", "JOBID=17\nRESTART=0\nNODE=n\nGATHER=n\nNODELIST=n,last\n");
     node_begin(0);
     node_put("run/jobs/17", "JOBID=17\nRESTART=1\nNODE=n\nGATHER=first\nNODELIST=first,n,last\n");
-    node_must(tracker_describe(node.tracker, JOB, "ann", NULL, NULL, &node.error));
+    tracker_describe(node.tracker, JOB, "ann", NULL, NULL);
     node_must(tracker_report(node.tracker, JOB, 0, true, &report, &node.error));
     assert_int_equal(report->nodes_expected, 2);
     assert_null(report->first_node);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/track/accounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+static int copy_string(char **to, const char *from)
+{
+    *to = from ? strdup(from) : NULL;
+    return from && !*to ? -ENOMEM : 0;
+}
+
+int step_get_account(const struct step *step, struct step_account *ret)
+{
+    const struct tracker *tracker = step->job->tracker;
+    CLEANUP(step_account_clear)
+    struct step_account a = {
+        .het = step->tag.het, .step = step->tag.step, .tagged_at_ns = step->tag.tagged_at_ns};
+    int r;
+
+    if (!step_is_open(step))
+        return step_account_copy(&step->account, ret);
+    r = copy_string(&a.node, tracker->node);
+    if (!r)
+        r = sampler_account(tracker->sampler, step->number, &a);
+    if (r < 0)
+        return r;
+    *ret = a;
+    memset(&a, 0, sizeof(a));
+    return 0;
+}
+
+static int copy_identity(const struct job_account *from, struct job_account *to)
+{
+    to->key.jobid = from->key.jobid;
+    to->key.restart = from->key.restart;
+    to->uid = from->uid;
+    to->array_job = from->array_job;
+    to->array_task = from->array_task;
+    to->ended = from->ended;
+    to->start_ns = from->start_ns;
+    to->end_ns = from->end_ns;
+    to->nodes_expected = from->nodes_expected;
+    to->nodes_reported = 1;
+    to->longest_wait_ns = from->longest_wait_ns;
+    if (copy_string(&to->key.cluster, from->key.cluster) < 0 ||
+        copy_string(&to->user, from->user) < 0 || copy_string(&to->account, from->account) < 0 ||
+        copy_string(&to->partition, from->partition) < 0 || copy_string(&to->name, from->name) < 0)
+        return -ENOMEM;
+    return io_mounts_copy(&from->mounts, &to->mounts);
+}
+
+static uint64_t over_or_now(const struct job *job)
+{
+    return job->over_boot_ns ? job->over_boot_ns : clock_ns(CLOCK_BOOTTIME);
+}
+
+static uint64_t elapsed(const struct job *job)
+{
+    uint64_t end = over_or_now(job);
+
+    return end > job->start_boot_ns ? end - job->start_boot_ns : 0;
+}
+
+int job_update_meter(struct job *job, uint64_t now_ns, bool tick)
+{
+    int r;
+
+    meter_begin(job->meter);
+    r = meter_add(job->meter, &job->sum->mounts);
+    for (size_t i = 0; i < job->n_steps && !r; i++) {
+        const struct step *step = job->steps[i];
+        const struct io_mounts *mounts =
+            step->summed ? NULL : sampler_mounts(job->tracker->sampler, step->number);
+
+        if (mounts)
+            r = meter_add(job->meter, mounts);
+    }
+    if (!r)
+        meter_end(job->meter, now_ns, tick);
+    return r;
+}
+
+/* Add the open steps to the sum. keep: also list all steps that are not in the store. */
+static int add_steps(const struct job *job, struct job_account *ret, bool keep)
+{
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct step *step = job->steps[i];
+        CLEANUP(step_account_clear) struct step_account account = {0};
+        int r;
+
+        if (step->summed && (!keep || step->beyond_limit || step->phase == PHASE_SAVED))
+            continue;
+        r = step_get_account(step, &account);
+        if (!r && !step->summed)
+            r = job_account_add_step(ret, &account);
+        if (r < 0)
+            return r;
+        if (keep) {
+            ret->steps[ret->n_steps++] = account;
+            memset(&account, 0, sizeof(account));
+        }
+    }
+    if (keep && job->folded.folded) {
+        if (step_account_copy(&job->folded, &ret->steps[ret->n_steps]) < 0)
+            return -ENOMEM;
+        ret->n_steps++;
+    }
+    return 0;
+}
+
+static struct job_account *build(struct job *job, bool keep)
+{
+    struct job_account *ret = job_account_create();
+
+    if (!ret)
+        return NULL;
+    ret->steps = keep ? calloc(job->n_steps + 1, sizeof(*ret->steps)) : NULL;
+    if ((keep && !ret->steps) || copy_identity(job->sum, ret) < 0 ||
+        completeness_merge(&ret->completeness, &job->own) < 0 ||
+        completeness_merge(&ret->completeness, &job->sum->completeness) < 0 ||
+        add_steps(job, ret, keep) < 0 || job_update_meter(job, over_or_now(job), false) < 0 ||
+        copy_string(&ret->first_node, job->first_node) < 0) {
+        job_account_destroy(ret);
+        return NULL;
+    }
+    ret->elapsed_ns = elapsed(job);
+    ret->unsupported = probe_unsupported(job->tracker->probe);
+    ret->ns_per_event = probe_ns_per_event(job->tracker->probe);
+    meter_fill(job->meter, &ret->mounts, ret->elapsed_ns);
+    return ret;
+}
+
+struct job_account *job_snapshot(struct job *job)
+{
+    return build(job, true);
+}
+
+struct job_account *job_row(struct job *job)
+{
+    struct job_account *row = build(job, false);
+
+    if (!row)
+        return NULL;
+    completeness_clear(&row->completeness);
+    if (completeness_merge(&row->completeness, &job->own) == 0)
+        return row;
+    job_account_destroy(row);
+    return NULL;
+}
+
+/* Steps with a row of their own that are not listed: beyond the limit of ended_steps, or ended
+ * under an earlier jobiod. */
+static uint32_t count_unlisted(const struct job *job)
+{
+    size_t listed = job->ended.n;
+
+    for (size_t i = 0; i < job->n_steps; i++)
+        listed += !job->steps[i]->beyond_limit && job->steps[i]->phase != PHASE_SAVED;
+    return listed < job->n_rows ? job->n_rows - (uint32_t)listed : 0;
+}
+
+struct job_account *job_report(struct job *job)
+{
+    struct job_account *account = job_snapshot(job);
+
+    if (!account)
+        return NULL;
+    account->more_steps = count_unlisted(job);
+    if (ended_steps_list(&job->ended, account) == 0)
+        return account;
+    job_account_destroy(account);
+    return NULL;
+}
+
+int totals_add(struct io_mounts *totals, const struct io_mounts *mounts)
+{
+    for (size_t i = 0; i < mounts->n; i++) {
+        const struct io_mount *m = &mounts->items[i];
+        struct io_mount *to = io_mounts_get(totals, m->labelled ? m->mount : "(private)", m->fstype,
+                                            "", !m->labelled);
+
+        if (!to || io_account_add(&to->io, &m->io) < 0)
+            return -ENOMEM;
+        to->labelled = m->labelled;
+    }
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Steps that were tagged after the deadline at which their plugin lets the user's code start. If
+ * the plugin has put the cgroup into the map itself, the step file has DIRECT=1, now or in a
+ * moment. If not, the step's account is marked incomplete with "began-untracked".
+ */
+#ifndef JOBIO_COLLECTOR_TRACK_LATE_TAG_H
+#define JOBIO_COLLECTOR_TRACK_LATE_TAG_H
+
+#include "collector/track/state.h"
+
+/* When (CLOCK_BOOTTIME) the plugin lets the user's code start, answered or not. */
+uint64_t tag_deadline(const struct tag *tag);
+/* The step was not in the map when we came to put it there after its deadline. */
+void late_tag_mark(struct step *step);
+/* Look whether the plugin has confirmed the step. at_end: it will not get another chance. */
+void late_tag_check(struct step *step, bool at_end);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the modules of this room share: the jobs, and the parts that a tracker works with. */
+#ifndef JOBIO_COLLECTOR_TRACK_STATE_H
+#define JOBIO_COLLECTOR_TRACK_STATE_H
+
+#include "collector/track/job.h"
+#include "collector/track/options.h"
+#include "collector/track/recent_steps.h"
+
+struct folded_marks;
+struct names;
+struct writer;
+
+/* Times are CLOCK_BOOTTIME. */
+struct tracker {
+    char *cluster, *node; /* owned */
+    uint64_t interval_ns;
+    int steps_fd, jobs_fd; /* the directories steps/ and jobs/ */
+    struct probe *probe;
+    struct sampler *sampler;
+    struct hierarchy *hierarchy;
+    struct names *names;   /* of users that no prolog has reported */
+    struct writer *writer; /* NULL: rows have to wait */
+    struct tracker_hooks hooks;
+    const char *const *sinks;
+    bool peers;
+    struct jobs jobs;
+    struct recent_steps recent;
+    struct io_mounts totals;                         /* of ended steps */
+    uint64_t lost;                                   /* events of ended steps */
+    uint64_t vanished, untracked, save_failures;     /* see struct tracker_stats */
+    uint64_t read_at_ns, read_cost_ns;               /* the last reading of all steps */
+    uint64_t drop_gap_ns, dropped_ns;                /* the last drop of counters; 0: never */
+    uint64_t rows_ns, rows_due_ns;    /* all jobs need provisional rows as of this reading */
+    bool sweep_due;                   /* a step was dropped after the last sweep of the maps */
+    unsigned ticks_since_sweep;
+    uint64_t jobs_swept_ns;           /* the last sweep of the files in jobs/ */
+    struct folded_marks *marks;       /* of aggregated steps whose counters have yet to go */
+    char *missed; /* owned: sampler_missed() as last handed to the writer */
+};
+
+void tracker_log(struct tracker *tracker, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Read the counters of all steps now. tick: the end of an interval. */
+int tracker_read(struct tracker *tracker, bool tick, struct error *error);
+
+#endif

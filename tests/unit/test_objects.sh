@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# No circles between the modules of a collector room, and none through a function: a module is an
+# object file, and it uses another one if it needs a symbol that the other one defines.
+set -eu
+
+NM=${NM:-nm}
+n=0
+
+# Rooms whose circles have yet to be removed.
+known=" collector/daemon collector/deliver collector/http collector/peers collector/probe collector/store "
+
+# "USER USED" for each pair of modules of the room's library.
+arrows() {
+    "$NM" -g -A "$1" | sed -E 's|^[^:]*:[^:]*_la-([^:]*)\.o:|\1 |' | awk '
+        $(NF - 1) ~ /^[TDBRVW]$/ { owner[$NF] = $1 }
+        $(NF - 1) == "U" { uses[$1 " " $NF] = 1 }
+        END {
+            for (use in uses) {
+                split(use, part, " ")
+                if (part[2] in owner && owner[part[2]] != part[1])
+                    print part[1], owner[part[2]]
+            }
+        }' | sort -u
+}
+
+for library in collector/*/.libs/lib*.a; do
+    room=${library%/.libs/*}
+    arrows=$(arrows "$library")
+    circle=$(echo "$arrows" | tsort 2>&1 > /dev/null | sed -n 's/^tsort: \([^:]*\)$/\1/p' |
+        sort -u | tr '\n' ' ')
+    [ -n "$circle" ] || continue
+    case $known in
+        *" $room "*)
+            echo "known: a circle in $room: $circle"
+            continue
+            ;;
+    esac
+    echo "FAILED: a circle in $room: $circle"
+    for from in $circle; do
+        for to in $circle; do
+            echo "$arrows" | grep -x "$from $to" || true
+        done
+    done
+    n=1
+done
+exit $n
