@@ -115,8 +115,8 @@ static void handle_job(struct daemon *daemon, struct request *request, const str
 
     if (!jobid)
         return;
-    tracker_describe(daemon->tracker, jobid, message_get(m, "USER"),
-                           message_get(m, "ACCOUNT"), message_get(m, "PARTITION"));
+    tracker_describe(daemon->tracker, jobid, message_get(m, "USER"), message_get(m, "ACCOUNT"),
+                     message_get(m, "PARTITION"));
     request_ok(request);
 }
 

@@ -15,7 +15,7 @@
 #include "collector/cgroup/peer.h"
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
-#include "collector/track/tracker_impl.h"
+#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/json/json.h"

@@ -6,7 +6,7 @@
 #include "collector/daemon/daemon_impl.h"
 #include "collector/probe/probe.h"
 #include "collector/deliver/step_queue.h"
-#include "collector/track/tracker_impl.h"
+#include "collector/track/tracker.h"
 #include "collector/store/writer.h"
 #include "common/clock.h"
 

@@ -161,8 +161,8 @@ static int load_jobs(struct adoption *a, struct error *error)
 }
 
 /* Queue its last row for all sinks, in the transaction of the row, as at the end of a step. */
-static int put_lost(struct adoption *a, const struct job *job,
-                    const struct step_account *step, struct error *error)
+static int put_lost(struct adoption *a, const struct job *job, const struct step_account *step,
+                    struct error *error)
 {
     const struct job_key *key = &job->sum->key;
     const char *const *sinks = a->tracker->sinks;
@@ -249,7 +249,8 @@ static const struct step_account *find_stored(struct adoption *a, const struct t
     return NULL;
 }
 
-/* The last process died after it wrote the last row of the job and before it removed the step's file.
+/* The last process died after it wrote the last row of the job and before it removed the step's
+ * file.
  */
 static bool is_final_in_ended_job(struct adoption *a, const struct tag *tag)
 {
@@ -358,9 +359,9 @@ static bool is_tracked(const struct tracker *tracker, uint32_t number)
     return sampler_mounts(tracker->sampler, number) != NULL;
 }
 
-/* Drop the counters of steps that the store has, and of unknown cgroups: a run whose client is gone,
- * or a step whose file was removed. The maps were listed before the files, so a step that is being
- * tagged is not among them. */
+/* Drop the counters of steps that the store has, and of unknown cgroups: a run whose client is
+ * gone, or a step whose file was removed. The maps were listed before the files, so a step that is
+ * being tagged is not among them. */
 static void drop_untracked(struct adoption *a)
 {
     struct tracker *tracker = a->tracker;

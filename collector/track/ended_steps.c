@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/track/ended_steps.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -25,13 +25,13 @@ struct job {
     uint32_t n_rows; /* steps with a row of their own, ever */
     struct meter *meter;
     char *first_node; /* owned; NULL: this node, or not known */
-    char *nodes;      /* owned: all names, separated by commas; NULL: only this node, or not known */
+    char *nodes; /* owned: all names, separated by commas; NULL: only this node, or not known */
     bool had_extern;
-    bool epilog_ran; /* steps may still have processes */
-    bool over;       /* no step runs, and none will come */
-    bool over_saving; /* the row that ends the job is with the writer */
-    bool over_saved;  /* and in the store */
-    bool described;   /* its file in jobs/ has been read */
+    bool epilog_ran;         /* steps may still have processes */
+    bool over;               /* no step runs, and none will come */
+    bool over_saving;        /* the row that ends the job is with the writer */
+    bool over_saved;         /* and in the store */
+    bool described;          /* its file in jobs/ has been read */
     bool folded_saving;      /* the row of the aggregated steps is with the writer */
     bool provisional_saving; /* a provisional row is with the writer */
     uint64_t rows_read_ns;   /* the reading that its last provisional rows show */

@@ -49,8 +49,8 @@ static bool is_of_other_run(const struct message *m, const struct job *job)
     return message_get_u64(m, "RESTART", UINT32_MAX, mine, &restart, NULL) < 0 || restart != mine;
 }
 
-/* NODE is Slurm's name of this node, which may differ from ours. The job's NODELIST is needed because
- * a step on some of the nodes does not know how many the job has. */
+/* NODE is Slurm's name of this node, which may differ from ours. The job's NODELIST is needed
+ * because a step on some of the nodes does not know how many the job has. */
 void job_file_read_nodes(struct job *job)
 {
     _free_ struct message *m = read_job_file(job);

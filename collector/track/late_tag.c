@@ -21,7 +21,8 @@ static bool is_direct(const struct step *step)
     uint64_t ended_boot;
 
     tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
-    return tag_read_step(step->job->tracker->steps_fd, name, &tag, &ended_boot, NULL) == 0 && tag.direct;
+    return tag_read_step(step->job->tracker->steps_fd, name, &tag, &ended_boot, NULL) == 0 &&
+           tag.direct;
 }
 
 static void mark_untracked(struct step *step)

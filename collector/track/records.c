@@ -25,7 +25,7 @@ struct saving {
     struct step_account *steps;
     size_t n;
     struct folded_marks *marks; /* of the steps in an aggregated row; NULL: it is none */
-    char *peer;          /* the sink of the job's first node, if that is another one; else NULL */
+    char *peer; /* the sink of the job's first node, if that is another one; else NULL */
 };
 
 static void saving_destroy(struct saving *s)
@@ -347,8 +347,7 @@ void job_queue_for_first_node(struct job *job)
     b->tracker = job->tracker;
     b->key = job->sum->key;
     b->key.cluster = strdup(job->sum->key.cluster);
-    if (!b->key.cluster || job_peer_sink(job, &b->sink) < 0 || !b->sink ||
-        !job->tracker->writer ||
+    if (!b->key.cluster || job_peer_sink(job, &b->sink) < 0 || !b->sink || !job->tracker->writer ||
         writer_submit(job->tracker->writer, true, run_backlog, on_backlog_queued, b) < 0)
         backlog_free(b);
 }

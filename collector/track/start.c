@@ -70,8 +70,7 @@ static int start_counting(struct tracker *tracker, const struct tag *tag, uint32
 }
 
 static int follow(struct tracker *tracker, struct tag *tag, uint32_t number,
-                   const struct step_account *before, struct step **ret,
-                   struct error *error)
+                  const struct step_account *before, struct step **ret, struct error *error)
 {
     struct job *job;
     struct step *step;
@@ -120,7 +119,8 @@ static bool waits_for_store(struct tracker *tracker, const struct tag *tag)
     return false;
 }
 
-/* A TAG that is read after its END must not start the step again: it would replace its final row. */
+/* A TAG that is read after its END must not start the step again: it would replace its final row.
+ */
 static bool is_over(const struct tracker *tracker, const struct tag *tag)
 {
     const struct step_ids ids = {tag->jobid, tag->restart, tag->het, tag->step};

@@ -26,17 +26,17 @@ struct tracker {
     bool peers;
     struct jobs jobs;
     struct recent_steps recent;
-    struct io_mounts totals;                         /* of ended steps */
-    uint64_t lost;                                   /* events of ended steps */
-    uint64_t vanished, untracked, save_failures;     /* see struct tracker_stats */
-    uint64_t read_at_ns, read_cost_ns;               /* the last reading of all steps */
-    uint64_t drop_gap_ns, dropped_ns;                /* the last drop of counters; 0: never */
-    uint64_t rows_ns, rows_due_ns;    /* all jobs need provisional rows as of this reading */
-    bool sweep_due;                   /* a step was dropped after the last sweep of the maps */
+    struct io_mounts totals;                     /* of ended steps */
+    uint64_t lost;                               /* events of ended steps */
+    uint64_t vanished, untracked, save_failures; /* see struct tracker_stats */
+    uint64_t read_at_ns, read_cost_ns;           /* the last reading of all steps */
+    uint64_t drop_gap_ns, dropped_ns;            /* the last drop of counters; 0: never */
+    uint64_t rows_ns, rows_due_ns; /* all jobs need provisional rows as of this reading */
+    bool sweep_due;                /* a step was dropped after the last sweep of the maps */
     unsigned ticks_since_sweep;
-    uint64_t jobs_swept_ns;           /* the last sweep of the files in jobs/ */
-    struct folded_marks *marks;       /* of aggregated steps whose counters have yet to go */
-    char *missed; /* owned: sampler_missed() as last handed to the writer */
+    uint64_t jobs_swept_ns;     /* the last sweep of the files in jobs/ */
+    struct folded_marks *marks; /* of aggregated steps whose counters have yet to go */
+    char *missed;               /* owned: sampler_missed() as last handed to the writer */
 };
 
 void tracker_log(struct tracker *tracker, enum log_level level, const char *format, ...)

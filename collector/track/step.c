@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/track/step.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,13 +45,14 @@ static int copy_counts(const struct step_account *from, struct step_account *to)
     return r;
 }
 
-static int step_account_copy(const struct step_account *from, struct step_account *ret)
+int step_account_copy(const struct step_account *from, struct step_account *ret)
 {
     CLEANUP(step_account_clear)
     struct step_account copy = {
         .het = from->het, .step = from->step, .tagged_at_ns = from->tagged_at_ns};
 
-    if (copy_string(&copy.node, from->node) < 0 || copy_counts(from, &copy) < 0)
+    copy.node = from->node ? strdup(from->node) : NULL;
+    if ((from->node && !copy.node) || copy_counts(from, &copy) < 0)
         return -ENOMEM;
     *ret = copy;
     memset(&copy, 0, sizeof(copy));

@@ -173,7 +173,8 @@ int tag_read_file(int dir_fd, const char *name, const char *type, struct message
         char *value = strchr(line, '=');
 
         if (line[n - 1] != '\n' || !value || value == line || strlen(line) != (size_t)n)
-            return error_set(error, -EBADMSG, "\"%s\" is truncated or not a list of KEY=VALUE", name);
+            return error_set(error, -EBADMSG, "\"%s\" is truncated or not a list of KEY=VALUE",
+                             name);
         line[n - 1] = '\0';
         *value++ = '\0';
         if (message_put(ret, line, value) < 0)
@@ -214,8 +215,8 @@ DIR *tag_open_dir(int dir_fd)
     return dir;
 }
 
-int tag_read_step(int dir_fd, const char *name, struct tag *ret,
-                      uint64_t *ended_boot, struct error *error)
+int tag_read_step(int dir_fd, const char *name, struct tag *ret, uint64_t *ended_boot,
+                  struct error *error)
 {
     _free_ struct message *m = malloc(sizeof(*m));
     int r;

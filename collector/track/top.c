@@ -6,8 +6,7 @@
 #include "common/clock.h"
 #include "report/top/top.h"
 
-static int add_parts(const struct job *job, struct top_reading *reading,
-                     struct top_who *who)
+static int add_parts(const struct job *job, struct top_reading *reading, struct top_who *who)
 {
     const struct tracker *tracker = job->tracker;
     int r = top_add_mounts(who, &job->sum->mounts);

@@ -232,8 +232,8 @@ static void sweep(struct tracker *tracker)
     tracker->ticks_since_sweep = 0;
 }
 
-/* The rows of all jobs are due at once: so they share a transaction, and the record of missed events
- * can follow them. */
+/* The rows of all jobs are due at once: so they share a transaction, and the record of missed
+ * events can follow them. */
 static void schedule_rows(struct tracker *tracker)
 {
     uint64_t age = tracker->read_at_ns - tracker->rows_due_ns;

@@ -25,8 +25,8 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
                    const struct tracker_hooks *hooks, struct error *error);
 void tracker_destroy(struct tracker *tracker); /* NULL is fine */
 
-/* Restore what the last process left: unfinished jobs of the store, step files, pinned maps. Call it
- * before tracker_attach(). Counters without a step file are dropped and logged. */
+/* Restore what the last process left: unfinished jobs of the store, step files, pinned maps. Call
+ * it before tracker_attach(). Counters without a step file are dropped and logged. */
 int tracker_adopt(struct tracker *tracker, struct store *store, struct error *error);
 /* From now on, rows go to this writer; NULL: to none. */
 void tracker_attach(struct tracker *tracker, struct writer *writer);
@@ -88,8 +88,8 @@ bool tracker_has_batch(struct tracker *tracker, const struct job_key *key);
 /* The job runs here, or its last rows are on their way to the store. */
 bool tracker_knows(struct tracker *tracker, const struct job_key *key);
 
-/* All steps of this node since the store was made, ended and running; private mounts are added up by
- * type. Clear with io_mounts_clear(). */
+/* All steps of this node since the store was made, ended and running; private mounts are added up
+ * by type. Clear with io_mounts_clear(). */
 int tracker_totals(struct tracker *tracker, struct io_mounts *ret);
 
 /* The number of the job whose running step contains this process, by its cgroup v2 path or by the

@@ -121,7 +121,7 @@ is_known() {
     kill -KILL "$(cat "$T/pid")"
     until_true 30 eval "! kill -0 $(cat "$T/pid") 2> /dev/null"
     jobiod_start
-    [ -z "$(grep "no file says whose it is" "$T/log" | grep "cgroup $service ")" ]
+    [ -z "$(grep "but no step file names it" "$T/log" | grep "cgroup $service ")" ]
     until_true 30 is_known a.service
     written=$(rows writes "$SLICE/a.service" 3)
     echo "$written"
