@@ -84,6 +84,11 @@ for dir in $(code common bpf report collector plugin record cli | sed 's|/[^/]*$
     esac
 done
 
+# doc/architecture.md names every directory with C code.
+for dir in $rooms; do
+    grep -qF "| \`$dir\` |" doc/architecture.md || fail "doc/architecture.md does not name the room $dir"
+done
+
 # No circle inside a room: NAME.c, NAME.h and NAME_impl.h are one module.
 for dir in $rooms; do
     circle=$(grep -HoE "^#include \"$dir/[^/\"]+" "$dir"/*.[ch] |
