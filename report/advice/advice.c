@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/advice/fields.h"
@@ -34,9 +35,8 @@ const char *const advice_tables[] = {"mount_fields", "job_fields"};
 /* "CREATE TABLE ...", or "INSERT ... VALUES (?, ...)"; malloc'd. */
 static char *table_sql(const char *table, const struct advice_fields *fields, bool create)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
 
     if (!out)
         return NULL;
@@ -50,7 +50,7 @@ static char *table_sql(const char *table, const struct advice_fields *fields, bo
             (void)fputc('?', out);
     }
     (void)fputc(')', out);
-    return fclose(out) == 0 ? text : NULL;
+    return text_buffer_take(&text);
 }
 
 static int make_table(struct advice *advice, enum advice_scope scope,
@@ -198,8 +198,8 @@ static void write_value(FILE *out, sqlite3_stmt *statement, int column, enum adv
 static char *note_text(const struct advice_rule *rule)
 {
     _free_ char *raw = NULL;
-    size_t size;
-    FILE *out = open_memstream(&raw, &size);
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
 
     if (!out)
         return NULL;
@@ -209,7 +209,8 @@ static char *note_text(const struct advice_rule *rule)
             write_value(out, rule->statement, COLUMN_TEXT + rule->pieces[i].column,
                         rule->pieces[i].format);
     }
-    return fclose(out) == 0 ? utf8_sanitize(raw) : NULL;
+    raw = text_buffer_take(&text);
+    return raw ? utf8_sanitize(raw) : NULL;
 }
 
 /* A link is a whole address, or goes on with what the site has set for all. NULL: no memory. */

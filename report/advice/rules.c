@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text_buffer.h"
 #include "common/units.h"
 
 /* inih's own limit, which it would enforce by cutting the line in two. */
@@ -150,9 +151,8 @@ static bool check(struct loading *l, const char *what, const char *expression)
 /* All of its expressions, which are fine one by one. */
 static char *statement_sql(const struct advice_rule *rule)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
 
     if (!out)
         return NULL;
@@ -160,7 +160,7 @@ static char *statement_sql(const struct advice_rule *rule)
     for (size_t i = 0; i < rule->n_pieces; i++)
         (void)fprintf(out, ", (%s)", rule->pieces[i].expression ? rule->pieces[i].expression : "0");
     (void)fprintf(out, " FROM %s", advice_tables[rule->scope]);
-    return fclose(out) == 0 ? text : NULL;
+    return text_buffer_take(&text);
 }
 
 static bool make_statement(struct loading *l)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "common/utf8.h"
@@ -137,9 +138,9 @@ static void write_failing(FILE *out, const struct array *array, const struct arr
 char *array_sentence(const struct array *array)
 {
     const struct array_task *slowest = array_slowest(array), *failing = array_failing(array);
-    char *text = NULL, waiting[UNITS_SIZE];
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    char waiting[UNITS_SIZE];
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
 
     if (!out)
         return NULL;
@@ -154,10 +155,7 @@ char *array_sentence(const struct array *array)
         fputc(' ', out);
         write_failing(out, array, failing);
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_buffer_take(&text);
 }
 
 /* --- for programs ----------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/compare/array.h"
@@ -91,9 +92,9 @@ static void measures_table(FILE *out, const struct array *array, size_t columns)
 static void title(FILE *to, const struct array *array, size_t columns)
 {
     _free_ char *name = utf8_sanitize(array->name ? array->name : ""),
-                *user = utf8_sanitize(array->user ? array->user : ""), *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+                *user = utf8_sanitize(array->user ? array->user : ""), *line = NULL;
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
 
     if (!out)
         return;
@@ -106,8 +107,9 @@ static void title(FILE *to, const struct array *array, size_t columns)
     if (array->running)
         fprintf(out, ", %zu of them running (as last stored)", array->running);
     fprintf(out, array->incomplete ? ", %zu not complete" : ", complete", array->incomplete);
-    if (fclose(out) == 0)
-        layout_wrap(to, text, columns, 2, 3);
+    line = text_buffer_take(&text);
+    if (line)
+        layout_wrap(to, line, columns, 2, 3);
 }
 
 static void share_cell(struct table *t, double part)
@@ -154,9 +156,8 @@ static void mounts_table(FILE *out, const struct profile *sum, size_t columns)
 char *array_text(const struct array *array, size_t columns)
 {
     _free_ char *sentence = array_sentence(array);
-    char *text = NULL;
-    size_t size;
-    FILE *out = sentence ? open_memstream(&text, &size) : NULL;
+    struct text_buffer text;
+    FILE *out = sentence ? text_buffer_open(&text) : NULL;
 
     if (!out)
         return NULL;
@@ -165,8 +166,5 @@ char *array_text(const struct array *array, size_t columns)
     mounts_table(out, array->sum, columns);
     if (*sentence)
         layout_wrap(out, sentence, columns, 0, 6);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_buffer_take(&text);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/summary/summary.h"
@@ -254,17 +255,17 @@ static void write_sentence(FILE *out, const struct compare_side *a, const struct
 
 char *compare_sentence(const struct compare_side *a, const struct compare_side *b)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
+    char *sentence;
 
     if (!out)
         return NULL;
     write_sentence(out, a, b);
-    if (fclose(out) != 0)
-        return NULL;
-    while (size > 0 && text[size - 1] == ' ')
-        text[--size] = '\0';
-    capitalise(text);
-    return text;
+    sentence = text_buffer_take(&text);
+    for (size_t n = sentence ? strlen(sentence) : 0; n > 0 && sentence[n - 1] == ' '; n--)
+        sentence[n - 1] = '\0';
+    if (sentence)
+        capitalise(sentence);
+    return sentence;
 }

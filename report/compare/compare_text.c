@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/units.h"
 #include "report/layout.h"
 #include "report/table.h"
@@ -204,9 +205,8 @@ static void write_incomplete(FILE *out, const struct compare_side *side, size_t 
 char *compare_text(const struct compare_side *a, const struct compare_side *b, size_t columns)
 {
     _free_ char *sentence = compare_sentence(a, b), *x = NULL, *y = NULL;
-    char *text = NULL;
-    size_t size;
-    FILE *out = sentence ? open_memstream(&text, &size) : NULL;
+    struct text_buffer text;
+    FILE *out = sentence ? text_buffer_open(&text) : NULL;
     struct table t = table_make(out, columns < 60 ? narrow : wide, ARRAY_SIZE(wide), columns);
 
     if (!out)
@@ -220,8 +220,5 @@ char *compare_text(const struct compare_side *a, const struct compare_side *b, s
     layout_wrap(out, sentence, columns, 0, 6);
     write_incomplete(out, a, columns);
     write_incomplete(out, b, columns);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_buffer_take(&text);
 }

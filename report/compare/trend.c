@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "common/utf8.h"
@@ -201,9 +202,8 @@ char *trend_sentence(const struct trend_run *runs, size_t n)
 {
     _free_ double *elapsed = series_make(runs, n, SERIES_ELAPSED),
                   *wait = series_make(runs, n, SERIES_WAIT);
-    char *text = NULL;
-    size_t size;
-    FILE *out = elapsed && wait ? open_memstream(&text, &size) : NULL;
+    struct text_buffer text;
+    FILE *out = elapsed && wait ? text_buffer_open(&text) : NULL;
 
     if (!out)
         return NULL;
@@ -211,10 +211,7 @@ char *trend_sentence(const struct trend_run *runs, size_t n)
         fprintf(out, "%zu run%s: a trend needs at least %d.", n, n == 1 ? "" : "s", TREND_LEAST);
     else
         write_sentence(out, runs, n, elapsed, wait);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_buffer_take(&text);
 }
 
 /* --- for programs ----------------------------------------------------------------------------- */

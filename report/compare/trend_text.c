@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/clock.h"
 #include "common/units.h"
 #include "report/compare/compare.h"
@@ -192,19 +193,15 @@ char *trend_text(const struct trend_run *runs, size_t n, const struct trend_styl
 {
     struct series all CLEANUP(series_clear) = {NULL, NULL, NULL};
     _free_ char *sentence = trend_sentence(runs, n);
-    char *text = NULL;
-    size_t size;
+    struct text_buffer text;
     FILE *out;
 
     if (!sentence || series_make(&all, runs, n) < 0)
         return NULL;
-    out = open_memstream(&text, &size);
+    out = text_buffer_open(&text);
     if (!out)
         return NULL;
     write_all(out, &all, runs, n, style);
     layout_wrap(out, sentence, style->columns, 0, 6);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_buffer_take(&text);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/numbers.h"
 #include "common/tree.h"
 #include "common/units.h"
@@ -332,9 +333,9 @@ static void put_row(const struct page *t, const char *name, const char *read, co
                                                   {"written", NUMBER_COLUMNS, 0, false, 0}};
     bool roomy = t->columns >= t->name + 2 * NUMBER_COLUMNS + 30;
     _free_ char *line = NULL;
+    struct text_buffer text;
     struct table table;
-    size_t size;
-    FILE *out = open_memstream(&line, &size);
+    FILE *out = text_buffer_open(&text);
 
     if (!out)
         return;
@@ -344,7 +345,8 @@ static void put_row(const struct page *t, const char *name, const char *read, co
     table_cell(&table, read);
     table_cell(&table, written);
     (void)fputs(roomy ? "  " : "\n", out);
-    if (fclose(out) != 0)
+    line = text_buffer_take(&text);
+    if (!line)
         return;
     if (roomy) {
         put_wrapped(t, line, counts);
@@ -387,9 +389,8 @@ static void put_difference(FILE *out, uint64_t theirs, uint64_t ours, const char
 static char *headline(const struct facts *f, const char *name)
 {
     const char *comma = ":";
-    char *line = NULL;
-    size_t size;
-    FILE *out = open_memstream(&line, &size);
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
 
     if (!out)
         return NULL;
@@ -397,11 +398,7 @@ static char *headline(const struct facts *f, const char *name)
     put_difference(out, f->figure->read, f->read, "read", &comma);
     put_difference(out, f->figure->written, f->written, "written", &comma);
     (void)fputs(*comma == ',' ? " than jobio" : ": as much as jobio", out);
-    if (fclose(out) != 0) {
-        free(line);
-        return NULL;
-    }
-    return line;
+    return text_buffer_take(&text);
 }
 
 static void put_reasons(const struct page *t, const struct job_account *job,
@@ -435,9 +432,8 @@ static void put_ours(const struct page *t, const struct job_account *job)
 char *report_explain_text(const struct job_account *job, const struct explain_figure *figures,
                           size_t n, unsigned columns)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct text_buffer text;
+    FILE *out = text_buffer_open(&text);
     struct page t = {.out = out, .name = name_width(figures, n, columns), .columns = columns};
 
     if (!out)
@@ -450,11 +446,7 @@ char *report_explain_text(const struct job_account *job, const struct explain_fi
     for (size_t i = 0; i < n; i++)
         if (!figures[i].missing)
             put_reasons(&t, job, &figures[i]);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_buffer_take(&text);
 }
 
 /* --- as JSON ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text_buffer.h"
 #include "common/units.h"
 #include "report/layout.h"
 #include "report/record/record.h"
@@ -128,20 +129,13 @@ char *record_text(const char *comment)
     _free_ char *object = record_object(comment);
     struct json_object *o = object ? json_tokener_parse(object) : NULL;
     struct record_head head;
-    char *text = NULL;
-    size_t size;
-    FILE *out;
+    struct text_buffer text;
+    char *ret = NULL;
 
-    if (o && record_head(comment, &head) && (out = open_memstream(&text, &size))) {
-        bool failed;
-
-        put_all(out, o, &head);
-        failed = ferror(out);
-        if (fclose(out) != 0 || failed) {
-            free(text);
-            text = NULL;
-        }
+    if (o && record_head(comment, &head) && text_buffer_open(&text)) {
+        put_all(text.out, o, &head);
+        ret = text_buffer_take(&text);
     }
     json_object_put(o);
-    return text;
+    return ret;
 }
