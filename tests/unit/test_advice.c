@@ -355,8 +355,8 @@ static void test_errors_on_two_mounts(void **state)
     ask(3);
     assert_int_equal(notes.n, 1);
     assert_string_equal(notes.items[0].text,
-                        "500 calls on /scratch failed because it was full: what was to be written "
-                        "there is missing or cut off. (and on 1 more mount)");
+                        "500 calls on /scratch failed because it was full: data written there "
+                        "is missing or truncated. (and on 1 more mount)");
 }
 
 /* Slower than all that is known of the mount, whatever the job did. */
@@ -375,14 +375,14 @@ static void test_slow_mount(void **state)
     ask(3);
     assert_true(notes.n >= 1);
     assert_string_equal(notes.items[0].text,
-                        "/scratch was slower than usual: half of the opens took over 8.4 ms, in "
-                        "99 % of the other jobs of the last 30 days at most 4.2 ms. It is not your "
-                        "fault.");
+                        "/scratch was slower than usual: half of the opens took over 8.4 ms, but "
+                        "at most 4.2 ms in 99 % of the other jobs of the last 30 days. Your job is "
+                        "not the cause.");
     /* Of the longest it is only known where they begin. */
     memset(c->latency_log2, 0, sizeof(c->latency_log2));
     c->latency_log2[IO_BUCKETS - 1] = 500;
     ask(3);
-    assert_non_null(strstr(notes.items[0].text, "half of the opens took over 137 s, in 99 %"));
+    assert_non_null(strstr(notes.items[0].text, "half of the opens took over 137 s, but at most"));
     c->latency_log2[IO_BUCKETS - 1] = 0;
     c->latency_log2[io_latency_bucket(16777216)] = 500;
     job->mounts.items[0].normal.open.q99_ns = 16777216;
@@ -454,7 +454,7 @@ static void test_shipped_rules(void **state)
     assert_string_equal(notes.items[0].text,
                         "29 % of the run time went to opening 2.1 M files on /scratch, 586 KiB "
                         "each: pack them (tar, HDF5, WebDataset, squashfs) or copy them to the "
-                        "node's own disk first.");
+                        "node's local disk first.");
 }
 
 static const char *text_of(const char *rule)
@@ -481,7 +481,7 @@ static void test_random_access(void **state)
     c->random_requests = 1001;
     ask(10);
     assert_non_null(text_of("random-reads"));
-    assert_non_null(strstr(text_of("random-reads"), "and 20 % of the calls did not begin"));
+    assert_non_null(strstr(text_of("random-reads"), "and 20 % of the calls did not start"));
     assert_null(text_of("random-writes"));
     memset(c->size_log2, 0, sizeof(c->size_log2));
     c->size_log2[21] = 20000; /* 2 MiB */
@@ -562,7 +562,7 @@ static void test_shipped_rules_of_nodes(void **state)
     assert_true(is_told("slow-node"));
     assert_string_equal(text_of("slow-node"),
                         "Opens and stats on /scratch took 3.1 times as long on node n4 as on the "
-                        "others: tell the staff, the node may be ill.");
+                        "other nodes: the node may be faulty, tell the support staff.");
     assert_true(is_told("imbalance"));
     open_on_nodes(30);
     assert_false(is_told("slow-node"));
