@@ -21,64 +21,6 @@ uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
     return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
 }
 
-/* The smallest n with v <= 2^n. */
-static unsigned log2_ceil(uint64_t v)
-{
-    return v <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(v - 1);
-}
-
-unsigned io_size_bucket(uint64_t bytes)
-{
-    unsigned n = log2_ceil(bytes);
-
-    return n < IO_BUCKETS ? n : IO_BUCKETS - 1;
-}
-
-unsigned io_latency_bucket(uint64_t ns)
-{
-    unsigned n = log2_ceil(ns);
-
-    n = n > 7 ? n - 7 : 0;
-    return n < IO_BUCKETS ? n : IO_BUCKETS - 1;
-}
-
-uint64_t io_size_bound(unsigned bucket)
-{
-    return bucket < IO_BUCKETS - 1 ? UINT64_C(1) << bucket : UINT64_MAX;
-}
-
-uint64_t io_latency_bound(unsigned bucket)
-{
-    return bucket < IO_BUCKETS - 1 ? UINT64_C(1) << (bucket + 7) : UINT64_MAX;
-}
-
-uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned))
-{
-    uint64_t total = 0, seen = 0;
-    double rank;
-
-    for (unsigned i = 0; i < IO_BUCKETS; i++)
-        add_saturating(&total, buckets[i]);
-    if (!total)
-        return 0;
-    rank = q * (double)total;
-    for (unsigned i = 0; i < IO_BUCKETS; i++) {
-        add_saturating(&seen, buckets[i]);
-        if (seen && (double)seen >= rank)
-            return bound(i);
-    }
-    return bound(IO_BUCKETS - 1);
-}
-
-uint64_t io_latency_median(const uint64_t latency_log2[IO_BUCKETS])
-{
-    uint64_t calls = 0;
-
-    for (unsigned i = 0; i < IO_BUCKETS; i++)
-        add_saturating(&calls, latency_log2[i]);
-    return calls < IO_MEDIAN_CALLS ? 0 : io_quantile(latency_log2, 0.5, io_latency_bound);
-}
-
 struct io_counter *io_account_op(struct io_account *account, enum io_op op)
 {
     if (!account->ops[op])
@@ -135,18 +77,25 @@ static int account_reserve(struct io_account *to, const struct io_account *from)
 
 static void counter_add(struct io_counter *to, const struct io_counter *from)
 {
-    add_saturating(&to->requests, from->requests);
-    add_saturating(&to->async_requests, from->async_requests);
-    add_saturating(&to->sequential_requests, from->sequential_requests);
-    add_saturating(&to->random_requests, from->random_requests);
-    add_saturating(&to->bytes, from->bytes);
-    add_saturating(&to->errors, from->errors);
-    add_saturating(&to->time_ns, from->time_ns);
-    raise_to(&to->max_ns, from->max_ns);
-    io_histogram_add(to->size_log2, from->size_log2);
-    io_histogram_add(to->latency_log2, from->latency_log2);
-    for (size_t i = 0; i < from->n_errnos; i++)
-        (void)io_counter_errno(to, from->errnos[i].code, from->errnos[i].count);
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
+        const struct io_field *field = &io_fields[i];
+
+        switch (field->kind) {
+        case IO_FIELD_SUM:
+            add_saturating(io_field_in(field, to), *io_field_of(field, from));
+            break;
+        case IO_FIELD_MAX:
+            raise_to(io_field_in(field, to), *io_field_of(field, from));
+            break;
+        case IO_FIELD_HISTOGRAM:
+            io_histogram_add(io_field_in(field, to), io_field_of(field, from));
+            break;
+        case IO_FIELD_ERRNOS:
+            for (size_t e = 0; e < from->n_errnos; e++)
+                (void)io_counter_errno(to, from->errnos[e].code, from->errnos[e].count);
+            break;
+        }
+    }
 }
 
 static void account_add_reserved(struct io_account *to, const struct io_account *from)
@@ -174,11 +123,14 @@ int io_account_add(struct io_account *to, const struct io_account *from)
     return 0;
 }
 
-static int subtract(uint64_t now, uint64_t before, uint64_t *ret)
+/* ret = now - before, number by number. */
+static int subtract(const uint64_t *now, const uint64_t *before, size_t n, uint64_t *ret)
 {
-    if (now < before)
-        return -ERANGE;
-    *ret = now - before;
+    for (size_t i = 0; i < n; i++) {
+        if (now[i] < before[i])
+            return -ERANGE;
+        ret[i] = now[i] - before[i];
+    }
     return 0;
 }
 
@@ -205,34 +157,70 @@ static int errnos_diff(const struct io_counter *now, const struct io_counter *be
     return 0;
 }
 
+static int field_diff(const struct io_field *field, const struct io_counter *now,
+                      const struct io_counter *before, struct io_counter *ret)
+{
+    switch (field->kind) {
+    case IO_FIELD_SUM:
+        return subtract(io_field_of(field, now), io_field_of(field, before), 1,
+                        io_field_in(field, ret));
+    case IO_FIELD_HISTOGRAM:
+        return subtract(io_field_of(field, now), io_field_of(field, before), IO_BUCKETS,
+                        io_field_in(field, ret));
+    case IO_FIELD_MAX:
+        *io_field_in(field, ret) = *io_field_of(field, now);
+        return 0;
+    case IO_FIELD_ERRNOS:
+        break;
+    }
+    return errnos_diff(now, before, ret);
+}
+
 static int counter_diff(const struct io_counter *now, const struct io_counter *before,
                         struct io_counter *ret)
 {
-    if (subtract(now->requests, before->requests, &ret->requests) < 0 ||
-        subtract(now->async_requests, before->async_requests, &ret->async_requests) < 0 ||
-        subtract(now->sequential_requests, before->sequential_requests, &ret->sequential_requests) <
-            0 ||
-        subtract(now->random_requests, before->random_requests, &ret->random_requests) < 0 ||
-        subtract(now->bytes, before->bytes, &ret->bytes) < 0 ||
-        subtract(now->errors, before->errors, &ret->errors) < 0 ||
-        subtract(now->time_ns, before->time_ns, &ret->time_ns) < 0)
-        return -ERANGE;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < IO_FIELD_COUNT; i++)
+        r = field_diff(&io_fields[i], now, before, ret);
+    return r;
+}
+
+static bool histogram_is_empty(const uint64_t buckets[IO_BUCKETS])
+{
     for (unsigned i = 0; i < IO_BUCKETS; i++)
-        if (subtract(now->size_log2[i], before->size_log2[i], &ret->size_log2[i]) < 0 ||
-            subtract(now->latency_log2[i], before->latency_log2[i], &ret->latency_log2[i]) < 0)
-            return -ERANGE;
-    return errnos_diff(now, before, ret);
+        if (buckets[i])
+            return false;
+    return true;
+}
+
+static bool errnos_are_empty(const struct io_counter *c)
+{
+    for (size_t i = 0; i < c->n_errnos; i++)
+        if (c->errnos[i].count)
+            return false;
+    return true;
+}
+
+static bool field_is_empty(const struct io_field *field, const struct io_counter *c)
+{
+    switch (field->kind) {
+    case IO_FIELD_SUM:
+        return *io_field_of(field, c) == 0;
+    case IO_FIELD_HISTOGRAM:
+        return histogram_is_empty(io_field_of(field, c));
+    case IO_FIELD_ERRNOS:
+        return errnos_are_empty(c);
+    case IO_FIELD_MAX: /* counts nothing */
+        break;
+    }
+    return true;
 }
 
 bool io_counter_is_empty(const struct io_counter *c)
 {
-    if (c->requests || c->async_requests || c->bytes || c->errors || c->time_ns)
-        return false;
-    for (unsigned i = 0; i < IO_BUCKETS; i++)
-        if (c->size_log2[i] || c->latency_log2[i])
-            return false;
-    for (size_t i = 0; i < c->n_errnos; i++)
-        if (c->errnos[i].count)
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++)
+        if (!field_is_empty(&io_fields[i], c))
             return false;
     return true;
 }
@@ -259,7 +247,6 @@ static int op_diff(const struct io_counter *now, const struct io_counter *before
     r = counter_diff(now, before ? before : &none, d);
     if (r < 0)
         return r;
-    d->max_ns = now->max_ns;
     if (io_counter_is_empty(d)) {
         counter_destroy(d);
         ret->ops[op] = NULL;
@@ -314,25 +301,30 @@ bool io_account_is_empty(const struct io_account *account)
 
 void io_sum_add(struct io_sum *to, struct io_sum from)
 {
-    add_saturating(&to->requests, from.requests);
-    add_saturating(&to->bytes, from.bytes);
-    add_saturating(&to->errors, from.errors);
-    add_saturating(&to->time_ns, from.time_ns);
-    raise_to(&to->max_ns, from.max_ns);
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
+        const struct io_field *field = &io_fields[i];
+
+        if (field->kind == IO_FIELD_SUM)
+            add_saturating(io_sum_in(field, to), io_sum_of(field, &from));
+        else if (field->kind == IO_FIELD_MAX)
+            raise_to(io_sum_in(field, to), io_sum_of(field, &from));
+    }
 }
 
-void io_histogram_add(uint64_t to[IO_BUCKETS], const uint64_t from[IO_BUCKETS])
+struct io_sum io_counter_sum(const struct io_counter *counter)
 {
-    for (unsigned i = 0; i < IO_BUCKETS; i++)
-        add_saturating(&to[i], from[i]);
+    struct io_sum sum = {0};
+
+    for (size_t i = 0; counter && i < IO_FIELD_COUNT; i++)
+        if (io_field_is_number(&io_fields[i]))
+            *io_sum_in(&io_fields[i], &sum) = *io_field_of(&io_fields[i], counter);
+    return sum;
 }
 
 static void sum_op(struct io_sum *sum, const struct io_account *account, enum io_op op)
 {
-    const struct io_counter *c = account->ops[op];
-
-    if (c)
-        io_sum_add(sum, (struct io_sum){c->requests, c->bytes, c->errors, c->time_ns, c->max_ns});
+    if (account->ops[op])
+        io_sum_add(sum, io_counter_sum(account->ops[op]));
 }
 
 struct io_sum io_account_reads(const struct io_account *account)
@@ -373,6 +365,24 @@ struct io_sum io_account_all(const struct io_account *account)
     sum.bytes = io_account_reads(account).bytes;
     add_saturating(&sum.bytes, io_account_writes(account).bytes);
     return sum;
+}
+
+struct io_sums io_account_sums(const struct io_account *account)
+{
+    return (struct io_sums){
+        .reads = io_account_reads(account),
+        .writes = io_account_writes(account),
+        .meta = io_account_meta(account),
+        .all = io_account_all(account),
+    };
+}
+
+void io_sums_add(struct io_sums *to, const struct io_sums *from)
+{
+    io_sum_add(&to->reads, from->reads);
+    io_sum_add(&to->writes, from->writes);
+    io_sum_add(&to->meta, from->meta);
+    io_sum_add(&to->all, from->all);
 }
 
 struct timeline_bin io_account_now(const struct io_account *account)

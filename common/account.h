@@ -11,42 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/io_fields.h"
+#include "common/io_histogram.h"
 #include "common/io_op.h"
 #include "common/timeline.h"
-
-struct io_errno {
-    int code; /* positive errno */
-    uint64_t count;
-};
-
-/* The counters of one operation. */
-struct io_counter {
-    uint64_t requests;       /* calls, async ones included */
-    uint64_t async_requests; /* of these: io_uring and libaio, no thread waited */
-    /* Of reads and writes: those that began where the one before on the same open file had ended
-     * (the first one: at 0, or at the end if it appends), and those that did not. What is left of
-     * the requests is of unknown order: all asynchronous ones, and all where nobody could tell. */
-    uint64_t sequential_requests;
-    uint64_t random_requests;
-    uint64_t bytes; /* returned, never asked for */
-    uint64_t errors;
-    uint64_t time_ns; /* inside synchronous calls */
-    uint64_t max_ns;  /* longest call, "at least" */
-    uint64_t size_log2[IO_BUCKETS];
-    uint64_t latency_log2[IO_BUCKETS];
-    struct io_errno *errnos; /* owned; ascending code; sum of counts <= errors */
-    size_t n_errnos;
-};
 
 /* Operations without a request are NULL. A zeroed struct is an empty account. */
 struct io_account {
     struct io_counter *ops[IO_OP_COUNT]; /* owned */
-};
-
-struct io_cache {
-    uint64_t hit_bytes;
-    uint64_t miss_bytes;
-    uint64_t fill_bytes[IO_FILL_COUNT];
 };
 
 /* The busiest interval. Of bytes and of requests each on its own. */
@@ -89,11 +61,6 @@ struct io_mounts {
     size_t n;
 };
 
-/* Sums over operations, as summaries, records and metrics show them. */
-struct io_sum {
-    uint64_t requests, bytes, errors, time_ns, max_ns;
-};
-
 /* "read", "copy_write", "getxattr"... as in JSON, the store and the metrics. */
 const char *io_op_name(enum io_op op);
 /* The operation of that name, or -EINVAL. */
@@ -122,24 +89,6 @@ int io_errno_parse(const char *name);
  * more. */
 uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns);
 
-/* The bucket of a value, by the rules in io_op.h. */
-unsigned io_size_bucket(uint64_t bytes);
-unsigned io_latency_bucket(uint64_t ns);
-/* The inclusive upper bound of a bucket; UINT64_MAX for the last. */
-uint64_t io_size_bound(unsigned bucket);
-uint64_t io_latency_bound(unsigned bucket);
-/* The upper bound of the bucket that holds the q-quantile (0 <= q <= 1) of a histogram whose
- * bounds `bound` gives; 0 when the histogram is empty. */
-uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned));
-
-/* to += from. */
-void io_histogram_add(uint64_t to[IO_BUCKETS], const uint64_t from[IO_BUCKETS]);
-
-/* What a call of an operation took as a rule: the upper bound of the bucket of the median. 0: not
- * known, or of fewer than IO_MEDIAN_CALLS calls, whose median says little. */
-#define IO_MEDIAN_CALLS 10
-uint64_t io_latency_median(const uint64_t latency_log2[IO_BUCKETS]);
-
 /* The counter of `op`, made empty if there is none. NULL only when memory is out. */
 struct io_counter *io_account_op(struct io_account *account, enum io_op op);
 /* Add `count` errors of `code` to the split (not to `errors`). 0 or -ENOMEM. */
@@ -167,6 +116,11 @@ struct io_sum io_account_writes(const struct io_account *account);
 struct io_sum io_account_meta(const struct io_account *account);
 /* All of them; for bytes: reads plus writes. */
 struct io_sum io_account_all(const struct io_account *account);
+/* The four of them; to += from. */
+struct io_sums io_account_sums(const struct io_account *account);
+void io_sums_add(struct io_sums *to, const struct io_sums *from);
+/* The numbers of one operation; NULL: all 0. */
+struct io_sum io_counter_sum(const struct io_counter *counter);
 /* What the time line of an account adds up to: bytes of reads and of writes, requests of meta, time
  * of all. */
 struct timeline_bin io_account_now(const struct io_account *account);

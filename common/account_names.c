@@ -11,32 +11,8 @@
 
 #include "common/cleanup.h"
 
-static const char *const op_names[IO_OP_COUNT] = {
-    [IO_READ] = "read",
-    [IO_WRITE] = "write",
-    [IO_COPY_READ] = "copy_read",
-    [IO_COPY_WRITE] = "copy_write",
-    [IO_CLONE] = "clone",
-    [IO_MMAP_READ] = "mmap_read",
-    [IO_MMAP_WRITE] = "mmap_write",
-    [IO_OPEN] = "open",
-    [IO_CREATE] = "create",
-    [IO_STAT] = "stat",
-    [IO_READDIR] = "readdir",
-    [IO_MKDIR] = "mkdir",
-    [IO_RMDIR] = "rmdir",
-    [IO_UNLINK] = "unlink",
-    [IO_RENAME] = "rename",
-    [IO_LINK] = "link",
-    [IO_SYMLINK] = "symlink",
-    [IO_MKNOD] = "mknod",
-    [IO_TRUNCATE] = "truncate",
-    [IO_FALLOCATE] = "fallocate",
-    [IO_FSYNC] = "fsync",
-    [IO_SETATTR] = "setattr",
-    [IO_GETXATTR] = "getxattr",
-    [IO_SETXATTR] = "setxattr",
-};
+#define OP_NAME(number, name) [number] = (name),
+static const char *const op_names[IO_OP_COUNT] = {IO_OPS(OP_NAME)};
 
 static const char *const fill_names[IO_FILL_COUNT] = {
     [IO_FILL_READ] = "read",

@@ -1,48 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The operations of the account. Shared with the BPF programs: this header includes nothing.
- * The numbers are part of the map layout and of the pinned state: append only, and only before
- * IO_OP_COUNT, together with a new JOBIO_LAYOUT.
+ * The numbers are part of the map layout and of the pinned state: only append, and give the maps
+ * a new JOBIO_LAYOUT.
  */
 #ifndef JOBIO_COMMON_IO_OP_H
 #define JOBIO_COMMON_IO_OP_H
 
-enum io_op {
-    /* Data: these have sizes. */
-    IO_READ,
-    IO_WRITE,
-    IO_COPY_READ,
-    IO_COPY_WRITE,
-    IO_CLONE,
-    IO_MMAP_READ,
-    IO_MMAP_WRITE,
-    /* Metadata. */
-    IO_OPEN,
-    IO_CREATE,
-    IO_STAT,
-    IO_READDIR,
-    IO_MKDIR,
-    IO_RMDIR,
-    IO_UNLINK,
-    IO_RENAME,
-    IO_LINK,
-    IO_SYMLINK,
-    IO_MKNOD,
-    IO_TRUNCATE,
-    IO_FALLOCATE,
-    IO_FSYNC,
-    IO_SETATTR,
-    IO_GETXATTR,
-    IO_SETXATTR,
-    IO_OP_COUNT,
-};
+/* X(number, name): the name is the one in JSON, the store, the metrics and the rules of advice. */
+/* clang-format off */
+#define IO_OPS(X)                   \
+    /* Data: these have sizes. */   \
+    X(IO_READ, "read")              \
+    X(IO_WRITE, "write")            \
+    X(IO_COPY_READ, "copy_read")    \
+    X(IO_COPY_WRITE, "copy_write")  \
+    X(IO_CLONE, "clone")            \
+    X(IO_MMAP_READ, "mmap_read")    \
+    X(IO_MMAP_WRITE, "mmap_write")  \
+    /* Metadata. */                 \
+    X(IO_OPEN, "open")              \
+    X(IO_CREATE, "create")          \
+    X(IO_STAT, "stat")              \
+    X(IO_READDIR, "readdir")        \
+    X(IO_MKDIR, "mkdir")            \
+    X(IO_RMDIR, "rmdir")            \
+    X(IO_UNLINK, "unlink")          \
+    X(IO_RENAME, "rename")          \
+    X(IO_LINK, "link")              \
+    X(IO_SYMLINK, "symlink")        \
+    X(IO_MKNOD, "mknod")            \
+    X(IO_TRUNCATE, "truncate")      \
+    X(IO_FALLOCATE, "fallocate")    \
+    X(IO_FSYNC, "fsync")            \
+    X(IO_SETATTR, "setattr")        \
+    X(IO_GETXATTR, "getxattr")      \
+    X(IO_SETXATTR, "setxattr")
+/* clang-format on */
+
+#define IO_OP_NUMBER(number, name) number,
+enum io_op { IO_OPS(IO_OP_NUMBER) IO_OP_COUNT };
+#undef IO_OP_NUMBER
 
 #define IO_OP_FIRST_META IO_OPEN
 
-/* In a set of operations (bit 1 << io_op): what the page cache did. */
+/* In a set of operations (bit 1 << io_op): the counters of the page cache. */
 #define IO_CACHE (1ull << IO_OP_COUNT)
 
-/* For what the page cache was filled. */
+/* Why bytes were brought into the page cache. */
 enum io_fill { IO_FILL_READ, IO_FILL_FAULT, IO_FILL_PREFETCH, IO_FILL_WRITE, IO_FILL_COUNT };
 
 /* Buckets of the histograms. size: [0] is <= 1 B, [i] is 2^(i-1) < v <= 2^i. latency: [0] is
