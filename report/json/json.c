@@ -51,24 +51,31 @@ static struct json_object *errnos(struct tree *t, const struct io_counter *c)
     return split;
 }
 
+static void put_field(struct tree *t, struct json_object *to, const struct io_field *field,
+                      const struct io_counter *c)
+{
+    switch (field->kind) {
+    case IO_FIELD_SUM:
+    case IO_FIELD_MAX:
+        tree_put_u64(t, to, field->name, *io_field_of(field, c));
+        break;
+    case IO_FIELD_ERRNOS:
+        tree_put(t, to, field->name, errnos(t, c));
+        break;
+    case IO_FIELD_HISTOGRAM:
+        tree_put(t, to, field->name, histogram(t, io_field_of(field, c)));
+        break;
+    }
+}
+
 static struct json_object *counter(struct tree *t, enum io_op op, const struct io_counter *c,
                                    const struct io_peak *peak, uint64_t elapsed_ns)
 {
     struct json_object *o = tree_object(t);
 
-    tree_put_u64(t, o, "requests", c->requests);
-    tree_put_u64(t, o, "async_requests", c->async_requests);
-    if (op == IO_READ || op == IO_WRITE) {
-        tree_put_u64(t, o, "sequential_requests", c->sequential_requests);
-        tree_put_u64(t, o, "random_requests", c->random_requests);
-    }
-    tree_put_u64(t, o, "bytes", c->bytes);
-    tree_put_u64(t, o, "errors", c->errors);
-    tree_put(t, o, "errno", errnos(t, c));
-    tree_put_u64(t, o, "time_ns", c->time_ns);
-    tree_put_u64(t, o, "max_ns", c->max_ns);
-    tree_put(t, o, "size_log2", histogram(t, c->size_log2));
-    tree_put(t, o, "latency_log2", histogram(t, c->latency_log2));
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++)
+        if (!(io_fields[i].flags & IO_FIELD_ORDER) || op == IO_READ || op == IO_WRITE)
+            put_field(t, o, &io_fields[i], c);
     tree_put_u64(t, o, "mean_bytes_per_s", io_per_second(c->bytes, elapsed_ns));
     tree_put_u64(t, o, "peak_bytes_per_s", peak->bytes_per_s);
     tree_put_u64(t, o, "mean_requests_per_s", io_per_second(c->requests, elapsed_ns));

@@ -47,10 +47,11 @@ static int get_histogram(struct json_object *from, const char *key, uint64_t buc
     return 0;
 }
 
-static int get_errnos(struct json_object *from, struct io_counter *c, struct error *error)
+static int get_errnos(struct json_object *from, const char *key, struct io_counter *c,
+                      struct error *error)
 {
     struct json_object *split;
-    int r = json_get(from, "errno", json_type_object, &split, error);
+    int r = json_get(from, key, json_type_object, &split, error);
 
     if (r <= 0)
         return r;
@@ -70,34 +71,32 @@ static int get_errnos(struct json_object *from, struct io_counter *c, struct err
     return 0;
 }
 
+static int get_field(struct json_object *from, const struct io_field *field, struct io_counter *c,
+                     struct error *error)
+{
+    switch (field->kind) {
+    case IO_FIELD_ERRNOS:
+        return get_errnos(from, field->name, c, error);
+    case IO_FIELD_HISTOGRAM:
+        return get_histogram(from, field->name, io_field_in(field, c), error);
+    case IO_FIELD_SUM:
+    case IO_FIELD_MAX:
+        break;
+    }
+    return json_get_u64(from, field->name, io_field_in(field, c), error);
+}
+
 static int parse_counter(struct json_object *from, struct io_counter *c, struct io_peak *peak,
                          struct error *error)
 {
-    const struct {
-        const char *key;
-        uint64_t *to;
-    } numbers[] = {
-        {"requests", &c->requests},
-        {"async_requests", &c->async_requests},
-        {"sequential_requests", &c->sequential_requests},
-        {"random_requests", &c->random_requests},
-        {"bytes", &c->bytes},
-        {"errors", &c->errors},
-        {"time_ns", &c->time_ns},
-        {"max_ns", &c->max_ns},
-        {"peak_bytes_per_s", &peak->bytes_per_s},
-        {"peak_requests_per_s", &peak->requests_per_s},
-    };
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
-        r = json_get_u64(from, numbers[i].key, numbers[i].to, error);
+    for (size_t i = 0; r == 0 && i < IO_FIELD_COUNT; i++)
+        r = get_field(from, &io_fields[i], c, error);
     if (r == 0)
-        r = get_errnos(from, c, error);
+        r = json_get_u64(from, "peak_bytes_per_s", &peak->bytes_per_s, error);
     if (r == 0)
-        r = get_histogram(from, "size_log2", c->size_log2, error);
-    if (r == 0)
-        r = get_histogram(from, "latency_log2", c->latency_log2, error);
+        r = json_get_u64(from, "peak_requests_per_s", &peak->requests_per_s, error);
     return r;
 }
 
