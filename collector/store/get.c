@@ -25,33 +25,50 @@ static int column_copy(sqlite3_stmt *statement, int column, char **ret)
     return text && !*ret ? -ENOMEM : 0;
 }
 
+void store_read_numbers(sqlite3_stmt *row, struct io_counter *ret)
+{
+    for (int column = 0; column < sqlite3_column_count(row); column++) {
+        const char *name = sqlite3_column_name(row, column);
+
+        for (size_t i = 0; name && i < IO_FIELD_COUNT; i++)
+            if (io_field_is_number(&io_fields[i]) && !strcmp(io_fields[i].name, name))
+                *io_field_in(&io_fields[i], ret) = column_u64(row, column);
+    }
+}
+
+static int field_read(sqlite3_stmt *row, int column, const struct io_field *field,
+                      struct io_counter *c)
+{
+    switch (field->kind) {
+    case IO_FIELD_ERRNOS:
+        return io_errnos_parse(column_text(row, column), c);
+    case IO_FIELD_HISTOGRAM:
+        return io_histogram_parse(column_text(row, column), io_field_in(field, c));
+    case IO_FIELD_SUM:
+    case IO_FIELD_MAX:
+        break;
+    }
+    *io_field_in(field, c) = column_u64(row, column);
+    return 0;
+}
+
+/* A row of io_list: its columns are in the order of the field table. */
 static int counter_read(struct store *store, sqlite3_stmt *row, struct io_mount *m,
                         struct error *error)
 {
     int op = io_op_parse(column_text(row, 0));
     struct io_counter *c;
-    int r;
+    int r = 0;
 
     if (op < 0) /* of a newer version: every sum that holds it is in the rows above */
         return 0;
     c = io_account_op(&m->io, op);
     if (!c)
         return no_memory(store, error);
-    c->requests = column_u64(row, 1);
-    c->async_requests = column_u64(row, 2);
-    c->bytes = column_u64(row, 3);
-    c->errors = column_u64(row, 4);
-    c->time_ns = column_u64(row, 5);
-    c->max_ns = column_u64(row, 6);
-    m->peaks[op].bytes_per_s = column_u64(row, 7);
-    m->peaks[op].requests_per_s = column_u64(row, 8);
-    c->sequential_requests = column_u64(row, 12);
-    c->random_requests = column_u64(row, 13);
-    r = io_histogram_parse(column_text(row, 9), c->size_log2);
-    if (r == 0)
-        r = io_histogram_parse(column_text(row, 10), c->latency_log2);
-    if (r == 0)
-        r = io_errnos_parse(column_text(row, 11), c);
+    for (int i = 0; r == 0 && i < IO_FIELD_COUNT; i++)
+        r = field_read(row, 1 + i, &io_fields[i], c);
+    m->peaks[op].bytes_per_s = column_u64(row, 1 + IO_FIELD_COUNT);
+    m->peaks[op].requests_per_s = column_u64(row, 2 + IO_FIELD_COUNT);
     return r < 0 ? bad_text(store, r, "a histogram", error) : 0;
 }
 
@@ -89,12 +106,8 @@ static int mounts_read(struct store *store, int64_t step, struct io_mounts *moun
 
         if (!m)
             return no_memory(store, error);
-        m->cache.hit_bytes = column_u64(row, 6);
-        m->cache.miss_bytes = column_u64(row, 7);
-        m->cache.fill_bytes[IO_FILL_READ] = column_u64(row, 8);
-        m->cache.fill_bytes[IO_FILL_FAULT] = column_u64(row, 9);
-        m->cache.fill_bytes[IO_FILL_PREFETCH] = column_u64(row, 10);
-        m->cache.fill_bytes[IO_FILL_WRITE] = column_u64(row, 11);
+        for (int i = 0; i < IO_CACHE_COLUMNS; i++)
+            *io_column_in(&io_cache_columns[i], &m->cache) = column_u64(row, 6 + i);
         r = counters_read(store, step, sqlite3_column_int64(row, 0), m, error);
         if (r == 0)
             r = store_get_timeline(store, step, sqlite3_column_int64(row, 0), &m->timeline, error);
@@ -384,14 +397,8 @@ int store_node_totals(struct store *store, struct io_mounts *ret, struct error *
         if (!m || (op >= 0 && !c))
             return no_memory(store, error);
         m->labelled = labelled;
-        if (!c)
-            continue;
-        c->requests = column_u64(row, 4);
-        c->async_requests = column_u64(row, 5);
-        c->bytes = column_u64(row, 6);
-        c->errors = column_u64(row, 7);
-        c->time_ns = column_u64(row, 8);
-        c->max_ns = column_u64(row, 9);
+        if (c)
+            store_read_numbers(row, c);
     }
     if (r < 0)
         return r;

@@ -2,20 +2,20 @@
 /* The sums of a job on a mount: table job_mount. */
 #include "collector/store/store_impl.h"
 
+void store_sum_values(const struct io_sums *sums, struct sql_value ret[IO_SUM_COLUMNS])
+{
+    for (size_t i = 0; i < IO_SUM_COLUMNS; i++)
+        ret[i] = U64(io_column_of(&io_sum_columns[i], sums));
+}
+
 static int sums_run(struct store *store, enum sql_query query, int64_t job, int64_t mount,
                     const struct io_account *io, struct error *error)
 {
-    const struct io_sum reads = io_account_reads(io), writes = io_account_writes(io);
-    const struct io_sum meta = io_account_meta(io), all = io_account_all(io);
+    const struct io_sums sums = io_account_sums(io);
+    struct sql_value values[2 + IO_SUM_COLUMNS] = {U64((uint64_t)job), U64((uint64_t)mount)};
 
-    return store_run(store, query,
-                     VALUES(U64((uint64_t)job), U64((uint64_t)mount), U64(reads.requests),
-                            U64(reads.bytes), U64(reads.errors), U64(reads.time_ns),
-                            U64(reads.max_ns), U64(writes.requests), U64(writes.bytes),
-                            U64(writes.errors), U64(writes.time_ns), U64(writes.max_ns),
-                            U64(meta.requests), U64(meta.errors), U64(meta.time_ns),
-                            U64(meta.max_ns), U64(all.errors), U64(all.time_ns)),
-                     error);
+    store_sum_values(&sums, values + 2);
+    return store_run(store, query, values, ARRAY_SIZE(values), error);
 }
 
 int store_give_mount(struct store *store, int64_t job, int64_t mount, const struct io_account *io,
@@ -30,15 +30,11 @@ static int count_take(struct store *store, sqlite3_stmt *row, struct io_account 
     int op = io_op_parse(column_text(row, 1));
     struct io_counter *counter = op < 0 ? NULL : io_account_op(io, op);
 
-    if (op < 0) /* of a newer version, which summed it up by itself */
+    if (op < 0) /* A newer version stored it, and added it to the sums itself. */
         return 0;
     if (!counter)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    counter->requests = column_u64(row, 2);
-    counter->bytes = column_u64(row, 3);
-    counter->errors = column_u64(row, 4);
-    counter->time_ns = column_u64(row, 5);
-    counter->max_ns = column_u64(row, 6);
+    store_read_numbers(row, counter);
     return 0;
 }
 

@@ -255,39 +255,53 @@ int store_put_elsewhere(struct store *store, const struct job_account *job, stru
     return store_write(store, elsewhere_write, job, error);
 }
 
+/* The column of a field; texts are made in `buf` or `errnos`. */
+static struct sql_value field_value(const struct io_field *field, const struct io_counter *c,
+                                    const char *errnos, char buf[IO_HISTOGRAM_TEXT])
+{
+    switch (field->kind) {
+    case IO_FIELD_ERRNOS:
+        return TEXT(errnos);
+    case IO_FIELD_HISTOGRAM:
+        return TEXT(io_histogram_text(io_field_of(field, c), buf));
+    case IO_FIELD_SUM:
+    case IO_FIELD_MAX:
+        break;
+    }
+    return U64(*io_field_of(field, c));
+}
+
 static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op op,
                   const struct io_counter *c, const struct io_peak *peak, struct error *error)
 {
-    char sizes[IO_HISTOGRAM_TEXT], latencies[IO_HISTOGRAM_TEXT];
+    struct sql_value values[3 + IO_FIELD_COUNT + 2] = {U64((uint64_t)step), U64((uint64_t)mount),
+                                                       TEXT(io_op_name(op))};
+    char texts[IO_FIELD_COUNT][IO_HISTOGRAM_TEXT];
     _free_ char *errnos = NULL;
+    size_t n = 3;
 
     if (io_errnos_text(c, &errnos) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    return store_run(store, SQL_IO_PUT,
-                     VALUES(U64((uint64_t)step), U64((uint64_t)mount), TEXT(io_op_name(op)),
-                            U64(c->requests), U64(c->async_requests), U64(c->bytes), U64(c->errors),
-                            U64(c->time_ns), U64(c->max_ns), U64(peak->bytes_per_s),
-                            U64(peak->requests_per_s), TEXT(io_histogram_text(c->size_log2, sizes)),
-                            TEXT(io_histogram_text(c->latency_log2, latencies)), TEXT(errnos),
-                            U64(c->sequential_requests), U64(c->random_requests)),
-                     error);
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++)
+        values[n++] = field_value(&io_fields[i], c, errnos, texts[i]);
+    values[n++] = U64(peak->bytes_per_s);
+    values[n++] = U64(peak->requests_per_s);
+    return store_run(store, SQL_IO_PUT, values, n, error);
 }
 
 static int step_mount_put(struct store *store, const struct step_row *step,
                           const struct io_mount *m, struct error *error)
 {
-    const struct io_cache *cache = &m->cache;
+    struct sql_value values[2 + IO_CACHE_COLUMNS] = {U64((uint64_t)step->id)};
     int64_t mount;
     int r = mount_id(store, m, &mount, error);
 
-    if (r == 0)
-        r = store_run(store, SQL_STEP_MOUNT_PUT,
-                      VALUES(U64((uint64_t)step->id), U64((uint64_t)mount), U64(cache->hit_bytes),
-                             U64(cache->miss_bytes), U64(cache->fill_bytes[IO_FILL_READ]),
-                             U64(cache->fill_bytes[IO_FILL_FAULT]),
-                             U64(cache->fill_bytes[IO_FILL_PREFETCH]),
-                             U64(cache->fill_bytes[IO_FILL_WRITE])),
-                      error);
+    if (r < 0)
+        return r;
+    values[1] = U64((uint64_t)mount);
+    for (size_t i = 0; i < IO_CACHE_COLUMNS; i++)
+        values[2 + i] = U64(io_column_of(&io_cache_columns[i], &m->cache));
+    r = store_run(store, SQL_STEP_MOUNT_PUT, values, ARRAY_SIZE(values), error);
     if (r == 0)
         r = store_put_timeline(store, step->id, mount, &m->timeline, error);
     for (int op = 0; r == 0 && op < IO_OP_COUNT; op++)
@@ -302,21 +316,14 @@ struct step_write {
     bool final;
 };
 
-struct step_sums {
-    struct io_sum reads, writes, meta, all;
-};
-
-static struct step_sums step_sums(const struct io_mounts *mounts)
+static struct io_sums step_sums(const struct io_mounts *mounts)
 {
-    struct step_sums sums = {0};
+    struct io_sums sums = {0};
 
     for (size_t i = 0; i < mounts->n; i++) {
-        const struct io_account *io = &mounts->items[i].io;
+        const struct io_sums more = io_account_sums(&mounts->items[i].io);
 
-        io_sum_add(&sums.reads, io_account_reads(io));
-        io_sum_add(&sums.writes, io_account_writes(io));
-        io_sum_add(&sums.meta, io_account_meta(io));
-        io_sum_add(&sums.all, io_account_all(io));
+        io_sums_add(&sums, &more);
     }
     return sums;
 }
@@ -326,31 +333,36 @@ bool store_is_own(const struct store *store, const struct step_account *step)
     return !store->node || (step->node && strcmp(step->node, store->node) == 0);
 }
 
-/* The row of the step itself: inserted, or updated where row->id says. */
+/* The row of the step itself: inserted if row->id is 0, else updated. */
 static int step_row_put(struct store *store, struct step_row *row, const struct step_write *w,
                         const struct io_mounts *mounts, struct error *error)
 {
     const struct step_account *step = w->step;
-    const struct step_sums s = step_sums(mounts);
+    const struct io_sums sums = step_sums(mounts);
     bool update = row->id != 0;
     _free_ char *causes = NULL;
     int r;
 
     if (completeness_text(&step->completeness, &causes) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    r = store_run(
-        store, update ? SQL_STEP_UPDATE : SQL_STEP_INSERT,
-        VALUES(U64((uint64_t)(update ? row->id : row->job)), update ? NONE : U64(step->het),
-               update ? NONE : U64(step->step), update ? NONE : TEXT(text_or_empty(step->node)),
-               update ? NONE : U64(step->tagged_at_ns), U64(step->elapsed_ns),
-               TEXT(step_state_name(step->state)), U64(step->folded), U64(w->final),
-               U64(step->longest_wait_ns), U64(step->completeness.lost), TEXT(causes),
-               U64(s.reads.requests), U64(s.reads.bytes), U64(s.reads.errors), U64(s.reads.time_ns),
-               U64(s.reads.max_ns), U64(s.writes.requests), U64(s.writes.bytes),
-               U64(s.writes.errors), U64(s.writes.time_ns), U64(s.writes.max_ns),
-               U64(s.meta.requests), U64(s.meta.errors), U64(s.meta.time_ns), U64(s.meta.max_ns),
-               U64(s.all.errors), U64(s.all.time_ns)),
-        error);
+    struct sql_value values[12 + IO_SUM_COLUMNS] = {
+        U64((uint64_t)(update ? row->id : row->job)),
+        update ? NONE : U64(step->het),
+        update ? NONE : U64(step->step),
+        update ? NONE : TEXT(text_or_empty(step->node)),
+        update ? NONE : U64(step->tagged_at_ns),
+        U64(step->elapsed_ns),
+        TEXT(step_state_name(step->state)),
+        U64(step->folded),
+        U64(w->final),
+        U64(step->longest_wait_ns),
+        U64(step->completeness.lost),
+        TEXT(causes),
+    };
+
+    store_sum_values(&sums, values + 12);
+    r = store_run(store, update ? SQL_STEP_UPDATE : SQL_STEP_INSERT, values, ARRAY_SIZE(values),
+                  error);
     if (r == 0 && !update)
         row->id = sqlite3_last_insert_rowid(store->db);
     return r;

@@ -125,7 +125,12 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
 /* The step ran on the store's own node. */
 bool store_is_own(const struct store *store, const struct step_account *step);
 
-/* Into the sums of a job on a mount; and out of them what is stored of a step. */
+/* The sums of io_sum_columns, as parameters of a statement. */
+void store_sum_values(const struct io_sums *sums, struct sql_value ret[IO_SUM_COLUMNS]);
+/* Read every column of the row that is named as a number of the field table. */
+void store_read_numbers(sqlite3_stmt *row, struct io_counter *ret);
+
+/* Add an account to the sums of a job on a mount; subtract what is stored of a step from them. */
 int store_give_mount(struct store *store, int64_t job, int64_t mount, const struct io_account *io,
                      struct error *error);
 int store_take_mounts(struct store *store, const struct step_row *step, struct error *error);
