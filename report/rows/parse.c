@@ -21,19 +21,30 @@ const char *sink_text_parse(struct json_object *value)
     return json_object_set_string(value, plain) ? json_object_get_string(value) : text;
 }
 
+/* 1: the row has the column; 0: it has not. */
+static int column_get(struct json_object *document, const char *name, enum json_type type,
+                      struct json_object **ret, struct error *error)
+{
+    if (!json_object_object_get_ex(document, name, ret))
+        return 0;
+    if (!json_object_is_type(*ret, type))
+        return error_set(error, -EBADMSG, "column \"%s\" has the wrong type", name);
+    return 1;
+}
+
 static int column_parse(const struct sink_column *column, struct json_object *document,
                         struct sink_row *row, struct error *error)
 {
     char *p = (char *)row + column->offset;
     struct json_object *value;
     bool text = column->type == SINK_TEXT;
+    int r;
 
     if (text)
         *(const char **)p = "";
-    if (!json_object_object_get_ex(document, column->name, &value))
-        return 0;
-    if (!json_object_is_type(value, text ? json_type_string : json_type_int))
-        return error_set(error, -EBADMSG, "column \"%s\" is of the wrong type", column->name);
+    r = column_get(document, column->name, text ? json_type_string : json_type_int, &value, error);
+    if (r <= 0)
+        return r;
     switch (column->type) {
     case SINK_TEXT:
         *(const char **)p = sink_text_parse(value);
@@ -51,6 +62,21 @@ static int column_parse(const struct sink_column *column, struct json_object *do
     return 0;
 }
 
+static int numbers_parse(const struct io_column *columns, size_t n, struct json_object *document,
+                         void *ret, struct error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *value;
+        int r = column_get(document, columns[i].name, json_type_int, &value, error);
+
+        if (r < 0)
+            return r;
+        if (r > 0)
+            *io_column_in(&columns[i], ret) = json_object_get_uint64(value);
+    }
+    return 0;
+}
+
 /* Element i of the array in column op_NAME, or NULL. */
 static struct json_object *element(struct json_object *document, const char *name, size_t i)
 {
@@ -64,26 +90,45 @@ static struct json_object *element(struct json_object *document, const char *nam
     return json_object_array_get_idx(array, i);
 }
 
+static int field_parse(struct json_object *value, const struct io_field *field,
+                       struct io_counter *c)
+{
+    uint64_t *number = io_field_in(field, c);
+    const char *errnos;
+
+    switch (field->kind) {
+    case IO_FIELD_ERRNOS:
+        errnos = json_object_get_string(value);
+        return io_errnos_parse(errnos && *errnos ? errnos : NULL, c);
+    case IO_FIELD_HISTOGRAM:
+        if (!json_object_is_type(value, json_type_array))
+            return value ? -EBADMSG : 0;
+        for (size_t i = 0; i < IO_BUCKETS && i < json_object_array_length(value); i++)
+            number[i] = json_object_get_uint64(json_object_array_get_idx(value, i));
+        return 0;
+    case IO_FIELD_SUM:
+    case IO_FIELD_MAX:
+        break;
+    }
+    *number = json_object_get_uint64(value);
+    return 0;
+}
+
+/* The operation at index i of the arrays. */
 static int op_parse(struct json_object *document, size_t i, struct io_counter *c,
                     struct io_peak *step_peak, struct io_peak *job_peak)
 {
-    const struct sink_op_values values = {c, step_peak, job_peak};
-    const char *errnos = json_object_get_string(element(document, "errno", i));
+    int r = 0;
 
-    for (size_t k = 0; k < SINK_OP_COLUMNS; k++) {
-        char *whose = sink_op_of(&values, sink_op_columns[k].whose);
-        uint64_t number = json_object_get_uint64(element(document, sink_op_columns[k].name, i));
+    for (size_t k = 0; r == 0 && k < IO_FIELD_COUNT; k++)
+        r = field_parse(element(document, io_fields[k].name, i), &io_fields[k], c);
+    for (size_t k = 0; k < SINK_PEAKS; k++) {
+        struct io_peak *of = sink_peaks[k].of == SINK_PEAK_JOB ? job_peak : step_peak;
+        uint64_t peak = json_object_get_uint64(element(document, sink_peaks[k].name, i));
 
-        memcpy(whose + sink_op_columns[k].offset, &number, sizeof(number));
+        memcpy((char *)of + sink_peaks[k].offset, &peak, sizeof(peak));
     }
-    for (size_t k = 0; k < SINK_HISTOGRAMS; k++) {
-        uint64_t *buckets = (uint64_t *)(void *)((char *)c + sink_histograms[k].offset);
-        struct json_object *array = element(document, sink_histograms[k].name, i);
-
-        for (size_t b = 0; array && b < IO_BUCKETS && b < json_object_array_length(array); b++)
-            buckets[b] = json_object_get_uint64(json_object_array_get_idx(array, b));
-    }
-    return io_errnos_parse(errnos && *errnos ? errnos : NULL, c);
+    return r;
 }
 
 static int ops_parse(struct json_object *document, struct sink_io *io, struct error *error)
@@ -166,6 +211,10 @@ int sink_row_parse(struct json_object *document, struct sink_row *ret, struct si
     *ret = (struct sink_row){0};
     for (size_t i = 0; i < SINK_COLUMNS && r == 0; i++)
         r = column_parse(&sink_columns[i], document, ret, error);
+    if (r == 0)
+        r = numbers_parse(io_sum_columns, IO_SUM_COLUMNS, document, &ret->sums, error);
+    if (r == 0)
+        r = numbers_parse(io_cache_columns, IO_CACHE_COLUMNS, document, &ret->cache, error);
     if (r == 0)
         r = ops_parse(document, io, error);
     return r < 0 ? r : timeline_parse(document, &io->timeline, error);

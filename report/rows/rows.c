@@ -62,20 +62,8 @@ static struct json_object *column_json(const struct sink_column *column, const s
     return NULL;
 }
 
-static struct json_object *op_number(const struct sink_op_column *column,
-                                     const struct sink_op_values *values)
+static struct json_object *histogram_json(struct tree *tree, const uint64_t buckets[IO_BUCKETS])
 {
-    const char *whose = sink_op_of(values, column->whose);
-    uint64_t number = 0;
-
-    if (whose)
-        memcpy(&number, whose + column->offset, sizeof(number));
-    return number_json(number);
-}
-
-static struct json_object *histogram_json(struct tree *tree, const struct io_counter *c, size_t at)
-{
-    const uint64_t *buckets = (const uint64_t *)(const void *)((const char *)c + at);
     struct json_object *array = tree_array(tree);
     size_t n = IO_BUCKETS;
 
@@ -87,10 +75,11 @@ static struct json_object *histogram_json(struct tree *tree, const struct io_cou
 }
 
 /* As in the store: {"number of the errno": count}. */
-static struct json_object *errnos_text(const struct io_counter *c)
+static struct json_object *errnos_text(struct tree *tree, const struct io_counter *c)
 {
     _free_ char *text = NULL;
 
+    (void)tree;
     return io_errnos_text(c, &text) < 0 ? NULL : json_object_new_string(text ? text : "");
 }
 
@@ -105,46 +94,62 @@ static struct json_object *errnos_object(struct tree *tree, const struct io_coun
     return object;
 }
 
-static struct sink_op_values values_of(const struct io_mount *m, const struct io_mount *job, int op)
+/* A field of an operation; `errnos` makes the value of IO_FIELD_ERRNOS. */
+static struct json_object *
+field_json(struct tree *tree, const struct io_field *field, const struct io_counter *c,
+           struct json_object *(*errnos)(struct tree *, const struct io_counter *))
 {
-    return (struct sink_op_values){m->io.ops[op], &m->peaks[op], job ? &job->peaks[op] : NULL};
+    switch (field->kind) {
+    case IO_FIELD_ERRNOS:
+        return errnos(tree, c);
+    case IO_FIELD_HISTOGRAM:
+        return histogram_json(tree, io_field_of(field, c));
+    case IO_FIELD_SUM:
+    case IO_FIELD_MAX:
+        break;
+    }
+    return number_json(*io_field_of(field, c));
 }
 
-/* Arrays of the same length, side by side. */
+/* `job`: the same mount in the sums of the job; NULL: none, its peaks are 0. */
+static struct json_object *peak_json(const struct sink_peak *column, const struct io_mount *m,
+                                     const struct io_mount *job, int op)
+{
+    const struct io_mount *of = column->of == SINK_PEAK_JOB ? job : m;
+    uint64_t peak = 0;
+
+    if (of)
+        memcpy(&peak, (const char *)&of->peaks[op] + column->offset, sizeof(peak));
+    return number_json(peak);
+}
+
+/* Arrays of the same length, side by side: op, op_requests, ... */
 static void put_ops_arrays(struct tree *tree, struct json_object *root, const struct io_mount *m,
                            const struct io_mount *job)
 {
-    struct json_object *names = tree_array(tree), *errnos = tree_array(tree);
-    struct json_object *numbers[SINK_OP_COLUMNS], *buckets[SINK_HISTOGRAMS];
+    struct json_object *names = tree_array(tree), *arrays[IO_FIELD_COUNT + SINK_PEAKS];
     char name[48];
 
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        numbers[i] = tree_array(tree);
-    for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
-        buckets[i] = tree_array(tree);
+    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
+        arrays[i] = tree_array(tree);
     for (int op = 0; m && op < IO_OP_COUNT; op++) {
-        const struct sink_op_values values = values_of(m, job, op);
+        const struct io_counter *c = m->io.ops[op];
 
-        if (!values.counter)
+        if (!c)
             continue;
         tree_add_text(tree, names, io_op_name(op));
-        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-            tree_add(tree, numbers[i], op_number(&sink_op_columns[i], &values));
-        for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
-            tree_add(tree, buckets[i],
-                     histogram_json(tree, values.counter, sink_histograms[i].offset));
-        tree_add(tree, errnos, errnos_text(values.counter));
+        for (size_t i = 0; i < IO_FIELD_COUNT; i++)
+            tree_add(tree, arrays[i], field_json(tree, &io_fields[i], c, errnos_text));
+        for (size_t i = 0; i < SINK_PEAKS; i++)
+            tree_add(tree, arrays[IO_FIELD_COUNT + i], peak_json(&sink_peaks[i], m, job, op));
     }
     tree_put(tree, root, "op", names);
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        (void)snprintf(name, sizeof(name), "op_%s", sink_op_columns[i].name);
-        tree_put(tree, root, name, numbers[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++) {
+        (void)snprintf(name, sizeof(name), "op_%s",
+                       i < IO_FIELD_COUNT ? io_fields[i].name
+                                          : sink_peaks[i - IO_FIELD_COUNT].name);
+        tree_put(tree, root, name, arrays[i]);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(buckets); i++) {
-        (void)snprintf(name, sizeof(name), "op_%s", sink_histograms[i].name);
-        tree_put(tree, root, name, buckets[i]);
-    }
-    tree_put(tree, root, "op_errno", errnos);
 }
 
 /* As in the store: zeros at the end are left out. */
@@ -175,25 +180,24 @@ static void put_timeline(struct tree *tree, struct json_object *root, const stru
     }
 }
 
-/* {"read":{"requests":..},..} */
+/* {"read":{"requests":..},..}; errnos only where there was an error. */
 static void put_ops_objects(struct tree *tree, struct json_object *root, const struct io_mount *m,
                             const struct io_mount *job)
 {
     struct json_object *ops = tree_object(tree);
 
     for (int op = 0; m && op < IO_OP_COUNT; op++) {
-        const struct sink_op_values values = values_of(m, job, op);
-        struct json_object *one = values.counter ? tree_object(tree) : NULL;
+        const struct io_counter *c = m->io.ops[op];
+        struct json_object *one = c ? tree_object(tree) : NULL;
 
-        if (!values.counter)
+        if (!c)
             continue;
-        for (size_t i = 0; i < SINK_OP_COLUMNS; i++)
-            tree_put(tree, one, sink_op_columns[i].name, op_number(&sink_op_columns[i], &values));
-        for (size_t i = 0; i < SINK_HISTOGRAMS; i++)
-            tree_put(tree, one, sink_histograms[i].name,
-                     histogram_json(tree, values.counter, sink_histograms[i].offset));
-        if (values.counter->n_errnos)
-            tree_put(tree, one, "errno", errnos_object(tree, values.counter));
+        for (size_t i = 0; i < IO_FIELD_COUNT; i++)
+            if (io_fields[i].kind != IO_FIELD_ERRNOS || c->n_errnos)
+                tree_put(tree, one, io_fields[i].name,
+                         field_json(tree, &io_fields[i], c, errnos_object));
+        for (size_t i = 0; i < SINK_PEAKS; i++)
+            tree_put(tree, one, sink_peaks[i].name, peak_json(&sink_peaks[i], m, job, op));
         tree_put(tree, ops, io_op_name(op), one);
     }
     tree_put(tree, root, "io", ops);
@@ -276,6 +280,12 @@ static int row_write(FILE *out, const struct sink_row *row, const struct io_moun
 
     for (size_t i = 0; i < SINK_COLUMNS; i++)
         tree_put(&tree, root, sink_columns[i].name, column_json(&sink_columns[i], row));
+    for (size_t i = 0; i < IO_SUM_COLUMNS; i++)
+        tree_put(&tree, root, io_sum_columns[i].name,
+                 number_json(io_column_of(&io_sum_columns[i], &row->sums)));
+    for (size_t i = 0; i < IO_CACHE_COLUMNS; i++)
+        tree_put(&tree, root, io_cache_columns[i].name,
+                 number_json(io_column_of(&io_cache_columns[i], &row->cache)));
     if (options->format == SINK_BULK) {
         put_timestamp(&tree, root, row->tagged_at_ns);
         put_ops_objects(&tree, root, m, job);
@@ -361,18 +371,12 @@ static struct sink_row row_of_step(const struct job_account *job, uint64_t versi
 
 static void row_set_mount(struct sink_row *row, const struct io_mount *m)
 {
-    struct io_sum all = io_account_all(&m->io);
-
     row->mount = m->mount;
     row->fstype = m->fstype;
     row->source = m->source;
     row->private = m->private;
     row->labelled = m->labelled;
-    row->reads = io_account_reads(&m->io);
-    row->writes = io_account_writes(&m->io);
-    row->meta = io_account_meta(&m->io);
-    row->errors = all.errors;
-    row->wait_ns = all.time_ns;
+    row->sums = io_account_sums(&m->io);
     row->cache = m->cache;
 }
 

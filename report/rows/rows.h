@@ -41,8 +41,7 @@ struct sink_row {
     const char *step_name, *state, *incomplete;
     uint32_t folded;
     uint64_t elapsed_ns, longest_wait_ns, lost;
-    struct io_sum reads, writes, meta;
-    uint64_t errors, wait_ns;
+    struct io_sums sums;
     struct io_cache cache;
 };
 

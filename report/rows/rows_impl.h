@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The columns of the history sink as tables, for both directions. */
+/* The columns of the history sink as tables, for writing and reading. */
 #ifndef JOBIO_REPORT_ROWS_ROWS_IMPL_H
 #define JOBIO_REPORT_ROWS_ROWS_IMPL_H
 
 #include <stddef.h>
-#include <string.h>
 
 #include "report/rows/rows.h"
 
@@ -20,34 +19,18 @@ struct sink_column {
     enum sink_column_type type;
     size_t offset; /* in struct sink_row */
 };
-#define SINK_COLUMNS 59
+/* The columns of the job and the step. Those of io_sum_columns and io_cache_columns follow. */
+#define SINK_COLUMNS 37
 extern const struct sink_column sink_columns[SINK_COLUMNS];
 
-/* The numbers of an operation: of its counter, or of a peak. */
-struct sink_op_values {
-    const struct io_counter *counter;
-    const struct io_peak *step_peak, *job_peak;
-};
-struct sink_op_column {
-    const char *name;     /* a column of ClickHouse is op_NAME */
-    size_t whose, offset; /* in struct sink_op_values, and in what that points to */
-};
-/* Copied, because a compiler may take it that nobody reads pointers as others than they are. */
-static inline void *sink_op_of(const struct sink_op_values *values, size_t offset)
-{
-    void *pointer;
-
-    memcpy(&pointer, (const char *)values + offset, sizeof(pointer));
-    return pointer;
-}
-#define SINK_OP_COLUMNS 12
-extern const struct sink_op_column sink_op_columns[SINK_OP_COLUMNS];
-
-struct sink_histogram {
+/* The peaks of an operation: of the step, and of the whole job. Column op_NAME in ClickHouse. */
+enum sink_peak_of { SINK_PEAK_STEP, SINK_PEAK_JOB, SINK_PEAK_COUNT };
+struct sink_peak {
     const char *name;
-    size_t offset; /* in struct io_counter */
+    enum sink_peak_of of;
+    size_t offset; /* in struct io_peak */
 };
-#define SINK_HISTOGRAMS 2
-extern const struct sink_histogram sink_histograms[SINK_HISTOGRAMS];
+#define SINK_PEAKS 4
+extern const struct sink_peak sink_peaks[SINK_PEAKS];
 
 #endif
