@@ -28,7 +28,6 @@ struct part {
     struct io_sum sum;
     uint64_t enoent;
     uint64_t sizes[IO_BUCKETS], latencies[IO_BUCKETS];
-    uint64_t ordered, random; /* whose order is known, and out of it */
 };
 
 static struct advice_field *new_field(struct advice_fields *fields)
@@ -73,14 +72,7 @@ static void part_add(struct part *to, const struct io_counter *from)
 {
     if (!from)
         return;
-    to->sum.requests += from->requests;
-    to->sum.bytes += from->bytes;
-    to->sum.errors += from->errors;
-    to->sum.time_ns += from->time_ns;
-    to->ordered += io_counter_ordered(from);
-    to->random += from->random_requests;
-    if (to->sum.max_ns < from->max_ns)
-        to->sum.max_ns = from->max_ns;
+    io_sum_add(&to->sum, io_counter_sum(from));
     for (size_t i = 0; i < from->n_errnos; i++)
         to->enoent += from->errnos[i].code == ENOENT ? from->errnos[i].count : 0;
     for (unsigned i = 0; i < IO_BUCKETS; i++) {
@@ -111,7 +103,10 @@ static double small_share(const struct part *part)
 
 static double random_share(const struct part *part)
 {
-    return part->ordered ? (double)part->random / (double)part->ordered : 0;
+    const double random = (double)part->sum.random_requests;
+    const double ordered = (double)part->sum.sequential_requests + random;
+
+    return ordered > 0 ? random / ordered : 0;
 }
 
 /* The last bucket has no end: it is taken for twice as wide as the one before, as others are. */
@@ -122,6 +117,20 @@ static double median(const uint64_t buckets[IO_BUCKETS], uint64_t (*bound)(unsig
     return value == UINT64_MAX ? 2.0 * (double)bound(IO_BUCKETS - 2) : (double)value;
 }
 
+/* The numbers that the field table has, under the names that it gives them. */
+static int put_sum(struct advice_fields *fields, const char *of, const struct io_sum *sum)
+{
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
+        const struct io_field *field = &io_fields[i];
+        const double unit = field->unit == IO_UNIT_NS ? SECOND : 1;
+
+        if (field->advice &&
+            put(fields, of, field->advice, (double)io_sum_of(field, sum) / unit) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static int put_part(struct advice_fields *fields, const char *of, const struct job_account *job,
                     uint64_t all_ns, const struct part *part)
 {
@@ -129,12 +138,7 @@ static int put_part(struct advice_fields *fields, const char *of, const struct j
         const char *name;
         double number;
     } numbers[] = {
-        {"requests", (double)part->sum.requests},
-        {"bytes", (double)part->sum.bytes},
-        {"errors", (double)part->sum.errors},
         {"enoent", (double)part->enoent},
-        {"s", (double)part->sum.time_ns / SECOND},
-        {"longest_s", (double)part->sum.max_ns / SECOND},
         {"lost", lost(job, all_ns, part->sum.time_ns)},
         {"small", small_share(part)},
         {"random", random_share(part)},
@@ -142,6 +146,8 @@ static int put_part(struct advice_fields *fields, const char *of, const struct j
         {"median_s", median(part->latencies, io_latency_bound) / SECOND},
     };
 
+    if (put_sum(fields, of, &part->sum) < 0)
+        return -ENOMEM;
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         if (put(fields, of, numbers[i].name, numbers[i].number) < 0)
             return -ENOMEM;

@@ -162,45 +162,16 @@ static int put_labels(struct page *page, const struct group *group, const struct
     return 0;
 }
 
-/* What one direction of a mount did. */
+/* Reads or writes. */
 struct direction {
     const char *name;
-    const char *done;
     struct io_sum (*sum)(const struct io_account *account);
     enum io_op ops[2];
 };
 
 static const struct direction directions[] = {
-    {"read", "read", io_account_reads, {IO_READ, IO_COPY_READ}},
-    {"write", "written", io_account_writes, {IO_WRITE, IO_COPY_WRITE}},
-};
-
-enum value {
-    VALUE_BYTES,
-    VALUE_REQUESTS,
-    VALUE_ERRORS,
-    VALUE_SECONDS,
-    VALUE_MEAN_BYTES,
-    VALUE_PEAK_BYTES,
-    VALUE_MEAN_REQUESTS,
-    VALUE_PEAK_REQUESTS,
-    VALUE_COUNT,
-    VALUE_NODE_COUNT = VALUE_MEAN_BYTES, /* the node has counters only */
-};
-
-static const struct {
-    const char *name, *type, *help;
-} values[VALUE_COUNT] = {
-    [VALUE_BYTES] = {"bytes_total", "counter", "Bytes"},
-    [VALUE_REQUESTS] = {"requests_total", "counter", "Requests by which data was"},
-    [VALUE_ERRORS] = {"errors_total", "counter", "Failed requests by which data was to be"},
-    [VALUE_SECONDS] = {"seconds_total", "counter", "Seconds that threads waited while data was"},
-    [VALUE_MEAN_BYTES] = {"mean_bytes_per_second", "gauge", "Over the elapsed time, bytes"},
-    [VALUE_PEAK_BYTES] = {"peak_bytes_per_second", "gauge", "In the busiest interval, bytes"},
-    [VALUE_MEAN_REQUESTS] = {"mean_requests_per_second", "gauge",
-                             "Over the elapsed time, requests by which data was"},
-    [VALUE_PEAK_REQUESTS] = {"peak_requests_per_second", "gauge",
-                             "In the busiest interval, requests by which data was"},
+    {"read", io_account_reads, {IO_READ, IO_COPY_READ}},
+    {"write", io_account_writes, {IO_WRITE, IO_COPY_WRITE}},
 };
 
 static double mean(uint64_t amount, uint64_t elapsed_ns)
@@ -231,48 +202,71 @@ void page_seconds(FILE *out, uint64_t ns)
     fprintf(out, "%s\n", units_seconds(ns, buf));
 }
 
-static void put_value(FILE *out, enum value value, const struct direction *d,
-                      const struct io_mount *m, uint64_t elapsed_ns)
-{
-    struct io_sum sum = d->sum(&m->io);
+/* One number of a direction of a mount, with the end of the line. */
+struct family {
+    const char *name, *type, *help; /* "HELP read." */
+    const struct io_field *field;   /* whose sum it is; NULL: `put` writes it */
+    void (*put)(FILE *out, const struct direction *d, const struct io_mount *m,
+                uint64_t elapsed_ns);
+};
 
-    switch (value) {
-    case VALUE_BYTES:
-        page_u64(out, sum.bytes);
-        break;
-    case VALUE_REQUESTS:
-        page_u64(out, sum.requests);
-        break;
-    case VALUE_ERRORS:
-        page_u64(out, sum.errors);
-        break;
-    case VALUE_SECONDS:
-        page_seconds(out, sum.time_ns);
-        break;
-    case VALUE_MEAN_BYTES:
-        fprintf(out, "%.9g\n", mean(sum.bytes, elapsed_ns));
-        break;
-    case VALUE_PEAK_BYTES:
-        page_u64(out, peak(m, d->ops).bytes_per_s);
-        break;
-    case VALUE_MEAN_REQUESTS:
-        fprintf(out, "%.9g\n", mean(sum.requests, elapsed_ns));
-        break;
-    default:
-        page_u64(out, peak(m, d->ops).requests_per_s);
-        break;
-    }
+static void put_mean_bytes(FILE *out, const struct direction *d, const struct io_mount *m,
+                           uint64_t elapsed_ns)
+{
+    fprintf(out, "%.9g\n", mean(d->sum(&m->io).bytes, elapsed_ns));
 }
 
-/* One family, of all mounts of all groups. */
+static void put_mean_requests(FILE *out, const struct direction *d, const struct io_mount *m,
+                              uint64_t elapsed_ns)
+{
+    fprintf(out, "%.9g\n", mean(d->sum(&m->io).requests, elapsed_ns));
+}
+
+static void put_peak_bytes(FILE *out, const struct direction *d, const struct io_mount *m,
+                           uint64_t elapsed_ns)
+{
+    (void)elapsed_ns;
+    page_u64(out, peak(m, d->ops).bytes_per_s);
+}
+
+static void put_peak_requests(FILE *out, const struct direction *d, const struct io_mount *m,
+                              uint64_t elapsed_ns)
+{
+    (void)elapsed_ns;
+    page_u64(out, peak(m, d->ops).requests_per_s);
+}
+
+static void put_sum(FILE *out, const struct io_field *field, struct io_sum sum)
+{
+    uint64_t value = io_sum_of(field, &sum);
+
+    if (field->unit == IO_UNIT_NS)
+        page_seconds(out, value);
+    else
+        page_u64(out, value);
+}
+
+/* Only jobs have these: a node has no elapsed time. */
+static const struct family rates[] = {
+    {"mean_bytes_per_second", "gauge", "Bytes per second over the elapsed time", NULL,
+     put_mean_bytes},
+    {"peak_bytes_per_second", "gauge", "Bytes per second in the busiest interval", NULL,
+     put_peak_bytes},
+    {"mean_requests_per_second", "gauge", "Requests per second over the elapsed time", NULL,
+     put_mean_requests},
+    {"peak_requests_per_second", "gauge", "Requests per second in the busiest interval", NULL,
+     put_peak_requests},
+};
+
+/* A family holds all mounts of all groups. */
 static int put_data_family(struct page *page, const char *prefix, const struct direction *d,
-                           enum value value, const struct group *groups, size_t n)
+                           const struct family *family, const struct group *groups, size_t n)
 {
     char name[64], help[160];
 
-    snprintf(name, sizeof(name), "%s_%s_%s", prefix, d->name, values[value].name);
-    snprintf(help, sizeof(help), "%s %s.", values[value].help, d->done);
-    page_family(page, name, values[value].type, help);
+    snprintf(name, sizeof(name), "%s_%s_%s", prefix, d->name, family->name);
+    snprintf(help, sizeof(help), "%s of %s operations.", family->help, d->name);
+    page_family(page, name, family->type, help);
     for (size_t g = 0; g < n; g++)
         for (size_t i = 0; i < groups[g].mounts.n; i++) {
             const struct io_mount *m = &groups[g].mounts.items[i];
@@ -280,7 +274,10 @@ static int put_data_family(struct page *page, const char *prefix, const struct d
             fputs(name, page->out);
             if (put_labels(page, &groups[g], m, NULL, NULL) < 0)
                 return -ENOMEM;
-            put_value(page->out, value, d, m, groups[g].elapsed_ns);
+            if (family->field)
+                put_sum(page->out, family->field, d->sum(&m->io));
+            else
+                family->put(page->out, d, m, groups[g].elapsed_ns);
         }
     return 0;
 }
@@ -386,13 +383,19 @@ static int put_failures(struct page *page)
     return 0;
 }
 
-static int put_data(struct page *page, const char *prefix, int n_values, const struct group *groups,
-                    size_t n)
+static int put_direction(struct page *page, const char *prefix, const struct direction *d,
+                         size_t n_rates, const struct group *groups, size_t n)
 {
-    for (size_t d = 0; d < ARRAY_SIZE(directions); d++)
-        for (int value = 0; value < n_values; value++)
-            if (put_data_family(page, prefix, &directions[d], value, groups, n) < 0)
-                return -ENOMEM;
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
+        const struct family family = {io_fields[i].metric, "counter", io_fields[i].help,
+                                      &io_fields[i], NULL};
+
+        if (family.name && put_data_family(page, prefix, d, &family, groups, n) < 0)
+            return -ENOMEM;
+    }
+    for (size_t i = 0; i < n_rates; i++)
+        if (put_data_family(page, prefix, d, &rates[i], groups, n) < 0)
+            return -ENOMEM;
     return 0;
 }
 
@@ -430,11 +433,13 @@ static int put_more(struct page *page, const struct prometheus_family *family)
     return 0;
 }
 
-static int put_groups(struct page *page, const char *prefix, int n_values,
+static int put_groups(struct page *page, const char *prefix, size_t n_rates,
                       const struct group *groups, size_t n)
 {
-    if (put_data(page, prefix, n_values, groups, n) < 0 ||
-        put_metadata_family(page, prefix, groups, n) < 0 ||
+    for (size_t d = 0; d < ARRAY_SIZE(directions); d++)
+        if (put_direction(page, prefix, &directions[d], n_rates, groups, n) < 0)
+            return -ENOMEM;
+    if (put_metadata_family(page, prefix, groups, n) < 0 ||
         put_metadata_sums(page, prefix, groups, n) < 0)
         return -ENOMEM;
     return 0;
@@ -442,10 +447,9 @@ static int put_groups(struct page *page, const char *prefix, int n_values,
 
 static int page_write(struct page *page)
 {
-    if (put_groups(page, "jobio", VALUE_COUNT, page->jobs, page->n_jobs) < 0 ||
+    if (put_groups(page, "jobio", ARRAY_SIZE(rates), page->jobs, page->n_jobs) < 0 ||
         put_failures(page) < 0 || page_jobs(page) < 0 ||
-        put_groups(page, "jobio_node", VALUE_NODE_COUNT, &page->totals, 1) < 0 ||
-        put_self(page) < 0)
+        put_groups(page, "jobio_node", 0, &page->totals, 1) < 0 || put_self(page) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < page->node->n_families; i++)
         if (put_more(page, &page->node->families[i]) < 0)
