@@ -35,13 +35,12 @@ static void apply_one(uint64_t *now, uint64_t *wraps, bool known)
 
 static void apply_op(struct io_counter *now, struct io_counter *wraps, bool known)
 {
-    apply_one(&now->async_requests, &wraps->async_requests, known);
-    apply_one(&now->errors, &wraps->errors, known);
-    apply_one(&now->sequential_requests, &wraps->sequential_requests, known);
-    apply_one(&now->random_requests, &wraps->random_requests, known);
-    for (int i = 0; i < IO_BUCKETS; i++) {
-        apply_one(&now->latency_log2[i], &wraps->latency_log2[i], known);
-        apply_one(&now->size_log2[i], &wraps->size_log2[i], known);
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
+        const struct io_field *field = &io_fields[i];
+        size_t n = field->kind == IO_FIELD_HISTOGRAM ? IO_BUCKETS : 1;
+
+        for (size_t b = 0; field->flags & IO_FIELD_WRAPS && b < n; b++)
+            apply_one(&io_field_in(field, now)[b], &io_field_in(field, wraps)[b], known);
     }
 }
 
