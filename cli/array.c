@@ -15,6 +15,7 @@
 #include "collector/store/array_json.h"
 #include "collector/store/history_json.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/compare/array.h"
 #include "report/json/json.h"
 
@@ -104,7 +105,7 @@ static void take_task(struct gathered *g, const struct history_row *row)
         .jobid = row->jobid,
         .ended = row->ended,
         .complete = row->complete,
-        .values = {[ARRAY_ELAPSED] = (double)row->elapsed_ns / 1e9,
+        .values = {[ARRAY_ELAPSED] = (double)row->elapsed_ns / NS_PER_S,
                    [ARRAY_WAITING] = wait < 1 ? wait : 1,
                    [ARRAY_READ] = (double)row->reads.bytes,
                    [ARRAY_WRITTEN] = (double)row->writes.bytes,

@@ -7,6 +7,10 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MINUTE (60 * NS_PER_S)
+#define NS_PER_HOUR (60 * NS_PER_MINUTE)
+#define NS_PER_DAY (24 * NS_PER_HOUR)
+#define US_PER_S UINT64_C(1000000)
 
 /* The clock's time; none that this program asks can fail. */
 static inline uint64_t clock_ns(clockid_t clock)

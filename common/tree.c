@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 
@@ -62,7 +63,8 @@ void tree_put_seconds(struct tree *tree, struct json_object *to, const char *key
 {
     char text[UNITS_SIZE];
 
-    tree_put(tree, to, key, json_object_new_double_s((double)ns / 1e9, units_seconds(ns, text)));
+    tree_put(tree, to, key,
+             json_object_new_double_s((double)ns / NS_PER_S, units_seconds(ns, text)));
 }
 
 void tree_put_number(struct tree *tree, struct json_object *to, const char *key, double value,

@@ -225,8 +225,8 @@ int units_parse_bytes(const char *text, uint64_t *ret, struct error *error)
 int units_parse_span(const char *text, uint64_t *ret, struct error *error)
 {
     static const struct suffix suffixes[] = {
-        {"", NS_PER_S},         {"ms", NS_PER_S / 1000}, {"s", NS_PER_S}, {"m", 60 * NS_PER_S},
-        {"h", 3600 * NS_PER_S}, {"d", 86400 * NS_PER_S}, {NULL, 0}};
+        {"", NS_PER_S},     {"ms", NS_PER_MS}, {"s", NS_PER_S}, {"m", NS_PER_MINUTE},
+        {"h", NS_PER_HOUR}, {"d", NS_PER_DAY}, {NULL, 0}};
 
     return parse_suffixed(text, suffixes, "a time span (a number, with ms, s, m, h or d behind it)",
                           ret, error);

@@ -210,10 +210,10 @@ int mode_backlog(int argc, char *argv[])
 {
     struct settings settings = {
         .options = {.pause_ns = 3 * NS_PER_S, .host_timeout_ns = 5 * NS_PER_S},
-        .since = 86400 * NS_PER_S,
-        .unknown = 600 * NS_PER_S,
+        .since = NS_PER_DAY,
+        .unknown = 10 * NS_PER_MINUTE,
         .give_up = 72000 * NS_PER_S,
-        .timeout = 600 * NS_PER_S,
+        .timeout = 10 * NS_PER_MINUTE,
         .passes = 5,
         .parallel = 64,
     };

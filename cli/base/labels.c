@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 
-#define FROM_NS (315532800ull * 1000000000u) /* 1980-01-01 */
+#define FROM_NS (315532800ull * NS_PER_S) /* 1980-01-01 */
 
 static const char *const kind_names[KINDS] = {
     [KIND_USER] = "user",   [KIND_ACCOUNT] = "account", [KIND_PARTITION] = "partition",
@@ -50,7 +51,7 @@ struct labels *labels_create(uint64_t from_ns)
 
     if (!anonymous)
         return NULL;
-    anonymous->grain_ns = 1000000000u; /* whole seconds stay whole */
+    anonymous->grain_ns = NS_PER_S; /* whole seconds stay whole */
     if (from_ns)
         set_start(anonymous, from_ns);
     return anonymous;
@@ -234,7 +235,7 @@ static struct json_object *time_json(struct labels *a, struct json_object *value
 {
     const char *text = json_object_get_string(value);
     char *end, buf[UNITS_SIZE];
-    uint64_t ns = strtoull(text, &end, 10) * 1000000000u, digit = 100000000;
+    uint64_t ns = strtoull(text, &end, 10) * NS_PER_S, digit = 100000000;
 
     for (const char *p = end; *p == '.' || (*p >= '0' && *p <= '9' && digit); p++) {
         if (*p == '.')
@@ -244,8 +245,8 @@ static struct json_object *time_json(struct labels *a, struct json_object *value
     }
     ns = move_time(a, ns);
     if (json_object_is_type(value, json_type_int))
-        return json_object_new_uint64(ns / 1000000000u);
-    return json_object_new_double_s((double)ns / 1e9, units_seconds(ns, buf));
+        return json_object_new_uint64(ns / NS_PER_S);
+    return json_object_new_double_s((double)ns / NS_PER_S, units_seconds(ns, buf));
 }
 
 /* The member in other words; NULL: no memory. */

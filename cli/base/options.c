@@ -10,6 +10,7 @@
 
 #include "cli/base/output.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 
 #define MAX_OPTIONS 40
@@ -74,7 +75,7 @@ int options_time(const char *option, const char *text, uint64_t *ret, struct err
 
     if (text && units_parse_time(text, (int64_t)time(NULL), &at, error) < 0)
         return error_prefix(error, -EINVAL, "%s", option);
-    *ret = at > 0 ? (uint64_t)at * 1000000000u : 0;
+    *ret = at > 0 ? (uint64_t)at * NS_PER_S : 0;
     return 0;
 }
 

@@ -16,11 +16,11 @@
 #include "collector/store/history.h"
 #include "collector/store/history_json.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/explain/context.h"
 #include "report/json/json.h"
 
-#define DAY_NS 86400000000000ull
-#define LOOK_BACK_NS (365 * DAY_NS)
+#define LOOK_BACK_NS (365 * NS_PER_DAY)
 #define CANDIDATES 500 /* rows of the history that are looked at, of the user's jobs */
 #define NAMESAKES 100  /* and of those of the same name */
 #define FETCHED 16     /* of these, the accounts that are */
@@ -75,7 +75,7 @@ static double distance(const struct job_account *job, const struct history_row *
 static bool is_itself(const struct job_account *job, const struct history_row *row)
 {
     return row->jobid == job->key.jobid && row->restart == job->key.restart &&
-           row->start_ns / DAY_NS == job->start_ns / DAY_NS;
+           row->start_ns / NS_PER_DAY == job->start_ns / NS_PER_DAY;
 }
 
 static int compare_candidates(const void *pa, const void *pb)

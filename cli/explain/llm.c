@@ -18,6 +18,7 @@
 #include "cli/base/output.h"
 #include "collector/http/easy.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 
@@ -222,7 +223,7 @@ static int fill(struct llm *llm, const struct llm_options *options, const struct
         return error_errno(error, -ENOMEM, "--model");
     if (!key_file && is_sites(llm, settings))
         key_file = settings->explain.key_file;
-    llm->timeout_ms = (long)(options->timeout_ns / 1000000);
+    llm->timeout_ms = (long)(options->timeout_ns / NS_PER_MS);
     /* The document is about a person. */
     if (!llm->encrypted && !llm->loopback && !options->insecure)
         return error_set(error, -EINVAL,
@@ -319,7 +320,7 @@ static int perform(CURL *easy, const struct llm *llm, const char *body, struct l
     curl_slist_free_all(list);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return error_set(error, -EIO, "%s did not answer within %s s", llm->url,
-                         units_seconds((uint64_t)llm->timeout_ms * 1000000, span));
+                         units_seconds((uint64_t)llm->timeout_ms * NS_PER_MS, span));
     if (code != CURLE_OK && !answer->over)
         return error_set(error, -EIO, "%s does not answer: %s", llm->url, curl_easy_strerror(code));
     return 0;

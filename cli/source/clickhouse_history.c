@@ -9,13 +9,14 @@
 #include "cli/source/clickhouse_impl.h"
 #include "cli/base/output.h"
 #include "collector/store/history_json.h"
+#include "common/clock.h"
 #include "report/rows/rows.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
 #include "sql/text.h"
 
 /* A step that began earlier is not looked for. */
-#define YEAR_NS (366 * 86400ull * 1000000000u)
+#define YEAR_NS (366 * NS_PER_DAY)
 
 static uint64_t number_of(struct json_object *row, const char *name)
 {

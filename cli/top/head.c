@@ -92,7 +92,7 @@ void top_draw_head(const struct top_paper *paper, const struct top_frame *frame)
         (void)strftime(date, sizeof(date), "%H:%M:%S", &tm);
     head_add(&head, TOP_STYLE_TITLE, "%.64s", now->node);
     head_add(&head, TOP_STYLE_TITLE, "  %s", date);
-    head_add(&head, TOP_STYLE_PLAIN, "  over %.1f s", (double)frame->rows.interval_ns / 1e9);
+    head_add(&head, TOP_STYLE_PLAIN, "  over %.1f s", (double)frame->rows.interval_ns / NS_PER_S);
     head_add(&head, TOP_STYLE_PLAIN, "  %zu%s job%s", jobs, now->hidden ? " own" : "",
              jobs == 1 ? "" : "s");
     head_add(&head, TOP_STYLE_PLAIN, ", %zu with I/O", busy);

@@ -21,7 +21,7 @@
 
 #define ANSWER_MS 2000
 #define INTERVAL_MIN (NS_PER_S / 4)
-#define INTERVAL_MAX (3600 * NS_PER_S)
+#define INTERVAL_MAX NS_PER_HOUR
 #define FIRST_NS (NS_PER_S / 2) /* nobody looks at an empty screen for longer */
 #define WORD_MAX 64
 #define CTRL_L 12

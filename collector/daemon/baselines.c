@@ -12,7 +12,7 @@
 #include "common/clock.h"
 
 /* Days are what the store knows. */
-#define REFRESH_US (600 * 1000000ull)
+#define REFRESH_US (600 * US_PER_S)
 
 struct refresh {
     struct daemon *daemon;
@@ -56,7 +56,7 @@ static int on_refresh(sd_event_source *source, uint64_t usec, void *arg)
 
 int normals_create(struct daemon *daemon, struct error *error)
 {
-    int r = sd_event_add_time_relative(daemon->loop, NULL, CLOCK_MONOTONIC, 0, 1000000, on_refresh,
+    int r = sd_event_add_time_relative(daemon->loop, NULL, CLOCK_MONOTONIC, 0, US_PER_S, on_refresh,
                                        daemon);
 
     return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;

@@ -40,7 +40,7 @@
 #define DROP_GAP_NS 2000000000ull
 /* About this much of the running steps' accounts a crash of the node costs: a row is written at the
  * reading that is nearest. */
-#define ROWS_NS 60000000000ull
+#define ROWS_NS NS_PER_MINUTE
 /* Of a task's table of mounts, in a turn of the loop: some 3 ms. */
 #define MOUNT_LINES 1000
 

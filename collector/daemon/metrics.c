@@ -15,8 +15,8 @@
 #include "common/clock.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-#define FRESH_NS UINT64_C(1000000000) /* a page so young is shown again */
-#define FILES_MAX 4                   /* that wait to be written: their disk hangs */
+#define FRESH_NS NS_PER_S /* a page so young is shown again */
+#define FILES_MAX 4       /* that wait to be written: their disk hangs */
 
 struct metrics {
     struct daemon *daemon;

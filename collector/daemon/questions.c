@@ -375,7 +375,7 @@ static int parse_word(const struct message *m, struct question *q, const char *k
 static int parse_query_history(const struct message *m, struct question *q, struct error *error)
 {
     uint64_t since, until, limit, reverse;
-    const uint64_t max = UINT64_MAX / 1000000000u;
+    const uint64_t max = UINT64_MAX / NS_PER_S;
     int sort, group, state;
     int r = message_get_u64(m, "SINCE", max, 0, &since, error);
 
@@ -398,8 +398,8 @@ static int parse_query_history(const struct message *m, struct question *q, stru
     if (reverse)
         request_applied(q->request, "REVERSE");
     q->filter.uid = q->uid;
-    q->filter.since_ns = since * 1000000000u;
-    q->filter.until_ns = until * 1000000000u;
+    q->filter.since_ns = since * NS_PER_S;
+    q->filter.until_ns = until * NS_PER_S;
     q->filter.sort = (enum history_sort)sort;
     q->filter.group = (enum history_group)group;
     q->filter.state = (enum history_state)state;

@@ -24,7 +24,7 @@
 #define RUNS_MAX 256
 #define RUNS_A_USER 16
 /* The process that asked has ended; whoever started it has this long to ask for the account. */
-#define GRACE_US 60000000ull
+#define GRACE_US (60 * US_PER_S)
 
 struct run {
     struct runs *runs;
@@ -254,7 +254,7 @@ static int on_exit_of_client(sd_event_source *source, int fd, uint32_t events, v
     (void)source, (void)fd, (void)events;
     run->watch = sd_event_source_disable_unref(run->watch);
     (void)sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
-                                     1000000, on_nobody_asked, run);
+                                     US_PER_S, on_nobody_asked, run);
     return 0;
 }
 

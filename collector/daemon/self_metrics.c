@@ -134,7 +134,7 @@ static void put_probe(struct selfmetrics *self, const struct daemon *daemon)
     put(self, HOOKS, "attached", (double)attached);
     put(self, HOOKS, "missing", (double)missing);
     put(self, RUNS, NULL, runs);
-    put(self, RUN_SECONDS, NULL, ns / 1e9);
+    put(self, RUN_SECONDS, NULL, ns / NS_PER_S);
     put(self, MISSED, NULL, missed);
 }
 
@@ -149,7 +149,7 @@ static void put_pushes(struct selfmetrics *self, const struct deliver *deliver)
         put(self, PUSH_SUCCESS, stats.url, (double)stats.last_success_s);
         put(self, SPOOL_ROWS, stats.url, (double)stats.pending);
         if (stats.oldest_ns)
-            put(self, SPOOL_OLDEST, stats.url, (double)(stats.oldest_ns / 1000000000u));
+            put(self, SPOOL_OLDEST, stats.url, (double)(stats.oldest_ns / NS_PER_S));
     }
 }
 
@@ -170,7 +170,7 @@ static void put_sink(struct selfmetrics *self, const char *name, const struct ou
     put(self, SPOOL_REFUSED, name, (double)stats->refused);
     put(self, SPOOL_GIVEN_UP, name, (double)stats->given_up);
     if (stats->oldest_ns)
-        put(self, SPOOL_OLDEST, name, (double)(stats->oldest_ns / 1000000000u));
+        put(self, SPOOL_OLDEST, name, (double)(stats->oldest_ns / NS_PER_S));
 }
 
 static void put_sinks(struct selfmetrics *self, const struct collected *collected)

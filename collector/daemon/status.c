@@ -103,7 +103,7 @@ static struct json_object *selftest_json(const struct selftest *test)
     (void)json_object_object_add(object, "tested", op_names(test->tested));
     (void)json_object_object_add(object, "failed", op_names(test->failed));
     put_u64(object, "ns_per_event", test->ns_per_event);
-    put_u64(object, "took_ms", test->took_ns / 1000000u);
+    put_u64(object, "took_ms", test->took_ns / NS_PER_MS);
     return object;
 }
 
@@ -212,7 +212,7 @@ static struct json_object *build(struct daemon *daemon)
     if (!document)
         return NULL;
     put_text(document, "version", PACKAGE_VERSION);
-    put_u64(document, "uptime_s", (now - daemon->started_ns) / 1000000000u);
+    put_u64(document, "uptime_s", (now - daemon->started_ns) / NS_PER_S);
     put_text(document, "node", daemon->node);
     put_text(document, "cluster", daemon->settings->cluster);
     put_text(document, "runtime", daemon->runtime_dir);
@@ -222,7 +222,7 @@ static struct json_object *build(struct daemon *daemon)
     if (probe_blind(daemon->probe))
         put_text(document, "not_counted", probe_blind(daemon->probe));
     put_text(document, "record", settings_record_name(daemon->settings->record));
-    put_u64(document, "interval_ms", daemon->settings->interval_ns / 1000000u);
+    put_u64(document, "interval_ms", daemon->settings->interval_ns / NS_PER_MS);
     put_tracker(document, daemon);
     put_hooks(document, daemon);
     if (daemon->services)
@@ -250,7 +250,7 @@ static uint64_t age_s(uint64_t since_ns)
 {
     uint64_t now = clock_ns(CLOCK_REALTIME);
 
-    return since_ns && since_ns < now ? (now - since_ns) / 1000000000u : 0;
+    return since_ns && since_ns < now ? (now - since_ns) / NS_PER_S : 0;
 }
 
 static void put_history(const struct status *status)
@@ -276,7 +276,7 @@ static void on_stats(int result, const struct error *error, void *arg)
         put_u64(store, "jobs", status->stats.jobs);
         put_u64(store, "steps", status->stats.steps);
         put_u64(store, "bytes", status->stats.bytes);
-        put_u64(store, "oldest_s", status->stats.oldest_ns / 1000000000u);
+        put_u64(store, "oldest_s", status->stats.oldest_ns / NS_PER_S);
         put_history(status);
     }
     (void)json_object_object_add(status->document, "store", store);

@@ -19,23 +19,23 @@ uint64_t deliver_real_ns(const struct deliver *deliver)
 void deliver_defaults(struct deliver_options *options)
 {
     *options = (struct deliver_options){
-        .interval_ns = 60 * SECOND,
-        .gap_ns = 5 * SECOND,
-        .spread_ns = SECOND / 2,
-        .first_ns = 10 * SECOND,
-        .linger_ns = 300 * SECOND,
-        .backoff_ns = 5 * SECOND,
-        .slow_ns = 900 * SECOND,
-        .say_ns = 60 * SECOND,
-        .connect_timeout_ns = 3 * SECOND,
-        .timeout_ns = 15 * SECOND,
+        .interval_ns = NS_PER_MINUTE,
+        .gap_ns = 5 * NS_PER_S,
+        .spread_ns = NS_PER_S / 2,
+        .first_ns = 10 * NS_PER_S,
+        .linger_ns = 5 * NS_PER_MINUTE,
+        .backoff_ns = 5 * NS_PER_S,
+        .slow_ns = 15 * NS_PER_MINUTE,
+        .say_ns = NS_PER_MINUTE,
+        .connect_timeout_ns = 3 * NS_PER_S,
+        .timeout_ns = 15 * NS_PER_S,
         .max_ended = 1000,
     };
 }
 
 uint64_t deliver_linger(uint64_t scrape_interval_ns)
 {
-    return max_u64(3 * scrape_interval_ns, 300 * SECOND);
+    return max_u64(3 * scrape_interval_ns, 5 * NS_PER_MINUTE);
 }
 
 void deliver_say(struct deliver *deliver, enum log_level level, const char *format, ...)

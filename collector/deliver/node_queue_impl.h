@@ -12,8 +12,6 @@
 #include "collector/deliver/outbox.h"
 #include "common/numbers.h"
 
-#define SECOND UINT64_C(1000000000)
-
 enum target_state { TARGET_NEW, TARGET_OK, TARGET_BACKOFF, TARGET_REJECTED, TARGET_MISCONFIGURED };
 
 struct target {

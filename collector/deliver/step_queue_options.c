@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "collector/deliver/step_queue_impl.h"
-
-#define SECOND UINT64_C(1000000000)
+#include "common/clock.h"
 
 void sink_defaults(struct sink_options *options)
 {
@@ -14,12 +13,12 @@ void sink_defaults(struct sink_options *options)
         .format = SINK_CLICKHOUSE,
         .table = "jobio.io",
         .action = "index",
-        .delay_ns = 5 * SECOND,
-        .poll_ns = 300 * SECOND,
-        .backoff_ns = 5 * SECOND,
-        .slow_ns = 900 * SECOND,
-        .connect_timeout_ns = 3 * SECOND,
-        .timeout_ns = 30 * SECOND,
+        .delay_ns = 5 * NS_PER_S,
+        .poll_ns = 5 * NS_PER_MINUTE,
+        .backoff_ns = 5 * NS_PER_S,
+        .slow_ns = 15 * NS_PER_MINUTE,
+        .connect_timeout_ns = 3 * NS_PER_S,
+        .timeout_ns = 30 * NS_PER_S,
         .limits = {.rows = 1000, .bytes = 1 << 20},
         .answer_max = 4u << 20,
     };

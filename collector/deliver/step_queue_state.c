@@ -10,8 +10,6 @@
 #include "collector/deliver/step_queue_impl.h"
 #include "common/clock.h"
 
-#define SECOND UINT64_C(1000000000)
-
 void sink_say(struct sink *sink, enum log_level level, const char *format, ...)
 {
     char text[768];
@@ -31,7 +29,7 @@ void sink_wake_in(struct sink *sink, uint64_t ns)
 }
 
 /* A sink that comes and goes does not fill the log: a line of each kind a minute. */
-#define QUIET_NS (60 * SECOND)
+#define QUIET_NS NS_PER_MINUTE
 enum { NEWS_FAILS, NEWS_WORKS };
 
 static bool may_say(struct sink *sink, int news)
@@ -55,7 +53,7 @@ static uint64_t wait_after(const struct sink *sink, const struct sink_failure *f
                : backoff_jittered(sink->options.slow_ns);
     if (least > BACKOFF_RETRY_AFTER_MAX)
         least = BACKOFF_RETRY_AFTER_MAX;
-    return wait < least * SECOND ? least * SECOND : wait;
+    return wait < least * NS_PER_S ? least * NS_PER_S : wait;
 }
 
 void sink_failed(struct sink *sink, const struct sink_failure *failure)
@@ -72,7 +70,7 @@ void sink_failed(struct sink *sink, const struct sink_failure *failure)
     if (news && (failure->state == SINK_STUCK || may_say(sink, NEWS_FAILS)))
         sink_say(sink, failure->state == SINK_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
                  "history to %s: %s; next try in %" PRIu64 " s", sink->url, sink->last_error,
-                 (wait + SECOND / 2) / SECOND);
+                 (wait + NS_PER_S / 2) / NS_PER_S);
 }
 
 void sink_worked(struct sink *sink)
@@ -135,6 +133,6 @@ struct json_object *sink_status(const struct sink *sink)
     add_number(status, "rows", sink->rows);
     add_number(status, "refusals", sink->refusals);
     add_number(status, "held", sink->search.n_held);
-    add_number(status, "next_s", sink->due_ns > now ? (sink->due_ns - now) / SECOND : 0);
+    add_number(status, "next_s", sink->due_ns > now ? (sink->due_ns - now) / NS_PER_S : 0);
     return status;
 }

@@ -42,7 +42,7 @@ static void target_succeeded(struct target *target)
     target->state = TARGET_OK;
     target->failures_in_a_row = 0;
     target->last_error[0] = '\0';
-    target->last_success_s = now / SECOND;
+    target->last_success_s = now / NS_PER_S;
     for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job)) {
         struct outbox_slot *slot = &job->slots[target->index];
 
@@ -72,7 +72,7 @@ static void tell_failure(struct target *target, uint64_t now)
     target->said_ns = now;
     deliver_say(deliver, target->state == TARGET_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
                 "push to %s: %s; next try in %" PRIu64 " s", target->url, target->last_error,
-                (target->due_ns - now + SECOND / 2) / SECOND);
+                (target->due_ns - now + NS_PER_S / 2) / NS_PER_S);
 }
 
 static void target_failed(struct target *target, enum target_state state, uint64_t retry_after_s,
@@ -94,7 +94,7 @@ static void target_failed(struct target *target, enum target_state state, uint64
                : backoff_jittered(deliver->options.slow_ns);
     if (retry_after_s > BACKOFF_RETRY_AFTER_MAX)
         retry_after_s = BACKOFF_RETRY_AFTER_MAX;
-    wait = max_u64(wait, retry_after_s * SECOND);
+    wait = max_u64(wait, retry_after_s * NS_PER_S);
     target_wake_at(target, max_u64(now + wait, target->started_ns + deliver->options.gap_ns));
     tell_failure(target, now);
 }
@@ -210,7 +210,7 @@ void target_push(struct target *target, const struct prometheus_node *node)
     struct error error;
 
     target->started_ns = clock_ns(CLOCK_BOOTTIME);
-    target->last_attempt_s = deliver_real_ns(target->deliver) / SECOND;
+    target->last_attempt_s = deliver_real_ns(target->deliver) / NS_PER_S;
     target->pushes++;
     target->busy = true;
     if (target_send(target, node, &error) < 0) {
@@ -332,7 +332,7 @@ struct json_object *target_status(const struct target *target)
     add_number(status, "pushes", target->pushes);
     add_number(status, "failures", target->failures);
     add_number(status, "failures_in_a_row", target->failures_in_a_row);
-    add_number(status, "next_s", target->due_ns > now ? (target->due_ns - now) / SECOND : 0);
+    add_number(status, "next_s", target->due_ns > now ? (target->due_ns - now) / NS_PER_S : 0);
     add_number(status, "pending", (uint64_t)pending);
     add_number(status, "lingering", (uint64_t)lingering);
     return status;

@@ -233,8 +233,8 @@ static int client_init(struct http_client *client, sd_event *loop,
         .cert_file = client->cert_file,
         .key_file = client->key_file,
         .proxy = client->proxy,
-        .connect_timeout_ms = (long)(options->connect_timeout_ns / 1000000),
-        .timeout_ms = (long)(options->timeout_ns / 1000000),
+        .connect_timeout_ms = (long)(options->connect_timeout_ns / NS_PER_MS),
+        .timeout_ms = (long)(options->timeout_ns / NS_PER_MS),
     };
     rc = sd_event_add_time(loop, &client->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, client);
     if (rc < 0)
@@ -335,7 +335,7 @@ static void set_options(struct transfer *transfer, const struct http_request *re
     CURL *easy = transfer->easy;
 
     if (request->timeout_ns)
-        setup.timeout_ms = (long)(request->timeout_ns / 1000000);
+        setup.timeout_ms = (long)(request->timeout_ns / NS_PER_MS);
     http_easy_setup(easy, &setup);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);

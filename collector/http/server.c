@@ -271,7 +271,7 @@ static void fill_options(struct http_server_options *o, const struct http_server
 {
     *o = *from;
     o->listen = NULL;
-    o->limit_ns = from->limit_ns ? from->limit_ns : UINT64_C(10000000000);
+    o->limit_ns = from->limit_ns ? from->limit_ns : 10 * NS_PER_S;
     o->body_max = from->body_max ? from->body_max : 2u << 20;
     o->bodies_max = from->bodies_max ? from->bodies_max : 64u << 20;
     o->connections = from->connections ? from->connections : 256;

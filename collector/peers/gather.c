@@ -13,15 +13,13 @@
 #include "common/clock.h"
 #include "report/json/json.h"
 
-#define SECOND 1000000000ull
-
 void gather_defaults(struct gather_options *options)
 {
     *options = (struct gather_options){
-        .timeout_ns = 10 * SECOND,
-        .backoff_ns = 5 * SECOND,
-        .slow_ns = 900 * SECOND,
-        .spread_ns = SECOND / 2,
+        .timeout_ns = 10 * NS_PER_S,
+        .backoff_ns = 5 * NS_PER_S,
+        .slow_ns = 15 * NS_PER_MINUTE,
+        .spread_ns = NS_PER_S / 2,
     };
 }
 
@@ -165,7 +163,7 @@ int gather_create(struct gather **ret, sd_event *loop, const struct gather_optio
                   const struct gather_hooks *hooks, struct error *error)
 {
     CLEANUP(gather_destroyp) struct gather *gather = calloc(1, sizeof(*gather));
-    const struct http_client_options client = {.connect_timeout_ns = 3 * SECOND,
+    const struct http_client_options client = {.connect_timeout_ns = 3 * NS_PER_S,
                                                .timeout_ns = options->timeout_ns};
     int r = check_url(options->url, error);
 

@@ -12,6 +12,7 @@
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/credential.h"
 #include "report/json/json.h"
 
@@ -75,7 +76,7 @@ static void put_off(struct gather_peer *peer, const char *why)
     peer->next_ns = gather_now_ns() + wait;
     gather->counts.send_failures++;
     gather_say(gather, peer->node, "accounts for %s wait (again in %.0f s): %s", peer->node,
-               (double)wait / 1e9, why);
+               (double)wait / NS_PER_S, why);
     wake_at(gather, peer->next_ns);
 }
 

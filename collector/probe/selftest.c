@@ -84,7 +84,7 @@ static int await(int socket, uint64_t deadline_ns, struct selftest_calls *ret, s
 {
     struct pollfd poll_fd = {.fd = socket, .events = POLLIN};
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    int r = poll(&poll_fd, 1, now < deadline_ns ? (deadline_ns - now) / 1000000 : 0);
+    int r = poll(&poll_fd, 1, now < deadline_ns ? (deadline_ns - now) / NS_PER_MS : 0);
 
     if (r < 0)
         return error_errno(error, -errno, "self-test: cannot wait for the child");
@@ -162,8 +162,8 @@ int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *f
         child(sockets[1], own);
     (void)close(sockets[1]);
     r = pid < 0 ? error_errno(error, -errno, "self-test: cannot fork")
-                : run_child(probe, hierarchy, pid, sockets[0], start + LIMIT_MS * UINT64_C(1000000),
-                            ret, error);
+                : run_child(probe, hierarchy, pid, sockets[0], start + LIMIT_MS * NS_PER_MS, ret,
+                            error);
     (void)close(sockets[0]);
     selftest_clear(own);
     ret->took_ns = clock_ns(CLOCK_MONOTONIC) - start;

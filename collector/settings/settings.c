@@ -10,10 +10,8 @@
 
 #include "collector/http/server.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
-
-#define SECOND 1000000000ull
-#define DAY (86400 * SECOND)
 
 /* inih's own limit, which it would enforce by cutting the line in two. */
 #define LINE_MAX_BYTES 198
@@ -127,7 +125,7 @@ static int parse_span(const struct key *key, const char *value, void *field, str
         return r;
     if (ns < key->min || ns > key->max)
         return error_set(error, -EINVAL, "\"%s\" is not between %g s and %g s", value,
-                         (double)key->min / SECOND, (double)key->max / SECOND);
+                         (double)key->min / NS_PER_S, (double)key->max / NS_PER_S);
     memcpy(field, &ns, sizeof(ns));
     return 0;
 }
@@ -286,11 +284,11 @@ static const struct key keys[] = {
     KEY("", "node", node, parse_name, 1, 255, false),
     KEY("", "group", group, parse_name, 1, 64, false),
     KEY("", "log_level", log_level, parse_level, 0, 0, false),
-    KEY("", "interval", interval_ns, parse_span, SECOND / 10, 3600 * SECOND, false),
+    KEY("", "interval", interval_ns, parse_span, NS_PER_S / 10, NS_PER_HOUR, false),
     KEY("", "backend", backend, parse_backend, 0, 0, false),
     KEY("", "services", services, parse_bool, 0, 0, false),
     KEY("", "fuse_labels", fuse_labels, parse_words, 0, 0, true),
-    KEY("store", "keep", keep_ns, parse_span, 0, 100 * 365 * DAY, false),
+    KEY("store", "keep", keep_ns, parse_span, 0, 100 * 365 * NS_PER_DAY, false),
     KEY("store", "keep_size", keep_bytes, parse_bytes, 1 << 20, 0, false),
     KEY("report", "summary", summary, parse_summary, 0, 0, false),
     KEY("report", "record", record, parse_record, 0, 0, false),
@@ -299,11 +297,11 @@ static const struct key keys[] = {
     KEY("peers", "url", peers.url, parse_text, 0, 0, false),
     KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),
     KEY("peers", "munge_socket", peers.munge_socket, parse_path, 0, 0, false),
-    KEY("peers", "timeout", peers.timeout_ns, parse_span, SECOND, 600 * SECOND, false),
+    KEY("peers", "timeout", peers.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
     KEY("push", "url", push.urls, parse_item, 0, 0, true),
-    KEY("push", "interval", push.interval_ns, parse_span, SECOND, 3600 * SECOND, false),
-    KEY("push", "linger", push.linger_ns, parse_span, 0, DAY, false),
-    KEY("push", "timeout", push.timeout_ns, parse_span, SECOND, 600 * SECOND, false),
+    KEY("push", "interval", push.interval_ns, parse_span, NS_PER_S, NS_PER_HOUR, false),
+    KEY("push", "linger", push.linger_ns, parse_span, 0, NS_PER_DAY, false),
+    KEY("push", "timeout", push.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
     KEY("push", "metrics_user", metrics_user, parse_bool, 0, 0, false),
     KEY("push", "ca_file", push.ca_file, parse_path, 0, 0, false),
     KEY("push", "cert_file", push.cert_file, parse_path, 0, 0, false),
@@ -312,14 +310,14 @@ static const struct key keys[] = {
     KEY("push", "proxy", push.proxy, parse_text, 0, 0, false),
     KEY("metrics", "listen", metrics.listen, parse_listen, 0, 0, true),
     KEY("metrics", "textfile", metrics.textfile, parse_path, 0, 0, false),
-    KEY("metrics", "interval", metrics.interval_ns, parse_span, SECOND, 3600 * SECOND, false),
+    KEY("metrics", "interval", metrics.interval_ns, parse_span, NS_PER_S, NS_PER_HOUR, false),
     KEY("history", "url", history.url, parse_text, 0, 0, false),
     KEY("history", "format", history.format, parse_format, 0, 0, false),
     KEY("history", "table", history.table, parse_text, 0, 0, false),
     KEY("history", "action", history.bulk_create, parse_action, 0, 0, false),
     KEY("history", "parameters", history.parameters, parse_text, 0, 0, false),
-    KEY("history", "delay", history.delay_ns, parse_span, SECOND / 10, 3600 * SECOND, false),
-    KEY("history", "timeout", history.timeout_ns, parse_span, SECOND, 600 * SECOND, false),
+    KEY("history", "delay", history.delay_ns, parse_span, NS_PER_S / 10, NS_PER_HOUR, false),
+    KEY("history", "timeout", history.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
     KEY("history", "batch_rows", history.batch_rows, parse_count, 1, 10000, false),
     KEY("history", "batch_size", history.batch_bytes, parse_batch, 1 << 10, 64 << 20, false),
     KEY("history", "ca_file", history.ca_file, parse_path, 0, 0, false),
@@ -347,17 +345,17 @@ struct settings *settings_create(void)
     settings->summary = SUMMARY_SHORT;
     settings->record = RECORD_JOB_END;
     settings->record_program = strdup(JOBIO_LIBEXECDIR "/jobio-record");
-    settings->interval_ns = 10 * SECOND;
-    settings->keep_ns = 90 * DAY;
+    settings->interval_ns = 10 * NS_PER_S;
+    settings->keep_ns = 90 * NS_PER_DAY;
     settings->keep_bytes = 256ull << 20;
     settings->metrics_user = true;
-    settings->peers.timeout_ns = 10 * SECOND;
-    settings->push.interval_ns = 60 * SECOND;
-    settings->push.linger_ns = 300 * SECOND;
-    settings->push.timeout_ns = 15 * SECOND;
-    settings->metrics.interval_ns = 60 * SECOND;
-    settings->history.delay_ns = 5 * SECOND;
-    settings->history.timeout_ns = 30 * SECOND;
+    settings->peers.timeout_ns = 10 * NS_PER_S;
+    settings->push.interval_ns = NS_PER_MINUTE;
+    settings->push.linger_ns = 5 * NS_PER_MINUTE;
+    settings->push.timeout_ns = 15 * NS_PER_S;
+    settings->metrics.interval_ns = NS_PER_MINUTE;
+    settings->history.delay_ns = 5 * NS_PER_S;
+    settings->history.timeout_ns = 30 * NS_PER_S;
     settings->history.batch_rows = 1000;
     settings->history.batch_bytes = 1 << 20;
     if (settings->cluster && settings->group && settings->record_program)

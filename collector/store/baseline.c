@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DAY_NS (24 * 3600ull * 1000000000u)
+#include "common/clock.h"
+
 #define NORMAL_DAYS 30
 
 /* The operations of struct mount_normal. */
@@ -115,7 +116,7 @@ static int take_found(struct store *store, sqlite3_stmt *row, struct counted_job
                                 .day = column_u64(row, 2),
                                 .settled = sqlite3_column_int(row, 3)};
     if (ret->day == 1) /* so it was written at first */
-        ret->day = ret->end_ns / DAY_NS;
+        ret->day = ret->end_ns / NS_PER_DAY;
     return r;
 }
 
@@ -141,7 +142,7 @@ static int find_row(struct store *store, int64_t id, struct counted_job *ret, st
 
 static int count(struct store *store, const struct counted_job *job, struct error *error)
 {
-    uint64_t day = job->end_ns / DAY_NS;
+    uint64_t day = job->end_ns / NS_PER_DAY;
     int r = change_job(store, SQL_NORMAL_PUT, job->id, day, error);
 
     if (r == 0)
@@ -199,7 +200,7 @@ int store_take_normal(struct store *store, int64_t id, struct error *error)
 /* --- as time passes --------------------------------------------------------------------------- */
 
 /* Nodes that did not report by then are down, or have no jobiod. */
-#define SETTLE_NS (3600ull * 1000000000u)
+#define SETTLE_NS NS_PER_HOUR
 /* A transaction takes milliseconds. */
 #define DUE_MAX 50
 
@@ -218,22 +219,22 @@ static int list_due(struct store *store, uint64_t now_ns, int64_t ids[DUE_MAX], 
 
 static uint64_t first_day(uint64_t now_ns)
 {
-    uint64_t day = now_ns / DAY_NS;
+    uint64_t day = now_ns / NS_PER_DAY;
 
     return day > NORMAL_DAYS ? day - NORMAL_DAYS : 0;
 }
 
 static int drop_days(struct store *store, uint64_t now_ns, struct error *error)
 {
-    int r = store->normal_day == now_ns / DAY_NS
+    int r = store->normal_day == now_ns / NS_PER_DAY
                 ? 0
                 : store_run(store, SQL_NORMAL_DROP, VALUES(U64(first_day(now_ns))), error);
 
-    if (r < 0 || store->normal_day == now_ns / DAY_NS)
+    if (r < 0 || store->normal_day == now_ns / NS_PER_DAY)
         return r;
     if (sqlite3_changes(store->db))
         store->mounts_at = 0; /* some may be named nowhere else */
-    store->normal_day = now_ns / DAY_NS;
+    store->normal_day = now_ns / NS_PER_DAY;
     return store_run(store, SQL_NORMAL_FORGET, NULL, 0, error);
 }
 

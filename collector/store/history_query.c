@@ -3,8 +3,9 @@
 
 #include "collector/store/history.h"
 #include "collector/store/history_sql.h"
+#include "common/clock.h"
 
-#define QUARTER_NS (900 * 1000000000ull)
+#define QUARTER_NS (15 * NS_PER_MINUTE)
 
 /* --- rows --------------------------------------------------------------------------------------
  */

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "collector/store/history.h"
-
-#define NS_PER_DAY (86400 * 1000000000ull)
+#include "common/clock.h"
 
 /* --- what is asked for -------------------------------------------------------------------------
  */

@@ -31,7 +31,7 @@ static int reader_open(struct query *query, struct error *error)
 
 static int question(struct query *query, struct worker_task *task, struct error *error)
 {
-    uint64_t waited_ms = (clock_ns(CLOCK_MONOTONIC) - task->queued_ns) / 1000000u;
+    uint64_t waited_ms = (clock_ns(CLOCK_MONOTONIC) - task->queued_ns) / NS_PER_MS;
     int r;
 
     if (__atomic_load_n(&query->canceled, __ATOMIC_RELAXED))
@@ -63,7 +63,7 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
 static unsigned query_idle(void *owner)
 {
     struct query *query = owner;
-    uint64_t idle_ms = (clock_ns(CLOCK_MONOTONIC) - query->asked_ns) / 1000000u;
+    uint64_t idle_ms = (clock_ns(CLOCK_MONOTONIC) - query->asked_ns) / NS_PER_MS;
 
     if (!query->reader)
         return query->idle_ms;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The making of the sums of blocks of days: table rollup. */
 #include "collector/store/store_impl.h"
+#include "common/clock.h"
 
-#define HOUR_NS (3600ull * 1000000000u)
-#define DAY_NS (24 * HOUR_NS)
+#define DAY_NS (24 * NS_PER_HOUR)
 /* Jobs are written again for a while after their end. */
-#define GRACE_NS HOUR_NS
+#define GRACE_NS NS_PER_HOUR
 /* After something has made a block out of date more of it may come. */
-#define REST_NS HOUR_NS
+#define REST_NS NS_PER_HOUR
 #define LOOK_AT 1000
 
 /* In days: so long that a sum is one of many jobs, so short that the jobs before, between and after

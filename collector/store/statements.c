@@ -203,7 +203,7 @@ static void watch(struct store *store)
 
 void store_limit(struct store *store, unsigned ms)
 {
-    store->limit_ns = ms ? clock_ns(CLOCK_MONOTONIC) + ms * 1000000ull : 0;
+    store->limit_ns = ms ? clock_ns(CLOCK_MONOTONIC) + ms * NS_PER_MS : 0;
     watch(store);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/store/store_impl.h"
+#include "common/clock.h"
 
 /* A step has at most some 20 mounts x 24 operations: a transaction deletes less than 1,000 rows,
  * which is a few milliseconds, and then lets the next write pass. */
@@ -10,7 +11,7 @@
 #define SPARE_PAGES 64
 /* Steps of a job that ended just now may be written once more (jobiod was killed before it could
  * drop their counters): they must find their row, or the node's totals would count them twice. */
-#define GRACE_NS (3600ull * 1000000000u)
+#define GRACE_NS NS_PER_HOUR
 #define MOUNT_WINDOW 500
 /* 64 MiB, of which SQLite keeps the first 16 when it begins anew. */
 #define LOG_PAGES (16 * 1024)

@@ -71,10 +71,9 @@ static struct worker_task *list_take(struct task_list *list, size_t max, size_t 
 
 static struct timespec after_ms(unsigned ms)
 {
-    uint64_t at = clock_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
+    uint64_t at = clock_ns(CLOCK_MONOTONIC) + ms * NS_PER_MS;
 
-    return (struct timespec){.tv_sec = (time_t)(at / 1000000000u),
-                             .tv_nsec = (long)(at % 1000000000u)};
+    return (struct timespec){.tv_sec = (time_t)(at / NS_PER_S), .tv_nsec = (long)(at % NS_PER_S)};
 }
 
 /* With the mutex held: false when it is time to end. What is due while nothing waits is due however

@@ -17,7 +17,7 @@
  * run: as long as the credential of the last run is valid (2 minutes by default). Then the plugin
  * learns the number of the run from the job's file. */
 #define JOB_FILE_SECONDS (15 * 60)
-#define JOB_SWEEP_INTERVAL (60 * NS_PER_S)
+#define JOB_SWEEP_INTERVAL NS_PER_MINUTE
 
 /* The job's file, as a message; NULL: there is none. */
 static struct message *read_job_file(const struct job *job)

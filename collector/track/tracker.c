@@ -25,8 +25,8 @@
 
 /* How long a job without steps waits for its epilog: after its extern step, whose end is that of
  * the job, and without one, when the next step may come after a long pause. */
-#define IDLE_WITH_EXTERN (60 * NS_PER_S)
-#define IDLE (3600 * NS_PER_S)
+#define IDLE_WITH_EXTERN NS_PER_MINUTE
+#define IDLE NS_PER_HOUR
 /* Ticks between two sweeps of the maps while there are jobs. */
 #define SWEEP_TICKS 60
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text_buffer.h"
 #include "common/units.h"
 #include "common/utf8.h"
@@ -16,7 +17,7 @@
 #include "report/advice/advice_impl.h"
 
 /* Below these nobody wants to hear of it. */
-#define LEAST_ELAPSED_NS (60 * UINT64_C(1000000000))
+#define LEAST_ELAPSED_NS NS_PER_MINUTE
 #define LEAST_WAITING 20 /* a 20th of the run time */
 
 /* The columns of a rule's statement before those of its text. */

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "report/advice/nodes.h"
-
-#define SECOND 1e9
 
 /* Errors that have a field of their own: those that say what to do. */
 static const struct {
@@ -122,7 +121,7 @@ static int put_sum(struct advice_fields *fields, const char *of, const struct io
 {
     for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
         const struct io_field *field = &io_fields[i];
-        const double unit = field->unit == IO_UNIT_NS ? SECOND : 1;
+        const double unit = field->unit == IO_UNIT_NS ? NS_PER_S : 1;
 
         if (field->advice &&
             put(fields, of, field->advice, (double)io_sum_of(field, sum) / unit) < 0)
@@ -143,7 +142,7 @@ static int put_part(struct advice_fields *fields, const char *of, const struct j
         {"small", small_share(part)},
         {"random", random_share(part)},
         {"median_bytes", median(part->sizes, io_size_bound)},
-        {"median_s", median(part->latencies, io_latency_bound) / SECOND},
+        {"median_s", median(part->latencies, io_latency_bound) / NS_PER_S},
     };
 
     if (put_sum(fields, of, &part->sum) < 0)
@@ -259,9 +258,10 @@ static int put_normal(struct advice_fields *fields, const struct io_mount *mount
     for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++) {
         r = put(fields, kinds[i].of, "normal_jobs", (double)kinds[i].normal->jobs);
         if (r == 0)
-            r = put(fields, kinds[i].of, "normal_s", (double)kinds[i].normal->q50_ns / SECOND);
+            r = put(fields, kinds[i].of, "normal_s", (double)kinds[i].normal->q50_ns / NS_PER_S);
         if (r == 0)
-            r = put(fields, kinds[i].of, "normal_q99_s", (double)kinds[i].normal->q99_ns / SECOND);
+            r = put(fields, kinds[i].of, "normal_q99_s",
+                    (double)kinds[i].normal->q99_ns / NS_PER_S);
     }
     return r;
 }
@@ -287,7 +287,7 @@ static int put_job(struct advice_fields *fields, const struct job_account *job)
 
     if (advice_evenness(job, &even) < 0)
         return -ENOMEM;
-    return put(fields, "", "elapsed_s", elapsed / SECOND) < 0 ||
+    return put(fields, "", "elapsed_s", elapsed / NS_PER_S) < 0 ||
                    put(fields, "", "waiting", elapsed > 0 ? wait / elapsed : 0) < 0 ||
                    put(fields, "", "nodes", job->nodes_reported) < 0 ||
                    put(fields, "", "nodes_even", even) < 0 ||

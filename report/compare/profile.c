@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 const char *profile_kind_name(enum profile_kind kind)
 {
@@ -149,7 +150,7 @@ int profile_make(const struct job_account *job, struct profile *ret)
 {
     CLEANUP(profile_clear) struct profile p = {.runs = 1, .complete = job_is_complete(job)};
 
-    p.elapsed_s = (double)job->elapsed_ns / 1e9;
+    p.elapsed_s = (double)job->elapsed_ns / NS_PER_S;
     p.wait = job->elapsed_ns ? (double)job_wait_ns(job) / (double)job->elapsed_ns : 0;
     for (size_t i = 0; i < job->mounts.n; i++)
         if (take_mount(&p, &job->mounts.items[i]) < 0)

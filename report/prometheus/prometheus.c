@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/numbers.h"
 #include "common/units.h"
 #include "common/utf8.h"
@@ -176,7 +177,7 @@ static const struct direction directions[] = {
 
 static double mean(uint64_t amount, uint64_t elapsed_ns)
 {
-    return elapsed_ns ? (double)amount / ((double)elapsed_ns / 1e9) : 0;
+    return elapsed_ns ? (double)amount / ((double)elapsed_ns / NS_PER_S) : 0;
 }
 
 /* The larger one: two operations need not be busiest in the same interval. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "report/layout.h"
@@ -24,8 +25,8 @@ static struct json_object *seconds(uint64_t ns)
 {
     char buf[UNITS_SIZE];
 
-    units_seconds(ns - ns % 1000000, buf);
-    return json_object_new_double_s((double)ns / 1e9, buf);
+    units_seconds(ns - ns % NS_PER_MS, buf);
+    return json_object_new_double_s((double)ns / NS_PER_S, buf);
 }
 
 static void add_name(struct tree *t, struct json_object *array, const char *name)
@@ -237,7 +238,7 @@ char *record_without_account(const struct record_head *head, uint64_t elapsed_s,
     struct tree tree = {false}, *t = &tree;
     struct json_object *o = tree_object(t);
 
-    put_head(t, o, head, elapsed_s * 1000000000);
+    put_head(t, o, head, elapsed_s * NS_PER_S);
     tree_put_text(t, o, "why", why);
     tree_put(t, o, "m", mounts(t, &nothing, 0));
     tree_put(t, o, "rest", rest(t, &nothing, 0));

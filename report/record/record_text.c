@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text_buffer.h"
 #include "common/units.h"
 #include "report/layout.h"
@@ -14,7 +15,6 @@
 #include "report/table.h"
 
 #define NAME_COLUMNS 18
-#define NS_PER_S 1e9
 
 enum column { MOUNT, READ, WRITTEN, READS, WRITES, READ_PEAK, WRITE_PEAK, META, ERRORS, WAIT };
 

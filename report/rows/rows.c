@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "report/rows/rows_impl.h"
 #include "common/account_text.h"
 #include "common/cleanup.h"
@@ -205,13 +206,13 @@ static void put_ops_objects(struct tree *tree, struct json_object *root, const s
 
 static void put_timestamp(struct tree *tree, struct json_object *root, uint64_t ns)
 {
-    time_t seconds = (time_t)(ns / 1000000000u);
+    time_t seconds = (time_t)(ns / NS_PER_S);
     char day[32], text[48];
     struct tm tm;
 
     if (!gmtime_r(&seconds, &tm) || !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm))
         return;
-    (void)snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned)(ns / 1000000u % 1000u));
+    (void)snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned)(ns / NS_PER_MS % 1000u));
     tree_put_text(tree, root, "@timestamp", text);
 }
 

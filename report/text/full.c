@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text_buffer.h"
 #include "common/utf8.h"
 #include "report/layout.h"
@@ -158,7 +159,7 @@ static const struct table_column narrow_top[] = {
 
 static void rate_cell(struct table *table, const struct busiest_time *top, enum timeline_kind kind)
 {
-    uint64_t rate = io_per_second(top->what.of[kind], top->length_s * UINT64_C(1000000000));
+    uint64_t rate = io_per_second(top->what.of[kind], top->length_s * NS_PER_S);
 
     if (top->what.of[kind] && !rate)
         table_cell(table, "<1");
@@ -171,7 +172,7 @@ static void rate_cell(struct table *table, const struct busiest_time *top, enum 
 /* "2026-11-21T10:04:00   16 s  /scratch   1.2 GiB  200 MiB  12.0 k   3.4" */
 static void top_line(struct table *table, const struct busiest_time *top, bool narrow)
 {
-    double threads = (double)top->what.of[TIMELINE_WAIT] / (double)top->length_s / 1e9;
+    double threads = (double)top->what.of[TIMELINE_WAIT] / (double)top->length_s / NS_PER_S;
     _free_ char *name = layout_fit(top->mount->mount, narrow ? 14 : 17), *indented = NULL;
     char start[32] = "  ?", buf[UNITS_SIZE];
     time_t seconds = (time_t)top->start_s;
@@ -182,7 +183,7 @@ static void top_line(struct table *table, const struct busiest_time *top, bool n
     if (!name || asprintf(&indented, "  %s", name) < 0)
         indented = NULL;
     table_cell(table, start);
-    table_cell(table, summary_time(top->length_s * UINT64_C(1000000000), buf));
+    table_cell(table, summary_time(top->length_s * NS_PER_S, buf));
     table_cell(table, indented ? indented : "  ?");
     for (int kind = 0; kind < TIMELINE_WAIT; kind++)
         rate_cell(table, top, kind);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text_buffer.h"
 #include "report/layout.h"
 #include "report/nodes.h"
@@ -92,7 +93,7 @@ void text_nodes(FILE *out, const struct text *t, size_t least, size_t limit)
 
 static const char *step_elapsed(const struct step_account *s, char buf[UNITS_SIZE])
 {
-    const uint64_t limit = UINT64_C(1000) * 86400 * 1000000000;
+    const uint64_t limit = 1000 * NS_PER_DAY;
 
     return s->elapsed_ns < limit ? units_elapsed(s->elapsed_ns, buf) : "> 1000 days";
 }

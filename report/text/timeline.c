@@ -74,7 +74,7 @@ static struct axis axis_make(const struct job_account *job, size_t room)
 static double column_seconds(const struct axis *axis, unsigned i)
 {
     double width = (double)axis->column_s, begin = (double)axis->start_s + i * width;
-    double from = (double)axis->from_ns / 1e9, to = (double)axis->to_ns / 1e9, part;
+    double from = (double)axis->from_ns / NS_PER_S, to = (double)axis->to_ns / NS_PER_S, part;
 
     from = from > begin ? from : begin;
     to = to < begin + width ? to : begin + width;
