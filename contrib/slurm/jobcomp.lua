@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --
--- JobCompType=jobcomp/lua: one JSON line a job, with the I/O record (IO1) that jobio has put into
--- AdminComment. Goes to /etc/slurm/jobcomp.lua on the controller; read anew when it changes.
--- slurmctld holds its job lock while this runs: the log must be a local file.
+-- JobCompType=jobcomp/lua: writes one JSON line per job, with the I/O record (IO1) that jobio has put
+-- into AdminComment. Install it as /etc/slurm/jobcomp.lua on the controller; slurmctld reloads it when
+-- it changes. slurmctld holds its job lock while this runs: the log must be a local file.
 
--- SlurmUser must be allowed to make and to append to this file.
+-- SlurmUser must be able to create this file and append to it.
 local LOG = os.getenv("JOBIO_JOBCOMP_LOG") or "/var/log/slurm/jobio-jobcomp.jsonl"
 
--- Lua 5.1 to 5.4: Slurm takes what the release has.
+-- Works with Lua 5.1 to 5.4: Slurm uses the version of the distribution.
 
 local STATES = {
     [0] = "PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT",
     "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY",
 }
-local REQUEUED = 1024 -- a flag: this run is over, the job is not
+local REQUEUED = 1024 -- a flag: this run has ended, the job has not
 local NO_VAL, INFINITE = 4294967294, 4294967295
 local MAX_DEPTH = 16
 
@@ -21,7 +21,7 @@ local MAX_DEPTH = 16
 
 local value_end
 
--- Each X_end(s, i) returns the position behind the X at s[i], or nil if there is none.
+-- Each X_end(s, i) returns the position after the X that starts at s[i], or nil if there is none.
 local function string_end(s, i)
     if s:sub(i, i) ~= '"' then return nil end
     i = i + 1
@@ -89,7 +89,7 @@ function value_end(s, i, depth)
     return number_end(s, i)
 end
 
--- The bytes of the UTF-8 character at s[i]; nil if these are none.
+-- The size in bytes of the UTF-8 character at s[i]; nil if it is not valid UTF-8.
 local function utf8_size(s, i)
     local a, b = s:byte(i), s:byte(i + 1) or 0
     local size
@@ -133,7 +133,7 @@ end
 
 -- The record ------------------------------------------------------------------------------------
 
--- The JSON behind "IO1:" in a comment, "null" if there is none or if it is damaged.
+-- The JSON after "IO1:" in a comment, "null" if there is none or if it is damaged.
 local function io_record(comment)
     local _, last = (comment or ""):find("IO1:{", 1, true)
     if not last then return "null" end
@@ -170,7 +170,7 @@ local function exit_signal(value)
     return type(value) == "number" and number(value % 128) or nil
 end
 
--- { key, field of Slurm's job record, how it is written }
+-- { JSON key, field of Slurm's job record, function that formats it }
 local FIELDS = {
     { "jobid", "job_id", number },
     { "restart", "restart_cnt", number },
@@ -205,7 +205,7 @@ local function line_of(job)
     return "{" .. table.concat(parts, ",") .. "}\n"
 end
 
--- In one write, so that a line is whole or missing.
+-- One write, so that a line is complete or missing.
 local function append(line)
     local file, reason = io.open(LOG, "a")
     if not file then error(reason, 0) end
