@@ -106,7 +106,7 @@ static void title(FILE *to, const struct array *array, size_t columns)
     fprintf(out, ": %zu task%s", array->n, array->n == 1 ? "" : "s");
     if (array->running)
         fprintf(out, ", %zu of them running (as last stored)", array->running);
-    fprintf(out, array->incomplete ? ", %zu not complete" : ", complete", array->incomplete);
+    fprintf(out, array->incomplete ? ", %zu incomplete" : ", complete", array->incomplete);
     line = text_buffer_take(&text);
     if (line)
         layout_wrap(to, line, columns, 2, 3);
@@ -150,7 +150,7 @@ static void mounts_table(FILE *out, const struct profile *sum, size_t columns)
     for (size_t i = 0; i < sum->n && i < MOUNTS; i++)
         mount_line(&t, &sum->mounts[i]);
     if (sum->n > MOUNTS)
-        fprintf(out, "%zu more: --json has them\n", sum->n - MOUNTS);
+        fprintf(out, "%zu more: --json lists them\n", sum->n - MOUNTS);
 }
 
 char *array_text(const struct array *array, size_t columns)

@@ -199,7 +199,7 @@ static void write_run_time(FILE *out, const struct compare_side *a, const struct
     if (fabs(y / x - 1) < 0.1)
         (void)fprintf(out, "Both ran about as long.");
     else
-        (void)fprintf(out, "%s%s ran %s as long as %s.", waited && waited != ran ? "Yet " : "",
+        (void)fprintf(out, "%s%s ran %s as long as %s.", waited && waited != ran ? "But " : "",
                       ran->words, compare_ratio(y > x ? y / x : x / y, ratio), other->words);
 }
 
@@ -248,7 +248,7 @@ static void write_sentence(FILE *out, const struct compare_side *a, const struct
         write_run_time(out, a, b, longer);
         return;
     }
-    (void)fprintf(out, "I/O does not tell them apart: %s waited %s for it, %s %s. ", a->words,
+    (void)fprintf(out, "I/O made no difference: %s waited %s for it, %s %s. ", a->words,
                   waited(a->profile, buf), b->words, waited(b->profile, its));
     write_run_time(out, a, b, NULL);
 }

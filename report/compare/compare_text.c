@@ -188,7 +188,7 @@ static void write_mounts(struct table *t, const struct profile *a, const struct 
         if (!profile_find(b, a->mounts[i].mount, a->mounts[i].fstype))
             write_mount(t, a, b, &a->mounts[i], &written, &left);
     if (left)
-        fprintf(t->out, "%zu more mount%s: --json has %s\n", left, left == 1 ? "" : "s",
+        fprintf(t->out, "%zu more mount%s: --json lists %s\n", left, left == 1 ? "" : "s",
                 left == 1 ? "it" : "them");
 }
 
@@ -197,7 +197,7 @@ static void write_incomplete(FILE *out, const struct compare_side *side, size_t 
     _free_ char *text = NULL;
 
     if (!side->profile->complete &&
-        asprintf(&text, "The account of %s is not complete: it may have done more.", side->words) >=
+        asprintf(&text, "The account of %s is incomplete: it may have done more.", side->words) >=
             0)
         layout_wrap(out, text, columns, 0, 3);
 }

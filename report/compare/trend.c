@@ -163,7 +163,7 @@ static void write_steady(FILE *out, size_t n, double elapsed, double wait)
 {
     char time[UNITS_SIZE], waited[UNITS_SIZE];
 
-    fprintf(out, "No change in %zu runs: as a rule %s, %s of it waiting for I/O.", n,
+    fprintf(out, "No change in %zu runs: typically %s, %s of it waiting for I/O.", n,
             units_elapsed((uint64_t)llround(elapsed * 1e9), time),
             units_percent((uint64_t)llround(wait * 1e6), (uint64_t)llround(elapsed * 1e6), waited));
 }
@@ -193,7 +193,7 @@ static void write_sentence(FILE *out, const struct trend_run *runs, size_t n, co
     } else {
         fputs(" ran", out);
         write_ratio(out, &ran, "longer", "shorter");
-        fprintf(out, " than the %zu before; I/O is not why", n - ran.last);
+        fprintf(out, " than the %zu before; I/O is not the cause", n - ran.last);
     }
     fputc('.', out);
 }

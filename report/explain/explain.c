@@ -183,46 +183,46 @@ static const struct rule {
     const char *text;
 } rules[] = {
     {NODE, always, 0, false,
-     "It is of the whole node since the file system was mounted: other jobs and the system are in "
-     "it."},
+     "It covers the whole node since the file system was mounted, with other jobs and the system."},
     {PROC | KIND(CGROUP) | NODE, several_nodes, 0, false,
-     "It is of this node alone; the job has others."},
+     "It covers this node only; the job has others."},
     {KIND(SACCT), running, 0, false,
-     "Slurm writes it down when a step ends, and steps of this job still run."},
+     "Slurm records it when a step ends, and steps of this job are still running."},
     {CALLS, more, 0, false,
-     "It counts all that programs read and write: pipes, terminals, sockets, /proc and /sys, too. "
-     "jobio counts files on file systems."},
+     "It counts everything that programs read and write, including pipes, terminals, sockets, "
+     "/proc and /sys. jobio counts files on file systems."},
     {KIND(SACCT), less, 0, false,
-     "Slurm looks every 30 s (JobAcctGatherFrequency): what a task did after the last look, and "
-     "tasks that were shorter, are missing in it."},
+     "Slurm samples every 30 s (JobAcctGatherFrequency): it misses what a task did after the last "
+     "sample, and tasks that ran between two samples."},
     {PROC, less, 0, false,
-     "It has the processes that live now, and the children that they waited for: what others did "
-     "went with them."},
+     "It covers the processes that are alive, and the children that they waited for; what other "
+     "processes did is gone."},
     {CALLS, asynchronous, offsetof(struct facts, async), true,
-     "Asynchronous I/O (io_uring, libaio) is not in it: % calls of this job."},
+     "It does not include asynchronous I/O (io_uring, libaio): % calls of this job."},
     {CALLS, mapped, offsetof(struct facts, mapped_read), false,
-     "Neither this nor jobio's sum has what page faults read from mapped files; jobio lists it "
-     "apart (mmap_read: %)."},
+     "Neither this nor jobio's sum includes what page faults read from mapped files; jobio lists "
+     "it separately (mmap_read: %)."},
     {DISK | KIND(NFS_WIRE), cached, offsetof(struct facts, cached), false,
-     "% of the job's reads came from the page cache: nobody had to ask a disk or a server."},
+     "% of the job's reads came from the page cache and needed no disk or server."},
     {KIND(CGROUP), on_network, offsetof(struct facts, network), false,
-     "Network file systems are no disks of this node: % of the job's I/O is not in it."},
+     "It does not include network file systems: % of the job's I/O."},
     {KIND(PROC_DISK), on_network, offsetof(struct facts, network), false,
-     "Of network file systems (% of the job's I/O) it has some pages, or nothing, as each of them "
-     "sees fit."},
+     "Of network file systems (% of the job's I/O) it includes some pages or nothing, depending on "
+     "the file system."},
     {DISK, in_memory, offsetof(struct facts, memory), false,
-     "tmpfs and /dev/shm are memory: % of the job's I/O is not in it."},
+     "It does not include tmpfs and /dev/shm, which are memory: % of the job's I/O."},
     {DISK | KIND(NFS_WIRE), read_more, 0, false,
-     "It has whole pages, what was read ahead, and mapped files, program code among them."},
-    {KIND(PROC_DISK), write_more, 0, false, "It has whole pages, of mapped files too."},
+     "It counts whole pages, read-ahead, and mapped files including program code."},
+    {KIND(PROC_DISK), write_more, 0, false,
+     "It counts whole pages, including those of mapped files."},
     {KIND(PROC_DISK), write_less, 0, false,
-     "A page that was written again before it went to the disk counts once."},
+     "A page that was written several times before it went to the disk counts once."},
     {KIND(CGROUP), write_more, 0, false,
-     "It has what the file system adds: whole blocks, its journal and metadata."},
+     "It includes what the file system adds: whole blocks, its journal and metadata."},
     {KIND(CGROUP) | KIND(NFS_WIRE), write_less, 0, false,
-     "What is written waits in memory: it goes later, or never if the file is removed before."},
+     "Written data waits in memory: it goes out later, or never if the file is removed first."},
     {CALLS, ours_incomplete, 0, false,
-     "jobio's own account is not complete ('jobio job' says what is missing)."},
+     "jobio's own account is incomplete ('jobio job' shows what is missing)."},
 };
 
 static void fill_in(const struct rule *rule, const struct facts *f, char *text, size_t size)
@@ -424,7 +424,7 @@ static void put_ours(const struct page *t, const struct job_account *job)
     char read[UNITS_SIZE], written[UNITS_SIZE];
 
     put_row(t, "jobio", units_bytes(f.read, read), units_bytes(f.written, written),
-            !job->ended            ? "calls on files, until now"
+            !job->ended            ? "calls on files, so far"
             : job_is_complete(job) ? "calls on files, complete"
                                    : "calls on files, NOT complete");
 }
@@ -438,7 +438,7 @@ char *report_explain_text(const struct job_account *job, const struct explain_fi
 
     if (!out)
         return NULL;
-    (void)fprintf(out, "I/O of job %" PRIu32 ", as others count it\n\n", job->key.jobid);
+    (void)fprintf(out, "I/O of job %" PRIu32 " as counted by other tools\n\n", job->key.jobid);
     put_row(&t, "source", "read", "written", "what it counts");
     put_ours(&t, job);
     for (size_t i = 0; i < n; i++)

@@ -14,23 +14,23 @@ static const struct {
     const char *cause, *words;
     bool bytes;
 } causes[] = {
-    {"map-full", "calls found the counters full", false},
-    {"map-full-bytes", "of data found the counters full", true},
-    {"errno-unknown", "errors of unknown kind", false},
-    {"latency-lost", "calls without their time", false},
+    {"map-full", "calls not counted: counters full", false},
+    {"map-full-bytes", "of data not counted: counters full", true},
+    {"errno-unknown", "errors of unknown type", false},
+    {"latency-lost", "calls without their duration", false},
     {"histogram-short", "calls missing from the histograms", false},
     {"mount-unannounced", "mounts without a name", false},
-    {"end-unseen", "calls whose end was not seen", false},
+    {"end-unseen", "calls whose return was not seen", false},
     {"async-lost", "asynchronous calls not counted", false},
-    {"async-unseen", "asynchronous calls whose end was not seen", false},
+    {"async-unseen", "asynchronous calls whose completion was not seen", false},
     {"cache-map-full-bytes", "of the page cache not counted", true},
     {"recursion-missed", "calls missed by the kernel", false},
-    {"hook-not-attached", "kinds of calls not counted", false},
-    {"self-test-failed", "operations not counted right", false},
-    {"began-untracked", "steps began before they were counted", false},
-    {"step-vanished", "steps gone without a word of their end", false},
-    {"node-restarted", "steps cut off by a restart of the node", false},
-    {"still-running", "processes still run", false},
+    {"hook-not-attached", "types of calls not counted", false},
+    {"self-test-failed", "operations counted wrongly in the self-test", false},
+    {"began-untracked", "steps started before they were counted", false},
+    {"step-vanished", "steps disappeared without reporting their end", false},
+    {"node-restarted", "steps ended by a restart of the node", false},
+    {"still-running", "processes still running", false},
 };
 
 char *summary_ops(uint64_t ops)
@@ -94,7 +94,7 @@ char *summary_completeness(const struct job_account *job)
     if (job->nodes_expected)
         (void)fprintf(text.out, "%u/%u nodes", job->nodes_reported, job->nodes_expected);
     else
-        (void)fprintf(text.out, "%u nodes, of how many is not known", job->nodes_reported);
+        (void)fprintf(text.out, "%u of an unknown number of nodes", job->nodes_reported);
     (void)fprintf(text.out, ", %s events lost", units_count(job->completeness.lost, buf));
     if (job->ns_per_event)
         (void)fprintf(text.out, ", accounting took about %s",

@@ -75,7 +75,7 @@ char *summary_errors(const struct io_account *io)
 
 char *summary_async(const struct io_account *io)
 {
-    const char *between = "asynchronous, so no wait: ";
+    const char *between = "asynchronous, without waiting: ";
     struct text_buffer text;
 
     if (!text_buffer_open(&text))
@@ -131,7 +131,7 @@ static void write_amplification(FILE *out, const struct io_cache *cache, bool is
         return;
     (void)fprintf(out, ": %.1f times what was read", (double)brought / (double)used);
     if (!is_mapped)
-        (void)fprintf(out, ", at least %s in vain", units_bytes(brought - used, buf));
+        (void)fprintf(out, ", at least %s unused", units_bytes(brought - used, buf));
 }
 
 char *summary_cache(const struct io_mount *m)

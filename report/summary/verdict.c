@@ -26,7 +26,7 @@ static const struct {
     {"mapped files on", BIT(IO_MMAP_READ) | BIT(IO_MMAP_WRITE)},
     {"opening files on", BIT(IO_OPEN)},
     {"looking up files on", BIT(IO_STAT)},
-    {"listing folders of", BIT(IO_READDIR)},
+    {"listing directories in", BIT(IO_READDIR)},
     {"removing files from", BIT(IO_UNLINK) | BIT(IO_RMDIR)},
     {"syncing", BIT(IO_FSYNC)},
 };
@@ -121,8 +121,8 @@ static void write_verdict(FILE *out, const struct io_summary *s)
     } else if (waited_little(s)) {
         (void)fprintf(out, "all threads together waited %s%s for I/O, ", least,
                       summary_time(s->total.all.time_ns, together));
-        (void)fprintf(out, "%snone of them longer than %s of the run time",
-                      *least ? "as far as it is known " : "", waiting);
+        (void)fprintf(out, "none of them longer than %s of the run time%s", waiting,
+                      *least ? ", as far as known" : "");
     } else {
         (void)fprintf(out, "%s%s of the run time was spent waiting for I/O", least, waiting);
         write_places(out, s);

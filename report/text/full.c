@@ -206,7 +206,7 @@ static void write_top(FILE *out, const struct text *t)
     table_titles(&table);
     for (size_t i = 0; i < n; i++)
         top_line(&table, &top[i], narrow);
-    text_lines(out, t, TEXT_PLAIN, "(wait: how many threads waited at a time)", 2);
+    text_lines(out, t, TEXT_PLAIN, "(wait: threads that waited, on average)", 2);
 }
 
 static void write_unsupported(FILE *out, const struct text *t)
@@ -220,11 +220,12 @@ static void write_unsupported(FILE *out, const struct text *t)
 static void write_legend(FILE *out, const struct text *t)
 {
     fputc('\n', out);
-    text_lines(out, t, TEXT_PLAIN,
-               "(calls: reads and writes, and here those of each operation; meta: metadata calls; "
-               "errs: calls that failed; wait: share of the run time; ~size and size: the median; "
-               "sizes, p50 and p99 are counted in powers of two: at most that; max: at least that)",
-               8);
+    text_lines(
+        out, t, TEXT_PLAIN,
+        "(calls: reads and writes, or the calls of an operation; meta: metadata calls; errs: "
+        "failed calls; wait: share of the run time; ~size: the median; sizes, p50 and p99 "
+        "are upper bounds, in powers of two; max: a lower bound)",
+        8);
 }
 
 void text_full(FILE *out, const struct text *t)

@@ -136,7 +136,7 @@ static void write_where_all_are(FILE *out, const struct text *t)
 {
     char line[96];
 
-    (void)snprintf(line, sizeof(line), "(of this node; 'jobio job %u --steps' has those of all)",
+    (void)snprintf(line, sizeof(line), "(this node only; 'jobio job %u --steps' shows all nodes)",
                    t->s.job->key.jobid);
     text_lines(out, t, TEXT_PLAIN, line, 2);
 }

@@ -231,8 +231,8 @@ static void write_title(const struct page *p)
     else
         (void)snprintf(column, sizeof(column), "%.3g min", (double)p->axis.column_s / 60);
     (void)snprintf(text, sizeof(text),
-                   "time line from %s on, in steps of %s; each curve is as high as its own "
-                   "peak, which stands behind it",
+                   "time line from %s, in steps of %s; each curve is scaled to its own peak, "
+                   "shown at its end",
                    start, column);
     layout_wrap(p->out, text, p->columns, 2, 4);
 }
@@ -280,14 +280,14 @@ static void write_page(struct page *p, const struct io_summary *s)
         write_curves(p, s);
     if (any && lacking)
         layout_wrap(p->out,
-                    "not on the time line: what was counted by a jobio that knew of none, or by a "
-                    "node that had too many to send",
+                    "not on the time line: I/O counted by a jobio without time lines, or by a node "
+                    "that had too many to send",
                     p->columns, 2, 4);
     else if (!any)
         layout_wrap(p->out,
-                    lacking ? "no time line: this was counted by a jobio that knew of none, or "
-                              "comes from a history that has none (ClickHouse)"
-                            : "no time line: nothing was read, written or asked for",
+                    lacking ? "no time line: the job was counted by a jobio without time lines, or "
+                              "comes from a history without them (ClickHouse)"
+                            : "no time line: the job did no I/O",
                     p->columns, 2, 4);
 }
 

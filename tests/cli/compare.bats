@@ -76,7 +76,7 @@ setup_file() {
     split jobio --store "$DB" compare 123 124
     expect 0
     printable "$BATS_TEST_TMPDIR/out"
-    holds "$out" "The account of job 124 is not complete"
+    holds "$out" "The account of job 124 is incomplete"
     split jobio --store "$DB" compare 124
     expect 1
     printable "$BATS_TEST_TMPDIR/err"
@@ -112,7 +112,7 @@ setup_file() {
     one_line 'no run of "train, \ v2" that has ended is known here'
     [ "$(jobio --store "$DB" trend -n 'train, \ v2' -u 4104 -N 5 --json | jq '.runs | length')" = 5 ]
     [ "$(jobio --store "$DB" trend -n often --json | jq -r .text)" = \
-        "No change in 20 runs: as a rule 01:00:00, 0.8 % of it waiting for I/O." ]
+        "No change in 20 runs: typically 01:00:00, 0.8 % of it waiting for I/O." ]
     split jobio --store "$DB" trend -n simulate
     expect 0
     holds "$out" "2 runs: a trend needs at least 5."

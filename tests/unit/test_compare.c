@@ -203,14 +203,14 @@ static void test_sentence_follows_the_time_waited(void **state)
     check_sentence(
         a, b,
         "Job 2 waited longer for I/O: 70 s (70 % of its run time), job 1 60 s (30 %). It "
-        "wrote 1000 MiB to /home, where the other did nothing. Yet job 1 ran 2.0x as long as "
+        "wrote 1000 MiB to /home, where the other did nothing. But job 1 ran 2.0x as long as "
         "job 2.");
     b->elapsed_ns = SECONDS(1000);
     a->longest_wait_ns = SECONDS(150);
     check_sentence(
         a, b,
         "Job 1 waited longer for I/O: 150 s (75 % of its run time), job 2 70 s (7.0 %). It "
-        "read 1000 MiB from /scratch, where the other did nothing. Yet job 2 ran 5.0x as "
+        "read 1000 MiB from /scratch, where the other did nothing. But job 2 ran 5.0x as "
         "long as job 1.");
 }
 
@@ -222,7 +222,7 @@ static void test_sentence_of_little(void **state)
     (void)state;
     sample_calls(m, IO_READ, 1000, MIB(1), SECONDS(1));
     check_sentence(a, b,
-                   "I/O does not tell them apart: job 1 waited 10 s for it, job 2 5.0 s. "
+                   "I/O made no difference: job 1 waited 10 s for it, job 2 5.0 s. "
                    "Job 2 ran 3.0x as long as job 1.");
 }
 
@@ -275,7 +275,7 @@ static void test_table(void **state)
     check_width(narrow, 40);
     assert_non_null(strstr(wide, "  12345678_1234   median of 17"));
     assert_non_null(strstr(wide, "\n/a/rather/long/mount/point/of/a/project (lustre)\n"));
-    assert_non_null(strstr(wide, "\nThe account of the usual run is not complete"));
+    assert_non_null(strstr(wide, "\nThe account of the usual run is incomplete"));
     /* of two powers of two no ratio */
     assert_non_null(
         strstr(wide, "   ~median size               4 MiB            1 B      smaller\n"));

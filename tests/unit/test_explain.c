@@ -197,22 +197,22 @@ static void test_reasons(void **state)
     assert_why(job, sacct, "pipes", "every 30 s");
     sacct.read = MIB(2);
     assert_why(job, sacct, "every 30 s", "pipes");
-    assert_why(job, sacct, "every 30 s", "still run");
+    assert_why(job, sacct, "every 30 s", "still running");
     job->ended = false;
-    assert_why(job, sacct, "still run", NULL);
+    assert_why(job, sacct, "still running", NULL);
     job->ended = true;
     job->mounts.items[0].io.ops[IO_READ]->async_requests = 3;
-    assert_why(job, sacct, "not in it: 3 calls", NULL);
+    assert_why(job, sacct, "(io_uring, libaio): 3 calls", NULL);
     sample_calls(&job->mounts.items[0], IO_MMAP_READ, 1, 4096, 1);
     assert_why(job, sacct, "mmap_read: 4.0 KiB", NULL);
-    assert_why(job, cgroup, "disks of this node: 11.0 MiB of the job's", "page cache");
-    assert_why(job, cgroup, "are memory: 11.0 MiB", "It has whole pages");
+    assert_why(job, cgroup, "network file systems: 11.0 MiB of the job's", "page cache");
+    assert_why(job, cgroup, "are memory: 11.0 MiB", "It counts whole pages");
     job->mounts.items[0].cache.hit_bytes = MIB(5);
     assert_why(job, cgroup, "5.0 MiB of the job's reads came from the page cache", NULL);
     assert_why(job, nfs, "other jobs", "agrees");
-    assert_why(job, nfs, "other jobs", "this node alone");
+    assert_why(job, nfs, "other jobs", "this node only");
     job->nodes_expected = 2;
-    assert_why(job, nfs, "this node alone", NULL);
+    assert_why(job, nfs, "this node only", NULL);
 }
 
 /* A difference of 1 % or 64 KiB is none. */
@@ -247,7 +247,7 @@ static void test_text(void **state)
 
         assert_non_null(text);
         assert_null(strchr(text, '\033'));
-        assert_non_null(strstr(text, "I/O of job 12, as others count it\n"));
+        assert_non_null(strstr(text, "I/O of job 12 as counted by other tools\n"));
         if (columns >= 80) {
             assert_non_null(strstr(text, "20.0 MiB more read, 2.0 MiB less written"));
             assert_non_null(strstr(text, "NFS, network /scratch"));

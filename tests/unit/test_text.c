@@ -63,11 +63,11 @@ static void test_page_cache_says_what_was_in_vain(void **state)
     m->cache = (struct io_cache){1024, 1024, {2048, 4096, 1024, 8192}};
     text = report_text(job, SUMMARY_FULL, NULL);
     assert_non_null(strstr(text, "prefetch 1.0 KiB, write 8.0"));
-    assert_non_null(strstr(text, " KiB in vain\n"));
+    assert_non_null(strstr(text, " KiB unused\n"));
     io_account_op(&m->io, IO_MMAP_READ)->requests = 1;
     mapped = report_text(job, SUMMARY_FULL, NULL);
     assert_non_null(strstr(mapped, "read\n"));
-    assert_null(strstr(mapped, "in vain"));
+    assert_null(strstr(mapped, "unused"));
 }
 
 static void test_off_is_empty(void **state)
@@ -93,7 +93,7 @@ static void test_nothing(void **state)
     (void)state;
     check_text(job, "I/O summary: job 0 so far, 0 nodes, 00:00:00\n"
                     "no I/O was counted\n"
-                    "NOT complete: 0 nodes, of how many is not known, 0 events lost\n");
+                    "NOT complete: 0 of an unknown number of nodes, 0 events lost\n");
     job->nodes_expected = job->nodes_reported = 1;
     job->key.jobid = 7;
     check_text(job, "I/O of job 7 so far: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
@@ -224,9 +224,9 @@ static void test_verdict_on_little_waiting(void **state)
         many, "\nall threads together waited 400 s for I/O, none of them longer than 0.5 %"));
     job->nodes_reported = 1;
     unsure = report_text(job, SUMMARY_SHORT, NULL);
-    assert_non_null(strstr(unsure,
-                           "\nall threads together waited at least 400 s for I/O, as far as it "
-                           "is known none\n  of them longer than 0.5 % of the run time\n"));
+    assert_non_null(
+        strstr(unsure, "\nall threads together waited at least 400 s for I/O, none of them longer "
+                       "than\n  0.5 % of the run time, as far as known\n"));
 }
 
 /* Nodes need not be busiest at the same time: no peak is below the mean, and it is a bound. */
@@ -272,7 +272,7 @@ static void test_steps_of_one_of_the_nodes(void **state)
         strstr(full, "\n  n9                              -        -       -       -         -\n"));
     assert_null(strstr(full, "\n  n2    "));
     assert_non_null(strstr(full, "\n  7 more steps\n"
-                                 "(of this node; 'jobio job 4711 --steps' has those of all)\n"));
+                                 "(this node only; 'jobio job 4711 --steps' shows all nodes)\n"));
 }
 
 /* They are in no column; of a little nobody wants to hear. */

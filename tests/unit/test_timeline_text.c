@@ -182,11 +182,11 @@ static void test_what_is_lacking(void **state)
     sample_calls(sample_mount(&old->mounts, "/", "ext4", "/dev/sda"), IO_WRITE, 1, 1, 0);
     text = report_timeline_text(old, 80, true);
     assert_string_equal(
-        text, "\nno time line: this was counted by a jobio that knew of none, or comes from a\n"
-              "  history that has none (ClickHouse)\n");
+        text, "\nno time line: the job was counted by a jobio without time lines, or comes from a\n"
+              "  history without them (ClickHouse)\n");
     free(text);
     text = report_timeline_text(none, 80, true);
-    assert_string_equal(text, "\nno time line: nothing was read, written or asked for\n");
+    assert_string_equal(text, "\nno time line: the job did no I/O\n");
 }
 
 /* Bins of different widths are compared by what they did a second; those that are about as busy as

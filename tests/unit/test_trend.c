@@ -108,7 +108,7 @@ static void test_trend_sentences(void **state)
     for (size_t i = 0; i < 5; i++)
         p[i] = run_of(100, 2, IO_READ, "/scratch");
     check_sentence(p, 1, "1 run: a trend needs at least 5.");
-    check_sentence(p, 5, "No change in 5 runs: as a rule 00:01:40, 2.0 % of it waiting for I/O.");
+    check_sentence(p, 5, "No change in 5 runs: typically 00:01:40, 2.0 % of it waiting for I/O.");
     for (size_t i = 5; i < 8; i++)
         p[i] = run_of(100, 40, IO_STAT, "/ho\033me");
     check_sentence(p, 6,
@@ -121,7 +121,7 @@ static void test_trend_sentences(void **state)
         profile_clear(&p[i]);
         p[i] = run_of(300, 2, IO_READ, "/scratch");
     }
-    check_sentence(p, 8, "The last 3 runs ran 3.0x longer than the 5 before; I/O is not why.");
+    check_sentence(p, 8, "The last 3 runs ran 3.0x longer than the 5 before; I/O is not the cause.");
     for (size_t i = 0; i < 8; i++)
         profile_clear(&p[i]);
 }
