@@ -121,7 +121,8 @@ static void test_trend_sentences(void **state)
         profile_clear(&p[i]);
         p[i] = run_of(300, 2, IO_READ, "/scratch");
     }
-    check_sentence(p, 8, "The last 3 runs ran 3.0x longer than the 5 before; I/O is not the cause.");
+    check_sentence(p, 8,
+                   "The last 3 runs ran 3.0x longer than the 5 before; I/O is not the cause.");
     for (size_t i = 0; i < 8; i++)
         profile_clear(&p[i]);
 }
