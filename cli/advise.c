@@ -13,16 +13,15 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/pager.h"
+#include "cli/source/open.h"
 #include "cli/source/source.h"
 #include "cli/base/terminal.h"
-#include "collector/store/history_json.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/advice/fields.h"
-#include "report/json/json.h"
 #include "report/layout.h"
 
 static const char help[] =
@@ -75,7 +74,7 @@ struct dry_run {
     struct advice *advice;
     struct tally *tallies; /* owned; a rule each */
     struct run *runs;      /* owned; in order */
-    size_t n_runs;
+    size_t n_runs, room;
     uint64_t jobs, told;
 };
 
@@ -137,23 +136,17 @@ static int print_fields(const struct job_account *job, struct error *error)
     return rc < 0 ? rc : print_fields_of(job, NULL, error);
 }
 
-static int advise_job(const struct cli *cli, const struct jobid *id, bool fields,
-                      struct advice *advice, struct error *error)
+static int advise_job(const struct cli *cli, struct source *source, const struct jobid *id,
+                      bool fields, struct advice *advice, struct error *error)
 {
-    struct json_object *jobs = NULL;
     struct job_account *job = NULL;
-    int rc = source_jobs(cli, id, false, REPORT_STEPS, &jobs, error);
+    int rc = source_job(source, id, SOURCE_STEPS, &job, error);
 
-    if (rc == 0 && json_object_array_length(jobs) == 0)
-        rc = jobid_unknown(id, error);
-    if (rc == 0)
-        rc = report_json_parse(json_object_array_get_idx(jobs, 0), &job, error);
-    if (rc == 0) {
-        pager_start(cli);
-        rc = fields ? print_fields(job, error) : print_notes(job, advice, error);
-    }
+    if (rc < 0)
+        return rc;
+    pager_start(cli);
+    rc = fields ? print_fields(job, error) : print_notes(job, advice, error);
     job_account_destroy(job);
-    json_object_put(jobs);
     return rc;
 }
 
@@ -215,23 +208,20 @@ static int count_job(const struct job_account *job, void *arg, struct error *err
     return rc;
 }
 
-/* By number. */
-static int take_runs(struct dry_run *d, struct json_object *rows, struct error *error)
+static int take_run(const struct history_row *row, void *arg)
 {
-    size_t n = json_object_array_length(rows);
+    struct dry_run *d = arg;
 
-    d->runs = calloc(n + 1, sizeof(*d->runs));
-    if (!d->runs)
-        return error_errno(error, -ENOMEM, "read the history");
-    while (d->n_runs < n) {
-        struct history_row row;
-        int rc = history_row_parse(json_object_array_get_idx(rows, d->n_runs), &row, error);
+    if (d->n_runs == d->room) {
+        size_t room = d->room ? 2 * d->room : 64;
+        struct run *grown = reallocarray(d->runs, room, sizeof(*grown));
 
-        if (rc < 0)
-            return rc;
-        d->runs[d->n_runs++] = (struct run){row.jobid, row.restart, row.steps, row.start_ns};
+        if (!grown)
+            return -ENOMEM;
+        d->runs = grown;
+        d->room = room;
     }
-    qsort(d->runs, n, sizeof(*d->runs), compare_runs);
+    d->runs[d->n_runs++] = (struct run){row->jobid, row->restart, row->steps, row->start_ns};
     return 0;
 }
 
@@ -255,20 +245,20 @@ static size_t next_numbers(const struct dry_run *d, size_t *at, uint32_t numbers
     return n;
 }
 
-static int count_jobs(const struct cli *cli, const struct history_filter *filter, struct dry_run *d,
+static int count_jobs(struct source *source, const struct history_filter *filter, struct dry_run *d,
                       struct error *error)
 {
-    struct json_object *rows = NULL;
-    int rc = source_history(cli, filter, &rows, error);
+    int rc = source_history(source, filter, take_run, d, error);
 
-    if (rc == 0)
-        rc = take_runs(d, rows, error);
-    json_object_put(rows);
+    if (rc == -ENOMEM)
+        return error_errno(error, rc, "read the history");
+    if (rc == 0 && d->n_runs)
+        qsort(d->runs, d->n_runs, sizeof(*d->runs), compare_runs);
     for (size_t at = 0; rc == 0 && at < d->n_runs;) {
         uint32_t numbers[NUMBERS_MAX];
         size_t n = next_numbers(d, &at, numbers);
 
-        rc = source_numbers(cli, numbers, n, count_job, d, error);
+        rc = source_numbers(source, numbers, n, count_job, d, error);
     }
     return rc;
 }
@@ -353,14 +343,15 @@ static int print_json(const struct dry_run *d)
     return output_tree(t, o);
 }
 
-static int dry_run(const struct cli *cli, const struct history_filter *filter, bool json,
-                   struct advice *advice, struct error *error)
+static int dry_run(const struct cli *cli, struct source *source,
+                   const struct history_filter *filter, bool json, struct advice *advice,
+                   struct error *error)
 {
     struct dry_run d = {.advice = advice};
     int rc;
 
     d.tallies = calloc(advice_count(advice) + 1, sizeof(*d.tallies));
-    rc = d.tallies ? count_jobs(cli, filter, &d, error)
+    rc = d.tallies ? count_jobs(source, filter, &d, error)
                    : error_errno(error, -ENOMEM, "count the jobs");
     if (rc == 0)
         pager_start(cli);
@@ -379,13 +370,16 @@ static int dry_run(const struct cli *cli, const struct history_filter *filter, b
 static int advise(const struct cli *cli, const struct advise_options *options,
                   const struct jobid *id, const struct history_filter *filter)
 {
+    CLEANUP(source_closep) struct source *source = NULL;
     struct advice *advice = NULL;
     struct error error;
     int mistakes = 0, rc = notes_rules(&advice, options->rules, &mistakes, &error);
 
     if (rc == 0)
-        rc = options->dry_run ? dry_run(cli, filter, options->json, advice, &error)
-                              : advise_job(cli, id, options->fields, advice, &error);
+        rc = source_open(cli, &source, &error);
+    if (rc == 0)
+        rc = options->dry_run ? dry_run(cli, source, filter, options->json, advice, &error)
+                              : advise_job(cli, source, id, options->fields, advice, &error);
     advice_destroy(advice);
     if (rc < 0)
         output_error("%s", error.text);

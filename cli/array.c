@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +8,13 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/pager.h"
-#include "cli/runs.h"
+#include "cli/source/open.h"
 #include "cli/source/source.h"
 #include "cli/base/terminal.h"
-#include "collector/store/array_json.h"
-#include "collector/store/history_json.h"
+#include "collector/store/array.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/compare/array.h"
-#include "report/json/json.h"
 
 static const char help[] =
     "usage: jobio array ID [--json | --csv] [--from WHERE]\n"
@@ -40,9 +37,7 @@ struct array_options {
     bool json, csv;
 };
 
-DEFINE_CLEANUP(struct job_account, job_account_destroy)
-
-/* What the parts of the answer say. */
+/* The tasks of the array, and their sum. */
 struct gathered {
     uint32_t jobid;
     struct array_task *tasks; /* owned */
@@ -66,14 +61,14 @@ static int no_memory(struct error *error)
     return error_errno(error, -ENOMEM, "read the answer");
 }
 
-static int make_room(struct gathered *g, size_t more)
+static int make_room(struct gathered *g)
 {
-    size_t room = g->room ? g->room : 64;
+    size_t room = g->room ? 2 * g->room : 64;
     struct array_task *grown;
 
-    while (room < g->n + more)
-        room *= 2;
-    grown = room > g->room ? reallocarray(g->tasks, room, sizeof(*grown)) : g->tasks;
+    if (g->n < g->room)
+        return 0;
+    grown = reallocarray(g->tasks, room, sizeof(*grown));
     if (!grown)
         return -ENOMEM;
     g->tasks = grown;
@@ -96,7 +91,7 @@ static int take_first(struct gathered *g, const struct history_row *row, struct 
                : 0;
 }
 
-static void take_task(struct gathered *g, const struct history_row *row)
+static void add_task(struct gathered *g, const struct history_row *row)
 {
     double wait = row->elapsed_ns ? (double)row->longest_wait_ns / (double)row->elapsed_ns : 0;
 
@@ -114,69 +109,39 @@ static void take_task(struct gathered *g, const struct history_row *row)
     };
 }
 
-/* Between two parts the number may have been given to another array. */
-static int take_tasks(struct gathered *g, struct json_object *rows, struct error *error)
+/* The source may need several questions; the number may be reused for a new array in between. */
+static int take_task(const struct history_row *row, void *arg, struct error *error)
 {
-    size_t count = json_object_array_length(rows);
+    struct gathered *g = arg;
 
-    if (make_room(g, count) < 0)
+    if (make_room(g) < 0)
         return no_memory(error);
-    for (size_t i = 0; i < count; i++) {
-        struct history_row row;
-        int rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
-
-        if (rc == 0 && g->n == 0)
-            rc = take_first(g, &row, error);
-        if (rc < 0)
-            return rc;
-        if (row.uid != g->uid || strcmp(row.cluster ?: "", g->cluster ?: "") != 0)
-            return error_set(error, -EAGAIN, "another array %u began meanwhile: ask again",
-                             g->jobid);
-        take_task(g, &row);
-    }
+    if (g->n == 0 && take_first(g, row, error) < 0)
+        return -ENOMEM;
+    if (row->uid != g->uid || strcmp(row->cluster ?: "", g->cluster ?: "") != 0)
+        return error_set(error, -EAGAIN, "another array %u began meanwhile: ask again", g->jobid);
+    add_task(g, row);
     return 0;
 }
 
-static int take_sum(struct gathered *g, struct json_object *part, struct error *error)
-{
-    CLEANUP(job_account_destroyp) struct job_account *job = NULL;
-    struct json_object *sum;
-    int rc = json_object_object_get_ex(part, "sum", &sum)
-                 ? report_json_parse(sum, &job, error)
-                 : error_set(error, -EBADMSG, "the answer has no sum");
-
-    if (rc < 0)
-        return rc;
-    return array_sum_add(&g->sum, job) < 0 ? no_memory(error) : 0;
-}
-
-static int take_part(struct json_object *part, void *arg, struct error *error)
+static int take_sum(const struct job_account *sum, void *arg, struct error *error)
 {
     struct gathered *g = arg;
-    struct json_object *rows;
-    int rc;
 
-    if (!json_object_object_get_ex(part, "tasks", &rows) ||
-        !json_object_is_type(rows, json_type_array))
-        return error_set(error, -EBADMSG, "the answer has no tasks");
-    if (json_object_array_length(rows) == 0)
-        return 0;
-    rc = take_tasks(g, rows, error);
-    return rc < 0 ? rc : take_sum(g, part, error);
+    return array_sum_add(&g->sum, sum) < 0 ? no_memory(error) : 0;
 }
 
 /* Where the slowest task waited. What is not known is left out. */
-static void ask_why(const struct cli *cli, struct array *array, struct profile *profile)
+static void ask_why(struct source *source, struct array *array, struct profile *profile)
 {
-    CLEANUP(job_account_destroyp) struct job_account *job = NULL;
+    struct job_account *job = NULL;
     const struct array_task *task = array_slowest(array);
     const struct jobid id = {.job = array->jobid, .has_task = true, .task = task ? task->task : 0};
-    struct json_object *document = NULL;
     struct error error;
 
-    if (task && runs_job(cli, &id, &document, &job, &error) == 0 && profile_make(job, profile) == 0)
+    if (task && source_job(source, &id, 0, &job, &error) == 0 && profile_make(job, profile) == 0)
         (void)profile_longest(profile, &array->worst_mount, &array->worst_kind);
-    json_object_put(document);
+    job_account_destroy(job);
 }
 
 static int print_array(const struct array *array, const struct array_options *options)
@@ -196,7 +161,7 @@ static int print_array(const struct array *array, const struct array_options *op
     return text ? 0 : -ENOMEM;
 }
 
-static int show_gathered(const struct cli *cli, const struct gathered *g,
+static int show_gathered(const struct cli *cli, struct source *source, const struct gathered *g,
                          const struct array_options *options, struct error *error)
 {
     CLEANUP(profile_clear) struct profile sum = {0};
@@ -211,26 +176,28 @@ static int show_gathered(const struct cli *cli, const struct gathered *g,
     if (profile_make(g->sum.job, &sum) < 0 || array_sum_up(&array) < 0)
         return error_errno(error, -ENOMEM, "write the answer");
     if (!options->csv)
-        ask_why(cli, &array, &worst);
+        ask_why(source, &array, &worst);
     pager_start(cli);
     return print_array(&array, options) < 0 ? error_errno(error, -ENOMEM, "write the answer") : 0;
 }
 
 static int array_show(const struct cli *cli, uint32_t jobid, const struct array_options *options)
 {
+    CLEANUP(source_closep) struct source *source = NULL;
     CLEANUP(gathered_clear) struct gathered g = {.jobid = jobid};
+    const struct array_reader reader = {take_task, take_sum, &g};
     struct error error;
-    int rc = array_sum_create(&g.sum);
+    int rc = source_open(cli, &source, &error);
 
-    if (rc < 0)
-        (void)no_memory(&error);
-    else
-        rc = source_array(cli, jobid, take_part, &g, &error);
+    if (rc == 0 && array_sum_create(&g.sum) < 0)
+        rc = no_memory(&error);
+    if (rc == 0)
+        rc = source_array(source, jobid, &reader, &error);
     if (rc == 0 && g.n == 0)
         rc =
             error_set(&error, -ENOENT, "no such array: %u (one job: 'jobio job %u')", jobid, jobid);
     if (rc == 0)
-        rc = show_gathered(cli, &g, options, &error);
+        rc = show_gathered(cli, source, &g, options, &error);
     if (rc < 0)
         output_error("%s", error.text);
     return rc < 0 ? CLI_FAILED : CLI_OK;

@@ -11,11 +11,13 @@
 #include "cli/base/output.h"
 #include "cli/base/pager.h"
 #include "cli/runs.h"
+#include "cli/source/open.h"
 #include "cli/base/terminal.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
 #include "common/utf8.h"
 #include "report/compare/compare.h"
+#include "report/json/json.h"
 
 #define RUNS 20
 
@@ -35,16 +37,17 @@ static const char help[] =
 /* A job or the median of several. */
 struct side {
     struct profile profile;
-    struct json_object *identity; /* "job" of a document, or an array of them */
+    struct job_account *job; /* owned; NULL: several */
+    uint32_t *jobids;        /* owned; of several */
+    size_t n;
     char head[JOBID_TEXT], words[JOBID_TEXT + 32];
 };
-
-DEFINE_CLEANUP(struct job_account, job_account_destroy)
 
 static void side_clear(struct side *side)
 {
     profile_clear(&side->profile);
-    json_object_put(side->identity);
+    job_account_destroy(side->job);
+    free(side->jobids);
 }
 
 /* Of a job that was requeued its runs have one number. */
@@ -59,37 +62,32 @@ static void side_name(struct side *side, const struct job_account *job)
     (void)snprintf(side->words, sizeof(side->words), "job %s%s", label, restart);
 }
 
-static int side_job(const struct cli *cli, const char *text, struct side *side,
-                    struct job_account **job, struct error *error)
+static int side_job(struct source *source, const char *text, struct side *side, struct error *error)
 {
-    struct json_object *document = NULL, *identity;
     struct jobid id;
     int rc = jobid_parse(text, &id, error);
 
     if (rc == 0)
-        rc = runs_job(cli, &id, &document, job, error);
+        rc = source_job(source, &id, 0, &side->job, error);
     if (rc < 0)
         return rc;
-    if (json_object_object_get_ex(document, "job", &identity))
-        side->identity = json_object_get(identity);
-    json_object_put(document);
-    side_name(side, *job);
-    return profile_make(*job, &side->profile) < 0 ? error_errno(error, -ENOMEM, "read a job") : 0;
+    side_name(side, side->job);
+    return profile_make(side->job, &side->profile) < 0 ? error_errno(error, -ENOMEM, "read a job")
+                                                       : 0;
 }
 
 static int side_of_runs(const struct runs *runs, struct side *side)
 {
     _free_ struct profile *profiles = calloc(runs->n, sizeof(*profiles));
     const struct history_row *only = &runs->items[0].row;
-    struct tree tree = {false};
 
-    side->identity = tree_array(&tree);
-    for (size_t i = 0; profiles && i < runs->n; i++) {
-        profiles[i] = runs->items[i].profile;
-        tree_add_u64(&tree, side->identity, runs->items[i].row.jobid);
-    }
-    if (!profiles || tree.failed)
+    side->jobids = calloc(runs->n, sizeof(*side->jobids));
+    if (!profiles || !side->jobids)
         return -ENOMEM;
+    for (size_t i = 0; i < runs->n; i++) {
+        profiles[i] = runs->items[i].profile;
+        side->jobids[side->n++] = runs->items[i].row.jobid;
+    }
     if (runs->n > 1)
         (void)snprintf(side->head, sizeof(side->head), "median of %zu", runs->n);
     else
@@ -100,10 +98,10 @@ static int side_of_runs(const struct runs *runs, struct side *side)
 }
 
 /* What the runs before `job` were like. */
-static int side_usual(const struct cli *cli, const struct job_account *job, struct side *side,
+static int side_usual(struct source *source, const struct job_account *job, struct side *side,
                       struct error *error)
 {
-    CLEANUP(runs_clear) struct runs runs = {NULL, 0, NULL};
+    CLEANUP(runs_clear) struct runs runs = {NULL, 0};
     char user[16];
     const struct runs_wanted wanted = {
         .name = job->name, .user = user, .before_ns = job->start_ns, .limit = RUNS};
@@ -114,7 +112,7 @@ static int side_usual(const struct cli *cli, const struct job_account *job, stru
         return error_set(error, -ENOENT,
                          "the job's name is not known: give the job to compare it with");
     (void)snprintf(user, sizeof(user), "%u", job->uid);
-    rc = runs_get(cli, &wanted, &runs, error);
+    rc = runs_get(source, &wanted, &runs, error);
     if (rc == 0 && runs.n == 0)
         rc = error_set(error, -ENOENT,
                        "no run of \"%s\" by this user before it is known here: give the job to "
@@ -125,12 +123,29 @@ static int side_usual(const struct cli *cli, const struct job_account *job, stru
     return rc;
 }
 
+/* "job" as in the document of the job. */
+static struct json_object *identity(struct tree *t, const struct job_account *job)
+{
+    struct json_object *document = report_json(job, 0), *found = NULL;
+
+    t->failed |= !document || !json_object_object_get_ex(document, "job", &found);
+    found = json_object_get(found);
+    json_object_put(document);
+    return found;
+}
+
 static struct json_object *side_json(struct tree *t, const struct side *side)
 {
-    bool several = json_object_is_type(side->identity, json_type_array);
-    struct json_object *o = profile_json(&side->profile);
+    struct json_object *o = profile_json(&side->profile), *jobs;
 
-    tree_put(t, o, several ? "jobs" : "job", json_object_get(side->identity));
+    if (side->job) {
+        tree_put(t, o, "job", identity(t, side->job));
+        return o;
+    }
+    jobs = tree_array(t);
+    for (size_t i = 0; i < side->n; i++)
+        tree_add_u64(t, jobs, side->jobids[i]);
+    tree_put(t, o, "jobs", jobs);
     return o;
 }
 
@@ -166,14 +181,16 @@ static int print_sides(const struct side sides[2], bool json, struct error *erro
 /* One job is b, and the usual run a. */
 static int compare_show(const struct cli *cli, char **ids, int n, bool json, struct error *error)
 {
+    CLEANUP(source_closep) struct source *source = NULL;
     CLEANUP(side_clear) struct side a = {.head = ""};
     CLEANUP(side_clear) struct side b = {.head = ""};
-    CLEANUP(job_account_destroyp) struct job_account *job = NULL, *other = NULL;
     struct side sides[2];
-    int rc = side_job(cli, ids[n - 1], &b, &job, error);
+    int rc = source_open(cli, &source, error);
 
     if (rc == 0)
-        rc = n > 1 ? side_job(cli, ids[0], &a, &other, error) : side_usual(cli, job, &a, error);
+        rc = side_job(source, ids[n - 1], &b, error);
+    if (rc == 0)
+        rc = n > 1 ? side_job(source, ids[0], &a, error) : side_usual(source, b.job, &a, error);
     if (rc < 0)
         return rc;
     sides[0] = a;

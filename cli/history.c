@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <json-c/json.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/pager.h"
-#include "cli/source/source.h"
+#include "cli/source/open.h"
 #include "cli/base/terminal.h"
 #include "collector/store/history.h"
 #include "collector/store/history_json.h"
@@ -273,8 +272,11 @@ static void write_foot(struct writer *w)
 
 static int write_history(struct writer *w, struct error *error)
 {
-    int rc = source_rows(w->cli, w->filter, write_row, w, error);
+    CLEANUP(source_closep) struct source *source = NULL;
+    int rc = source_open(w->cli, &source, error);
 
+    if (rc == 0)
+        rc = source_history(source, w->filter, write_row, w, error);
     if (rc == -ENOMEM)
         return error_errno(error, rc, "write the history");
     if (rc < 0)

@@ -14,9 +14,12 @@
 #include "cli/base/output.h"
 #include "cli/base/page.h"
 #include "cli/base/pager.h"
+#include "cli/source/open.h"
+#include "cli/source/parts.h"
 #include "cli/source/source.h"
 #include "cli/base/terminal.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "report/json/json.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
@@ -62,20 +65,26 @@ struct job_options {
     const char *html;
 };
 
-/* The runs that are shown, and what the rules of advice say of each. */
+/* The runs that are shown. */
 struct answer {
-    struct json_object *jobs;
-    struct advice_notes *notes; /* n of them; of programs' formats: none */
+    struct job_account **jobs; /* owned; NULL-terminated, newest first */
     size_t n;
+    struct advice_notes *notes; /* owned; of each run; not for JSON and CSV */
+    size_t n_notes;
+    char step_name[16];
+    const char *step; /* the step that the accounts are of; NULL: of the whole job */
 };
 
 static void answer_clear(struct answer *answer)
 {
-    for (size_t i = 0; i < answer->n; i++)
+    for (size_t i = 0; i < answer->n_notes; i++)
         advice_notes_clear(&answer->notes[i]);
     free(answer->notes);
-    json_object_put(answer->jobs);
+    store_jobs_free(answer->jobs);
 }
+
+/* --- output ------------------------------------------------------------------------------------
+ */
 
 /* Takes the text over. */
 static int put_text(char *text, struct error *error)
@@ -87,204 +96,201 @@ static int put_text(char *text, struct error *error)
     return 0;
 }
 
-/* The summary says of which job it is, not of which step. */
-static void print_step(struct json_object *document)
+static int print_text(const struct answer *answer, size_t i, const struct job_options *options,
+                      struct error *error)
 {
-    const char *step = job_step_name(document);
-
-    if (step)
-        (void)printf("Step %s only, on all its nodes\n", step);
-}
-
-static int print_text(struct json_object *document, const struct advice_notes *notes,
-                      const struct job_options *options, struct error *error)
-{
+    const struct job_account *job = answer->jobs[i];
     enum summary summary = options->full ? SUMMARY_FULL : SUMMARY_SHORT;
     unsigned columns = terminal_columns();
     const struct text_style style = {
-        .notes = notes,
+        .notes = &answer->notes[i],
         .colour = terminal_colour(),
         .columns = columns < TERMINAL_COLUMNS_DEFAULT ? columns : TERMINAL_COLUMNS_DEFAULT,
     };
-    struct job_account *job = NULL;
-    int rc = report_json_parse(document, &job, error);
+    int rc;
 
-    if (rc == 0)
-        print_step(document);
-    if (rc == 0)
-        rc = put_text(report_text(job, summary, &style), error);
+    if (i > 0)
+        output_text("\n");
+    if (answer->step) /* the summary names the job only */
+        (void)printf("Step %s only, on all its nodes\n", answer->step);
+    rc = put_text(report_text(job, summary, &style), error);
     if (rc == 0 && options->timeline)
         rc = put_text(report_timeline_text(job, columns, terminal_utf8()), error);
     if (rc == 0 && options->nodes && !options->full)
         rc = put_text(report_nodes_text(job, style.columns), error);
     if (rc == 0 && options->steps && !options->full)
         rc = put_text(report_steps_text(job, style.columns), error);
-    job_account_destroy(job);
     return rc;
 }
 
-static int write_page(struct json_object *document, const struct advice_notes *notes,
-                      const struct job_options *options, struct error *error)
+static int write_page(const struct answer *answer, const struct job_options *options,
+                      struct error *error)
 {
-    struct page page = {
-        .notes = notes, .step = job_step_name(document), .undated = options->anonymous};
-    struct job_account *job = NULL;
-    int rc = report_json_parse(document, &job, error);
+    const struct page page = {
+        .job = answer->jobs[0],
+        .notes = &answer->notes[0],
+        .step = answer->step,
+        .undated = options->anonymous,
+    };
 
-    page.job = job;
-    if (rc == 0)
-        rc = page_write(&page, options->html, error);
-    job_account_destroy(job);
-    return rc;
+    return page_write(&page, options->html, error);
 }
 
-static int print_csv(struct json_object *jobs, bool steps, struct error *error)
+static int print_csv(const struct answer *answer, bool steps)
 {
     int rc = 0;
 
     job_csv_header(stdout);
-    for (size_t i = 0; rc == 0 && i < json_object_array_length(jobs); i++)
-        rc = job_csv(json_object_array_get_idx(jobs, i), steps, stdout, error);
+    for (size_t i = 0; rc == 0 && i < answer->n; i++)
+        rc = job_csv(answer->jobs[i], answer->step, steps, stdout);
     return rc;
+}
+
+static int print_json(const struct answer *answer, const struct job_options *options)
+{
+    unsigned flags = (options->steps || options->nodes ? REPORT_STEPS : 0) |
+                     (options->timeline ? REPORT_TIMELINE : 0);
+    struct tree tree = {false};
+    struct json_object *array;
+
+    if (!options->all)
+        return output_made(job_json(answer->jobs[0], flags, answer->step));
+    array = tree_array(&tree);
+    for (size_t i = 0; i < answer->n; i++)
+        tree_add(&tree, array, job_json(answer->jobs[i], flags, answer->step));
+    return output_tree(&tree, array);
 }
 
 static int print_jobs(const struct answer *answer, const struct job_options *options,
                       struct error *error)
 {
-    struct json_object *jobs = answer->jobs;
     int rc = 0;
 
     if (options->html)
-        return write_page(json_object_array_get_idx(jobs, 0), &answer->notes[0], options, error);
-    if (options->csv)
-        return print_csv(jobs, options->steps, error);
-    if (options->json) {
-        output_json(options->all ? jobs : json_object_array_get_idx(jobs, 0));
-        return 0;
+        return write_page(answer, options, error);
+    if (options->csv || options->json) {
+        rc = options->csv ? print_csv(answer, options->steps) : print_json(answer, options);
+        return rc < 0 ? error_errno(error, rc, "write the account") : 0;
     }
-    for (size_t i = 0; rc == 0 && i < answer->n; i++) {
-        if (i > 0)
-            output_text("\n");
-        rc = print_text(json_object_array_get_idx(jobs, i), &answer->notes[i], options, error);
-    }
+    for (size_t i = 0; rc == 0 && i < answer->n; i++)
+        rc = print_text(answer, i, options, error);
     return rc;
 }
 
-/* What the answer must have for that. */
+/* --- the accounts ------------------------------------------------------------------------------
+ */
+
+/* What the output needs of them. */
 static unsigned wanted(const struct job_options *options)
 {
     bool full = options->html || (options->full && !options->json);
 
-    return (options->steps || options->nodes || full ? REPORT_STEPS : 0) |
-           (options->timeline || full ? REPORT_TIMELINE : 0);
+    return (options->steps || options->nodes || full ? SOURCE_STEPS : 0) |
+           (options->timeline || full ? SOURCE_TIMELINES : 0);
 }
 
-/* The documents of all runs to those of one step. */
-static int keep_step(struct json_object **jobs, const struct jobid *id, unsigned flags,
-                     struct error *error)
+/* Reduce all runs to one step; runs without that step are dropped. */
+static int keep_step(struct answer *answer, const struct jobid *id, struct error *error)
 {
-    struct json_object *steps = json_object_new_array();
-    int rc = steps ? 0 : error_errno(error, -ENOMEM, "sum the step up");
+    size_t n = answer->n;
+    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < json_object_array_length(*jobs); i++) {
-        struct json_object *document = NULL;
+    answer->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct job_account *job = TAKE_PTR(answer->jobs[i]);
 
-        rc = job_step(json_object_array_get_idx(*jobs, i), id, flags, &document, error);
-        if (rc == 0 && json_object_array_add(steps, document) < 0)
-            rc = error_errno(error, -ENOMEM, "sum the step up");
-        else if (rc == -ENOENT && json_object_array_length(*jobs) > 1)
-            rc = 0; /* another run has it, or none */
+        rc = rc < 0 ? rc : job_keep_step(job, id, error);
+        if (rc == 0)
+            answer->jobs[answer->n++] = job;
+        else
+            job_account_destroy(job);
+        if (rc == -ENOENT && n > 1)
+            rc = 0;
     }
-    if (rc == 0 && json_object_array_length(steps) == 0)
+    if (rc == 0 && answer->n == 0)
         rc = error_set(error, -ENOENT, "no such step in any run of job %u", id->job);
-    json_object_put(*jobs);
-    *jobs = steps;
+    answer->step = step_format(id->step, answer->step_name);
     return rc;
 }
 
-/* By the account with all its names: rules look at them. */
+/* Before names become labels: the rules may test names. */
 static int take_notes(const struct job_options *options, struct answer *answer, struct error *error)
 {
-    size_t n = json_object_array_length(answer->jobs);
-
     if (options->json || options->csv)
         return 0;
     output_is_document(options->html);
-    answer->notes = calloc(n + 1, sizeof(*answer->notes));
+    answer->notes = calloc(answer->n + 1, sizeof(*answer->notes));
     if (!answer->notes)
         return error_errno(error, -ENOMEM, "write the notes");
-    while (answer->n < n) {
-        struct job_account *job = NULL;
-        int rc = report_json_parse(json_object_array_get_idx(answer->jobs, answer->n), &job, error);
-
-        if (rc < 0)
-            return rc;
-        notes_of(job, options->html ? PAGE_NOTES : NOTES_MAX, &answer->notes[answer->n++]);
-        job_account_destroy(job);
-    }
+    for (; answer->n_notes < answer->n; answer->n_notes++)
+        notes_of(answer->jobs[answer->n_notes], options->html ? PAGE_NOTES : NOTES_MAX,
+                 &answer->notes[answer->n_notes]);
     return 0;
 }
 
 static int hide_names(struct answer *answer, struct error *error)
 {
     struct labels *labels = labels_create(0);
-    int rc = labels ? labels_documents(labels, answer->jobs) : -ENOMEM;
+    int rc = labels ? labels_jobs(labels, answer->jobs, answer->n) : -ENOMEM;
 
-    for (size_t i = 0; rc == 0 && i < answer->n; i++)
+    for (size_t i = 0; rc == 0 && i < answer->n_notes; i++)
         rc = labels_notes(labels, &answer->notes[i]);
     (void)setenv("TZ", "UTC", 1);
     tzset();
     labels_destroy(labels);
-    return rc < 0 ? error_errno(error, rc, "find other names") : 0;
+    return rc < 0 ? error_errno(error, rc, "replace names by labels") : 0;
 }
 
-static bool is_spread(struct json_object *jobs)
+static size_t count(struct job_account **jobs)
 {
-    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
-        struct json_object *job = json_object_array_get_idx(jobs, i), *nodes, *reported;
+    size_t n = 0;
 
-        if (json_object_object_get_ex(job, "nodes", &nodes) &&
-            json_object_object_get_ex(nodes, "reported", &reported) &&
-            json_object_get_int64(reported) > 1)
+    while (jobs[n])
+        n++;
+    return n;
+}
+
+static bool has_nodes(const struct answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++)
+        if (answer->jobs[i]->nodes_reported > 1)
             return true;
-    }
     return false;
 }
 
-/* The rules that compare nodes need what each of them did, which is asked of few jobs: most have
- * one node. */
-static int ask_again(const struct cli *cli, const struct jobid *id,
-                     const struct job_options *options, struct json_object **jobs,
-                     struct error *error)
+/* Nodes are compared by the steps. Most jobs have one node, so steps are only requested for the
+ * others. */
+static int ask(struct source *source, const struct jobid *id, const struct job_options *options,
+               struct answer *ret, struct error *error)
 {
-    unsigned flags = wanted(options);
-    struct json_object *whole = NULL;
-    int rc;
+    unsigned parts = wanted(options) | (id->has_step ? SOURCE_STEPS : 0);
+    int rc = source_jobs(source, id, options->all, parts, &ret->jobs, error);
 
-    if (options->json || options->csv || flags & REPORT_STEPS || id->has_step || !is_spread(*jobs))
-        return 0;
-    rc = source_jobs(cli, id, options->all, flags | REPORT_STEPS, &whole, error);
-    if (rc < 0)
+    ret->n = rc == 0 ? count(ret->jobs) : 0;
+    if (rc < 0 || options->csv || parts & SOURCE_STEPS || !has_nodes(ret))
         return rc;
-    json_object_put(*jobs);
-    *jobs = whole;
-    return 0;
+    store_jobs_free(TAKE_PTR(ret->jobs));
+    rc = source_jobs(source, id, options->all, parts | SOURCE_STEPS, &ret->jobs, error);
+    ret->n = rc == 0 ? count(ret->jobs) : 0;
+    return rc;
 }
 
 static int job_get(const struct cli *cli, const struct jobid *id, const struct job_options *options,
                    struct answer *ret, struct error *error)
 {
-    unsigned flags = wanted(options) | (id->has_step ? REPORT_STEPS : 0);
+    CLEANUP(source_closep) struct source *source = NULL;
     struct jobid job = *id;
-    int rc = source_jobs(cli, id, options->all, flags, &ret->jobs, error);
+    int rc = source_open(cli, &source, error);
 
     if (rc == 0)
-        rc = ask_again(cli, id, options, &ret->jobs, error);
+        rc = ask(source, id, options, ret, error);
     job.has_step = false;
-    if (rc == 0 && json_object_array_length(ret->jobs) == 0)
+    if (rc == 0 && ret->n == 0)
         rc = jobid_unknown(&job, error);
     if (rc == 0 && id->has_step)
-        rc = keep_step(&ret->jobs, id, wanted(options), error);
+        rc = keep_step(ret, id, error);
+    for (size_t i = 0; rc == 0 && id->has_step && !options->json && i < ret->n; i++)
+        job_drop_parts(ret->jobs[i], wanted(options));
     if (rc == 0)
         rc = take_notes(options, ret, error);
     if (rc == 0 && options->anonymous)
@@ -295,7 +301,7 @@ static int job_get(const struct cli *cli, const struct jobid *id, const struct j
 static int job_show(const struct cli *cli, const struct jobid *id,
                     const struct job_options *options)
 {
-    CLEANUP(answer_clear) struct answer answer = {NULL, NULL, 0};
+    CLEANUP(answer_clear) struct answer answer = {.jobs = NULL};
     struct error error;
     int rc = job_get(cli, id, options, &answer, &error);
 

@@ -9,16 +9,14 @@
 #include "cli/base/fields.h"
 #include "common/cleanup.h"
 #include "common/job.h"
+#include "common/tree.h"
 #include "common/units.h"
 #include "report/json/json.h"
-
-DEFINE_CLEANUP(struct job_account, job_account_destroy)
-#define _job_ CLEANUP(job_account_destroyp)
 
 /* --- one step ----------------------------------------------------------------------------------
  */
 
-/* The sums of the whole job go; its own reasons to be incomplete stay. */
+/* Drops the sums of the whole job, and why they are incomplete. */
 static void forget_sums(struct job_account *job)
 {
     io_mounts_clear(&job->mounts);
@@ -86,50 +84,30 @@ static int sum_up(struct job_account *job)
     return 0;
 }
 
-static int name_step(struct json_object *document, uint32_t step)
+int job_keep_step(struct job_account *job, const struct jobid *id, struct error *error)
 {
-    struct json_object *job = NULL, *name;
-    char buf[16];
-
-    (void)json_object_object_get_ex(document, "job", &job);
-    name = json_object_new_string(step_format(step, buf));
-    if (job && name && json_object_object_add(job, "step", name) == 0)
-        return 0;
-    json_object_put(name);
-    return -ENOMEM;
-}
-
-int job_step(struct json_object *document, const struct jobid *id, unsigned flags,
-             struct json_object **ret, struct error *error)
-{
-    _job_ struct job_account *job = NULL;
     char text[JOBID_TEXT];
-    int rc = report_json_parse(document, &job, error);
 
-    if (rc < 0)
-        return rc;
     forget_sums(job);
     keep_step(job, id->step);
     if (job->n_steps == 0)
         return error_set(error, -ENOENT, "no such step: %s ('jobio job %u --steps' lists them)",
                          jobid_format(id, text), id->job);
     count_nodes(job);
-    rc = sum_up(job);
-    if (rc == 0) {
-        *ret = report_json(job, flags);
-        rc = *ret ? name_step(*ret, id->step) : -ENOMEM;
-    }
-    return rc < 0 ? error_errno(error, rc, "sum the step up") : 0;
+    return sum_up(job) < 0 ? error_errno(error, -ENOMEM, "sum the step up") : 0;
 }
 
-const char *job_step_name(struct json_object *document)
-{
-    struct json_object *job = NULL, *step = NULL;
+/* --- JSON --------------------------------------------------------------------------------------
+ */
 
-    return json_object_object_get_ex(document, "job", &job) &&
-                   json_object_object_get_ex(job, "step", &step)
-               ? json_object_get_string(step)
-               : NULL;
+struct json_object *job_json(const struct job_account *job, unsigned flags, const char *step)
+{
+    struct tree tree = {false};
+    struct json_object *document = report_json(job, flags), *identity = NULL;
+
+    if (step && json_object_object_get_ex(document, "job", &identity))
+        tree_put_text(&tree, identity, "step", step);
+    return document ? tree_end(&tree, document) : NULL;
 }
 
 /* --- CSV ---------------------------------------------------------------------------------------
@@ -201,19 +179,9 @@ static int write_steps(const struct job_account *job, FILE *out)
     return 0;
 }
 
-int job_csv(struct json_object *document, bool steps, FILE *out, struct error *error)
+int job_csv(const struct job_account *job, const char *step, bool steps, FILE *out)
 {
-    _job_ struct job_account *job = NULL;
-    int rc = report_json_parse(document, &job, error);
+    const struct place place = {.job = job, .step = step, .exact = job_is_complete(job)};
 
-    if (rc < 0)
-        return rc;
-    if (steps)
-        rc = write_steps(job, out);
-    else
-        rc = write_mounts(&(struct place){.job = job,
-                                          .step = job_step_name(document),
-                                          .exact = job_is_complete(job)},
-                          &job->mounts, out);
-    return rc < 0 ? error_errno(error, rc, "write the account") : 0;
+    return steps ? write_steps(job, out) : write_mounts(&place, &job->mounts, out);
 }

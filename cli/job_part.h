@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts and forms of a job's account that only the command has. */
+/* One step of a job, and an account as JSON or CSV. */
 #ifndef JOBIO_CLI_JOB_PART_H
 #define JOBIO_CLI_JOB_PART_H
 
@@ -8,20 +8,23 @@
 
 #include "cli/base/jobid.h"
 #include "common/error.h"
+#include "common/job.h"
 
 struct json_object;
 
-/* From a job document with its steps the same document of one step: the sums over its nodes, from
- * the first of them that began to the last that ended; peaks are those of the busiest node. Its
- * "job" has "step". flags as of report_json(). -ENOENT: the job has no such step. */
-int job_step(struct json_object *document, const struct jobid *id, unsigned flags,
-             struct json_object **ret, struct error *error);
-/* Its name, which report_json_parse() does not know; NULL: the document is of the whole job. */
-const char *job_step_name(struct json_object *document);
+/* Reduce a job, which has its steps, to the step id->step: the sums over its nodes, from the start
+ * of the first to the end of the last; peaks are those of the busiest node. -ENOENT: the job has no
+ * such step. */
+int job_keep_step(struct job_account *job, const struct jobid *id, struct error *error);
 
-/* CSV (cli/base/fields.h): the header; and one line a mount and operation of a job document, with
- * its `steps` a line a step and node as well, without the sums of the job. */
+/* `step` below is the name of that step; NULL: the account is of the whole job. */
+
+/* The document of report_json(); its "job" has "step". NULL: no memory. */
+struct json_object *job_json(const struct job_account *job, unsigned flags, const char *step);
+
+/* CSV (cli/base/fields.h): the header, and a line for each mount and operation; with `steps` a line
+ * for each step and node as well, and none for the sums of the job. -ENOMEM. */
 void job_csv_header(FILE *out);
-int job_csv(struct json_object *document, bool steps, FILE *out, struct error *error);
+int job_csv(const struct job_account *job, const char *step, bool steps, FILE *out);
 
 #endif

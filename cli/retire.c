@@ -5,12 +5,11 @@
 #include "cli/base/cli.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
-#include "cli/source/source.h"
+#include "cli/source/jobiod.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
 
 /* jobiod answers when every gateway has answered or failed. */
-#define RETIRE_MS 120000
 
 static const char help[] =
     "usage: jobio retire\n"
@@ -40,7 +39,6 @@ static void print_lines(char *text)
 static int retire_run(struct cli *cli, int argc, char **argv)
 {
     _free_ char *text = NULL;
-    struct message m;
     struct error error;
     int first, status;
 
@@ -50,8 +48,7 @@ static int retire_run(struct cli *cli, int argc, char **argv)
         output_error("retire: \"%s\" is not understood (try 'jobio retire --help')", argv[first]);
         return CLI_USAGE;
     }
-    message_init(&m, "retire");
-    if (source_ask(cli, &m, RETIRE_MS, &text, &error) < 0) {
+    if (jobiod_retire(cli, &text, &error) < 0) {
         output_error("retire: %s", error.text);
         return CLI_FAILED;
     }

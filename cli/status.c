@@ -7,11 +7,10 @@
 #include "cli/base/output.h"
 #include "cli/base/outline.h"
 #include "cli/base/pager.h"
-#include "cli/source/source.h"
+#include "cli/source/jobiod.h"
 #include "cli/base/terminal.h"
 #include "common/cleanup.h"
 
-#define STATUS_MS 10000
 #define COLUMNS_OF_A_FILE 100
 
 static const char help[] =
@@ -30,11 +29,8 @@ static const char help[] =
 static int status_show(const struct cli *cli, bool json, struct error *error)
 {
     struct json_object *document = NULL;
-    struct message m;
-    int rc;
+    int rc = jobiod_status(cli, &document, error);
 
-    message_init(&m, "status");
-    rc = source_ask_json(cli, &m, STATUS_MS, &document, error);
     if (rc < 0)
         return rc;
     pager_start(cli);

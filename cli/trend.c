@@ -8,6 +8,7 @@
 #include "cli/base/output.h"
 #include "cli/base/pager.h"
 #include "cli/runs.h"
+#include "cli/source/open.h"
 #include "cli/base/terminal.h"
 #include "common/cleanup.h"
 #include "common/tree.h"
@@ -126,11 +127,11 @@ static int print_runs(const struct runs *runs, const struct trend_options *optio
 }
 
 /* Runs of several users are no trend: those of the newest are. */
-static int get_runs(const struct cli *cli, const struct trend_options *options,
+static int get_runs(struct source *source, const struct trend_options *options,
                     struct runs_wanted *wanted, struct runs *runs, struct error *error)
 {
     char uid[16];
-    int rc = runs_get(cli, wanted, runs, error);
+    int rc = runs_get(source, wanted, runs, error);
     bool mixed = false;
 
     for (size_t i = 1; rc == 0 && i < runs->n; i++)
@@ -140,16 +141,19 @@ static int get_runs(const struct cli *cli, const struct trend_options *options,
     (void)snprintf(uid, sizeof(uid), "%u", runs->items[runs->n - 1].row.uid);
     runs_clear(runs);
     wanted->user = uid;
-    return runs_get(cli, wanted, runs, error);
+    return runs_get(source, wanted, runs, error);
 }
 
 static int trend_show(const struct cli *cli, const struct trend_options *options,
                       struct runs_wanted *wanted)
 {
-    CLEANUP(runs_clear) struct runs runs = {NULL, 0, NULL};
+    CLEANUP(source_closep) struct source *source = NULL;
+    CLEANUP(runs_clear) struct runs runs = {NULL, 0};
     struct error error;
-    int rc = get_runs(cli, options, wanted, &runs, &error);
+    int rc = source_open(cli, &source, &error);
 
+    if (rc == 0)
+        rc = get_runs(source, options, wanted, &runs, &error);
     if (rc == 0 && runs.n == 0)
         rc = error_set(&error, -ENOENT,
                        "no run of \"%s\" that has ended is known here ('jobio history --group "

@@ -3,7 +3,6 @@
 #include "cli/base/labels_impl.h"
 
 #include <errno.h>
-#include <json-c/json.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +10,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/units.h"
 #include "common/utf8.h"
+#include "report/nodes.h"
 
 #define FROM_NS (315532800ull * NS_PER_S) /* 1980-01-01 */
 
@@ -176,213 +175,141 @@ int labels_row(struct labels *a, struct history_row *row)
     return 0;
 }
 
-/* --- documents ---------------------------------------------------------------------------------
+/* --- accounts ----------------------------------------------------------------------------------
  */
 
-enum rule { RULE_NAME, RULE_NUMBER, RULE_TIME, RULE_CAUSE };
-
-/* Members that say who, where or when. */
-static const struct {
-    const char *member;
-    enum rule rule;
-    enum kind kind;
-} rules[] = {
-    {"user", RULE_NAME, KIND_USER},
-    {"account", RULE_NAME, KIND_ACCOUNT},
-    {"partition", RULE_NAME, KIND_PARTITION},
-    {"name", RULE_NAME, KIND_NAME},
-    {"cluster", RULE_NAME, KIND_CLUSTER},
-    {"node", RULE_NAME, KIND_NODE},
-    {"first_node", RULE_NAME, KIND_NODE},
-    {"mount", RULE_NAME, KIND_MOUNT},
-    {"source", RULE_NAME, KIND_SOURCE},
-    {"uid", RULE_NUMBER, KIND_UID},
-    {"jobid", RULE_NUMBER, KIND_JOB},
-    {"array_jobid", RULE_NUMBER, KIND_JOB},
-    {"start_s", RULE_TIME, KINDS},
-    {"end_s", RULE_TIME, KINDS},
-    {"tagged_at_s", RULE_TIME, KINDS},
-    {"cause", RULE_CAUSE, KINDS},
-};
-
-/* Texts that are words of jobio's own or of the kernel's. */
-static const char *const harmless[] = {"fstype", "state", "step", "ops", "unsupported"};
-
-static bool is_harmless(const char *member)
+static int rename_owned(struct labels *a, enum kind kind, char **text)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
-        if (member && strcmp(member, harmless[i]) == 0)
-            return true;
-    return false;
+    const struct label *label = *text ? labels_find(a, kind, *text) : NULL;
+    char *name = label ? strdup(label->name) : NULL;
+
+    if (*text && !name)
+        return -ENOMEM;
+    free(*text);
+    *text = name;
+    return 0;
 }
 
-static struct json_object *name_json(struct labels *a, enum kind kind, const char *text)
+/* What follows the first ':' of a cause may be a name. */
+static int cut_causes(struct completeness *c)
 {
-    const struct label *label = labels_find(a, kind, text);
+    struct completeness cut = {.lost = c->lost};
+    int r = 0;
 
-    return label ? json_object_new_string(label->name) : NULL;
-}
+    for (size_t i = 0; r == 0 && i < c->n; i++) {
+        char *cause = c->items[i].cause;
 
-static struct json_object *number_json(struct labels *a, enum kind kind, uint64_t value)
-{
-    uint32_t number = (uint32_t)value;
-
-    return renumber(a, kind, &number) < 0 ? NULL : json_object_new_uint64(number);
-}
-
-/* Seconds with up to nine digits behind the point. */
-static struct json_object *time_json(struct labels *a, struct json_object *value)
-{
-    const char *text = json_object_get_string(value);
-    char *end, buf[UNITS_SIZE];
-    uint64_t ns = strtoull(text, &end, 10) * NS_PER_S, digit = 100000000;
-
-    for (const char *p = end; *p == '.' || (*p >= '0' && *p <= '9' && digit); p++) {
-        if (*p == '.')
-            continue;
-        ns += (uint64_t)(*p - '0') * digit;
-        digit /= 10;
+        cause[strcspn(cause, ":")] = '\0';
+        r = completeness_add(&cut, cause, c->items[i].count, c->items[i].ops);
     }
-    ns = move_time(a, ns);
-    if (json_object_is_type(value, json_type_int))
-        return json_object_new_uint64(ns / NS_PER_S);
-    return json_object_new_double_s((double)ns / NS_PER_S, units_seconds(ns, buf));
+    completeness_clear(c);
+    *c = cut;
+    return r;
 }
 
-/* The member in other words; NULL: no memory. */
-static struct json_object *apply(struct labels *a, size_t rule, struct json_object *value)
+static int hide_mounts(struct labels *a, struct io_mounts *mounts)
 {
-    uint64_t number = json_object_get_uint64(value);
-    const char *text;
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct io_mount *m = &mounts->items[i];
 
-    switch (rules[rule].rule) {
-    case RULE_NAME:
-        return name_json(a, rules[rule].kind, json_object_get_string(value));
-    case RULE_NUMBER:
-        return number_json(a, rules[rule].kind, number);
-    case RULE_TIME:
-        return time_json(a, value);
-    case RULE_CAUSE:
-        text = json_object_get_string(value);
-        /* What stands behind the first ':' of a cause may be a name. */
-        return json_object_new_string_len(text, (int)strcspn(text, ":"));
-    }
-    return NULL;
-}
-
-static int rewrite(struct labels *a, const char *member, struct json_object *value);
-
-static const size_t no_rule = ARRAY_SIZE(rules);
-
-static size_t rule_of(const char *member, struct json_object *value)
-{
-    bool text = json_object_is_type(value, json_type_string);
-
-    for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-        if (strcmp(rules[i].member, member) == 0)
-            return (rules[i].rule == RULE_NAME || rules[i].rule == RULE_CAUSE) == text ? i
-                                                                                       : no_rule;
-    return no_rule;
-}
-
-/* A text under a name that nobody here knows may be anything, and so may the words of a command. */
-static bool must_go(const char *member, struct json_object *value)
-{
-    if (strcmp(member, "command") == 0)
-        return true;
-    return json_object_is_type(value, json_type_string) && !is_harmless(member);
-}
-
-static int rewrite_members(struct labels *a, struct json_object *object)
-{
-    json_object_object_foreach(object, member, value)
-    {
-        size_t rule = rule_of(member, value);
-        struct json_object *other;
-
-        if (rule == no_rule && must_go(member, value)) {
-            json_object_object_del(object, member);
-            continue;
-        }
-        if (rule == no_rule) {
-            if (rewrite(a, member, value) < 0)
-                return -ENOMEM;
-            continue;
-        }
-        other = apply(a, rule, value);
-        if (!other || json_object_object_add(object, member, other) < 0) {
-            json_object_put(other);
+        if (rename_owned(a, KIND_MOUNT, &m->mount) < 0 ||
+            rename_owned(a, KIND_SOURCE, &m->source) < 0)
             return -ENOMEM;
-        }
+        if (!timeline_is_empty(&m->timeline))
+            m->timeline.start_s = move_time(a, m->timeline.start_s * NS_PER_S) / NS_PER_S;
     }
     return 0;
 }
 
-static int rewrite_items(struct labels *a, const char *member, struct json_object *array)
+/* Nodes are numbered in the order of their names. */
+static int number_nodes(struct labels *a, const struct job_account *job)
 {
-    for (size_t i = json_object_array_length(array); i-- > 0;) {
-        struct json_object *item = json_object_array_get_idx(array, i);
+    _free_ struct node_sum *nodes = NULL;
+    size_t n = 0;
 
-        if (json_object_is_type(item, json_type_string) && !is_harmless(member))
-            (void)json_object_array_del_idx(array, i, 1);
-    }
-    for (size_t i = 0; i < json_object_array_length(array); i++)
-        if (rewrite(a, member, json_object_array_get_idx(array, i)) < 0)
+    if (nodes_sum(job, &nodes, &n) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (!labels_find(a, KIND_NODE, nodes[i].node))
             return -ENOMEM;
     return 0;
 }
 
-static int rewrite(struct labels *a, const char *member, struct json_object *value)
+static int hide_step(struct labels *a, struct step_account *step)
 {
-    if (json_object_is_type(value, json_type_object))
-        return rewrite_members(a, value);
-    if (json_object_is_type(value, json_type_array))
-        return rewrite_items(a, member, value);
+    if (rename_owned(a, KIND_NODE, &step->node) < 0 || cut_causes(&step->completeness) < 0)
+        return -ENOMEM;
+    step->tagged_at_ns = move_time(a, step->tagged_at_ns);
+    return hide_mounts(a, &step->mounts);
+}
+
+static int hide_identity(struct labels *a, struct job_account *job)
+{
+    if (rename_owned(a, KIND_CLUSTER, &job->key.cluster) < 0 ||
+        renumber(a, KIND_JOB, &job->key.jobid) < 0 || renumber(a, KIND_UID, &job->uid) < 0 ||
+        rename_owned(a, KIND_USER, &job->user) < 0 ||
+        rename_owned(a, KIND_ACCOUNT, &job->account) < 0 ||
+        rename_owned(a, KIND_PARTITION, &job->partition) < 0 ||
+        rename_owned(a, KIND_NAME, &job->name) < 0 ||
+        (job->array_job && renumber(a, KIND_JOB, &job->array_job) < 0))
+        return -ENOMEM;
+    job->start_ns = move_time(a, job->start_ns);
+    job->end_ns = move_time(a, job->end_ns);
+    /* No report of a Slurm job shows these. */
+    free(TAKE_PTR(job->first_node));
+    for (char **word = job->command; word && *word; word++)
+        (*word)[0] = '\0';
     return 0;
 }
 
-/* The bins of time lines stand at multiples of their width, all of which are powers of two. */
-static uint64_t widest_bin(struct json_object *value)
+int labels_job(struct labels *a, struct job_account *job)
 {
-    struct json_object *width;
+    if (hide_identity(a, job) < 0 || cut_causes(&job->completeness) < 0 ||
+        hide_mounts(a, &job->mounts) < 0 || number_nodes(a, job) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < job->n_steps; i++)
+        if (hide_step(a, &job->steps[i]) < 0)
+            return -ENOMEM;
+    for (size_t i = 0; i < job->n_nodes; i++)
+        if (rename_owned(a, KIND_NODE, &job->nodes[i].node) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static uint64_t widest_bin(const struct io_mounts *mounts)
+{
     uint64_t widest = 1;
 
-    if (json_object_is_type(value, json_type_array)) {
-        for (size_t i = 0; i < json_object_array_length(value); i++) {
-            uint64_t other = widest_bin(json_object_array_get_idx(value, i));
+    for (size_t i = 0; i < mounts->n; i++)
+        if (mounts->items[i].timeline.width_s > widest)
+            widest = mounts->items[i].timeline.width_s;
+    return widest;
+}
 
-            widest = other > widest ? other : widest;
+/* Time lines of jobs and steps start at multiples of their bin width, a power of two. */
+static uint64_t widest_of(struct job_account *const *jobs, size_t n)
+{
+    uint64_t widest = 1, width;
+
+    for (size_t i = 0; i < n; i++) {
+        width = widest_bin(&jobs[i]->mounts);
+        widest = width > widest ? width : widest;
+        for (size_t k = 0; k < jobs[i]->n_steps; k++) {
+            width = widest_bin(&jobs[i]->steps[k].mounts);
+            widest = width > widest ? width : widest;
         }
-        return widest;
-    }
-    if (!json_object_is_type(value, json_type_object))
-        return widest;
-    if (json_object_object_get_ex(value, "width_s", &width))
-        return json_object_get_uint64(width);
-    json_object_object_foreach(value, member, inner)
-    {
-        uint64_t other = widest_bin(inner);
-
-        (void)member;
-        widest = other > widest ? other : widest;
     }
     return widest;
 }
 
-int labels_document(struct labels *a, struct json_object *document)
+int labels_jobs(struct labels *a, struct job_account *const *jobs, size_t n)
 {
-    return rewrite(a, NULL, document);
-}
-
-int labels_documents(struct labels *a, struct json_object *documents)
-{
-    uint64_t widest = widest_bin(documents);
     int r = 0;
 
-    if (!a->known && widest)
-        a->grain_ns *= widest;
-    /* The oldest run comes last, and time begins with it. */
-    for (size_t i = json_object_array_length(documents); r == 0 && i-- > 0;)
-        r = rewrite(a, NULL, json_object_array_get_idx(documents, i));
+    if (!a->known)
+        a->grain_ns *= widest_of(jobs, n);
+    /* The oldest run is the last one; the times start with it. */
+    while (r == 0 && n-- > 0)
+        r = labels_job(a, jobs[n]);
     return r;
 }

@@ -8,13 +8,14 @@
 #ifndef JOBIO_CLI_BASE_LABELS_H
 #define JOBIO_CLI_BASE_LABELS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/store/store.h"
+#include "common/job.h"
 #include "report/advice/advice.h"
 
 struct labels;
-struct json_object;
 
 /* `from_ns` becomes 1980-01-01; 0: the first time that is seen does. With time lines it is later by
  * less than the width of a bin. NULL: no memory. */
@@ -23,9 +24,11 @@ void labels_destroy(struct labels *labels); /* NULL is fine */
 
 /* The row in other words, which belong to `labels`. -ENOMEM. */
 int labels_row(struct labels *labels, struct history_row *row);
-/* A job document (report/json/json.h), or an array of them, newest first, in place. -ENOMEM. */
-int labels_document(struct labels *labels, struct json_object *document);
-int labels_documents(struct labels *labels, struct json_object *documents);
+/* An account, in place. -ENOMEM: it must not be shown, for some names may be left. A member that is
+ * added to struct job_account and names somebody must be replaced here, too. */
+int labels_job(struct labels *labels, struct job_account *job);
+/* The runs of a job, newest first. */
+int labels_jobs(struct labels *labels, struct job_account *const *jobs, size_t n);
 
 /* The label of a mount; NULL: no memory. */
 const char *labels_mount(struct labels *labels, const char *mount);

@@ -2,7 +2,6 @@
 #include "cli/explain/context.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +11,10 @@
 #include "cli/base/jobid.h"
 #include "cli/base/labels.h"
 #include "cli/base/notes.h"
-#include "cli/source/source.h"
 #include "collector/store/history.h"
-#include "collector/store/history_json.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/explain/context.h"
-#include "report/json/json.h"
 
 #define LOOK_BACK_NS (365 * NS_PER_DAY)
 #define CANDIDATES 500 /* rows of the history that are looked at, of the user's jobs */
@@ -98,48 +94,46 @@ static bool is_known(const struct candidates *candidates, const struct history_r
     return false;
 }
 
-static int add_rows(const struct job_account *job, struct json_object *rows, struct candidates *ret,
-                    struct error *error)
+/* Candidates while the history is read. */
+struct search {
+    const struct job_account *job;
+    struct candidates *found;
+};
+
+static int take_row(const struct history_row *row, void *arg)
 {
-    size_t all = json_object_array_length(rows);
-    struct candidate *grown = realloc(ret->items, (ret->n + all + 1) * sizeof(*grown));
+    const struct search *search = arg;
+    const struct job_account *job = search->job;
+    struct candidates *found = search->found;
+    struct candidate *grown;
 
+    if (is_itself(job, row) || is_known(found, row))
+        return 0;
+    grown = reallocarray(found->items, found->n + 1, sizeof(*grown));
     if (!grown)
-        return error_errno(error, -ENOMEM, "look for similar jobs");
-    ret->items = grown;
-    for (size_t i = 0; i < all; i++) {
-        struct history_row row;
-        int rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
-
-        if (rc < 0)
-            return rc;
-        if (is_itself(job, &row) || is_known(ret, &row))
-            continue;
-        ret->items[ret->n++] = (struct candidate){
-            .jobid = row.jobid,
-            .restart = row.restart,
-            .start_ns = row.start_ns,
-            .same_name = job->name && row.name && strcmp(job->name, row.name) == 0,
-            .distance = distance(job, &row),
-        };
-    }
+        return -ENOMEM;
+    found->items = grown;
+    grown[found->n++] = (struct candidate){
+        .jobid = row->jobid,
+        .restart = row->restart,
+        .start_ns = row->start_ns,
+        .same_name = job->name && row->name && strcmp(job->name, row->name) == 0,
+        .distance = distance(job, row),
+    };
     return 0;
 }
 
-static int ask(const struct cli *cli, const struct job_account *job,
+static int ask(struct source *source, const struct job_account *job,
                const struct history_filter *filter, struct candidates *ret, struct error *error)
 {
-    struct json_object *rows = NULL;
-    int rc = source_history(cli, filter, &rows, error);
+    struct search search = {job, ret};
+    int rc = source_history(source, filter, take_row, &search, error);
 
-    if (rc == 0)
-        rc = add_rows(job, rows, ret, error);
-    json_object_put(rows);
-    return rc;
+    return rc == -ENOMEM ? error_errno(error, rc, "look for similar jobs") : rc;
 }
 
 /* The last jobs of the same user, those that look most alike by their sums first. */
-static int find(const struct cli *cli, const struct job_account *job, struct candidates *ret,
+static int find(struct source *source, const struct job_account *job, struct candidates *ret,
                 struct error *error)
 {
     char uid[16];
@@ -155,11 +149,11 @@ static int find(const struct cli *cli, const struct job_account *job, struct can
 
     (void)snprintf(uid, sizeof(uid), "%" PRIu32, job->uid);
     if (name && *name)
-        rc = ask(cli, job, &filter, ret, error);
+        rc = ask(source, job, &filter, ret, error);
     filter.name = NULL;
     filter.limit = CANDIDATES;
     if (rc == 0)
-        rc = ask(cli, job, &filter, ret, error);
+        rc = ask(source, job, &filter, ret, error);
     if (ret->n)
         qsort(ret->items, ret->n, sizeof(*ret->items), compare_candidates);
     return rc;
@@ -173,35 +167,22 @@ static bool is_meant(const struct job_account *job, const struct candidate *cand
     return job->key.restart == candidate->restart && job->start_ns == candidate->start_ns;
 }
 
-/* Of all runs of the number the one that is meant. */
-static int take(struct json_object *documents, const struct candidate *candidate,
-                struct job_account **ret, struct error *error)
-{
-    for (size_t i = 0; i < json_object_array_length(documents); i++) {
-        struct job_account *job = NULL;
-        int rc = report_json_parse(json_object_array_get_idx(documents, i), &job, error);
-
-        if (rc < 0)
-            return rc;
-        if (is_meant(job, candidate)) {
-            *ret = job;
-            return 0;
-        }
-        job_account_destroy(job);
-    }
-    return 0; /* it went meanwhile */
-}
-
-static int fetch(const struct cli *cli, const struct candidate *candidate, struct job_account **ret,
+/* *ret stays NULL if the run was deleted meanwhile. */
+static int fetch(struct source *source, const struct candidate *candidate, struct job_account **ret,
                  struct error *error)
 {
     const struct jobid id = {.job = candidate->jobid};
-    struct json_object *documents = NULL;
-    int rc = source_jobs(cli, &id, true, 0, &documents, error);
+    struct job_account **jobs = NULL;
+    int rc = source_jobs(source, &id, true, 0, &jobs, error);
 
+    for (size_t i = 0; rc == 0 && jobs[i]; i++) {
+        if (!*ret && is_meant(jobs[i], candidate))
+            *ret = jobs[i];
+        else
+            job_account_destroy(jobs[i]);
+    }
     if (rc == 0)
-        rc = take(documents, candidate, ret, error);
-    json_object_put(documents);
+        free(jobs);
     return rc;
 }
 
@@ -215,16 +196,16 @@ static int compare_similar(const void *pa, const void *pb)
     return r;
 }
 
-static int read_past(const struct cli *cli, const struct job_account *job, struct past *ret,
+static int read_past(struct source *source, const struct job_account *job, struct past *ret,
                      struct error *error)
 {
     struct candidates candidates = {.n = 0};
-    int rc = find(cli, job, &candidates, error);
+    int rc = find(source, job, &candidates, error);
 
     for (size_t i = 0; rc == 0 && i < candidates.n && ret->n < FETCHED; i++) {
         struct job_account *other = NULL;
 
-        rc = fetch(cli, &candidates.items[i], &other, error);
+        rc = fetch(source, &candidates.items[i], &other, error);
         if (rc < 0 || !other)
             continue;
         ret->similar[ret->n] = (struct context_similar){other, similarity_of(job, other)};
@@ -240,8 +221,7 @@ static int read_past(const struct cli *cli, const struct job_account *job, struc
 
 /* What the document is made of. */
 struct known {
-    const struct job_account *job;
-    struct job_account *hidden; /* owned: the job in other words */
+    struct job_account *job;
     struct advice_notes notes;
     struct past past;
     struct figures figures;
@@ -250,40 +230,23 @@ struct known {
 
 static void known_clear(struct known *known)
 {
-    job_account_destroy(known->hidden);
     advice_notes_clear(&known->notes);
     past_clear(&known->past);
     figures_clear(&known->figures);
     labels_destroy(known->labels);
 }
 
-/* The account with labels in place of names: a new one. */
-static int hide_account(struct labels *labels, const struct job_account *job,
-                        struct job_account **ret, struct error *error)
-{
-    struct json_object *document = report_json(job, job->n_steps ? REPORT_STEPS : 0);
-    int rc = document ? labels_document(labels, document) : -ENOMEM;
-
-    rc = rc < 0 ? error_errno(error, rc, "find other names")
-                : report_json_parse(document, ret, error);
-    json_object_put(document);
-    return rc;
-}
-
-static int hide_past(struct known *known, struct error *error)
+/* In the order of the document. */
+static int hide_past(struct known *known)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < known->past.n; i++) {
-        struct job_account *hidden = NULL, **mine = known->past.jobs;
+        struct job_account **job = known->past.jobs;
 
-        rc = hide_account(known->labels, known->past.similar[i].job, &hidden, error);
-        if (rc < 0)
-            break;
-        while (*mine != known->past.similar[i].job)
-            mine++;
-        job_account_destroy(*mine);
-        known->past.similar[i].job = *mine = hidden;
+        while (*job != known->past.similar[i].job)
+            job++;
+        rc = labels_job(known->labels, *job);
     }
     return rc;
 }
@@ -313,24 +276,17 @@ static uint64_t first_start(const struct known *known)
     return first;
 }
 
-/* After the rules and the search have seen the names. */
+/* After the rules and the search have used the names. */
 static int hide(struct known *known, struct error *error)
 {
-    int rc;
-
     known->labels = labels_create(first_start(known));
-    if (!known->labels)
-        return error_errno(error, -ENOMEM, "find other names");
-    rc = hide_account(known->labels, known->job, &known->hidden, error);
-    if (rc == 0)
-        rc = hide_past(known, error);
-    if (rc == 0 && (hide_figures(known) < 0 || labels_notes(known->labels, &known->notes) < 0))
-        rc = error_errno(error, -ENOMEM, "find other names");
-    known->job = known->hidden;
-    return rc;
+    if (!known->labels || labels_job(known->labels, known->job) < 0 || hide_past(known) < 0 ||
+        hide_figures(known) < 0 || labels_notes(known->labels, &known->notes) < 0)
+        return error_errno(error, -ENOMEM, "replace names by labels");
+    return 0;
 }
 
-int context_make(const struct cli *cli, const struct job_account *job, bool anonymous, char **ret,
+int context_make(struct source *source, struct job_account *job, bool anonymous, char **ret,
                  struct error *error)
 {
     CLEANUP(known_clear) struct known known = {.job = job};
@@ -338,7 +294,7 @@ int context_make(const struct cli *cli, const struct job_account *job, bool anon
     struct error why;
 
     notes_of(job, SIZE_MAX, &known.notes);
-    if (read_past(cli, job, &known.past, &why) < 0) {
+    if (read_past(source, job, &known.past, &why) < 0) {
         (void)error_prefix(&why, 0, "similar jobs");
         context.note = anonymous ? "similar jobs" : why.text;
     }

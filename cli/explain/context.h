@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a job can be compared with, gathered from where the history is. */
+/* Everything that is known of a job, and similar jobs of the past, as one document. */
 #ifndef JOBIO_CLI_EXPLAIN_CONTEXT_H
 #define JOBIO_CLI_EXPLAIN_CONTEXT_H
 
 #include <stdbool.h>
 
-#include "cli/base/cli.h"
+#include "cli/source/source.h"
 #include "common/error.h"
 #include "common/job.h"
 
 #define CONTEXT_MAX 32000 /* bytes of a document */
 
-/* The document of report/explain/context.h about a job, malloc'd; `anonymous`: with labels in place
- * of names. What cannot be found out is in its left_out; -errno with text if there is no document.
- */
-int context_make(const struct cli *cli, const struct job_account *job, bool anonymous, char **ret,
+/* The document of report/explain/context.h about a job, malloc'd. `anonymous`: names are replaced
+ * by labels, in `job` as well. Missing information is listed in its left_out; -errno with text if
+ * there is no document. */
+int context_make(struct source *source, struct job_account *job, bool anonymous, char **ret,
                  struct error *error);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,11 +11,11 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/pager.h"
+#include "cli/source/open.h"
 #include "cli/source/source.h"
 #include "cli/base/terminal.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
-#include "report/json/json.h"
 
 static const char help[] =
     "usage: jobio explain ID\n"
@@ -66,14 +65,14 @@ static int explain_figures(const struct cli *cli, const struct job_account *job,
     return 0;
 }
 
-static int explain_context(const struct cli *cli, const struct job_account *job,
+static int explain_context(const struct cli *cli, struct source *source, struct job_account *job,
                            const struct explain_options *options, struct error *error)
 {
     _free_ char *text = NULL;
     int rc;
 
     output_is_document(true);
-    rc = context_make(cli, job, options->anonymous, &text, error);
+    rc = context_make(source, job, options->anonymous, &text, error);
     if (rc < 0)
         return rc;
     pager_start(cli);
@@ -82,7 +81,7 @@ static int explain_context(const struct cli *cli, const struct job_account *job,
     return 0;
 }
 
-static int explain_ask(const struct cli *cli, const struct job_account *job,
+static int explain_ask(const struct cli *cli, struct source *source, struct job_account *job,
                        const struct explain_options *options, struct error *error)
 {
     CLEANUP(llm_closep) struct llm *llm = NULL;
@@ -91,7 +90,7 @@ static int explain_ask(const struct cli *cli, const struct job_account *job,
 
     output_is_document(true);
     if (rc == 0)
-        rc = context_make(cli, job, options->anonymous, &context, error);
+        rc = context_make(source, job, options->anonymous, &context, error);
     output_is_document(false);
     if (rc == 0 && options->show) {
         text = llm_show(llm, context);
@@ -112,32 +111,29 @@ static int explain_ask(const struct cli *cli, const struct job_account *job,
     return 0;
 }
 
-static int explain(const struct cli *cli, const struct job_account *job,
+static int explain(const struct cli *cli, struct source *source, struct job_account *job,
                    const struct explain_options *options, struct error *error)
 {
     if (options->llm.url)
-        return explain_ask(cli, job, options, error);
+        return explain_ask(cli, source, job, options, error);
     if (options->context)
-        return explain_context(cli, job, options, error);
+        return explain_context(cli, source, job, options, error);
     return explain_figures(cli, job, error);
 }
 
 static int explain_show(const struct cli *cli, const struct jobid *id,
                         const struct explain_options *options)
 {
-    struct json_object *jobs = NULL;
+    CLEANUP(source_closep) struct source *source = NULL;
     struct job_account *job = NULL;
     struct error error;
-    int rc = source_jobs(cli, id, false, REPORT_STEPS, &jobs, &error);
+    int rc = source_open(cli, &source, &error);
 
-    if (rc == 0 && json_object_array_length(jobs) == 0)
-        rc = jobid_unknown(id, &error);
     if (rc == 0)
-        rc = report_json_parse(json_object_array_get_idx(jobs, 0), &job, &error);
+        rc = source_job(source, id, SOURCE_STEPS, &job, &error);
     if (rc == 0)
-        rc = explain(cli, job, options, &error);
+        rc = explain(cli, source, job, options, &error);
     job_account_destroy(job);
-    json_object_put(jobs);
     if (rc < 0)
         output_error("%s", error.text);
     return rc < 0 ? CLI_FAILED : CLI_OK;

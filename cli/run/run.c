@@ -12,7 +12,7 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/page.h"
-#include "cli/source/source.h"
+#include "cli/source/jobiod.h"
 #include "cli/base/terminal.h"
 #include "collector/watch/watch.h"
 #include "common/call.h"
@@ -22,8 +22,6 @@
 #include "report/json/json.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
-
-#define RUN_MS 10000
 
 static const char help[] =
     "usage: jobio run [--full] [--timeline] [--json] [--output FILE] [--html FILE] [--interval S]\n"
@@ -125,18 +123,14 @@ static int ask_begin(void *arg, uint64_t *ret, struct error *error)
 {
     const struct run *run = arg;
     _free_ char *line = command_line(run->command);
-    struct message m;
-    int rc;
+    int rc = jobiod_run_start(run->cli, line, ret, error);
 
-    message_init(&m, "run-begin");
-    (void)message_put(&m, "COMMAND", line);
-    rc = call(run->cli->socket, &m, RUN_MS, error);
-    if (source_is_absent(rc))
+    if (jobiod_is_absent(rc))
         return error_set(error, rc,
                          "only root can count by itself, and no jobiod runs that would serve you "
                          "(nobody answers on %s): start jobiod, or run this as root",
                          run->cli->socket);
-    return rc < 0 ? rc : message_get_u64(&m, "RUN", UINT64_MAX, 0, ret, error);
+    return rc;
 }
 
 static int ask_start(struct run *run, struct error *error)
@@ -146,17 +140,9 @@ static int ask_start(struct run *run, struct error *error)
 
 static int ask_end(struct run *run, struct error *error)
 {
-    struct json_object *document = NULL;
     struct job_account *job = NULL;
-    struct message m;
-    int rc;
+    int rc = jobiod_run_end(run->cli, run->number, &job, error);
 
-    message_init(&m, "run-end");
-    (void)message_put_u64(&m, "RUN", run->number);
-    rc = source_ask_json(run->cli, &m, RUN_MS, &document, error);
-    if (rc == 0)
-        rc = report_json_parse(document, &job, error);
-    json_object_put(document);
     if (rc < 0)
         return rc;
     job_account_destroy(run->job);

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include "config.h"
 
-#include "cli/source/clickhouse.h"
+#include "cli/source/clickhouse_impl.h"
 
 #include <curl/curl.h>
 #include <json-c/json.h>
@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/source/clickhouse_impl.h"
 #include "cli/base/conf.h"
 #include "collector/http/access.h"
 #include "collector/http/client.h"
@@ -26,19 +25,27 @@
 /* --- what to ask -------------------------------------------------------------------------------
  */
 
-void clickhouse_close(struct clickhouse *clickhouse)
+static void clickhouse_free(struct clickhouse *c)
 {
-    if (!clickhouse)
+    if (!c)
         return;
-    settings_destroy(clickhouse->settings);
-    free(clickhouse->url);
-    free(clickhouse->table);
-    if (clickhouse->userpwd)
-        explicit_bzero(clickhouse->userpwd, strlen(clickhouse->userpwd));
-    free(clickhouse->userpwd);
-    free(clickhouse);
+    settings_destroy(c->settings);
+    free(c->url);
+    free(c->table);
+    if (c->userpwd)
+        explicit_bzero(c->userpwd, strlen(c->userpwd));
+    free(c->userpwd);
+    free(c);
 }
-DEFINE_CLEANUP(struct clickhouse, clickhouse_close)
+DEFINE_CLEANUP(struct clickhouse, clickhouse_free)
+
+static void close_clickhouse(struct source *source)
+{
+    clickhouse_free((struct clickhouse *)source);
+}
+
+static const struct source_ops clickhouse_ops = {
+    clickhouse_jobs, clickhouse_numbers, clickhouse_history, clickhouse_array, close_clickhouse};
 
 static int fill(struct clickhouse *c, const struct cli *cli, struct error *error)
 {
@@ -72,9 +79,9 @@ static void keep_to_own(struct clickhouse *c)
         (void)snprintf(c->own, sizeof(c->own), "AND uid = %u", (unsigned)geteuid());
 }
 
-int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error *error)
+int clickhouse_source_open(const struct cli *cli, struct source **ret, struct error *error)
 {
-    CLEANUP(clickhouse_closep) struct clickhouse *c = calloc(1, sizeof(*c));
+    CLEANUP(clickhouse_freep) struct clickhouse *c = calloc(1, sizeof(*c));
     const char *from = cli->history.from, *file;
     int r;
 
@@ -102,7 +109,8 @@ int clickhouse_open(const struct cli *cli, struct clickhouse **ret, struct error
     if (r < 0)
         return r;
     keep_to_own(c);
-    *ret = TAKE_PTR(c);
+    c->source.ops = &clickhouse_ops;
+    *ret = &TAKE_PTR(c)->source;
     return 1;
 }
 

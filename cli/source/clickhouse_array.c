@@ -1,45 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tasks of an array that ClickHouse has. It is not ordered by arrays: who its tasks are is
- * asked once, which looks at all of the table, and then of some at a time what they did, by their
- * numbers.
+ * The tasks of an array, by ClickHouse. The table is not ordered by arrays: the tasks are looked up
+ * once, in all of the table, and then their accounts are read in batches, by job number.
  */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/source/adder.h"
 #include "cli/source/clickhouse_found.h"
 #include "cli/source/clickhouse_impl.h"
-#include "collector/store/array_json.h"
 #include "common/cleanup.h"
 #include "sql/text.h"
+
+#define BATCH 1000 /* tasks whose accounts are read at once */
 
 struct task {
     uint32_t task, jobid, restart;
 };
 
-struct clickhouse_array {
-    struct clickhouse *clickhouse;
-    uint32_t number;
-    char *cluster;      /* of all tasks, as the table has it; NULL: there are none */
-    struct task *tasks; /* in their order */
+struct tasks {
+    char *cluster;      /* owned; of all tasks, as the table has it; NULL: there are none */
+    struct task *items; /* owned; in their order */
     size_t n, room;
-    size_t next; /* to be read */
 };
 
 /* --- who they are ------------------------------------------------------------------------------
  */
 
-void clickhouse_array_close(struct clickhouse_array *array)
+static void tasks_clear(struct tasks *tasks)
 {
-    if (!array)
-        return;
-    free(array->cluster);
-    free(array->tasks);
-    free(array);
+    free(tasks->cluster);
+    free(tasks->items);
 }
-DEFINE_CLEANUP(struct clickhouse_array, clickhouse_array_close)
 
 static uint32_t number_of(struct json_object *row, const char *name)
 {
@@ -49,38 +43,38 @@ static uint32_t number_of(struct json_object *row, const char *name)
     return (uint32_t)json_object_get_int64(value);
 }
 
-static int make_room(struct clickhouse_array *array)
+static int make_room(struct tasks *tasks)
 {
-    size_t room = array->room ? 2 * array->room : 64;
+    size_t room = tasks->room ? 2 * tasks->room : 64;
     struct task *grown;
 
-    if (array->n < array->room)
+    if (tasks->n < tasks->room)
         return 0;
-    grown = reallocarray(array->tasks, room, sizeof(*grown));
+    grown = reallocarray(tasks->items, room, sizeof(*grown));
     if (!grown)
         return -ENOMEM;
-    array->tasks = grown;
-    array->room = room;
+    tasks->items = grown;
+    tasks->room = room;
     return 0;
 }
 
-static int keep_cluster(struct clickhouse_array *array, struct json_object *row)
+static int keep_cluster(struct tasks *tasks, struct json_object *row)
 {
     struct json_object *value = NULL;
 
     (void)json_object_object_get_ex(row, "cluster", &value);
-    if (!array->cluster && value)
-        array->cluster = strdup(json_object_get_string(value));
-    return array->cluster ? 0 : -ENOMEM;
+    if (!tasks->cluster && value)
+        tasks->cluster = strdup(json_object_get_string(value));
+    return tasks->cluster ? 0 : -ENOMEM;
 }
 
 static int take_task(struct json_object *row, void *arg, struct error *error)
 {
-    struct clickhouse_array *array = arg;
+    struct tasks *tasks = arg;
 
-    if (keep_cluster(array, row) < 0 || make_room(array) < 0)
+    if (keep_cluster(tasks, row) < 0 || make_room(tasks) < 0)
         return clickhouse_no_memory(error);
-    array->tasks[array->n++] = (struct task){
+    tasks->items[tasks->n++] = (struct task){
         .task = number_of(row, "array_task"),
         .jobid = number_of(row, "jobid_"),
         .restart = number_of(row, "restart_"),
@@ -88,36 +82,29 @@ static int take_task(struct json_object *row, void *arg, struct error *error)
     return 0;
 }
 
-int clickhouse_array_open(struct clickhouse *c, uint32_t number, struct clickhouse_array **ret,
-                          struct error *error)
+static int ask_tasks(struct clickhouse *c, uint32_t number, struct tasks *ret, struct error *error)
 {
-    CLEANUP(clickhouse_array_closep) struct clickhouse_array *array = calloc(1, sizeof(*array));
     _free_ char *cluster = clickhouse_cluster(c);
     char job[16];
     const struct clickhouse_value values[] = {
         {"job", job}, {"table", c->table}, {"cluster", cluster}, {"own", c->own}};
-    int r;
 
-    if (!array || !cluster)
+    if (!cluster)
         return clickhouse_no_memory(error);
-    array->clickhouse = c;
-    array->number = number;
     (void)snprintf(job, sizeof(job), "%u", number);
-    r = clickhouse_ask(c, sql_clickhouse_ask_array, values, ARRAY_SIZE(values), take_task, array,
-                       error);
-    if (r == 0)
-        *ret = TAKE_PTR(array);
-    return r;
+    return clickhouse_ask(c, sql_clickhouse_ask_array, values, ARRAY_SIZE(values), take_task, ret,
+                          error);
 }
 
 /* --- what they did -----------------------------------------------------------------------------
  */
 
-/* Each without what its steps did when its rows are over. */
+/* The accounts of a batch of tasks; those of their steps are dropped as soon as they are added
+ * up. */
 struct part {
-    struct job_account **jobs;
+    struct job_account **jobs; /* owned */
     size_t n;
-    uint32_t array, from;
+    uint32_t array;
 };
 
 static void part_clear(struct part *part)
@@ -143,7 +130,7 @@ static int keep_task(struct found_job *f, void *arg, struct error *error)
     struct job_account **grown;
     int r;
 
-    if (f->job->array_job != part->array || f->job->array_task < part->from)
+    if (f->job->array_job != part->array)
         return 0; /* another holder of the number */
     grown = reallocarray(part->jobs, part->n + 1, sizeof(struct job_account *));
     if (!grown)
@@ -158,24 +145,19 @@ static int keep_task(struct found_job *f, void *arg, struct error *error)
     return 0;
 }
 
-/* The condition on the next tasks, one more than are in an answer, so that it is known whether
- * there are more; malloc'd, NULL: no memory. */
-static char *which_tasks(const struct clickhouse_array *array)
+/* The condition for `n` tasks; malloc'd, NULL: no memory. */
+static char *which_tasks(const char *cluster, const struct task *tasks, size_t n)
 {
-    _free_ char *cluster = clickhouse_quote(array->cluster);
-    size_t left = array->n - array->next, n = left < ARRAY_TASKS_MAX ? left : ARRAY_TASKS_MAX + 1;
+    _free_ char *quoted = clickhouse_quote(cluster);
     char *text = NULL;
     size_t size;
-    FILE *out = cluster ? open_memstream(&text, &size) : NULL;
+    FILE *out = quoted ? open_memstream(&text, &size) : NULL;
 
     if (!out)
         return NULL;
-    (void)fprintf(out, "cluster = %s AND (jobid, restart) IN (", cluster);
-    for (size_t i = 0; i < n; i++) {
-        const struct task *task = &array->tasks[array->next + i];
-
-        (void)fprintf(out, "%s(%u, %u)", i ? ", " : "", task->jobid, task->restart);
-    }
+    (void)fprintf(out, "cluster = %s AND (jobid, restart) IN (", quoted);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, "%s(%u, %u)", i ? ", " : "", tasks[i].jobid, tasks[i].restart);
     (void)fputc(')', out);
     if (fclose(out) == 0)
         return text;
@@ -194,7 +176,7 @@ static int by_task(const void *a, const void *b)
     return x->start_ns < y->start_ns ? 1 : -(x->start_ns > y->start_ns);
 }
 
-static int give_tasks(const struct part *part, store_job_f each, void *arg)
+static int give_tasks(const struct part *part, struct array_adder *adder)
 {
     int r = 0;
 
@@ -202,27 +184,37 @@ static int give_tasks(const struct part *part, store_job_f each, void *arg)
         qsort(part->jobs, part->n, sizeof(struct job_account *), by_task);
     for (size_t i = 0; i < part->n && r == 0; i++)
         if (!i || part->jobs[i]->array_task != part->jobs[i - 1]->array_task)
-            r = each(part->jobs[i], arg);
+            r = array_adder_task(part->jobs[i], adder);
     return r;
 }
 
-int clickhouse_array_read(struct clickhouse_array *array, uint32_t from, store_job_f each,
-                          void *arg, struct error *error)
+static int read_batch(struct clickhouse *c, uint32_t number, const char *which,
+                      struct array_adder *adder, struct error *error)
 {
-    struct part part CLEANUP(part_clear) = {.array = array->number, .from = from};
+    struct part part CLEANUP(part_clear) = {.array = number};
     struct found_stream stream CLEANUP(found_stream_clear) = {.each = keep_task, .arg = &part};
-    _free_ char *which = NULL;
-    int r;
+    int r = clickhouse_ask_jobs(c, which, found_stream_take, &stream, error);
 
-    while (array->next < array->n && array->tasks[array->next].task < from)
-        array->next++;
-    if (array->next == array->n)
-        return 0;
-    which = which_tasks(array);
-    r = clickhouse_ask_jobs(array->clickhouse, which, found_stream_take, &stream, error);
     if (r == 0)
         r = found_stream_end(&stream, error);
-    if (r < 0)
-        return r;
-    return give_tasks(&part, each, arg) < 0 ? clickhouse_no_memory(error) : 0;
+    return r < 0 ? r : give_tasks(&part, adder);
+}
+
+int clickhouse_array(struct source *source, uint32_t number, const struct array_reader *reader,
+                     struct error *error)
+{
+    struct clickhouse *c = (struct clickhouse *)source;
+    struct tasks tasks CLEANUP(tasks_clear) = {0};
+    struct array_adder adder CLEANUP(array_adder_clear) = {0};
+    int r = array_adder_create(&adder, reader, error);
+
+    if (r == 0)
+        r = ask_tasks(c, number, &tasks, error);
+    for (size_t i = 0; r == 0 && i < tasks.n; i += BATCH) {
+        size_t n = tasks.n - i < BATCH ? tasks.n - i : BATCH;
+        _free_ char *which = which_tasks(tasks.cluster, &tasks.items[i], n);
+
+        r = read_batch(c, number, which, &adder, error);
+    }
+    return r < 0 ? r : array_adder_finish(&adder);
 }

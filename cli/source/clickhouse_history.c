@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The history that ClickHouse has, as rows of collector/store/history_json.h. */
+/* The history, by ClickHouse. */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "cli/source/clickhouse_impl.h"
 #include "cli/base/output.h"
+#include "collector/store/history.h"
 #include "collector/store/history_json.h"
 #include "common/clock.h"
 #include "report/rows/rows.h"
@@ -62,8 +63,15 @@ static struct io_sum sum_of(struct json_object *row, const char *what)
     return sum;
 }
 
+/* The jobs that were found. */
+struct found_rows {
+    struct history_table *table; /* owned */
+    size_t n;
+};
+
 static int take_history(struct json_object *row, void *arg, struct error *error)
 {
+    struct found_rows *rows = arg;
     bool ended = number_of(row, "ended");
     const struct history_row found = {
         .cluster = text_of(row, "cluster"),
@@ -89,12 +97,9 @@ static int take_history(struct json_object *row, void *arg, struct error *error)
         .wait_ns = number_of(row, "wait_ns"),
         .longest_wait_ns = number_of(row, "longest_wait_ns"),
     };
-    struct json_object *object = history_row_json(&found);
 
-    if (object && json_object_array_add(arg, object) == 0)
-        return 0;
-    json_object_put(object);
-    return clickhouse_no_memory(error);
+    rows->n++;
+    return history_table_add(rows->table, &found) < 0 ? clickhouse_no_memory(error) : 0;
 }
 
 static const char *const orders[] = {
@@ -204,7 +209,7 @@ static int refuse_mounts(const struct history_filter *filter, struct error *erro
 
 /* The jobs of the filter, without its groups. */
 static int ask_rows(struct clickhouse *c, const struct history_filter *filter, uint32_t most,
-                    struct json_object *rows, struct error *error)
+                    struct found_rows *rows, struct error *error)
 {
     _free_ char *cluster = clickhouse_cluster(c), *anyone = NULL, *whose = NULL, *jobs = NULL;
     char from[24], since[24], until[24], limit[24];
@@ -240,41 +245,11 @@ static int ask_rows(struct clickhouse *c, const struct history_filter *filter, u
                 : clickhouse_no_memory(error);
 }
 
-static int add_group(const struct history_row *row, void *arg)
-{
-    struct json_object *object = history_row_json(row);
-
-    if (object && json_object_array_add(arg, object) == 0)
-        return 0;
-    json_object_put(object);
-    return -ENOMEM;
-}
-
-/* Rows of jobs to rows of groups. */
-static int group_rows(struct json_object *rows, const struct history_filter *filter,
-                      struct json_object *groups, struct error *error)
-{
-    struct history_table *table = history_table_create(filter);
-    int r = table ? 0 : -ENOMEM;
-
-    for (size_t i = 0; r == 0 && i < json_object_array_length(rows); i++) {
-        struct history_row row;
-
-        r = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
-        if (r == 0)
-            r = history_table_add(table, &row);
-    }
-    if (r == 0)
-        r = history_table_each(table, add_group, groups);
-    history_table_destroy(table);
-    return r == -ENOMEM ? clickhouse_no_memory(error) : r;
-}
-
 /* A sum of some of the jobs would be wrong. */
-static int check_whole(struct json_object *rows, const struct history_filter *filter,
+static int check_whole(const struct found_rows *rows, const struct history_filter *filter,
                        struct error *error)
 {
-    if (json_object_array_length(rows) < HISTORY_ROWS_MAX)
+    if (rows->n < HISTORY_ROWS_MAX)
         return 0;
     if (filter->group)
         return error_set(
@@ -287,22 +262,21 @@ static int check_whole(struct json_object *rows, const struct history_filter *fi
     return 0;
 }
 
-int clickhouse_history(struct clickhouse *c, const struct history_filter *filter,
-                       struct json_object **ret, struct error *error)
+/* Nothing is handed out before ClickHouse has sent all rows: it may fail in between. */
+int clickhouse_history(struct source *source, const struct history_filter *filter, history_f each,
+                       void *arg, struct error *error)
 {
-    struct json_object *rows = json_object_new_array(), *groups = json_object_new_array();
     bool all = filter->group || !filter->limit || filter->limit > HISTORY_ROWS_MAX;
-    int r = rows && groups ? refuse_mounts(filter, error) : clickhouse_no_memory(error);
+    struct found_rows rows = {.table = history_table_create(filter)};
+    int r = rows.table ? refuse_mounts(filter, error) : clickhouse_no_memory(error);
 
     if (r == 0)
-        r = ask_rows(c, filter, all ? HISTORY_ROWS_MAX : filter->limit, rows, error);
+        r = ask_rows((struct clickhouse *)source, filter, all ? HISTORY_ROWS_MAX : filter->limit,
+                     &rows, error);
     if (r == 0)
-        r = check_whole(rows, filter, error);
-    if (r == 0 && filter->group)
-        r = group_rows(rows, filter, groups, error);
+        r = check_whole(&rows, filter, error);
     if (r == 0)
-        *ret = json_object_get(filter->group ? groups : rows);
-    json_object_put(rows);
-    json_object_put(groups);
+        r = history_table_each(rows.table, each, arg);
+    history_table_destroy(rows.table);
     return r;
 }

@@ -5,20 +5,24 @@
 
 #include "cli/source/clickhouse.h"
 
+struct json_object;
+struct settings;
+
 struct clickhouse {
-    struct settings *settings;
-    char *url, *table, *userpwd; /* userpwd NULL: none */
+    struct source source;
+    struct settings *settings;   /* owned */
+    char *url, *table, *userpwd; /* owned; userpwd NULL: none */
     const char *cluster;         /* NULL: all */
-    char own[24];                /* "AND uid = N": jobs of this user only; "": of all */
+    char own[24];                /* "AND uid = N": jobs of this user only; "": of all users */
 };
 
-/* A parameter of a statement: what stands for ":name" in it. */
+/* A parameter of a statement: replaces ":name". */
 struct clickhouse_value {
-    const char *name, *text; /* text is SQL; clickhouse_quote() what is not */
+    const char *name, *text; /* text is SQL; use clickhouse_quote() for anything else */
 };
-/* As a literal of SQL, malloc'd; NULL: no memory. */
+/* An SQL literal, malloc'd; NULL: no memory. */
 char *clickhouse_quote(const char *text);
-/* A statement with its values, in which nothing is looked at again; malloc'd, NULL: no memory. */
+/* A statement with its values, which are not expanded again; malloc'd, NULL: no memory. */
 char *clickhouse_fill(const char *sql, const struct clickhouse_value *values, size_t n);
 
 /* The condition on the cluster, "AND ..." or "" for all; malloc'd, NULL: no memory. */
@@ -26,15 +30,25 @@ char *clickhouse_cluster(const struct clickhouse *clickhouse);
 
 int clickhouse_no_memory(struct error *error); /* -ENOMEM */
 
-/* Run a statement that ends in FORMAT JSONEachRow: one call a row. A negative return of `each` ends
- * it and is returned. */
+/* Run a statement that ends in FORMAT JSONEachRow: one call per row. A negative return of `each`
+ * stops it and is returned. */
 typedef int (*clickhouse_row_f)(struct json_object *row, void *arg, struct error *error);
 int clickhouse_ask(struct clickhouse *clickhouse, const char *sql,
                    const struct clickhouse_value *values, size_t n, clickhouse_row_f each,
                    void *arg, struct error *error);
-/* All rows of the jobs for which that condition holds, one job after the other: ask_job.sql.
- * `which` NULL: there was no memory for it. */
+/* All rows of the jobs that match the condition, one job after the other: ask_job.sql. `which`
+ * NULL: it could not be made for lack of memory. */
 int clickhouse_ask_jobs(struct clickhouse *clickhouse, const char *which, clickhouse_row_f each,
                         void *arg, struct error *error);
+
+/* The calls of struct source_ops. */
+int clickhouse_jobs(struct source *source, const struct jobid *id, bool all, unsigned parts,
+                    struct job_account ***ret, struct error *error);
+int clickhouse_numbers(struct source *source, const uint32_t *numbers, size_t n, source_job_f each,
+                       void *arg, struct error *error);
+int clickhouse_history(struct source *source, const struct history_filter *filter, history_f each,
+                       void *arg, struct error *error);
+int clickhouse_array(struct source *source, uint32_t array, const struct array_reader *reader,
+                     struct error *error);
 
 #endif

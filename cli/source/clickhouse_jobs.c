@@ -6,6 +6,7 @@
 
 #include "cli/source/clickhouse_found.h"
 #include "cli/source/clickhouse_impl.h"
+#include "cli/source/parts.h"
 #include "common/cleanup.h"
 #include "sql/text.h"
 
@@ -17,7 +18,7 @@ static int newest_first(const void *a, const void *b)
     return x->start_ns < y->start_ns ? 1 : -(x->start_ns > y->start_ns);
 }
 
-static int give_jobs(struct found_jobs *found, bool all, struct job_account ***ret)
+static int give_jobs(struct found_jobs *found, bool all, unsigned parts, struct job_account ***ret)
 {
     size_t n = found->n && !all ? 1 : found->n;
     struct job_account **jobs = calloc(n + 1, sizeof(struct job_account *));
@@ -28,6 +29,7 @@ static int give_jobs(struct found_jobs *found, bool all, struct job_account ***r
         qsort(found->items, found->n, sizeof(*found->items), newest_first);
     for (size_t i = 0; i < n; i++) {
         jobs[i] = found->items[i].job;
+        job_drop_parts(jobs[i], parts);
         found->items[i].job = NULL;
     }
     *ret = jobs;
@@ -83,9 +85,10 @@ static int take_row(struct json_object *row, void *arg, struct error *error)
     return found_take(arg, row, error);
 }
 
-int clickhouse_jobs(struct clickhouse *c, const struct jobid *id, bool all,
+int clickhouse_jobs(struct source *source, const struct jobid *id, bool all, unsigned parts,
                     struct job_account ***ret, struct error *error)
 {
+    struct clickhouse *c = (struct clickhouse *)source;
     struct found_jobs found CLEANUP(found_clear) = {0};
     _free_ char *which = which_job(c, id);
     int r = clickhouse_ask_jobs(c, which, take_row, &found, error);
@@ -96,7 +99,7 @@ int clickhouse_jobs(struct clickhouse *c, const struct jobid *id, bool all,
     for (size_t i = 0; i < found.n && r == 0; i++)
         r = found_finish(&found.items[i]);
     if (r == 0)
-        r = give_jobs(&found, all, ret);
+        r = give_jobs(&found, all, parts, ret);
     return r < 0 ? error_errno(error, r, "read the answer of ClickHouse") : 0;
 }
 
@@ -122,7 +125,7 @@ static char *which_numbers(const uint32_t *numbers, size_t n)
 }
 
 struct taker {
-    clickhouse_job_f each;
+    source_job_f each;
     void *arg;
 };
 
@@ -136,13 +139,14 @@ static int give_job(struct found_job *f, void *arg, struct error *error)
     return taker->each(f->job, taker->arg, error);
 }
 
-int clickhouse_numbers(struct clickhouse *c, const uint32_t *numbers, size_t n,
-                       clickhouse_job_f each, void *arg, struct error *error)
+int clickhouse_numbers(struct source *source, const uint32_t *numbers, size_t n, source_job_f each,
+                       void *arg, struct error *error)
 {
     struct taker taker = {each, arg};
     struct found_stream stream CLEANUP(found_stream_clear) = {.each = give_job, .arg = &taker};
     _free_ char *which = which_numbers(numbers, n);
-    int r = clickhouse_ask_jobs(c, which, found_stream_take, &stream, error);
+    int r =
+        clickhouse_ask_jobs((struct clickhouse *)source, which, found_stream_take, &stream, error);
 
     return r < 0 ? r : found_stream_end(&stream, error);
 }

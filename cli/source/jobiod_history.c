@@ -1,50 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the history comes from. */
+/* The history, by jobiod. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/source/clickhouse.h"
-#include "cli/source/source_impl.h"
+#include "cli/source/jobiod_impl.h"
 #include "collector/store/history.h"
 #include "collector/store/history_json.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
 #define PIECE_MAX 65536 /* no row is longer */
-
-static int history_from_store(const struct cli *cli, const struct history_filter *filter,
-                              history_f each, void *arg, struct error *error)
-{
-    struct history_filter everyone = *filter;
-    struct store *store = NULL;
-    int rc = source_open_store(cli, &store, error);
-
-    if (rc < 0)
-        return rc;
-    everyone.uid = UINT32_MAX;
-    rc = store_history(store, &everyone, each, arg, error);
-    store_close(store);
-    return rc;
-}
-
-static int history_from_clickhouse(struct clickhouse *clickhouse,
-                                   const struct history_filter *filter, history_f each, void *arg,
-                                   struct error *error)
-{
-    struct json_object *rows = NULL;
-    int rc = clickhouse_history(clickhouse, filter, &rows, error);
-
-    for (size_t i = 0; rc == 0 && i < json_object_array_length(rows); i++) {
-        struct history_row row;
-
-        rc = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
-        if (rc == 0)
-            rc = each(&row, arg);
-    }
-    json_object_put(rows);
-    return rc;
-}
 
 /* The keys of the question that an older jobiod would ignore, one after the other in `keys`. */
 struct keys {
@@ -100,7 +66,7 @@ static int check_applied(const struct keys *keys, struct error *error)
     for (size_t i = 0; i < keys->n; i++)
         if (!applied || !has_word(applied, keys->names[i]))
             return error_set(error, -EPROTONOSUPPORT,
-                             "the jobiod that runs is older than this command and cannot choose by "
+                             "the running jobiod is older than this command and cannot choose by "
                              "%s: restart it",
                              keys->names[i]);
     return 0;
@@ -108,7 +74,7 @@ static int check_applied(const struct keys *keys, struct error *error)
 
 static int no_array(struct error *error)
 {
-    return error_set(error, -EBADMSG, "the answer of jobiod is no JSON array");
+    return error_set(error, -EBADMSG, "the answer of jobiod is not a JSON array");
 }
 
 /* The row at *text, which moves behind it. */
@@ -150,8 +116,8 @@ static int each_in_text(const char *text, history_f each, void *arg, struct erro
     return rc;
 }
 
-static int history_from_jobiod(const struct cli *cli, const struct history_filter *filter,
-                               history_f each, void *arg, struct error *error)
+int jobiod_history(const struct cli *cli, const struct history_filter *filter, history_f each,
+                   void *arg, struct error *error)
 {
     struct message m;
     struct keys keys = {.m = &m};
@@ -161,52 +127,8 @@ static int history_from_jobiod(const struct cli *cli, const struct history_filte
     put_history(&keys, filter);
     if (keys.full)
         return error_set(error, -EINVAL, "the lists are too long");
-    rc = source_ask(cli, &m, SOURCE_MS, &text, error);
+    rc = jobiod_ask(cli, &m, JOBIOD_MS, &text, error);
     if (rc == 0)
         rc = check_applied(&keys, error);
     return rc < 0 ? rc : each_in_text(text, each, arg, error);
-}
-
-int source_rows(const struct cli *cli, const struct history_filter *filter, history_f each,
-                void *arg, struct error *error)
-{
-    struct clickhouse *clickhouse = NULL;
-    int rc = clickhouse_open(cli, &clickhouse, error);
-
-    if (rc > 0)
-        rc = history_from_clickhouse(clickhouse, filter, each, arg, error);
-    if (rc < 0 || clickhouse) {
-        clickhouse_close(clickhouse);
-        return rc;
-    }
-    if (cli->store)
-        return history_from_store(cli, filter, each, arg, error);
-    rc = history_from_jobiod(cli, filter, each, arg, error);
-    if (source_may_read_store(cli, rc))
-        return history_from_store(cli, filter, each, arg, error);
-    return rc;
-}
-
-static int add_row(const struct history_row *row, void *arg)
-{
-    struct json_object *object = history_row_json(row);
-
-    if (object && json_object_array_add(arg, object) == 0)
-        return 0;
-    json_object_put(object);
-    return -ENOMEM;
-}
-
-int source_history(const struct cli *cli, const struct history_filter *filter,
-                   struct json_object **ret, struct error *error)
-{
-    struct json_object *array = json_object_new_array();
-    int rc = array ? source_rows(cli, filter, add_row, array, error) : -ENOMEM;
-
-    if (rc < 0) {
-        json_object_put(array);
-        return rc == -ENOMEM ? error_errno(error, rc, "read the history") : rc;
-    }
-    *ret = array;
-    return 0;
 }

@@ -1,61 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where answers come from: jobiod over its socket; root without a running jobiod reads the store;
- * with --store that file is read and nobody is asked; a ClickHouse, if options or jobio.conf want
- * it (cli/source/clickhouse.h). Every answer is JSON.
+ * A source of finished and running jobs: jobiod, the node's store or ClickHouse. All of them hand
+ * out the structs of common/job.h and collector/store/store.h; JSON is read at their border only.
+ * source_open() (cli/source/open.h) chooses one.
  */
 #ifndef JOBIO_CLI_SOURCE_SOURCE_H
 #define JOBIO_CLI_SOURCE_SOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "cli/base/cli.h"
 #include "cli/base/jobid.h"
+#include "collector/store/array.h"
 #include "collector/store/store.h"
+#include "common/cleanup.h"
 #include "common/error.h"
 #include "common/job.h"
-#include "common/message.h"
 
-struct json_object;
+/* Parts of an account that are large, and only there if requested. */
+enum {
+    SOURCE_STEPS = 1 << 0,
+    SOURCE_TIMELINES = 1 << 1,
+};
 
-/* Ask jobiod: `m` is the question (and is overwritten by the answer), timeout_ms holds for each
- * message of the answer. *ret is the whole TEXT, malloc'd. Errors of call(); when no jobiod runs,
- * the text says what to start (source_is_absent). */
-int source_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, char **ret,
-               struct error *error);
-/* The same for an answer that is JSON. */
-int source_ask_json(const struct cli *cli, struct message *m, unsigned timeout_ms,
-                    struct json_object **ret, struct error *error);
-/* True for the errors of source_ask that mean that no jobiod runs. */
-bool source_is_absent(int rc);
-
-/* An array of job documents, newest first; empty: no such job, or not for the caller's eyes. The
- * step of `id` is not looked at. flags: REPORT_STEPS, REPORT_TIMELINE (report/json/json.h). */
-int source_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigned flags,
-                struct json_object **ret, struct error *error);
-
-/* All runs of these numbers, with their steps, in any order; a number that nobody knows is left
- * out. The account is the source's until the call returns. A negative return of `each`, with text,
- * ends it and is returned. */
+/* The account is valid until the call returns. A negative return, with text, stops the reading and
+ * is returned. */
 typedef int (*source_job_f)(const struct job_account *job, void *arg, struct error *error);
-int source_numbers(const struct cli *cli, const uint32_t *numbers, size_t n, source_job_f each,
+
+struct source;
+
+/* Implemented by each kind of source; what the calls do is at the functions below. */
+struct source_ops {
+    int (*jobs)(struct source *source, const struct jobid *id, bool all, unsigned parts,
+                struct job_account ***ret, struct error *error);
+    int (*numbers)(struct source *source, const uint32_t *numbers, size_t n, source_job_f each,
+                   void *arg, struct error *error);
+    int (*history)(struct source *source, const struct history_filter *filter, history_f each,
+                   void *arg, struct error *error);
+    int (*array)(struct source *source, uint32_t array, const struct array_reader *reader,
+                 struct error *error);
+    void (*close)(struct source *source);
+};
+
+/* The first member of each implementation. */
+struct source {
+    const struct source_ops *ops;
+};
+
+void source_close(struct source *source); /* NULL is fine */
+DEFINE_CLEANUP(struct source, source_close)
+
+/* The runs of a job, newest first; only the newest unless `all`. An array that ends in NULL, free
+ * it with store_jobs_free(); empty: there is no such job, or the user may not see it. The step of
+ * `id` is ignored. */
+int source_jobs(struct source *source, const struct jobid *id, bool all, unsigned parts,
+                struct job_account ***ret, struct error *error);
+/* The newest run; free it with job_account_destroy(). -ENOENT with text: there is none. */
+int source_job(struct source *source, const struct jobid *id, unsigned parts,
+               struct job_account **ret, struct error *error);
+
+/* All runs of these jobs, with their steps, in any order. Unknown numbers are skipped. */
+int source_numbers(struct source *source, const uint32_t *numbers, size_t n, source_job_f each,
                    void *arg, struct error *error);
 
-/* The tasks of an array and what they did together, in parts, each as in
- * collector/store/array_json.h; without a task: there is no such array, or not for the caller's
- * eyes. A negative return of `each`, with text, ends it and is returned. */
-typedef int (*source_part_f)(struct json_object *part, void *arg, struct error *error);
-int source_array(const struct cli *cli, uint32_t array, source_part_f each, void *arg,
-                 struct error *error);
+/* One call per row, in the order of the filter. filter->uid is ignored: the source knows who asks.
+ * A non-zero return of `each` stops it and is returned. -EPROTONOSUPPORT: the running jobiod is too
+ * old for this filter. */
+int source_history(struct source *source, const struct history_filter *filter, history_f each,
+                   void *arg, struct error *error);
 
-/* One call a row of the history (collector/store/history_json.h); filter->uid is not used: jobiod
- * knows who asks. A non-zero return of `each` ends it and is returned. -EPROTONOSUPPORT: the jobiod
- * is an older one that does not know all of the filter. */
-int source_rows(const struct cli *cli, const struct history_filter *filter, history_f each,
-                void *arg, struct error *error);
-/* The same as an array. */
-int source_history(const struct cli *cli, const struct history_filter *filter,
-                   struct json_object **ret, struct error *error);
+/* The tasks of an array and their sum. No task: there is no such array, or the user may not see
+ * it. */
+int source_array(struct source *source, uint32_t array, const struct array_reader *reader,
+                 struct error *error);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/top/watch.h"
 
-#include <json-c/json.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/source/source.h"
+#include "cli/source/jobiod.h"
 #include "common/cleanup.h"
 
 DEFINE_CLEANUP(struct top_reading, top_reading_destroy)
@@ -30,18 +29,8 @@ static void name_users(struct top_reading *reading)
 static int ask(const struct top_watch *watch, unsigned timeout_ms, struct top_reading **ret,
                struct error *error)
 {
-    struct json_object *document = NULL;
-    struct message m;
-    int r;
+    int r = jobiod_top(watch->cli, watch->services, timeout_ms, ret, error);
 
-    message_init(&m, "query-top");
-    if (watch->services)
-        (void)message_put_u64(&m, "SERVICES", 1);
-    r = source_ask_json(watch->cli, &m, timeout_ms, &document, error);
-    if (r < 0)
-        return r;
-    r = top_parse(document, ret, error);
-    json_object_put(document);
     if (r < 0)
         return r;
     name_users(*ret);

@@ -7,75 +7,11 @@
 
 #include "collector/store/history_json.h"
 #include "common/cleanup.h"
-#include "common/numbers.h"
 #include "report/json/json.h"
 
-/* As the store has it in its own sums. */
-static struct history_row row_of(const struct job_account *job)
-{
-    struct history_row row = {
-        .cluster = job->key.cluster,
-        .user = job->user,
-        .account = job->account,
-        .partition = job->partition,
-        .name = job->name,
-        .jobid = job->key.jobid,
-        .restart = job->key.restart,
-        .uid = job->uid,
-        .array_job = job->array_job,
-        .array_task = job->array_task,
-        .ended = job->ended,
-        .complete = job_is_complete(job),
-        .start_ns = job->start_ns,
-        .end_ns = job->end_ns,
-        .elapsed_ns = job->elapsed_ns,
-        .steps = (uint32_t)job->n_steps,
-        .longest_wait_ns = job->longest_wait_ns,
-    };
+/* --- write ----------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; i < job->mounts.n; i++) {
-        const struct io_account *io = &job->mounts.items[i].io;
-
-        io_sum_add(&row.reads, io_account_reads(io));
-        io_sum_add(&row.writes, io_account_writes(io));
-        io_sum_add(&row.meta, io_account_meta(io));
-        add_saturating(&row.errors, io_account_all(io).errors);
-        add_saturating(&row.wait_ns, io_account_all(io).time_ns);
-    }
-    return row;
-}
-
-int array_sum_create(struct array_sum *ret)
-{
-    *ret = (struct array_sum){.job = job_account_create()};
-    return ret->job ? 0 : -ENOMEM;
-}
-
-void array_sum_clear(struct array_sum *sum)
-{
-    job_account_destroy(sum->job);
-    sum->job = NULL;
-}
-
-int array_sum_add(struct array_sum *sum, const struct job_account *job)
-{
-    struct job_account *to = sum->job;
-
-    add_saturating(&to->elapsed_ns, job->elapsed_ns);
-    add_saturating(&to->longest_wait_ns, job_wait_ns(job));
-    to->unsupported |= job->unsupported;
-    sum->nodes_unknown = sum->nodes_unknown || !job->nodes_expected;
-    to->nodes_expected = sum->nodes_unknown ? 0 : to->nodes_expected + job->nodes_expected;
-    to->nodes_reported +=
-        job->nodes_reported < job->nodes_expected ? job->nodes_reported : job->nodes_expected;
-    if (completeness_merge(&to->completeness, &job->completeness) < 0)
-        return -ENOMEM;
-    return io_mounts_add(&to->mounts, &job->mounts);
-}
-
-/* --- an answer -------------------------------------------------------------------------------- */
-
-/* Mounts of steps that are read for one: some 30 us each. */
+/* Mounts of steps that are read for one answer: about 30 us each. */
 #define WORK_MAX 20000
 
 struct part {
@@ -89,7 +25,7 @@ struct part {
 static int take_task(const struct job_account *job, void *arg)
 {
     struct part *part = arg;
-    const struct history_row row = row_of(job);
+    const struct history_row row = array_row(job);
 
     part->more = part->n == ARRAY_TASKS_MAX || part->work >= WORK_MAX;
     if (part->more) {
@@ -100,7 +36,7 @@ static int take_task(const struct job_account *job, void *arg)
         part->work += job->steps[i].mounts.n;
     if (part->n++)
         (void)fputc(',', part->text);
-    /* Text at once: the objects of many rows take ten times its memory. */
+    /* As text: json-c objects would take ten times the memory. */
     history_row_write(&row, part->text);
     return array_sum_add(&part->sum, job);
 }
@@ -121,19 +57,19 @@ static int write_end(struct part *part)
     return 0;
 }
 
-/* What is in `text` then is the answer. */
-static int write_answer(array_source_f tasks, void *source, uint32_t from, struct part *part,
-                        struct error *error)
+/* The text is complete only if this succeeds. */
+static int write_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from,
+                        struct part *part, struct error *error)
 {
     int r;
 
     (void)fputs("{\"tasks\":[", part->text);
-    r = tasks(source, from, take_task, part, error);
+    r = store_array(reader, array, uid, from, take_task, part, error);
     return r < 0 ? r : write_end(part);
 }
 
-int array_answer_of(array_source_f tasks, void *source, uint32_t from, char **ret, bool *more,
-                    struct error *error)
+int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
+                 bool *more, struct error *error)
 {
     struct part part = {0};
     _free_ char *text = NULL;
@@ -142,7 +78,7 @@ int array_answer_of(array_source_f tasks, void *source, uint32_t from, char **re
 
     part.text = open_memstream(&text, &size);
     if (r == 0)
-        r = part.text ? write_answer(tasks, source, from, &part, error) : -ENOMEM;
+        r = part.text ? write_answer(reader, array, uid, from, &part, error) : -ENOMEM;
     array_sum_clear(&part.sum);
     if ((part.text && fclose(part.text) != 0) || r == -ENOMEM)
         return error_errno(error, -ENOMEM, "read an array");
@@ -153,23 +89,63 @@ int array_answer_of(array_source_f tasks, void *source, uint32_t from, char **re
     return 0;
 }
 
-struct stored {
-    struct store *reader;
-    uint32_t array, uid;
-};
+/* --- read ------------------------------------------------------------------------------------ */
 
-static int stored_tasks(void *source, uint32_t from, store_job_f each, void *arg,
-                        struct error *error)
+static int parse_tasks(struct json_object *rows, const struct array_reader *reader,
+                       struct error *error)
 {
-    const struct stored *stored = source;
+    int r = 0;
 
-    return store_array(stored->reader, stored->array, stored->uid, from, each, arg, error);
+    for (size_t i = 0; r == 0 && i < json_object_array_length(rows); i++) {
+        struct history_row row;
+
+        r = history_row_parse(json_object_array_get_idx(rows, i), &row, error);
+        if (r == 0)
+            r = reader->task(&row, reader->arg, error);
+    }
+    return r;
 }
 
-int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
-                 bool *more, struct error *error)
+static int parse_sum(struct json_object *answer, const struct array_reader *reader,
+                     struct error *error)
 {
-    struct stored stored = {reader, array, uid};
+    struct job_account *job = NULL;
+    struct json_object *sum;
+    int r = json_object_object_get_ex(answer, "sum", &sum)
+                ? report_json_parse(sum, &job, error)
+                : error_set(error, -EBADMSG, "the answer has no sum");
 
-    return array_answer_of(stored_tasks, &stored, from, ret, more, error);
+    if (r == 0)
+        r = reader->sum(job, reader->arg, error);
+    job_account_destroy(job);
+    return r;
+}
+
+static int parse_next(struct json_object *answer, uint32_t from, uint32_t *ret, struct error *error)
+{
+    struct json_object *next;
+    int64_t value =
+        json_object_object_get_ex(answer, "next", &next) ? json_object_get_int64(next) : 0;
+
+    if (value && (value <= from || value > UINT32_MAX))
+        return error_set(error, -EBADMSG, "the answer has no next task");
+    *ret = (uint32_t)value;
+    return 0;
+}
+
+int array_answer_parse(struct json_object *answer, uint32_t from, const struct array_reader *reader,
+                       uint32_t *next, struct error *error)
+{
+    struct json_object *rows;
+    int r = 0;
+
+    if (!json_object_object_get_ex(answer, "tasks", &rows) ||
+        !json_object_is_type(rows, json_type_array))
+        return error_set(error, -EBADMSG, "the answer has no tasks");
+    if (json_object_array_length(rows) > 0) {
+        r = parse_tasks(rows, reader, error);
+        if (r == 0)
+            r = parse_sum(answer, reader, error);
+    }
+    return r < 0 ? r : parse_next(answer, from, next, error);
 }

@@ -1,37 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job array: what jobiod answers, and what the command reads from a store itself. */
+/* A job array as JSON: written by jobiod, read by the command. */
 #ifndef JOBIO_COLLECTOR_STORE_ARRAY_JSON_H
 #define JOBIO_COLLECTOR_STORE_ARRAY_JSON_H
 
 #include <stdbool.h>
 
+#include "collector/store/array.h"
 #include "collector/store/store.h"
 
-/* Tasks in one answer at most, so that one takes some MiB and a part of a second: fewer, if their
- * steps worked on many mounts. */
+struct json_object;
+
+/* An answer has at most this many tasks, so that it takes a few MiB and a fraction of a second;
+ * fewer if their steps used many mounts. */
 #define ARRAY_TASKS_MAX 1000
 
-/* Tasks together: the mounts of all, and their run times and waits added up. */
-struct array_sum {
-    struct job_account *job; /* owned */
-    bool nodes_unknown;      /* of one of them */
-};
-int array_sum_create(struct array_sum *ret); /* 0 or -ENOMEM */
-void array_sum_clear(struct array_sum *sum);
-/* One more: a task, or what is the sum of some. 0 or -ENOMEM. */
-int array_sum_add(struct array_sum *sum, const struct job_account *job);
-
 /* {"tasks":[rows of the history, by task],"sum":a job document,"next":N} as text, malloc'd: tasks
- * from `from` on, as many as are in an answer, and their sum; *more, and "next", if there are
- * others from task N on. uid UINT32_MAX: whoever's it is. No task: nobody, or not this user, has
- * such an array. */
+ * from number `from` on, as many as an answer has, and their sum. *more, and "next", if there are
+ * more tasks, from N on. uid UINT32_MAX: of any user. No task: there is no such array, or this user
+ * may not see it. */
 int array_answer(struct store *reader, uint32_t array, uint32_t uid, uint32_t from, char **ret,
                  bool *more, struct error *error);
-/* The same of tasks that come from elsewhere, in their order from `from` on: one call of `each` a
- * task, until one does not return 0. */
-typedef int (*array_source_f)(void *source, uint32_t from, store_job_f each, void *arg,
-                              struct error *error);
-int array_answer_of(array_source_f tasks, void *source, uint32_t from, char **ret, bool *more,
-                    struct error *error);
+
+/* Read such an answer. *next is 0 if it was the last one; `from` is the number that was asked for.
+ * Errors of `reader`; -EBADMSG with text. */
+int array_answer_parse(struct json_object *answer, uint32_t from, const struct array_reader *reader,
+                       uint32_t *next, struct error *error);
 
 #endif

@@ -151,6 +151,30 @@ const char *history_state_name(enum history_state state)
     return state_names[state];
 }
 
+int history_row_copy(const struct history_row *row, struct history_row *ret, char **texts)
+{
+    const char **members[] = {&ret->cluster, &ret->user,  &ret->account, &ret->partition,
+                              &ret->name,    &ret->mount, &ret->day};
+    size_t size = 1;
+    char *to;
+
+    *ret = *row;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        size += *members[i] ? strlen(*members[i]) + 1 : 0;
+    to = *texts = malloc(size);
+    if (!to)
+        return -ENOMEM;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char *text = *members[i];
+
+        if (!text)
+            continue;
+        *members[i] = to;
+        to = stpcpy(to, text) + 1;
+    }
+    return 0;
+}
+
 /* --- the table ---------------------------------------------------------------------------------
  */
 
@@ -283,30 +307,6 @@ int history_table_each(struct history_table *table, history_f each, void *arg)
 /* --- jobs ---------------------------------------------------------------------------------------
  */
 
-static int keep_texts(struct kept *kept, const struct history_row *row)
-{
-    const char **texts[] = {&kept->row.cluster,   &kept->row.user, &kept->row.account,
-                            &kept->row.partition, &kept->row.name, &kept->row.mount};
-    size_t size = 1;
-    char *to;
-
-    kept->row = *row;
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        size += *texts[i] ? strlen(*texts[i]) + 1 : 0;
-    to = kept->texts = malloc(size);
-    if (!to)
-        return -ENOMEM;
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        const char *text = *texts[i];
-
-        if (!text)
-            continue;
-        *texts[i] = to;
-        to = stpcpy(to, text) + 1;
-    }
-    return 0;
-}
-
 static bool is_last(const struct kept *kept, const struct history_row *row)
 {
     return kept->last.start_ns == row->start_ns && kept->last.jobid == row->jobid &&
@@ -355,7 +355,7 @@ static int add_job(struct history_table *table, const struct history_row *row)
     if (table->filter->limit && table->n >= 2 * (size_t)table->filter->limit + 64)
         put_in_order(table);
     kept = append(table);
-    if (!kept || keep_texts(kept, row) < 0)
+    if (!kept || history_row_copy(row, &kept->row, &kept->texts) < 0)
         return -ENOMEM;
     set_last(kept, row);
     table->newest = table->n;

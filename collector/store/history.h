@@ -27,6 +27,9 @@ const char *history_state_name(enum history_state state); /* NULL for any */
 /* Both are of one day, local time. */
 bool history_is_one_day(uint64_t first_ns, uint64_t last_ns);
 
+/* Copy a row with its texts, which *texts owns (free it, also after a failure). 0 or -ENOMEM. */
+int history_row_copy(const struct history_row *row, struct history_row *ret, char **texts);
+
 /* Rows that are put in order, or summed up by group. */
 struct history_table;
 /* `filter` says the group, order and limit; it must live as long. NULL: no memory. */

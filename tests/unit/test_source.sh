@@ -70,9 +70,9 @@ room plugin common bpf
 room record collector/http report/record common
 
 room cli/base collector/settings collector/store report report/html report/advice common
-room cli/source cli/base collector/store collector/http report/json report/rows common sql
+room cli/source cli/base collector/store collector/http report/json report/rows report/top common sql
 room cli/top cli/source cli/base report report/top common
-room cli/explain cli/source cli/base collector/store collector/http report/explain report/json common
+room cli/explain cli/source cli/base collector/store collector/http report/explain common
 room cli/run cli/source cli/base collector/watch report/json report/text common
 room cli cli/source cli/base collector/store report report/advice report/compare report/json \
     report/text common

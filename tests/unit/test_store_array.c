@@ -2,6 +2,7 @@
 /* The tasks of a job array: the newest run of each, in order, in parts. */
 #include "tests/unit/test.h"
 
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,9 +83,75 @@ static size_t count_in(const char *text, const char *what)
     return n;
 }
 
+struct seen_parts {
+    size_t rows, sums;
+    uint32_t last;
+    uint64_t elapsed_ns; /* of the sums */
+};
+
+static int see_row(const struct history_row *row, void *arg, struct error *error)
+{
+    struct seen_parts *seen = arg;
+
+    (void)error;
+    assert_int_equal(row->array_job, 30);
+    assert_int_equal(row->array_task, 3 * seen->rows++);
+    seen->last = row->array_task;
+    return 0;
+}
+
+static int see_sum(const struct job_account *sum, void *arg, struct error *error)
+{
+    struct seen_parts *seen = arg;
+
+    (void)error;
+    seen->sums++;
+    seen->elapsed_ns += sum->elapsed_ns;
+    return 0;
+}
+
+/* The answer from task `from` on, as the command reads it. */
+static uint32_t read_part(const char *text, uint32_t from, struct seen_parts *seen)
+{
+    const struct array_reader reader = {see_row, see_sum, seen};
+    struct json_object *answer = json_tokener_parse(text);
+    struct error error;
+    uint32_t next;
+
+    assert_ok(array_answer_parse(answer, from, &reader, &next, &error), error);
+    json_object_put(answer);
+    return next;
+}
+
+static void test_bad_answers(void **state)
+{
+    static const char *const bad[] = {
+        "[]",
+        "{}",
+        "{\"tasks\":[7]}",
+        "{\"tasks\":[{\"array_jobid\":30,\"array_task\":0}]}",
+        "{\"tasks\":[],\"next\":5}",
+        "{\"tasks\":[],\"next\":-1}",
+    };
+    struct seen_parts seen = {.rows = 0};
+    const struct array_reader reader = {see_row, see_sum, &seen};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct json_object *answer = json_tokener_parse(bad[i]);
+        struct error error;
+        uint32_t next;
+
+        seen.rows = 0;
+        assert_int_equal(array_answer_parse(answer, 5, &reader, &next, &error), -EBADMSG);
+        json_object_put(answer);
+    }
+}
+
 /* However many tasks there are, an answer has a thousand. */
 static void test_array_in_parts(void **state)
 {
+    struct seen_parts seen = {.rows = 0};
     char *text = NULL;
     bool more;
     struct error error;
@@ -98,16 +165,23 @@ static void test_array_in_parts(void **state)
     assert_true(more);
     assert_int_equal(count_in(text, "\"array_task\":"), ARRAY_TASKS_MAX);
     assert_non_null(strstr(text, ",\"next\":3000,"));
+    assert_int_equal(read_part(text, 0, &seen), 3000);
     free(text);
     assert_ok(array_answer(opened, 30, UINT32_MAX, 3000, &text, &more, &error), error);
     assert_false(more);
     assert_int_equal(count_in(text, "\"array_task\":3000"), 1);
     assert_int_equal(count_in(text, "\"array_task\":"), 1);
     assert_null(strstr(text, "next"));
+    assert_int_equal(read_part(text, 3000, &seen), 0);
+    assert_int_equal(seen.rows, ARRAY_TASKS_MAX + 1);
+    assert_int_equal(seen.sums, 2);
+    assert_true(seen.elapsed_ns > 0);
     free(text);
     assert_ok(array_answer(opened, 30, UINT32_MAX, 3001, &text, &more, &error), error);
     assert_false(more);
     assert_int_equal(count_in(text, "\"tasks\":[]"), 1);
+    assert_int_equal(read_part(text, 3001, &seen), 0);
+    assert_int_equal(seen.sums, 2);
     free(text);
 }
 
@@ -150,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_array),
         STORE_TEST(test_array_in_parts),
+        STORE_TEST(test_bad_answers),
         STORE_TEST(test_tasks_of_an_array),
     };
 

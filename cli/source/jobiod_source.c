@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobiod as a source, with the store behind it for root. */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/base/output.h"
+#include "cli/source/jobiod_impl.h"
+#include "cli/source/node_store.h"
+#include "collector/store/array_json.h"
+#include "common/cleanup.h"
+#include "report/json/json.h"
+
+struct jobiod_source {
+    struct source source;
+    const struct cli *cli;
+    struct source *store; /* owned; in place of jobiod, which is not running */
+    bool answered;        /* jobiod was running: go on with it */
+};
+
+/* After a question that returned *rc: whether to ask the store instead. *rc is an error if it
+ * cannot be opened. */
+static bool use_store(struct jobiod_source *s, int *rc, struct error *error)
+{
+    if (!jobiod_is_absent(*rc) || s->answered || geteuid() != 0) {
+        s->answered |= *rc >= 0;
+        return false;
+    }
+    output_error("jobiod is not running (nobody answers on %s): reading the store %s itself",
+                 s->cli->socket, NODE_STORE_PATH);
+    *rc = store_source_open(NODE_STORE_PATH, &s->store, error);
+    return *rc == 0;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+static int parse_jobs(struct json_object *documents, struct job_account ***ret, struct error *error)
+{
+    size_t n;
+    struct job_account **jobs;
+    int rc = 0;
+
+    if (!json_object_is_type(documents, json_type_array))
+        return error_set(error, -EBADMSG, "the answer of jobiod is not a JSON array");
+    n = json_object_array_length(documents);
+    jobs = calloc(n + 1, sizeof(struct job_account *));
+    if (!jobs)
+        return error_errno(error, -ENOMEM, "read the answer");
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = report_json_parse(json_object_array_get_idx(documents, i), &jobs[i], error);
+    if (rc == 0)
+        *ret = jobs;
+    else
+        store_jobs_free(jobs);
+    return rc;
+}
+
+static int ask_jobs(const struct cli *cli, const struct jobid *id, bool all, unsigned parts,
+                    struct job_account ***ret, struct error *error)
+{
+    struct json_object *documents = NULL;
+    struct message m;
+    int rc;
+
+    message_init(&m, "query-job");
+    (void)message_put_u64(&m, "JOBID", id->job);
+    if (id->has_task)
+        (void)message_put_u64(&m, "ARRAY_TASK", id->task);
+    (void)message_put_u64(&m, "ALL", all);
+    (void)message_put_u64(&m, "STEPS", (parts & SOURCE_STEPS) != 0);
+    (void)message_put_u64(&m, "TIMELINE", (parts & SOURCE_TIMELINES) != 0);
+    rc = jobiod_ask_json(cli, &m, JOBIOD_MS, &documents, error);
+    if (rc == 0)
+        rc = parse_jobs(documents, ret, error);
+    json_object_put(documents);
+    return rc;
+}
+
+static int jobs(struct source *source, const struct jobid *id, bool all, unsigned parts,
+                struct job_account ***ret, struct error *error)
+{
+    struct jobiod_source *s = (struct jobiod_source *)source;
+    int rc;
+
+    if (!s->store) {
+        rc = ask_jobs(s->cli, id, all, parts, ret, error);
+        if (!use_store(s, &rc, error))
+            return rc;
+    }
+    return source_jobs(s->store, id, all, parts, ret, error);
+}
+
+static int ask_number(const struct cli *cli, uint32_t number, source_job_f each, void *arg,
+                      struct error *error)
+{
+    const struct jobid id = {.job = number};
+    struct job_account **found = NULL;
+    int rc = ask_jobs(cli, &id, true, SOURCE_STEPS, &found, error);
+
+    for (size_t i = 0; rc == 0 && found[i]; i++)
+        rc = each(found[i], arg, error);
+    store_jobs_free(found);
+    return rc;
+}
+
+static int numbers(struct source *source, const uint32_t *numbers, size_t n, source_job_f each,
+                   void *arg, struct error *error)
+{
+    struct jobiod_source *s = (struct jobiod_source *)source;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && !s->store && i < n; i++) {
+        rc = ask_number(s->cli, numbers[i], each, arg, error);
+        (void)use_store(s, &rc, error); /* at the first number */
+    }
+    return s->store && rc == 0 ? source_numbers(s->store, numbers, n, each, arg, error) : rc;
+}
+
+/* --- history ---------------------------------------------------------------------------------- */
+
+static int history(struct source *source, const struct history_filter *filter, history_f each,
+                   void *arg, struct error *error)
+{
+    struct jobiod_source *s = (struct jobiod_source *)source;
+    int rc;
+
+    if (!s->store) {
+        rc = jobiod_history(s->cli, filter, each, arg, error);
+        if (!use_store(s, &rc, error))
+            return rc;
+    }
+    return source_history(s->store, filter, each, arg, error);
+}
+
+/* --- arrays ----------------------------------------------------------------------------------- */
+
+static int ask_array(const struct cli *cli, uint32_t number, const struct array_reader *reader,
+                     struct error *error)
+{
+    uint32_t from = 0;
+    int rc;
+
+    do {
+        struct json_object *answer = NULL;
+        struct message m;
+
+        message_init(&m, "query-array");
+        (void)message_put_u64(&m, "JOBID", number);
+        (void)message_put_u64(&m, "FROM", from);
+        rc = jobiod_ask_json(cli, &m, JOBIOD_MS, &answer, error);
+        if (rc == 0)
+            rc = array_answer_parse(answer, from, reader, &from, error);
+        json_object_put(answer);
+    } while (rc == 0 && from);
+    return rc;
+}
+
+static int array(struct source *source, uint32_t number, const struct array_reader *reader,
+                 struct error *error)
+{
+    struct jobiod_source *s = (struct jobiod_source *)source;
+    int rc;
+
+    if (!s->store) {
+        rc = ask_array(s->cli, number, reader, error);
+        if (!use_store(s, &rc, error))
+            return rc;
+    }
+    return source_array(s->store, number, reader, error);
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static void close_jobiod(struct source *source)
+{
+    source_close(((struct jobiod_source *)source)->store);
+    free(source);
+}
+
+static const struct source_ops jobiod_ops = {jobs, numbers, history, array, close_jobiod};
+
+int jobiod_source_open(const struct cli *cli, struct source **ret, struct error *error)
+{
+    struct jobiod_source *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return error_errno(error, -ENOMEM, "ask jobiod");
+    s->source.ops = &jobiod_ops;
+    s->cli = cli;
+    *ret = &s->source;
+    return 0;
+}
