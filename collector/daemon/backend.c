@@ -1,45 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel side of jobiod, as a site sees it. */
+#include "collector/daemon/backend.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "bpf/records.h"
-#include "collector/daemon/daemon_impl.h"
-#include "collector/probe/probe.h"
 #include "collector/track/services.h"
+#include "common/log.h"
 
-/* With this the plugin can tag a step while no jobiod runs. */
-static int write_probe_file(const struct daemon *d, struct error *error)
+static int write_probe_file(const struct backend_options *o, struct error *error)
 {
     char path[512], making[520];
     FILE *file;
     int r;
 
-    (void)snprintf(path, sizeof(path), "%s/probe", d->runtime_dir);
+    (void)snprintf(path, sizeof(path), "%s/probe", o->runtime_dir);
     (void)snprintf(making, sizeof(making), "%s.new", path);
     file = fopen(making, "we");
     if (!file)
         return error_errno(error, -errno, "cannot write %s", making);
-    r = fprintf(file, "PIN=%s\nLAYOUT=%d\n", d->pin_dir, JOBIO_LAYOUT) < 0;
+    r = fprintf(file, "PIN=%s\nLAYOUT=%d\n", o->pin_dir, JOBIO_LAYOUT) < 0;
     r |= fclose(file) != 0;
     if (r || rename(making, path) < 0)
         return error_errno(error, -errno, "cannot write %s", path);
     return 0;
 }
 
-/* Nobody would ever drop what plugins put into the maps. */
-static int remove_probe_file(const struct daemon *d, struct error *error)
+/* Plugins must not put steps into maps that jobiod does not read: nobody would remove them. */
+static int remove_probe_file(const char *runtime_dir, struct error *error)
 {
     char path[512];
 
-    (void)snprintf(path, sizeof(path), "%s/probe", d->runtime_dir);
+    (void)snprintf(path, sizeof(path), "%s/probe", runtime_dir);
     return unlink(path) == 0 || errno == ENOENT
                ? 0
                : error_errno(error, -errno, "cannot remove %s", path);
 }
 
-static void say_hooks(const struct probe_hook *hooks, size_t n)
+static void log_hooks(const struct probe_hook *hooks, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (hooks[i].backend != PROBE_NONE && *hooks[i].why)
@@ -49,67 +48,65 @@ static void say_hooks(const struct probe_hook *hooks, size_t n)
     }
 }
 
-static void clear_other_layouts(const struct daemon *d)
+static void remove_other_layouts(const char *pin_dir)
 {
     struct error error;
-    int n = probe_unpin_others(d->pin_dir, &error);
+    int n = probe_unpin_others(pin_dir, &error);
 
     if (n < 0)
-        log_warning("the maps of another jobio are left: %s", error.text);
+        log_warning("cannot remove the maps of another jobio: %s", error.text);
     else if (n)
-        log_warning("the maps of another jobio (%s) are not understood, and are removed: the "
-                    "reports of steps that it counted say that they began untracked",
-                    d->pin_dir);
+        log_warning("the maps of another jobio in %s have an unknown layout and are removed: the "
+                    "reports of steps that it counted are marked as incomplete (began-untracked)",
+                    pin_dir);
 }
 
-/* Nothing that the kernel lacks keeps jobiod from running: then jobs are followed without being
- * counted. */
-int counting_create(struct daemon *d, struct error *error)
+int backend_create(struct probe **ret, const struct backend_options *o, struct error *error)
 {
-    const struct probe_options options = {
-        .pin_dir = d->pin_dir,
-        .max_steps = d->settings->services ? JOBIO_DEFAULT_STEPS + SERVICES_MAX : 0,
-        .backend = d->settings->backend};
+    const struct probe_options options = {.pin_dir = o->pin_dir,
+                                          .max_steps =
+                                              o->services ? JOBIO_DEFAULT_STEPS + SERVICES_MAX : 0,
+                                          .backend = o->backend};
     const struct probe_hook *hooks = NULL;
     size_t n = 0;
     struct error why;
     const char *blind;
-    int r = probe_create(&d->probe, &options, &why);
+    int r = probe_create(ret, &options, &why);
 
-    /* It may be another time: systemd tries again. */
+    /* A later attempt may succeed: systemd restarts jobiod. */
     if (r == -ENOMEM || r == -EAGAIN || r == -EINTR)
         return error_set(error, r, "the kernel side: %s", why.text);
     if (r < 0)
-        r = probe_create_blind(&d->probe, why.text, error);
+        r = probe_create_blind(ret, why.text, error);
     if (r < 0)
         return r;
-    blind = probe_blind(d->probe);
+    blind = probe_blind(*ret);
     if (blind) {
-        log_error("nothing is counted: %s; jobs run on, and their reports say so until this is "
-                  "mended and jobiod restarted",
+        log_error("nothing is counted: %s; jobs run on, and their reports say so, until this is "
+                  "fixed and jobiod is restarted",
                   blind);
-        return remove_probe_file(d, error);
+        return remove_probe_file(o->runtime_dir, error);
     }
-    (void)probe_hooks(d->probe, &hooks, &n);
-    say_hooks(hooks, n);
-    clear_other_layouts(d);
-    return write_probe_file(d, error);
+    (void)probe_hooks(*ret, &hooks, &n);
+    log_hooks(hooks, n);
+    remove_other_layouts(o->pin_dir);
+    return write_probe_file(o, error);
 }
 
-/* Where the kernel does not do what its BTF promises, this tells; what cannot be tested is
- * believed. */
-void counting_test(struct daemon *d)
+void backend_test(struct probe *probe, struct hierarchy *hierarchy, const char *runtime_dir,
+                  struct selftest *ret)
 {
     struct error error = {""};
 
-    if (probe_blind(d->probe))
+    if (probe_blind(probe))
         return;
-    if (selftest_run(d->probe, d->hierarchy, d->runtime_dir, &d->selftest, &error) < 0) {
-        log_info("%s: the counting is not tested", error.text);
+    if (selftest_run(probe, hierarchy, runtime_dir, ret, &error) < 0) {
+        log_info("the self-test cannot run: %s", error.text);
         return;
     }
     for (int op = 0; op < IO_OP_COUNT; op++)
-        if (d->selftest.failed & UINT64_C(1) << op)
-            log_warning("%s is not counted as it should be on this kernel", io_op_name(op));
-    probe_tested(d->probe, d->selftest.failed, d->selftest.ns_per_event);
+        if (ret->failed & UINT64_C(1) << op)
+            log_warning("the self-test failed: %s is not counted correctly on this kernel",
+                        io_op_name(op));
+    probe_tested(probe, ret->failed, ret->ns_per_event);
 }

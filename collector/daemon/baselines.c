@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What is normal on the mounts of this node, as its store knows it: kept in memory, because a
- * report has no time to ask.
- */
+#include "collector/daemon/baselines.h"
+
 #include <stdlib.h>
 
-#include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/limited_log.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* Days are what the store knows. */
+/* The store has one baseline a day. */
 #define REFRESH_US (600 * US_PER_S)
 
+struct baselines {
+    struct query *query;
+    struct io_mounts mounts;
+    sd_event_source *timer;
+};
+
 struct refresh {
-    struct daemon *daemon;
+    struct baselines *baselines;
     struct io_mounts mounts;
 };
 
@@ -29,43 +33,63 @@ static int run_refresh(struct store *reader, void *arg, struct error *error)
 static void on_refreshed(int result, const struct error *error, void *arg)
 {
     struct refresh *refresh = arg;
-    struct daemon *daemon = refresh->daemon;
+    struct baselines *baselines = refresh->baselines;
 
     if (result < 0 && result != -ECANCELED)
-        daemon_log_limited("normals", 3600, "what is normal on mounts: %s", error->text);
+        log_limited("normals", 3600, "cannot read the baselines of mounts: %s", error->text);
     if (result >= 0) {
-        io_mounts_clear(&daemon->normals);
-        daemon->normals = refresh->mounts;
+        io_mounts_clear(&baselines->mounts);
+        baselines->mounts = refresh->mounts;
     }
     free(refresh);
 }
 
 static int on_refresh(sd_event_source *source, uint64_t usec, void *arg)
 {
-    struct daemon *daemon = arg;
+    struct baselines *baselines = arg;
     struct refresh *refresh = calloc(1, sizeof(*refresh));
 
     if (refresh) {
-        refresh->daemon = daemon;
-        if (query_submit(daemon->query, run_refresh, on_refreshed, refresh) < 0)
-            free(refresh); /* busy: the next time */
+        refresh->baselines = baselines;
+        if (query_submit(baselines->query, run_refresh, on_refreshed, refresh) < 0)
+            free(refresh); /* busy: try at the next interval */
     }
     (void)sd_event_source_set_time(source, usec + REFRESH_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-int normals_create(struct daemon *daemon, struct error *error)
+int baselines_create(struct baselines **ret, sd_event *loop, struct query *query,
+                     struct error *error)
 {
-    int r = sd_event_add_time_relative(daemon->loop, NULL, CLOCK_MONOTONIC, 0, US_PER_S, on_refresh,
-                                       daemon);
+    struct baselines *baselines = calloc(1, sizeof(*baselines));
+    int r;
 
-    return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
+    if (!baselines)
+        return error_set(error, -ENOMEM, "no memory");
+    baselines->query = query;
+    r = sd_event_add_time_relative(loop, &baselines->timer, CLOCK_MONOTONIC, 0, US_PER_S,
+                                   on_refresh, baselines);
+    if (r < 0) {
+        baselines_destroy(baselines);
+        return error_errno(error, r, "cannot set up the event loop");
+    }
+    *ret = baselines;
+    return 0;
 }
 
-void normals_fill(const struct daemon *daemon, struct io_mounts *mounts)
+void baselines_destroy(struct baselines *baselines)
 {
-    for (size_t i = 0; i < daemon->normals.n; i++) {
-        const struct io_mount *m = &daemon->normals.items[i];
+    if (!baselines)
+        return;
+    sd_event_source_disable_unref(baselines->timer);
+    io_mounts_clear(&baselines->mounts);
+    free(baselines);
+}
+
+void baselines_fill(const struct baselines *baselines, struct io_mounts *mounts)
+{
+    for (size_t i = 0; i < baselines->mounts.n; i++) {
+        const struct io_mount *m = &baselines->mounts.items[i];
         struct io_mount *own = io_mounts_find(mounts, m->mount, m->fstype, m->source, false);
 
         if (own)

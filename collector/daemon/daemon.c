@@ -4,19 +4,20 @@
 
 #include "collector/daemon/daemon.h"
 
-#include <fcntl.h>
 #include <grp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/inotify.h>
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "collector/daemon/backend.h"
+#include "collector/daemon/baselines.h"
 #include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/events.h"
+#include "collector/daemon/instance.h"
+#include "collector/daemon/live_view.h"
+#include "collector/daemon/reports.h"
 #include "collector/peers/gather.h"
 #include "collector/cgroup/hierarchy.h"
 #include "collector/mounts/mounts.h"
@@ -32,243 +33,30 @@
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "report/advice/advice.h"
 
-#define BPFFS "/sys/fs/bpf"
 #define FLUSH_MS 10000
-/* Each pass that forgets counters holds up the tags that come meanwhile: some 10 ms, twice. */
-#define DROP_GAP_NS 2000000000ull
-/* About this much of the running steps' accounts a crash of the node costs: a row is written at the
- * reading that is nearest. */
+/* Each pass that drops counters delays the tags that arrive meanwhile: twice about 10 ms. */
+#define DROP_GAP_NS (2 * NS_PER_S)
+/* A crash of the node loses about this much of the running steps' accounts. */
 #define ROWS_NS NS_PER_MINUTE
-/* Of a task's table of mounts, in a turn of the loop: some 3 ms. */
+/* Lines of a task's table of mounts to read in a turn of the loop: about 3 ms. */
 #define MOUNT_LINES 1000
 
-/* --- folders and names ------------------------------------------------------------------------ */
-
-/* One folder of BPF maps a runtime directory, so that several jobiod live on one kernel. */
-static char *name_pins(const char *runtime_dir)
-{
-    char *name;
-
-    if (!strcmp(runtime_dir, JOBIO_RUNTIME_DIR))
-        return strdup(BPFFS "/jobio");
-    while (*runtime_dir == '/')
-        runtime_dir++;
-    if (asprintf(&name, BPFFS "/jobio-%s", runtime_dir) < 0)
-        return NULL;
-    /* bpffs takes no dots in names. */
-    for (char *c = name + strlen(BPFFS "/"); *c; c++)
-        if (*c == '/' || *c == '.')
-            *c = '-';
-    return name;
-}
-
-static char *name_node(const struct settings *settings)
-{
-    char host[256] = "";
-
-    if (settings->node)
-        return strdup(settings->node);
-    (void)gethostname(host, sizeof(host) - 1);
-    host[strcspn(host, ".")] = '\0';
-    return strdup(*host ? host : "localhost");
-}
+/* --- directories and names ---------------------------------------------------------------------
+ */
 
 static int set_names(struct daemon *d, const struct daemon_options *options, struct error *error)
 {
     d->runtime_dir = strdup(options->runtime_dir);
     d->state_dir = strdup(options->state_dir);
-    d->pin_dir = options->pin_dir ? strdup(options->pin_dir) : name_pins(options->runtime_dir);
-    d->node = name_node(d->settings);
+    d->pin_dir =
+        options->pin_dir ? strdup(options->pin_dir) : instance_pin_dir(options->runtime_dir);
+    d->node = instance_node(d->settings->node);
     if (asprintf(&d->store_path, "%s/jobio.db", options->state_dir) < 0)
         d->store_path = NULL;
     return d->runtime_dir && d->state_dir && d->pin_dir && d->node && d->store_path
                ? 0
                : error_set(error, -ENOMEM, "no memory");
-}
-
-static int make_dir(const char *path, mode_t mode, struct error *error)
-{
-    _free_ char *parent = strdup(path);
-
-    for (char *c = parent ? parent + 1 : NULL; c && *c; c++)
-        if (*c == '/') {
-            *c = '\0';
-            (void)mkdir(parent, 0755);
-            *c = '/';
-        }
-    if (mkdir(path, mode) < 0 && errno != EEXIST)
-        return error_errno(error, -errno, "cannot make %s", path);
-    return 0;
-}
-
-/* The lock is the kernel's: it ends with the process, however that ends. */
-static int take_lock(struct daemon *d, struct error *error)
-{
-    char path[512], pid[32] = "";
-    _close_ int fd = -1;
-
-    (void)snprintf(path, sizeof(path), "%s/lock", d->runtime_dir);
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return error_errno(error, -errno, "cannot open %s", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        ssize_t n = read(fd, pid, sizeof(pid) - 1);
-
-        pid[n > 0 ? n : 0] = '\0';
-        pid[strcspn(pid, "\n")] = '\0';
-        return error_set(error, -EBUSY, "another jobiod (process %s) serves %s", pid,
-                         d->runtime_dir);
-    }
-    (void)snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
-    if (ftruncate(fd, 0) < 0 || write(fd, pid, strlen(pid)) < 0)
-        return error_errno(error, -errno, "cannot write %s", path);
-    d->lock_fd = TAKE_FD(fd);
-    return 0;
-}
-
-/* --- what wakes the loop ---------------------------------------------------------------------- */
-
-static void settle_soon(struct daemon *d)
-{
-    (void)sd_event_source_set_enabled(d->settle, SD_EVENT_ONESHOT);
-}
-
-/* Behind everything else that is waiting. */
-static int on_settle(sd_event_source *source, void *arg)
-{
-    struct daemon *d = arg;
-
-    uint64_t again_ns = tracker_settle(d->tracker);
-
-    (void)source;
-    if (mounts_work(d->mounts))
-        settle_soon(d);
-    if (again_ns) {
-        (void)sd_event_source_set_time_relative(d->settle_later, again_ns / 1000);
-        (void)sd_event_source_set_enabled(d->settle_later, SD_EVENT_ONESHOT);
-    }
-    return 0;
-}
-
-static int on_settle_later(sd_event_source *source, uint64_t usec, void *arg)
-{
-    (void)source, (void)usec;
-    settle_soon(arg);
-    return 0;
-}
-
-static int on_writer(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-    struct daemon *d = arg;
-
-    (void)source, (void)fd, (void)events;
-    (void)writer_dispatch(d->writer);
-    settle_soon(d);
-    return 0;
-}
-
-static int on_sighting(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-    struct daemon *d = arg;
-    struct error error;
-
-    (void)source, (void)fd, (void)events;
-    if (sampler_sightings(d->sampler, &error) < 0)
-        daemon_log_limited("sighting", 60, "mounts: %s", error.text);
-    if (mounts_busy(d->mounts))
-        settle_soon(d);
-    return 0;
-}
-
-static int on_mounts(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-    struct daemon *d = arg;
-    struct error error;
-
-    (void)source, (void)fd, (void)events;
-    if (mounts_refresh(d->mounts, &error) < 0)
-        daemon_log_limited("mounts", 60, "mounts: %s", error.text);
-    return 0;
-}
-
-static int on_step_file(sd_event_source *source, const struct inotify_event *event, void *arg)
-{
-    struct daemon *d = arg;
-
-    (void)source;
-    if (event->len)
-        tracker_file(d->tracker, event->name);
-    settle_soon(d);
-    return 0;
-}
-
-static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
-{
-    struct daemon *d = arg;
-    struct error error;
-
-    (void)usec;
-    if (tracker_tick(d->tracker, &error) < 0)
-        daemon_log_limited("tick", 60, "the counters cannot be read: %s", error.text);
-    runs_tick(d->runs);
-    if (d->services)
-        services_tick(d->services);
-    settle_soon(d);
-    (void)sd_event_source_set_time_relative(source, d->settings->interval_ns / 1000);
-    (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-    return 0;
-}
-
-static int watch_fd(struct daemon *d, int fd, uint32_t events, sd_event_io_handler_t handler)
-{
-    return fd < 0 ? 0 : sd_event_add_io(d->loop, NULL, fd, events, handler, d);
-}
-
-static int watch_steps(struct daemon *d)
-{
-    char path[512];
-
-    (void)snprintf(path, sizeof(path), "%s/steps", d->runtime_dir);
-    return sd_event_add_inotify(d->loop, NULL, path, IN_MOVED_TO, on_step_file, d);
-}
-
-static int prepare_settling(struct daemon *d)
-{
-    int r = sd_event_add_defer(d->loop, &d->settle, on_settle, d);
-
-    if (r >= 0)
-        r = sd_event_source_set_priority(d->settle, SD_EVENT_PRIORITY_IDLE);
-    if (r >= 0)
-        r = sd_event_add_time(d->loop, &d->settle_later, CLOCK_MONOTONIC, 0, 10000, on_settle_later,
-                              d);
-    return r < 0 ? r : sd_event_source_set_enabled(d->settle_later, SD_EVENT_OFF);
-}
-
-static int watch_all(struct daemon *d, struct error *error)
-{
-    uint64_t interval_us = d->settings->interval_ns / 1000;
-    int r = watch_fd(d, writer_fd(d->writer), EPOLLIN, on_writer);
-
-    if (r >= 0)
-        r = watch_fd(d, probe_fd(d->probe), EPOLLIN, on_sighting);
-    if (r >= 0)
-        r = watch_fd(d, mounts_fd(d->mounts), EPOLLPRI, on_mounts);
-    if (r >= 0)
-        r = watch_steps(d);
-    if (r >= 0)
-        r = prepare_settling(d);
-    if (r >= 0)
-        r = sd_event_add_time_relative(d->loop, &d->tick, CLOCK_MONOTONIC, interval_us,
-                                       interval_us / 20 + 1, on_tick, d);
-    if (r >= 0)
-        r = sd_event_add_signal(d->loop, NULL, SIGTERM, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_add_signal(d->loop, NULL, SIGINT, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_set_watchdog(d->loop, true);
-    return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
 }
 
 /* --- the parts -------------------------------------------------------------------------------- */
@@ -297,8 +85,8 @@ static void on_queued(void *arg)
         sink_notify(d->sink);
 }
 
-/* A store that cannot be used is left as it is and keeps jobiod from starting. The maps are there
- * by then, and plugins can tag without us: while somebody looks into it, nothing is lost. */
+/* A store that cannot be used is left as it is, and prevents jobiod from starting. Nothing is lost
+ * until an admin repairs it: the maps exist by then, and plugins can tag steps without jobiod. */
 static int create_store(struct daemon *d, struct error *error)
 {
     const struct store_options options = {
@@ -309,7 +97,7 @@ static int create_store(struct daemon *d, struct error *error)
     };
     int r;
 
-    /* A store of an older release is made anew first, which may take longer than systemd waits. */
+    /* A store of an older release is migrated first, which may take longer than systemd waits. */
     (void)sd_notify(0, "EXTEND_TIMEOUT_USEC=1800000000");
     r = store_open(&d->store, &options, error);
     return r < 0 ? error_prefix(error, r, "the store") : 0;
@@ -317,6 +105,12 @@ static int create_store(struct daemon *d, struct error *error)
 
 static int create_counting(struct daemon *d, struct error *error)
 {
+    const struct backend_options backend = {
+        .runtime_dir = d->runtime_dir,
+        .pin_dir = d->pin_dir,
+        .backend = d->settings->backend,
+        .services = d->settings->services,
+    };
     int r = hierarchy_create(&d->hierarchy, "/proc/self/mountinfo", error);
 
     if (!r)
@@ -324,9 +118,9 @@ static int create_counting(struct daemon *d, struct error *error)
     if (!r)
         mounts_set_lines(d->mounts, MOUNT_LINES);
     if (!r)
-        r = counting_create(d, error);
+        r = backend_create(&d->probe, &backend, error);
     if (!r)
-        counting_test(d);
+        backend_test(d->probe, d->hierarchy, d->runtime_dir, &d->selftest);
     if (!r)
         r = sampler_create(&d->sampler, d->probe, d->mounts, d->settings->interval_ns, error);
     if (!r)
@@ -363,7 +157,11 @@ static int create_tracker(struct daemon *d, struct error *error)
         return r;
     d->store = NULL;
     tracker_attach(d->tracker, d->writer);
-    return questions_create(d, error);
+    notes_attach(d->notes, d->writer);
+    r = questions_create(d, error);
+    if (!r)
+        node_state_attach(d->node_state, d->tracker, d->query);
+    return r;
 }
 
 static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
@@ -395,8 +193,8 @@ static int create_runs(struct daemon *d, struct error *error)
     return r;
 }
 
-/* Before the steps of an earlier process are adopted: what was counted of services is no
- * stranger. */
+/* Before the steps of an earlier process are adopted, so that the counters of services are not
+ * taken for those of unknown cgroups. */
 static int create_services(struct daemon *d, struct error *error)
 {
     struct error why = {"\"services = yes\" is not in jobio.conf"};
@@ -428,6 +226,116 @@ static int create_server(struct daemon *d, struct error *error)
     return server_create(&d->server, d->loop, &options, &hooks, error);
 }
 
+static int create_node_state(struct daemon *d, struct error *error)
+{
+    const struct node_state_options options = {
+        .cluster = d->settings->cluster,
+        .node = d->node,
+        .history = d->settings->history.url ? FEEDING_SINK : NULL,
+        .users = d->settings->metrics_user,
+    };
+    int r = notes_create(&d->notes, d->store, error);
+
+    if (r < 0)
+        return r;
+    return node_state_create(&d->node_state, &options, d->notes, d->store, error);
+}
+
+static int create_reports(struct daemon *d, struct error *error)
+{
+    const struct reports_options options = {
+        .loop = d->loop,
+        .settings = d->settings,
+        .tracker = d->tracker,
+        .recorder = d->recorder,
+        .baselines = d->baselines,
+        .gather = d->gather,
+    };
+
+    return reports_create(&d->reports, &options, error);
+}
+
+static int create_live_view(struct daemon *d, struct error *error)
+{
+    const struct live_view_options options = {
+        .node = d->node,
+        .probe = d->probe,
+        .tracker = d->tracker,
+        .runs = d->runs,
+        .services = d->services,
+        .no_services = d->no_services,
+        .query = d->query,
+    };
+
+    return live_view_create(&d->live_view, &options, error);
+}
+
+static int create_metrics(struct daemon *d, struct error *error)
+{
+    const struct metrics_options options = {
+        .loop = d->loop,
+        .settings = d->settings,
+        .node_state = d->node_state,
+        .sources =
+            {
+                .started_ns = d->started_ns,
+                .tracker = d->tracker,
+                .probe = d->probe,
+                .deliver = d->deliver,
+                .sink = d->sink,
+                .sink_name = FEEDING_SINK,
+                .writer = d->writer,
+                .server = d->server,
+            },
+    };
+
+    return metrics_create(&d->metrics, &options, error);
+}
+
+static int create_events(struct daemon *d, struct error *error)
+{
+    const struct events_options options = {
+        .loop = d->loop,
+        .runtime_dir = d->runtime_dir,
+        .interval_ns = d->settings->interval_ns,
+        .writer = d->writer,
+        .probe = d->probe,
+        .mounts = d->mounts,
+        .sampler = d->sampler,
+        .tracker = d->tracker,
+        .runs = d->runs,
+        .services = d->services,
+    };
+
+    return events_create(&d->events, &options, error);
+}
+
+static void fill_status(struct daemon *d)
+{
+    d->status = (struct status_sources){
+        .started_ns = d->started_ns,
+        .settings = d->settings,
+        .node = d->node,
+        .runtime_dir = d->runtime_dir,
+        .pin_dir = d->pin_dir,
+        .probe = d->probe,
+        .selftest = &d->selftest,
+        .tracker = d->tracker,
+        .writer = d->writer,
+        .small = d->query,
+        .large = d->large,
+        .recorder = d->recorder,
+        .deliver = d->deliver,
+        .sink = d->sink,
+        .sink_name = FEEDING_SINK,
+        .gather = d->gather,
+        .metrics = d->metrics,
+        .runs = d->runs,
+        .services = d->services,
+        .server = d->server,
+    };
+}
+
 static int create_parts(struct daemon *d, struct error *error)
 {
     int r = sd_event_default(&d->loop);
@@ -440,7 +348,7 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = recorder_create(&d->recorder, d->loop, d->settings->record_program, 0, error);
     if (!r)
-        report_create(d);
+        r = create_node_state(d, error);
     if (!r)
         r = pushing_create(d, error);
     if (!r)
@@ -456,43 +364,52 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_server(d, error);
     if (!r)
-        r = metrics_create(&d->metrics, d, error);
+        r = create_metrics(d, error);
     if (!r)
-        r = normals_create(d, error);
+        r = baselines_create(&d->baselines, d->loop, d->query, error);
     if (!r)
-        r = watch_all(d, error);
+        r = create_reports(d, error);
+    if (!r)
+        r = create_live_view(d, error);
+    if (!r)
+        r = create_events(d, error);
     if (r < 0)
         return r;
-    on_queued(d); /* by an earlier process */
+    fill_status(d);
+    on_queued(d); /* rows of an earlier process */
     if (d->sink)
         sink_start(d->sink);
     return deliver_start(d->deliver, error);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ------------------------------------------------------------------------------------- */
 
 void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
-    gathering_stop(d); /* who waits for other nodes is answered, while all parts are there */
+    gathering_stop(d); /* answer requests that wait for other nodes, while all parts exist */
     server_destroy(d->server);
-    d->server = NULL; /* what is still asked for metrics looks for it */
+    metrics_forget_server(d->metrics);
+    events_destroy(d->events);
     runs_destroy(d->runs);
-    live_release(d->live);
+    live_view_destroy(d->live_view);
     services_destroy(d->services);
     free(d->no_services);
     recorder_destroy(d->recorder);
-    advice_destroy(d->advice);
+    reports_destroy(d->reports);
     if (d->tracker)
         tracker_attach(d->tracker, NULL);
     query_destroy(d->query);
     query_destroy(d->large);
-    io_mounts_clear(&d->normals);
+    baselines_destroy(d->baselines);
     metrics_destroy(d->metrics);
     deliver_destroy(d->deliver);
     sink_destroy(TAKE_PTR(d->sink));
+    node_state_destroy(d->node_state);
     writer_destroy(d->writer);
+    notes_destroy(d->notes);
     gather_destroy(d->gather);
     tracker_destroy(d->tracker);
     sampler_destroy(d->sampler);
@@ -500,10 +417,6 @@ void daemon_destroy(struct daemon *d)
     mounts_destroy(d->mounts);
     hierarchy_destroy(d->hierarchy);
     store_close(d->store);
-    sd_event_source_disable_unref(d->tick);
-    sd_event_source_disable_unref(d->settle);
-    sd_event_source_disable_unref(d->settle_later);
-    prometheus_names_clear(&d->metric_names);
     sd_event_unref(d->loop);
     cleanup_close(&d->lock_fd);
     free(d->runtime_dir);
@@ -528,12 +441,12 @@ int daemon_create(struct daemon **ret, const struct daemon_options *options,
     d->started_ns = clock_ns(CLOCK_BOOTTIME);
     r = set_names(d, options, error);
     if (!r)
-        r = make_dir(d->runtime_dir, 0755, error);
+        r = instance_make_dir(d->runtime_dir, 0755, error);
     if (!r)
-        r = make_dir(d->state_dir, 0750, error);
+        r = instance_make_dir(d->state_dir, 0750, error);
     if (!r)
-        r = take_lock(d, error);
-    if (!r)
+        r = d->lock_fd = instance_lock(d->runtime_dir, error);
+    if (r >= 0)
         r = create_parts(d, error);
     if (r < 0)
         return r;
@@ -566,7 +479,7 @@ int daemon_check(const struct settings *settings, struct error *error)
 
     if (r < 0)
         return error_errno(error, r, "cannot make an event loop");
-    d.node = name_node(settings);
+    d.node = instance_node(settings->node);
     r = pushing_create(&d, error);
     if (r >= 0)
         r = feeding_create(&d, error);

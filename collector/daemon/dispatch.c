@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One question of a peer: who may ask it, and who answers. */
+/* The types of requests: who may send them, and which part answers. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/live_view.h"
+#include "collector/daemon/reports.h"
 #include "collector/daemon/runs.h"
 #include "common/cleanup.h"
 
@@ -25,9 +27,9 @@ static void handle_tag(struct daemon *daemon, struct request *request, const str
         request_ok(request);
 }
 
-/* Numbers of a step, or an answer that says what is wrong. */
-static bool step_of(struct request *request, const struct message *m, struct job_key *key,
-                    uint32_t *het, uint32_t *step)
+/* Read the numbers of a step, or refuse the request. */
+static bool read_step(struct request *request, const struct message *m, struct job_key *key,
+                      uint32_t *het, uint32_t *step)
 {
     const struct {
         const char *name;
@@ -61,7 +63,7 @@ static void handle_task_exit(struct daemon *daemon, struct request *request,
     struct job_key key;
     uint32_t het, step;
 
-    if (!step_of(request, m, &key, &het, &step))
+    if (!read_step(request, m, &key, &het, &step))
         return;
     tracker_task_exit(daemon->tracker, &key, het, step);
     request_ok(request);
@@ -94,8 +96,8 @@ static void handle_end(struct daemon *daemon, struct request *request, const str
     gathering_recheck(daemon);
 }
 
-/* A number of a job, or an answer that says what is wrong. */
-static uint32_t job_of(struct request *request, const struct message *m)
+/* Read the number of a job, or refuse the request; then 0. */
+static uint32_t read_jobid(struct request *request, const struct message *m)
 {
     struct error error;
     uint64_t jobid;
@@ -111,7 +113,7 @@ static uint32_t job_of(struct request *request, const struct message *m)
 
 static void handle_job(struct daemon *daemon, struct request *request, const struct message *m)
 {
-    uint32_t jobid = job_of(request, m);
+    uint32_t jobid = read_jobid(request, m);
 
     if (!jobid)
         return;
@@ -122,7 +124,7 @@ static void handle_job(struct daemon *daemon, struct request *request, const str
 
 static void handle_job_end(struct daemon *daemon, struct request *request, const struct message *m)
 {
-    uint32_t jobid = job_of(request, m);
+    uint32_t jobid = read_jobid(request, m);
     struct error error;
 
     if (!jobid)
@@ -134,6 +136,22 @@ static void handle_job_end(struct daemon *daemon, struct request *request, const
 }
 
 /* --- from the command ------------------------------------------------------------------------- */
+
+static void handle_report(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    reports_answer(daemon->reports, request, m);
+}
+
+static void handle_top(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    live_view_answer(daemon->live_view, request, m);
+}
+
+static void handle_status(struct daemon *daemon, struct request *request, const struct message *m)
+{
+    (void)m;
+    status_answer(&daemon->status, request);
+}
 
 static void handle_run_begin(struct daemon *daemon, struct request *request,
                              const struct message *m)
@@ -154,20 +172,21 @@ static const struct handler {
     {"tag", true, handle_tag},
     {"task-exit", true, handle_task_exit},
     {"end", true, handle_end},
-    {"report", true, daemon_report},
+    {"report", true, handle_report},
     {"job", true, handle_job},
     {"job-end", true, handle_job_end},
     {"retire", true, daemon_retire},
     {"query-job", false, daemon_query_job},
     {"query-history", false, daemon_query_history},
     {"query-array", false, daemon_query_array},
-    {"query-top", false, daemon_query_top},
-    {"status", false, daemon_status},
+    {"query-top", false, handle_top},
+    {"status", false, handle_status},
     {"run-begin", false, handle_run_begin},
     {"run-end", false, handle_run_end},
 };
 
-/* A hook that met its deadline left a mark, and the others do not ask: we answer again. */
+/* A hook that met its deadline left a mark, and other hooks do not contact jobiod until it is gone.
+ */
 static void clear_down_mark(const struct daemon *daemon)
 {
     char path[PATH_MAX];

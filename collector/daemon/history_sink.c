@@ -78,8 +78,7 @@ static void on_settled(int result, const struct error *error, void *arg)
     struct settle *settle = arg;
 
     if (result < 0) {
-        daemon_log_limited("feeding", 60, "history: the outbox keeps what was delivered: %s",
-                           error->text);
+        log_limited("feeding", 60, "history: the outbox keeps what was delivered: %s", error->text);
         if (settle->daemon->sink)
             sink_rewind(settle->daemon->sink);
     }
@@ -111,7 +110,7 @@ static void on_delivered(const int64_t *ids, size_t n, void *arg)
 
 static void on_refused(int64_t id, const char *why, void *arg)
 {
-    daemon_log_limited("refused", 60, "history: a step is refused and put aside: %s", why);
+    log_limited("refused", 60, "history: a step is refused and put aside: %s", why);
     settle_items(arg, &id, 1, why);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines in the log that would otherwise come too often. */
+#include "collector/daemon/limited_log.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "collector/daemon/daemon_impl.h"
 #include "common/error.h"
 #include "common/log.h"
 
-void daemon_log_limited(const char *key, unsigned seconds, const char *format, ...)
+void log_limited(const char *key, unsigned seconds, const char *format, ...)
 {
     struct error error;
     unsigned held = 0;

@@ -9,71 +9,18 @@
 
 #include "collector/daemon/daemon_impl.h"
 #include "collector/store/store.h"
-#include "collector/store/writer.h"
 #include "common/cleanup.h"
-
-/* --- notes ------------------------------------------------------------------------------------ */
-
-struct note {
-    char *key, *value; /* value NULL: forget */
-};
-
-static void note_free(struct note *note)
-{
-    free(note->key);
-    free(note->value);
-    free(note);
-}
-
-static int write_note(struct store *store, void *arg, struct error *error)
-{
-    struct note *note = arg;
-
-    return store_put_state(store, note->key, note->value, error);
-}
-
-static void on_noted(int result, const struct error *error, void *arg)
-{
-    struct note *note = arg;
-
-    if (result < 0)
-        daemon_log_limited("note", 60, "deliver: cannot keep \"%s\": %s", note->key, error->text);
-    note_free(note);
-}
-
-void daemon_keep(struct daemon *daemon, const char *key, const char *value)
-{
-    struct note *note;
-    struct error error = {"the queue of the store is full"};
-    int r;
-
-    if (!daemon->writer) {
-        if (store_put_state(daemon->store, key, value, &error) < 0)
-            log_error("deliver: cannot keep \"%s\": %s", key, error.text);
-        return;
-    }
-    note = calloc(1, sizeof(*note));
-    if (!note)
-        return;
-    note->key = strdup(key);
-    note->value = value ? strdup(value) : NULL;
-    r = note->key && (note->value || !value)
-            ? writer_submit(daemon->writer, false, write_note, on_noted, note)
-            : -ENOMEM;
-    if (r < 0) {
-        daemon_log_limited("note", 60, "deliver: cannot keep \"%s\": %s", key, error.text);
-        note_free(note);
-    }
-}
 
 static void keep(const char *key, const char *value, void *arg)
 {
-    daemon_keep(arg, key, value);
+    struct daemon *daemon = arg;
+
+    notes_put(daemon->notes, key, value);
 }
 
 /* --- the state of the node -------------------------------------------------------------------- */
 
-static void on_collected(const struct collected *collected, const struct error *why, void *arg)
+static void on_collected(const struct node_reading *collected, const struct error *why, void *arg)
 {
     struct daemon *daemon = arg;
 
@@ -82,7 +29,10 @@ static void on_collected(const struct collected *collected, const struct error *
 
 static void collect(const struct job_key *ended, size_t n, void *arg)
 {
-    daemon_collect(arg, &(struct collection){.ended = ended, .n_ended = n}, on_collected, arg);
+    struct daemon *daemon = arg;
+
+    node_state_load(daemon->node_state, &(struct node_query){.ended = ended, .n_ended = n},
+                    on_collected, daemon);
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -132,11 +82,9 @@ int pushing_create(struct daemon *daemon, struct error *error)
 
     fill_options(daemon, &options);
     r = deliver_create(&daemon->deliver, daemon->loop, &options, &hooks, error);
-    if (r < 0 || !daemon->store)
-        return r;
-    r = collection_restore(daemon, error);
-    return r < 0 ? r
-                 : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore, daemon, error);
+    return r < 0 || !daemon->store
+               ? r
+               : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore, daemon, error);
 }
 
 /* --- retire ----------------------------------------------------------------------------------- */

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The question `report`: the summary for the end of the job's output, and the job record. */
+#include "collector/daemon/reports.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "collector/daemon/daemon_impl.h"
-#include "collector/peers/gather.h"
+#include "collector/daemon/baselines.h"
+#include "collector/daemon/limited_log.h"
 #include "collector/daemon/recorder.h"
+#include "collector/peers/gather.h"
+#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "report/advice/advice.h"
 #include "report/record/record.h"
 #include "report/text/text.h"
 
-/* So long slurmstepd waits in all, from its END on, unless it says (WITHIN) that it has more
- * patience. Whatever other nodes and the child do, the answer is on its way by then. */
+/* slurmstepd waits so long in all, from its END on, unless it reports another time as WITHIN. The
+ * answer is sent within that time, whatever other nodes and jobio-record do. */
 #define WITHIN_MS 2000
 #define WITHIN_MS_MAX 120000
 #define GATHER_NS(within_ms) ((within_ms)*650000ull)
 #define ANSWER_NS(within_ms) ((within_ms)*800000ull)
 
+struct reports {
+    struct reports_options options;
+    struct advice *advice; /* NULL: none is given */
+};
+
 /* A report whose record is being written. */
 struct pending {
-    struct daemon *daemon;
     struct request *request; /* NULL: answered */
     uint32_t jobid;
     char *text;
@@ -48,7 +55,7 @@ static void answer(struct request *request, char *text, const char *record)
         request_message(request, m);
         free(text);
     } else {
-        request_text(request, text, false); /* in parts; the word about the record gives way */
+        request_text(request, text, false); /* in parts, without RECORD */
     }
     free(m);
 }
@@ -73,24 +80,24 @@ static void on_recorded(int result, const struct error *error, void *arg)
 {
     struct pending *p = arg;
 
-    /* Slurm takes none from a job that it calls finished already: cancelled, or out of time. */
+    /* Slurm refuses it for a job that has finished: cancelled, or out of time. */
     if (result < 0)
-        daemon_log_limited("record", 60, "job %u: its record is not written: %s", p->jobid,
-                           error->text);
+        log_limited("record", 60, "job %u: its record cannot be written: %s", p->jobid,
+                    error->text);
     answer_pending(p, result < 0 ? "failed" : "written");
     pending_free(p);
 }
 
-static int start_timer(struct pending *p, uint64_t within_ms)
+static int start_timer(struct pending *p, sd_event *loop, uint64_t within_ms)
 {
     uint64_t deadline = request_monotonic_ns(p->request) + ANSWER_NS(within_ms);
 
-    return sd_event_add_time(p->daemon->loop, &p->timer, CLOCK_MONOTONIC, deadline / 1000, 10000,
-                             on_deadline, p);
+    return sd_event_add_time(loop, &p->timer, CLOCK_MONOTONIC, deadline / 1000, 10000, on_deadline,
+                             p);
 }
 
 /* 0: `request` and `text` are taken over, or were answered. */
-static int start_record(struct daemon *daemon, struct request *request, char *text,
+static int start_record(struct reports *reports, struct request *request, char *text,
                         const struct job_account *job, uint64_t within_ms, struct error *error)
 {
     _free_ char *record = report_record(job);
@@ -101,26 +108,27 @@ static int start_record(struct daemon *daemon, struct request *request, char *te
         free(p);
         return error_set(error, -ENOMEM, "no memory for the record");
     }
-    p->daemon = daemon;
     p->jobid = job->key.jobid;
-    r = recorder_start(daemon->recorder, p->jobid, job->key.restart, record, on_recorded, p, error);
+    r = recorder_start(reports->options.recorder, p->jobid, job->key.restart, record, on_recorded,
+                       p, error);
     if (r < 0) {
         free(p);
         return r;
     }
     p->request = request;
     p->text = text;
-    if (daemon->settings->record == RECORD_DEFERRED || start_timer(p, within_ms) < 0)
+    if (reports->options.settings->record == RECORD_DEFERRED ||
+        start_timer(p, reports->options.loop, within_ms) < 0)
         answer_pending(p, "deferred");
     return 0;
 }
 
-static bool wants_record(const struct daemon *daemon)
+static bool wants_record(const struct reports *reports)
 {
-    return daemon->settings->record != RECORD_OFF;
+    return reports->options.settings->record != RECORD_OFF;
 }
 
-/* What is to be reported, and how. */
+/* What to report, and how. */
 struct wanted {
     uint32_t jobid, restart;
     struct gather_step step;
@@ -129,11 +137,11 @@ struct wanted {
     enum summary summary;
 };
 
-static int parse(struct daemon *daemon, const struct message *m, struct wanted *ret,
+static int parse(struct reports *reports, const struct message *m, struct wanted *ret,
                  struct error *error)
 {
     const char *word = message_get(m, "SUMMARY");
-    int parsed = word ? summary_parse(word) : (int)daemon->settings->summary;
+    int parsed = word ? summary_parse(word) : (int)reports->options.settings->summary;
     const struct {
         const char *name;
         uint64_t max, fallback;
@@ -170,13 +178,12 @@ static int parse(struct daemon *daemon, const struct message *m, struct wanted *
 
 /* A report that waits for other nodes. */
 struct waiting {
-    struct daemon *daemon;
+    struct reports *reports;
     struct request *request;
     struct wanted wanted;
 };
 
-/* --- what is told beside the numbers ------------------------------------------------------------
- */
+/* --- the text --------------------------------------------------------------------------------- */
 
 #define MAX_NOTES 3
 
@@ -186,50 +193,64 @@ static void on_mistake(const char *text, void *arg)
     log_warning("advice: %s", text);
 }
 
-void report_create(struct daemon *daemon)
+int reports_create(struct reports **ret, const struct reports_options *options, struct error *error)
 {
-    struct advice *advice = NULL;
-    struct error error;
-    int r = advice_create(&advice, &error);
+    struct reports *reports = calloc(1, sizeof(*reports));
+    struct error why;
+    int r;
 
+    if (!reports)
+        return error_set(error, -ENOMEM, "no memory");
+    reports->options = *options;
+    r = advice_create(&reports->advice, &why);
     if (!r)
-        r = advice_read_folder(advice, advice_folder(), on_mistake, NULL, &error);
+        r = advice_read_folder(reports->advice, advice_folder(), on_mistake, NULL, &why);
     if (r < 0) {
-        log_warning("no advice is given: %s", error.text);
-        advice_destroy(advice);
-        return;
+        log_warning("no advice is given: %s", why.text);
+        advice_destroy(reports->advice);
+        reports->advice = NULL;
     }
-    daemon->advice = advice;
+    *ret = reports;
+    return 0;
 }
 
-/* A report without advice is better than none. */
-static char *write_text(struct daemon *daemon, const struct job_account *job, enum summary summary)
+void reports_destroy(struct reports *reports)
+{
+    if (!reports)
+        return;
+    advice_destroy(reports->advice);
+    free(reports);
+}
+
+/* If the advice fails, the text goes without it. */
+static char *write_text(struct reports *reports, const struct job_account *job,
+                        enum summary summary)
 {
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
     const struct text_style style = {.notes = &notes};
     struct error error;
 
-    if (summary != SUMMARY_OFF && daemon->advice &&
-        advice_give(daemon->advice, job, MAX_NOTES, &notes, &error) < 0)
-        daemon_log_limited("advice", 60, "job %u: %s", job->key.jobid, error.text);
+    if (summary != SUMMARY_OFF && reports->advice &&
+        advice_give(reports->advice, job, MAX_NOTES, &notes, &error) < 0)
+        log_limited("advice", 60, "job %u: %s", job->key.jobid, error.text);
     return report_text(job, summary, &style);
 }
 
 /* Takes the job over. */
-static void finish(struct daemon *daemon, struct request *request, const struct wanted *wanted,
+static void finish(struct reports *reports, struct request *request, const struct wanted *wanted,
                    struct job_account *job)
 {
     struct error error;
     char *text;
 
-    normals_fill(daemon, &job->mounts);
-    text = write_text(daemon, job, wanted->summary);
+    baselines_fill(reports->options.baselines, &job->mounts);
+    text = write_text(reports, job, wanted->summary);
     if (!text)
         request_error(request, "report: no memory");
-    else if (wanted->so_far || !wants_record(daemon))
+    else if (wanted->so_far || !wants_record(reports))
         answer(request, text, "off");
-    else if (start_record(daemon, request, text, job, wanted->within_ms, &error) < 0) {
-        log_warning("job %u: its record is not written: %s", job->key.jobid, error.text);
+    else if (start_record(reports, request, text, job, wanted->within_ms, &error) < 0) {
+        log_warning("job %u: its record cannot be written: %s", job->key.jobid, error.text);
         answer(request, text, "failed");
     }
     job_account_destroy(job);
@@ -239,47 +260,48 @@ static void on_gathered(struct job_account *job, void *arg)
 {
     struct waiting *w = arg;
 
-    finish(w->daemon, w->request, &w->wanted, job);
+    finish(w->reports, w->request, &w->wanted, job);
     free(w);
 }
 
 /* Takes the job over. */
-static void gather_or_finish(struct daemon *daemon, struct request *request,
+static void gather_or_finish(struct reports *reports, struct request *request,
                              const struct wanted *wanted, struct job_account *job)
 {
     bool wants_nodes = !wanted->so_far || wanted->summary != SUMMARY_OFF;
-    const char *nodes =
-        daemon->gather && wants_nodes ? tracker_nodes(daemon->tracker, &job->key) : NULL;
+    const char *nodes = reports->options.gather && wants_nodes
+                            ? tracker_nodes(reports->options.tracker, &job->key)
+                            : NULL;
     struct waiting *w = nodes ? malloc(sizeof(*w)) : NULL;
 
     if (!w) {
-        finish(daemon, request, wanted, job);
+        finish(reports, request, wanted, job);
         return;
     }
-    *w = (struct waiting){daemon, request, *wanted};
+    *w = (struct waiting){reports, request, *wanted};
     w->wanted.step.nodes = NULL; /* the message's */
-    gather_ask(daemon->gather, nodes, wanted->so_far ? &wanted->step : NULL,
+    gather_ask(reports->options.gather, nodes, wanted->so_far ? &wanted->step : NULL,
                request_monotonic_ns(request) + GATHER_NS(wanted->within_ms), job, on_gathered, w);
 }
 
-void daemon_report(struct daemon *daemon, struct request *request, const struct message *m)
+void reports_answer(struct reports *reports, struct request *request, const struct message *m)
 {
     struct job_account *job = NULL;
     struct wanted wanted;
     struct error error;
-    int r = parse(daemon, m, &wanted, &error);
+    int r = parse(reports, m, &wanted, &error);
 
     if (!r)
-        r = tracker_report(daemon->tracker, wanted.jobid, wanted.restart, wanted.so_far, &job,
-                           &error);
+        r = tracker_report(reports->options.tracker, wanted.jobid, wanted.restart, wanted.so_far,
+                           &job, &error);
     if (r < 0) {
         request_refuse(request, "report: %s", error.text);
         return;
     }
-    /* `srun --export=NONE` hides from the plugin that there is a script. */
-    if (wanted.so_far && tracker_has_batch(daemon->tracker, &job->key))
+    /* With `srun --export=NONE` the plugin cannot know that there is a batch script. */
+    if (wanted.so_far && tracker_has_batch(reports->options.tracker, &job->key))
         wanted.summary = SUMMARY_OFF;
-    /* The batch script has ended, and the job with it: for its reader it runs no more. */
+    /* At the end of the batch script the job has ended for the reader of the report. */
     job->ended = !wanted.so_far;
-    gather_or_finish(daemon, request, &wanted, job);
+    gather_or_finish(reports, request, &wanted, job);
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known of jobiod itself, as families of metrics. */
+#include "collector/daemon/self_metrics.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/socket.h"
+#include "collector/deliver/node_queue.h"
 #include "collector/probe/probe.h"
 #include "collector/deliver/step_queue.h"
 #include "collector/track/tracker.h"
 #include "collector/store/writer.h"
 #include "common/clock.h"
 
-#define PEERS "peers" /* the outboxes of all other nodes are one */
+#define PEERS "peers" /* the sum of the outboxes of all other nodes */
 #define PEER_PREFIX "peer:"
 
 enum family {
@@ -84,12 +86,12 @@ static const struct prometheus_family families[N_FAMILIES] = {
                            "Times that the textfile could not be written.", NULL, NULL, 0},
 };
 
-struct selfmetrics {
+struct self_metrics {
     struct prometheus_family families[N_FAMILIES]; /* their samples are owned */
     bool failed;
 };
 
-static void put(struct selfmetrics *self, enum family family, const char *value, double number)
+static void put(struct self_metrics *self, enum family family, const char *value, double number)
 {
     struct prometheus_family *f = &self->families[family];
     struct prometheus_sample *grown = realloc((void *)f->samples, (f->n + 1) * sizeof(*grown));
@@ -102,28 +104,27 @@ static void put(struct selfmetrics *self, enum family family, const char *value,
     f->samples = grown;
 }
 
-/* --- the parts ---------------------------------------------------------------------------------
- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
-static void put_tracker(struct selfmetrics *self, const struct daemon *daemon)
+static void put_tracker(struct self_metrics *self, const struct self_metrics_sources *sources)
 {
     struct tracker_stats stats;
 
-    tracker_stats(daemon->tracker, &stats);
-    put(self, UPTIME, NULL, (double)((clock_ns(CLOCK_BOOTTIME) - daemon->started_ns) / NS_PER_S));
+    tracker_stats(sources->tracker, &stats);
+    put(self, UPTIME, NULL, (double)((clock_ns(CLOCK_BOOTTIME) - sources->started_ns) / NS_PER_S));
     put(self, STEPS, NULL, (double)stats.steps);
     put(self, UNSAVED, NULL, (double)stats.unsaved);
     put(self, VANISHED, NULL, (double)stats.vanished);
     put(self, UNTRACKED, NULL, (double)stats.untracked);
 }
 
-static void put_probe(struct selfmetrics *self, const struct daemon *daemon)
+static void put_probe(struct self_metrics *self, const struct self_metrics_sources *sources)
 {
     const struct probe_hook *hooks = NULL;
     size_t n = 0, attached = 0, missing = 0;
     double runs = 0, ns = 0, missed = 0;
 
-    (void)probe_hooks(daemon->probe, &hooks, &n);
+    (void)probe_hooks(sources->probe, &hooks, &n);
     for (size_t i = 0; i < n; i++) {
         attached += hooks[i].backend != PROBE_NONE;
         missing += hooks[i].backend == PROBE_NONE && !hooks[i].absent;
@@ -138,7 +139,7 @@ static void put_probe(struct selfmetrics *self, const struct daemon *daemon)
     put(self, MISSED, NULL, missed);
 }
 
-static void put_pushes(struct selfmetrics *self, const struct deliver *deliver)
+static void put_pushes(struct self_metrics *self, const struct deliver *deliver)
 {
     for (size_t i = 0; i < deliver_targets(deliver); i++) {
         struct deliver_stats stats;
@@ -153,18 +154,18 @@ static void put_pushes(struct selfmetrics *self, const struct deliver *deliver)
     }
 }
 
-/* Its requests are pushes, too. */
-static void put_requests(struct selfmetrics *self, const struct sink *sink)
+/* The requests of the history sink count as pushes. */
+static void put_requests(struct self_metrics *self, const char *name, const struct sink *sink)
 {
     struct sink_counts counts;
 
     sink_counts(sink, &counts);
-    put(self, PUSHES, FEEDING_SINK, (double)counts.requests);
-    put(self, PUSH_FAILURES, FEEDING_SINK, (double)counts.failures);
-    put(self, PUSH_SUCCESS, FEEDING_SINK, (double)counts.last_success_s);
+    put(self, PUSHES, name, (double)counts.requests);
+    put(self, PUSH_FAILURES, name, (double)counts.failures);
+    put(self, PUSH_SUCCESS, name, (double)counts.last_success_s);
 }
 
-static void put_sink(struct selfmetrics *self, const char *name, const struct outbox_stats *stats)
+static void put_sink(struct self_metrics *self, const char *name, const struct outbox_stats *stats)
 {
     put(self, SPOOL_ROWS, name, (double)stats->waiting);
     put(self, SPOOL_REFUSED, name, (double)stats->refused);
@@ -173,12 +174,12 @@ static void put_sink(struct selfmetrics *self, const char *name, const struct ou
         put(self, SPOOL_OLDEST, name, (double)(stats->oldest_ns / NS_PER_S));
 }
 
-static void put_sinks(struct selfmetrics *self, const struct collected *collected)
+static void put_sinks(struct self_metrics *self, const struct node_reading *reading)
 {
     struct outbox_stats peers = {0};
 
-    for (size_t i = 0; i < collected->n_sinks; i++) {
-        const struct sink_stats *sink = &collected->sinks[i];
+    for (size_t i = 0; i < reading->n_sinks; i++) {
+        const struct sink_stats *sink = &reading->sinks[i];
 
         if (strncmp(sink->name, PEER_PREFIX, strlen(PEER_PREFIX)) != 0) {
             put_sink(self, sink->name, &sink->stats);
@@ -193,64 +194,71 @@ static void put_sinks(struct selfmetrics *self, const struct collected *collecte
     put_sink(self, PEERS, &peers);
 }
 
-static void put_store(struct selfmetrics *self, const struct daemon *daemon,
+static void put_store(struct self_metrics *self, const struct self_metrics_sources *sources,
                       const struct store_stats *store)
 {
     struct writer_stats writer;
 
-    writer_stats(daemon->writer, &writer);
+    writer_stats(sources->writer, &writer);
     put(self, STORE_JOBS, NULL, (double)store->jobs);
     put(self, STORE_BYTES, NULL, (double)store->bytes);
     put(self, STORE_QUEUE, NULL, (double)writer.waiting);
     put(self, STORE_FAILURES, NULL, (double)writer.failed);
 }
 
-static void put_outlets(struct selfmetrics *self, const struct daemon *daemon)
+static void put_socket(struct self_metrics *self, const struct server *server)
 {
-    struct server_stats server = {0};
-    struct metrics_stats metrics;
+    struct server_stats stats = {0};
 
-    if (daemon->server)
-        server_stats(daemon->server, &server);
-    metrics_stats(daemon->metrics, &metrics);
-    put(self, REQUESTS, "taken", (double)server.requests);
-    put(self, REQUESTS, "refused", (double)server.refused);
-    put(self, REQUESTS, "bad", (double)server.bad);
-    put(self, REQUESTS, "timed out", (double)server.timeouts);
-    put(self, TEXTFILE_FAILURES, NULL, (double)metrics.textfile_failures);
+    if (server)
+        server_stats(server, &stats);
+    put(self, REQUESTS, "taken", (double)stats.requests);
+    put(self, REQUESTS, "refused", (double)stats.refused);
+    put(self, REQUESTS, "bad", (double)stats.bad);
+    put(self, REQUESTS, "timed out", (double)stats.timeouts);
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
-
-struct selfmetrics *selfmetrics_create(struct daemon *daemon, const struct collected *collected)
+static void put_textfile(struct self_metrics *self, const struct textfile *file)
 {
-    struct selfmetrics *self = calloc(1, sizeof(*self));
+    struct textfile_stats stats;
+
+    textfile_stats(file, &stats);
+    put(self, TEXTFILE_FAILURES, NULL, (double)stats.failures);
+}
+
+/* --- start and stop --------------------------------------------------------------------------- */
+
+struct self_metrics *self_metrics_create(const struct self_metrics_sources *sources,
+                                         const struct textfile *file,
+                                         const struct node_reading *reading)
+{
+    struct self_metrics *self = calloc(1, sizeof(*self));
 
     if (!self)
         return NULL;
     memcpy(self->families, families, sizeof(families));
-    put_tracker(self, daemon);
-    put_probe(self, daemon);
-    put_pushes(self, daemon->deliver);
-    if (daemon->sink)
-        put_requests(self, daemon->sink);
-    put_sinks(self, collected);
-    put_store(self, daemon, &collected->store);
-    put_outlets(self, daemon);
+    put_tracker(self, sources);
+    put_probe(self, sources);
+    put_pushes(self, sources->deliver);
+    if (sources->sink)
+        put_requests(self, sources->sink_name, sources->sink);
+    put_sinks(self, reading);
+    put_store(self, sources, &reading->store);
+    put_socket(self, sources->server);
+    put_textfile(self, file);
     if (!self->failed)
         return self;
-    selfmetrics_destroy(self);
+    self_metrics_destroy(self);
     return NULL;
 }
 
-const struct prometheus_family *selfmetrics_families(const struct selfmetrics *self, size_t *n)
+const struct prometheus_family *self_metrics_families(const struct self_metrics *self, size_t *n)
 {
     *n = N_FAMILIES;
     return self->families;
 }
 
-void selfmetrics_destroy(struct selfmetrics *self)
+void self_metrics_destroy(struct self_metrics *self)
 {
     if (!self)
         return;

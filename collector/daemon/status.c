@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The question `status`: how the collector is, as one JSON object. */
 #include "config.h"
+
+#include "collector/daemon/status.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/metrics.h"
 #include "collector/peers/gather.h"
 #include "collector/probe/probe.h"
 #include "collector/store/query.h"
@@ -16,10 +17,13 @@
 #include "collector/deliver/step_queue.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
+#include "collector/deliver/node_queue.h"
+#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
 struct status {
+    const char *sink_name;
     struct request *request;
     struct json_object *document;
     struct store_stats stats;
@@ -71,7 +75,7 @@ static struct json_object *hook_json(const struct probe_hook *hook)
     return object;
 }
 
-/* Each operation with the backend that counts it; "none": nobody does. */
+/* Each operation with the backend that counts it; "none": it is not counted. */
 static struct json_object *op_backends(const struct probe_hook *hooks, size_t n,
                                        uint64_t unsupported)
 {
@@ -88,7 +92,7 @@ static struct json_object *op_backends(const struct probe_hook *hooks, size_t n,
     return object;
 }
 
-/* The kernel counts the runs of programs, and their time, only when it is told to. */
+/* The kernel counts runs and run time of programs only with this sysctl. */
 static bool has_run_statistics(void)
 {
     _fclose_ FILE *file = fopen("/proc/sys/kernel/bpf_stats_enabled", "re");
@@ -107,30 +111,30 @@ static struct json_object *selftest_json(const struct selftest *test)
     return object;
 }
 
-static void put_hooks(struct json_object *document, struct daemon *daemon)
+static void put_hooks(struct json_object *document, const struct status_sources *sources)
 {
     struct json_object *hooks = json_object_new_array();
-    uint64_t unsupported = probe_unsupported(daemon->probe);
+    uint64_t unsupported = probe_unsupported(sources->probe);
     const struct probe_hook *list = NULL;
     size_t n = 0;
 
-    for (size_t i = 0; probe_hooks(daemon->probe, &list, &n) == 0 && i < n; i++)
+    for (size_t i = 0; probe_hooks(sources->probe, &list, &n) == 0 && i < n; i++)
         (void)json_object_array_add(hooks, hook_json(&list[i]));
     put_text(document, "run_statistics",
              has_run_statistics() ? "on" : "off (sysctl kernel.bpf_stats_enabled=1)");
     (void)json_object_object_add(document, "operations", op_backends(list, n, unsupported));
     (void)json_object_object_add(document, "hooks", hooks);
     (void)json_object_object_add(document, "unsupported", op_names(unsupported));
-    if (daemon->selftest.tested)
-        (void)json_object_object_add(document, "self_test", selftest_json(&daemon->selftest));
+    if (sources->selftest->tested)
+        (void)json_object_object_add(document, "self_test", selftest_json(sources->selftest));
 }
 
-static void put_tracker(struct json_object *document, struct daemon *daemon)
+static void put_tracker(struct json_object *document, const struct status_sources *sources)
 {
     struct json_object *steps = json_object_new_object();
     struct tracker_stats stats;
 
-    tracker_stats(daemon->tracker, &stats);
+    tracker_stats(sources->tracker, &stats);
     put_u64(document, "jobs", stats.jobs);
     put_u64(document, "lost", stats.lost);
     put_u64(steps, "running", stats.steps);
@@ -138,7 +142,7 @@ static void put_tracker(struct json_object *document, struct daemon *daemon)
     put_u64(steps, "vanished", stats.vanished);
     put_u64(steps, "began_untracked", stats.untracked);
     (void)json_object_object_add(document, "steps", steps);
-    put_u64(document, "runs", runs_count(daemon->runs));
+    put_u64(document, "runs", runs_count(sources->runs));
 }
 
 static void put_services(struct json_object *document, const struct services *services)
@@ -152,7 +156,7 @@ static void put_services(struct json_object *document, const struct services *se
     (void)json_object_object_add(document, "services", object);
 }
 
-static void put_queues(struct json_object *document, struct daemon *daemon)
+static void put_queues(struct json_object *document, const struct status_sources *sources)
 {
     struct json_object *queues = json_object_new_object();
     struct json_object *sockets = json_object_new_object();
@@ -161,17 +165,17 @@ static void put_queues(struct json_object *document, struct daemon *daemon)
     struct tracker_stats tracker;
     struct query_stats small, large;
 
-    query_stats(daemon->query, &small);
-    query_stats(daemon->large, &large);
-    writer_stats(daemon->writer, &writer);
-    server_stats(daemon->server, &server);
-    tracker_stats(daemon->tracker, &tracker);
+    query_stats(sources->small, &small);
+    query_stats(sources->large, &large);
+    writer_stats(sources->writer, &writer);
+    server_stats(sources->server, &server);
+    tracker_stats(sources->tracker, &tracker);
     put_u64(queues, "store", writer.waiting);
     put_u64(queues, "store_capacity", writer.capacity);
     put_u64(queues, "store_failures", writer.failed);
     put_u64(queues, "store_refused", writer.refused);
     put_u64(queues, "save_failures", tracker.save_failures);
-    put_u64(queues, "records", recorder_pending(daemon->recorder));
+    put_u64(queues, "records", recorder_pending(sources->recorder));
     put_u64(queues, "questions", small.waiting);
     put_u64(queues, "questions_refused", small.refused);
     put_u64(queues, "large_questions", large.waiting);
@@ -187,24 +191,24 @@ static void put_queues(struct json_object *document, struct daemon *daemon)
         put_text(document, "retention_error", writer.sweep_error.text);
 }
 
-static void put_metrics(struct json_object *document, const struct daemon *daemon)
+static void put_metrics(struct json_object *document, const struct status_sources *sources)
 {
     struct json_object *metrics = json_object_new_object();
     struct metrics_stats stats;
 
-    metrics_stats(daemon->metrics, &stats);
+    metrics_stats(sources->metrics, &stats);
     put_u64(metrics, "scrapes", stats.scrapes);
     put_u64(metrics, "refused", stats.http.refused);
     put_u64(metrics, "timeouts", stats.http.timeouts);
     put_u64(metrics, "crowded", stats.http.crowded);
-    put_u64(metrics, "textfiles", stats.textfiles);
-    put_u64(metrics, "textfile_failures", stats.textfile_failures);
-    if (*stats.textfile_error)
-        put_text(metrics, "textfile_error", stats.textfile_error);
+    put_u64(metrics, "textfiles", stats.textfile.writes);
+    put_u64(metrics, "textfile_failures", stats.textfile.failures);
+    if (*stats.textfile.error)
+        put_text(metrics, "textfile_error", stats.textfile.error);
     (void)json_object_object_add(document, "metrics", metrics);
 }
 
-static struct json_object *build(struct daemon *daemon)
+static struct json_object *build(const struct status_sources *sources)
 {
     struct json_object *document = json_object_new_object();
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
@@ -212,29 +216,29 @@ static struct json_object *build(struct daemon *daemon)
     if (!document)
         return NULL;
     put_text(document, "version", PACKAGE_VERSION);
-    put_u64(document, "uptime_s", (now - daemon->started_ns) / NS_PER_S);
-    put_text(document, "node", daemon->node);
-    put_text(document, "cluster", daemon->settings->cluster);
-    put_text(document, "runtime", daemon->runtime_dir);
-    put_text(document, "maps", daemon->pin_dir);
+    put_u64(document, "uptime_s", (now - sources->started_ns) / NS_PER_S);
+    put_text(document, "node", sources->node);
+    put_text(document, "cluster", sources->settings->cluster);
+    put_text(document, "runtime", sources->runtime_dir);
+    put_text(document, "maps", sources->pin_dir);
     (void)json_object_object_add(document, "maps_adopted",
-                                 json_object_new_boolean(probe_is_adopted(daemon->probe)));
-    if (probe_blind(daemon->probe))
-        put_text(document, "not_counted", probe_blind(daemon->probe));
-    put_text(document, "record", settings_record_name(daemon->settings->record));
-    put_u64(document, "interval_ms", daemon->settings->interval_ns / NS_PER_MS);
-    put_tracker(document, daemon);
-    put_hooks(document, daemon);
-    if (daemon->services)
-        put_services(document, daemon->services);
-    put_queues(document, daemon);
-    (void)json_object_object_add(document, "delivery", deliver_status(daemon->deliver));
-    if (daemon->settings->metrics.listen.n || daemon->settings->metrics.textfile)
-        put_metrics(document, daemon);
-    if (daemon->sink)
-        (void)json_object_object_add(document, "history", sink_status(daemon->sink));
-    if (daemon->gather)
-        (void)json_object_object_add(document, "peers", gather_status(daemon->gather));
+                                 json_object_new_boolean(probe_is_adopted(sources->probe)));
+    if (probe_blind(sources->probe))
+        put_text(document, "not_counted", probe_blind(sources->probe));
+    put_text(document, "record", settings_record_name(sources->settings->record));
+    put_u64(document, "interval_ms", sources->settings->interval_ns / NS_PER_MS);
+    put_tracker(document, sources);
+    put_hooks(document, sources);
+    if (sources->services)
+        put_services(document, sources->services);
+    put_queues(document, sources);
+    (void)json_object_object_add(document, "delivery", deliver_status(sources->deliver));
+    if (sources->settings->metrics.listen.n || sources->settings->metrics.textfile)
+        put_metrics(document, sources);
+    if (sources->sink)
+        (void)json_object_object_add(document, "history", sink_status(sources->sink));
+    if (sources->gather)
+        (void)json_object_object_add(document, "peers", gather_status(sources->gather));
     return document;
 }
 
@@ -243,7 +247,7 @@ static int load_stats(struct store *reader, void *arg, struct error *error)
     struct status *status = arg;
     int r = store_stats(reader, &status->stats, error);
 
-    return r < 0 ? r : store_outbox_stats(reader, FEEDING_SINK, &status->history, error);
+    return r < 0 ? r : store_outbox_stats(reader, status->sink_name, &status->history, error);
 }
 
 static uint64_t age_s(uint64_t since_ns)
@@ -288,8 +292,8 @@ static void on_stats(int result, const struct error *error, void *arg)
     free(status);
 }
 
-/* What a server said may quote the names of other users' jobs and mounts. */
-static void hide_words(struct json_object *document)
+/* An answer of a server may quote the names of other users' jobs and mounts. */
+static void hide_answers(struct json_object *document)
 {
     struct json_object *part, *targets;
 
@@ -302,22 +306,22 @@ static void hide_words(struct json_object *document)
         json_object_object_del(json_object_array_get_idx(targets, i), "last_error");
 }
 
-void daemon_status(struct daemon *daemon, struct request *request, const struct message *m)
+void status_answer(const struct status_sources *sources, struct request *request)
 {
     struct status *status = calloc(1, sizeof(*status));
     const struct error busy = {"too many questions wait"};
 
-    (void)m;
     if (status)
-        status->document = build(daemon);
+        status->document = build(sources);
     if (!status || !status->document) {
         free(status);
         request_error(request, "status: no memory");
         return;
     }
     status->request = request;
+    status->sink_name = sources->sink_name;
     if (!request_is_admin(request))
-        hide_words(status->document);
-    if (query_submit_for(daemon->query, request_uid(request), load_stats, on_stats, status) < 0)
+        hide_answers(status->document);
+    if (query_submit_for(sources->small, request_uid(request), load_stats, on_stats, status) < 0)
         on_stats(-EBUSY, &busy, status);
 }

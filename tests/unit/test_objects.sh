@@ -8,7 +8,7 @@ NM=${NM:-nm}
 n=0
 
 # Rooms whose circles have yet to be removed.
-known=" collector/daemon collector/deliver collector/http collector/peers collector/probe collector/store "
+known=" collector/deliver collector/http collector/peers collector/probe collector/store "
 
 # "USER USED" for each pair of modules of the room's library.
 arrows() {

@@ -64,7 +64,8 @@ room collector/track collector/sample collector/peers collector/probe collector/
     collector/store report/top common bpf
 room collector/daemon collector/track collector/sample collector/peers collector/deliver \
     collector/settings collector/probe collector/mounts collector/cgroup collector/store \
-    collector/http report/top report/json report/record report/text report/advice common bpf
+    collector/http report/top report/json report/record report/text report/advice \
+    report/prometheus common bpf
 
 room plugin common bpf
 room record collector/http report/record common

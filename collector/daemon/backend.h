@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel side of jobiod: it is loaded as the configuration says, tested, and announced to the
+ * plugin. */
+#ifndef JOBIO_COLLECTOR_DAEMON_BACKEND_H
+#define JOBIO_COLLECTOR_DAEMON_BACKEND_H
+
+#include <stdbool.h>
+
+#include "collector/probe/probe.h"
+#include "collector/probe/selftest.h"
+
+struct backend_options {
+    const char *runtime_dir, *pin_dir;
+    enum probe_backend backend;
+    bool services; /* make room in the maps for services */
+};
+
+/* A kernel that cannot count is not an error: the probe is blind then, and jobs are tracked without
+ * being counted. The file `probe` in the runtime directory lets plugins tag steps while jobiod does
+ * not run. */
+int backend_create(struct probe **ret, const struct backend_options *options, struct error *error);
+/* Test what the probe counts. *ret is all 0 if that was not possible; then the probe is assumed to
+ * work. */
+void backend_test(struct probe *probe, struct hierarchy *hierarchy, const char *runtime_dir,
+                  struct selftest *ret);
+
+#endif

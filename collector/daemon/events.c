@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/daemon/events.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+
+#include "collector/daemon/limited_log.h"
+#include "collector/daemon/runs.h"
+#include "collector/mounts/mounts.h"
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler.h"
+#include "collector/store/writer.h"
+#include "collector/track/services.h"
+#include "collector/track/tracker.h"
+#include "common/cleanup.h"
+
+struct events {
+    struct events_options options;
+    sd_event_source *tick, *settle, *settle_later;
+    sd_event_source *sources[4]; /* of file descriptors */
+    size_t n;
+};
+
+static void settle_soon(struct events *e)
+{
+    (void)sd_event_source_set_enabled(e->settle, SD_EVENT_ONESHOT);
+}
+
+/* Runs after all other pending events. */
+static int on_settle(sd_event_source *source, void *arg)
+{
+    struct events *e = arg;
+
+    uint64_t again_ns = tracker_settle(e->options.tracker);
+
+    (void)source;
+    if (mounts_work(e->options.mounts))
+        settle_soon(e);
+    if (again_ns) {
+        (void)sd_event_source_set_time_relative(e->settle_later, again_ns / 1000);
+        (void)sd_event_source_set_enabled(e->settle_later, SD_EVENT_ONESHOT);
+    }
+    return 0;
+}
+
+static int on_settle_later(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source, (void)usec;
+    settle_soon(arg);
+    return 0;
+}
+
+static int on_writer(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct events *e = arg;
+
+    (void)source, (void)fd, (void)events;
+    (void)writer_dispatch(e->options.writer);
+    settle_soon(e);
+    return 0;
+}
+
+static int on_new_mounts(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct events *e = arg;
+    struct error error;
+
+    (void)source, (void)fd, (void)events;
+    if (sampler_sightings(e->options.sampler, &error) < 0)
+        log_limited("sighting", 60, "mounts: %s", error.text);
+    if (mounts_busy(e->options.mounts))
+        settle_soon(e);
+    return 0;
+}
+
+static int on_mounts(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct events *e = arg;
+    struct error error;
+
+    (void)source, (void)fd, (void)events;
+    if (mounts_refresh(e->options.mounts, &error) < 0)
+        log_limited("mounts", 60, "mounts: %s", error.text);
+    return 0;
+}
+
+static int on_step_file(sd_event_source *source, const struct inotify_event *event, void *arg)
+{
+    struct events *e = arg;
+
+    (void)source;
+    if (event->len)
+        tracker_file(e->options.tracker, event->name);
+    settle_soon(e);
+    return 0;
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct events *e = arg;
+    struct error error;
+
+    (void)usec;
+    if (tracker_tick(e->options.tracker, &error) < 0)
+        log_limited("tick", 60, "the counters cannot be read: %s", error.text);
+    runs_tick(e->options.runs);
+    if (e->options.services)
+        services_tick(e->options.services);
+    settle_soon(e);
+    (void)sd_event_source_set_time_relative(source, e->options.interval_ns / 1000);
+    (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    return 0;
+}
+
+static int watch_fd(struct events *e, int fd, uint32_t events, sd_event_io_handler_t handler)
+{
+    return fd < 0 ? 0
+                  : sd_event_add_io(e->options.loop, &e->sources[e->n++], fd, events, handler, e);
+}
+
+static int watch_steps(struct events *e)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof(path), "%s/steps", e->options.runtime_dir);
+    return sd_event_add_inotify(e->options.loop, &e->sources[e->n++], path, IN_MOVED_TO,
+                                on_step_file, e);
+}
+
+static int prepare_settling(struct events *e)
+{
+    int r = sd_event_add_defer(e->options.loop, &e->settle, on_settle, e);
+
+    if (r >= 0)
+        r = sd_event_source_set_priority(e->settle, SD_EVENT_PRIORITY_IDLE);
+    if (r >= 0)
+        r = sd_event_add_time(e->options.loop, &e->settle_later, CLOCK_MONOTONIC, 0, 10000,
+                              on_settle_later, e);
+    return r < 0 ? r : sd_event_source_set_enabled(e->settle_later, SD_EVENT_OFF);
+}
+
+static int watch_all(struct events *e, struct error *error)
+{
+    uint64_t interval_us = e->options.interval_ns / 1000;
+    int r = watch_fd(e, writer_fd(e->options.writer), EPOLLIN, on_writer);
+
+    if (r >= 0)
+        r = watch_fd(e, probe_fd(e->options.probe), EPOLLIN, on_new_mounts);
+    if (r >= 0)
+        r = watch_fd(e, mounts_fd(e->options.mounts), EPOLLPRI, on_mounts);
+    if (r >= 0)
+        r = watch_steps(e);
+    if (r >= 0)
+        r = prepare_settling(e);
+    if (r >= 0)
+        r = sd_event_add_time_relative(e->options.loop, &e->tick, CLOCK_MONOTONIC, interval_us,
+                                       interval_us / 20 + 1, on_tick, e);
+    if (r >= 0)
+        r = sd_event_add_signal(e->options.loop, NULL, SIGTERM, NULL, NULL);
+    if (r >= 0)
+        r = sd_event_add_signal(e->options.loop, NULL, SIGINT, NULL, NULL);
+    if (r >= 0)
+        r = sd_event_set_watchdog(e->options.loop, true);
+    return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
+}
+
+int events_create(struct events **ret, const struct events_options *options, struct error *error)
+{
+    struct events *events = calloc(1, sizeof(*events));
+    int r;
+
+    if (!events)
+        return error_set(error, -ENOMEM, "no memory");
+    events->options = *options;
+    r = watch_all(events, error);
+    if (r < 0) {
+        events_destroy(events);
+        return r;
+    }
+    *ret = events;
+    return 0;
+}
+
+void events_destroy(struct events *events)
+{
+    if (!events)
+        return;
+    sd_event_source_disable_unref(events->tick);
+    sd_event_source_disable_unref(events->settle);
+    sd_event_source_disable_unref(events->settle_later);
+    for (size_t i = 0; i < ARRAY_SIZE(events->sources); i++)
+        sd_event_source_disable_unref(events->sources[i]);
+    free(events);
+}

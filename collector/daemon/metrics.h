@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The metrics for sites that scrape: a page over HTTP, and a textfile for node_exporter. */
+#ifndef JOBIO_COLLECTOR_DAEMON_METRICS_H
+#define JOBIO_COLLECTOR_DAEMON_METRICS_H
+
+#include "collector/daemon/self_metrics.h"
+#include "collector/http/server.h"
+#include "collector/settings/settings.h"
+
+struct metrics;
+
+/* All must outlive it. */
+struct metrics_options {
+    sd_event *loop;
+    const struct settings *settings;
+    struct node_state *node_state;
+    struct self_metrics_sources sources;
+};
+
+/* As far as they are configured. */
+int metrics_create(struct metrics **ret, const struct metrics_options *options,
+                   struct error *error);
+/* After the query of node_state. NULL is fine. */
+void metrics_destroy(struct metrics *metrics);
+/* The local socket is closed. NULL is fine. */
+void metrics_forget_server(struct metrics *metrics);
+/* The node is retired: remove its textfile. NULL is fine. */
+void metrics_retire(struct metrics *metrics);
+
+struct metrics_stats {
+    uint64_t scrapes;
+    struct textfile_stats textfile;
+    struct http_server_stats http;
+};
+void metrics_stats(const struct metrics *metrics, struct metrics_stats *ret);
+
+#endif

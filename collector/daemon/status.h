@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The question `status`: the state of the collector as one JSON object. */
+#ifndef JOBIO_COLLECTOR_DAEMON_STATUS_H
+#define JOBIO_COLLECTOR_DAEMON_STATUS_H
+
+#include "collector/daemon/socket.h"
+#include "collector/probe/selftest.h"
+#include "collector/settings/settings.h"
+
+struct deliver;
+struct gather;
+struct metrics;
+struct probe;
+struct query;
+struct recorder;
+struct runs;
+struct services;
+struct sink;
+struct tracker;
+struct writer;
+
+/* What it reports about. */
+struct status_sources {
+    uint64_t started_ns; /* CLOCK_BOOTTIME */
+    const struct settings *settings;
+    const char *node, *runtime_dir, *pin_dir;
+    struct probe *probe;
+    const struct selftest *selftest; /* all 0: not done */
+    struct tracker *tracker;
+    struct writer *writer;
+    struct query *small, *large;
+    struct recorder *recorder;
+    struct deliver *deliver;
+    const struct sink *sink; /* NULL: no [history] */
+    const char *sink_name;   /* in the outbox */
+    struct gather *gather;   /* NULL: no [peers] */
+    struct metrics *metrics;
+    struct runs *runs;
+    struct services *services; /* NULL: not counted */
+    struct server *server;
+};
+
+/* Answer the request, later. `sources` must outlive the query's last result. */
+void status_answer(const struct status_sources *sources, struct request *request);
+
+#endif
