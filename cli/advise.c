@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/cli.h"
+#include "cli/cli.h"
 #include "cli/base/jobid.h"
 #include "cli/base/notes.h"
 #include "cli/base/options.h"

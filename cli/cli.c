@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
-#include "cli/base/cli.h"
+#include "cli/cli.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -10,6 +10,9 @@
 
 #include "cli/base/options.h"
 #include "cli/base/output.h"
+#include "cli/explain/explain.h"
+#include "cli/run/run.h"
+#include "cli/top/top.h"
 #include "common/call.h"
 #include "common/cleanup.h"
 
@@ -44,7 +47,8 @@ static void print_help(void)
                 "its command.\n");
 }
 
-const struct subcommand *cli_find(const char *name)
+/* NULL: there is none of that name. */
+static const struct subcommand *find(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
         if (strcmp(subcommands[i]->name, name) == 0)
@@ -67,7 +71,7 @@ static int help_run(int argc, char **argv)
         print_help();
         return CLI_OK;
     }
-    sub = cli_find(argv[1]);
+    sub = find(argv[1]);
     if (!sub)
         return unknown(argv[1]);
     output_text(sub->help);
@@ -85,7 +89,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     }
     if (strcmp(argv[0], "help") == 0)
         return help_run(argc, argv);
-    sub = cli_find(argv[0]);
+    sub = find(argv[0]);
     return sub ? sub->run(cli, argc, argv) : unknown(argv[0]);
 }
 

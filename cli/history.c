@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "cli/base/labels.h"
-#include "cli/base/cli.h"
+#include "cli/cli.h"
 #include "cli/base/fields.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "cli/base/labels.h"
-#include "cli/base/cli.h"
+#include "cli/cli.h"
 #include "cli/job_part.h"
 #include "cli/base/jobid.h"
 #include "cli/base/notes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/base/cli.h"
+#include "cli/cli.h"
 
 int main(int argc, char **argv)
 {

@@ -2,7 +2,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-#include "cli/base/cli.h"
+#include "cli/cli.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/outline.h"

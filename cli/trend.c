@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/base/cli.h"
+#include "cli/cli.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/pager.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/explain/explain.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/base/cli.h"
 #include "cli/explain/context.h"
 #include "cli/explain/figures.h"
 #include "cli/base/jobid.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/run/run.h"
+
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdint.h>
@@ -7,7 +9,6 @@
 #include <string.h>
 
 #include "cli/run/child.h"
-#include "cli/base/cli.h"
 #include "cli/base/notes.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/top/top.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/base/cli.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/terminal.h"

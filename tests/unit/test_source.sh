@@ -75,8 +75,8 @@ room cli/source cli/base collector/store collector/http report/json report/rows 
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store collector/http report/explain common
 room cli/run cli/source cli/base collector/watch report/json report/text common
-room cli cli/source cli/base collector/store report report/advice report/compare report/json \
-    report/text common
+room cli cli/run cli/explain cli/top cli/source cli/base collector/store report report/advice \
+    report/compare report/json report/text common
 
 for dir in $(code common bpf report collector plugin record cli | sed 's|/[^/]*$||' | sort -u); do
     case $rooms in
