@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# SQL files to C. Each file becomes one string; comment lines are left out.
+# SQL files to C. Each file becomes one string, without comments.
 #   queries/job_put.sql -> SQL_JOB_PUT and its text in sql_queries[]
-#   migrations/0002.sql -> an entry of sql_migrations[] that leads to version 2
+#   migrations/0002.sql -> an entry of sql_migrations[] for version 2
 #   schema.sql          -> sql_schema
 #   clickhouse/ask_job.sql -> sql_clickhouse_ask_job
 #   history/jobs.sql -> sql_history_jobs, likewise
@@ -13,7 +13,7 @@ function base(path) {
     return path
 }
 
-# A text by the name of its folder.
+# The name of a text, after its directory.
 function part(path) {
     return (path ~ /clickhouse\// ? "sql_clickhouse_" : "sql_history_") base(path)
 }
@@ -40,7 +40,7 @@ END {
             if (order[i] ~ /queries\//)
                 print "    SQL_" toupper(base(order[i])) ","
         print "    SQL_QUERY_COUNT,\n};\n"
-        print "struct sql_migration {\n    int version; /* that it leads to */\n    const char *text;\n};\n"
+        print "struct sql_migration {\n    int version; /* of the store afterwards */\n    const char *text;\n};\n"
         print "extern const char *const sql_queries[SQL_QUERY_COUNT];"
         print "extern const char *const sql_query_names[SQL_QUERY_COUNT];"
         print "extern const char sql_schema[];"

@@ -1,42 +1,42 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The store of one node: what each job step did on each mount, by operation.
 --
--- Read it with `sqlite3 -readonly /var/lib/jobio/jobio.db`; the views at the end answer the usual
--- questions. Only jobiod writes.
+-- Read it with `sqlite3 -readonly /var/lib/jobio/jobio.db`; the views at the end are for people. Only
+-- jobiod writes.
 --
--- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is real
+-- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is wall clock
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
 -- PRAGMA user_version is the version of this schema: 4.
 
--- One job on this node. A job that Slurm requeued has a row for each restart. A number that was
--- given out again (a new or reset cluster) has a row for each holder.
+-- One job on this node. A requeued job has a row for each restart. A job number that was used again (after
+-- a reset of the cluster) has a row for each holder.
 CREATE TABLE job (
     id INTEGER PRIMARY KEY,
     cluster TEXT NOT NULL,
     jobid INTEGER NOT NULL,
     restart INTEGER NOT NULL,
-    holder INTEGER NOT NULL,          -- 0, 1, ... in the order of their start
+    holder INTEGER NOT NULL,          -- 0, 1, ... in order of start
     uid INTEGER NOT NULL,
-    user TEXT,                        -- NULL: not known
+    user TEXT,                        -- NULL: unknown
     account TEXT,
     partition TEXT,
-    name TEXT,                        -- the user's own words: untrusted
-    ended INTEGER NOT NULL,           -- 1: no step of it runs here any more
+    name TEXT,                        -- untrusted text from the user
+    ended INTEGER NOT NULL,           -- 1: no step of the job runs here any more
     start_ns INTEGER NOT NULL,
     end_ns INTEGER NOT NULL,          -- 2^63 - 1 until it has ended
     elapsed_ns INTEGER NOT NULL,
-    nodes_expected INTEGER NOT NULL,  -- of the whole job; 0: not known
+    nodes_expected INTEGER NOT NULL,  -- of the whole job; 0: unknown
     nodes_reported INTEGER NOT NULL,
-    longest_wait_ns INTEGER NOT NULL, -- inside calls, of the thread that waited longest
-    lost INTEGER NOT NULL,            -- events seen but not accounted, without those of its steps
-    incomplete TEXT,                  -- why it is not whole: [{"cause":"..","count":N,"ops":[..]}]
+    longest_wait_ns INTEGER NOT NULL, -- time inside calls of the thread that waited longest
+    lost INTEGER NOT NULL,            -- events seen but not accounted, excluding those of its steps
+    incomplete TEXT,                  -- why it is incomplete: [{"cause":"..","count":N,"ops":[..]}]
     unsupported TEXT,                 -- operations that the node could not count: ["clone",..]
-    ns_per_event INTEGER NOT NULL DEFAULT 0, -- what counting a call cost on the node; 0: not known
-    expired INTEGER NOT NULL DEFAULT 0, -- 1: its rows are being deleted, do not trust them
-    -- Sums over its steps, kept with every write of a step, so that the history needs no other
-    -- table. read and write hold copied bytes as well, meta all other calls.
+    ns_per_event INTEGER NOT NULL DEFAULT 0, -- cost of counting one call on the node; 0: unknown
+    expired INTEGER NOT NULL DEFAULT 0, -- 1: its rows are being deleted, ignore it
+    -- Sums over its steps, updated with every write of a step, so that the history needs no other
+    -- table. read and write include copied bytes, meta all other calls.
     steps INTEGER NOT NULL DEFAULT 0,
-    steps_incomplete INTEGER NOT NULL DEFAULT 0, -- steps with a loss or a cause
+    steps_incomplete INTEGER NOT NULL DEFAULT 0, -- steps with lost events or a cause
     read_requests INTEGER NOT NULL DEFAULT 0,
     read_bytes INTEGER NOT NULL DEFAULT 0,
     read_errors INTEGER NOT NULL DEFAULT 0,
@@ -53,17 +53,18 @@ CREATE TABLE job (
     meta_max_ns INTEGER NOT NULL DEFAULT 0,
     errors INTEGER NOT NULL DEFAULT 0,           -- of all operations
     wait_ns INTEGER NOT NULL DEFAULT 0,          -- of all threads in all synchronous calls
-    unsupported_elsewhere TEXT, -- of its other nodes, as unsupported; on its first node only
-    first_node TEXT, -- where the account of all its nodes comes together; NULL: here, or not known
-    array_job INTEGER,  -- the number of the array that it is a task of; NULL: of none
-    array_task INTEGER, -- and which one
+    unsupported_elsewhere TEXT, -- like unsupported, for its other nodes; on its first node only
+    first_node TEXT, -- where the accounts of all its nodes are combined; NULL: here, or unknown
+    array_job INTEGER,  -- the number of its array; NULL: not a task
+    array_task INTEGER, -- the number of the task
     latency_counted INTEGER NOT NULL DEFAULT 0, -- the day under which it is in latency_day; 0: none
     UNIQUE (cluster, jobid, restart, holder)
 );
 CREATE INDEX job_number ON job (jobid, start_ns);
 CREATE INDEX job_end ON job (end_ns DESC);           -- retention
--- The history: newest first, by what people ask for. A span of time finds what ended in it by its
--- start, which is at most the longest run earlier (job_long; else a day), and what runs apart.
+-- For the history: newest first, by common conditions. A period finds the jobs that ended in it by their
+-- start, which is earlier by at most the longest run (job_long; otherwise a day), and running jobs by
+-- job_running.
 CREATE INDEX job_start ON job (start_ns, end_ns);
 CREATE INDEX job_uid_start ON job (uid, start_ns);
 CREATE INDEX job_user_start ON job (user, start_ns);
@@ -80,14 +81,14 @@ CREATE INDEX job_expired ON job (id) WHERE expired = 1;
 CREATE TABLE step (
     id INTEGER PRIMARY KEY,
     job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-    het INTEGER NOT NULL,             -- component of a heterogeneous job; 4294967294: none
+    het INTEGER NOT NULL,             -- component of a heterogeneous job; 4294967294: not one
     step INTEGER NOT NULL,
     node TEXT NOT NULL,
-    tagged_at_ns INTEGER NOT NULL,    -- when counting began, by the clock of the node
+    tagged_at_ns INTEGER NOT NULL,    -- when counting started, by the clock of the node
     elapsed_ns INTEGER NOT NULL,
-    state TEXT NOT NULL,              -- running, ended, vanished (closed by jobiod without an end)
-    folded INTEGER NOT NULL,          -- how many steps this row sums up; 0: it is one step
-    final INTEGER NOT NULL,           -- 1: its numbers are those of the end, and in node_total
+    state TEXT NOT NULL,              -- running, ended, vanished (its end was not reported)
+    folded INTEGER NOT NULL,          -- how many steps this row aggregates; 0: a single step
+    final INTEGER NOT NULL,           -- 1: its numbers are final, and in node_total
     longest_wait_ns INTEGER NOT NULL,
     lost INTEGER NOT NULL,
     incomplete TEXT,
@@ -110,18 +111,18 @@ CREATE TABLE step (
     UNIQUE (job_id, het, step, node, tagged_at_ns)
 );
 
--- A mounted file system, told apart by its names.
+-- A mounted file system, identified by its names.
 CREATE TABLE mount (
     id INTEGER PRIMARY KEY,
-    mount TEXT NOT NULL,              -- where it is (or was) mounted
+    mount TEXT NOT NULL,              -- mount point
     fstype TEXT NOT NULL,
     source TEXT NOT NULL,
-    private INTEGER NOT NULL,         -- 1: only seen in the mount namespace of jobs
+    private INTEGER NOT NULL,         -- 1: only visible in the mount namespace of jobs
     labelled INTEGER NOT NULL,        -- 1: its name may be a label of a metric
     UNIQUE (mount, fstype, source, private, labelled)
 );
 
--- A step touched a mount. The page cache numbers belong to the pair, not to an operation.
+-- A step used a mount. The page cache numbers belong to the pair, not to an operation.
 CREATE TABLE step_mount (
     step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
     mount_id INTEGER NOT NULL REFERENCES mount (id),
@@ -136,9 +137,9 @@ CREATE TABLE step_mount (
 CREATE INDEX step_mount_mount ON step_mount (mount_id);
 
 -- The account: what a step did on a mount, by operation (read, write, open, stat, ...).
--- Histograms are JSON arrays of counts, zeros at the end left out. size_log2[0] counts sizes up to
+-- Histograms are JSON arrays of counts without trailing zeros. size_log2[0] counts sizes up to
 -- 1 byte, [i] those above 2^(i-1) and up to 2^i; latency_log2[0] counts calls up to 128 ns, [i]
--- those above 2^(i+6) and up to 2^(i+7) ns. errno is a JSON object {"number of the errno": count}.
+-- those above 2^(i+6) and up to 2^(i+7) ns. errno is a JSON object {"errno number": count}.
 -- Text costs about as much as a blob of varints here (most arrays are short) and json_each() of
 -- SQLite reads it.
 CREATE TABLE io (
@@ -146,8 +147,8 @@ CREATE TABLE io (
     mount_id INTEGER NOT NULL,
     op TEXT NOT NULL,
     requests INTEGER NOT NULL,
-    async_requests INTEGER NOT NULL,  -- of these by io_uring and libaio: no thread waited
-    bytes INTEGER NOT NULL,           -- returned, not asked for
+    async_requests INTEGER NOT NULL,  -- of these through io_uring and libaio: no thread waited
+    bytes INTEGER NOT NULL,           -- returned, not requested
     errors INTEGER NOT NULL,
     time_ns INTEGER NOT NULL,         -- inside synchronous calls
     max_ns INTEGER NOT NULL,          -- longest call, at least
@@ -156,17 +157,17 @@ CREATE TABLE io (
     size_log2 TEXT,                   -- NULL: empty
     latency_log2 TEXT,
     errno TEXT,
-    -- Of reads and writes: those that began where the one before on the same open file had ended,
-    -- and those that did not. What is left of the requests is of unknown order.
+    -- Reads and writes that started where the previous one on the same open file had ended, and those
+    -- that did not. The remaining requests are of unknown order.
     sequential_requests INTEGER NOT NULL DEFAULT 0,
     random_requests INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (step_id, mount_id, op),
     FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 
--- When a step did what on a mount, in at most 200 bins. Bin i (from 0) covers width_s seconds from
+-- The time line of a step on a mount, in at most 200 bins. Bin i (from 0) covers width_s seconds from
 -- start_s + i * width_s, seconds since 1970; width_s is a power of two and start_s a multiple of it.
--- The texts are JSON arrays, zeros at the end left out, and each adds up to what `io` says: the bytes
+-- The texts are JSON arrays without trailing zeros, and each adds up to the sums in `io`: the bytes
 -- of read and copy_read, of write and copy_write, the requests of all metadata operations but create,
 -- the time of all operations. For example: SELECT datetime(start_s + key * width_s, 'unixepoch',
 -- 'localtime'), value FROM timeline, json_each(read_bytes) WHERE step_id = 1 AND value > 0;
@@ -194,9 +195,9 @@ CREATE TABLE peak (
 ) WITHOUT ROWID;
 CREATE INDEX peak_mount ON peak (mount_id);
 
--- Sums over the steps of a job on a mount, kept as those of the job: what the history shows of a
--- mount. mount_id refers to nothing, because a mount may go before the last row of a job that is
--- being deleted, and an index for that would cost more than it is worth.
+-- Sums over the steps of a job on a mount, updated like those of the job, for the history of a mount.
+-- mount_id is not a foreign key: a mount may be deleted before the last row of a job that is being deleted,
+-- and the index for a foreign key would cost more than it is worth.
 CREATE TABLE job_mount (
     job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     mount_id INTEGER NOT NULL,
@@ -219,8 +220,8 @@ CREATE TABLE job_mount (
     PRIMARY KEY (job_id, mount_id)
 ) WITHOUT ROWID;
 
--- All finished steps of this node since the store was made; retention never takes anything away.
--- Mounts that may not be a label of a metric are summed up under "(private)".
+-- Totals of all finished steps of this node since the store was created; retention does not reduce them.
+-- Mounts that may not be a label of a metric are summed under "(private)".
 CREATE TABLE node_total (
     mount TEXT NOT NULL,
     fstype TEXT NOT NULL,
@@ -235,9 +236,10 @@ CREATE TABLE node_total (
     PRIMARY KEY (mount, fstype, labelled, op)
 ) WITHOUT ROWID;
 
--- How long calls took in the jobs that ended on a day (UTC, days since 1970), as the median of each
--- job over its nodes, once all of them have reported or an hour has passed: how many of them had which. For what is normal on a mount; kept for 30 days. Jobs with fewer
--- than 10 such calls on the mount are not in it, nor are mounts of a job's own namespace.
+-- The baseline of a mount: how many of the jobs that ended on a day (UTC, days since 1970) had which
+-- median latency. The median of a job is over its nodes, once all of them have reported or an hour has
+-- passed. Kept for 30 days. Excludes jobs with fewer than 10 such calls on the mount, and mounts of a job's
+-- own namespace.
 CREATE TABLE latency_day (
     mount_id INTEGER NOT NULL REFERENCES mount (id),
     op TEXT NOT NULL,                 -- read, write, open
@@ -248,47 +250,46 @@ CREATE TABLE latency_day (
 ) WITHOUT ROWID;
 CREATE INDEX latency_day_day ON latency_day (day);
 
--- Finished steps of this node that a sink (the history, another node) has not acknowledged yet, in
--- the order in which they go. A step that changes after its end is behind the others again. Ids are
--- never used twice.
+-- Finished steps of this node that a sink (the history database, another node) has not acknowledged yet, in
+-- the order in which they are sent. A step that changes after its end moves to the end. Ids are never
+-- reused.
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     sink TEXT NOT NULL,               -- history, peer:NODE
     step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
     queued_ns INTEGER NOT NULL,
-    refused TEXT,                     -- NULL: to be sent; else why the sink does not want it
+    refused TEXT,                     -- NULL: to be sent; otherwise why the sink refuses it
     UNIQUE (sink, step_id)
 );
 CREATE INDEX outbox_waiting ON outbox (sink, id) WHERE refused IS NULL;
 CREATE INDEX outbox_step ON outbox (step_id);
 
--- The other nodes of a job that have sent all that they had of it. Only on the first node of the job,
--- where their steps are as well.
+-- The other nodes of a job that have sent everything they had of it. Only on the first node of the job,
+-- which also has their steps.
 CREATE TABLE job_node (
     job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     node TEXT NOT NULL,
     PRIMARY KEY (job_id, node)
 ) WITHOUT ROWID;
 
--- What jobiod remembers over a restart, by its own names (which sink has what).
+-- What jobiod remembers across a restart, by keys of its own (for example the progress of a sink).
 CREATE TABLE state (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- What the history sums up, of days that are over, in a store of many jobs: so that it need not look
--- at each of them. A block holds the jobs that ended from first_ns on and before upto_ns; jobiod makes
--- it in the background. Whoever changes such a job puts the block out of date (the triggers), and it is
--- made anew later.
+-- Sums for the history over past days in a large store, so that it need not read each job. A block has the
+-- jobs that ended from first_ns on and before upto_ns; jobiod makes it in the background. A change of such
+-- a job invalidates the block (by the triggers), and it is rebuilt later.
 CREATE TABLE rollup_block (
     first_ns INTEGER NOT NULL,        -- the block: a multiple of its days, UTC
     days INTEGER NOT NULL,
-    upto_ns INTEGER NOT NULL,         -- 0: the block is out of date, and nobody reads it
+    upto_ns INTEGER NOT NULL,         -- 0: the block is out of date and not used
     last_start_ns INTEGER NOT NULL,   -- the latest start of a job in it
     PRIMARY KEY (first_ns, days)
 ) WITHOUT ROWID;
 CREATE TABLE rollup (
-    kind INTEGER NOT NULL,            -- 1 by who, 2 name, 3 start; 4, 5, 6: the same on a mount
+    kind INTEGER NOT NULL,            -- 1 by user, account, partition; 2 name; 3 start; 4, 5, 6: the same on a mount
     first_ns INTEGER NOT NULL,
     uid INTEGER NOT NULL,
     user NOT NULL,                    -- the number 0: NULL, or not of this kind
@@ -298,7 +299,7 @@ CREATE TABLE rollup (
     quarter INTEGER NOT NULL,         -- the start of a job, in quarters of an hour since 1970
     mount NOT NULL,
     jobs INTEGER NOT NULL,
-    complete INTEGER NOT NULL,        -- 1: all jobs are
+    complete INTEGER NOT NULL,        -- 1: all jobs are complete
     start_ns INTEGER NOT NULL,        -- the first
     end_ns INTEGER NOT NULL,          -- the last
     elapsed_ns INTEGER NOT NULL,
@@ -327,7 +328,7 @@ BEGIN
     WHERE upto_ns > new.end_ns AND first_ns IN (new.end_ns - new.end_ns % 691200000000000,
                                                 new.end_ns - new.end_ns % 2764800000000000);
 END;
--- Looking costs less than a change that finds nothing.
+-- The EXISTS costs less than an UPDATE that matches nothing.
 CREATE TRIGGER rollup_update AFTER UPDATE ON job
 WHEN (old.ended = 1 OR new.ended = 1) AND EXISTS (
     SELECT 1 FROM rollup_block WHERE upto_ns > old.end_ns AND first_ns IN
@@ -352,7 +353,7 @@ BEGIN
                                                 old.end_ns - old.end_ns % 2764800000000000);
 END;
 
--- Jobs in readable units, the newest first.
+-- Jobs in readable units, newest first.
 CREATE VIEW v_job AS
 SELECT cluster, jobid, restart, user, uid, account, partition, name,
        CASE ended WHEN 1 THEN 'ended' ELSE 'running' END AS state,
@@ -369,7 +370,7 @@ FROM job
 WHERE expired = 0
 ORDER BY start_ns DESC;
 
--- Steps by name, with the job they belong to.
+-- Steps by name, with their job.
 CREATE VIEW v_step AS
 SELECT j.cluster, j.jobid, j.restart, j.user, s.id AS step_id,
        CASE s.het WHEN 4294967294 THEN NULL ELSE s.het END AS het,
@@ -394,7 +395,7 @@ FROM io AS i
 JOIN v_step AS s ON s.step_id = i.step_id
 JOIN mount AS m ON m.id = i.mount_id;
 
--- The same summed up for the job.
+-- The same as sums over the job.
 CREATE VIEW v_job_io AS
 SELECT j.cluster, j.jobid, j.restart, j.user, m.mount, m.fstype, m.source, i.op,
        sum(i.requests) AS requests, sum(i.bytes) AS bytes, sum(i.errors) AS errors,
@@ -406,7 +407,7 @@ JOIN mount AS m ON m.id = i.mount_id
 WHERE j.expired = 0
 GROUP BY j.id, m.id, i.op;
 
--- One line a job and mount.
+-- One row per job and mount.
 CREATE VIEW v_job_mount AS
 SELECT j.cluster, j.jobid, j.restart, j.user, m.mount, m.fstype, m.source,
        sum(CASE WHEN i.op IN ('read', 'copy_read') THEN i.bytes END) AS read_bytes,

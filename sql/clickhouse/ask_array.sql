@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `jobio array` asks a ClickHouse first: the newest run of each task, of who ran the array
--- last.
+-- The first ClickHouse query of `jobio array`: the newest run of each task, for the user who ran the
+-- array last.
 SELECT cluster, array_task, argMax(jobid, start_ns) AS jobid_, argMax(restart, start_ns) AS restart_
 FROM :table
 WHERE array_job = :job :cluster :own AND (cluster, uid) IN (

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `jobio history` asks a ClickHouse: v_job with more columns, for the jobs of a time, :jobs.
--- Holders as in v_row: of the numbers in :jobs one of them is meant, and :own and :whose say which.
+-- The ClickHouse query of `jobio history`: v_job with more columns, for the jobs of a period, :jobs.
+-- Holders as in v_row: :own and :whose select one of the holders of the numbers in :jobs.
 SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        partition_ AS `partition`, name_ AS name, array_ AS array_job, task_ AS array_task,
        ended_ AS ended,

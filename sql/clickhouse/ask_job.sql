@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `jobio job` and `jobio array` ask a ClickHouse: all rows of the jobs of which_job.sql,
--- which_task.sql or which_array.sql. :own is a condition on the user who asks, or nothing.
+-- The ClickHouse query of `jobio job` and `jobio array`: all rows of the jobs of which_job.sql or
+-- which_task.sql. :own is a condition on the user who runs the command, or empty.
 SELECT *
 FROM :table FINAL
 WHERE :which :cluster :own

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Part of ask_history.sql, twice: the jobs of a time. :from is a year before :since: a job is
--- looked for by its steps that began after it, so that old partitions are not read.
+-- Part of ask_history.sql, twice: the jobs of a period. :from is a year before :since: a job is found by
+-- its steps that started after :from, so that old partitions are not read.
 SELECT cluster, jobid, restart FROM :table
 WHERE tagged_at_ns >= :from AND tagged_at_ns < :until :cluster :own
 GROUP BY cluster, jobid, restart

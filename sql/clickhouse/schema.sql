@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- The history of all nodes in ClickHouse, from release 18.16 on. doc/history.md has the columns.
+-- The history of all nodes in ClickHouse, release 18.16 or newer. doc/history.md describes the columns.
 --
 --   clickhouse-client --multiquery < schema.sql
 --   clickhouse-client --multiquery < views.sql
 --
--- For a table that an older jobio made: upgrade.sql.
+-- Run upgrade.sql on a table that an older jobio made.
 --
--- One row for each mount of a step on a node; rows of one step repeat what is known of the step and
--- of its job. A row that is delivered again replaces the earlier one when ClickHouse merges its
--- parts; until then FINAL (as in the views) shows the newest version only.
+-- One row for each mount of a step on a node; the rows of a step repeat the columns of the step and of its
+-- job. A row that is delivered again replaces the earlier one when ClickHouse merges its parts; until then
+-- FINAL (as in the views) selects the newest version only.
 --
 -- On a cluster: ON CLUSTER name, ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/jobio/io',
 -- '{replica}', version), and a Distributed table that is sharded by cityHash64(cluster, jobid), so
--- that the versions of a row meet.
+-- that all versions of a row are in one shard.
 
 CREATE DATABASE IF NOT EXISTS jobio;
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What newer releases of jobio brought to the table of schema.sql; it does no harm to run it twice.
--- Then views.sql again. ClickHouse knows IF NOT EXISTS of columns from release 19.13 on; before:
+-- Adds the columns of newer releases of jobio to the table of schema.sql; safe to run twice. Run views.sql
+-- again afterwards. ClickHouse has IF NOT EXISTS for columns since release 19.13; for older ones:
 --
 --   sed 's/COLUMN IF NOT EXISTS/COLUMN/' upgrade.sql | clickhouse-client --multiquery
 

@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- The views of the node's store (sql/schema.sql) over the rows of all nodes: the same names and
--- columns. Times are those of the server's time zone. Where the store has NULL for an unknown name,
--- here is an empty one. Inner queries rename, because ClickHouse takes an alias for the column of
--- the same name.
+-- The views of the node's store (sql/schema.sql) over the rows of all nodes, with the same names and
+-- columns. Times are in the server's time zone. Unknown names are empty strings (NULL in the store).
+-- Inner queries rename columns, because ClickHouse would use an alias instead of the column of that name.
 
--- The newest version of each row, and whose it is: 0 for the first holder of a job number, 1 and so
--- on for a later one, which began after the end of the one before. (Release 18.16 does not see that
--- a lambda needs start_ns, so it is named once more.)
+-- The newest version of each row, and its holder: 0 for the first holder of a job number, 1 and so on for
+-- later ones, which started after the end of the previous one. (Release 18.16 does not notice that a lambda
+-- needs start_ns, so it is listed once more.)
 --
--- Of a number, `events` has the starts (even) and the ends (odd) that its nodes saw, by time, and
--- `later` the starts that follow an end: nothing for nearly all of them, so that little is joined.
+-- For each number, `events` has the starts (even) and the ends (odd) that its nodes saw, by time, and
+-- `later` the starts that follow an end. It is empty for nearly all numbers, so that little is joined.
 CREATE VIEW IF NOT EXISTS jobio.v_row AS
 SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, source, private,
        labelled, version, uid, user, account, `partition`, name, array_job, array_task, job_ended,
@@ -140,7 +139,7 @@ FROM (
                op_peak_requests_per_s AS peak_requests_
 );
 
--- The same summed up for the job.
+-- The same as sums over the job.
 CREATE VIEW IF NOT EXISTS jobio.v_job_io AS
 SELECT cluster, jobid, restart, user_ AS user, mount, fstype, source, op_ AS op,
        requests__ AS requests, bytes__ AS bytes, errors__ AS errors, time_ns__ / 1e9 AS wait_s,
@@ -155,7 +154,7 @@ FROM (
     GROUP BY cluster, jobid, restart, holder, mount, fstype, source, private, op_
 );
 
--- One line a job and mount.
+-- One row per job and mount.
 CREATE VIEW IF NOT EXISTS jobio.v_job_mount AS
 SELECT cluster, jobid, restart, user_ AS user, mount, fstype, source,
        read_bytes_ AS read_bytes, write_bytes_ AS write_bytes, requests_ AS requests,

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- The jobs of a span of time, those that have ended and those that run. Words between % are filled
--- in by collector/store/history_query.c: INDEX, the one that serves the conditions; COLUMNS (columns.sql),
--- and in them SUMS, which come from the job (job_sums.sql) or from mounts that it touched
--- (mount_sums.sql), and these MOUNTS; CONDITIONS; ORDER.
--- :since and :until are the span, :first is earlier than the start of any job that ended in it.
--- :state 0 all, 1 only what runs, 2 only what has ended.
+-- The jobs of a period, ended and running. collector/store/history_sql.c replaces the words between %:
+-- INDEX, the index for the conditions; COLUMNS (columns.sql), and in them SUMS, which come from the job
+-- (job_sums.sql) or from mounts that it used (mount_sums.sql), and these MOUNTS; CONDITIONS; ORDER.
+-- :since and :until are the period, :first is earlier than the start of any job that ended in it.
+-- :state 0 all, 1 only running jobs, 2 only ended jobs.
 SELECT %COLUMNS%
 FROM job INDEXED BY %INDEX% %MOUNTS%
 WHERE ended = 1 AND :state != 1 AND start_ns >= :first AND start_ns < :until

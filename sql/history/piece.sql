@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Of the jobs of jobs.sql those that ended from :from to :to.
+-- The jobs of jobs.sql that ended from :from to :to.
 SELECT %COLUMNS%
 FROM job INDEXED BY job_end %MOUNTS%
 WHERE ended = 1 AND end_ns >= :from AND end_ns <= :to AND start_ns < :until

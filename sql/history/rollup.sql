@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- The sums of blocks that begin from :from to :to, as rows of jobs.sql, with the number of
--- jobs behind them.
+-- The sums of blocks that start from :from to :to, as rows of jobs.sql, followed by the number of jobs.
 SELECT NULL, NULL, nullif(user, 0), nullif(account, 0), nullif(partition, 0), nullif(name, 0), 0, 0,
     uid, 1, complete, start_ns, end_ns, elapsed_ns, steps, 0, 0, nullif(mount, 0),
     read_requests, read_bytes, read_errors, read_time_ns, read_max_ns,

@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What the accounting cost a job: its calls times this.
+-- The cost of counting one call; times its calls it is the cost for a job.
 ALTER TABLE job ADD COLUMN ns_per_event INTEGER NOT NULL DEFAULT 0;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Finished steps that somebody outside has not acknowledged yet.
+-- Finished steps that a sink has not acknowledged yet.
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     sink TEXT NOT NULL,
@@ -11,13 +11,13 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_waiting ON outbox (sink, id) WHERE refused IS NULL;
 CREATE INDEX outbox_step ON outbox (step_id);
 
--- The other nodes of a job, once they have sent all that they had.
+-- The other nodes of a job that have sent everything they had.
 CREATE TABLE job_node (
     job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     node TEXT NOT NULL,
     PRIMARY KEY (job_id, node)
 ) WITHOUT ROWID;
 
--- What the other nodes of a job could not count; and its first node, if that is another one.
+-- What the other nodes of a job could not count; and its first node, if it is not this one.
 ALTER TABLE job ADD COLUMN unsupported_elsewhere TEXT;
 ALTER TABLE job ADD COLUMN first_node TEXT;

@@ -4,7 +4,7 @@ ALTER TABLE job ADD COLUMN array_job INTEGER;
 ALTER TABLE job ADD COLUMN array_task INTEGER;
 CREATE INDEX job_array ON job (array_job, array_task) WHERE array_job IS NOT NULL;
 
--- What is normal on a mount.
+-- Baselines of mounts.
 ALTER TABLE job ADD COLUMN latency_counted INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE latency_day (
     mount_id INTEGER NOT NULL REFERENCES mount (id),
@@ -16,7 +16,7 @@ CREATE TABLE latency_day (
 ) WITHOUT ROWID;
 CREATE INDEX latency_day_day ON latency_day (day);
 
--- When a step did what.
+-- Time lines of steps.
 CREATE TABLE timeline (
     step_id INTEGER NOT NULL,
     mount_id INTEGER NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE timeline (
     FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
 );
 
--- The history by start and by what people ask for; the indexes it had were by end.
+-- Indexes for the history by start and common conditions; the old ones were by end.
 DROP INDEX job_uid_end;
 DROP INDEX job_user_end;
 CREATE INDEX job_start ON job (start_ns, end_ns);
@@ -42,8 +42,8 @@ CREATE INDEX job_running ON job (start_ns) WHERE ended = 0;
 CREATE INDEX job_long ON job (end_ns - start_ns)
     WHERE ended = 1 AND end_ns - start_ns > 86400000000000;
 
--- What a job did on a mount, from what its steps did there. A sum beyond 2^63 becomes a REAL, which
--- CAST cuts to the largest integer; sum() would fail.
+-- Sums of a job on a mount, from those of its steps. A sum beyond 2^63 becomes a REAL, which CAST converts
+-- to the largest integer; sum() would fail.
 CREATE TABLE job_mount (
     job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     mount_id INTEGER NOT NULL,
@@ -98,11 +98,11 @@ INSERT OR IGNORE INTO job_mount
 SELECT s.job_id, t.mount_id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 FROM step_mount AS t JOIN step AS s ON s.id = t.step_id;
 
--- Reads and writes in the order of their file, and out of it.
+-- Sequential and random reads and writes.
 ALTER TABLE io ADD COLUMN sequential_requests INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE io ADD COLUMN random_requests INTEGER NOT NULL DEFAULT 0;
 
--- What the history sums up, made in the background.
+-- Sums for the history, made in the background.
 CREATE TABLE rollup_block (
     first_ns INTEGER NOT NULL,
     days INTEGER NOT NULL,

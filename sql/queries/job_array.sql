@@ -1,5 +1,5 @@
--- As job_list, of 1 an array, its tasks from 3 on in order and of each the newest run first, all of who
--- ran it last; 2 uid or NULL
+-- Like job_list, for the tasks of an array: by task, starting at task ?3, the newest run of each first;
+-- only those of the user who ran the array last. ?1 array, ?2 uid or NULL
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
     lost, incomplete, unsupported, ns_per_event, first_node,

@@ -1,5 +1,5 @@
--- 1 step, 2 its job: add the step to the sums of the job. A sum beyond 2^63 becomes a REAL, which
--- CAST cuts to the largest integer
+-- Add a step to the sums of its job. ?1 step, ?2 job. A sum beyond 2^63 becomes a REAL, which CAST
+-- converts to the largest integer.
 UPDATE job SET (
     steps, steps_incomplete, read_requests, read_bytes, read_errors, read_time_ns,
     write_requests, write_bytes, write_errors, write_time_ns, meta_requests, meta_errors,

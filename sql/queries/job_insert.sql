@@ -1,4 +1,4 @@
--- A job, or another holder of its number. 1 cluster, 2 jobid, 3 restart, 4.. as job_update
+-- Insert a job, or another holder of its number. ?1 cluster, ?2 jobid, ?3 restart, ?4.. as in job_update
 INSERT INTO job (cluster, jobid, restart, holder,
     uid, user, account, partition, name, ended, start_ns, end_ns, elapsed_ns, nodes_expected,
     nodes_reported, longest_wait_ns, lost, incomplete, unsupported, ns_per_event,

@@ -1,4 +1,4 @@
--- 1 cluster or NULL, 2 jobid, 3 uid or NULL, 4 how many: the holders and restarts of a number
+-- The holders and restarts of a job number. ?1 cluster or NULL, ?2 jobid, ?3 uid or NULL, ?4 limit
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
     lost, incomplete, unsupported, ns_per_event, first_node,

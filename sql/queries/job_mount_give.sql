@@ -1,5 +1,5 @@
--- 1 job, 2 mount, 3.. sums of a step: add them. A sum beyond 2^63 becomes a REAL, which CAST cuts to
--- the largest integer
+-- Add the sums of a step on a mount to those of its job. ?1 job, ?2 mount, ?3.. sums. A sum beyond 2^63
+-- becomes a REAL, which CAST converts to the largest integer.
 INSERT INTO job_mount (job_id, mount_id, read_requests, read_bytes, read_errors, read_time_ns,
     read_max_ns, write_requests, write_bytes, write_errors, write_time_ns, write_max_ns,
     meta_requests, meta_errors, meta_time_ns, meta_max_ns, errors, wait_ns)

@@ -1,4 +1,5 @@
--- 1 job, 2 mount, 3.. sums of a step: take them out. The longest calls stay
+-- Subtract the sums of a step on a mount from those of its job. The longest calls remain. ?1 job,
+-- ?2 mount, ?3.. sums
 UPDATE job_mount SET
     read_requests = max(0, read_requests - ?3), read_bytes = max(0, read_bytes - ?4),
     read_errors = max(0, read_errors - ?5), read_time_ns = max(0, read_time_ns - ?6),

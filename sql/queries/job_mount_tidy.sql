@@ -1,4 +1,4 @@
--- 1 job: forget the mounts that none of its steps has any more
+-- Delete the mounts of a job that none of its steps uses any more. ?1 job
 DELETE FROM job_mount
 WHERE job_id = ?1 AND NOT EXISTS (
     SELECT 1 FROM step AS s CROSS JOIN step_mount AS m ON m.step_id = s.id

@@ -1,5 +1,4 @@
--- 1 step, 2 its job: take what is stored of the step out of the sums of the job. The longest calls
--- stay
+-- Subtract a step, as it is stored, from the sums of its job. The longest calls remain. ?1 step, ?2 job
 UPDATE job SET (
     steps, steps_incomplete, read_requests, read_bytes, read_errors, read_time_ns,
     write_requests, write_bytes, write_errors, write_time_ns, meta_requests, meta_errors,

@@ -1,4 +1,4 @@
--- As job_list, of 2 an array and 5 one of its tasks
+-- Like job_list, for one task of an array. ?2 array, ?5 task
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
     lost, incomplete, unsupported, ns_per_event, first_node,

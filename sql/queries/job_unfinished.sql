@@ -1,4 +1,4 @@
--- Jobs that had not ended when they were last written
+-- Jobs that had not ended when they were last written.
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
     lost, incomplete, unsupported, ns_per_event, first_node,

@@ -1,4 +1,4 @@
--- 1 the row, 4.. what is known of the job
+-- Update a job. ?1 its row, ?4.. its columns
 UPDATE job SET
     uid = ?4, user = ?5, account = ?6, partition = ?7, name = ?8, ended = ?9, start_ns = ?10,
     end_ns = ?11, elapsed_ns = ?12, nodes_expected = ?13,

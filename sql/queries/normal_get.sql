@@ -1,4 +1,4 @@
--- Of a mount since a day, how many jobs had which median. 1 mount, 2 fstype, 3 source, 4 the day
+-- How many jobs had which median on a mount, since a day. ?1 mount, ?2 fstype, ?3 source, ?4 day
 SELECT op, median_ns, sum(jobs) FROM latency_day
 WHERE mount_id IN (SELECT id FROM mount
         WHERE mount = ?1 AND fstype = ?2 AND source = ?3 AND private = 0)

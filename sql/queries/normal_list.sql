@@ -1,4 +1,4 @@
--- 1 a job: how long its reads, writes and opens took, by mount
+-- The latencies of a job's reads, writes and opens, by mount. ?1 job
 SELECT i.mount_id, i.op, i.latency_log2
 FROM step AS s
     JOIN io AS i ON i.step_id = s.id

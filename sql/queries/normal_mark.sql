@@ -1,2 +1,2 @@
--- 1 job: its latencies are in latency_day under 2 the day; 0: in none
+-- Note the day under which a job is in latency_day. ?1 job, ?2 day, or 0 for none
 UPDATE job SET latency_counted = ?2 WHERE id = ?1;

@@ -1,4 +1,4 @@
--- 1 row: does its sink wait for, or has it refused, another step of the same job behind it?
+-- Whether the sink of a row waits for, or has refused, another step of the same job behind it. ?1 row
 SELECT EXISTS (
     SELECT 1 FROM outbox AS mine
     JOIN step AS s ON s.id = mine.step_id

@@ -1,4 +1,4 @@
--- 1 sink, 2 job, 3 time, 4 node or NULL: one of its final steps of that node
+-- Queue one final step of a job. ?1 sink, ?2 job, ?3 time, ?4 one of this node, or NULL
 INSERT OR REPLACE INTO outbox (sink, step_id, queued_ns)
 SELECT ?1, s.id, ?3 FROM step AS s
 WHERE s.job_id = ?2 AND s.final = 1 AND (?4 IS NULL OR s.node = ?4)

@@ -1,4 +1,4 @@
--- Sinks for which something waits: one look into the index for each, not one for each row
+-- Sinks with queued rows: one index lookup per sink, not one per row.
 WITH RECURSIVE sinks (sink) AS (
     SELECT min(sink) FROM outbox WHERE refused IS NULL
     UNION ALL

@@ -1,4 +1,4 @@
--- 1 job, 2 mount, 3 op, 4 bytes/s, 5 requests/s
+-- Set a peak. ?1 job, ?2 mount, ?3 op, ?4 bytes per second, ?5 requests per second
 INSERT INTO peak (job_id, mount_id, op, bytes_per_s, requests_per_s)
 VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (job_id, mount_id, op) DO UPDATE SET

@@ -1,2 +1,2 @@
--- Some number of jobs, not less than there are
+-- An upper bound of the number of jobs.
 SELECT ifnull((SELECT max(id) FROM job) - (SELECT min(id) FROM job) + 1, 0);

@@ -1,2 +1,2 @@
--- 1 days, 2 first of a block: forget it
+-- Delete a block. ?1 days, ?2 first
 DELETE FROM rollup_block WHERE first_ns = ?2 AND days = ?1;

@@ -1,5 +1,5 @@
--- 1 days, 2 first of a block, 3, 4 a span of ends in it: add the jobs. A sum that is then the largest
--- integer may have been more
+-- Add the jobs that ended between ?3 and ?4 to the sums of a block. ?1 days, ?2 first. A result equal to
+-- the largest integer may be an overflow.
 INSERT INTO rollup (kind, first_ns, uid, user, account, partition, name, quarter, mount,
     jobs, complete, start_ns, end_ns, elapsed_ns, steps,
     read_requests, read_bytes, read_errors, read_time_ns, read_max_ns,

@@ -1,5 +1,5 @@
--- 1 days, 2 first of a block, 3, 4 a span of ends in it: add what the jobs did on their mounts. One of
--- whose mounts several have one name counts once. Sums as in rollup_jobs
+-- Add what the jobs that ended between ?3 and ?4 did on their mounts to the sums of a block. ?1 days,
+-- ?2 first. A job with several mounts of one name counts once. Overflows as in rollup_jobs.
 INSERT INTO rollup (kind, first_ns, uid, user, account, partition, name, quarter, mount,
     jobs, complete, start_ns, end_ns, elapsed_ns, steps,
     read_requests, read_bytes, read_errors, read_time_ns, read_max_ns,

@@ -1,2 +1,2 @@
--- 1 key
+-- Delete a value. ?1 key
 DELETE FROM state WHERE key = ?1;

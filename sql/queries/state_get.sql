@@ -1,2 +1,2 @@
--- 1 key
+-- A value. ?1 key
 SELECT value FROM state WHERE key = ?1;

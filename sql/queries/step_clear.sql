@@ -1,2 +1,2 @@
--- 1 step: forget its numbers on all mounts
+-- Delete the counters of a step on all mounts. ?1 step
 DELETE FROM step_mount WHERE step_id = ?1;

@@ -1,4 +1,4 @@
--- 1 job, 2 het, 3 step, 4 node, 5 tagged_at_ns, 6.. as step_update
+-- Insert a step. ?1 job, ?2 het, ?3 step, ?4 node, ?5 tagged_at_ns, ?6.. as in step_update
 INSERT INTO step (job_id, het, step, node, tagged_at_ns,
     elapsed_ns, state, folded, final, longest_wait_ns, lost, incomplete, read_requests,
     read_bytes, read_errors, read_time_ns, read_max_ns, write_requests, write_bytes,

@@ -1,4 +1,4 @@
--- 1 job, 2 node or NULL
+-- The steps of a job. ?1 job, ?2 node or NULL
 SELECT id, het, step, node, tagged_at_ns, elapsed_ns, state, folded, longest_wait_ns,
     lost, incomplete
 FROM step WHERE job_id = ?1 AND (?2 IS NULL OR node = ?2)

@@ -1,4 +1,4 @@
--- 1 step
+-- The mounts of a step. ?1 step
 SELECT m.id, m.mount, m.fstype, m.source, m.private, m.labelled, s.cache_hit_bytes,
     s.cache_miss_bytes, s.fill_read_bytes, s.fill_fault_bytes, s.fill_prefetch_bytes,
     s.fill_write_bytes

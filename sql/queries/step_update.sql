@@ -1,4 +1,4 @@
--- 1 the row, 6.. its numbers; a final step stays final
+-- Update a step; a final step stays final. ?1 its row, ?6.. its columns
 UPDATE step SET
     elapsed_ns = ?6, state = ?7, folded = ?8, final = max(final, ?9), longest_wait_ns = ?10,
     lost = ?11, incomplete = ?12, read_requests = ?13, read_bytes = ?14, read_errors = ?15,

@@ -1,2 +1,2 @@
--- A job whose rows are being deleted
+-- A job whose rows are being deleted.
 SELECT id FROM job WHERE expired = 1 LIMIT 1;

@@ -1,4 +1,4 @@
--- 1 job: count what no sink gets any more, refused or not
+-- Count the rows of a job that no sink will receive, refused or not. ?1 job
 INSERT INTO state (key, value)
 SELECT 'outbox/given-up/' || o.sink, count(*)
 FROM outbox AS o JOIN step AS s ON s.id = o.step_id

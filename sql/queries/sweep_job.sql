@@ -1,2 +1,2 @@
--- 1 job: delete it, and with it its peaks
+-- Delete a job and its peaks. ?1 job
 DELETE FROM job WHERE id = ?1;

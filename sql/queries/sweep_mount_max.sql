@@ -1,2 +1,2 @@
--- The largest id of a mount
+-- The largest id of a mount.
 SELECT ifnull(max(id), 0) FROM mount;

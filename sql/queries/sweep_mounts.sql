@@ -1,4 +1,4 @@
--- 1, 2 a window of ids: delete the mounts in it that no row names
+-- Delete the unused mounts with ids from ?1 to ?2.
 DELETE FROM mount WHERE id IN (
     SELECT m.id FROM mount AS m
     WHERE m.id > ?1 AND m.id <= ?2

@@ -1,4 +1,4 @@
--- 1 step: add its stored numbers to the totals of the node
+-- Add the stored counters of a step to the totals of the node. ?1 step
 INSERT INTO node_total (mount, fstype, labelled, op,
     requests, async_requests, bytes, errors, time_ns, max_ns)
 SELECT CASE m.labelled WHEN 1 THEN m.mount ELSE '(private)' END, m.fstype, m.labelled, i.op,

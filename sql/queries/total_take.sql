@@ -1,4 +1,4 @@
--- 1 step: take its stored numbers out of the totals of the node
+-- Subtract the stored counters of a step from the totals of the node. ?1 step
 INSERT INTO node_total (mount, fstype, labelled, op,
     requests, async_requests, bytes, errors, time_ns, max_ns)
 SELECT CASE m.labelled WHEN 1 THEN m.mount ELSE '(private)' END, m.fstype, m.labelled, i.op,
