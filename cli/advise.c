@@ -23,6 +23,7 @@
 #include "common/utf8.h"
 #include "report/advice/fields.h"
 #include "report/layout.h"
+#include "report/table.h"
 
 static const char help[] =
     "usage: jobio advise ID [--fields] [--rules PATH]\n"
@@ -263,21 +264,25 @@ static int count_jobs(struct source *source, const struct history_filter *filter
     return rc;
 }
 
-static void print_tally(const struct dry_run *d, size_t i, bool narrow)
+static const struct table_column tally_columns[] = {{"rule", 17, 0, true, 0},
+                                                    {"jobs", 8, 0, false, 0},
+                                                    {"of all", 9, 65, false, 0},
+                                                    {"time lost", 14, 0, false, 0},
+                                                    {"most by job", 14, 65, false, 0}};
+
+static void print_tally(struct table *table, const struct dry_run *d, size_t i)
 {
     const struct tally *t = &d->tallies[i];
-    _free_ char *name = layout_cut(advice_rule_name(d->advice, i), 17);
-    char percent[UNITS_SIZE], lost[UNITS_SIZE], jobs[UNITS_SIZE];
+    _free_ char *name = layout_cut(advice_rule_name(d->advice, i), tally_columns[0].width);
+    char text[UNITS_SIZE];
 
-    layout_left(stdout, name ? name : "?", 17);
-    layout_right(stdout, units_count(t->jobs, jobs), 8);
-    if (!narrow)
-        layout_right(stdout, units_percent(t->jobs, d->jobs, percent), 9);
-    layout_right(stdout, t->lost_s > 0 ? units_elapsed((uint64_t)(t->lost_s * 1e9), lost) : "-",
-                 14);
-    if (t->lost_s > 0 && !narrow)
-        (void)printf("%14u", t->worst);
-    output_text("\n");
+    table_cell(table, name ? name : "?");
+    table_count(table, t->jobs);
+    table_cell(table, units_percent(t->jobs, d->jobs, text));
+    table_cell(table, t->lost_s > 0 ? units_elapsed((uint64_t)(t->lost_s * 1e9), text) : "-");
+    (void)snprintf(text, sizeof(text), "%u", t->worst);
+    table_cell(table, t->lost_s > 0 ? text : "");
+    table_end(table);
 }
 
 /* "no job: quota, stale", the rules that had nothing to say. */
@@ -303,14 +308,13 @@ static void print_silent(const struct dry_run *d, size_t columns)
 static void print_table(const struct dry_run *d)
 {
     size_t columns = terminal_columns();
-    bool narrow = columns < 65;
+    struct table table = table_make(stdout, tally_columns, ARRAY_SIZE(tally_columns), columns);
     char line[96], told[UNITS_SIZE], jobs[UNITS_SIZE];
 
-    output_text(narrow ? "rule                 jobs     time lost\n"
-                       : "rule                 jobs   of all     time lost   most by job\n");
+    table_titles(&table);
     for (size_t i = 0; i < advice_count(d->advice); i++)
         if (d->tallies[i].jobs)
-            print_tally(d, i, narrow);
+            print_tally(&table, d, i);
     print_silent(d, columns);
     (void)snprintf(line, sizeof(line),
                    "%s of %s ended jobs would be told something, each at most %d notes",

@@ -14,6 +14,7 @@
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
+#include "report/table.h"
 
 #define LONG_NS (1000 * NS_PER_S) /* from here on hours say more than seconds */
 
@@ -337,34 +338,19 @@ static void text_cut(char *text, unsigned width)
     text[n + 1] = '\0';
 }
 
-/* One line of cells, which may go on below. */
-struct line {
-    const struct columns *columns;
-    FILE *out;
-    unsigned used, pad; /* spaces that are due if the line goes on */
-};
-
-static void print_cell(struct line *line, size_t i, const char *text)
+static struct table aligned_table(const struct columns *columns, FILE *out)
 {
-    const struct columns *columns = line->columns;
-    const struct column *column = &columns->items[i];
-    unsigned width = (unsigned)layout_width(text);
-    int pad = width < column->width ? (int)(column->width - width) : 0;
-    unsigned needs = width + (unsigned)pad;
-    bool last = i + 1 == columns->n, below = false;
+    struct table_column cells[FIELDS_MAX];
+    struct table table;
 
-    if (i > 0) {
-        below = columns->bound && line->used + 1 + needs > columns->bound;
-        (void)fprintf(line->out, "%*s%s", below ? 0 : (int)line->pad, "", below ? "\n  " : " ");
-        line->used = below ? 2 : line->used + 1;
-    }
-    line->used += needs;
-    line->pad = column->left ? (unsigned)pad : 0;
-    if (!column->left)
-        (void)fprintf(line->out, "%*s", pad, "");
-    (void)fputs(text, line->out);
-    if (last)
-        (void)fputc('\n', line->out);
+    for (size_t i = 0; i < columns->n; i++)
+        cells[i] = (struct table_column){.title = columns->items[i].field->name,
+                                         .width = columns->items[i].width,
+                                         .left = columns->items[i].left};
+    table = table_make(out, cells, columns->n, SIZE_MAX);
+    table.gap = 1;
+    table.wrap = columns->bound;
+    return table;
 }
 
 int csv_text(FILE *out, const char *text)
@@ -404,34 +390,38 @@ static int print_value(const struct columns *columns, size_t i, const char *text
     return 0;
 }
 
-void columns_header(const struct columns *columns, enum table_form form, FILE *out)
+static void aligned_header(const struct columns *columns, FILE *out)
 {
-    struct line names = {columns, out, 0, 0}, dashes = {columns, out, 0, 0};
+    struct table table = aligned_table(columns, out);
+    char text[1001];
 
     for (size_t i = 0; i < columns->n; i++) {
-        char name[16];
-
-        if (form != TABLE_ALIGNED) {
-            (void)print_value(columns, i, columns->items[i].field->name, form, out);
-            continue;
-        }
-        (void)snprintf(name, sizeof(name), "%s", columns->items[i].field->name);
-        text_cut(name, columns->items[i].width);
-        print_cell(&names, i, name);
+        (void)snprintf(text, sizeof(text), "%s", columns->items[i].field->name);
+        text_cut(text, columns->items[i].width);
+        table_cell(&table, text);
     }
-    for (size_t i = 0; form == TABLE_ALIGNED && i < columns->n; i++) {
-        char text[1001];
-
+    table_end(&table);
+    for (size_t i = 0; i < columns->n; i++) {
         memset(text, '-', columns->items[i].width);
         text[columns->items[i].width] = '\0';
-        print_cell(&dashes, i, text);
+        table_cell(&table, text);
     }
+    table_end(&table);
+}
+
+void columns_header(const struct columns *columns, enum table_form form, FILE *out)
+{
+    if (form == TABLE_ALIGNED)
+        aligned_header(columns, out);
+    else
+        for (size_t i = 0; i < columns->n; i++)
+            (void)print_value(columns, i, columns->items[i].field->name, form, out);
 }
 
 int columns_row(const struct columns *columns, const struct history_row *row, enum table_form form,
                 FILE *out)
 {
-    struct line line = {columns, out, 0, 0};
+    struct table table = aligned_table(columns, out);
 
     for (size_t i = 0; i < columns->n; i++) {
         const struct column *column = &columns->items[i];
@@ -446,7 +436,9 @@ int columns_row(const struct columns *columns, const struct history_row *row, en
         }
         if (column->field->kind == FIELD_TEXT)
             text_cut(text, column->width);
-        print_cell(&line, i, text);
+        table_cell(&table, text);
     }
+    if (form == TABLE_ALIGNED)
+        table_end(&table);
     return 0;
 }
