@@ -71,7 +71,7 @@ static void on_job_over(const struct job_account *job, void *arg)
 {
     struct daemon *d = arg;
 
-    if (deliver_job_ended(d->deliver, &job->key) < 0)
+    if (node_queue_job_ended(d->deliver, &job->key) < 0)
         log_error("job %u: no memory to deliver it", job->key.jobid);
 }
 
@@ -82,7 +82,7 @@ static void on_queued(void *arg)
     if (d->gather)
         gather_queued(d->gather);
     if (d->sink)
-        sink_notify(d->sink);
+        step_queue_notify(d->sink);
 }
 
 /* A store that cannot be used is left as it is, and prevents jobiod from starting. Nothing is lost
@@ -378,8 +378,8 @@ static int create_parts(struct daemon *d, struct error *error)
     fill_status(d);
     on_queued(d); /* rows of an earlier process */
     if (d->sink)
-        sink_start(d->sink);
-    return deliver_start(d->deliver, error);
+        step_queue_start(d->sink);
+    return node_queue_start(d->deliver, error);
 }
 
 /* --- start and stop
@@ -405,8 +405,8 @@ void daemon_destroy(struct daemon *d)
     query_destroy(d->large);
     baselines_destroy(d->baselines);
     metrics_destroy(d->metrics);
-    deliver_destroy(d->deliver);
-    sink_destroy(TAKE_PTR(d->sink));
+    node_queue_destroy(d->deliver);
+    step_queue_destroy(TAKE_PTR(d->sink));
     node_state_destroy(d->node_state);
     writer_destroy(d->writer);
     notes_destroy(d->notes);
@@ -483,8 +483,8 @@ int daemon_check(const struct settings *settings, struct error *error)
     r = pushing_create(&d, error);
     if (r >= 0)
         r = feeding_create(&d, error);
-    sink_destroy(d.sink);
-    deliver_destroy(d.deliver);
+    step_queue_destroy(d.sink);
+    node_queue_destroy(d.deliver);
     sd_event_unref(d.loop);
     free(d.node);
     return r;

@@ -28,7 +28,7 @@ struct recorder;
 struct reports;
 struct runs;
 struct services;
-struct sink;
+struct step_queue;
 
 struct daemon {
     const struct settings *settings;
@@ -51,10 +51,10 @@ struct daemon {
     struct notes *notes;
     struct node_state *node_state;
     struct reports *reports;
-    struct deliver *deliver;
-    struct sink *sink;      /* NULL: no [history] */
-    struct gather *gather;  /* NULL: no [peers] */
-    LIST_HEAD(, held) held; /* questions that wait until tasks end */
+    struct node_queue *deliver;
+    struct step_queue *sink; /* NULL: no [history] */
+    struct gather *gather;   /* NULL: no [peers] */
+    LIST_HEAD(, held) held;  /* questions that wait until tasks end */
     struct metrics *metrics;
     struct runs *runs;
     struct services *services; /* NULL: not counted */

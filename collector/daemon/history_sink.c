@@ -7,7 +7,7 @@
 #include "collector/daemon/daemon_impl.h"
 #include "collector/store/query.h"
 #include "collector/deliver/step_queue.h"
-#include "collector/deliver/answer.h"
+#include "collector/deliver/kinds.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"
@@ -18,16 +18,16 @@
 struct look {
     struct daemon *daemon;
     int64_t after;
-    const struct sink_limits *limits;
-    const struct sink_row_options *options;
-    struct sink_batch *batch;
+    const struct step_limits *limits;
+    const struct step_format *format;
+    struct step_batch *batch;
 };
 
 static int run_look(struct store *reader, void *arg, struct error *error)
 {
     struct look *look = arg;
 
-    return sink_batch_read(reader, FEEDING_SINK, look->after, look->limits, look->options,
+    return step_batch_read(reader, FEEDING_SINK, look->after, look->limits, look->format,
                            &look->batch, error);
 }
 
@@ -35,24 +35,25 @@ static void on_looked(int result, const struct error *error, void *arg)
 {
     struct look *look = arg;
 
-    sink_provide(look->daemon->sink, result, result < 0 ? NULL : TAKE_PTR(look->batch), error);
-    sink_batch_destroy(look->batch);
+    step_queue_provide(look->daemon->sink, result, result < 0 ? NULL : TAKE_PTR(look->batch),
+                       error);
+    step_batch_destroy(look->batch);
     free(look);
 }
 
-static void read_outbox(int64_t after, const struct sink_limits *limits,
-                        const struct sink_row_options *options, void *arg)
+static void read_outbox(int64_t after, const struct step_limits *limits,
+                        const struct step_format *format, void *arg)
 {
     struct daemon *daemon = arg;
     const struct error busy = {"too many questions to the store wait"};
     struct look *look = calloc(1, sizeof(*look));
 
     if (look)
-        *look = (struct look){daemon, after, limits, options, NULL};
+        *look = (struct look){daemon, after, limits, format, NULL};
     if (look && query_submit(daemon->query, run_look, on_looked, look) == 0)
         return;
     free(look);
-    sink_provide(daemon->sink, -EBUSY, NULL, &busy);
+    step_queue_provide(daemon->sink, -EBUSY, NULL, &busy);
 }
 
 /* --- writing -----------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ static void read_outbox(int64_t after, const struct sink_limits *limits,
 
 struct settle {
     struct daemon *daemon;
-    char why[SINK_WHY_MAX]; /* "": delivered, else refused */
+    char why[ANSWER_WHY_MAX]; /* "": delivered, else refused */
     size_t n;
     int64_t ids[];
 };
@@ -80,7 +81,7 @@ static void on_settled(int result, const struct error *error, void *arg)
     if (result < 0) {
         log_limited("feeding", 60, "history: the outbox keeps what was delivered: %s", error->text);
         if (settle->daemon->sink)
-            sink_rewind(settle->daemon->sink);
+            step_queue_rewind(settle->daemon->sink);
     }
     free(settle);
 }
@@ -91,7 +92,7 @@ static void settle_items(struct daemon *daemon, const int64_t *ids, size_t n, co
     struct settle *settle = calloc(1, sizeof(*settle) + n * sizeof(*ids));
 
     if (!settle) {
-        sink_rewind(daemon->sink);
+        step_queue_rewind(daemon->sink);
         return;
     }
     settle->daemon = daemon;
@@ -123,15 +124,15 @@ static void say(enum log_level level, const char *text, void *arg)
 /* --- life --------------------------------------------------------------------------------------
  */
 
-static void fill_options(const struct settings *settings, struct sink_options *o)
+static void fill_options(const struct settings *settings, struct step_queue_options *o)
 {
-    sink_defaults(o);
-    o->url = settings->history.url;
-    o->format = settings->history.format;
-    if (settings->history.table || o->format == SINK_BULK)
-        o->table = settings->history.table;
-    o->action = settings->history.bulk_create ? "create" : "index";
-    o->parameters = settings->history.parameters;
+    step_queue_defaults(o);
+    o->kind = target_kind_named(sink_format_name(settings->history.format));
+    o->to.url = settings->history.url;
+    if (settings->history.table || o->kind == &bulk_kind)
+        o->to.table = settings->history.table;
+    o->to.action = settings->history.bulk_create ? "create" : "index";
+    o->to.parameters = settings->history.parameters;
     o->access = (struct http_access){
         .ca_file = settings->history.ca_file,
         .cert_file = settings->history.cert_file,
@@ -141,7 +142,7 @@ static void fill_options(const struct settings *settings, struct sink_options *o
     };
     o->delay_ns = settings->history.delay_ns;
     o->timeout_ns = settings->history.timeout_ns;
-    o->limits = (struct sink_limits){.rows = (unsigned)settings->history.batch_rows,
+    o->limits = (struct step_limits){.rows = (unsigned)settings->history.batch_rows,
                                      .bytes = settings->history.batch_bytes};
 }
 
@@ -170,14 +171,14 @@ const char *const *feeding_sinks(const struct settings *settings)
 
 int feeding_create(struct daemon *daemon, struct error *error)
 {
-    const struct sink_hooks hooks = {read_outbox, on_delivered, on_refused, say, daemon};
-    struct sink_options options;
+    const struct step_queue_hooks hooks = {read_outbox, on_delivered, on_refused, say, daemon};
+    struct step_queue_options options;
     int r;
 
     r = daemon->store ? tidy_outbox(daemon, error) : 0;
     if (r < 0 || !daemon->settings->history.url)
         return r;
     fill_options(daemon->settings, &options);
-    r = sink_create(&daemon->sink, daemon->loop, &options, &hooks, error);
+    r = step_queue_create(&daemon->sink, daemon->loop, &options, &hooks, error);
     return r < 0 ? error_prefix(error, r, "[history]") : 0;
 }

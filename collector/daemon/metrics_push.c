@@ -24,7 +24,7 @@ static void on_collected(const struct node_reading *collected, const struct erro
 {
     struct daemon *daemon = arg;
 
-    deliver_provide(daemon->deliver, collected ? &collected->node : NULL, why);
+    node_queue_provide(daemon->deliver, collected ? &collected->node : NULL, why);
 }
 
 static void collect(const struct job_key *ended, size_t n, void *arg)
@@ -48,16 +48,16 @@ static int restore(const char *key, const char *value, void *arg)
     struct daemon *daemon = arg;
     struct error error;
 
-    if (deliver_restore(daemon->deliver, key, value, &error) < 0)
+    if (node_queue_restore(daemon->deliver, key, value, &error) < 0)
         log_warning("deliver: \"%s\" is ignored: %s", key, error.text);
     return 0;
 }
 
-static void fill_options(const struct daemon *daemon, struct deliver_options *o)
+static void fill_options(const struct daemon *daemon, struct node_queue_options *o)
 {
     const struct settings *settings = daemon->settings;
 
-    deliver_defaults(o);
+    node_queue_defaults(o);
     o->cluster = settings->cluster;
     o->instance = daemon->node;
     o->urls = (const char *const *)settings->push.urls.items;
@@ -76,15 +76,15 @@ static void fill_options(const struct daemon *daemon, struct deliver_options *o)
 
 int pushing_create(struct daemon *daemon, struct error *error)
 {
-    const struct deliver_hooks hooks = {collect, keep, say, daemon};
-    struct deliver_options options;
+    const struct node_queue_hooks hooks = {collect, keep, say, daemon};
+    struct node_queue_options options;
     int r;
 
     fill_options(daemon, &options);
-    r = deliver_create(&daemon->deliver, daemon->loop, &options, &hooks, error);
+    r = node_queue_create(&daemon->deliver, daemon->loop, &options, &hooks, error);
     return r < 0 || !daemon->store
                ? r
-               : store_each_state(daemon->store, DELIVER_STATE_PREFIX, restore, daemon, error);
+               : store_each_state(daemon->store, NODE_QUEUE_STATE_PREFIX, restore, daemon, error);
 }
 
 /* --- retire ----------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ void daemon_retire(struct daemon *daemon, struct request *request, const struct 
 
     (void)m;
     metrics_retire(daemon->metrics);
-    r = deliver_retire(daemon->deliver, on_retired, request);
+    r = node_queue_retire(daemon->deliver, on_retired, request);
     if (r == -EALREADY)
         request_error(request, "a retirement is under way already");
     else if (r < 0)

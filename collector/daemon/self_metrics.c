@@ -139,12 +139,12 @@ static void put_probe(struct self_metrics *self, const struct self_metrics_sourc
     put(self, MISSED, NULL, missed);
 }
 
-static void put_pushes(struct self_metrics *self, const struct deliver *deliver)
+static void put_pushes(struct self_metrics *self, const struct node_queue *deliver)
 {
-    for (size_t i = 0; i < deliver_targets(deliver); i++) {
-        struct deliver_stats stats;
+    for (size_t i = 0; i < node_queue_targets(deliver); i++) {
+        struct node_queue_stats stats;
 
-        deliver_stats(deliver, i, &stats);
+        node_queue_stats(deliver, i, &stats);
         put(self, PUSHES, stats.url, (double)stats.pushes);
         put(self, PUSH_FAILURES, stats.url, (double)stats.failures);
         put(self, PUSH_SUCCESS, stats.url, (double)stats.last_success_s);
@@ -155,11 +155,11 @@ static void put_pushes(struct self_metrics *self, const struct deliver *deliver)
 }
 
 /* The requests of the history sink count as pushes. */
-static void put_requests(struct self_metrics *self, const char *name, const struct sink *sink)
+static void put_requests(struct self_metrics *self, const char *name, const struct step_queue *sink)
 {
-    struct sink_counts counts;
+    struct step_queue_counts counts;
 
-    sink_counts(sink, &counts);
+    step_queue_counts(sink, &counts);
     put(self, PUSHES, name, (double)counts.requests);
     put(self, PUSH_FAILURES, name, (double)counts.failures);
     put(self, PUSH_SUCCESS, name, (double)counts.last_success_s);

@@ -6,11 +6,11 @@
 #include "collector/daemon/node_state.h"
 #include "collector/daemon/textfile.h"
 
-struct deliver;
+struct node_queue;
 struct probe;
 struct self_metrics;
 struct server;
-struct sink;
+struct step_queue;
 struct tracker;
 struct writer;
 
@@ -19,8 +19,8 @@ struct self_metrics_sources {
     uint64_t started_ns; /* CLOCK_BOOTTIME */
     const struct tracker *tracker;
     struct probe *probe;
-    const struct deliver *deliver;
-    const struct sink *sink; /* NULL: no [history] */
+    const struct node_queue *deliver;
+    const struct step_queue *sink; /* NULL: no [history] */
     const char *sink_name;
     struct writer *writer;
     const struct server *server; /* NULL: closed */

@@ -232,11 +232,11 @@ static struct json_object *build(const struct status_sources *sources)
     if (sources->services)
         put_services(document, sources->services);
     put_queues(document, sources);
-    (void)json_object_object_add(document, "delivery", deliver_status(sources->deliver));
+    (void)json_object_object_add(document, "delivery", node_queue_status(sources->deliver));
     if (sources->settings->metrics.listen.n || sources->settings->metrics.textfile)
         put_metrics(document, sources);
     if (sources->sink)
-        (void)json_object_object_add(document, "history", sink_status(sources->sink));
+        (void)json_object_object_add(document, "history", step_queue_status(sources->sink));
     if (sources->gather)
         (void)json_object_object_add(document, "peers", gather_status(sources->gather));
     return document;

@@ -7,7 +7,7 @@
 #include "collector/probe/selftest.h"
 #include "collector/settings/settings.h"
 
-struct deliver;
+struct node_queue;
 struct gather;
 struct metrics;
 struct probe;
@@ -15,7 +15,7 @@ struct query;
 struct recorder;
 struct runs;
 struct services;
-struct sink;
+struct step_queue;
 struct tracker;
 struct writer;
 
@@ -30,10 +30,10 @@ struct status_sources {
     struct writer *writer;
     struct query *small, *large;
     struct recorder *recorder;
-    struct deliver *deliver;
-    const struct sink *sink; /* NULL: no [history] */
-    const char *sink_name;   /* in the outbox */
-    struct gather *gather;   /* NULL: no [peers] */
+    struct node_queue *deliver;
+    const struct step_queue *sink; /* NULL: no [history] */
+    const char *sink_name;         /* in the outbox */
+    struct gather *gather;         /* NULL: no [peers] */
     struct metrics *metrics;
     struct runs *runs;
     struct services *services; /* NULL: not counted */

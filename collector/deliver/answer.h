@@ -1,39 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a history sink has said to a request: pure functions of the answer. */
+/* What the answer of a target means, and helpers to judge one. Pure functions. */
 #ifndef JOBIO_COLLECTOR_DELIVER_ANSWER_H
 #define JOBIO_COLLECTOR_DELIVER_ANSWER_H
 
 #include <stddef.h>
 
 #include "collector/http/client.h"
-#include "report/rows/rows.h"
 
-enum sink_outcome {
-    SINK_OK,
-    SINK_PARTLY,        /* a verdict on each row */
-    SINK_RETRY,         /* with backoff; should it fail for ever, a row may be to blame */
-    SINK_WAIT,          /* with backoff; it said so, no row is to blame */
-    SINK_REFUSED,       /* it does not want these rows, or one of them */
-    SINK_TOO_LONG,      /* nobody knows: its answer is too long, ask about less */
-    SINK_MISCONFIGURED, /* slowly again, and an operator should look; the rows are not to blame */
+enum answer {
+    ANSWER_OK,
+    ANSWER_PARTLY,        /* a verdict on each row */
+    ANSWER_RETRY,         /* back off; a persistent failure suggests a poison row */
+    ANSWER_WAIT,          /* back off; the target asks for it, no row is the cause */
+    ANSWER_LATER,         /* the target works, but cannot take these rows yet: try again soon */
+    ANSWER_REFUSED,       /* the target does not accept these rows, or one of them */
+    ANSWER_TOO_LONG,      /* the answer is too long to be read: send less */
+    ANSWER_MISCONFIGURED, /* try again slowly; an operator must act, no row is the cause */
+    ANSWER_PENDING,       /* target_judged() follows */
 };
 
-#define SINK_WHY_MAX 256
+#define ANSWER_WHY_MAX 256
 
-struct sink_verdict {
-    enum sink_outcome outcome; /* not SINK_PARTLY, SINK_TOO_LONG */
-    char why[SINK_WHY_MAX];    /* unless SINK_OK */
+struct answer_verdict {
+    enum answer answer;       /* not ANSWER_PARTLY, _TOO_LONG, _PENDING */
+    char why[ANSWER_WHY_MAX]; /* set unless ANSWER_OK */
 };
 
-/* How the header begins that tells a ClickHouse. */
-#define SINK_CLICKHOUSE_MARK "X-ClickHouse-"
+/* What a range of codes means. The first range that contains a code decides. */
+struct answer_code {
+    long first, last;
+    enum answer answer;
+};
+enum answer answer_of_code(const struct answer_code *table, size_t n, long code,
+                           enum answer otherwise);
 
-/* All that was sent is only taken for stored when the sink says so in its own words: ClickHouse
- * answers 200, with its header and nothing in the body; a _bulk answers 200 with "errors" and a
- * status for each row. `rows` verdicts are filled with SINK_PARTLY. `why` is for the operator, ""
- * with SINK_OK. */
-enum sink_outcome sink_answer_judge(enum sink_format format, const struct http_answer *answer,
-                                    size_t rows, struct sink_verdict *verdicts,
-                                    char why[SINK_WHY_MAX]);
+/* The meaning of an HTTP status for databases that store rows. */
+enum answer answer_of_rows_status(long status);
+
+/* Why there was no answer (code 0). */
+enum answer answer_of_silence(const struct http_answer *answer);
+
+/* "HTTP 400, NOTE: TEXT" for the operator; code 0: the text alone. The text is untrusted. */
+void answer_describe(char why[ANSWER_WHY_MAX], long code, const char *note, const char *text);
 
 #endif

@@ -5,40 +5,41 @@
 #include <string.h>
 
 #include "collector/deliver/node_queue_impl.h"
-#include "collector/deliver/pushgateway.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
 #define MISSED_MAX 3 /* answers without a job before it is given up */
 
-uint64_t deliver_real_ns(const struct deliver *deliver)
+static uint64_t real_ns(const struct node_queue *queue)
 {
-    return deliver->options.realtime_ns ? deliver->options.realtime_ns() : clock_ns(CLOCK_REALTIME);
+    return queue->options.realtime_ns ? queue->options.realtime_ns() : clock_ns(CLOCK_REALTIME);
 }
 
-void deliver_defaults(struct deliver_options *options)
+void node_queue_defaults(struct node_queue_options *options)
 {
-    *options = (struct deliver_options){
-        .interval_ns = NS_PER_MINUTE,
+    *options = (struct node_queue_options){
+        .interval_ns = 60 * NS_PER_S,
         .gap_ns = 5 * NS_PER_S,
         .spread_ns = NS_PER_S / 2,
         .first_ns = 10 * NS_PER_S,
-        .linger_ns = 5 * NS_PER_MINUTE,
+        .linger_ns = 300 * NS_PER_S,
         .backoff_ns = 5 * NS_PER_S,
-        .slow_ns = 15 * NS_PER_MINUTE,
-        .say_ns = NS_PER_MINUTE,
+        .slow_ns = 900 * NS_PER_S,
+        .say_ns = 60 * NS_PER_S,
         .connect_timeout_ns = 3 * NS_PER_S,
         .timeout_ns = 15 * NS_PER_S,
         .max_ended = 1000,
     };
 }
 
-uint64_t deliver_linger(uint64_t scrape_interval_ns)
+uint64_t node_queue_linger(uint64_t scrape_interval_ns)
 {
-    return max_u64(3 * scrape_interval_ns, 5 * NS_PER_MINUTE);
+    uint64_t least = 300 * NS_PER_S;
+
+    return 3 * scrape_interval_ns > least ? 3 * scrape_interval_ns : least;
 }
 
-void deliver_say(struct deliver *deliver, enum log_level level, const char *format, ...)
+static void say(struct node_queue *queue, enum log_level level, const char *format, ...)
 {
     char text[1024];
     va_list list;
@@ -46,44 +47,44 @@ void deliver_say(struct deliver *deliver, enum log_level level, const char *form
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    deliver->hooks.say(level, text, deliver->hooks.arg);
+    queue->hooks.say(level, text, queue->hooks.arg);
 }
 
 /* What cannot be kept for lack of memory is still delivered, unless the process ends before. */
-void deliver_keep(struct deliver *deliver, const struct outbox_job *job, bool forget)
+void node_queue_keep(struct node_queue *queue, const struct outbox_job *job, bool forget)
 {
-    _free_ char *key = outbox_key(DELIVER_STATE_PREFIX, job);
-    _free_ char *value = forget ? NULL : outbox_value(deliver->outbox, job);
+    _free_ char *key = outbox_key(NODE_QUEUE_STATE_PREFIX, job);
+    _free_ char *value = forget ? NULL : outbox_value(queue->outbox, job);
 
     if (key && (value || forget))
-        deliver->hooks.keep(key, value, deliver->hooks.arg);
+        queue->hooks.keep(key, value, queue->hooks.arg);
     else
-        deliver_say(deliver, LOG_LEVEL_ERROR, "deliver: no memory to keep job %u", job->key.jobid);
+        say(queue, LOG_LEVEL_ERROR, "deliver: out of memory: job %u is not kept", job->key.jobid);
 }
 
 /* Forget what is everywhere and has been shown long enough. */
-static void drop_done(struct deliver *deliver)
+static void drop_done(struct node_queue *queue)
 {
     struct outbox_job *next;
 
-    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = next) {
+    for (struct outbox_job *job = outbox_first(queue->outbox); job; job = next) {
         next = outbox_next(job);
-        if (!outbox_is_done(deliver->outbox, job))
+        if (!outbox_is_done(queue->outbox, job))
             continue;
-        deliver_keep(deliver, job, true);
-        outbox_remove(deliver->outbox, job);
+        node_queue_keep(queue, job, true);
+        outbox_remove(queue->outbox, job);
     }
 }
 
 /* Mark what the target has to show; return how many were not yet marked. */
-static size_t ask_for(const struct target *target)
+static size_t mark_jobs(const struct node_target *gateway)
 {
-    const struct deliver *deliver = target->deliver;
+    const struct node_queue *queue = gateway->queue;
     size_t wanted = 0, n = 0;
 
-    for (struct outbox_job *job = outbox_first(deliver->outbox);
-         job && wanted < deliver->options.max_ended; job = outbox_next(job)) {
-        if (job->slots[target->index].state == OUTBOX_DONE)
+    for (struct outbox_job *job = outbox_first(queue->outbox);
+         job && wanted < queue->options.max_ended; job = outbox_next(job)) {
+        if (job->slots[gateway->index].state == OUTBOX_DONE)
             continue;
         wanted++;
         n += !job->asked;
@@ -92,136 +93,138 @@ static size_t ask_for(const struct target *target)
     return n;
 }
 
-void deliver_gather(struct deliver *deliver)
+void node_queue_gather(struct node_queue *queue)
 {
     _free_ struct job_key *keys = NULL;
     size_t n = 0, at = 0;
 
-    if (deliver->gathering)
+    if (queue->gathering)
         return;
-    for (size_t i = 0; i < deliver->n_targets; i++) {
-        struct target *target = &deliver->targets[i];
+    for (size_t i = 0; i < queue->n_gateways; i++) {
+        struct node_target *gateway = &queue->gateways[i];
 
-        target->asked = target->queued;
-        target->queued = false;
-        if (!target->asked)
+        gateway->asked = gateway->queued;
+        gateway->queued = false;
+        if (!gateway->asked)
             continue;
-        target->dirty = false;
-        outbox_expire(deliver->outbox, i, deliver_real_ns(deliver), deliver->options.linger_ns);
+        gateway->dirty = false;
+        outbox_expire(queue->outbox, i, real_ns(queue), queue->options.linger_ns);
     }
-    drop_done(deliver);
-    for (size_t i = 0; i < deliver->n_targets; i++)
-        n += deliver->targets[i].asked ? ask_for(&deliver->targets[i]) : 0;
-    deliver->gathering = true;
+    drop_done(queue);
+    for (size_t i = 0; i < queue->n_gateways; i++)
+        n += queue->gateways[i].asked ? mark_jobs(&queue->gateways[i]) : 0;
+    queue->gathering = true;
     keys = calloc(n + 1, sizeof(*keys));
     if (!keys) {
         struct error error;
 
         error_errno(&error, -ENOMEM, "gather the accounts");
-        deliver_provide(deliver, NULL, &error);
+        node_queue_provide(queue, NULL, &error);
         return;
     }
-    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job))
+    for (struct outbox_job *job = outbox_first(queue->outbox); job; job = outbox_next(job))
         if (job->asked)
             keys[at++] = job->key;
-    deliver->hooks.collect(keys, n, deliver->hooks.arg);
+    queue->hooks.collect(keys, n, queue->hooks.arg);
 }
 
 /* Retention may have dropped a job that no gateway took for months. One answer without it proves
  * nothing: the job may be on its way from the daemon's memory into the store. */
-static void give_up_missing(struct deliver *deliver)
+static void give_up_missing(struct node_queue *queue)
 {
     struct outbox_job *next;
 
-    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = next) {
+    for (struct outbox_job *job = outbox_first(queue->outbox); job; job = next) {
         next = outbox_next(job);
         if (job->found)
             job->missed = 0;
         if (!job->asked || job->found || ++job->missed < MISSED_MAX)
             continue;
-        deliver->given_up++;
-        deliver_say(deliver, LOG_LEVEL_WARNING,
-                    "deliver: job %u is no longer in the store, not delivered", job->key.jobid);
-        deliver_keep(deliver, job, true);
-        outbox_remove(deliver->outbox, job);
+        queue->given_up++;
+        say(queue, LOG_LEVEL_WARNING, "deliver: job %u is no longer in the store, not delivered",
+            job->key.jobid);
+        node_queue_keep(queue, job, true);
+        outbox_remove(queue->outbox, job);
     }
 }
 
-static void match(struct deliver *deliver, const struct prometheus_node *node)
+static void match(struct node_queue *queue, const struct prometheus_node *node)
 {
     for (size_t i = 0; i < node->n_jobs; i++) {
-        struct outbox_job *job = outbox_find(deliver->outbox, &node->jobs[i]->key);
+        struct outbox_job *job = outbox_find(queue->outbox, &node->jobs[i]->key);
 
         if (job)
             job->found = node->jobs[i];
     }
 }
 
-void deliver_provide(struct deliver *deliver, const struct prometheus_node *node,
-                     const struct error *why)
+void node_queue_provide(struct node_queue *queue, const struct prometheus_node *node,
+                        const struct error *why)
 {
-    if (!deliver->gathering)
+    if (!queue->gathering)
         return;
-    deliver->gathering = false;
+    queue->gathering = false;
+    queue->node = node;
     if (node) {
-        match(deliver, node);
-        give_up_missing(deliver);
+        match(queue, node);
+        give_up_missing(queue);
     }
-    for (size_t i = 0; i < deliver->n_targets; i++) {
-        struct target *target = &deliver->targets[i];
+    for (size_t i = 0; i < queue->n_gateways; i++) {
+        struct node_target *gateway = &queue->gateways[i];
 
-        if (target->asked && !deliver->retired && node)
-            target_push(target, node);
-        else if (target->asked && !deliver->retired)
-            target_unable(target, why ? why->text : "no accounts");
-        target->asked = false;
-        if (target->queued)
-            target_requeue(target);
+        if (gateway->asked && !queue->retired && node)
+            node_target_push(gateway);
+        else if (gateway->asked && !queue->retired)
+            node_target_fail(gateway, why ? why->text : "no accounts");
+        gateway->asked = false;
+        if (gateway->queued) /* it became due during this collection */
+            target_wake_in(&gateway->target, 0);
     }
-    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job)) {
+    queue->node = NULL;
+    for (struct outbox_job *job = outbox_first(queue->outbox); job; job = outbox_next(job)) {
         job->asked = false;
         job->found = NULL;
     }
 }
 
-int deliver_job_ended(struct deliver *deliver, const struct job_key *key)
+int node_queue_job_ended(struct node_queue *queue, const struct job_key *key)
 {
     struct outbox_job *job;
 
-    if (deliver->n_targets == 0)
+    if (queue->n_gateways == 0)
         return 0;
-    job = outbox_add(deliver->outbox, key, deliver_real_ns(deliver));
+    job = outbox_add(queue->outbox, key, real_ns(queue));
     if (!job)
         return -ENOMEM;
-    deliver_keep(deliver, job, false);
-    if (deliver->started && !deliver->retired)
-        for (size_t i = 0; i < deliver->n_targets; i++)
-            target_hurry(&deliver->targets[i]);
+    node_queue_keep(queue, job, false);
+    if (queue->started && !queue->retired)
+        for (size_t i = 0; i < queue->n_gateways; i++)
+            node_target_job_ended(&queue->gateways[i]);
     return 0;
 }
 
-int deliver_restore(struct deliver *deliver, const char *key, const char *value,
-                    struct error *error)
+int node_queue_restore(struct node_queue *queue, const char *key, const char *value,
+                       struct error *error)
 {
-    if (strncmp(key, DELIVER_STATE_PREFIX, strlen(DELIVER_STATE_PREFIX)) != 0)
-        return error_set(error, -EBADMSG, "\"%s\" is no key of delivery", key);
-    return deliver->n_targets ? outbox_restore(deliver->outbox, value, error) : 0;
+    if (strncmp(key, NODE_QUEUE_STATE_PREFIX, strlen(NODE_QUEUE_STATE_PREFIX)) != 0)
+        return error_set(error, -EBADMSG, "\"%s\" is not a key of delivery", key);
+    return queue->n_gateways ? outbox_restore(queue->outbox, value, error) : 0;
 }
 
-int deliver_start(struct deliver *deliver, struct error *error)
+int node_queue_start(struct node_queue *queue, struct error *error)
 {
     const char *weakness = http_client_weakness();
 
     (void)error;
-    deliver->started = true;
-    if (deliver->n_targets && weakness)
-        deliver_say(deliver, LOG_LEVEL_WARNING, "deliver: %s", weakness);
-    for (size_t i = 0; i < deliver->n_targets; i++)
-        target_start(&deliver->targets[i]);
+    queue->started = true;
+    if (queue->n_gateways && weakness)
+        say(queue, LOG_LEVEL_WARNING, "deliver: %s", weakness);
+    for (size_t i = 0; i < queue->n_gateways; i++)
+        node_target_start(&queue->gateways[i]);
     return 0;
 }
 
-static int check_options(const struct deliver_options *options, struct error *error)
+static int check_options(const struct node_queue_options *options, struct error *error)
 {
     int rc = http_access_check(&options->access, error);
 
@@ -230,8 +233,8 @@ static int check_options(const struct deliver_options *options, struct error *er
     return rc;
 }
 
-static int create_client(struct deliver *deliver, sd_event *loop,
-                         const struct deliver_options *options, struct error *error)
+static int create_client(struct node_queue *queue, sd_event *loop,
+                         const struct node_queue_options *options, struct error *error)
 {
     struct http_client_options http = {
         .access = options->access,
@@ -239,133 +242,134 @@ static int create_client(struct deliver *deliver, sd_event *loop,
         .timeout_ns = options->timeout_ns,
     };
 
-    return http_client_create(&deliver->client, loop, &http, error);
+    return http_client_create(&queue->client, loop, &http, error);
 }
 
-static int create_targets(struct deliver *deliver, sd_event *loop,
-                          const struct deliver_options *options, struct error *error)
+static int create_gateways(struct node_queue *queue, sd_event *loop,
+                           const struct node_queue_options *options, struct error *error)
 {
-    for (size_t i = 0; i < options->n_urls; i++) {
-        struct target *target = &deliver->targets[deliver->n_targets++];
-        int rc;
+    int rc = 0;
 
-        target->index = i;
-        rc = target_init(target, deliver, loop, options->urls[i], options);
-        if (rc < 0)
-            return error_errno(error, rc, "deliver to \"%s\"", options->urls[i]);
+    for (size_t i = 0; rc == 0 && i < options->n_urls; i++) {
+        struct node_target *gateway = &queue->gateways[queue->n_gateways++];
+
+        gateway->queue = queue;
+        gateway->index = i;
+        rc = node_target_init(gateway, loop, options->urls[i], options, error);
     }
-    return 0;
+    return rc;
 }
 
-int deliver_create(struct deliver **ret, sd_event *loop, const struct deliver_options *options,
-                   const struct deliver_hooks *hooks, struct error *error)
+int node_queue_create(struct node_queue **ret, sd_event *loop,
+                      const struct node_queue_options *options,
+                      const struct node_queue_hooks *hooks, struct error *error)
 {
-    struct deliver *deliver;
+    struct node_queue *queue;
     int rc = check_options(options, error);
 
     if (rc < 0)
         return rc;
-    deliver = calloc(1, sizeof(*deliver) + options->n_urls * sizeof(*deliver->targets));
-    if (!deliver)
+    queue = calloc(1, sizeof(*queue) + options->n_urls * sizeof(*queue->gateways));
+    if (!queue)
         return error_errno(error, -ENOMEM, "deliver");
-    deliver->hooks = *hooks;
-    deliver->options = *options;
-    deliver->outbox = outbox_create(options->urls, options->n_urls);
-    rc = deliver->outbox ? 0 : error_errno(error, -ENOMEM, "deliver");
+    queue->hooks = *hooks;
+    queue->options = *options;
+    queue->outbox = outbox_create(options->urls, options->n_urls);
+    rc = queue->outbox ? 0 : error_errno(error, -ENOMEM, "deliver");
     if (rc == 0 && options->n_urls > 0)
-        rc = create_client(deliver, loop, options, error);
+        rc = create_client(queue, loop, options, error);
     if (rc == 0)
-        rc = create_targets(deliver, loop, options, error);
+        rc = create_gateways(queue, loop, options, error);
     if (rc < 0) {
-        deliver_destroy(deliver);
+        node_queue_destroy(queue);
         return rc;
     }
-    *ret = deliver;
+    *ret = queue;
     return 0;
 }
 
-void deliver_destroy(struct deliver *deliver)
+void node_queue_destroy(struct node_queue *queue)
 {
-    if (!deliver)
+    if (!queue)
         return;
-    http_client_destroy(deliver->client);
-    for (size_t i = 0; i < deliver->n_targets; i++)
-        target_clear(&deliver->targets[i]);
-    outbox_destroy(deliver->outbox);
-    if (deliver->retire.text)
-        (void)fclose(deliver->retire.text);
-    free(deliver->retire.buffer);
-    free(deliver);
+    http_client_destroy(queue->client);
+    for (size_t i = 0; i < queue->n_gateways; i++)
+        node_target_clear(&queue->gateways[i]);
+    outbox_destroy(queue->outbox);
+    if (queue->retire.text)
+        (void)fclose(queue->retire.text);
+    free(queue->retire.buffer);
+    free(queue);
 }
 
-static void retire_finish(struct deliver *deliver)
+static void retire_finish(struct node_queue *queue)
 {
     _free_ char *text = NULL;
 
-    (void)fclose(deliver->retire.text);
-    deliver->retire.text = NULL;
-    text = TAKE_PTR(deliver->retire.buffer);
-    deliver->retire.done(text ? text : "", deliver->retire.failed, deliver->retire.arg);
+    (void)fclose(queue->retire.text);
+    queue->retire.text = NULL;
+    text = TAKE_PTR(queue->retire.buffer);
+    queue->retire.done(text ? text : "", queue->retire.failed, queue->retire.arg);
 }
 
-void deliver_retired(struct target *target, bool failed, const char *text)
+void node_queue_retired(struct node_target *gateway, bool failed, const char *text)
 {
-    struct deliver *deliver = target->deliver;
+    struct node_queue *queue = gateway->queue;
 
-    fprintf(deliver->retire.text, "%s: %s\n", target->url, text);
-    deliver->retire.failed += failed;
-    if (--deliver->retire.left == 0)
-        retire_finish(deliver);
+    fprintf(queue->retire.text, "%s: %s\n", gateway->target.name, text);
+    queue->retire.failed += failed;
+    if (--queue->retire.left == 0)
+        retire_finish(queue);
 }
 
-int deliver_retire(struct deliver *deliver, deliver_retired_f done, void *arg)
+int node_queue_retire(struct node_queue *queue, node_queue_retired_f done, void *arg)
 {
-    if (deliver->retire.text)
+    if (queue->retire.text)
         return -EALREADY;
-    deliver->retire.text = open_memstream(&deliver->retire.buffer, &deliver->retire.size);
-    if (!deliver->retire.text)
+    queue->retire.text = open_memstream(&queue->retire.buffer, &queue->retire.size);
+    if (!queue->retire.text)
         return -ENOMEM;
-    deliver->retired = true;
-    deliver->retire.done = done;
-    deliver->retire.arg = arg;
-    deliver->retire.failed = 0;
-    deliver->retire.left = deliver->n_targets;
-    if (deliver->n_targets == 0)
-        retire_finish(deliver);
-    for (size_t i = 0; i < deliver->n_targets; i++)
-        target_retire(&deliver->targets[i]);
+    queue->retired = true;
+    queue->retire.done = done;
+    queue->retire.arg = arg;
+    queue->retire.failed = 0;
+    queue->retire.left = queue->n_gateways;
+    if (queue->n_gateways == 0)
+        retire_finish(queue);
+    for (size_t i = 0; i < queue->n_gateways; i++)
+        node_target_retire(&queue->gateways[i]);
     return 0;
 }
 
-struct json_object *deliver_status(const struct deliver *deliver)
+struct json_object *node_queue_status(const struct node_queue *queue)
 {
     struct json_object *status = json_object_new_object();
     struct json_object *targets = json_object_new_array();
 
-    json_object_object_add(status, "retired", json_object_new_boolean(deliver->retired));
-    json_object_object_add(status, "given_up", json_object_new_int64((int64_t)deliver->given_up));
-    for (size_t i = 0; i < deliver->n_targets; i++)
-        json_object_array_add(targets, target_status(&deliver->targets[i]));
+    json_object_object_add(status, "retired", json_object_new_boolean(queue->retired));
+    json_object_object_add(status, "given_up", json_object_new_int64((int64_t)queue->given_up));
+    for (size_t i = 0; i < queue->n_gateways; i++)
+        json_object_array_add(targets, node_target_status(&queue->gateways[i]));
     json_object_object_add(status, "targets", targets);
     return status;
 }
 
-size_t deliver_targets(const struct deliver *deliver)
+size_t node_queue_targets(const struct node_queue *queue)
 {
-    return deliver->n_targets;
+    return queue->n_gateways;
 }
 
-void deliver_stats(const struct deliver *deliver, size_t n, struct deliver_stats *ret)
+void node_queue_stats(const struct node_queue *queue, size_t n, struct node_queue_stats *ret)
 {
-    const struct target *target = &deliver->targets[n];
+    const struct target *target = &queue->gateways[n].target;
 
-    *ret = (struct deliver_stats){
-        .url = target->url,
-        .pushes = target->pushes,
+    *ret = (struct node_queue_stats){
+        .url = target->name,
+        .pushes = target->requests,
         .failures = target->failures,
         .last_success_s = target->last_success_s,
     };
-    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job)) {
+    for (struct outbox_job *job = outbox_first(queue->outbox); job; job = outbox_next(job)) {
         if (job->slots[n].state != OUTBOX_PENDING)
             continue;
         if (!ret->pending++)

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* By so much a request shrinks and grows again: from 1,000 steps to one in five requests. */
+/* A request shrinks and grows by this factor: from 1,000 steps to one in five requests. */
 #define FACTOR 4
-/* With more the search is over. */
+/* A search that allows more steps than this is over. */
 #define CAP_MAX 4096
 
-static struct sink_held *find(struct sink_search *search, int64_t id)
+static struct poison_suspect *find(struct poison_search *search, int64_t id)
 {
     for (size_t i = 0; i < search->n_held; i++)
         if (search->held[i].id == id)
@@ -17,7 +17,7 @@ static struct sink_held *find(struct sink_search *search, int64_t id)
     return NULL;
 }
 
-static bool is_held(const struct sink_search *search, int64_t id)
+static bool is_held(const struct poison_search *search, int64_t id)
 {
     for (size_t i = 0; i < search->n_held; i++)
         if (search->held[i].id == id)
@@ -25,7 +25,7 @@ static bool is_held(const struct sink_search *search, int64_t id)
     return false;
 }
 
-static void drop(struct sink_search *search, struct sink_held *held)
+static void drop(struct poison_search *search, struct poison_suspect *held)
 {
     size_t behind = (size_t)(&search->held[search->n_held] - (held + 1));
 
@@ -34,25 +34,25 @@ static void drop(struct sink_search *search, struct sink_held *held)
 }
 
 /* NULL: no room. */
-static struct sink_held *hold(struct sink_search *search, int64_t id, const char *why)
+static struct poison_suspect *hold(struct poison_search *search, int64_t id, const char *why)
 {
-    struct sink_held *held = find(search, id);
+    struct poison_suspect *held = find(search, id);
     size_t at = search->n_held;
 
-    if (!held && search->n_held == SINK_HELD)
+    if (!held && search->n_held == POISON_HELD)
         return NULL;
     if (!held) {
         for (; at > 0 && search->held[at - 1].id > id; at--)
             search->held[at] = search->held[at - 1];
         held = &search->held[at];
-        *held = (struct sink_held){.id = id};
+        *held = (struct poison_suspect){.id = id};
         search->n_held++;
     }
     (void)snprintf(held->why, sizeof(held->why), "fails while others are taken: %.220s", why);
     return held;
 }
 
-size_t sink_search_size(const struct sink_search *search, const struct sink_item *items, size_t n)
+size_t poison_size(const struct poison_search *search, const struct step_item *items, size_t n)
 {
     size_t most = search->cap && search->cap < n ? search->cap : n;
 
@@ -64,15 +64,15 @@ size_t sink_search_size(const struct sink_search *search, const struct sink_item
     return most;
 }
 
-int64_t sink_search_failed(struct sink_search *search, const struct sink_item *items, size_t n,
-                           const char *why, bool *smaller)
+int64_t poison_failed(struct poison_search *search, const struct step_item *items, size_t n,
+                      const char *why, bool *smaller)
 {
     bool known = n == 1 && is_held(search, items[0].id);
-    struct sink_held *held;
+    struct poison_suspect *held;
 
     search->tries++;
     *smaller = false;
-    if (!known && !search->cap && search->tries < SINK_TRIES)
+    if (!known && !search->cap && search->tries < POISON_TRIES)
         return items[0].id - 1;
     if (n > 1) {
         search->cap = n / FACTOR ? n / FACTOR : 1;
@@ -82,41 +82,41 @@ int64_t sink_search_failed(struct sink_search *search, const struct sink_item *i
     if (!known)
         search->cap = 1;
     held = hold(search, items[0].id, why);
-    if (!held) /* all round again: the sink is down, most likely */
+    if (!held) /* most likely the target is down: start again from the first */
         return search->held[0].id - 1;
     *smaller = search->n_held == 1;
     held->failed = true;
     return items[0].id;
 }
 
-void sink_search_passed(struct sink_search *search, const struct sink_item *items, size_t n)
+void poison_passed(struct poison_search *search, const struct step_item *items, size_t n)
 {
     for (size_t i = 0; i < n && search->n_held; i++) {
-        struct sink_held *held = find(search, items[i].id);
+        struct poison_suspect *held = find(search, items[i].id);
 
         if (held)
             drop(search, held);
     }
     for (size_t i = 0; i < search->n_held; i++) {
-        search->held[i].strikes += search->held[i].failed;
+        search->held[i].failures += search->held[i].failed;
         search->held[i].failed = false;
     }
     search->tries = 0;
     search->cap = search->cap * FACTOR > CAP_MAX ? 0 : search->cap * FACTOR;
 }
 
-void sink_search_strike(struct sink_search *search, int64_t id, const char *why)
+void poison_count(struct poison_search *search, int64_t id, const char *why)
 {
-    struct sink_held *held = hold(search, id, why);
+    struct poison_suspect *held = hold(search, id, why);
 
     if (held)
-        held->strikes++;
+        held->failures++;
 }
 
-bool sink_search_guilty(struct sink_search *search, struct sink_held *ret)
+bool poison_next(struct poison_search *search, struct poison_suspect *ret)
 {
     for (size_t i = 0; i < search->n_held; i++)
-        if (search->held[i].strikes >= SINK_STRIKES) {
+        if (search->held[i].failures >= POISON_FAILURES) {
             *ret = search->held[i];
             drop(search, &search->held[i]);
             return true;
@@ -124,7 +124,7 @@ bool sink_search_guilty(struct sink_search *search, struct sink_held *ret)
     return false;
 }
 
-void sink_search_looked(struct sink_search *search, int64_t after, const struct sink_batch *batch)
+void poison_looked(struct poison_search *search, int64_t after, const struct step_batch *batch)
 {
     int64_t last = !batch->n || !batch->more ? INT64_MAX : batch->items[batch->n - 1].id;
     size_t at = 0;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* asprintf */
+/* A Pushgateway: one group for each node, which every push replaces. */
 #include "collector/deliver/pushgateway.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/http/gzip.h"
+#include "collector/deliver/kinds.h"
 #include "common/cleanup.h"
-
-#define IMPORT "/api/v1/import/prometheus"
 
 const char *const pushgateway_headers[] = {
     "Content-Type: text/plain; version=0.0.4; charset=utf-8",
@@ -58,81 +56,54 @@ static void put_label(FILE *out, const char *label, const char *value)
     put_base64(out, value);
 }
 
-static size_t trimmed(const char *url)
+/* /metrics/job/jobio/cluster/C/instance/I. What a path cannot contain goes as label@base64. */
+static void write_url(FILE *out, const struct target_options *options)
 {
-    size_t length = strlen(url);
-
-    while (length > 0 && url[length - 1] == '/')
-        length--;
-    return length;
+    fputs("/metrics/job/jobio", out);
+    put_label(out, "cluster", options->cluster);
+    put_label(out, "instance", options->instance);
 }
 
-char *pushgateway_group_url(const char *url, const char *cluster, const char *instance)
+enum answer pushgateway_judge(struct target *target, const struct http_answer *answer, size_t rows,
+                              struct answer_verdict *verdicts, char why[ANSWER_WHY_MAX])
 {
-    char *group = NULL;
-    size_t size;
-    FILE *out = open_memstream(&group, &size);
-
-    if (!out)
-        return NULL;
-    fprintf(out, "%.*s/metrics/job/jobio", (int)trimmed(url), url);
-    put_label(out, "cluster", cluster);
-    put_label(out, "instance", instance);
-    if (fclose(out) != 0) {
-        free(group);
-        return NULL;
-    }
-    return group;
-}
-
-bool pushgateway_is_import(const char *url)
-{
-    size_t length = trimmed(url), n = strlen(IMPORT);
-
-    return length >= n && memcmp(url + length - n, IMPORT, n) == 0;
-}
-
-char *pushgateway_import_url(const char *url)
-{
-    char *import;
-
-    if (asprintf(&import, "%.*s?extra_label=job=jobio", (int)trimmed(url), url) < 0)
-        return NULL;
-    return import;
-}
-
-int pushgateway_compress(const char *text, void **ret, size_t *size)
-{
-    return gzip_compress(text, strlen(text), ret, size);
-}
-
-enum push_outcome pushgateway_outcome(const struct http_answer *answer)
-{
-    static const struct {
-        long first, last;
-        enum push_outcome outcome;
-    } table[] = {
-        /* 202: queued unchecked; 204: what VictoriaMetrics answers. */
-        {200, 200, PUSH_OK},
-        {202, 202, PUSH_OK},
-        {204, 204, PUSH_OK},
-        {300, 399, PUSH_MISCONFIGURED},
-        {401, 401, PUSH_MISCONFIGURED},
-        {403, 405, PUSH_MISCONFIGURED},
-        {407, 407, PUSH_MISCONFIGURED},
-        {408, 408, PUSH_RETRY},
-        {429, 429, PUSH_RETRY},
-        {400, 499, PUSH_REJECTED},
+    static const struct answer_code table[] = {
+        /* 202: queued unchecked; 204: what VictoriaMetrics answers */
+        {200, 200, ANSWER_OK},
+        {202, 202, ANSWER_OK},
+        {204, 204, ANSWER_OK},
+        {300, 399, ANSWER_MISCONFIGURED},
+        {401, 401, ANSWER_MISCONFIGURED},
+        {403, 405, ANSWER_MISCONFIGURED},
+        {407, 407, ANSWER_MISCONFIGURED},
+        {408, 408, ANSWER_RETRY},
+        {429, 429, ANSWER_RETRY},
+        {400, 499, ANSWER_REFUSED},
     };
 
-    if (answer->code == 0 && answer->misconfigured)
-        return PUSH_MISCONFIGURED;
-    /* A login page, the start page of a web server: it has taken nothing. */
+    (void)target, (void)rows, (void)verdicts;
+    answer_describe(why, answer->code, "", answer->text);
+    /* A login page, or the start page of a web server, has stored nothing. */
     if (answer->code >= 200 && answer->code < 300 &&
         answer->text[strspn(answer->text, " \r\n")] != '\0')
-        return PUSH_MISCONFIGURED;
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-        if (answer->code >= table[i].first && answer->code <= table[i].last)
-            return table[i].outcome;
-    return PUSH_RETRY;
+        return ANSWER_MISCONFIGURED;
+    return answer_of_code(table, ARRAY_SIZE(table), answer->code, ANSWER_RETRY);
 }
+
+static bool claims(const char *url)
+{
+    (void)url;
+    return true;
+}
+
+const struct target_kind pushgateway_kind = {
+    .name = "pushgateway",
+    .method = "PUT",
+    .remove = "DELETE",
+    .headers = pushgateway_headers,
+    .compress = true,
+    .claims = claims,
+    .write_url = write_url,
+    .write_node = report_prometheus,
+    .judge = pushgateway_judge,
+};

@@ -2,19 +2,23 @@
 #include "collector/deliver/step_batch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/http/gzip.h"
+#include "collector/store/store.h"
 #include "common/cleanup.h"
 
 struct filling {
     FILE *out;
-    struct sink_batch *batch;
-    const struct sink_limits *limits;
-    const struct sink_row_options *options;
+    struct step_batch *batch;
+    const struct step_limits *limits;
+    const struct step_format *format;
+    struct store *reader;
+    struct error *error;
     size_t rows;
 };
 
-void sink_batch_destroy(struct sink_batch *batch)
+void step_batch_destroy(struct step_batch *batch)
 {
     if (!batch)
         return;
@@ -23,18 +27,21 @@ void sink_batch_destroy(struct sink_batch *batch)
     free(batch->body);
     free(batch);
 }
-DEFINE_CLEANUP(struct sink_batch, sink_batch_destroy)
+DEFINE_CLEANUP(struct step_batch, step_batch_destroy)
 
 /* A step that has no room is cut off again. */
 static int take_step(int64_t id, const struct job_account *job, void *arg)
 {
     struct filling *f = arg;
-    struct sink_batch *batch = f->batch;
-    struct sink_item *item = &batch->items[batch->n];
+    struct step_batch *batch = f->batch;
+    struct step_item *item = &batch->items[batch->n];
+    const struct step_source source = {f->reader, id, job};
     long end;
+    int r;
 
-    if (sink_row_write(f->out, job, (uint64_t)id, f->options, &item->rows) < 0)
-        return -ENOMEM;
+    r = f->format->kind->write_step(f->out, &source, f->format->options, &item->rows, f->error);
+    if (r < 0)
+        return r;
     end = ftell(f->out);
     if (end < 0)
         return -ENOMEM;
@@ -57,37 +64,38 @@ static int fill(struct store *reader, const char *sink, int64_t after, struct fi
 
     f->out = open_memstream(&f->batch->text, &(size_t){0});
     if (!f->out)
-        return error_errno(error, -ENOMEM, "rows of the history");
+        return error_errno(error, -ENOMEM, "rows for a target");
     r = store_outbox_read(reader, sink, after, max, take_step, f, error);
     closed = fclose(f->out);
     if (closed || r == -ENOMEM)
-        return error_errno(error, -ENOMEM, "rows of the history");
+        return error_errno(error, -ENOMEM, "rows for a target");
     f->batch->more |= f->batch->n == max;
     return r < 0 ? r : 0;
 }
 
-int sink_batch_read(struct store *reader, const char *sink, int64_t after,
-                    const struct sink_limits *limits, const struct sink_row_options *options,
-                    struct sink_batch **ret, struct error *error)
+int step_batch_read(struct store *reader, const char *sink, int64_t after,
+                    const struct step_limits *limits, const struct step_format *format,
+                    struct step_batch **ret, struct error *error)
 {
-    CLEANUP(sink_batch_destroyp) struct sink_batch *batch = calloc(1, sizeof(*batch));
-    struct filling f = {.batch = batch, .limits = limits, .options = options};
+    CLEANUP(step_batch_destroyp) struct step_batch *batch = calloc(1, sizeof(*batch));
+    struct filling f = {
+        .batch = batch, .limits = limits, .format = format, .reader = reader, .error = error};
     int r;
 
     if (batch)
         batch->items = calloc(limits->rows + 1, sizeof(*batch->items));
     if (!batch || !batch->items)
-        return error_errno(error, -ENOMEM, "rows of the history");
+        return error_errno(error, -ENOMEM, "rows for a target");
     r = fill(reader, sink, after, &f, error);
-    if (r == 0 && batch->n &&
+    if (r == 0 && batch->n && format->kind->compress &&
         gzip_compress(batch->text, batch->size, &batch->body, &batch->body_size) < 0)
-        return error_errno(error, -ENOMEM, "rows of the history");
+        return error_errno(error, -ENOMEM, "rows for a target");
     if (r == 0)
         *ret = TAKE_PTR(batch);
     return r;
 }
 
-size_t sink_batch_rows(const struct sink_batch *batch, size_t first, size_t last)
+size_t step_batch_rows(const struct step_batch *batch, size_t first, size_t last)
 {
     size_t rows = 0;
 
@@ -96,14 +104,24 @@ size_t sink_batch_rows(const struct sink_batch *batch, size_t first, size_t last
     return rows;
 }
 
-int sink_batch_body(struct sink_batch *batch, size_t first, size_t last, void **ret, size_t *size)
+int step_batch_body(struct step_batch *batch, size_t first, size_t last, bool compress, void **ret,
+                    size_t *size)
 {
-    size_t begin = first ? batch->items[first - 1].end : 0;
+    size_t start = first ? batch->items[first - 1].end : 0;
+    size_t length = batch->items[last - 1].end - start;
 
     if (batch->body && last - first == batch->n) {
         *ret = TAKE_PTR(batch->body);
         *size = batch->body_size;
         return 0;
     }
-    return gzip_compress(batch->text + begin, batch->items[last - 1].end - begin, ret, size);
+    if (compress)
+        return gzip_compress(batch->text + start, length, ret, size);
+    *size = length;
+    *ret = malloc(length + 1);
+    if (!*ret)
+        return -ENOMEM;
+    memcpy(*ret, batch->text + start, length);
+    ((char *)*ret)[length] = '\0';
+    return 0;
 }

@@ -1,535 +1,331 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/deliver/step_queue.h"
 
+#include <ctype.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "collector/http/backoff.h"
+#include "collector/deliver/kinds.h"
 #include "collector/deliver/step_queue_impl.h"
+#include "collector/http/backoff.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-static uint64_t real_s(void)
-{
-    return (uint64_t)time(NULL);
-}
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+#define SEARCH_ROWS 8 /* rows of a step; most have fewer */
 
-/* The rest of the batch is read again later; all before `id` is settled. */
-static void abandon(struct sink *sink, int64_t id)
+static void on_due(struct target *target)
 {
-    for (size_t i = 0; i < sink->n_suspects; i++)
-        if (sink->suspects[i].id < id)
-            id = sink->suspects[i].id;
-    sink->n_suspects = 0;
-    sink->n_ranges = 0;
-    sink->after = id - 1;
-    sink_batch_destroy(TAKE_PTR(sink->batch));
-}
+    struct step_queue *queue = target->owner;
 
-static void deliver_items(struct sink *sink, const int64_t *ids, size_t n)
-{
-    if (!n)
+    if (queue->reading || queue->batch)
         return;
-    sink_took(sink);
-    sink->steps += n;
-    sink->hooks.delivered(ids, n, sink->hooks.arg);
+    queue->reading = true;
+    queue->dirty = false;
+    if (queue->rewind)
+        queue->after = 0;
+    queue->rewind = false;
+    queue->look = queue->limits;
+    /* A request of few steps needs no large batch, least of all while the target is down. */
+    if (queue->search.cap && queue->search.cap * SEARCH_ROWS < queue->look.rows)
+        queue->look.rows = (unsigned)queue->search.cap * SEARCH_ROWS;
+    /* A step that was held back is read alone: those behind it, which were taken, may still be in
+     * the outbox. */
+    if (queue->search.n_held && queue->after + 1 == queue->search.held[0].id)
+        queue->look.rows = 1;
+    queue->hooks.read(queue->after, &queue->look, &queue->format, queue->hooks.arg);
 }
 
-static void refuse(struct sink *sink, int64_t id, const char *why)
+/* If the query took too long, read fewer rows, and slowly more again. */
+static void on_not_read(struct step_queue *queue, int result, const char *why)
 {
-    sink->refusals++;
-    sink->refusals_in_a_row++;
-    sink->hooks.refused(id, why, sink->hooks.arg);
+    struct target_failure failure = {.state = TARGET_BACKOFF, .why = why};
+
+    queue->target.last_code = 0;
+    if (result == -ETIMEDOUT && queue->limits.rows > 1) {
+        queue->limits.rows /= 2;
+        failure.max_failures = POISON_TRIES;
+    }
+    target_failed(&queue->target, &failure);
 }
 
-static void refuse_suspects(struct sink *sink)
+static void wake_when_due(struct step_queue *queue)
 {
-    for (size_t i = 0; i < sink->n_suspects; i++)
-        refuse(sink, sink->suspects[i].id, sink->suspects[i].why);
-    sink->n_suspects = 0;
+    const struct step_queue_options *options = &queue->options;
+    bool polls = options->poll_ns != UINT64_MAX;
+
+    target_wake_in(&queue->target, queue->dirty              ? options->delay_ns
+                                   : queue->rewind && !polls ? options->backoff_ns
+                                                             : options->poll_ns);
 }
 
-static void refuse_guilty(struct sink *sink)
+static void on_nothing_read(struct step_queue *queue)
 {
-    struct sink_held held;
-
-    while (sink_search_guilty(&sink->search, &held))
-        refuse(sink, held.id, held.why);
+    if (queue->search.n_held) {
+        queue->after = queue->search.held[0].id - 1;
+        target_wake_in(&queue->target, 0);
+    } else {
+        wake_when_due(queue);
+    }
 }
 
-/* A sink that takes others means these. One that takes nothing is believed for a few; then it is
- * more likely that something is wrong with it, and nobody's rows are put aside for that. */
-static bool may_refuse(const struct sink *sink)
+static void allow_more(struct step_queue *queue)
 {
-    return sink->taken || sink->refusals_in_a_row + sink->n_suspects <= SINK_REFUSALS;
+    unsigned most = queue->options.limits.rows, step = most / 16 ? most / 16 : 1;
+
+    queue->limits.rows = most - queue->limits.rows < step ? most : queue->limits.rows + step;
 }
 
-/* False: too many. */
-static bool suspect(struct sink *sink, int64_t id, const char *why)
+void step_queue_provide(struct step_queue *queue, int result, struct step_batch *batch,
+                        const struct error *why)
 {
-    struct sink_suspect *s;
-
-    if (sink->n_suspects == SINK_SUSPECTS && may_refuse(sink))
-        refuse_suspects(sink);
-    if (sink->n_suspects == SINK_SUSPECTS)
-        return false;
-    s = &sink->suspects[sink->n_suspects++];
-    s->id = id;
-    (void)snprintf(s->why, sizeof(s->why), "%s", why);
-    return true;
-}
-
-static void give_up_batch(struct sink *sink, const char *why)
-{
-    char text[SINK_WHY_MAX];
-
-    (void)snprintf(text, sizeof(text), "it refuses all that it gets; the last: %.180s", why);
-    abandon(sink, sink->batch->items[sink->range.first].id);
-    sink_failed(sink, &(struct sink_failure){.state = SINK_STUCK, .why = text});
-}
-
-static void send_next(struct sink *sink);
-
-/* All of the batch was sent. */
-static void finish_batch(struct sink *sink)
-{
-    bool more = sink->batch->more;
-
-    if (sink->n_suspects && !may_refuse(sink)) {
-        give_up_batch(sink, sink->suspects[sink->n_suspects - 1].why);
+    queue->reading = false;
+    if (queue->target.stopped) {
+        step_batch_destroy(batch);
         return;
     }
-    refuse_suspects(sink);
-    sink->after = sink->batch->items[sink->batch->n - 1].id;
-    sink_batch_destroy(TAKE_PTR(sink->batch));
-    sink_wake_in(sink, more ? 0 : sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
-}
-
-/* --- what it answered --------------------------------------------------------------------------
- */
-
-/* False: it is one step. */
-static bool halve(struct sink *sink)
-{
-    struct sink_range r = sink->range;
-    size_t middle = r.first + (r.last - r.first) / 2;
-
-    if (r.last - r.first == 1)
-        return false;
-    sink->ranges[sink->n_ranges++] = (struct sink_range){middle, r.last};
-    sink->ranges[sink->n_ranges++] = (struct sink_range){r.first, middle};
-    send_next(sink);
-    return true;
-}
-
-static void on_refused(struct sink *sink, const char *why)
-{
-    if (halve(sink))
+    if (result < 0) {
+        on_not_read(queue, result, why->text);
         return;
-    if (suspect(sink, sink->batch->items[sink->range.first].id, why))
-        send_next(sink);
+    }
+    poison_looked(&queue->search, queue->after, batch);
+    allow_more(queue);
+    if (!batch->n) {
+        step_batch_destroy(batch);
+        on_nothing_read(queue);
+        return;
+    }
+    queue->batch = batch;
+    queue->taken = false;
+    queue->n_ranges = 1;
+    queue->ranges[0] = (struct step_range){0, batch->n};
+    step_queue_send_next(queue);
+}
+
+void step_queue_notify(struct step_queue *queue)
+{
+    uint64_t wait = queue->options.delay_ns / 2 + backoff_random(queue->options.delay_ns);
+
+    queue->dirty = true;
+    if (queue->started && !queue->reading && !queue->batch && !queue->target.failures_in_a_row &&
+        clock_ns(CLOCK_BOOTTIME) + wait < queue->target.due_ns)
+        target_wake_in(&queue->target, wait);
+}
+
+void step_queue_rewind(struct step_queue *queue)
+{
+    queue->rewind = true;
+    if (!queue->reading && !queue->batch && queue->target.due_ns == UINT64_MAX)
+        wake_when_due(queue);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void finish_batch(struct step_queue *queue)
+{
+    bool more = queue->batch->more;
+
+    if (!step_verdicts_finish(queue))
+        return;
+    queue->after = queue->batch->items[queue->batch->n - 1].id;
+    step_batch_destroy(TAKE_PTR(queue->batch));
+    if (more)
+        target_wake_in(&queue->target, 0);
     else
-        give_up_batch(sink, why);
+        wake_when_due(queue);
 }
 
-/* What was sent is tried again later. */
-static void on_failed(struct sink *sink, enum sink_outcome outcome, uint64_t retry_after_s,
-                      const char *why)
+void step_queue_send_next(struct step_queue *queue)
 {
-    const struct sink_item *items = &sink->batch->items[sink->range.first];
-    struct sink_failure failure = {outcome == SINK_MISCONFIGURED ? SINK_STUCK : SINK_BACKOFF,
-                                   retry_after_s, false, why};
-    int64_t after = items[0].id - 1;
-
-    if (outcome == SINK_RETRY && !retry_after_s)
-        after = sink_search_failed(&sink->search, items, sink->range.last - sink->range.first, why,
-                                   &failure.smaller);
-    if (sink->taken && may_refuse(sink))
-        refuse_suspects(sink);
-    abandon(sink, after + 1);
-    sink_failed(sink, &failure);
-}
-
-static void on_no_memory(struct sink *sink)
-{
-    on_failed(sink, SINK_WAIT, 0, "no memory");
-}
-
-/* What was held back meanwhile comes first. */
-static void on_passed(struct sink *sink)
-{
-    sink_worked(sink);
-    sink_search_passed(&sink->search, &sink->batch->items[sink->range.first],
-                       sink->range.last - sink->range.first);
-    refuse_guilty(sink);
-    if (!sink->search.n_held) {
-        send_next(sink);
-        return;
-    }
-    if (may_refuse(sink))
-        refuse_suspects(sink);
-    abandon(sink, sink->search.held[0].id);
-    sink_wake_in(sink, 0);
-}
-
-static void on_taken(struct sink *sink)
-{
-    size_t n = sink->range.last - sink->range.first;
-    _free_ int64_t *ids = calloc(n, sizeof(*ids));
-
-    if (!ids) { /* it gets them again */
-        on_no_memory(sink);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        ids[i] = sink->batch->items[sink->range.first + i].id;
-    sink->rows += sink_batch_rows(sink->batch, sink->range.first, sink->range.last);
-    deliver_items(sink, ids, n);
-    on_passed(sink);
-}
-
-/* The worst of the verdicts on the rows of a step. */
-static const struct sink_verdict *verdict_on(const struct sink_verdict *rows, size_t n)
-{
-    static const int badness[] = {[SINK_OK] = 0,
-                                  [SINK_REFUSED] = 1,
-                                  [SINK_RETRY] = 2,
-                                  [SINK_WAIT] = 3,
-                                  [SINK_MISCONFIGURED] = 4};
-    const struct sink_verdict *worst = rows;
-
-    for (size_t i = 1; i < n; i++)
-        if (badness[rows[i].outcome] > badness[worst->outcome])
-            worst = &rows[i];
-    return worst;
-}
-
-struct tally {
-    int64_t *ids; /* taken */
-    size_t n;
-    const struct sink_verdict **verdicts; /* one a step of the range */
-    const struct sink_verdict *failed;    /* the first that is to be tried again */
-    int64_t failed_id;
-};
-
-static void tally_range(struct sink *sink, const struct sink_verdict *rows, struct tally *tally)
-{
-    for (size_t i = sink->range.first; i < sink->range.last; i++) {
-        const struct sink_item *item = &sink->batch->items[i];
-        const struct sink_verdict *v = verdict_on(rows, item->rows);
-
-        rows += item->rows;
-        tally->verdicts[i - sink->range.first] = v;
-        if (v->outcome == SINK_OK) {
-            tally->ids[tally->n++] = item->id;
-            sink->rows += item->rows;
-        } else if (v->outcome != SINK_REFUSED && !tally->failed) {
-            tally->failed = v;
-            tally->failed_id = item->id;
-        }
-    }
-}
-
-/* What fails while others pass is to blame itself, unless it was told to wait. */
-static void on_some_failed(struct sink *sink, const struct tally *tally)
-{
-    for (size_t i = sink->range.first; i < sink->range.last; i++) {
-        const struct sink_verdict *v = tally->verdicts[i - sink->range.first];
-
-        if (v->outcome == SINK_RETRY)
-            sink_search_strike(&sink->search, sink->batch->items[i].id, v->why);
-    }
-    refuse_guilty(sink);
-    if (may_refuse(sink))
-        refuse_suspects(sink);
-    abandon(sink, tally->failed_id);
-    sink_failed(sink, &(struct sink_failure){.state = tally->failed->outcome == SINK_MISCONFIGURED
-                                                          ? SINK_STUCK
-                                                          : SINK_BACKOFF,
-                                             .why = tally->failed->why});
-}
-
-static void on_partly(struct sink *sink, const struct sink_verdict *rows)
-{
-    size_t n = sink->range.last - sink->range.first;
-    _free_ int64_t *ids = calloc(n, sizeof(*ids));
-    _free_ const struct sink_verdict **verdicts = calloc(n, sizeof(struct sink_verdict *));
-    struct tally tally = {.ids = ids, .verdicts = verdicts};
-
-    if (!ids || !verdicts) {
-        on_no_memory(sink);
-        return;
-    }
-    tally_range(sink, rows, &tally);
-    deliver_items(sink, ids, tally.n);
-    for (size_t i = 0; i < n; i++)
-        if (verdicts[i]->outcome == SINK_REFUSED &&
-            !suspect(sink, sink->batch->items[sink->range.first + i].id, verdicts[i]->why)) {
-            give_up_batch(sink, verdicts[i]->why);
-            return;
-        }
-    if (!tally.failed)
-        on_passed(sink);
-    else if (tally.n)
-        on_some_failed(sink, &tally);
-    else
-        on_failed(sink, tally.failed->outcome, 0, tally.failed->why);
-}
-
-static void on_answer(const struct http_answer *answer, void *arg)
-{
-    struct sink *sink = arg;
-    size_t n = sink_batch_rows(sink->batch, sink->range.first, sink->range.last);
-    _free_ struct sink_verdict *rows =
-        sink->options.format == SINK_BULK ? calloc(n, sizeof(*rows)) : NULL;
-    char why[SINK_WHY_MAX] = "no memory";
-    enum sink_outcome outcome = SINK_RETRY;
-
-    sink->sending = false;
-    sink->last_code = answer->code;
-    if (rows || sink->options.format != SINK_BULK)
-        outcome = sink_answer_judge(sink->options.format, answer, n, rows, why);
-    switch (outcome) {
-    case SINK_OK:
-        on_taken(sink);
-        break;
-    case SINK_PARTLY:
-        on_partly(sink, rows);
-        break;
-    case SINK_REFUSED:
-        on_refused(sink, why);
-        break;
-    case SINK_TOO_LONG:
-        if (!halve(sink))
-            on_failed(sink, SINK_RETRY, 0, why);
-        break;
-    case SINK_RETRY:
-    case SINK_WAIT:
-    case SINK_MISCONFIGURED:
-        on_failed(sink, outcome, answer->retry_after_s, why);
-        break;
-    }
-}
-
-static int send_range(struct sink *sink, struct error *error)
-{
-    struct http_request request = {
-        .method = "POST",
-        .url = sink->post_url,
-        .headers = sink_headers(sink->options.format),
-        .answer_max = sink->options.answer_max,
-        .mark = sink->options.format == SINK_CLICKHOUSE ? SINK_CLICKHOUSE_MARK : NULL,
-    };
-
-    if (sink_batch_body(sink->batch, sink->range.first, sink->range.last, &request.body,
-                        &request.size) < 0)
-        return error_errno(error, -ENOMEM, "a request");
-    return http_client_send(sink->client, &request, on_answer, sink, error);
-}
-
-static void send_next(struct sink *sink)
-{
-    struct sink_range r;
-    struct error error;
+    struct step_range r;
     size_t n;
 
-    if (!sink->n_ranges) {
-        finish_batch(sink);
+    if (!queue->n_ranges) {
+        finish_batch(queue);
         return;
     }
-    r = sink->ranges[--sink->n_ranges];
-    n = sink_search_size(&sink->search, &sink->batch->items[r.first], r.last - r.first);
+    r = queue->ranges[--queue->n_ranges];
+    n = poison_size(&queue->search, &queue->batch->items[r.first], r.last - r.first);
     if (r.first + n < r.last)
-        sink->ranges[sink->n_ranges++] = (struct sink_range){r.first + n, r.last};
-    sink->range = (struct sink_range){r.first, r.first + n};
-    sink->last_attempt_s = real_s();
-    sink->requests++;
-    sink->sending = true;
-    if (send_range(sink, &error) < 0) {
-        sink->sending = false;
-        on_failed(sink, SINK_WAIT, 0, error.text);
-    }
+        queue->ranges[queue->n_ranges++] = (struct step_range){r.first + n, r.last};
+    queue->range = (struct step_range){r.first, r.first + n};
+    target_send(&queue->target,
+                step_batch_rows(queue->batch, queue->range.first, queue->range.last));
 }
 
-/* --- batches -----------------------------------------------------------------------------------
- */
-
-#define SEARCH_ROWS 8 /* of a step, as a rule no more */
-
-static int on_due(sd_event_source *source, uint64_t usec, void *arg)
+static int make_body(struct target *target, void **ret, size_t *size, struct error *error)
 {
-    struct sink *sink = arg;
+    struct step_queue *queue = target->owner;
 
-    (void)source, (void)usec;
-    if (sink->reading || sink->batch)
-        return 0;
-    sink->reading = true;
-    sink->dirty = false;
-    if (sink->rewind)
-        sink->after = 0;
-    sink->rewind = false;
-    sink->look = sink->limits;
-    /* A request of few steps needs no large batch, least of all while the sink is away. */
-    if (sink->search.cap && sink->search.cap * SEARCH_ROWS < sink->look.rows)
-        sink->look.rows = (unsigned)sink->search.cap * SEARCH_ROWS;
-    /* One that was held back comes alone: what was sent behind it may not be out of the outbox. */
-    if (sink->search.n_held && sink->after + 1 == sink->search.held[0].id)
-        sink->look.rows = 1;
-    sink->hooks.read(sink->after, &sink->look, &sink->row_options, sink->hooks.arg);
+    if (step_batch_body(queue->batch, queue->range.first, queue->range.last, target->kind->compress,
+                        ret, size) < 0)
+        return error_errno(error, -ENOMEM, "a request");
     return 0;
 }
 
-/* Too much for the time that a question to the store has: less, and slowly more again. */
-static void on_not_read(struct sink *sink, int result, const char *why)
+static void say(struct target *target, enum log_level level, const char *text)
 {
-    struct sink_failure failure = {.state = SINK_BACKOFF, .why = why};
+    const struct step_queue *queue = target->owner;
 
-    sink->last_code = 0;
-    if (result == -ETIMEDOUT && sink->limits.rows > 1) {
-        sink->limits.rows /= 2;
-        failure.smaller = true;
-    }
-    sink_failed(sink, &failure);
+    queue->hooks.say(level, text, queue->hooks.arg);
 }
 
-static void on_nothing_read(struct sink *sink)
+static const struct target_queue queue_of_steps = {
+    .due = on_due, .body = make_body, .settle = step_verdicts_settle, .say = say};
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+void step_queue_defaults(struct step_queue_options *options)
 {
-    if (sink->search.n_held) {
-        sink->after = sink->search.held[0].id - 1;
-        sink_wake_in(sink, 0);
-    } else {
-        sink_wake_in(sink, sink->dirty ? sink->options.delay_ns : sink->options.poll_ns);
-    }
+    *options = (struct step_queue_options){
+        .kind = &clickhouse_kind,
+        .to = {.table = "jobio.io", .action = "index", .answer_max = 4u << 20},
+        .what = "history to",
+        .delay_ns = 5 * NS_PER_S,
+        .poll_ns = 300 * NS_PER_S,
+        .backoff_ns = 5 * NS_PER_S,
+        .slow_ns = 900 * NS_PER_S,
+        .connect_timeout_ns = 3 * NS_PER_S,
+        .timeout_ns = 30 * NS_PER_S,
+        .limits = {.rows = 1000, .bytes = 1 << 20},
+    };
 }
 
-static void allow_more(struct sink *sink)
+/* The names of tables become part of a query, those of indexes of JSON. */
+static int check_table(const char *table, struct error *error)
 {
-    unsigned most = sink->options.limits.rows, step = most / 16 ? most / 16 : 1;
-
-    sink->limits.rows = most - sink->limits.rows < step ? most : sink->limits.rows + step;
+    for (const char *c = table ? table : ""; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_.-", *c))
+            return error_set(error, -EINVAL,
+                             "\"%s\": a table is made of letters, digits, '_', '-' and '.'", table);
+    return 0;
 }
 
-void sink_provide(struct sink *sink, int result, struct sink_batch *batch, const struct error *why)
+static int check_parameters(const char *parameters, struct error *error)
 {
-    sink->reading = false;
-    if (result < 0) {
-        on_not_read(sink, result, why->text);
-        return;
-    }
-    sink_search_looked(&sink->search, sink->after, batch);
-    allow_more(sink);
-    if (!batch->n) {
-        sink_batch_destroy(batch);
-        on_nothing_read(sink);
-        return;
-    }
-    sink->batch = batch;
-    sink->taken = false;
-    sink->n_ranges = 1;
-    sink->ranges[0] = (struct sink_range){0, batch->n};
-    send_next(sink);
+    for (const char *c = parameters ? parameters : ""; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_.,-=&%*~", *c))
+            return error_set(error, -EINVAL, "\"%s\" is not a query of a URL like a=1&b=2",
+                             parameters);
+    return 0;
 }
 
-void sink_notify(struct sink *sink)
+static int check_options(const struct step_queue_options *options, struct error *error)
 {
-    uint64_t wait = sink->options.delay_ns / 2 + backoff_random(sink->options.delay_ns);
+    int r = http_check_url(options->to.url, error);
 
-    sink->dirty = true;
-    if (sink->started && !sink->reading && !sink->batch && !sink->failures_in_a_row &&
-        clock_ns(CLOCK_BOOTTIME) + wait < sink->due_ns)
-        sink_wake_in(sink, wait);
+    if (r == 0 && options->kind->check)
+        r = options->kind->check(&options->to, error);
+    if (r == 0)
+        r = check_table(options->to.table, error);
+    if (r == 0)
+        r = check_parameters(options->to.parameters, error);
+    if (r == 0)
+        r = http_access_check(&options->access, error);
+    return r;
 }
 
-void sink_rewind(struct sink *sink)
+static int create_client(struct step_queue *queue, sd_event *loop,
+                         const struct step_queue_options *options, struct error *error)
 {
-    sink->rewind = true;
-}
-
-/* --- life --------------------------------------------------------------------------------------
- */
-
-static int copy(char **to, const char *from)
-{
-    *to = from ? strdup(from) : NULL;
-    return from && !*to ? -ENOMEM : 0;
-}
-
-static int create_client(struct sink *sink, sd_event *loop, const struct sink_options *options,
-                         struct error *error)
-{
-    struct http_client_options http = {
+    const struct http_client_options http = {
         .access = options->access,
         .connect_timeout_ns = options->connect_timeout_ns,
         .timeout_ns = options->timeout_ns,
     };
+    int r = options->client ? 0 : http_client_create(&queue->client, loop, &http, error);
 
-    return http_client_create(&sink->client, loop, &http, error);
+    queue->target.client = options->client ? options->client : queue->client;
+    return r;
 }
 
-static int fill(struct sink *sink, sd_event *loop, const struct sink_options *options,
+static int fill(struct step_queue *queue, sd_event *loop, const struct step_queue_options *options,
                 struct error *error)
 {
+    struct target *target = &queue->target;
     int r;
 
-    sink->options = *options;
-    sink->limits = options->limits;
-    sink->post_url = sink_post_url(options);
-    if (!sink->post_url || copy(&sink->url, options->url) < 0 ||
-        copy(&sink->table, options->table) < 0 || copy(&sink->action, options->action) < 0)
-        return error_errno(error, -ENOMEM, "history sink");
-    sink->row_options = (struct sink_row_options){options->format, sink->table, sink->action};
-    r = sd_event_add_time(loop, &sink->timer, CLOCK_BOOTTIME, 0, 20000, on_due, sink);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(sink->timer, SD_EVENT_OFF);
-    return r < 0 ? error_errno(error, r, "history sink")
-                 : create_client(sink, loop, options, error);
+    queue->options = *options;
+    queue->limits = options->limits;
+    target->kind = options->kind;
+    target->queue = &queue_of_steps;
+    target->owner = queue;
+    target->what = options->what;
+    target->pace = (struct target_pace){options->backoff_ns, options->slow_ns, 60 * NS_PER_S, NULL};
+    queue->format = (struct step_format){options->kind, &target->options};
+    r = target_init(target, loop, options->name, &options->to, error);
+    return r < 0 ? r : create_client(queue, loop, options, error);
 }
 
-int sink_create(struct sink **ret, sd_event *loop, const struct sink_options *options,
-                const struct sink_hooks *hooks, struct error *error)
+int step_queue_create(struct step_queue **ret, sd_event *loop,
+                      const struct step_queue_options *options,
+                      const struct step_queue_hooks *hooks, struct error *error)
 {
-    struct sink *sink;
-    int r = sink_check_options(options, error);
+    struct step_queue *queue;
+    int r = check_options(options, error);
 
     if (r < 0)
         return r;
-    sink = calloc(1, sizeof(*sink));
-    if (!sink)
-        return error_errno(error, -ENOMEM, "history sink");
-    sink->hooks = *hooks;
-    r = fill(sink, loop, options, error);
+    queue = calloc(1, sizeof(*queue));
+    if (!queue)
+        return error_errno(error, -ENOMEM, "deliver to \"%s\"", options->to.url);
+    queue->hooks = *hooks;
+    r = fill(queue, loop, options, error);
     if (r < 0) {
-        sink_destroy(sink);
+        step_queue_destroy(queue);
         return r;
     }
-    *ret = sink;
+    *ret = queue;
     return 0;
 }
 
-void sink_destroy(struct sink *sink)
+void step_queue_destroy(struct step_queue *queue)
 {
-    if (!sink)
+    if (!queue)
         return;
-    http_client_destroy(sink->client);
-    sd_event_source_disable_unref(sink->timer);
-    sink_batch_destroy(sink->batch);
-    free(sink->url);
-    free(sink->post_url);
-    free(sink->table);
-    free(sink->action);
-    free(sink);
+    http_client_destroy(queue->client);
+    target_clear(&queue->target);
+    step_batch_destroy(queue->batch);
+    free(queue);
 }
 
-void sink_start(struct sink *sink)
+void step_queue_start(struct step_queue *queue)
 {
-    const char *weakness = http_client_weakness();
+    const char *weakness = queue->client ? http_client_weakness() : NULL;
 
     if (weakness)
-        sink_say(sink, LOG_LEVEL_WARNING, "history: %s", weakness);
-    sink->started = true;
-    sink_wake_in(sink, backoff_random(sink->options.delay_ns));
+        target_say(&queue->target, LOG_LEVEL_WARNING, "history: %s", weakness);
+    queue->started = true;
+    target_wake_in(&queue->target, backoff_random(queue->options.delay_ns));
+}
+
+void step_queue_stop(struct step_queue *queue)
+{
+    target_stop(&queue->target);
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
+void step_queue_counts(const struct step_queue *queue, struct step_queue_counts *ret)
+{
+    const struct target *target = &queue->target;
+
+    *ret = (struct step_queue_counts){target->requests, target->failures, target->last_success_s};
+}
+
+struct json_object *step_queue_status(const struct step_queue *queue)
+{
+    struct json_object *status = target_status(&queue->target, "sending", "requests");
+
+    if (!status)
+        return NULL;
+    (void)json_object_object_add(status, "format",
+                                 json_object_new_string(queue->target.kind->name));
+    target_put_number(status, "steps", queue->steps);
+    target_put_number(status, "rows", queue->rows);
+    target_put_number(status, "refusals", queue->refusals);
+    target_put_number(status, "held", queue->search.n_held);
+    return status;
 }

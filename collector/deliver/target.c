@@ -1,339 +1,347 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/deliver/target.h"
+
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "collector/deliver/node_queue_impl.h"
-#include "collector/deliver/pushgateway.h"
 #include "collector/http/backoff.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/utf8.h"
 
 static const char *const state_names[] = {"new", "ok", "backoff", "rejected", "misconfigured"};
 
-static void target_wake_at(struct target *target, uint64_t due_ns)
+uint64_t target_real_ns(const struct target *target)
+{
+    return target->pace.realtime_ns ? target->pace.realtime_ns() : clock_ns(CLOCK_REALTIME);
+}
+
+void target_say(struct target *target, enum log_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    target->queue->say(target, level, text);
+}
+
+/* --- when ------------------------------------------------------------------------------------- */
+
+void target_wake_at(struct target *target, uint64_t due_ns)
 {
     target->due_ns = due_ns;
+    if (target->stopped)
+        return;
     (void)sd_event_source_set_time(target->timer, due_ns / 1000);
-    (void)sd_event_source_set_enabled(target->timer, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_enabled(target->timer,
+                                      due_ns == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* When to push because a job has ended. */
-static uint64_t end_due(const struct target *target)
+void target_wake_in(struct target *target, uint64_t ns)
 {
-    const struct deliver_options *options = &target->deliver->options;
-    uint64_t now = clock_ns(CLOCK_BOOTTIME);
-
-    if (target->started_ns == 0)
-        return now + backoff_random(options->spread_ns);
-    return max_u64(now + backoff_random(options->spread_ns), target->started_ns + options->gap_ns);
-}
-
-static void target_succeeded(struct target *target)
-{
-    struct deliver *deliver = target->deliver;
-    uint64_t now = deliver_real_ns(deliver);
-
-    if (target->said)
-        deliver_say(deliver, LOG_LEVEL_INFO, "push to %s: works again after %" PRIu64 " failures",
-                    target->url, target->failures_in_a_row);
-    target->said = target->unsaid = false;
-    target->state = TARGET_OK;
-    target->failures_in_a_row = 0;
-    target->last_error[0] = '\0';
-    target->last_success_s = now / NS_PER_S;
-    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job)) {
-        struct outbox_slot *slot = &job->slots[target->index];
-
-        if (!slot->sent)
-            continue;
-        slot->sent = false;
-        if (slot->state != OUTBOX_PENDING)
-            continue;
-        slot->state = OUTBOX_LINGERING;
-        slot->acked_ns = now;
-        deliver_keep(deliver, job, false);
-    }
-    target_wake_at(target, target->dirty ? end_due(target)
-                                         : target->started_ns +
-                                               backoff_jittered(deliver->options.interval_ns));
-}
-
-/* Once for each kind of failure, and not at every turn of a gateway that comes and goes. */
-static void tell_failure(struct target *target, uint64_t now)
-{
-    struct deliver *deliver = target->deliver;
-
-    if (!target->unsaid || (target->said_ns && now - target->said_ns < deliver->options.say_ns))
-        return;
-    target->unsaid = false;
-    target->said = true;
-    target->said_ns = now;
-    deliver_say(deliver, target->state == TARGET_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
-                "push to %s: %s; next try in %" PRIu64 " s", target->url, target->last_error,
-                (target->due_ns - now + NS_PER_S / 2) / NS_PER_S);
-}
-
-static void target_failed(struct target *target, enum target_state state, uint64_t retry_after_s,
-                          const char *why)
-{
-    struct deliver *deliver = target->deliver;
-    uint64_t now = clock_ns(CLOCK_BOOTTIME), wait;
-
-    for (struct outbox_job *job = outbox_first(deliver->outbox); job; job = outbox_next(job))
-        job->slots[target->index].sent = false;
-    target->unsaid |= target->state != state;
-    target->state = state;
-    target->failures++;
-    target->failures_in_a_row++;
-    snprintf(target->last_error, sizeof(target->last_error), "%s", why);
-    wait = state == TARGET_BACKOFF
-               ? backoff_wait(deliver->options.backoff_ns, deliver->options.slow_ns,
-                              target->failures_in_a_row)
-               : backoff_jittered(deliver->options.slow_ns);
-    if (retry_after_s > BACKOFF_RETRY_AFTER_MAX)
-        retry_after_s = BACKOFF_RETRY_AFTER_MAX;
-    wait = max_u64(wait, retry_after_s * NS_PER_S);
-    target_wake_at(target, max_u64(now + wait, target->started_ns + deliver->options.gap_ns));
-    tell_failure(target, now);
-}
-
-static void answer_text(const struct http_answer *answer, char text[HTTP_TEXT_MAX + 56])
-{
-    _free_ char *safe = utf8_sanitize(answer->text);
-
-    if (answer->code == 0)
-        snprintf(text, HTTP_TEXT_MAX + 56, "%s", safe ? safe : "no answer");
-    else
-        snprintf(text, HTTP_TEXT_MAX + 56, "HTTP %ld%s%s", answer->code, safe && *safe ? ": " : "",
-                 safe ? safe : "");
-}
-
-static void on_deleted(const struct http_answer *answer, void *arg)
-{
-    struct target *target = arg;
-    bool failed = pushgateway_outcome(answer) != PUSH_OK;
-    char text[HTTP_TEXT_MAX + 56];
-
-    target->busy = false;
-    target->last_code = answer->code;
-    answer_text(answer, text);
-    deliver_retired(target, failed, failed ? text : "deleted");
-}
-
-static void target_delete(struct target *target)
-{
-    const struct http_request request = {.method = "DELETE", .url = target->group_url};
-    struct error error;
-
-    target->retiring = false;
-    if (target->import) {
-        deliver_retired(target, false, "nothing to delete: its series end by themselves");
-        return;
-    }
-    target->busy = true;
-    if (http_client_send(target->deliver->client, &request, on_deleted, target, &error) < 0) {
-        target->busy = false;
-        deliver_retired(target, true, error.text);
-    }
-}
-
-static void on_pushed(const struct http_answer *answer, void *arg)
-{
-    static const enum target_state states[] = {
-        [PUSH_RETRY] = TARGET_BACKOFF,
-        [PUSH_REJECTED] = TARGET_REJECTED,
-        [PUSH_MISCONFIGURED] = TARGET_MISCONFIGURED,
-    };
-    struct target *target = arg;
-    enum push_outcome outcome = pushgateway_outcome(answer);
-    char text[HTTP_TEXT_MAX + 56];
-
-    target->busy = false;
-    target->last_code = answer->code;
-    answer_text(answer, text);
-    if (outcome == PUSH_OK)
-        target_succeeded(target);
-    else
-        target_failed(target, states[outcome], answer->retry_after_s, text);
-    if (target->retiring)
-        target_delete(target);
-}
-
-/* The jobs of the body for one target: all that run, and the first that it still has to show. */
-static size_t select_jobs(struct target *target, const struct prometheus_node *node,
-                          const struct job_account **ret)
-{
-    struct deliver *deliver = target->deliver;
-    size_t n = 0, ended = 0;
-
-    for (size_t i = 0; i < node->n_jobs; i++)
-        if (!node->jobs[i]->ended)
-            ret[n++] = node->jobs[i];
-    for (struct outbox_job *job = outbox_first(deliver->outbox);
-         job && ended < deliver->options.max_ended; job = outbox_next(job)) {
-        const struct job_account *found = job->found;
-        struct outbox_slot *slot = &job->slots[target->index];
-
-        if (!found || !found->ended || slot->state == OUTBOX_DONE)
-            continue;
-        slot->sent = true;
-        ret[n++] = found;
-        ended++;
-    }
-    return n;
-}
-
-static int target_send(struct target *target, const struct prometheus_node *node,
-                       struct error *error)
-{
-    struct prometheus_node part = *node;
-    struct http_request request = {.method = target->import ? "POST" : "PUT",
-                                   .url = target->group_url,
-                                   .headers = pushgateway_headers};
-    _free_ const struct job_account **jobs = calloc(node->n_jobs + 1, sizeof(*jobs));
-    _free_ char *text = NULL;
-
-    if (!jobs)
-        return error_errno(error, -ENOMEM, "body");
-    part.n_jobs = select_jobs(target, node, jobs);
-    part.jobs = jobs;
-    text = report_prometheus(&part);
-    if (!text || pushgateway_compress(text, &request.body, &request.size) < 0)
-        return error_errno(error, -ENOMEM, "body");
-    return http_client_send(target->deliver->client, &request, on_pushed, target, error);
-}
-
-void target_push(struct target *target, const struct prometheus_node *node)
-{
-    struct error error;
-
-    target->started_ns = clock_ns(CLOCK_BOOTTIME);
-    target->last_attempt_s = deliver_real_ns(target->deliver) / NS_PER_S;
-    target->pushes++;
-    target->busy = true;
-    if (target_send(target, node, &error) < 0) {
-        target->busy = false;
-        target->last_code = 0;
-        target_failed(target, TARGET_BACKOFF, 0, error.text);
-    }
-}
-
-void target_unable(struct target *target, const char *why)
-{
-    target->last_code = 0;
-    target_failed(target, TARGET_BACKOFF, 0, why);
-}
-
-void target_retire(struct target *target)
-{
-    target->queued = false;
-    if (target->busy)
-        target->retiring = true;
-    else
-        target_delete(target);
-}
-
-bool target_is_idle(const struct target *target)
-{
-    return !target->busy && !target->asked && !target->queued;
-}
-
-void target_hurry(struct target *target)
-{
-    uint64_t due = end_due(target);
-
-    target->dirty = true;
-    if (target_is_idle(target) && target->failures_in_a_row == 0 && due < target->due_ns)
-        target_wake_at(target, due);
-}
-
-void target_start(struct target *target)
-{
-    target_wake_at(target,
-                   clock_ns(CLOCK_BOOTTIME) + backoff_random(target->deliver->options.first_ns));
-}
-
-void target_requeue(struct target *target)
-{
-    target_wake_at(target, clock_ns(CLOCK_BOOTTIME));
+    target_wake_at(target, ns == UINT64_MAX ? ns : clock_ns(CLOCK_BOOTTIME) + ns);
 }
 
 static int on_due(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct target *target = arg;
 
-    (void)source;
-    (void)usec;
-    if (target->deliver->retired || target->busy || target->asked)
-        return 0;
-    target->queued = true;
-    deliver_gather(target->deliver);
+    (void)source, (void)usec;
+    target->queue->due(target);
     return 0;
 }
 
-int target_init(struct target *target, struct deliver *deliver, sd_event *loop, const char *url,
-                const struct deliver_options *options)
-{
-    int rc;
+/* --- success and failure ---------------------------------------------------------------------- */
 
-    target->deliver = deliver;
-    target->url = strdup(url);
-    target->import = pushgateway_is_import(url);
-    target->group_url = target->import
-                            ? pushgateway_import_url(url)
-                            : pushgateway_group_url(url, options->cluster, options->instance);
-    if (!target->url || !target->group_url)
-        return -ENOMEM;
-    /* 20 ms of slack let the loop wake once for several gateways. */
-    rc = sd_event_add_time(loop, &target->timer, CLOCK_BOOTTIME, 0, 20000, on_due, target);
-    return rc < 0 ? rc : sd_event_source_set_enabled(target->timer, SD_EVENT_OFF);
+void target_worked(struct target *target)
+{
+    if (target->said)
+        target_say(target, LOG_LEVEL_INFO, "%s %s: works again after %" PRIu64 " failures",
+                   target->what, target->name, target->failures_in_a_row);
+    target->said = target->unsaid = false;
+    target->state = TARGET_OK;
+    target->failures_in_a_row = 0;
+    target->last_error[0] = '\0';
+}
+
+static uint64_t wait_after(const struct target *target, const struct target_failure *failure)
+{
+    const struct target_pace *pace = &target->pace;
+    uint64_t failures = target->failures_in_a_row, least = failure->retry_after_s, wait;
+
+    if (failure->max_failures && failures > failure->max_failures)
+        failures = failure->max_failures;
+    wait = failure->state == TARGET_BACKOFF
+               ? backoff_wait(pace->backoff_ns, pace->slow_ns, failures)
+               : backoff_jittered(pace->slow_ns);
+    if (least > BACKOFF_RETRY_AFTER_MAX)
+        least = BACKOFF_RETRY_AFTER_MAX;
+    return wait < least * NS_PER_S ? least * NS_PER_S : wait;
+}
+
+/* One line for each kind of failure, and not each time for a target that comes and goes. What needs
+ * an operator is logged at once. */
+static void log_failure(struct target *target, uint64_t now)
+{
+    bool is_quiet = target->said_ns && now - target->said_ns < target->pace.quiet_ns;
+
+    if (!target->unsaid || (is_quiet && target->state != TARGET_MISCONFIGURED))
+        return;
+    target->unsaid = false;
+    target->said = true;
+    target->said_ns = now;
+    target_say(target, target->state == TARGET_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
+               "%s %s: %s; next try in %" PRIu64 " s", target->what, target->name,
+               target->last_error, (target->due_ns - now + NS_PER_S / 2) / NS_PER_S);
+}
+
+void target_failed(struct target *target, const struct target_failure *failure)
+{
+    uint64_t now = clock_ns(CLOCK_BOOTTIME), due;
+
+    target->unsaid |= target->state != failure->state;
+    target->state = failure->state;
+    target->failures++;
+    target->failures_in_a_row++;
+    if (failure->why != target->last_error)
+        (void)snprintf(target->last_error, sizeof(target->last_error), "%s", failure->why);
+    due = now + wait_after(target, failure);
+    target_wake_at(target, due < failure->not_before_ns ? failure->not_before_ns : due);
+    log_failure(target, now);
+}
+
+/* --- a request -------------------------------------------------------------------------------- */
+
+static void settle(struct target *target, enum answer answer, uint64_t retry_after_s,
+                   const char *why)
+{
+    _free_ struct answer_verdict *verdicts = TAKE_PTR(target->verdicts);
+    const struct target_result result = {answer, verdicts, retry_after_s, why};
+
+    target->busy = false;
+    target->queue->settle(target, &result);
+}
+
+void target_judged(struct target *target, enum answer answer, const char *why)
+{
+    if (answer == ANSWER_RETRY && target->kind->no_poison)
+        answer = ANSWER_WAIT;
+    if (!target->stopped)
+        settle(target, answer, 0, why);
+}
+
+static enum answer judge(struct target *target, const struct http_answer *answer,
+                         char why[ANSWER_WHY_MAX])
+{
+    if (!answer->code) {
+        answer_describe(why, 0, "", answer->text);
+        return answer_of_silence(answer);
+    }
+    if (target->kind->verdicts) {
+        target->verdicts = calloc(target->rows + 1, sizeof(*target->verdicts));
+        (void)snprintf(why, ANSWER_WHY_MAX, "out of memory");
+        if (!target->verdicts)
+            return ANSWER_WAIT;
+    }
+    return target->kind->judge(target, answer, target->rows, target->verdicts, why);
+}
+
+static void on_answer(const struct http_answer *answer, void *arg)
+{
+    struct target *target = arg;
+    char why[ANSWER_WHY_MAX] = "";
+    enum answer result;
+
+    if (target->stopped)
+        return;
+    target->last_code = answer->code;
+    result = judge(target, answer, why);
+    if (result == ANSWER_RETRY && target->kind->no_poison)
+        result = ANSWER_WAIT;
+    if (result != ANSWER_PENDING)
+        settle(target, result, answer->retry_after_s, why);
+}
+
+int target_post(struct target *target, void *body, size_t size, struct error *error)
+{
+    const struct http_request request = {
+        .method = target->kind->method,
+        .url = target->url,
+        .headers = target->kind->headers,
+        .answer_max = target->options.answer_max,
+        .mark = target->kind->mark,
+        .body = body,
+        .size = size,
+    };
+
+    return http_client_send(target->client, &request, on_answer, target, error);
+}
+
+static int start(struct target *target, struct error *error)
+{
+    void *body = NULL;
+    size_t size = 0;
+    int r = target->queue->body(target, &body, &size, error);
+
+    if (r < 0)
+        return r;
+    return target->kind->request ? target->kind->request(target, body, size, error)
+                                 : target_post(target, body, size, error);
+}
+
+void target_send(struct target *target, size_t rows)
+{
+    struct error error;
+
+    target->started_ns = clock_ns(CLOCK_BOOTTIME);
+    target->last_attempt_s = target_real_ns(target) / NS_PER_S;
+    target->requests++;
+    target->rows = rows;
+    target->busy = true;
+    if (start(target, &error) < 0) {
+        target->last_code = 0;
+        settle(target, ANSWER_WAIT, 0, error.text);
+    }
+}
+
+/* --- deletion --------------------------------------------------------------------------------- */
+
+static void on_removed(const struct http_answer *answer, void *arg)
+{
+    struct target *target = arg;
+    char why[ANSWER_WHY_MAX] = "";
+    enum answer result;
+
+    target->busy = false;
+    target->last_code = answer->code;
+    target->rows = 0;
+    result = judge(target, answer, why);
+    target->removed(target, result == ANSWER_OK ? NULL : why);
+}
+
+void target_remove(struct target *target, target_removed_f done)
+{
+    const struct http_request request = {.method = target->kind->remove, .url = target->url};
+    struct error error;
+
+    target->busy = true;
+    target->removed = done;
+    if (http_client_send(target->client, &request, on_removed, target, &error) < 0) {
+        target->busy = false;
+        done(target, error.text);
+    }
+}
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+static int copy(const char **text)
+{
+    *text = *text ? strdup(*text) : NULL;
+    return *text ? 0 : -ENOMEM;
+}
+
+static int copy_options(struct target *target, const struct target_options *options)
+{
+    const char **const texts[] = {&target->options.url,      &target->options.cluster,
+                                  &target->options.instance, &target->options.table,
+                                  &target->options.action,   &target->options.parameters};
+    int r = 0;
+
+    target->options = *options;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (*texts[i] && copy(texts[i]) < 0)
+            r = -ENOMEM;
+    return r;
+}
+
+char *target_make_url(const struct target_kind *kind, const struct target_options *options)
+{
+    size_t length = strlen(options->url), size;
+    char *url = NULL;
+    FILE *out = open_memstream(&url, &size);
+
+    if (!out)
+        return NULL;
+    while (kind->write_url && length && options->url[length - 1] == '/')
+        length--;
+    (void)fprintf(out, "%.*s", (int)length, options->url);
+    if (kind->write_url)
+        kind->write_url(out, options);
+    if (fclose(out) != 0) {
+        free(url);
+        return NULL;
+    }
+    return url;
+}
+
+int target_init(struct target *target, sd_event *loop, const char *name,
+                const struct target_options *options, struct error *error)
+{
+    int r = copy_options(target, options);
+
+    target->due_ns = UINT64_MAX;
+    target->name = strdup(name ? name : options->url);
+    target->url = r < 0 ? NULL : target_make_url(target->kind, options);
+    if (!target->name || !target->url)
+        return error_errno(error, -ENOMEM, "deliver to \"%s\"", options->url);
+    /* 20 ms of slack let the loop wake once for several targets. */
+    r = sd_event_add_time(loop, &target->timer, CLOCK_BOOTTIME, 0, 20000, on_due, target);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(target->timer, SD_EVENT_OFF);
+    return r < 0 ? error_errno(error, r, "deliver to \"%s\"", options->url) : 0;
+}
+
+void target_stop(struct target *target)
+{
+    target->stopped = true;
+    target->timer = sd_event_source_disable_unref(target->timer);
 }
 
 void target_clear(struct target *target)
 {
-    sd_event_source_disable_unref(target->timer);
+    target_stop(target);
+    free(target->verdicts);
+    free(target->name);
     free(target->url);
-    free(target->group_url);
+    free((char *)target->options.url);
+    free((char *)target->options.cluster);
+    free((char *)target->options.instance);
+    free((char *)target->options.table);
+    free((char *)target->options.action);
+    free((char *)target->options.parameters);
 }
 
-static void count_jobs(const struct target *target, int64_t *pending, int64_t *lingering)
+/* --- status ----------------------------------------------------------------------------------- */
+
+void target_put_number(struct json_object *to, const char *name, uint64_t value)
 {
-    struct outbox_job *job = outbox_first(target->deliver->outbox);
-
-    for (*pending = *lingering = 0; job; job = outbox_next(job)) {
-        *pending += job->slots[target->index].state == OUTBOX_PENDING;
-        *lingering += job->slots[target->index].state == OUTBOX_LINGERING;
-    }
+    (void)json_object_object_add(to, name, json_object_new_int64((int64_t)value));
 }
 
-static void add_number(struct json_object *to, const char *name, uint64_t value)
-{
-    json_object_object_add(to, name, json_object_new_int64((int64_t)value));
-}
-
-struct json_object *target_status(const struct target *target)
+struct json_object *target_status(const struct target *target, const char *sending,
+                                  const char *requests)
 {
     struct json_object *status = json_object_new_object();
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
-    int64_t pending, lingering;
 
     if (!status)
         return NULL;
-    count_jobs(target, &pending, &lingering);
-    json_object_object_add(status, "url", json_object_new_string(target->url));
-    json_object_object_add(status, "state", json_object_new_string(state_names[target->state]));
-    json_object_object_add(status, "pushing", json_object_new_boolean(target->busy));
-    json_object_object_add(status, "last_error", json_object_new_string(target->last_error));
-    add_number(status, "last_code", (uint64_t)target->last_code);
-    add_number(status, "last_attempt", target->last_attempt_s);
-    add_number(status, "last_success", target->last_success_s);
-    add_number(status, "pushes", target->pushes);
-    add_number(status, "failures", target->failures);
-    add_number(status, "failures_in_a_row", target->failures_in_a_row);
-    add_number(status, "next_s", target->due_ns > now ? (target->due_ns - now) / NS_PER_S : 0);
-    add_number(status, "pending", (uint64_t)pending);
-    add_number(status, "lingering", (uint64_t)lingering);
+    (void)json_object_object_add(status, "url", json_object_new_string(target->name));
+    (void)json_object_object_add(status, "state",
+                                 json_object_new_string(state_names[target->state]));
+    (void)json_object_object_add(status, sending, json_object_new_boolean(target->busy));
+    (void)json_object_object_add(status, "last_error", json_object_new_string(target->last_error));
+    target_put_number(status, "last_code", (uint64_t)target->last_code);
+    target_put_number(status, "last_attempt", target->last_attempt_s);
+    target_put_number(status, "last_success", target->last_success_s);
+    target_put_number(status, requests, target->requests);
+    target_put_number(status, "failures", target->failures);
+    target_put_number(status, "failures_in_a_row", target->failures_in_a_row);
+    target_put_number(status, "next_s",
+                      target->due_ns > now ? (target->due_ns - now) / NS_PER_S : 0);
     return status;
 }

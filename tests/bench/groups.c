@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/deliver/kinds.h"
 #include "collector/deliver/pushgateway.h"
+#include "collector/http/gzip.h"
 #include "common/cleanup.h"
 #include "report/prometheus/prometheus.h"
 
@@ -230,7 +232,9 @@ static char *group_of(size_t number)
     char instance[32], *url;
 
     snprintf(instance, sizeof(instance), "node%05zu", number);
-    url = pushgateway_group_url(GATEWAY, "bench", instance);
+    url = target_make_url(
+        &pushgateway_kind,
+        &(struct target_options){.url = GATEWAY, .cluster = "bench", .instance = instance});
     if (!url)
         die("no memory");
     return url;
@@ -245,7 +249,7 @@ static double push(size_t number, struct curl_slist *headers)
     double began;
     long code;
 
-    if (!text || pushgateway_compress(text, &body, &size) < 0)
+    if (!text || gzip_compress(text, strlen(text), &body, &size) < 0)
         die("no memory");
     began = now();
     code = ask("PUT", url, body, size, headers, NULL);

@@ -22,10 +22,10 @@ uint64_t feed_now(void)
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-static void read_outbox(int64_t after, const struct sink_limits *limits,
-                        const struct sink_row_options *options, void *arg)
+static void read_outbox(int64_t after, const struct step_limits *limits,
+                        const struct step_format *format, void *arg)
 {
-    struct sink_batch *batch = NULL;
+    struct step_batch *batch = NULL;
     struct error error;
     int r = -ETIMEDOUT;
 
@@ -34,10 +34,10 @@ static void read_outbox(int64_t after, const struct sink_limits *limits,
     if (feed.slow_rows && limits->rows > feed.slow_rows)
         (void)error_set(&error, r, "it took too long");
     else
-        r = sink_batch_read(opened, "history", after, limits, options, &batch, &error);
+        r = step_batch_read(opened, "history", after, limits, format, &batch, &error);
     if (r == 0 && batch->size > feed.largest)
         feed.largest = batch->size;
-    sink_provide(feed.sink, r, r < 0 ? NULL : batch, &error);
+    step_queue_provide(feed.sink, r, r < 0 ? NULL : batch, &error);
 }
 
 static void on_delivered(const int64_t *ids, size_t n, void *arg)
@@ -73,7 +73,7 @@ int feed_setup(void **state)
     store_set_up(state);
     feed = (struct feed){0};
     assert_true(sd_event_new(&feed.loop) >= 0);
-    sink_defaults(&feed.options);
+    step_queue_defaults(&feed.options);
     feed.options.delay_ns = SECOND / 100;
     feed.options.poll_ns = SECOND / 5;
     feed.options.backoff_ns = SECOND / 20;
@@ -92,17 +92,17 @@ int feed_teardown(void **state)
 
 void feed_open(const char *url)
 {
-    const struct sink_hooks hooks = {read_outbox, on_delivered, on_refused, hear, NULL};
+    const struct step_queue_hooks hooks = {read_outbox, on_delivered, on_refused, hear, NULL};
     struct error error;
 
-    feed.options.url = url;
-    assert_ok(sink_create(&feed.sink, feed.loop, &feed.options, &hooks, &error), error);
-    sink_start(feed.sink);
+    feed.options.to.url = url;
+    assert_ok(step_queue_create(&feed.sink, feed.loop, &feed.options, &hooks, &error), error);
+    step_queue_start(feed.sink);
 }
 
 void feed_close(void)
 {
-    sink_destroy(feed.sink);
+    step_queue_destroy(feed.sink);
     feed.sink = NULL;
 }
 
@@ -153,7 +153,7 @@ struct outbox_stats feed_stats(void)
 
 uint64_t feed_number(const char *field)
 {
-    struct json_object *status = sink_status(feed.sink), *value;
+    struct json_object *status = step_queue_status(feed.sink), *value;
     uint64_t number;
 
     assert_true(json_object_object_get_ex(status, field, &value));
@@ -165,7 +165,7 @@ uint64_t feed_number(const char *field)
 const char *feed_text(const char *field)
 {
     static char text[512];
-    struct json_object *status = sink_status(feed.sink), *value;
+    struct json_object *status = step_queue_status(feed.sink), *value;
 
     assert_true(json_object_object_get_ex(status, field, &value));
     (void)snprintf(text, sizeof(text), "%s", json_object_get_string(value));

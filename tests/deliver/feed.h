@@ -9,14 +9,15 @@
 
 #include <stdbool.h>
 
+#include "collector/deliver/kinds.h"
 #include "collector/deliver/step_queue.h"
 #include "collector/store/store.h"
 #include "tests/unit/store_data.h" /* the store is its `opened` */
 
 struct feed {
     sd_event *loop;
-    struct sink *sink;
-    struct sink_options options; /* short times; change them before feed_open() */
+    struct step_queue *sink;
+    struct step_queue_options options; /* short times; change them before feed_open() */
     unsigned reads, delivered, refused;
     unsigned slow_rows; /* to read more than these takes too long; 0: it never does */
     size_t largest;     /* batch, in bytes */

@@ -94,8 +94,8 @@ static int setup(void **state)
     bulk.documents = json_object_new_object();
     fake_http_start(&bulk.http, feed.loop, NULL);
     bulk.http.respond = respond;
-    feed.options.format = SINK_BULK;
-    feed.options.table = "jobio";
+    feed.options.kind = &bulk_kind;
+    feed.options.to.table = "jobio";
     return 0;
 }
 
@@ -143,7 +143,7 @@ static void test_documents(void **state)
         json_object_get_int64(field(field(field(field(d, "io"), "open"), "errno"), "ENOENT")), 2);
     /* The job ends: the same document, newer. */
     feed_end(7);
-    sink_notify(feed.sink);
+    step_queue_notify(feed.sink);
     feed_until(!feed_stats().waiting);
     assert_int_equal(json_object_object_length(bulk.documents), 2);
     assert_int_equal(json_object_get_int64(field(find(7, "/scratch"), "job_ended")), 1);
@@ -152,15 +152,15 @@ static void test_documents(void **state)
 static void test_create(void **state)
 {
     (void)state;
-    feed.options.action = "create";
-    feed.options.table = NULL;
-    feed.options.parameters = "pipeline=jobio";
+    feed.options.to.action = "create";
+    feed.options.to.table = NULL;
+    feed.options.to.parameters = "pipeline=jobio";
     feed_put(7, 0, 5, NULL);
     feed_open(bulk.http.url);
     feed_until(!feed_stats().waiting);
     assert_non_null(strstr(bulk.http.first_line, "&pipeline=jobio"));
     feed_end(7);
-    sink_notify(feed.sink);
+    step_queue_notify(feed.sink);
     feed_until(!feed_stats().waiting); /* 409: it has that */
     assert_int_equal(bulk.items, 4);
     assert_int_equal(feed.refused, 0);
@@ -238,10 +238,10 @@ static void test_refuses_each(void **state)
     assert_int_equal(feed_stats().waiting, 40);
 }
 
-static void assert_stays(enum sink_format format, const char *answer, const char *say)
+static void assert_stays(const struct target_kind *kind, const char *answer, const char *say)
 {
     feed_close();
-    feed.options.format = format;
+    feed.options.kind = kind;
     bulk.http.respond = NULL;
     bulk.http.answer = answer;
     feed_open(bulk.http.url);
@@ -257,24 +257,25 @@ static void test_nonsense(void **state)
 {
     (void)state;
     feed_put(1, 0, 1, NULL);
-    assert_stays(SINK_CLICKHOUSE, HEAD("200 OK") "Content-Length: 0\r\n\r\n", "no answer of Click");
-    assert_stays(SINK_CLICKHOUSE, HEAD("200 OK") "Content-Length: 2\r\n\r\nhi", "hi");
-    assert_stays(SINK_CLICKHOUSE,
+    assert_stays(&clickhouse_kind, HEAD("200 OK") "Content-Length: 0\r\n\r\n",
+                 "no answer of Click");
+    assert_stays(&clickhouse_kind, HEAD("200 OK") "Content-Length: 2\r\n\r\nhi", "hi");
+    assert_stays(&clickhouse_kind,
                  HEAD("200 OK") "X-ClickHouse-Query-Id: 1\r\nContent-Length: 2\r\n\r\nhi", "hi");
-    assert_stays(SINK_CLICKHOUSE, HEAD("204 No Content") "\r\n", "204");
-    assert_stays(SINK_CLICKHOUSE,
+    assert_stays(&clickhouse_kind, HEAD("204 No Content") "\r\n", "204");
+    assert_stays(&clickhouse_kind,
                  HEAD("500 x") "X-ClickHouse-Query-Id: 1\r\nContent-Length: 28\r\n\r\n"
                                "Code: 252, too many parts...",
                  "Code: 252");
-    assert_stays(SINK_CLICKHOUSE, HEAD("302 Found") "Location: /x\r\nContent-Length: 0\r\n\r\n",
+    assert_stays(&clickhouse_kind, HEAD("302 Found") "Location: /x\r\nContent-Length: 0\r\n\r\n",
                  "302");
-    assert_stays(SINK_BULK, HEAD("200 OK") "Content-Length: 0\r\n\r\n", "no answer to a _bulk");
-    assert_stays(SINK_BULK, HEAD("200 OK") "Content-Length: 4\r\n\r\nnull", "null");
-    assert_stays(SINK_BULK,
+    assert_stays(&bulk_kind, HEAD("200 OK") "Content-Length: 0\r\n\r\n", "no answer to a _bulk");
+    assert_stays(&bulk_kind, HEAD("200 OK") "Content-Length: 4\r\n\r\nnull", "null");
+    assert_stays(&bulk_kind,
                  HEAD("200 OK") "Content-Length: 27\r\n\r\n{\"errors\":false,\"items\":[]}",
                  "no answer to a _bulk");
     feed.options.timeout_ns = SECOND;
-    assert_stays(SINK_BULK, HEAD("200 OK") "Content-Length: 100\r\n\r\n{\"errors\":fa", "");
+    assert_stays(&bulk_kind, HEAD("200 OK") "Content-Length: 100\r\n\r\n{\"errors\":fa", "");
     feed_close();
     bulk.http.respond = respond;
     feed_open(bulk.http.url);
@@ -343,7 +344,7 @@ static void test_limits_and_order(void **state)
     (void)state;
     last_job = 0;
     bulk.verdict = in_order;
-    feed.options.limits = (struct sink_limits){.rows = 100, .bytes = 20000};
+    feed.options.limits = (struct step_limits){.rows = 100, .bytes = 20000};
     for (uint32_t n = 1; n <= 100; n++)
         feed_put(n, 0, 1, NULL);
     feed_open(bulk.http.url);
@@ -351,7 +352,7 @@ static void test_limits_and_order(void **state)
     assert_int_equal(bulk.items, 200);
     assert_true(feed.largest <= 20000);
     feed_close();
-    feed.options.limits = (struct sink_limits){.rows = 7, .bytes = 1 << 20};
+    feed.options.limits = (struct step_limits){.rows = 7, .bytes = 1 << 20};
     bulk.largest = 0;
     for (uint32_t n = 101; n <= 120; n++)
         feed_put(n, 0, 1, NULL);
@@ -372,17 +373,18 @@ static void test_options(void **state)
         {"http://x", "", NULL, "needs a table"},
         {"http://x", "t", "a=1 b", "query of a URL"},
     };
-    struct sink *sink = NULL;
+    struct step_queue *sink = NULL;
     struct error error;
 
     (void)state;
-    feed.options.format = SINK_CLICKHOUSE;
+    feed.options.kind = &clickhouse_kind;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        feed.options.url = bad[i].url;
-        feed.options.table = bad[i].table;
-        feed.options.parameters = bad[i].parameters;
-        assert_int_equal(
-            sink_create(&sink, feed.loop, &feed.options, &(struct sink_hooks){0}, &error), -EINVAL);
+        feed.options.to.url = bad[i].url;
+        feed.options.to.table = bad[i].table;
+        feed.options.to.parameters = bad[i].parameters;
+        assert_int_equal(step_queue_create(&sink, feed.loop, &feed.options,
+                                           &(struct step_queue_hooks){0}, &error),
+                         -EINVAL);
         assert_non_null(strstr(error.text, bad[i].say));
         assert_null(sink);
     }

@@ -360,7 +360,7 @@ static void test_job_gone_from_the_store(void **state)
 
     fake_http_start(&fake, world->loop, OK);
     world_open(world, fake.url, NULL);
-    assert_int_equal(deliver_job_ended(world->deliver, &key), 0);
+    assert_int_equal(node_queue_job_ended(world->deliver, &key), 0);
     /* Missing once or twice it may be on its way into the store. */
     world_until(world, world->collects == 2);
     assert_int_equal(world_kept(world), 1);
@@ -390,24 +390,24 @@ static void test_bad_options(void **state)
 {
     struct world *world = *state;
     const char *urls[] = {"http://u:geheim@h"};
-    const struct deliver_hooks hooks = {.arg = world};
-    struct deliver_options options = world->options;
-    struct deliver *deliver = NULL;
+    const struct node_queue_hooks hooks = {.arg = world};
+    struct node_queue_options options = world->options;
+    struct node_queue *deliver = NULL;
     struct error error;
 
     options.urls = urls;
     options.n_urls = 1;
-    assert_int_equal(deliver_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
+    assert_int_equal(node_queue_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
     assert_null(strstr(error.text, "geheim"));
     urls[0] = "http://127.0.0.1:1";
     options.access.ca_file = "/nonexistent/ca.pem";
-    assert_int_equal(deliver_create(&deliver, world->loop, &options, &hooks, &error), -ENOENT);
+    assert_int_equal(node_queue_create(&deliver, world->loop, &options, &hooks, &error), -ENOENT);
     assert_non_null(strstr(error.text, "/nonexistent/ca.pem"));
     options.access.ca_file = NULL;
     options.access.userpwd_file = "/dev/null";
-    assert_int_equal(deliver_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
+    assert_int_equal(node_queue_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
     assert_null(deliver);
-    deliver_destroy(NULL);
+    node_queue_destroy(NULL);
 }
 
 static void test_no_gateway_at_all(void **state)
@@ -427,9 +427,9 @@ static void test_no_gateway_at_all(void **state)
 static void test_linger_rule(void **state)
 {
     (void)state;
-    assert_int_equal(deliver_linger(15 * S), 300 * S);
-    assert_int_equal(deliver_linger(100 * S), 300 * S);
-    assert_int_equal(deliver_linger(120 * S), 360 * S);
+    assert_int_equal(node_queue_linger(15 * S), 300 * S);
+    assert_int_equal(node_queue_linger(100 * S), 300 * S);
+    assert_int_equal(node_queue_linger(120 * S), 360 * S);
 }
 
 static void loopback_up(void)

@@ -99,7 +99,7 @@ static void test_views_agree(void **state)
     /* Written again with other numbers: these replace the first. */
     feed_put(3, 0, 100, NULL);
     feed_end(1);
-    sink_notify(feed.sink);
+    step_queue_notify(feed.sink);
     feed_until(!feed_stats().waiting);
     for (size_t i = 0; i < ARRAY_SIZE(views); i++)
         assert_same_columns(views[i]);

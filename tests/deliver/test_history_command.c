@@ -252,7 +252,7 @@ static void test_a_large_array(void **state)
     for (uint32_t i = 0; i < n; i++)
         put_task(140 + i, n - 1 - i, 0, NOW + i * SECOND);
     put_task(140, n - 1, 1, NOW + n * SECOND);
-    sink_notify(feed.sink);
+    step_queue_notify(feed.sink);
     feed_until(!feed_stats().waiting);
     assert_same_answer("array 140 @ --json", 0);
     assert_same_answer("array 140 @ --csv", 0);
@@ -400,7 +400,7 @@ static void test_old_table(void **state)
     assert_non_null(strstr(known, "no such array"));
     put_task(142, 2, 0, NOW + 310 * SECOND);
     put_task(141, 10, 0, NOW + 300 * SECOND); /* whose end its node tells again */
-    sink_notify(feed.sink);
+    step_queue_notify(feed.sink);
     feed_until(!feed_stats().waiting);
     assert_same_answer("array 140 @ --json", 0);
     assert_same_answer("job 142 @ --json --steps --timeline", 0);

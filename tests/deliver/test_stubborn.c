@@ -147,7 +147,7 @@ static void test_the_only_one(void **state)
     feed_until(feed_number("failures") >= 40);
     assert_int_equal(feed.refused, 0);
     assert_int_equal(feed_number("held"), 1);
-    for (unsigned n = 8; n < 8 + SINK_STRIKES; n++) {
+    for (unsigned n = 8; n < 8 + POISON_FAILURES; n++) {
         assert_int_equal(feed.refused, 0);
         put_jobs(n, n);
         feed_until(fake.taken[n]);
@@ -228,8 +228,8 @@ static int bulk_setup(void **state)
     setup(state);
     memset(statuses, 0, sizeof(statuses));
     fake.http.respond = bulk_respond;
-    feed.options.format = SINK_BULK;
-    feed.options.table = "jobio";
+    feed.options.kind = &bulk_kind;
+    feed.options.to.table = "jobio";
     return 0;
 }
 
@@ -297,7 +297,7 @@ static void test_flapping_is_said_once(void **state)
         fake.http.respond = NULL;
         fake.http.answer = HEAD("503 x") "Content-Length: 0\r\n\r\n";
         if (feed.sink)
-            sink_notify(feed.sink);
+            step_queue_notify(feed.sink);
         else
             feed_open(fake.http.url);
         feed_until(feed_number("failures") > failures);
@@ -333,7 +333,7 @@ static void test_long_answers(void **state)
 {
     (void)state;
     fake.http.respond = verbose;
-    feed.options.answer_max = 4000;
+    feed.options.to.answer_max = 4000;
     put_jobs(1, 12);
     feed_open(fake.http.url);
     feed_until(!feed_stats().waiting);
@@ -348,7 +348,7 @@ static void test_endless_answer(void **state)
 {
     (void)state;
     fake.http.respond = verbose;
-    feed.options.answer_max = 700;
+    feed.options.to.answer_max = 700;
     put_jobs(1, 1);
     feed_open(fake.http.url);
     feed_until(feed_number("failures") >= 10);

@@ -47,7 +47,7 @@ void world_answer(struct world *world)
         .version = "test",
     };
 
-    deliver_provide(world->deliver, &node, NULL);
+    node_queue_provide(world->deliver, &node, NULL);
 }
 
 static void collect(const struct job_key *ended, size_t n, void *arg)
@@ -58,7 +58,7 @@ static void collect(const struct job_key *ended, size_t n, void *arg)
         assert_string_equal(ended[i].cluster, "c1");
     world->collects++;
     if (world->refuse)
-        deliver_provide(world->deliver, NULL, &(struct error){"the store does not answer"});
+        node_queue_provide(world->deliver, NULL, &(struct error){"the store does not answer"});
     else if (!world->hold)
         world_answer(world);
 }
@@ -68,7 +68,7 @@ static void keep(const char *key, const char *value, void *arg)
     struct world *world = arg;
     struct error error = {""};
 
-    assert_memory_equal(key, DELIVER_STATE_PREFIX, strlen(DELIVER_STATE_PREFIX));
+    assert_memory_equal(key, NODE_QUEUE_STATE_PREFIX, strlen(NODE_QUEUE_STATE_PREFIX));
     if (store_put_state(world->store, key, value, &error) < 0)
         fail_msg("%s", error.text);
 }
@@ -86,8 +86,8 @@ size_t world_kept(const struct world *world)
     struct error error = {""};
     size_t n = 0;
 
-    assert_int_equal(store_each_state(world->store, DELIVER_STATE_PREFIX, count_kept, &n, &error),
-                     0);
+    assert_int_equal(
+        store_each_state(world->store, NODE_QUEUE_STATE_PREFIX, count_kept, &n, &error), 0);
     return n;
 }
 
@@ -96,7 +96,7 @@ static int restore(const char *key, const char *value, void *arg)
     struct world *world = arg;
     struct error error = {""};
 
-    return deliver_restore(world->deliver, key, value, &error);
+    return node_queue_restore(world->deliver, key, value, &error);
 }
 
 void world_open_store(struct world *world)
@@ -129,7 +129,7 @@ int world_setup(void **state)
     strcpy(world->store_dir, "/tmp/jobio-world-XXXXXX");
     assert_non_null(mkdtemp(world->store_dir));
     world_open_store(world);
-    deliver_defaults(&world->options);
+    node_queue_defaults(&world->options);
     world->options.cluster = "c1";
     world->options.instance = "node1";
     world->options.interval_ns = 300 * MS;
@@ -165,7 +165,7 @@ int world_teardown(void **state)
 
 void world_open(struct world *world, const char *url, ...)
 {
-    const struct deliver_hooks hooks = {
+    const struct node_queue_hooks hooks = {
         .collect = collect, .keep = keep, .say = hear, .arg = world};
     struct error error = {""};
     va_list list;
@@ -177,16 +177,16 @@ void world_open(struct world *world, const char *url, ...)
     va_end(list);
     world->options.urls = world->urls;
     world->options.n_urls = n;
-    assert_int_equal(deliver_create(&world->deliver, world->loop, &world->options, &hooks, &error),
-                     0);
-    assert_int_equal(store_each_state(world->store, DELIVER_STATE_PREFIX, restore, world, &error),
-                     0);
-    assert_int_equal(deliver_start(world->deliver, &error), 0);
+    assert_int_equal(
+        node_queue_create(&world->deliver, world->loop, &world->options, &hooks, &error), 0);
+    assert_int_equal(
+        store_each_state(world->store, NODE_QUEUE_STATE_PREFIX, restore, world, &error), 0);
+    assert_int_equal(node_queue_start(world->deliver, &error), 0);
 }
 
 void world_close(struct world *world)
 {
-    deliver_destroy(world->deliver);
+    node_queue_destroy(world->deliver);
     world->deliver = NULL;
 }
 
@@ -229,7 +229,7 @@ struct job_account *world_job(struct world *world, uint32_t jobid, uint64_t requ
 
 void world_end(struct world *world, struct job_account *job)
 {
-    assert_int_equal(deliver_job_ended(world->deliver, &job->key), 0);
+    assert_int_equal(node_queue_job_ended(world->deliver, &job->key), 0);
     job->ended = true;
     job->end_ns = moved_clock();
 }
@@ -264,7 +264,7 @@ static struct json_object *status_field(const struct world *world, size_t target
 {
     struct json_object *targets, *value;
 
-    *status = deliver_status(world->deliver);
+    *status = node_queue_status(world->deliver);
     assert_non_null(*status);
     assert_true(json_object_object_get_ex(*status, "targets", &targets));
     assert_true(
@@ -313,6 +313,6 @@ static void on_retired(const char *text, size_t failed, void *arg)
 void world_retire(struct world *world)
 {
     world->retire_done = false;
-    assert_int_equal(deliver_retire(world->deliver, on_retired, world), 0);
+    assert_int_equal(node_queue_retire(world->deliver, on_retired, world), 0);
     world_until(world, world->retire_done);
 }

@@ -20,8 +20,8 @@
 
 struct world {
     sd_event *loop;
-    struct deliver *deliver;
-    struct deliver_options options; /* short times; change them before world_open() */
+    struct node_queue *deliver;
+    struct node_queue_options options; /* short times; change them before world_open() */
     const char *urls[WORLD_URLS];
     struct io_mounts totals;
     struct job_account *jobs[WORLD_JOBS];

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "collector/deliver/kinds.h"
 #include "collector/deliver/pushgateway.h"
 #include "collector/http/access.h"
+#include "collector/http/gzip.h"
 #include "common/cleanup.h"
 
 static void test_group_url(void **state)
@@ -29,7 +31,9 @@ static void test_group_url(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        _free_ char *got = pushgateway_group_url(table[i].url, table[i].cluster, table[i].instance);
+        const struct target_options options = {
+            .url = table[i].url, .cluster = table[i].cluster, .instance = table[i].instance};
+        _free_ char *got = target_make_url(&pushgateway_kind, &options);
 
         assert_non_null(got);
         assert_string_equal(got, table[i].want);
@@ -52,9 +56,11 @@ static void test_import_url(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        _free_ char *got = pushgateway_import_url(table[i].url);
+        const struct target_options options = {.url = table[i].url};
+        _free_ char *got = target_make_url(&victoria_kind, &options);
 
-        assert_int_equal(pushgateway_is_import(table[i].url), table[i].want != NULL);
+        assert_ptr_equal(target_kind_of_url(table[i].url),
+                         table[i].want ? &victoria_kind : &pushgateway_kind);
         if (table[i].want)
             assert_string_equal(got, table[i].want);
     }
@@ -86,43 +92,46 @@ static void test_check_url(void **state)
     }
 }
 
+static enum answer outcome(const struct http_answer *answer)
+{
+    char why[ANSWER_WHY_MAX];
+
+    return answer->code ? pushgateway_judge(NULL, answer, 0, NULL, why) : answer_of_silence(answer);
+}
+
 static void test_outcome(void **state)
 {
     static const struct {
         long code;
-        enum push_outcome want;
+        enum answer want;
     } table[] = {
-        {200, PUSH_OK},
-        {202, PUSH_OK},
-        {301, PUSH_MISCONFIGURED},
-        {307, PUSH_MISCONFIGURED},
-        {400, PUSH_REJECTED},
-        {401, PUSH_MISCONFIGURED},
-        {403, PUSH_MISCONFIGURED},
-        {404, PUSH_MISCONFIGURED},
-        {408, PUSH_RETRY},
-        {413, PUSH_REJECTED},
-        {422, PUSH_REJECTED},
-        {429, PUSH_RETRY},
-        {500, PUSH_RETRY},
-        {503, PUSH_RETRY},
-        {0, PUSH_RETRY},
-        {100, PUSH_RETRY},
+        {200, ANSWER_OK},
+        {202, ANSWER_OK},
+        {301, ANSWER_MISCONFIGURED},
+        {307, ANSWER_MISCONFIGURED},
+        {400, ANSWER_REFUSED},
+        {401, ANSWER_MISCONFIGURED},
+        {403, ANSWER_MISCONFIGURED},
+        {404, ANSWER_MISCONFIGURED},
+        {408, ANSWER_RETRY},
+        {413, ANSWER_REFUSED},
+        {422, ANSWER_REFUSED},
+        {429, ANSWER_RETRY},
+        {500, ANSWER_RETRY},
+        {503, ANSWER_RETRY},
+        {0, ANSWER_RETRY},
+        {100, ANSWER_RETRY},
     };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-        assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = table[i].code}),
-                         table[i].want);
-    assert_int_equal(pushgateway_outcome(&(struct http_answer){.misconfigured = true}),
-                     PUSH_MISCONFIGURED);
-    assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = 200, .text = "\n"}),
-                     PUSH_OK);
-    assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = 200, .text = "<html>"}),
-                     PUSH_MISCONFIGURED);
-    assert_int_equal(pushgateway_outcome(&(struct http_answer){.code = 500, .text = "<html>"}),
-                     PUSH_RETRY);
-    assert_int_equal(pushgateway_outcome(&(struct http_answer){.text = "timed out"}), PUSH_RETRY);
+        assert_int_equal(outcome(&(struct http_answer){.code = table[i].code}), table[i].want);
+    assert_int_equal(outcome(&(struct http_answer){.misconfigured = true}), ANSWER_MISCONFIGURED);
+    assert_int_equal(outcome(&(struct http_answer){.code = 200, .text = "\n"}), ANSWER_OK);
+    assert_int_equal(outcome(&(struct http_answer){.code = 200, .text = "<html>"}),
+                     ANSWER_MISCONFIGURED);
+    assert_int_equal(outcome(&(struct http_answer){.code = 500, .text = "<html>"}), ANSWER_RETRY);
+    assert_int_equal(outcome(&(struct http_answer){.text = "timed out"}), ANSWER_RETRY);
 }
 
 static void check_gunzip(const char *text)
@@ -132,7 +141,7 @@ static void check_gunzip(const char *text)
     size_t size = 0, length = strlen(text);
     _free_ char *out = calloc(1, length + 1);
 
-    assert_int_equal(pushgateway_compress(text, &packed, &size), 0);
+    assert_int_equal(gzip_compress(text, length, &packed, &size), 0);
     assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
     z.next_in = packed;
     z.avail_in = (unsigned)size;
