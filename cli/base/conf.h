@@ -3,7 +3,7 @@
 #ifndef JOBIO_CLI_BASE_CONF_H
 #define JOBIO_CLI_BASE_CONF_H
 
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 #include "common/error.h"
 
 /* The settings of that file; NULL: of the usual one, which need not be there, and which a user who

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 #include "common/error.h"
 
 struct daemon;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "collector/daemon/daemon.h"
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 #include "common/call.h"
 #include "common/log.h"
 

@@ -5,7 +5,7 @@
 
 #include "collector/daemon/self_metrics.h"
 #include "collector/http/server.h"
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 
 struct metrics;
 

@@ -6,7 +6,7 @@
 #include <systemd/sd-event.h>
 
 #include "collector/daemon/socket.h"
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 
 struct baselines;
 struct gather;

@@ -5,7 +5,7 @@
 
 #include "collector/daemon/socket.h"
 #include "collector/probe/selftest.h"
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 
 struct node_queue;
 struct gather;

@@ -35,7 +35,7 @@ settings_in() {
 }
 
 @test "the manual and the example of jobio.conf have each setting, and no others" {
-    sed -nE 's/^ *KEY\("(.*)", "(.*)", .*/\1 \2/p' "$doc/../collector/settings/settings.c" | sort > "$BATS_TEST_TMPDIR/keys"
+    sed -nE 's/^ *KEY\("(.*)", "(.*)", .*/\1 \2/p' "$doc/../settings/settings.c" | sort > "$BATS_TEST_TMPDIR/keys"
     [ "$(wc -l < "$BATS_TEST_TMPDIR/keys")" -gt 40 ]
     for page in "$doc/jobio.conf.5" "$doc/../contrib/jobio.conf"; do
         diff "$BATS_TEST_TMPDIR/keys" <(settings_in "$page")

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 
 #define S 1000000000ull
 

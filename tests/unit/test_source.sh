@@ -10,7 +10,7 @@ code() { find "$@" -name '*.[ch]' ! -name '*.skel.h' ! -path 'report/html/page.[
 n=0
 fail() { echo "FAILED: $1"; n=1; }
 
-all=$(code common report collector plugin record cli bpf tests)
+all=$(code common report settings collector plugin record cli bpf tests)
 wide=$(awk 'length > 100 { print FILENAME ":" FNR }' $all)
 [ -z "$wide" ] || fail "more than 100 columns:
 $wide"
@@ -50,12 +50,13 @@ room report/compare report/summary report common
 room report/html report/summary report/advice report common
 room report/explain report/compare report/advice report/text report/json report common
 
+room settings report/rows report/text common
+
 room collector/http common
 room collector/store report/json common sql
 room collector/cgroup common
 room collector/mounts common
 room collector/probe collector/cgroup common bpf
-room collector/settings collector/http collector/probe report/rows report/text common
 room collector/deliver collector/http collector/store report/prometheus report/rows common
 room collector/peers collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common
@@ -63,14 +64,14 @@ room collector/watch collector/sample collector/mounts collector/probe collector
 room collector/track collector/sample collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
 room collector/daemon collector/track collector/sample collector/peers collector/deliver \
-    collector/settings collector/probe collector/mounts collector/cgroup collector/store \
+    settings collector/probe collector/mounts collector/cgroup collector/store \
     collector/http report/top report/json report/record report/text report/advice \
     report/prometheus common bpf
 
 room plugin common bpf
 room record collector/http report/record common
 
-room cli/base collector/settings collector/store report report/html report/advice common
+room cli/base settings collector/store report report/html report/advice common
 room cli/source cli/base collector/store collector/http report/json report/rows report/top common sql
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store collector/http report/explain common
@@ -78,7 +79,7 @@ room cli/run cli/source cli/base collector/watch report/json report/text common
 room cli cli/run cli/explain cli/top cli/source cli/base collector/store report report/advice \
     report/compare report/json report/text common
 
-for dir in $(code common bpf report collector plugin record cli | sed 's|/[^/]*$||' | sort -u); do
+for dir in $(code common bpf report settings collector plugin record cli | sed 's|/[^/]*$||' | sort -u); do
     case $rooms in
         *" $dir "*) ;;
         *) fail "$dir is a room that this test does not know" ;;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/settings/settings.h"
+#include "settings/settings.h"
 
 #include <ctype.h>
 #include <ini.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobio.conf: what a site sets. doc/jobio.conf.5 says what each key means. */
-#ifndef JOBIO_COLLECTOR_SETTINGS_SETTINGS_H
-#define JOBIO_COLLECTOR_SETTINGS_SETTINGS_H
+#ifndef JOBIO_SETTINGS_SETTINGS_H
+#define JOBIO_SETTINGS_SETTINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
