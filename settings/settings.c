@@ -1,161 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "settings/settings.h"
 
-#include <ctype.h>
-#include <ini.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/http/server.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/units.h"
+#include "settings/file.h"
 
-/* inih's own limit, which it would enforce by cutting the line in two. */
-#define LINE_MAX_BYTES 198
-
-struct key;
-typedef int (*parse_f)(const struct key *key, const char *value, void *field, struct error *error);
-
-struct key {
-    const char *section, *name;
-    size_t offset;
-    parse_f parse;
-    uint64_t min, max;
-    bool repeats;
-};
-
-/* --- values ----------------------------------------------------------------------------------- */
-
-static int set_string(char **field, const char *value, struct error *error)
-{
-    char *copy = strdup(value);
-
-    if (!copy)
-        return error_set(error, -ENOMEM, "no memory");
-    free(*field);
-    *field = copy;
-    return 0;
-}
-
-/* A name that goes into labels, URLs and file names. */
-static int parse_name(const struct key *key, const char *value, void *field, struct error *error)
-{
-    size_t n = strlen(value);
-
-    if (n < key->min || n > key->max)
-        return error_set(error, -EINVAL, "a name has 1 to %llu characters",
-                         (unsigned long long)key->max);
-    for (const char *c = value; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
-            return error_set(error, -EINVAL,
-                             "\"%s\": a name is made of letters, digits, '.', '_' and '-'", value);
-    return set_string(field, value, error);
-}
-
-static int parse_path(const struct key *key, const char *value, void *field, struct error *error)
-{
-    (void)key;
-    if (*value != '/')
-        return error_set(error, -EINVAL, "\"%s\" is no absolute path", value);
-    return set_string(field, value, error);
-}
-
-static int parse_text(const struct key *key, const char *value, void *field, struct error *error)
-{
-    (void)key;
-    if (!*value)
-        return error_set(error, -EINVAL, "no value");
-    return set_string(field, value, error);
-}
-
-static int parse_item(const struct key *key, const char *value, void *field, struct error *error)
-{
-    struct settings_list *list = field;
-    char **grown;
-
-    (void)key;
-    if (!*value)
-        return error_set(error, -EINVAL, "no value");
-    grown = realloc(list->items, (list->n + 1) * sizeof(*grown));
-    if (!grown)
-        return error_set(error, -ENOMEM, "no memory");
-    list->items = grown;
-    grown[list->n] = strdup(value);
-    if (!grown[list->n])
-        return error_set(error, -ENOMEM, "no memory");
-    list->n++;
-    return 0;
-}
-
-static int parse_words(const struct key *key, const char *value, void *field, struct error *error)
-{
-    _free_ char *copy = strdup(value);
-    char *rest = copy, *word;
-    int r = 0;
-
-    if (!copy)
-        return error_set(error, -ENOMEM, "no memory");
-    while (!r && (word = strsep(&rest, " \t,")))
-        if (*word)
-            r = parse_item(key, word, field, error);
-    return r;
-}
-
-/* Addresses and ports. */
-static int parse_listen(const struct key *key, const char *value, void *field, struct error *error)
-{
-    struct settings_list *list = field;
-    size_t n = list->n;
-    int r = parse_words(key, value, field, error);
-
-    for (; !r && n < list->n; n++)
-        r = http_server_check_address(list->items[n], error);
-    return r;
-}
-
-static int parse_span(const struct key *key, const char *value, void *field, struct error *error)
-{
-    uint64_t ns;
-    int r = units_parse_span(value, &ns, error);
-
-    if (r < 0)
-        return r;
-    if (ns < key->min || ns > key->max)
-        return error_set(error, -EINVAL, "\"%s\" is not between %g s and %g s", value,
-                         (double)key->min / NS_PER_S, (double)key->max / NS_PER_S);
-    memcpy(field, &ns, sizeof(ns));
-    return 0;
-}
-
-static int parse_bytes(const struct key *key, const char *value, void *field, struct error *error)
-{
-    uint64_t bytes;
-    int r = units_parse_bytes(value, &bytes, error);
-
-    if (r < 0)
-        return r;
-    if (bytes && bytes < key->min)
-        return error_set(error, -EINVAL, "\"%s\" is less than %llu bytes", value,
-                         (unsigned long long)key->min);
-    memcpy(field, &bytes, sizeof(bytes));
-    return 0;
-}
-
-static int parse_bool(const struct key *key, const char *value, void *field, struct error *error)
-{
-    static const char *const words[] = {"no", "yes", "false", "true", "off", "on", "0", "1"};
-
-    (void)key;
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (!strcasecmp(value, words[i])) {
-            *(bool *)field = i % 2;
-            return 0;
-        }
-    return error_set(error, -EINVAL, "\"%s\" is neither yes nor no", value);
-}
+/* --- words ------------------------------------------------------------------------------------ */
 
 static const char *const record_names[] = {
     [RECORD_OFF] = "off", [RECORD_DEFERRED] = "deferred", [RECORD_JOB_END] = "job-end"};
@@ -167,29 +20,28 @@ const char *settings_record_name(enum settings_record record)
 
 static int parse_record(const struct key *key, const char *value, void *field, struct error *error)
 {
+    int record = parse_choice(value, record_names, ARRAY_SIZE(record_names), error);
+
     (void)key;
-    for (size_t i = 0; i < ARRAY_SIZE(record_names); i++)
-        if (!strcmp(value, record_names[i])) {
-            *(enum settings_record *)field = (enum settings_record)i;
-            return 0;
-        }
-    return error_set(error, -EINVAL, "\"%s\" is none of job-end, deferred, off", value);
+    if (record < 0)
+        return record;
+    *(enum settings_record *)field = (enum settings_record)record;
+    return 0;
 }
 
 static int parse_backend(const struct key *key, const char *value, void *field, struct error *error)
 {
-    static const char *const names[] = {[PROBE_NONE] = "auto",
-                                        [PROBE_FENTRY] = "fentry",
-                                        [PROBE_KPROBE] = "kprobe",
-                                        [PROBE_TP_BTF] = "tp_btf"};
+    static const char *const names[] = {[BACKEND_AUTO] = "auto",
+                                        [BACKEND_FENTRY] = "fentry",
+                                        [BACKEND_KPROBE] = "kprobe",
+                                        [BACKEND_TP_BTF] = "tp_btf"};
+    int backend = parse_choice(value, names, ARRAY_SIZE(names), error);
 
     (void)key;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (!strcmp(value, names[i])) {
-            *(enum probe_backend *)field = (enum probe_backend)i;
-            return 0;
-        }
-    return error_set(error, -EINVAL, "\"%s\" is none of auto, fentry, kprobe, tp_btf", value);
+    if (backend < 0)
+        return backend;
+    *(enum settings_backend *)field = (enum settings_backend)backend;
+    return 0;
 }
 
 static int parse_summary(const struct key *key, const char *value, void *field, struct error *error)
@@ -200,42 +52,6 @@ static int parse_summary(const struct key *key, const char *value, void *field, 
     if (summary < 0)
         return error_set(error, -EINVAL, "\"%s\" is none of off, short, full", value);
     *(enum summary *)field = (enum summary)summary;
-    return 0;
-}
-
-static int parse_level(const struct key *key, const char *value, void *field, struct error *error)
-{
-    int level = log_level_parse(value);
-
-    (void)key;
-    if (level < 0)
-        return error_set(error, -EINVAL, "\"%s\" is none of error, warning, info, debug", value);
-    *(enum log_level *)field = (enum log_level)level;
-    return 0;
-}
-
-static int parse_count(const struct key *key, const char *value, void *field, struct error *error)
-{
-    char *end;
-    uint64_t number = strtoull(value, &end, 10);
-
-    if (!isdigit((unsigned char)*value) || *end || number < key->min || number > key->max)
-        return error_set(error, -EINVAL, "\"%s\" is no number from %llu to %llu", value,
-                         (unsigned long long)key->min, (unsigned long long)key->max);
-    memcpy(field, &number, sizeof(number));
-    return 0;
-}
-
-static int parse_batch(const struct key *key, const char *value, void *field, struct error *error)
-{
-    uint64_t bytes;
-    int r = units_parse_bytes(value, &bytes, error);
-
-    if (r < 0)
-        return r;
-    if (bytes < key->min || bytes > key->max)
-        return error_set(error, -EINVAL, "\"%s\" is not between 1K and 64M", value);
-    memcpy(field, &bytes, sizeof(bytes));
     return 0;
 }
 
@@ -364,13 +180,6 @@ struct settings *settings_create(void)
     return NULL;
 }
 
-static void list_clear(struct settings_list *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        free(list->items[i]);
-    free(list->items);
-}
-
 void settings_destroy(struct settings *settings)
 {
     if (!settings)
@@ -379,18 +188,18 @@ void settings_destroy(struct settings *settings)
     free(settings->node);
     free(settings->group);
     free(settings->record_program);
-    list_clear(&settings->fuse_labels);
-    list_clear(&settings->peers.listen);
-    list_clear(&settings->peers.readers);
+    settings_list_clear(&settings->fuse_labels);
+    settings_list_clear(&settings->peers.listen);
+    settings_list_clear(&settings->peers.readers);
     free(settings->peers.url);
     free(settings->peers.munge_socket);
-    list_clear(&settings->push.urls);
+    settings_list_clear(&settings->push.urls);
     free(settings->push.ca_file);
     free(settings->push.cert_file);
     free(settings->push.key_file);
     free(settings->push.credentials);
     free(settings->push.proxy);
-    list_clear(&settings->metrics.listen);
+    settings_list_clear(&settings->metrics.listen);
     free(settings->metrics.textfile);
     free(settings->history.url);
     free(settings->history.table);
@@ -411,104 +220,16 @@ DEFINE_CLEANUP(struct settings, settings_destroy)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-struct loading {
-    const char *path;
-    FILE *file;
-    char *line;
-    size_t size;
-    struct settings *settings;
-    unsigned line_number;
-    unsigned set_in[ARRAY_SIZE(keys)]; /* line, for keys that do not repeat */
-    int result;                        /* the first failure */
-    struct error *error;
-};
-
-static int fail(struct loading *l, int code, const char *reason)
-{
-    if (!l->result)
-        l->result = error_set(l->error, code, "%s:%u: %s", l->path, l->line_number, reason);
-    return 0; /* what inih takes for a failure */
-}
-
-/* inih reads lines through this, so that we know the number of the line and see what it would cut.
- */
-static char *read_line(char *buffer, int size, void *stream)
-{
-    struct loading *l = stream;
-    ssize_t n;
-
-    if (l->result)
-        return NULL;
-    n = getline(&l->line, &l->size, l->file);
-    if (n < 0)
-        return NULL;
-    l->line_number++;
-    if (memchr(l->line, '\0', (size_t)n))
-        (void)fail(l, -EINVAL, "a NUL byte: this is no text");
-    else if (n > LINE_MAX_BYTES || n >= size)
-        (void)fail(l, -EINVAL, "a line has at most 197 characters");
-    if (l->result)
-        return NULL;
-    memcpy(buffer, l->line, (size_t)n + 1);
-    return buffer;
-}
-
-static const struct key *find_key(const char *section, const char *name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-        if (!strcmp(section, keys[i].section) && !strcmp(name, keys[i].name))
-            return &keys[i];
-    return NULL;
-}
-
-static int take_value(void *user, const char *section, const char *name, const char *value)
-{
-    struct loading *l = user;
-    const struct key *key = find_key(section, name);
-    struct error error;
-    int r;
-
-    if (!key) {
-        error_set(&error, 0, "unknown key \"%s\"%s%s%s", name, *section ? " in [" : "", section,
-                  *section ? "]" : "");
-        return fail(l, -EINVAL, error.text);
-    }
-    if (!key->repeats && l->set_in[key - keys]) {
-        error_set(&error, 0, "%s: set already in line %u", name, l->set_in[key - keys]);
-        return fail(l, -EINVAL, error.text);
-    }
-    l->set_in[key - keys] = l->line_number;
-    r = key->parse(key, value, (char *)l->settings + key->offset, &error);
-    if (r < 0) {
-        error_prefix(&error, r, "%s", name);
-        return fail(l, r, error.text);
-    }
-    return 1;
-}
-
 int settings_load(struct settings **ret, const char *path, struct error *error)
 {
     CLEANUP(settings_destroyp) struct settings *settings = settings_create();
-    _fclose_ FILE *file = fopen(path, "re");
-    struct loading l = {.path = path, .file = file, .settings = settings, .error = error};
     int r;
 
     if (!settings)
         return error_set(error, -ENOMEM, "no memory for the configuration");
-    if (!file)
-        return error_errno(error, -errno, "cannot open %s", path);
-    r = ini_parse_stream(read_line, &l, take_value, &l);
-    free(l.line);
-    if (r > 0 && !l.result) {
-        l.line_number = (unsigned)r;
-        (void)fail(&l, -EINVAL, "neither [section] nor KEY = VALUE");
-    }
-    if (!l.result && ferror(file))
-        l.result = error_errno(error, -EIO, "cannot read %s", path);
-    if (r < 0 && !l.result)
-        l.result = error_set(error, -ENOMEM, "no memory for the configuration");
-    if (l.result)
-        return l.result;
+    r = settings_file_read(path, keys, ARRAY_SIZE(keys), settings, error);
+    if (r < 0)
+        return r;
     *ret = TAKE_PTR(settings);
     return 0;
 }

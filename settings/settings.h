@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobio.conf: what a site sets. doc/jobio.conf.5 says what each key means. */
+/* jobio.conf, the settings of a site. doc/jobio.conf.5 explains each key. */
 #ifndef JOBIO_SETTINGS_SETTINGS_H
 #define JOBIO_SETTINGS_SETTINGS_H
 
@@ -7,18 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/probe/probe.h"
 #include "report/rows/rows.h"
-#include "common/error.h"
 #include "common/log.h"
 #include "report/text/text.h"
+#include "settings/value.h"
 
 enum settings_record { RECORD_OFF, RECORD_DEFERRED, RECORD_JOB_END };
 
-struct settings_list {
-    char **items; /* owned, and each of them */
-    size_t n;
-};
+/* How the kernel is hooked; see enum probe_backend. */
+enum settings_backend { BACKEND_AUTO, BACKEND_FENTRY, BACKEND_KPROBE, BACKEND_TP_BTF };
 
 /* Strings are owned; NULL where the comment says so. Times in ns. */
 struct settings {
@@ -30,8 +27,8 @@ struct settings {
     enum settings_record record;
     char *record_program;
     uint64_t interval_ns;
-    enum probe_backend backend;
-    bool services; /* count what is no job, too */
+    enum settings_backend backend;
+    bool services; /* count the services of the node, too */
     uint64_t keep_ns;
     uint64_t keep_bytes;
     struct settings_list fuse_labels;
@@ -56,8 +53,8 @@ struct settings {
         char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
         char *read_url, *read_credentials;                          /* NULL: not set */
         enum sink_format format;
-        bool bulk_create; /* not "index" */
-        bool ask;         /* what `jobio job` and `jobio history` ask if nobody says: ClickHouse */
+        bool bulk_create; /* action = create, not index */
+        bool ask;         /* `jobio job` and `jobio history` query ClickHouse by default */
         uint64_t delay_ns, timeout_ns, batch_rows, batch_bytes;
     } history;
     struct {
@@ -65,10 +62,10 @@ struct settings {
     } explain;
 };
 
-/* The defaults, then the file. All or nothing: on an error *ret is untouched and the text is
- * "FILE:LINE: reason" (-EINVAL) or says why the file cannot be read. */
+/* The defaults, then the file. All or nothing: on an error *ret is unchanged and the text is
+ * "FILE:LINE: reason" (-EINVAL), or why the file cannot be read. */
 int settings_load(struct settings **ret, const char *path, struct error *error);
-/* The defaults alone; NULL: no memory. */
+/* Only the defaults. NULL: out of memory. */
 struct settings *settings_create(void);
 void settings_destroy(struct settings *settings); /* NULL is fine */
 

@@ -103,12 +103,17 @@ static int create_store(struct daemon *d, struct error *error)
     return r < 0 ? error_prefix(error, r, "the store") : 0;
 }
 
+static const enum probe_backend probe_backends[] = {[BACKEND_AUTO] = PROBE_NONE,
+                                                    [BACKEND_FENTRY] = PROBE_FENTRY,
+                                                    [BACKEND_KPROBE] = PROBE_KPROBE,
+                                                    [BACKEND_TP_BTF] = PROBE_TP_BTF};
+
 static int create_counting(struct daemon *d, struct error *error)
 {
     const struct backend_options backend = {
         .runtime_dir = d->runtime_dir,
         .pin_dir = d->pin_dir,
-        .backend = d->settings->backend,
+        .backend = probe_backends[d->settings->backend],
         .services = d->settings->services,
     };
     int r = hierarchy_create(&d->hierarchy, "/proc/self/mountinfo", error);

@@ -167,42 +167,6 @@ static int on_events(sd_event_source *source, int fd, uint32_t revents, void *ar
 /* --- life --------------------------------------------------------------------------------------
  */
 
-static int parse_address(const char *text, union address *ret, socklen_t *size)
-{
-    char host[INET6_ADDRSTRLEN + 2];
-    const char *colon = strrchr(text, ':');
-    size_t n = colon ? (size_t)(colon - text) : 0;
-    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
-    unsigned long port = digits > 0 && digits <= 5 ? strtoul(colon + 1, NULL, 10) : ULONG_MAX;
-
-    memset(ret, 0, sizeof(*ret));
-    if (n >= sizeof(host) || port > UINT16_MAX || colon[1 + digits])
-        return -EINVAL;
-    memcpy(host, text, n);
-    host[n] = '\0';
-    if (*host == '[' && host[n - 1] == ']') {
-        host[n - 1] = '\0';
-        ret->v6.sin6_family = AF_INET6;
-        ret->v6.sin6_port = htons((uint16_t)port);
-        *size = sizeof(ret->v6);
-        return inet_pton(AF_INET6, host + 1, &ret->v6.sin6_addr) == 1 ? 0 : -EINVAL;
-    }
-    ret->v4.sin_family = AF_INET;
-    ret->v4.sin_port = htons((uint16_t)port);
-    *size = sizeof(ret->v4);
-    return inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1 ? 0 : -EINVAL;
-}
-
-int http_server_check_address(const char *text, struct error *error)
-{
-    union address address;
-    socklen_t size;
-
-    if (parse_address(text, &address, &size) < 0)
-        return error_set(error, -EINVAL, "\"%s\" is no ADDRESS:PORT or [ADDRESS]:PORT", text);
-    return 0;
-}
-
 static int bound_socket(const union address *address, socklen_t size, int *ret)
 {
     _close_ int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -252,10 +216,9 @@ static int listener_init(struct http_server *server, struct listener *listener, 
     socklen_t size;
     int fd = -1, epoll_fd, r;
 
-    r = http_server_check_address(text, error);
+    r = address_parse(text, &address, &size, error);
     if (r < 0)
         return r;
-    (void)parse_address(text, &address, &size);
     r = bound_socket(&address, size, &fd);
     if (r < 0)
         return error_errno(error, r, "cannot listen at %s", text);

@@ -27,9 +27,6 @@ struct http_server_options {
     unsigned connections_an_address; /* at once, then they are closed; 32 */
 };
 
-/* -EINVAL (with text): a text of `listen` that is no address and port. */
-int http_server_check_address(const char *text, struct error *error);
-
 /* Bind and listen; a request is answered as soon as the loop runs. -EINVAL as above;
  * -EADDRINUSE, -EACCES... of bind. *ret untouched on failure. */
 int http_server_create(struct http_server **ret, sd_event *loop,

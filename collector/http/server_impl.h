@@ -10,12 +10,7 @@
 #include <sys/queue.h>
 
 #include "collector/http/server.h"
-
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
+#include "common/address.h"
 
 struct route {
     const char *method, *path;

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numeric addresses of IP sockets. */
+#ifndef JOBIO_COMMON_ADDRESS_H
+#define JOBIO_COMMON_ADDRESS_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "common/error.h"
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* Parse ADDRESS:PORT or [ADDRESS]:PORT; *size is that of the address. 0 or -EINVAL with text. */
+int address_parse(const char *text, union address *ret, socklen_t *size, struct error *error);
+
+#endif
