@@ -107,10 +107,12 @@ void step_queue_provide(struct step_queue *queue, int result, struct step_batch 
 void step_queue_notify(struct step_queue *queue)
 {
     uint64_t wait = queue->options.delay_ns / 2 + backoff_random(queue->options.delay_ns);
+    const struct target *target = &queue->target;
+    bool backs_off = target->failures_in_a_row && target->due_ns != UINT64_MAX;
 
     queue->dirty = true;
-    if (queue->started && !queue->reading && !queue->batch && !queue->target.failures_in_a_row &&
-        clock_ns(CLOCK_BOOTTIME) + wait < queue->target.due_ns)
+    if (queue->started && !queue->reading && !queue->batch && !backs_off &&
+        clock_ns(CLOCK_BOOTTIME) + wait < target->due_ns)
         target_wake_in(&queue->target, wait);
 }
 
@@ -253,6 +255,7 @@ static int fill(struct step_queue *queue, sd_event *loop, const struct step_queu
     target->queue = &queue_of_steps;
     target->owner = queue;
     target->what = options->what;
+    target->arg = options->kind_arg;
     target->pace = (struct target_pace){options->backoff_ns, options->slow_ns, 60 * NS_PER_S, NULL};
     queue->format = (struct step_format){options->kind, &target->options};
     r = target_init(target, loop, options->name, &options->to, error);
@@ -304,6 +307,11 @@ void step_queue_start(struct step_queue *queue)
 void step_queue_stop(struct step_queue *queue)
 {
     target_stop(&queue->target);
+}
+
+bool step_queue_is_idle(const struct step_queue *queue)
+{
+    return !queue->reading && !queue->batch;
 }
 
 /* --- status ----------------------------------------------------------------------------------- */

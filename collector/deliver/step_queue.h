@@ -37,6 +37,7 @@ struct step_queue_hooks {
 /* Strings are copied by step_queue_create(). Times in ns. */
 struct step_queue_options {
     const struct target_kind *kind;
+    void *kind_arg; /* the `arg` of the target */
     struct target_options to;
     const char *what;           /* of log lines, a literal: "history to" */
     const char *name;           /* of the target in log lines; NULL: its URL */
@@ -61,6 +62,9 @@ void step_queue_destroy(struct step_queue *queue); /* NULL is fine */
 void step_queue_start(struct step_queue *queue);
 /* Nothing more is read, sent or settled. */
 void step_queue_stop(struct step_queue *queue);
+
+/* Nothing is being read or sent, so that it can be destroyed. */
+bool step_queue_is_idle(const struct step_queue *queue);
 
 /* A step was queued. */
 void step_queue_notify(struct step_queue *queue);

@@ -55,7 +55,8 @@ static void refuse_poison(struct step_queue *queue)
  * after that the target itself is more likely to be at fault, and no step is put aside. */
 static bool may_refuse(const struct step_queue *queue)
 {
-    return queue->taken || queue->refusals_in_a_row + queue->n_refused <= STEP_QUEUE_BELIEVED;
+    return queue->taken || queue->target.kind->trusted ||
+           queue->refusals_in_a_row + queue->n_refused <= STEP_QUEUE_BELIEVED;
 }
 
 /* Remember the refusal until it is believed. Returns false if there are too many. */
@@ -142,7 +143,7 @@ static void on_failed(struct step_queue *queue, enum answer answer, uint64_t ret
         failure.max_failures = POISON_TRIES;
     if (answer == ANSWER_LATER)
         failure.max_failures = 1;
-    if (queue->taken && may_refuse(queue))
+    if (queue->taken || queue->target.kind->trusted)
         put_refused_aside(queue);
     abandon(queue, after + 1);
     target_failed(&queue->target, &failure);
@@ -292,7 +293,7 @@ void step_verdicts_settle(struct target *target, const struct target_result *res
         break;
     case ANSWER_TOO_LONG:
         if (!halve(queue))
-            on_failed(queue, target->kind->no_poison ? ANSWER_WAIT : ANSWER_RETRY, 0, result->why);
+            on_failed(queue, target->kind->trusted ? ANSWER_WAIT : ANSWER_RETRY, 0, result->why);
         break;
     case ANSWER_RETRY:
     case ANSWER_WAIT:

@@ -128,7 +128,7 @@ static void settle(struct target *target, enum answer answer, uint64_t retry_aft
 
 void target_judged(struct target *target, enum answer answer, const char *why)
 {
-    if (answer == ANSWER_RETRY && target->kind->no_poison)
+    if (answer == ANSWER_RETRY && target->kind->trusted)
         answer = ANSWER_WAIT;
     if (!target->stopped)
         settle(target, answer, 0, why);
@@ -160,7 +160,7 @@ static void on_answer(const struct http_answer *answer, void *arg)
         return;
     target->last_code = answer->code;
     result = judge(target, answer, why);
-    if (result == ANSWER_RETRY && target->kind->no_poison)
+    if (result == ANSWER_RETRY && target->kind->trusted)
         result = ANSWER_WAIT;
     if (result != ANSWER_PENDING)
         settle(target, result, answer->retry_after_s, why);

@@ -52,7 +52,7 @@ struct target_kind {
     const char *mark;           /* as in struct http_request */
     bool compress;              /* the body, with gzip */
     bool verdicts;              /* the answer has a status for each row */
-    bool no_poison;             /* a failure never suggests a poison row */
+    bool trusted; /* its refusals are believed, and a failure never suggests a poison row */
 
     /* This kind of target is meant by the URL. Only for those that take the state of the node. */
     bool (*claims)(const char *url);
@@ -108,7 +108,8 @@ struct target_pace {
 struct target {
     const struct target_kind *kind;
     const struct target_queue *queue;
-    void *owner; /* the queue's, or the kind's */
+    void *owner; /* the queue's */
+    void *arg;   /* the kind's */
     struct http_client *client;
     struct target_pace pace;
     struct target_options options; /* owned strings */

@@ -104,7 +104,7 @@ void gather_stop(struct gather *gather)
     if (!gather)
         return;
     gather->ending = true;
-    gather_send_stop(gather);
+    first_node_stop(gather);
     gather_ask_stop(gather);
     http_server_destroy(gather->server);
     gather->server = NULL;
@@ -119,7 +119,7 @@ void gather_destroy(struct gather *gather)
     sealer_destroy(gather->opener);
     http_client_destroy(gather->client);
     gather_ask_free(gather);
-    gather_send_free(gather);
+    first_node_free(gather);
     gather_serve_free(gather);
     sd_event_unref(gather->loop);
     free(gather->cluster);
@@ -181,7 +181,7 @@ int gather_create(struct gather **ret, sd_event *loop, const struct gather_optio
     if (r == 0)
         r = http_client_create(&gather->client, loop, &client, error);
     if (r == 0)
-        r = gather_send_start(gather, error);
+        r = first_node_start(gather, error);
     if (r == 0)
         r = gather_serve_start(gather, options, error);
     if (r < 0)
@@ -225,8 +225,10 @@ static bool put_counts(struct json_object *to, const struct gather_counts *c)
 struct json_object *gather_status(const struct gather *gather)
 {
     struct json_object *status = json_object_new_object();
+    struct gather_counts counts = gather->counts;
 
-    if (status && put_counts(status, &gather->counts))
+    counts.send_failures = first_node_failures(gather);
+    if (status && put_counts(status, &counts))
         return status;
     json_object_put(status);
     return NULL;

@@ -13,20 +13,9 @@
 
 #define GATHER_TYPE "text/plain"
 
-/* Another node, while there is something for it. */
-struct gather_peer {
-    LIST_ENTRY(gather_peer) link;
-    struct gather *gather;
-    char *node;
-    bool busy;         /* a parcel is on its way */
-    bool singly;       /* it could not read a parcel: rows go one by one until nothing waits */
-    unsigned failures; /* in a row */
-    uint64_t next_ns;  /* CLOCK_MONOTONIC: not before */
-};
-
-/* A parcel on its way to a peer (gather_send.c); a question to one (gather_ask.c); a question from
- * one (gather_serve.c). */
-struct parcel;
+/* Another node that has something to get (first_node.c); a question to one (gather_ask.c); a
+ * question from one (gather_serve.c). */
+struct gather_peer;
 struct ask;
 struct gathering;
 struct served;
@@ -52,7 +41,7 @@ struct gather {
     struct sealer *opener; /* for what others do: nobody can make ours wait */
     struct http_client *client;
     struct http_server *server;
-    sd_event_source *timer; /* for the next parcel */
+    sd_event_source *timer; /* for the next look into the outbox */
     bool ending;            /* gather_destroy() runs: callbacks only free */
     bool looking;           /* the outbox is being looked at */
     bool again;             /* and must be once more */
@@ -60,7 +49,6 @@ struct gather {
     LIST_HEAD(, gathering) gatherings;
     LIST_HEAD(, ask) asks; /* all of them, also those whose time is up */
     LIST_HEAD(, served) served;
-    LIST_HEAD(, parcel) parcels;
     struct gather_counts counts;
 };
 
@@ -79,10 +67,11 @@ struct json_object *gather_document(const struct job_account *job, unsigned flag
 /* Each: `stop` begins nothing new; `free` comes when no transfer and no task of another thread is
  * left that could answer. */
 
-/* gather_send.c */
-int gather_send_start(struct gather *gather, struct error *error);
-void gather_send_stop(struct gather *gather);
-void gather_send_free(struct gather *gather);
+/* first_node.c */
+int first_node_start(struct gather *gather, struct error *error);
+void first_node_stop(struct gather *gather);
+void first_node_free(struct gather *gather);
+uint64_t first_node_failures(const struct gather *gather); /* since the start of the process */
 /* gather_ask.c */
 void gather_ask_stop(struct gather *gather);
 void gather_ask_free(struct gather *gather);

@@ -58,7 +58,7 @@ room collector/cgroup common
 room collector/mounts common
 room collector/probe collector/cgroup common bpf
 room collector/deliver collector/http collector/store report/prometheus report/rows common
-room collector/peers collector/http collector/store report report/json common
+room collector/peers collector/deliver collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common
 room collector/watch collector/sample collector/mounts collector/probe collector/cgroup common
 room collector/track collector/sample collector/peers collector/probe collector/cgroup \

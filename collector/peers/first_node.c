@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first node of a job as a target: it gets the accounts of the steps that have ended here, each
+ * until it has confirmed that its store has it. Requests and answers are munge credentials. */
+#define _GNU_SOURCE /* asprintf */
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/deliver/step_queue.h"
+#include "collector/http/backoff.h"
+#include "collector/peers/gather_impl.h"
+#include "collector/store/query.h"
+#include "collector/store/store.h"
+#include "collector/store/writer.h"
+#include "common/cleanup.h"
+#include "common/credential.h"
+#include "report/json/json.h"
+
+/* Accounts in a request, and the length of their text after which no further one is added. */
+#define BATCH_ROWS 64
+#define BATCH_BYTES (CREDENTIAL_PAYLOAD_MAX / 2)
+
+/* Another node that has something to get. */
+struct gather_peer {
+    LIST_ENTRY(gather_peer) link;
+    struct gather *gather;
+    char *node, *sink; /* its name in the outbox */
+    struct step_queue *queue;
+    unsigned writes;       /* under way */
+    bool wanted;           /* something is queued for it */
+    char id[WIRE_ID_SIZE]; /* of the request under way */
+};
+
+/* --- a request -------------------------------------------------------------------------------- */
+
+/* The end of a job on this node says that all of its steps have been sent, so only the last row of
+ * the job may have it. */
+static int hide_end(const struct step_source *step, struct json_object *account,
+                    struct error *error)
+{
+    struct json_object *job;
+    bool more = false;
+    int r = store_outbox_more(step->reader, step->id, &more, error);
+
+    if (r == 0 && more && json_object_object_get_ex(account, "job", &job) &&
+        json_object_object_add(job, "state", json_object_new_string("running")) < 0)
+        return -ENOMEM;
+    return r;
+}
+
+static int write_step(FILE *out, const struct step_source *step,
+                      const struct target_options *options, unsigned *rows, struct error *error)
+{
+    struct json_object *account = gather_document(step->job, REPORT_STEPS);
+    int r = account ? hide_end(step, account, error) : -ENOMEM;
+
+    (void)options;
+    if (r == 0 &&
+        fprintf(out, "%s,",
+                json_object_to_json_string_ext(account, JSON_C_TO_STRING_PLAIN |
+                                                            JSON_C_TO_STRING_NOSLASHESCAPE)) < 0)
+        r = -ENOMEM;
+    json_object_put(account);
+    *rows = 1;
+    return r;
+}
+
+static void on_sealed(int result, const struct error *error, const char *text, void *arg)
+{
+    struct target *target = arg;
+    struct error why = {"out of memory"};
+    char *body;
+
+    if (target->stopped)
+        return;
+    if (result < 0) {
+        target_judged(target, result == -EMSGSIZE ? ANSWER_REFUSED : ANSWER_WAIT, error->text);
+        return;
+    }
+    body = strdup(text);
+    if (!body || target_post(target, body, strlen(body), &why) < 0)
+        target_judged(target, ANSWER_WAIT, why.text);
+}
+
+/* The document: a head, and the accounts that write_step() wrote, each with a comma behind it. */
+static char *make_payload(struct gather_peer *peer, const char *accounts, size_t size)
+{
+    struct wire_head head;
+    _free_ char *start = NULL;
+    size_t length = 0;
+    char *payload;
+
+    wire_new_id(peer->id);
+    head = gather_head(peer->gather, peer->node, peer->id);
+    start = wire_text(wire_create(&head), &length);
+    if (!start || asprintf(&payload, "%.*s,\"accounts\":[%.*s]}", (int)length - 1, start,
+                           (int)size - 1, accounts) < 0)
+        return NULL;
+    return payload;
+}
+
+static int request(struct target *target, void *body, size_t size, struct error *error)
+{
+    struct gather_peer *peer = target->arg;
+    char *payload = make_payload(peer, body, size);
+    int r = -ENOMEM;
+
+    free(body);
+    if (payload)
+        r = sealer_seal(peer->gather->sealer, payload, strlen(payload), on_sealed, target);
+    return r < 0 ? error_errno(error, r, "make a credential") : 0;
+}
+
+/* --- an answer -------------------------------------------------------------------------------- */
+
+static int read_refused(struct json_object *document, struct target *target, struct error *error)
+{
+    struct json_object *list;
+    size_t n;
+
+    if (!json_object_object_get_ex(document, "refused", &list) ||
+        !json_object_is_type(list, json_type_array))
+        return 0;
+    n = json_object_array_length(list);
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        const char *why = wire_string(item, "why");
+        unsigned long long index = 0;
+        int r = wire_number(item, "index", target->rows - 1, &index, error);
+
+        if (r < 0)
+            return r;
+        target->verdicts[index].answer = *why ? ANSWER_REFUSED : ANSWER_LATER;
+        (void)snprintf(target->verdicts[index].why, ANSWER_WHY_MAX, "%s",
+                       *why ? why : "it does not know the job yet");
+    }
+    return 0;
+}
+
+/* On the sealer's thread. The verdicts are ANSWER_OK before. */
+static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
+{
+    struct target *target = arg;
+    const struct gather_peer *peer = target->arg;
+    const struct wire_head head = {peer->gather->cluster, peer->node, peer->gather->node, peer->id};
+    struct json_object *document = NULL;
+    int r;
+
+    if (uid != 0)
+        return error_set(error, -EPERM, "the answer is from user %u, not from root", uid);
+    r = wire_parse(payload, size, &head, &document, error);
+    if (r < 0)
+        return r;
+    r = read_refused(document, target, error);
+    json_object_put(document);
+    return r;
+}
+
+static void on_opened(int result, const struct error *error, void *arg)
+{
+    if (result < 0)
+        target_judged(arg, ANSWER_WAIT, error->text);
+    else
+        target_judged(arg, ANSWER_PARTLY, "");
+}
+
+static enum answer judge(struct target *target, const struct http_answer *answer, size_t rows,
+                         struct answer_verdict *verdicts, char why[ANSWER_WHY_MAX])
+{
+    const struct gather_peer *peer = target->arg;
+    int r;
+
+    (void)rows, (void)verdicts;
+    answer_describe(why, answer->code, "", answer->text);
+    if (answer->code == 400 || answer->code == 413)
+        return ANSWER_REFUSED;
+    if (answer->code != 200 || !answer->body)
+        return ANSWER_WAIT;
+    r = sealer_open(peer->gather->sealer, answer->body, answer->size, read_answer, on_opened,
+                    target);
+    if (r == 0)
+        return ANSWER_PENDING;
+    answer_describe(why, 0, "", strerror(-r));
+    return ANSWER_WAIT;
+}
+
+static const struct target_kind first_node_kind = {
+    .name = "first_node",
+    .method = "POST",
+    .verdicts = true,
+    .trusted = true, /* what it says is authenticated */
+    .write_step = write_step,
+    .request = request,
+    .judge = judge,
+};
+
+/* --- the outbox of the store ------------------------------------------------------------------ */
+
+struct reading {
+    struct gather_peer *peer;
+    int64_t after;
+    const struct step_limits *limits;
+    const struct step_format *format;
+    struct step_batch *batch;
+};
+
+static int run_reading(struct store *reader, void *arg, struct error *error)
+{
+    struct reading *reading = arg;
+
+    return step_batch_read(reader, reading->peer->sink, reading->after, reading->limits,
+                           reading->format, &reading->batch, error);
+}
+
+static void on_read(int result, const struct error *error, void *arg)
+{
+    _free_ struct reading *reading = arg;
+
+    if (result < 0)
+        step_batch_destroy(TAKE_PTR(reading->batch));
+    step_queue_provide(reading->peer->queue, result, reading->batch, error);
+}
+
+static void read_outbox(int64_t after, const struct step_limits *limits,
+                        const struct step_format *format, void *arg)
+{
+    struct gather_peer *peer = arg;
+    const struct error busy = {"too many queries of the store are waiting"};
+    struct reading *reading = malloc(sizeof(*reading));
+
+    if (reading)
+        *reading = (struct reading){peer, after, limits, format, NULL};
+    if (reading && query_submit(peer->gather->query, run_reading, on_read, reading) == 0)
+        return;
+    free(reading);
+    step_queue_provide(peer->queue, -EBUSY, NULL, &busy);
+}
+
+struct settling {
+    struct gather_peer *peer;
+    char why[ANSWER_WHY_MAX]; /* "": taken, else refused */
+    size_t n;
+    int64_t ids[];
+};
+
+/* On the writer's thread. */
+static int run_settling(struct store *store, void *arg, struct error *error)
+{
+    const struct settling *s = arg;
+
+    return *s->why ? store_outbox_refuse(store, s->ids[0], s->why, error)
+                   : store_outbox_drop(store, s->ids, s->n, error);
+}
+
+static void on_settled(int result, const struct error *error, void *arg)
+{
+    _free_ struct settling *s = arg;
+    struct gather_peer *peer = s->peer;
+
+    peer->writes--;
+    if (result < 0) {
+        gather_say(peer->gather, "gather-outbox", "the outbox cannot be written: %s", error->text);
+        step_queue_rewind(peer->queue);
+    } else if (*s->why) {
+        peer->gather->counts.refused_by_peer++;
+    } else {
+        peer->gather->counts.sent += s->n;
+    }
+}
+
+static void settle(struct gather_peer *peer, const int64_t *ids, size_t n, const char *why)
+{
+    const struct error full = {"the queue of the store is full"};
+    struct settling *s = malloc(sizeof(*s) + n * sizeof(*ids));
+
+    if (!s) {
+        step_queue_rewind(peer->queue);
+        return;
+    }
+    s->peer = peer;
+    s->n = n;
+    memcpy(s->ids, ids, n * sizeof(*ids));
+    (void)snprintf(s->why, sizeof(s->why), "%s", why);
+    peer->writes++;
+    if (writer_submit(peer->gather->writer, true, run_settling, on_settled, s) < 0)
+        on_settled(-EAGAIN, &full, s);
+}
+
+static void on_delivered(const int64_t *ids, size_t n, void *arg)
+{
+    settle(arg, ids, n, "");
+}
+
+static void on_refused(int64_t id, const char *why, void *arg)
+{
+    struct gather_peer *peer = arg;
+
+    gather_say(peer->gather, "gather-refused", "%s refuses an account: %.150s", peer->node, why);
+    settle(peer, &id, 1, why);
+}
+
+static void say(enum log_level level, const char *text, void *arg)
+{
+    const struct gather_peer *peer = arg;
+
+    peer->gather->hooks.say(level, text, peer->gather->hooks.arg);
+}
+
+/* --- peers ------------------------------------------------------------------------------------ */
+
+static void peer_free(struct gather_peer *peer)
+{
+    step_queue_destroy(peer->queue);
+    free(peer->node);
+    free(peer->sink);
+    free(peer);
+}
+
+static int peer_init(struct gather_peer *peer, struct gather *gather, const char *node,
+                     struct error *error)
+{
+    _free_ char *url = gather_url(gather, node, "/v1/accounts");
+    const struct step_queue_hooks hooks = {read_outbox, on_delivered, on_refused, say, peer};
+    const struct step_queue_options options = {
+        .kind = &first_node_kind,
+        .kind_arg = peer,
+        .to = {.url = url, .answer_max = CREDENTIAL_TEXT_MAX},
+        .what = "accounts for",
+        .name = node,
+        .client = gather->client,
+        .poll_ns = UINT64_MAX,
+        .backoff_ns = gather->backoff_ns,
+        .slow_ns = gather->slow_ns,
+        .limits = {.rows = BATCH_ROWS, .bytes = BATCH_BYTES},
+    };
+
+    peer->gather = gather;
+    peer->node = strdup(node);
+    if (!url || !peer->node || asprintf(&peer->sink, GATHER_SINK_PREFIX "%s", node) < 0) {
+        peer->sink = NULL;
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    return step_queue_create(&peer->queue, gather->loop, &options, &hooks, error);
+}
+
+/* Returns NULL, which is logged, if it cannot be made. */
+static struct gather_peer *get_peer(struct gather *gather, const char *node)
+{
+    struct error error = {"out of memory"};
+    struct gather_peer *peer;
+
+    LIST_FOREACH(peer, &gather->peers, link)
+    if (!strcmp(peer->node, node))
+        return peer;
+    peer = calloc(1, sizeof(*peer));
+    if (!peer || peer_init(peer, gather, node, &error) < 0) {
+        gather_say(gather, node, "accounts for %s cannot be sent: %s", node, error.text);
+        if (peer)
+            peer_free(peer);
+        return NULL;
+    }
+    LIST_INSERT_HEAD(&gather->peers, peer, link);
+    step_queue_start(peer->queue);
+    return peer;
+}
+
+static uint64_t count_failures(const struct gather_peer *peer)
+{
+    struct step_queue_counts counts;
+
+    step_queue_counts(peer->queue, &counts);
+    return counts.failures;
+}
+
+uint64_t first_node_failures(const struct gather *gather)
+{
+    uint64_t failures = gather->counts.send_failures; /* of peers that are gone */
+    const struct gather_peer *peer;
+
+    LIST_FOREACH(peer, &gather->peers, link)
+    failures += count_failures(peer);
+    return failures;
+}
+
+/* Nothing is queued for them any more. */
+static void drop_idle_peers(struct gather *gather)
+{
+    struct gather_peer *peer, *next;
+
+    for (peer = LIST_FIRST(&gather->peers); peer; peer = next) {
+        next = LIST_NEXT(peer, link);
+        if (peer->wanted || peer->writes || !step_queue_is_idle(peer->queue))
+            continue;
+        gather->counts.send_failures += count_failures(peer);
+        LIST_REMOVE(peer, link);
+        peer_free(peer);
+    }
+}
+
+/* --- the nodes that have something to get ----------------------------------------------------- */
+
+static void wake_at(struct gather *gather, uint64_t at_ns)
+{
+    uint64_t usec = at_ns / 1000, set;
+    int on = SD_EVENT_OFF;
+
+    if (gather->ending)
+        return;
+    (void)sd_event_source_get_enabled(gather->timer, &on);
+    if (on != SD_EVENT_OFF && sd_event_source_get_time(gather->timer, &set) >= 0 && set <= usec)
+        return;
+    (void)sd_event_source_set_time(gather->timer, usec);
+    (void)sd_event_source_set_enabled(gather->timer, SD_EVENT_ONESHOT);
+}
+
+void gather_queued(struct gather *gather)
+{
+    wake_at(gather, gather_now_ns() + backoff_random(gather->spread_ns));
+}
+
+struct listing {
+    struct gather *gather;
+    char **nodes; /* owned */
+    size_t n;
+};
+
+static int add_sink(const char *sink, void *arg)
+{
+    struct listing *listing = arg;
+    char **grown;
+
+    if (strncmp(sink, GATHER_SINK_PREFIX, strlen(GATHER_SINK_PREFIX)) != 0)
+        return 0;
+    grown = realloc(listing->nodes, (listing->n + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    listing->nodes = grown;
+    grown[listing->n] = strdup(sink + strlen(GATHER_SINK_PREFIX));
+    if (!grown[listing->n])
+        return -ENOMEM;
+    listing->n++;
+    return 0;
+}
+
+static int list_sinks(struct store *reader, void *arg, struct error *error)
+{
+    return store_outbox_sinks(reader, add_sink, arg, error);
+}
+
+static void listing_free(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->n; i++)
+        free(listing->nodes[i]);
+    free(listing->nodes);
+    free(listing);
+}
+
+static void notify_peers(struct gather *gather, const struct listing *listing)
+{
+    struct gather_peer *peer;
+
+    LIST_FOREACH(peer, &gather->peers, link)
+    peer->wanted = false;
+    for (size_t i = 0; i < listing->n; i++) {
+        peer = get_peer(gather, listing->nodes[i]);
+        if (!peer)
+            continue;
+        peer->wanted = true;
+        step_queue_notify(peer->queue);
+    }
+    drop_idle_peers(gather);
+}
+
+static void list_again(struct gather *gather);
+
+static void on_listed(int result, const struct error *error, void *arg)
+{
+    struct listing *listing = arg;
+    struct gather *gather = listing->gather;
+
+    gather->looking = false;
+    if (result < 0 && !gather->ending) {
+        gather_say(gather, "gather-outbox", "the outbox cannot be read: %s", error->text);
+        wake_at(gather, gather_now_ns() + gather->backoff_ns);
+    } else if (!gather->ending) {
+        notify_peers(gather, listing);
+    }
+    listing_free(listing);
+    if (gather->again && !gather->ending)
+        list_again(gather);
+}
+
+static void list_again(struct gather *gather)
+{
+    struct listing *listing = calloc(1, sizeof(*listing));
+
+    gather->again = false;
+    if (listing)
+        listing->gather = gather;
+    if (listing && query_submit(gather->query, list_sinks, on_listed, listing) == 0) {
+        gather->looking = true;
+        return;
+    }
+    free(listing);
+    wake_at(gather, gather_now_ns() + gather->backoff_ns);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct gather *gather = arg;
+
+    (void)source, (void)usec;
+    if (gather->looking)
+        gather->again = true;
+    else
+        list_again(gather);
+    return 0;
+}
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+int first_node_start(struct gather *gather, struct error *error)
+{
+    int r = sd_event_add_time(gather->loop, &gather->timer, CLOCK_MONOTONIC, 0, 10000, on_timer,
+                              gather);
+
+    if (r >= 0)
+        r = sd_event_source_set_enabled(gather->timer, SD_EVENT_OFF);
+    return r < 0 ? error_errno(error, r, "cannot make a timer") : 0;
+}
+
+void first_node_stop(struct gather *gather)
+{
+    struct gather_peer *peer;
+
+    gather->timer = sd_event_source_disable_unref(gather->timer);
+    LIST_FOREACH(peer, &gather->peers, link)
+    step_queue_stop(peer->queue);
+}
+
+void first_node_free(struct gather *gather)
+{
+    struct gather_peer *peer;
+
+    while ((peer = LIST_FIRST(&gather->peers))) {
+        LIST_REMOVE(peer, link);
+        peer_free(peer);
+    }
+}
