@@ -178,6 +178,54 @@ static void test_unknown_job(void **state)
     }
 }
 
+/* More steps than one request takes. */
+#define MANY 100
+
+static bool are_all_settled(void)
+{
+    return gather_side_count(&other, "sent") + gather_side_count(&other, "refused_by_peer") == MANY;
+}
+
+static void send_many(const char *first_node)
+{
+    gather_side_stop(&other);
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct job_account *job = gather_side_job(&other, first_node, i, 20);
+
+        gather_side_put(&other, job);
+        job_account_destroy(job);
+    }
+    gather_side_start(&other);
+    gather_side_send();
+    gather_side_until(are_all_settled);
+}
+
+static void test_many_taken(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    gather_side_skip();
+    send_many(FIRST);
+    job = gather_side_stored(&first);
+    assert_int_equal(job->n_steps, MANY);
+    job_account_destroy(job);
+    assert_int_equal(gather_side_count(&other, "sent"), MANY);
+    assert_int_equal(gather_side_count(&other, "send_failures"), 0);
+}
+
+/* A node that refuses each account, with a reason, is believed. */
+static void test_many_refused(void **state)
+{
+    (void)state;
+    gather_side_skip();
+    send_many(OTHER);
+    assert_null(gather_side_stored(&first));
+    assert_int_equal(gather_side_count(&first, "unknown_jobs"), MANY);
+    assert_int_equal(gather_side_count(&other, "refused_by_peer"), MANY);
+    assert_int_equal(gather_side_count(&other, "send_failures"), 0);
+}
+
 static bool was_put_off(void)
 {
     return gather_side_count(&other, "send_failures") > 0;
@@ -218,7 +266,8 @@ int main(void)
         TEST(test_expected),           TEST(test_nodes),
         TEST(test_unsupported),        TEST(test_elsewhere),
         TEST(test_elsewhere_and_here), TEST(test_unknown_job),
-        TEST(test_known_soon),
+        TEST(test_known_soon),         TEST(test_many_taken),
+        TEST(test_many_refused),
     };
 
     return cmocka_run_group_tests(tests, gather_side_begin, gather_side_end);
