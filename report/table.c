@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* asprintf */
 #include "config.h"
 
 #include "report/table.h"
@@ -62,6 +63,18 @@ static void pad_before(struct table *t, unsigned needs)
     wrap_before(t, needs);
 }
 
+static void put_cell(struct table *t, const char *text, bool left, unsigned space)
+{
+    _free_ char *cell = NULL;
+
+    if (t->used && t->gap)
+        t->put(t->arg, t->gap_style, " ");
+    t->used = 1;
+    if (asprintf(&cell, "%*s%s%*s", left ? 0 : (int)space, "", text, left ? (int)space : 0, "") < 0)
+        cell = NULL;
+    t->put(t->arg, t->style, cell ? cell : "?");
+}
+
 void table_cell(struct table *t, const char *text)
 {
     const struct table_column *c = &t->columns[t->next++];
@@ -76,6 +89,10 @@ void table_cell(struct table *t, const char *text)
     }
     width = (unsigned)layout_width(text);
     space = width < c->width ? c->width - width : 0;
+    if (t->put) {
+        put_cell(t, text, c->left, space);
+        return;
+    }
     pad_before(t, width + space);
     t->pad += c->left ? 0 : space;
     write_text(t, text, width);
@@ -102,7 +119,10 @@ void table_count(struct table *t, uint64_t count)
 
 void table_end(struct table *t)
 {
-    fputc('\n', t->out);
+    if (t->put)
+        t->end(t->arg);
+    else
+        fputc('\n', t->out);
     t->next = 0;
     t->used = t->pad = 0;
 }

@@ -29,7 +29,13 @@ struct table {
     unsigned indent; /* spaces in front of each line */
     unsigned gap;    /* spaces between columns, besides those in their widths */
     unsigned wrap;   /* a line that would be longer continues below, indented by 2; 0: no limit */
-    bool brief;      /* "1.2GiB" and "12k" instead of "1.2 GiB" and "12.0 k" */
+    /* Takes the padded cells and the gaps instead of `out`, each in its style; no line is wrapped.
+     */
+    void (*put)(void *arg, int style, const char *piece);
+    void (*end)(void *arg); /* of a line */
+    void *arg;
+    int style, gap_style; /* of the next cell, and of the space in front of it */
+    bool brief;           /* "1.2GiB" and "12k" instead of "1.2 GiB" and "12.0 k" */
 
     /* The line that is being written. */
     size_t next;

@@ -10,6 +10,7 @@
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
+#include "report/table.h"
 
 #define BAR 10
 #define TEXT_MAX 256
@@ -195,22 +196,13 @@ static const struct column {
 #define COLUMNS ARRAY_SIZE(columns)
 #define RANK_LAST 7 /* only beside texts that are shown in full */
 
-/* How wide each column is; 0: it is not shown. */
+/* The table, with the widths that fit. */
 struct layout {
-    unsigned width[COLUMNS];
-    unsigned bar; /* behind them */
+    struct table table;
+    unsigned bar; /* its width, behind the columns; 0: none */
     enum top_by by;
     enum top_key key;
 };
-
-static unsigned layout_sum(const struct layout *l)
-{
-    unsigned sum = 0;
-
-    for (size_t i = 0; i < COLUMNS; i++)
-        sum += l->width[i] ? l->width[i] + (sum ? 1 : 0) : 0;
-    return sum;
-}
 
 /* The widest text of a column. */
 static unsigned measure(const struct top_frame *frame, const struct top_rows *rows, size_t column)
@@ -233,17 +225,17 @@ static unsigned measure(const struct top_frame *frame, const struct top_rows *ro
 static void widen(struct layout *l, const struct top_frame *frame, const struct top_rows *rows,
                   size_t column, unsigned room)
 {
-    unsigned used = layout_sum(l), need;
+    unsigned *width = &l->table.columns[column].width, used = table_width(&l->table), need;
 
-    if (!l->width[column] || used >= room)
+    if (!*width || used >= room)
         return;
     need = measure(frame, rows, column);
     if (need > columns[column].most)
         need = columns[column].most;
-    if (need > l->width[column] + (room - used))
-        need = l->width[column] + (room - used);
-    if (need > l->width[column])
-        l->width[column] = need;
+    if (need > *width + (room - used))
+        need = *width + (room - used);
+    if (need > *width)
+        *width = need;
 }
 
 /* Those of the rank, as far as there is room; that by which rows are sorted has rank 0. */
@@ -254,10 +246,42 @@ static void add_columns(struct layout *l, unsigned rank, unsigned room)
 
         if (!(c->by & 1u << l->by) || (c->key == (int)l->key ? 0 : c->rank) != rank)
             continue;
-        l->width[i] = c->least;
-        if (rank && layout_sum(l) > room)
-            l->width[i] = 0;
+        l->table.columns[i].width = c->least;
+        if (rank && table_width(&l->table) > room)
+            l->table.columns[i].width = 0;
     }
+}
+
+static void put_piece(void *arg, int style, const char *piece)
+{
+    const struct top_paper *paper = arg;
+
+    paper->put(paper->arg, (enum top_style)style, piece);
+}
+
+static void end_line(void *arg)
+{
+    const struct top_paper *paper = arg;
+
+    paper->end(paper->arg);
+}
+
+/* Without a visible column. */
+static struct table empty_table(const struct top_paper *paper)
+{
+    struct table_column none[COLUMNS] = {{0}};
+    struct table table;
+
+    for (size_t i = 0; i < COLUMNS; i++) {
+        none[i].title = columns[i].title;
+        none[i].left = !columns[i].number;
+    }
+    table = table_make(NULL, none, COLUMNS, paper->columns);
+    table.gap = 1;
+    table.put = put_piece;
+    table.end = end_line;
+    table.arg = (void *)paper;
+    return table;
 }
 
 static struct layout make_layout(const struct top_frame *frame, const struct top_rows *rows,
@@ -266,6 +290,7 @@ static struct layout make_layout(const struct top_frame *frame, const struct top
     struct layout l = {.by = view->by, .key = view->key};
     unsigned sum;
 
+    l.table = empty_table(paper);
     for (unsigned rank = 0; rank < RANK_LAST; rank++)
         add_columns(&l, rank, paper->columns);
     for (size_t i = 0; i < COLUMNS; i++)
@@ -274,7 +299,9 @@ static struct layout make_layout(const struct top_frame *frame, const struct top
     for (size_t i = 0; i < COLUMNS; i++)
         widen(&l, frame, rows, i, paper->columns);
     add_columns(&l, RANK_LAST, paper->columns);
-    sum = layout_sum(&l);
+    for (size_t i = 0; i < COLUMNS; i++)
+        l.table.columns[i].cut = l.table.columns[i].width;
+    sum = table_width(&l.table);
     l.bar = paper->bars && sum + 1 + BAR <= paper->columns ? BAR : 0;
     return l;
 }
@@ -286,37 +313,18 @@ static void put(const struct top_paper *paper, enum top_style style, const char 
     paper->put(paper->arg, style, text);
 }
 
-static void put_padded(const struct top_paper *paper, enum top_style style, const char *text,
-                       unsigned width, bool right)
+static void put_heading(const struct top_paper *paper, struct layout *l)
 {
-    _free_ char *fit = layout_fit(text, width);
-    char line[2 * TEXT_MAX];
-    size_t used = fit ? layout_width(fit) : 0;
-    int pad = used < width ? (int)(width - used) : 0;
-
-    (void)snprintf(line, sizeof(line), "%*s%s%*s", right ? pad : 0, "", fit ? fit : "",
-                   right ? 0 : pad, "");
-    put(paper, style, line);
-}
-
-static void put_heading(const struct top_paper *paper, const struct layout *l)
-{
-    bool first = true;
-
+    l->table.gap_style = TOP_STYLE_HEADING;
     for (size_t i = 0; i < COLUMNS; i++) {
-        if (!l->width[i])
-            continue;
-        if (!first)
-            put(paper, TOP_STYLE_HEADING, " ");
-        first = false;
-        put_padded(paper, columns[i].key == (int)l->key ? TOP_STYLE_SORTED : TOP_STYLE_HEADING,
-                   columns[i].title, l->width[i], columns[i].number);
+        l->table.style = columns[i].key == (int)l->key ? TOP_STYLE_SORTED : TOP_STYLE_HEADING;
+        table_cell(&l->table, columns[i].title);
     }
-    if (l->bar)
+    if (l->bar) {
         put(paper, TOP_STYLE_HEADING, " ");
-    if (l->bar)
-        put_padded(paper, TOP_STYLE_SORTED, "share", l->bar, false);
-    paper->end(paper->arg);
+        put(paper, TOP_STYLE_SORTED, "share     ");
+    }
+    table_end(&l->table);
 }
 
 static enum top_style style_of(const struct column *c, const struct cell *cell, enum top_key key)
@@ -352,26 +360,20 @@ static void put_bar(const struct top_paper *paper, enum top_style style, uint64_
     put(paper, style, text);
 }
 
-static void put_row(const struct top_paper *paper, const struct layout *l, const struct cell *cell,
+static void put_row(const struct top_paper *paper, struct layout *l, const struct cell *cell,
                     uint64_t whole)
 {
-    bool first = true;
-
+    l->table.gap_style = cell->total ? TOP_STYLE_TOTAL : TOP_STYLE_PLAIN;
     for (size_t i = 0; i < COLUMNS; i++) {
         char text[TEXT_MAX];
-        enum top_style style = style_of(&columns[i], cell, l->key);
 
-        if (!l->width[i])
-            continue;
         columns[i].cell(cell, text);
-        if (!first)
-            put(paper, cell->total ? TOP_STYLE_TOTAL : TOP_STYLE_PLAIN, " ");
-        first = false;
-        put_padded(paper, style, text, l->width[i], columns[i].number);
+        l->table.style = style_of(&columns[i], cell, l->key);
+        table_cell(&l->table, text);
     }
     if (l->bar && !cell->total)
         put_bar(paper, TOP_STYLE_MINE, top_value(&cell->row->sums, l->key), whole);
-    paper->end(paper->arg);
+    table_end(&l->table);
 }
 
 /* --- totals ----------------------------------------------------------------------------------- */
@@ -394,7 +396,7 @@ static void fold_totals(struct top_rows *totals, size_t most)
 }
 
 /* Returns how many. */
-static size_t put_totals(const struct top_paper *paper, const struct layout *l,
+static size_t put_totals(const struct top_paper *paper, struct layout *l,
                          const struct top_frame *frame, const struct top_view *view)
 {
     struct top_rows totals = {0};
