@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/utf8.h"
 
-/* The length of the letter at `p`, and the columns that it takes. */
+/* Returns the bytes of the character at `p`, and sets the terminal columns that it takes. */
 static size_t character(const char *p, size_t *columns)
 {
     uint32_t c = '?';
@@ -48,7 +48,7 @@ static size_t head_bytes(const char *text, size_t columns)
     return (size_t)(p - text);
 }
 
-/* The same for the end of the text. */
+/* The end of `text` that fits into the columns. */
 static const char *tail(const char *text, size_t columns)
 {
     size_t skip = layout_width(text), c;
@@ -103,7 +103,7 @@ void layout_right(FILE *out, const char *text, size_t columns)
     fputs(text, out);
 }
 
-/* A number stays with its unit: "37 %", "1.2 GiB". */
+/* A line is never broken between a number and its unit: "37 %", "1.2 GiB". */
 static bool may_break(const char *text, size_t at)
 {
     const char *word = text + at + 1;
@@ -112,7 +112,7 @@ static bool may_break(const char *text, size_t at)
     return text[at] == ' ' && !(is_unit && at && isdigit((unsigned char)text[at - 1]));
 }
 
-/* The bytes of the line that begins at `text`: up to the last space that fits. */
+/* The bytes of the line that starts at `text`: up to the last space that fits. */
 static size_t line_bytes(const char *text, size_t columns)
 {
     size_t n = head_bytes(text, columns), at = n;

@@ -16,11 +16,11 @@
 #include "report/advice/fields.h"
 #include "report/advice/advice_impl.h"
 
-/* Below these nobody wants to hear of it. */
+/* Shorter jobs, and jobs that waited less, get only errors. */
 #define LEAST_ELAPSED_NS NS_PER_MINUTE
-#define LEAST_WAITING 20 /* a 20th of the run time */
+#define LEAST_WAITING 20 /* at least 1/20 of the run time */
 
-/* The columns of a rule's statement before those of its text. */
+/* Columns of a rule's statement; those of its text follow. */
 enum { COLUMN_WHEN, COLUMN_LOST, COLUMN_TEXT };
 
 static int sql_error(const struct advice *advice, struct error *error)
@@ -157,7 +157,7 @@ static int fill_tables(struct advice *advice, const struct job_account *job, str
 /* --- notes -------------------------------------------------------------------------------------
  */
 
-/* The bound of a bucket is a power of two, and is written as in the table. */
+/* The bound of a bucket is a power of two; written as in the table. */
 static const char *bytes_text(uint64_t bytes, char buf[UNITS_SIZE])
 {
     bool bound = bytes && (bytes & (bytes - 1)) == 0;
@@ -195,7 +195,7 @@ static void write_value(FILE *out, sqlite3_stmt *statement, int column, enum adv
     }
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static char *note_text(const struct advice_rule *rule)
 {
     _free_ char *raw = NULL;
@@ -214,7 +214,8 @@ static char *note_text(const struct advice_rule *rule)
     return raw ? utf8_sanitize(raw) : NULL;
 }
 
-/* A link is a whole address, or goes on with what the site has set for all. NULL: no memory. */
+/* A link is a complete URL, or is appended to the prefix that the site has set. NULL: out of
+ * memory. */
 static char *note_link(const struct advice *advice, const struct advice_rule *rule)
 {
     bool whole = rule->link && strstr(rule->link, "://");
@@ -248,8 +249,8 @@ static int add_others(struct advice_note *note, unsigned others)
     return 0;
 }
 
-/* The row for which the rule holds and that cost most. 1: *note is it; 0: none. Of an error nothing
- * may be left unsaid: the other rows are counted in its text. */
+/* Find the row that matches the rule and cost most. 1: *note is set; 0: no row matches. The text of
+ * an error also says on how many other mounts it occurred. */
 static int ask_rule(struct advice *advice, const struct advice_rule *rule, struct advice_note *note,
                     struct error *error)
 {
@@ -274,7 +275,7 @@ static int ask_rule(struct advice *advice, const struct advice_rule *rule, struc
     return r;
 }
 
-/* Worth a word that is not about an error. */
+/* Whether the job gets notes that are not errors. */
 static bool is_worth_it(const struct job_account *job)
 {
     return job->elapsed_ns >= LEAST_ELAPSED_NS &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a job's owner could do better: rules over the account's fields, which a site writes as text
- * files (contrib/advice, doc/advice.md). Conditions are SQL expressions: SQLite reads them.
+ * Advice for the owner of a job: rules over the fields of the account, in text files that a site
+ * can extend (contrib/advice, doc/advice.md). Conditions are SQL expressions, evaluated by SQLite.
  */
 #ifndef JOBIO_REPORT_ADVICE_ADVICE_H
 #define JOBIO_REPORT_ADVICE_ADVICE_H
@@ -9,18 +9,18 @@
 #include "common/error.h"
 #include "common/job.h"
 
-/* In the order in which notes are told. */
+/* In the order in which notes are printed. */
 enum advice_level {
-    ADVICE_ERROR, /* told of every job */
-    ADVICE_HINT,  /* of jobs that ran for a while and lost time to I/O */
-    ADVICE_GOOD,  /* of these, if there is nothing else to tell */
+    ADVICE_ERROR, /* for every job */
+    ADVICE_HINT,  /* for jobs that ran for a while and lost time to I/O */
+    ADVICE_GOOD,  /* for these, if there is no other note */
     ADVICE_LEVELS,
 };
 
 struct advice_note {
     enum advice_level level;
-    const char *rule; /* its name; the rules' */
-    char *link;       /* owned; where more is written of it; "": none */
+    const char *rule; /* its name; owned by the rules */
+    char *link;       /* owned; a page about it; "": none */
     char *text;       /* owned; one line, safe on a terminal */
     double lost;      /* what it cost, as a part of the run time, from 0 to 1; of an error: how bad
                        * it is among errors */
@@ -33,27 +33,28 @@ struct advice_notes {
 
 struct advice;
 
-/* No rules yet. *ret is for one thread at a time. */
+/* Without rules. Use *ret in one thread at a time. */
 int advice_create(struct advice **ret, struct error *error);
 void advice_destroy(struct advice *advice);
 
-/* Read the rules of one file; they replace those of the same names of files before it. What is
- * wrong with a rule is said ("FILE:LINE: why"), and the others work. Returns how many rules were
- * wrong, or a negative errno if the file cannot be read. */
+/* Read the rules of one file; they replace rules of the same name from earlier files. An invalid
+ * rule is reported ("FILE:LINE: why") and skipped. Returns how many rules were invalid, or a
+ * negative errno if the file cannot be read. */
 typedef void (*advice_say_f)(const char *text, void *arg);
 int advice_read(struct advice *advice, const char *path, advice_say_f say, void *arg,
                 struct error *error);
-/* Where the rules of this machine are: JOBIO_ADVICE, or /etc/jobio/advice.d as configured. */
+/* The directory of the rules: $JOBIO_ADVICE, or /etc/jobio/advice.d as configured. */
 const char *advice_folder(void);
-/* The same for all "*.conf" in a folder, in the order of their names. No folder: no rules. */
+/* Read all "*.conf" of a directory in the order of their names. A missing directory is not an
+ * error. */
 int advice_read_folder(struct advice *advice, const char *folder, advice_say_f say, void *arg,
                        struct error *error);
-/* How many rules there are, those that were taken out with them; the name of each. */
+/* The number of rules, including those switched off, and their names. */
 size_t advice_count(const struct advice *advice);
 const char *advice_rule_name(const struct advice *advice, size_t i);
 
-/* What the rules say of a job, by level and then by what it cost; at most `max` notes, and of each
- * rule the one about the mount where it cost most. */
+/* Apply the rules to a job. Notes are sorted by level, then by lost time; at most `max`, and one
+ * for each rule: about the mount where it cost most. */
 int advice_give(struct advice *advice, const struct job_account *job, size_t max,
                 struct advice_notes *ret, struct error *error);
 void advice_notes_clear(struct advice_notes *notes);

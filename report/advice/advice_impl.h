@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What reading rules and asking them have in common. */
+/* The rules, for their parser and their evaluation. */
 #ifndef JOBIO_REPORT_ADVICE_ADVICE_IMPL_H
 #define JOBIO_REPORT_ADVICE_ADVICE_IMPL_H
 
@@ -18,24 +18,24 @@ enum advice_format {
     ADVICE_PLAIN,
     ADVICE_BYTES,
     ADVICE_COUNT,
-    ADVICE_PERCENT, /* of 1 */
-    ADVICE_TIME,    /* of seconds */
+    ADVICE_PERCENT, /* 1 is 100 % */
+    ADVICE_TIME,    /* a number of seconds */
     ADVICE_FORMATS,
 };
 
-/* Text, and a value behind it. */
+/* A literal text, then a value. */
 struct advice_piece {
     char *text, *expression; /* owned; NULL expression: none */
     enum advice_format format;
-    int column; /* among those of the text */
+    int column; /* index among the expressions of the text */
 };
 
 struct advice_rule {
     char *name, *when, *lost, *text, *link; /* owned; NULL: not set */
     enum advice_level level;
-    bool off; /* it was taken out */
+    bool off; /* level = off */
     enum advice_scope scope;
-    unsigned file;               /* the number of the one it comes from */
+    unsigned file;               /* the number of its file */
     struct advice_piece *pieces; /* owned */
     size_t n_pieces;
     sqlite3_stmt *statement;
@@ -47,7 +47,7 @@ struct advice {
     struct advice_rule *rules; /* owned */
     size_t n;
     unsigned files; /* read so far */
-    char *links;    /* owned; what stands before each link; NULL: not set */
+    char *links;    /* owned; prefix of relative links; NULL: not set */
 };
 
 DEFINE_CLEANUP(struct advice, advice_destroy)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the nodes of a job differ. */
+/* Compares the nodes of a job. */
 #include "report/advice/nodes.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "report/nodes.h"
 
-/* A mean of fewer calls says little, and neither does a median of fewer nodes. */
+/* A mean of fewer calls or a median of fewer nodes is not reliable. */
 #define LEAST_CALLS 100
 #define LEAST_NODES 3
 
@@ -36,7 +36,7 @@ static int by_mean(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The calls of each step on the mount; how many. */
+/* Fills in the calls of each step on the mount; returns how many. */
 static size_t calls_of_steps(const struct job_account *job, const struct io_mount *mount,
                              struct calls *calls)
 {
@@ -53,7 +53,7 @@ static size_t calls_of_steps(const struct job_account *job, const struct io_moun
     return n;
 }
 
-/* The same of each node that has told. */
+/* The same for each node that has reported. */
 static size_t calls_of_nodes(const struct job_account *job, const struct io_mount *mount,
                              struct calls *calls)
 {
@@ -71,7 +71,7 @@ static size_t calls_of_nodes(const struct job_account *job, const struct io_moun
     return n;
 }
 
-/* Steps become nodes, of those with enough calls; how many. */
+/* Sums steps up by node and keeps nodes with enough calls; returns how many. */
 static size_t join_nodes(struct calls *calls, size_t n)
 {
     size_t nodes = 0, kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From text files to rules. */
+/* Reads rules from text files. */
 #define _GNU_SOURCE
 #include "report/advice/advice_impl.h"
 
@@ -14,7 +14,7 @@
 #include "common/text_buffer.h"
 #include "common/units.h"
 
-/* inih's own limit, which it would enforce by cutting the line in two. */
+/* inih splits longer lines in two. */
 #define LINE_MAX_BYTES 198
 
 struct loading {
@@ -24,10 +24,10 @@ struct loading {
     char *line;
     size_t room;
     unsigned line_number;
-    struct advice_rule rule; /* the one that is being read; without a name: none */
+    struct advice_rule rule; /* being read; no name: none */
     unsigned begin;          /* its first line */
     const char *last;        /* the key that was set last */
-    bool wrong;              /* something of it is, and was said */
+    bool wrong;              /* it is invalid, which was reported */
     advice_say_f say;
     void *arg;
     int mistakes;
@@ -128,7 +128,7 @@ static int cut_text(struct advice_rule *rule)
 /* --- the statement ------------------------------------------------------------------------------
  */
 
-/* Does this alone make sense? A mistake is then said of what it is in. */
+/* Check one expression on its own, so that an error names it. */
 static bool check(struct loading *l, const char *what, const char *expression)
 {
     _free_ char *sql = NULL;
@@ -148,7 +148,7 @@ static bool check(struct loading *l, const char *what, const char *expression)
     return false;
 }
 
-/* All of its expressions, which are fine one by one. */
+/* One statement of all expressions, each already checked. malloc'd, NULL: out of memory. */
 static char *statement_sql(const struct advice_rule *rule)
 {
     struct text_buffer text;
@@ -212,7 +212,7 @@ static bool make_rule(struct loading *l)
     return r == 0 && make_statement(l);
 }
 
-/* Takes the rule over; it replaces that of an earlier file. */
+/* Takes the rule; replaces the one of that name from an earlier file. */
 static int add_rule(struct advice *advice, struct advice_rule *rule)
 {
     struct advice_rule *old = find_rule(advice, rule->name), *grown;
@@ -231,7 +231,7 @@ static int add_rule(struct advice *advice, struct advice_rule *rule)
     return 0;
 }
 
-/* The rule that was read is whole. */
+/* Called at the end of a rule. */
 static void end_rule(struct loading *l)
 {
     if (l->rule.name && !l->wrong && make_rule(l))
@@ -250,7 +250,7 @@ static bool begin_rule(struct loading *l, const char *name)
     return l->rule.name;
 }
 
-/* A line that goes on with the one above comes as one more value of the same key. */
+/* inih passes a continuation line as another value of the same key. */
 static void put_text(struct loading *l, char **field, const char *key, const char *value)
 {
     char *text = NULL;
@@ -311,7 +311,7 @@ static void put_key(struct loading *l, const char *name, const char *value)
     }
 }
 
-/* What stands before every link that is no whole address. */
+/* The prefix of links that are not complete URLs. */
 static void put_links(struct loading *l, const char *name, const char *value)
 {
     char *copy = strdup(value);
@@ -343,7 +343,7 @@ static int take_value(void *arg, const char *section, const char *name, const ch
     return !l->no_memory;
 }
 
-/* inih's reader: what is too long for it is the mistake of its rule, and read as nothing. */
+/* Reader for inih: a line that is too long invalidates its rule and is skipped. */
 static char *read_line(char *buf, int size, void *arg)
 {
     struct loading *l = arg;
@@ -367,7 +367,7 @@ static char *read_line(char *buf, int size, void *arg)
     return strcpy(buf, l->line);
 }
 
-/* Rules read the fields, and nothing else. */
+/* SQLite authorizer: rules may only read the fields. */
 static int authorize(void *arg, int action, const char *a, const char *b, const char *c,
                      const char *d)
 {

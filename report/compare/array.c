@@ -12,7 +12,7 @@
 #include "common/utf8.h"
 #include "report/compare/compare.h"
 
-/* As in the summary: less of the run time is not worth a word. */
+/* Less waiting is harmless, as in the summary. */
 #define LITTLE 0.05
 
 const char *array_measure_name(enum array_measure measure)
@@ -76,7 +76,7 @@ static const struct array_task *most(const struct array *array, enum array_measu
     return NULL;
 }
 
-/* In time: a task that died at once may have waited for most of what it ran. */
+/* In seconds: a short task may have waited for most of its run time. */
 static double waited_s(const struct array_task *task)
 {
     return task->values[ARRAY_WAITING] * task->values[ARRAY_ELAPSED];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tasks of a job array together, and which of them is odd. Pure functions. */
+/* The tasks of a job array, and the outliers among them. Pure functions. */
 #ifndef JOBIO_REPORT_COMPARE_ARRAY_H
 #define JOBIO_REPORT_COMPARE_ARRAY_H
 
@@ -50,20 +50,19 @@ struct array {
 /* Fill in running, incomplete and ranges. 0 or -ENOMEM. */
 int array_sum_up(struct array *array);
 
-/* Task that waited longest, and with the most errors; NULL: none waited worth a word or
- * more than others, none failed. */
+/* The task that waited longest, and the one with the most errors; NULL: none stands out. */
 const struct array_task *array_slowest(const struct array *array);
 const struct array_task *array_failing(const struct array *array);
 
-/* What is to be said of them, in at most two sentences; "" if nothing. malloc'd, NULL: no
- * memory. */
+/* At most two sentences about them; "" if none stands out. malloc'd, NULL: out
+ * of memory. */
 char *array_sentence(const struct array *array);
 
-/* The tables and the sentence; malloc'd, NULL: no memory. */
+/* The tables and the sentence; malloc'd, NULL: out of memory. */
 char *array_text(const struct array *array, size_t columns);
-/* CSV of RFC 4180, a line a task behind one of names, in the words and units of `jobio history`. */
+/* CSV of RFC 4180, a header and a line per task, with the names and units of `jobio history`. */
 void array_csv(const struct array *array, FILE *out);
-/* The document (json_object_put it); NULL: no memory. doc/array.schema.json has the fields. */
+/* The document (json_object_put it); NULL: out of memory. doc/array.schema.json has the fields. */
 struct json_object *array_json(const struct array *array);
 
 #endif

@@ -11,11 +11,11 @@
 #include "common/utf8.h"
 #include "report/summary/summary.h"
 
-/* Below that part of the run time waiting is not worth a thought, as in the summary. */
+/* Less waiting is harmless, as in the summary. */
 #define LITTLE 0.05
-/* What differs by less is called the same. */
+/* A smaller relative difference is "same". */
 #define SAME 0.05
-/* And by less than this is not told in a sentence. */
+/* The least ratio that a sentence mentions. */
 #define WORTH 1.5
 
 /* --- words -------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ static double all_seconds_more(const struct profile *a, const struct profile *b)
     return profile_seconds(b, b->wait) - profile_seconds(a, a->wait);
 }
 
-/* For what the one that waited longer in all did wait longer most: where the other waited longer is
- * not why. */
+/* Find the kind of calls that explains most of the difference: only those for which the job with
+ * the longer total wait also waited longer. */
 static bool find_most(const struct profile *a, const struct profile *b, struct pair *ret)
 {
     const struct profile *sides[] = {a, b};
@@ -114,7 +114,7 @@ static bool find_most(const struct profile *a, const struct profile *b, struct p
     return isfinite(most);
 }
 
-/* "read 12x as much from /scratch", of the one that waited longer. */
+/* "read 12x as much from /scratch", about the job that waited longer. */
 static void write_amount(FILE *out, const struct pair *p)
 {
     static const struct {
@@ -147,13 +147,13 @@ static void write_amount(FILE *out, const struct pair *p)
         (void)fputs(", where the other did nothing", out);
 }
 
-/* Bytes a call: medians are known to a power of two only, which is no ratio. */
+/* Bytes per call: medians are powers of two, too coarse for a ratio. */
 static double mean_bytes(const struct profile_use *use)
 {
     return use->calls > 0 ? use->bytes / use->calls : 0;
 }
 
-/* Of calls of one size it also says how long one took. */
+/* How the calls differ: in size, or else in duration. */
 static void write_manner(FILE *out, const struct pair *p)
 {
     bool sized = p->kind == PROFILE_READ || p->kind == PROFILE_WRITE;
@@ -227,7 +227,7 @@ bool compare_most(const struct profile *a, const struct profile *b, const char *
     return true;
 }
 
-/* A difference counts where one of them lost time worth a thought to I/O. */
+/* Whether the difference is large enough, and one of them lost noticeable time to I/O. */
 static bool matters(const struct profile *a, const struct profile *b, double more)
 {
     double longest = fmax(a->elapsed_s, b->elapsed_s);

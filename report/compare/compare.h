@@ -13,8 +13,8 @@ struct compare_side {
     const char *words; /* in a sentence: "job 123", "the usual run" */
 };
 
-/* What tells them apart, in one or two sentences: what cost the time, and the run time. malloc'd;
- * NULL: no memory. Safe on a terminal. */
+/* The difference in one or two sentences: what cost the time, and the run time. malloc'd;
+ * NULL: out of memory. Safe on a terminal. */
 char *compare_sentence(const struct compare_side *a, const struct compare_side *b);
 
 /* The mount (of one of the two) and the kind of calls whose waiting differs most, in seconds.
@@ -26,16 +26,16 @@ bool compare_most(const struct profile *a, const struct profile *b, const char *
 #define COMPARE_RATIO 8
 char *compare_ratio(double ratio, char buf[COMPARE_RATIO]);
 
-/* b in words of a: "12x more", "16x less", "same", "only here" (a is 0), "gone". */
+/* How b compares with a: "12x more", "16x less", "same", "new" (a is 0), "gone" (b is 0). */
 #define COMPARE_CHANGE 16
 char *compare_change(double a, double b, char buf[COMPARE_CHANGE]);
 
-/* The table, as wide as `columns` lets it be, and the sentence behind it; malloc'd, NULL: no
- * memory. */
+/* The table for a terminal of that width, then the sentence; malloc'd, NULL: out
+ * of memory. */
 char *compare_text(const struct compare_side *a, const struct compare_side *b, size_t columns);
 
-/* "runs", "elapsed_s", "waiting", "mounts", ... as an object (json_object_put it); NULL: no
- * memory. doc/compare.schema.json has the fields. */
+/* "runs", "elapsed_s", "waiting", "mounts", ... as an object (json_object_put it); NULL: out
+ * of memory. doc/compare.schema.json has the fields. */
 struct json_object *profile_json(const struct profile *p);
 
 #endif

@@ -15,10 +15,10 @@
 #include "report/layout.h"
 #include "report/table.h"
 
-/* Mounts that did less than the first few are only in the JSON. */
+/* The other mounts are only in the JSON. */
 #define MOUNTS 6
 
-#define LARGEST (1 << 30) /* the last size that is told from larger ones */
+#define LARGEST (1 << 30) /* the last size that is not open-ended */
 
 enum unit { UNIT_BYTES, UNIT_BOUND, UNIT_COUNT, UNIT_ELAPSED, UNIT_SHARE, UNIT_TIME };
 
@@ -54,7 +54,7 @@ static char *value_text(enum unit unit, double value, char buf[UNITS_SIZE])
     return units_percent((uint64_t)llround(value * 1e6), 1000000, buf);
 }
 
-/* Two bounds that are powers of two say which is larger, and no more. */
+/* Bounds are powers of two: their ratio would be too coarse. */
 static void bound_change(double a, double b, char buf[COMPARE_CHANGE])
 {
     if (a > 0 && b > 0 && a != b)
@@ -137,7 +137,7 @@ static void lines_of(struct table *t, const struct profile_use a[PROFILE_KINDS],
     line(t, "  waiting", UNIT_SHARE, wait[0], wait[1]);
 }
 
-/* Worth its lines: on one side it did more than next to nothing. */
+/* Whether a mount was used enough for lines of its own. */
 static bool is_much(const struct profile_mount *m)
 {
     double calls = 0, bytes = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a job did, as numbers that can be compared with those of other jobs, whatever steps and
- * nodes they had. Pure functions.
+ * The profile of a job: numbers that can be compared with those of other jobs, independent of steps
+ * and nodes. Pure functions.
  */
 #ifndef JOBIO_REPORT_COMPARE_PROFILE_H
 #define JOBIO_REPORT_COMPARE_PROFILE_H
@@ -22,18 +22,18 @@ struct profile_use {
     double size_bytes; /* of the median request, its bucket's upper bound; 0: none; of reads and
                         * writes only */
     double time_ns;    /* inside calls, all threads */
-    double wait;       /* what it took of the run time, from 0 to 1, as in the summary */
+    double wait;       /* its share of the run time, from 0 to 1, as in the summary */
 };
 
-/* Mounts are told apart by where they are mounted and their type: a local disk has another name on
- * each node. */
+/* A mount is identified by mount point and type: the source of a local disk differs between
+ * nodes. */
 struct profile_mount {
     char *mount, *fstype; /* owned; untrusted text */
     struct profile_use uses[PROFILE_KINDS];
 };
 
 struct profile {
-    size_t runs; /* of how many jobs it is the median; 1: it is a job's */
+    size_t runs; /* the number of jobs of which it is the median */
     bool complete;
     double elapsed_s;
     double wait; /* of the run time, from 0 to 1 */
@@ -44,8 +44,8 @@ struct profile {
 
 /* 0 or -ENOMEM. */
 int profile_make(const struct job_account *job, struct profile *ret);
-/* The median of each number of `n` profiles, n > 0; a mount that one has not touched counts there
- * as 0, sizes as nothing. 0 or -ENOMEM. */
+/* The median of each number of `n` profiles, n > 0; a mount that a job has not used
+ * counts as 0; its sizes are left out. 0 or -ENOMEM. */
 int profile_median(const struct profile *profiles, size_t n, struct profile *ret);
 void profile_clear(struct profile *profile);
 
@@ -53,9 +53,9 @@ void profile_clear(struct profile *profile);
 const struct profile_mount *profile_find(const struct profile *profile, const char *mount,
                                          const char *fstype);
 
-/* The mount and the kind of calls that were waited for longest. False: nobody waited. */
+/* The mount and the kind of calls that were waited for longest. False: there was no waiting. */
 bool profile_longest(const struct profile *profile, const char **mount, enum profile_kind *kind);
-/* "reading", "writing", "mapped files on", "metadata on": what a mount's name follows. */
+/* "reading", "writing", "mapped files on", "metadata on": to be followed by the name of a mount. */
 const char *profile_kind_words(enum profile_kind kind);
 
 /* The sums of a mount over its kinds. */

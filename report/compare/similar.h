@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which past jobs are like a job. */
+/* How similar two jobs are. */
 #ifndef JOBIO_REPORT_COMPARE_SIMILAR_H
 #define JOBIO_REPORT_COMPARE_SIMILAR_H
 
@@ -15,7 +15,7 @@ struct similarity {
 };
 
 struct similarity similarity_of(const struct job_account *a, const struct job_account *b);
-/* For qsort and its like: below 0 if `a` is more similar. Same name and user first, then one of
+/* For qsort(): below 0 if `a` is more similar. Same name and user first, then one of
  * them (the name counts more), then by what they did. */
 int similarity_compare(const struct similarity *a, const struct similarity *b);
 

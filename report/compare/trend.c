@@ -56,7 +56,7 @@ struct trend_change trend_find(const double *values, size_t n, double least)
         double median = median_of(values, before);
         double limit = fmax(least, fmax(median / 4, 3 * deviation_of(values, before, median)));
 
-        /* Not more than stand before them: then who is odd? */
+        /* Not more than the values before them: else it is unclear which are the exception. */
         if (last <= before && all_beyond(values + before, last, median, limit))
             return (struct trend_change){last, median, median_of(values + before, last)};
     }
@@ -92,7 +92,7 @@ char *trend_sparkline(const double *values, size_t n, bool from_zero, bool utf8)
 
 /* --- in words --------------------------------------------------------------------------------- */
 
-/* What is looked at in a run. */
+/* The values of a run that are compared. */
 enum series { SERIES_ELAPSED, SERIES_WAIT, SERIES };
 
 static double value_of(const struct trend_run *run, enum series series)
@@ -172,7 +172,7 @@ static void write_sentence(FILE *out, const struct trend_run *runs, size_t n, co
                            const double *wait)
 {
     double usual = median_of(elapsed, n);
-    /* What is no twentieth of the run time is not worth a word. */
+    /* Changes below 5 % of the run time are ignored. */
     struct trend_change waited = trend_find(wait, n, fmax(1, usual / 20)),
                         ran = trend_find(elapsed, n, 1);
 

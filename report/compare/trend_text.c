@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The runs of a job name, a line each. */
+/* The table of the runs of a job name. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "report/compare/trend.h"
 #include "report/table.h"
 
-/* Less waiting than that part of the run time is not compared. */
+/* The least share of waiting that is compared. */
 #define LEAST 0.01
 
 enum column { JOB, START, ELAPSED, READ, WRITTEN, META, WAIT, TIMES_RUN, TIMES_WAIT, COLUMNS };

@@ -18,7 +18,7 @@ static const char about[] =
     "with. Numbers are exact unless 'complete' is false or 'incomplete' and 'unsupported' say "
     "what is missing. A field that is not there is not known.";
 
-/* How to read it, for who has no schema at hand. */
+/* How to read it without the schema. */
 static const char *const legend[][2] = {
     {"units", "_bytes and bytes: bytes; _ns: nanoseconds; _s: seconds, points in time since 1970 "
               "UTC; _per_s: a second. 1 KiB = 1024 B."},
@@ -41,7 +41,7 @@ static const char *const legend[][2] = {
     {"other_counters", "what other tools count, and why it differs"},
 };
 
-/* How much is told; the first that fits. */
+/* Levels of detail; the first that fits is used. */
 static const struct level {
     size_t mounts, similar, similar_mounts, notes, causes;
     bool histograms, figures;

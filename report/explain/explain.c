@@ -15,7 +15,7 @@
 #include "report/layout.h"
 #include "report/table.h"
 
-#define SLACK 65536 /* beside 1 %: so much less or more is no difference worth a word */
+#define SLACK 65536 /* bytes; a smaller difference, or one below 1 %, is ignored */
 #define REASONS_MAX 8
 #define REASON_SIZE 240
 
@@ -88,7 +88,7 @@ static struct facts facts_of(const struct job_account *job, const struct explain
     return f;
 }
 
-/* a is more than b by what is worth a word. */
+/* a exceeds b by more than the slack. */
 static bool is_more(uint64_t a, uint64_t b)
 {
     return a > b && a - b > SLACK && a - b > b / 100;
@@ -245,7 +245,7 @@ struct reasons {
     size_t n;
 };
 
-/* Of figures that are there. */
+/* For figures that are not missing. */
 static void reasons_find(const struct job_account *job, const struct explain_figure *figure,
                          struct reasons *ret)
 {
@@ -312,7 +312,7 @@ struct page {
     unsigned columns;
 };
 
-/* `text` behind what `line` has; broken, it goes on below its own begin. */
+/* `text` after `line`; further lines are indented to where `text` starts. */
 static void put_wrapped(const struct page *t, const char *line, const char *text)
 {
     size_t size = strlen(line) + strlen(text) + 1;
@@ -324,7 +324,7 @@ static void put_wrapped(const struct page *t, const char *line, const char *text
     layout_wrap(t->out, whole, t->columns, layout_width(line), 8);
 }
 
-/* `counts` stands behind the numbers, or where lines are too short below them. */
+/* `counts` follows the numbers, or stands below them on a narrow terminal. */
 static void put_row(const struct page *t, const char *name, const char *read, const char *written,
                     const char *counts)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What other counters say of a job's I/O, beside the account, and why they differ. */
+/* Compares the account with what other tools count, and explains the differences. */
 #ifndef JOBIO_REPORT_EXPLAIN_EXPLAIN_H
 #define JOBIO_REPORT_EXPLAIN_EXPLAIN_H
 
@@ -12,12 +12,12 @@
 struct json_object;
 
 enum explain_kind {
-    EXPLAIN_SACCT,      /* fs/disk: rchar and wchar of the job's tasks when Slurm last looked */
-    EXPLAIN_PROC_CALLS, /* rchar and wchar of /proc/PID/io, of the processes that live now */
+    EXPLAIN_SACCT,      /* fs/disk: rchar and wchar of the job's tasks at Slurm's last sample */
+    EXPLAIN_PROC_CALLS, /* rchar and wchar of /proc/PID/io, of the processes that are alive */
     EXPLAIN_PROC_DISK,  /* read_bytes and write_bytes there */
     EXPLAIN_CGROUP,     /* rbytes and wbytes of the job's io.stat */
     EXPLAIN_NFS_CALLS,  /* /proc/PID/mountstats: what programs read and wrote on a mount */
-    EXPLAIN_NFS_WIRE,   /* and what went between this node and the server */
+    EXPLAIN_NFS_WIRE,   /* what was transferred between this node and the server */
     EXPLAIN_LUSTRE,     /* a mount's llite stats */
     EXPLAIN_KINDS,
 };
@@ -30,11 +30,11 @@ struct explain_figure {
     const char *missing; /* why there are no figures; NULL: there are */
 };
 
-/* The table and below it the reasons, in lines of `columns` (at
- * least 20); malloc'd, NULL: no memory. */
+/* The table, then the reasons, in lines of `columns` (at least 20); malloc'd, NULL: out of memory.
+ */
 char *report_explain_text(const struct job_account *job, const struct explain_figure *figures,
                           size_t n, unsigned columns);
-/* The same as a JSON array, one object a figure (doc/context.schema.json); NULL: no memory. */
+/* The same as a JSON array, one object a figure (doc/context.schema.json); NULL: out of memory. */
 struct json_object *report_explain_json(const struct job_account *job,
                                         const struct explain_figure *figures, size_t n);
 
@@ -44,7 +44,7 @@ struct json_object *report_explain_json(const struct job_account *job,
 /* The lines of `sacct -P -n --noconvert -o JobIDRaw,TRESUsageInTot,TRESUsageOutTot`: the sum of
  * fs/disk over the steps. -ENOENT: no line at all; -ENODATA: no step has it. */
 int explain_parse_sacct(const char *text, uint64_t *read, uint64_t *written);
-/* /proc/PID/io: adds to all four. -EBADMSG: it is none. */
+/* /proc/PID/io: adds to all four. -EBADMSG: invalid. */
 struct explain_proc_io {
     uint64_t rchar, wchar, read_bytes, write_bytes;
 };
@@ -57,10 +57,10 @@ struct explain_nfs {
     uint64_t from_server, to_server;
 };
 int explain_parse_mountstats(const char *text, const char *mount, struct explain_nfs *ret);
-/* A Lustre client's llite stats; what never happened has no line and is 0. */
+/* A Lustre client's llite stats; a missing line counts as 0. */
 void explain_parse_llite(const char *text, uint64_t *read, uint64_t *written);
-/* The path in a cgroup file (/proc/PID/cgroup) down to the job's own folder ("job_ID"), of the v2
- * hierarchy: malloc'd. NULL: it is not of that job, or there is no memory. */
+/* The path in a cgroup file (/proc/PID/cgroup) down to the job's own directory ("job_ID"), of the
+ * v2 hierarchy: malloc'd. NULL: it belongs to another job, or out of memory. */
 char *explain_parse_cgroup(const char *text, uint32_t jobid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What other counters print. Lines that are not understood are passed over. */
+/* Parses the output of other counters. Unknown lines are skipped. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How large the requests on each mount were, and how long they took. */
+/* Histograms of request sizes and latencies for each mount. */
 #include <math.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "common/numbers.h"
 #include "report/html/html_impl.h"
 
-#define LEAST_BUCKETS 8 /* one bar alone is no wall */
+#define LEAST_BUCKETS 8 /* so that a single bar does not fill the chart */
 #define TICKS 3
 #define HEIGHT 100
-#define LEAST_HEIGHT 2 /* the few slow calls are what one looks for */
+#define LEAST_HEIGHT 2 /* rare slow calls stay visible */
 
-/* What is drawn of a mount. */
+/* The histograms of a mount. */
 static const struct kind {
     const char *title;
     bool latency;
@@ -26,7 +26,7 @@ static const struct kind {
      ~((UINT64_C(1) << IO_OP_FIRST_META) - 1) & ~(UINT64_C(1) << IO_CREATE)},
 };
 
-/* Which buckets all histograms of a page show. */
+/* The buckets that all histograms of a page show. */
 struct range {
     unsigned from, n;
 };
@@ -140,7 +140,7 @@ static void size_ticks(FILE *out, struct range range)
             tick(out, html_plain(units_bytes(UINT64_C(1) << i, buf)), i + 1, range);
 }
 
-/* Bucket i begins at 2^(i + 6) ns; the ticks are at powers of ten. */
+/* Bucket i starts at 2^(i + 6) ns; the ticks are at powers of ten. */
 static void latency_ticks(FILE *out, struct range range)
 {
     unsigned decades = (unsigned)(range.n * log10(2)), step = decades / (TICKS + 1) + 1;

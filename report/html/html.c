@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The frame of the page, and what its reader wants to know first. */
+/* The frame of the page, and its first part: the facts, the verdict, the notes. */
 #include "report/html/html_impl.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define TITLE_COLUMNS 120
 #define COMMAND_COLUMNS 400
-#define OPEN_MISSING 4 /* causes that everybody sees; more of them who wants to */
+#define OPEN_MISSING 4 /* a longer list is folded */
 
 static char *date(uint64_t ns, char buf[64])
 {
@@ -26,7 +26,7 @@ static char *date(uint64_t ns, char buf[64])
     return buf;
 }
 
-/* "Job 4711", or the command: what the reader calls it. */
+/* "Job 4711", or the command of `jobio run`. */
 static void put_name(const struct html *h, size_t columns)
 {
     _free_ char *command = NULL, *fitted = NULL;
@@ -103,7 +103,7 @@ static void put_facts(const struct html *h)
 /* --- the answer ---------------------------------------------------------------------------------
  */
 
-/* From here on the time is worth a thought, or a lot. */
+/* The colour of the verdict. */
 static const char *mood(const struct html *h)
 {
     double percent = summary_waiting(&h->s, h->s.total.all.time_ns);
@@ -197,7 +197,7 @@ static void put_notes(const struct html *h)
     html_section_end(h->out);
 }
 
-/* What is missing, one below the other. */
+/* A list of what is missing. */
 static void put_missing(FILE *out, const struct completeness *c)
 {
     (void)fprintf(out,
@@ -229,8 +229,8 @@ static void put_completeness(const struct html *h)
 /* --- the frame ----------------------------------------------------------------------------------
  */
 
-/* The policy holds even where some text of a user's should ever get through unescaped: nothing may
- * be loaded, sent or run. */
+/* The policy forbids to load, send or run anything, even if text of a user got through
+ * unescaped. */
 static void put_head(const struct html *h)
 {
     (void)fputs("<!DOCTYPE html>\n"

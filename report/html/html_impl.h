@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the page have in common. */
+/* Shared by the parts of the page. */
 #ifndef JOBIO_REPORT_HTML_HTML_IMPL_H
 #define JOBIO_REPORT_HTML_HTML_IMPL_H
 
@@ -9,7 +9,7 @@
 #include "report/html/html.h"
 #include "report/summary/summary.h"
 
-/* What is drawn or listed one by one; the rest is summed up. */
+/* Limits for what is shown one by one; the rest is aggregated. */
 #define HTML_MOUNTS 64
 #define HTML_COLOURS \
     7 /* mounts with a colour of their own; page.css has m1 to m7, and m0 for others */
@@ -27,28 +27,28 @@ struct html {
 
 /* Untrusted text, sanitized, with < > & " ' escaped: good between tags and in an attribute. */
 void html_text(FILE *out, const char *text);
-/* The same for a path, which may be broken behind each '/'. */
+/* The same for a path; lines may break after each '/'. */
 void html_path(FILE *out, const char *path);
-/* The same for a sentence of ours with such text in it: begins with a capital, ends with a full
- * stop, and no line begins with a "%". */
+/* The same for a sentence: starts with a capital, ends with a full stop, and no line starts with a
+ * "%". */
 void html_sentence(FILE *out, const char *text);
-/* The class of the colour of the mount at this place of the page: "m3". */
+/* The CSS class for the colour of the n-th mount of the page: "m3". */
 const char *html_colour(size_t place);
-/* "4 KiB" of "4.0 KiB": without a decimal that says nothing. In place; returns it. */
+/* "4.0 KiB" becomes "4 KiB". In place; returns it. */
 char *html_plain(char *text);
 /* A time span of any length: "3.4 ms", "17 min", "27.8 h". */
 char *html_time(uint64_t ns, char buf[UNITS_SIZE]);
 /* The upper bound of a bucket of latencies, or what is above the last one. */
 char *html_latency(uint64_t bound, char buf[UNITS_SIZE]);
 
-/* <section> with a heading, up to html_section_end(). `id` is a word of ours. */
+/* <section> with a heading, up to html_section_end(). `id` is trusted. */
 void html_section(FILE *out, const char *id, const char *title);
 void html_section_end(FILE *out);
-/* A table that scrolls by itself on a narrow screen; `title` is for those who do not see it. */
+/* A table that scrolls on its own on a narrow screen; `title` is for screen readers. */
 void html_table(FILE *out, const char *class, const char *title);
 void html_table_end(FILE *out);
 
-/* The parts, in their order; a part without anything to show leaves itself out, or says why. */
+/* The parts of the page in their order; a part with nothing to show is left out or says why. */
 void html_mounts(const struct html *h);
 void html_times(const struct html *h);
 void html_histograms(const struct html *h);

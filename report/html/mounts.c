@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The mounts of the job as one table, and each of them by operation. */
+/* The table of mounts, and a table of operations for each mount. */
 #include "config.h"
 
 #include "report/html/html_impl.h"
@@ -73,7 +73,7 @@ static uint64_t median_size(const struct io_account *io, enum io_op op, enum io_
     return io_quantile(sizes, 0.5, io_size_bound);
 }
 
-/* A job's peak is that of its busiest node: two nodes need not have theirs at the same time. */
+/* The peak of a job is that of its busiest node: nodes need not peak at the same time. */
 static void mounts_head(FILE *out, bool many_nodes)
 {
     (void)fputs("<thead>\n<tr><th rowspan=\"2\" scope=\"col\">Mount</th>"
@@ -140,7 +140,7 @@ static void put_sentence(FILE *out, char *sentence)
     free(sentence);
 }
 
-/* The busiest intervals of two mounts need not be the same one: no peak of a sum. */
+/* Without peaks: two mounts need not peak in the same interval. */
 static void sum_line(const struct html *h, const char *name, struct summary_row sum)
 {
     sum.read_peak = sum.write_peak = 0;

@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "report/nodes.h"
 
-/* A figure with a bar: what part of the largest it is. */
+/* A value with a bar for its share of the largest. */
 static void cell(FILE *out, const char *text, uint64_t value, uint64_t largest)
 {
     if (!value)

@@ -11,7 +11,7 @@
 #include "report/html/chart.h"
 #include "report/html/html_impl.h"
 
-/* More than a time line has: the job may begin and end without I/O. */
+/* More than a time line has: a job may start and end without I/O. */
 #define BINS_MAX 256
 
 static char *show_rate(double value, char buf[UNITS_SIZE])
@@ -39,7 +39,7 @@ static char *show_threads(double value, char buf[UNITS_SIZE])
     return buf;
 }
 
-/* What is drawn of a time line: in units a second. */
+/* The charts of a time line; values per second, divided by `unit`. */
 static const struct measure {
     const char *title, *column;
     enum timeline_kind kind;
@@ -68,7 +68,7 @@ static void scan(const struct io_mounts *mounts, struct chart_time *time, uint64
     }
 }
 
-/* From the start of the job to its end, in bins of the coarsest time line. false: there is none. */
+/* From the start of the job to its end, in bins of the coarsest time line. false: no time line. */
 static bool time_of(const struct job_account *job, struct chart_time *ret)
 {
     struct chart_time time = {.zero_s = job->start_ns / NS_PER_S};
@@ -93,8 +93,8 @@ static bool time_of(const struct job_account *job, struct chart_time *ret)
     return true;
 }
 
-/* values += the time line, a second. Its bins begin at multiples of their width, which is no larger
- * than ours: each lies in one of ours. */
+/* values += the time line, per second. Its bins start at multiples of their width, which is at most
+ * ours, so that each lies within one of ours. */
 static void add_timeline(double *values, const struct timeline *t, const struct measure *measure,
                          const struct chart_time *time)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The small words of the page. */
+/* Escaping, units, and the HTML elements that all parts use. */
 #include "report/html/html_impl.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const char *entity(char c)
     }
 }
 
-/* U+FFFE and U+FFFF are UTF-8, but no text in XML. */
+/* U+FFFE and U+FFFF are valid UTF-8, but not allowed in XML. */
 static bool is_no_character(const char *p)
 {
     return !strncmp(p, "\xef\xbf\xbe", 3) || !strncmp(p, "\xef\xbf\xbf", 3);
@@ -79,7 +79,7 @@ void html_sentence(FILE *out, const char *text)
         (void)fputc(*p++ - 'a' + 'A', out);
     while (*p) {
         if (p[0] == ' ' && p[1] == '%') {
-            (void)fputs("\xc2\xa0", out); /* a space where no line ends */
+            (void)fputs("\xc2\xa0", out); /* no-break space */
             p++;
         } else {
             p = put_character(out, p);
@@ -138,7 +138,7 @@ void html_section_end(FILE *out)
     (void)fputs("</section>\n", out);
 }
 
-/* With a place in the order of the keyboard, so that the arrow keys can move it. */
+/* Focusable, so that the arrow keys can scroll it. */
 void html_table(FILE *out, const char *class, const char *title)
 {
     (void)fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", out);

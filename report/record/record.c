@@ -20,7 +20,7 @@
 #define ROWS_MAX 70
 #define NAME_COLUMNS 64
 
-/* Seconds with three decimals: the record is read by people, too. */
+/* Seconds with three decimals, for human readers. */
 static struct json_object *seconds(uint64_t ns)
 {
     char buf[UNITS_SIZE];
@@ -88,8 +88,8 @@ static struct json_object *mounts(struct tree *t, const struct io_summary *summa
     return array;
 }
 
-/* The busiest intervals of two mounts need not be the same one: of their sum it is only known that
- * its peak is at least that of each, and at least its mean. */
+/* Two mounts need not peak in the same interval: the peak of their sum is at least that of each,
+ * and at least its mean. */
 static void raise_to_mean(struct summary_row *sum, uint64_t elapsed_ns)
 {
     uint64_t reads = io_per_second(sum->reads.bytes, elapsed_ns);
@@ -109,7 +109,7 @@ static struct json_object *rest(struct tree *t, const struct io_summary *summary
     return row_array(t, &sum, NULL);
 }
 
-/* Takes the object. */
+/* Frees the object. */
 static char *to_record(const struct tree *t, struct json_object *o)
 {
     _free_ char *text = tree_text(tree_end(t, o));
@@ -133,7 +133,7 @@ static char *record_with(const struct io_summary *summary, size_t n)
     struct json_object *o = tree_object(t);
 
     put_head(t, o, &head, summary->job->elapsed_ns);
-    /* Else nobody could tell a job that did nothing from one that nobody counted. */
+    /* Distinguishes a job without I/O from one that was not counted. */
     tree_put_text(t, o, "why", job_not_counted(summary->job));
     tree_put(t, o, "m", mounts(t, summary, n));
     tree_put(t, o, "rest", rest(t, summary, n));
@@ -159,7 +159,7 @@ char *report_record(const struct job_account *job)
     return record;
 }
 
-/* Behind the object that begins at `p`; NULL if it does not end. */
+/* The end of the object that starts at `p`; NULL if it is not closed. */
 static const char *object_end(const char *p)
 {
     bool in_string = false;
@@ -183,7 +183,7 @@ static const char *object_end(const char *p)
     return NULL;
 }
 
-/* A record that was cut off may seem to end inside of what follows it. */
+/* A truncated record may seem to end inside the text that follows it. */
 static bool is_object(const char *p, const char *end)
 {
     struct json_tokener *tokener = json_tokener_new();
@@ -196,7 +196,7 @@ static bool is_object(const char *p, const char *end)
     return o != NULL;
 }
 
-/* The first whole record in the comment that stands for itself; NULL if there is none. */
+/* The first complete record in the comment that is not part of a word; NULL if there is none. */
 static const char *find_record(const char *comment, const char **end)
 {
     const char *p = comment;

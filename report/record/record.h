@@ -19,24 +19,24 @@ char *report_record(const struct job_account *job);
  * after a space; everything else stays byte for byte. malloc'd. */
 char *record_merge(const char *comment, const char *record);
 
-/* What a record says of itself. restart: how often the job had been requeued, 0 if it does not say.
- */
+/* The head of a record. restart: how often the job had been requeued; 0 if not given. */
 struct record_head {
     bool complete;
     uint64_t nodes, nodes_expected;
     uint64_t restart;
 };
 
-/* Of the record in `comment`, which may be NULL. false: there is none. */
+/* Read the head of the record in `comment` (may be NULL). false: there is no record. */
 bool record_head(const char *comment, struct record_head *ret);
 
-/* A record for a job whose account nobody has: `why` in the place of mounts. malloc'd. */
+/* A record for a job without an account: `why` instead of mounts. malloc'd. */
 char *record_without_account(const struct record_head *head, uint64_t elapsed_s, const char *why);
 
 /* The JSON object of the record in `comment`, malloc'd; NULL: there is none, or no memory. */
 char *record_object(const char *comment);
 
-/* The same for people, in lines of at most 80 columns that are safe to show. */
+/* The record as a table of at most 80 columns, sanitized. malloc'd; NULL: no record, or out of
+ * memory. */
 char *record_text(const char *comment);
 
 #endif

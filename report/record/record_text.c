@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The record in lines: what is left to read where only Slurm's own data is at hand. */
+/* The record as a table, for readers that have only Slurm's own data. */
 #include "config.h"
 
 #include <json-c/json.h>

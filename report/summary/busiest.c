@@ -8,7 +8,7 @@
 
 #define LEAST_BINS 10 /* in a time line with fewer bins, none stands out */
 
-/* What a bin did a second: what counts first, and what decides between equals. */
+/* What a bin did per second; compared in this order. */
 struct busy {
     double wait, bytes, meta;
 };
@@ -30,7 +30,7 @@ static bool is_busier(struct busy a, struct busy b)
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.meta > b.meta;
 }
 
-/* At least half as busy, in what counts of `seed`. */
+/* At least half as busy as `seed`, by the first of its values that is not 0. */
 static bool belongs(struct busy bin, struct busy seed)
 {
     if (seed.wait > 0)

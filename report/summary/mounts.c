@@ -119,8 +119,8 @@ char *summary_order(const struct io_account *io)
     return take_sentence(&text);
 }
 
-/* What was brought in for reads, and how often that is what was read. What exceeds it was of no
- * use, unless it was mapped. */
+/* How much was brought into the cache for reads, compared with what was read. The excess was not
+ * used, unless files were mapped. */
 static void write_amplification(FILE *out, const struct io_cache *cache, bool is_mapped)
 {
     uint64_t used = cache->hit_bytes + cache->miss_bytes;

@@ -58,7 +58,7 @@ char *summary_mapped(const struct io_summary *s);
 
 /* "complete: 1/1 nodes, 0 events lost". NULL: out of memory. */
 char *summary_completeness(const struct job_account *job);
-/* What is missing for one cause: "3 calls without their time (read)". NULL: out of memory. */
+/* What is missing for one cause: "3 calls without their duration (read)". NULL: out of memory. */
 char *summary_cause(const struct incomplete *item);
 /* The names of a set of operations: "read, write". NULL: out of memory. */
 char *summary_ops(uint64_t ops);

@@ -9,14 +9,14 @@
 #include "common/utf8.h"
 #include "report/advice/advice.h"
 
-/* Less than that of the run time is not worth a thought. */
+/* Less of the run time is harmless. */
 #define LEAST_PERCENT 5
 #define PLACES 3
 
 #define BIT(op) (UINT64_C(1) << (op))
 
-/* What a thread waits for, in the words of who wrote the program, and with the calls of the table
- * and the notes. create is part of open. */
+/* What a thread waits for, in words of the programmer; the same groups of calls as in the table and
+ * the notes. create is part of open. */
 static const struct {
     const char *words;
     uint64_t ops;
@@ -31,7 +31,7 @@ static const struct {
     {"syncing", BIT(IO_FSYNC)},
 };
 
-/* All that has no words of its own. */
+/* All other operations. */
 #define OTHER "other calls on"
 
 struct place {
@@ -49,7 +49,7 @@ static uint64_t time_of(const struct io_mount *m, uint64_t ops)
     return time_ns;
 }
 
-/* Keep the longest, longest first. */
+/* Insert; keeps the longest, longest first. */
 static void add_place(struct place places[PLACES], struct place new)
 {
     for (size_t i = 0; i < PLACES; i++)
@@ -88,7 +88,7 @@ static void write_places(FILE *out, const struct io_summary *s)
     }
 }
 
-/* There is more to tell than what was lost. */
+/* Whether the job has notes about errors. */
 static bool has_errors(const struct io_summary *s)
 {
     const struct advice_notes *notes = s->notes;
@@ -101,14 +101,14 @@ static bool waited_little(const struct io_summary *s)
     return summary_waiting(s, s->total.all.time_ns) < LEAST_PERCENT;
 }
 
-/* Many threads at the same time may have waited long together, though none of them did: nobody
- * knows whether the others had to wait for them. */
+/* Many threads may have waited long in sum though none did by itself: whether other threads waited
+ * for them is unknown. */
 bool summary_is_harmless(const struct io_summary *s)
 {
     return waited_little(s) && s->total.all.time_ns / LEAST_PERCENT < s->job->elapsed_ns / 100;
 }
 
-/* What is not whole may have waited longer. */
+/* The wait of an incomplete account is a lower bound. */
 static void write_verdict(FILE *out, const struct io_summary *s)
 {
     const char *least = job_is_complete(s->job) ? "" : "at least ";

@@ -163,7 +163,7 @@ void text_steps(FILE *out, const struct text *t, size_t limit)
 /* --- alone -------------------------------------------------------------------------------------
  */
 
-/* What `write` writes of the job, malloc'd; NULL: no memory. */
+/* What `write` writes of the job, malloc'd; NULL: out of memory. */
 static char *table_text(const struct job_account *job, size_t columns,
                         void (*write)(FILE *out, const struct text *t))
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is told to the owner of a job: errors first, then what could be done better. */
+/* The notes: errors first, then hints. */
 #define _GNU_SOURCE
 #include "report/text/text_impl.h"
 
@@ -10,7 +10,7 @@
 #include "common/text_buffer.h"
 #include "report/advice/advice.h"
 
-/* What one note may take of a summary. */
+/* The most lines of a note. */
 #define NOTE_LINES 3
 
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
     [ADVICE_GOOD] = {"note", TEXT_GOOD},
 };
 
-/* The lines of a note, malloc'd; NULL: no memory. */
+/* The lines of a note, malloc'd; NULL: out of memory. */
 static char *note_lines(const struct text *t, const struct advice_note *note)
 {
     _free_ char *line = NULL;
@@ -37,7 +37,7 @@ static char *note_lines(const struct text *t, const struct advice_note *note)
     return text_buffer_take(&text);
 }
 
-/* Those that do not fit; of errors their number is said, which takes the last line. */
+/* A last line with the number of errors that do not fit. */
 static void write_rest(FILE *out, const struct text *t, bool errors, size_t rest)
 {
     char line[64];

@@ -12,8 +12,8 @@
 #include "report/layout.h"
 #include "report/text/text_impl.h"
 
-/* Of the lines, the title, the verdict and completeness have what they need. At least so many
- * mounts are shown before the notes have what is left; then the other mounts. */
+/* The title, the verdict and completeness get the lines that they need, then the first mounts, then
+ * the notes, then the other mounts. */
 #define SHORT_LINES 12
 #define NARROW_LINES 18 /* on a terminal that is narrower than 80 */
 #define SHORT_LEAST_MOUNTS 2
@@ -104,7 +104,7 @@ size_t text_count_lines(const char *text)
     return n;
 }
 
-/* What `write` writes in at most `limit` lines or rows, malloc'd; NULL: no memory. */
+/* What `write` writes in at most `limit` lines or rows, malloc'd; NULL: out of memory. */
 static char *written(void (*write)(FILE *out, const struct text *t, size_t limit),
                      const struct text *t, size_t limit)
 {

@@ -16,20 +16,20 @@ enum summary { SUMMARY_OFF, SUMMARY_SHORT, SUMMARY_FULL };
 int summary_parse(const char *text);
 const char *summary_name(enum summary summary);
 
-/* How it is written. */
 struct text_style {
-    const struct advice_notes *notes; /* what is to be told of the job; NULL: nothing */
+    const struct advice_notes *notes; /* NULL: none */
     bool colour;                      /* for a terminal that has colours */
     size_t columns;                   /* 0: 80 */
 };
 
-/* The text, ending in a newline, malloc'd; NULL: no memory. short: at most 12 lines of 80 columns.
- * Control characters and invalid UTF-8 of untrusted text are replaced. style NULL: plain. */
+/* The text, ending in a newline, malloc'd; NULL: out of memory. short: at most 12 lines of 80
+ * columns. Control characters and invalid UTF-8 of untrusted text are replaced. style NULL: plain.
+ */
 char *report_text(const struct job_account *job, enum summary summary,
                   const struct text_style *style);
 
-/* The tables of a job's nodes, and of its steps on each node, to follow it; malloc'd, NULL: no
- * memory. columns: 0: 80. The job must have its steps. */
+/* The tables of a job's nodes, and of its steps on each node; malloc'd, NULL: out of memory.
+ * columns: 0: 80. The job must have its steps. */
 char *report_nodes_text(const struct job_account *job, size_t columns);
 char *report_steps_text(const struct job_account *job, size_t columns);
 

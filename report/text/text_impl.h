@@ -38,7 +38,7 @@ size_t text_count_lines(const char *text);
 void text_title(FILE *out, const struct text *t);
 /* The table's header, and a line for each of the first `limit` rows and one for all others. */
 void text_table(FILE *out, const struct text *t, size_t limit);
-/* What I/O cost the job, in at most two lines; nothing where nobody knows. */
+/* What I/O cost the job, in at most two lines; nothing if it is unknown. */
 void text_verdict(FILE *out, const struct text *t);
 /* The notes about errors, and all others, as far as they fit in `lines` lines. */
 void text_errors(FILE *out, const struct text *t, size_t lines);

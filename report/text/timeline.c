@@ -17,8 +17,8 @@
 #define MAX_MOUNTS 8
 #define NARROW 60 /* columns: below, short words */
 
-/* Columns of time, each some bins of the widest time line. There are at most as many as the curve
- * has characters; if they are fewer, they are drawn wider. */
+/* Columns of time, each of some bins of the coarsest time line. There are at most as many as the
+ * curve has characters; fewer columns are drawn wider. */
 struct axis {
     uint64_t start_s, column_s;
     unsigned n, characters;
@@ -70,7 +70,7 @@ static struct axis axis_make(const struct job_account *job, size_t room)
     return axis;
 }
 
-/* The part of a column in which the job ran, unless that is hardly any. */
+/* The seconds of a column in which the job ran; all of it if that is less than half. */
 static double column_seconds(const struct axis *axis, unsigned i)
 {
     double width = (double)axis->column_s, begin = (double)axis->start_s + i * width;
@@ -84,7 +84,7 @@ static double column_seconds(const struct axis *axis, unsigned i)
 
 /* --- curves ----------------------------------------------------------------------------------- */
 
-/* What one kind did in each column, a second. Returns the largest. */
+/* The rate of one kind in each column. Returns the largest. */
 static double rates(const struct page *p, const struct io_mounts *mounts, enum timeline_kind kind,
                     double *ret)
 {
@@ -106,7 +106,7 @@ static double rates(const struct page *p, const struct io_mounts *mounts, enum t
     return peak;
 }
 
-/* Anything at all is at least the lowest block. */
+/* Any value above 0 is drawn at least as the lowest block. */
 static void draw(const struct page *p, const double *values, double peak)
 {
     static const char *const blocks[][9] = {
@@ -191,7 +191,7 @@ static void clock_text(const struct axis *axis, uint64_t at_s, char buf[32])
         strcpy(buf, "?");
 }
 
-/* Three points in time below their columns; the last ends where the curves end. */
+/* Three times below their columns; the last is aligned with the end of the curves. */
 static void write_axis(const struct page *p)
 {
     const struct axis *axis = &p->axis;
