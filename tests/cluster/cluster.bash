@@ -11,6 +11,8 @@
 #   CLUSTER_DATABASE  set: with slurmdbd, see database.bash; CLUSTER_JOBCOMP: another JobCompType
 #   CLUSTER_GATHER    what Slurm gathers of jobs (none): linux
 #   CLUSTER_CONF      lines for slurm.conf; CLUSTER_JOBIO: for jobio.conf
+# In a guest that has the cluster of an earlier suite, both only start its parts anew, with the settings
+# of this suite, an empty store and empty mounts.
 # cluster_slurm_again: Slurm anew, after a change of those.
 # $CLUSTER_OUT: a folder with "install", a `make install` tree of jobio, and the program "work".
 # Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
@@ -204,6 +206,21 @@ cluster_slurm_again() {
     cluster_slurm_daemons
 }
 
+cluster_is_there() {
+    [ -e $cluster_dir/prepared ]
+}
+
+# For the next suite in the same guest; see cluster_start.
+cluster_again() {
+    systemctl stop cluster-slurmd cluster-slurmctld jobiod || :
+    rm -rf /var/lib/jobio/* /run/jobio/down /scratch/* /fast/* /srv/nfs/* /home/alice/* /home/bob/*
+    truncate -s 0 $cluster_dir/*.log
+    cluster_settings
+    cluster_jobiod
+    cluster_slurm_files "$1"
+    cluster_slurm_daemons
+}
+
 node_is() {
     [ "$(sinfo -h -o %T)" = "$1" ]
 }
@@ -234,19 +251,24 @@ job_wait() {
     wait_for "${2:-180}" job_has_ended "$1"
 }
 
+# What a suite sets of jobio
+cluster_settings() {
+    mkdir -p /etc/slurm/plugstack.conf.d /etc/jobio
+    # This machine may be slow; what a slow jobiod costs is tested with the default.
+    echo "optional /usr/local/lib/slurm/jobio.so patience=${CLUSTER_PATIENCE:-10}" > /etc/slurm/plugstack.conf.d/jobio.conf
+    cluster_config > /etc/jobio/jobio.conf
+}
+
 # The installed tree becomes part of this machine; then what a site would do by hand.
 cluster_install() {
     cp -a "$CLUSTER_OUT/install/." /
     install "$CLUSTER_OUT/work" /usr/local/bin/work
-    mkdir -p /etc/slurm/plugstack.conf.d /etc/jobio
-    # This machine may be slow; what a slow jobiod costs is tested with the default.
-    echo "optional /usr/local/lib/slurm/jobio.so patience=${CLUSTER_PATIENCE:-10}" > /etc/slurm/plugstack.conf.d/jobio.conf
+    cluster_settings
     if [ -e /usr/local/share/jobio/jobcomp.lua ]; then
         cp /usr/local/share/jobio/jobcomp.lua /etc/slurm/jobcomp.lua
         install -d -o slurm /var/log/slurm
     fi
     systemd-sysusers /usr/local/lib/sysusers.d/jobio.conf
-    cluster_config > /etc/jobio/jobio.conf
     systemctl daemon-reload
 }
 
@@ -277,9 +299,14 @@ cluster_prepare() {
     cluster_network
     cluster_users
     cluster_mounts
+    : > $cluster_dir/prepared
 }
 
 cluster_start() {
+    if cluster_is_there; then
+        cluster_again "${1:-v2}"
+        return
+    fi
     cluster_prepare
     cluster_nfs
     cluster_gateway
@@ -288,6 +315,10 @@ cluster_start() {
 }
 
 cluster_start_lean() {
+    if cluster_is_there; then
+        cluster_again "${1:-v2}"
+        return
+    fi
     cluster_prepare
     cluster_jobiod
     cluster_slurm "${1:-v2}"
