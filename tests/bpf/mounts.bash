@@ -4,14 +4,14 @@
 M=${M:-/mnt}
 images=/run/images
 
-# folder_of NAME: where it is, in $folder
-folder_of() {
+# directory_of NAME: where it is, in $directory
+directory_of() {
     case $1 in
-        shm) folder=/dev/shm ;;
-        root) folder=/root ;;
-        gpfs | lustre) folder=$M/$1/scratch ;; # as sites name them: the same last part
-        devel) folder=/devel ;;                # begins like /dev
-        *) folder=$M/$1 ;;
+        shm) directory=/dev/shm ;;
+        root) directory=/root ;;
+        gpfs | lustre) directory=$M/$1/scratch ;; # as sites name them: the same last part
+        devel) directory=/devel ;;                # begins like /dev
+        *) directory=$M/$1 ;;
     esac
 }
 
@@ -128,7 +128,7 @@ mount_btrfsb() {
 }
 
 # The files that workloads on images expect.
-fill_folder() {
+fill_directory() {
     mkdir -p "$1/folder"
     head -c 100000 /dev/zero > "$1/data"
     echo below > "$1/folder/below"
@@ -139,12 +139,12 @@ mount_overlay() {
     mkdir -p $parts/{lower,upper,work}
     mountpoint -q $parts || mount -t tmpfs parts $parts
     mkdir -p $parts/{lower,upper,work}
-    fill_folder $parts/lower
+    fill_directory $parts/lower
     mount -t overlay -o lowerdir=$parts/lower,upperdir=$parts/upper,workdir=$parts/work overlay $M/overlay
 }
 
 squashfs_image() {
-    fill_folder /run/squashfs
+    fill_directory /run/squashfs
     mksquashfs /run/squashfs $images/squashfs -quiet -no-progress
 }
 

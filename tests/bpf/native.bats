@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The backend of system calls on the kernel of the machine that builds (make check-native): what a
-# program did against what was counted, with no tolerance. As root; $BUILD is the build folder.
+# program did against what was counted, with no tolerance. As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the probe counts against what a program did, field by field, with no tolerance. Runs as root
-# in a guest (make check-kernels); $BUILD is the build folder.
+# in a guest (make check-kernels); $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 
@@ -210,8 +210,8 @@ waited() {
     mkdir $other
     cat > "$T/in-out" << END
 #!/bin/bash
-for folder in $other $group $other $group; do
-    echo \$BASHPID > \$folder/cgroup.procs
+for directory in $other $group $other $group; do
+    echo \$BASHPID > \$directory/cgroup.procs
     for i in 1 2 3; do printf 12345 >> "$T/tmpfs/in-out"; done
 done
 END

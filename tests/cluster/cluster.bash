@@ -7,14 +7,14 @@
 #   CLUSTER_MEMORY    set: jobs are held to their memory (cgroup/v2 only: systemd has the controller)
 #   CLUSTER_PROLOG    more PrologFlags, each with a comma before it; CLUSTER_SLURMD: SlurmdParameters
 #   CLUSTER_CGROUP    lines for cgroup.conf
-#   CLUSTER_PRIVATE   a folder: each job has a /tmp of its own, which lies there (Slurm >= 23.02)
+#   CLUSTER_PRIVATE   a directory: each job has a /tmp of its own, which lies there (Slurm >= 23.02)
 #   CLUSTER_DATABASE  set: with slurmdbd, see database.bash; CLUSTER_JOBCOMP: another JobCompType
 #   CLUSTER_GATHER    what Slurm gathers of jobs (none): linux
 #   CLUSTER_CONF      lines for slurm.conf; CLUSTER_JOBIO: for jobio.conf
 # In a guest that has the cluster of an earlier suite, both only start its parts anew, with the settings
 # of this suite, an empty store and empty mounts.
 # cluster_slurm_again: Slurm anew, after a change of those.
-# $CLUSTER_OUT: a folder with "install", a `make install` tree of jobio, and the program "work".
+# $CLUSTER_OUT: a directory with "install", a `make install` tree of jobio, and the program "work".
 # Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
 # User of the jobs: alice; bob is another one.
 
@@ -120,7 +120,7 @@ slurm_is_from() {
 }
 
 # The plugin that gives each job a /tmp of its own has a new name since 25.11.
-private_folders() {
+private_directories() {
     [ -n "${CLUSTER_PRIVATE-}" ] || return 0
     if slurm_is_from 25.11; then
         echo "NamespaceType=namespace/tmpfs"
@@ -145,7 +145,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core${CLUSTER_MEMORY:+_Memory
 DefMemPerNode=100}
 SlurmdParameters=config_overrides${CLUSTER_SLURMD-}
-$(private_folders)
+$(private_directories)
 ReturnToService=2
 MpiDefault=none
 KillWait=5

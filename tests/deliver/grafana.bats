@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # contrib/grafana and contrib/prometheus with all that they ask: a job under a real jobiod, pushed to
 # two real Pushgateways, scraped by a real Prometheus with the shipped scrape job and rules, and sent
-# to a real ClickHouse with the shipped views. As root; $BUILD is the build folder.
+# to a real ClickHouse with the shipped views. As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 load native

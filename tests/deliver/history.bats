@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # From a real step over a real jobiod into a real ClickHouse and back to the command, on the machine
-# that builds (make check-native). As root; $BUILD is the build folder.
+# that builds (make check-native). As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 load native

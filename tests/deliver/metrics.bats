@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a real jobiod shows to those who scrape, on the machine that builds (make check-native): over
-# HTTP, and through a real node_exporter. As root; $BUILD is the build folder.
+# HTTP, and through a real node_exporter. As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 load native

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For the suites of a real jobiod on the machine that builds. $BUILD: the build folder.
+# For the suites of a real jobiod on the machine that builds. $BUILD: the build directory.
 
-# prepare NAME: folders, a tmpfs to write to, groups for steps, and where they all are
+# prepare NAME: directories, a tmpfs to write to, groups for steps, and where they all are
 prepare() {
     [ "$(id -u)" = 0 ] || skip "not root"
     CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)

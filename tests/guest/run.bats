@@ -10,7 +10,7 @@ guest() {
     "$BATS_TEST_DIRNAME/run" --quiet "$@"
 }
 
-@test "stdout, stderr and the exit status come out apart and clean, from the same folder" {
+@test "stdout, stderr and the exit status come out apart and clean, from the same directory" {
     cd "$BATS_TEST_TMPDIR"
     run --separate-stderr guest --env 'WORD=two words' -- sh -c 'pwd; echo "$WORD"; echo no >&2; exit 7'
     [ "$status" = 7 ]

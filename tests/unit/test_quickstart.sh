@@ -4,17 +4,17 @@
 # that fail or do not end, and of a signal.
 set -uo pipefail
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-mkdir -p "$folder/bin" "$folder/tree/contrib"
-cp "${srcdir:-.}/contrib/quickstart" "$folder/tree/contrib/"
-export PATH=$folder/bin:$PATH BUILD=$folder/build PIDS=$folder/pids
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+mkdir -p "$directory/bin" "$directory/tree/contrib"
+cp "${srcdir:-.}/contrib/quickstart" "$directory/tree/contrib/"
+export PATH=$directory/bin:$PATH BUILD=$directory/build PIDS=$directory/pids
 failed=0
 
 # made_up FILE SCRIPT
 made_up() {
-    printf '#!/bin/bash\n%s\n' "$2" > "$folder/$1"
-    chmod 755 "$folder/$1"
+    printf '#!/bin/bash\n%s\n' "$2" > "$directory/$1"
+    chmod 755 "$directory/$1"
 }
 
 made_up bin/dpkg-query 'echo installed'
@@ -41,10 +41,10 @@ esac'
 expect() {
     local want=$1 words=$2 status=0
     shift 2
-    env "$@" "$folder/tree/contrib/quickstart" test > "$folder/out" 2>&1 || status=$?
-    [ "$status" = "$want" ] && grep -qF -- "$words" "$folder/out" && return
+    env "$@" "$directory/tree/contrib/quickstart" test > "$directory/out" 2>&1 || status=$?
+    [ "$status" = "$want" ] && grep -qF -- "$words" "$directory/out" && return
     echo "with $*: status $status, not $want, or no \"$words\":"
-    cat "$folder/out"
+    cat "$directory/out"
     failed=1
 }
 
@@ -88,12 +88,12 @@ interrupted() {
     : > "$PIDS"
     # Else it would not hear of SIGINT: what is in the background does not.
     TEST='sleep 1000 & echo $! >> "$PIDS"; wait' env --default-signal=INT,TERM \
-        "$folder/tree/contrib/quickstart" test > "$folder/out" 2>&1 &
+        "$directory/tree/contrib/quickstart" test > "$directory/out" 2>&1 &
     until_true all_work
     kill "-$1" $!
     until_true has_ended $! || kill -KILL $!
     wait $! || status=$?
-    [ $status = "$2" ] || { echo "after $1: status $status, not $2"; cat "$folder/out"; failed=1; }
+    [ $status = "$2" ] || { echo "after $1: status $status, not $2"; cat "$directory/out"; failed=1; }
     all_work || { echo "not all workers started"; failed=1; }
     while read -r pid; do
         ! kill -0 "$pid" 2> /dev/null || { echo "after $1: $pid is left"; kill "$pid"; failed=1; }
