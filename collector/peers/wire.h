@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the jobiod of one node says to that of another (doc/peers.md): JSON documents, each the
+ * What the jobiod of one node says to that of another (doc/protocol.md): JSON documents, each the
  * payload of a munge credential. All have the same head; fields are only ever added. Pure
  * functions.
  */
