@@ -28,16 +28,16 @@
 static const char help[] =
     "usage: jobio advise ID [--fields] [--rules PATH]\n"
     "       jobio advise --dry-run [-S TIME] [-E TIME] [-u USER] [--rules PATH] [--json]\n"
-    "What the rules of advice say of a job; or of how many past jobs they would have said it,\n"
-    "before a site turns them on. Rules: /etc/jobio/advice.d (JOBIO_ADVICE); doc/advice.md says\n"
+    "Show the advice for a job; or count the past jobs that would have had advice, to test rules\n"
+    "before they are used. Rules: /etc/jobio/advice.d (JOBIO_ADVICE); doc/advice.md says\n"
     "how to write one.\n"
     "\n"
-    "      --fields          the job's numbers as the rules know them\n"
-    "      --dry-run         go through the history\n"
+    "      --fields          the fields of the job that rules can use\n"
+    "      --dry-run         apply the rules to the history\n"
     "  -S, --starttime TIME  jobs that ran after this (default: now-30days)\n"
     "  -E, --endtime TIME    jobs that ran before this (default: now)\n"
     "  -u, --user USER       only jobs of this user (name or number)\n"
-    "      --rules PATH      these rules, a file or a folder, not those of this machine\n"
+    "      --rules PATH      use this file or directory instead of the rules of this machine\n"
     "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
     "TIME: as in 'jobio history'.\n"
     "\n"
@@ -47,7 +47,7 @@ static const char help[] =
     "  jobio advise --dry-run -S now-30days\n"
     "  jobio advise --dry-run --rules ./new.conf -S now-7days\n"
     "\n"
-    "Exit status: 0 shown, 1 no such job, a wrong rule, or failed, 2 usage.\n";
+    "Exit status: 0 shown, 1 no such job, an invalid rule, or failed, 2 usage.\n";
 
 struct advise_options {
     const char *since, *until, *rules;
@@ -103,7 +103,7 @@ static int print_notes(const struct job_account *job, struct advice *advice, str
     for (size_t i = 0; rc == 0 && i < notes.n; i++)
         print_note(&notes.items[i]);
     if (rc == 0 && notes.n == 0)
-        output_text("no rule has anything to say\n");
+        output_text("no advice: no rule matches this job\n");
     return rc;
 }
 
@@ -288,7 +288,7 @@ static void print_tally(struct table *table, const struct dry_run *d, size_t i)
 /* "no job: quota, stale", the rules that had nothing to say. */
 static void print_silent(const struct dry_run *d, size_t columns)
 {
-    const char *between = "of no job: ";
+    const char *between = "no matches: ";
     _free_ char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -317,7 +317,7 @@ static void print_table(const struct dry_run *d)
             print_tally(&table, d, i);
     print_silent(d, columns);
     (void)snprintf(line, sizeof(line),
-                   "%s of %s ended jobs would be told something, each at most %d notes",
+                   "%s of %s finished jobs would have advice, at most %d notes each",
                    units_count(d->told, told), units_count(d->jobs, jobs), NOTES_MAX);
     layout_wrap(stdout, line, columns, 2, 3);
 }
@@ -411,7 +411,7 @@ static int advise_run(struct cli *cli, int argc, char **argv)
                        &first, &status))
         return status;
     if (argc - first != !options.dry_run) {
-        output_error("advise: give one job number, as in 'jobio advise 123', or --dry-run");
+        output_error("advise: give one job ID, for example 'jobio advise 123', or --dry-run");
         return CLI_USAGE;
     }
     if ((!options.dry_run && jobid_parse(argv[first], &id, &error) < 0) ||
@@ -423,5 +423,5 @@ static int advise_run(struct cli *cli, int argc, char **argv)
     return advise(cli, &options, &id, &filter);
 }
 
-const struct subcommand cli_advise = {"advise", "what a job could do better, and the rules for it",
-                                      help, advise_run};
+const struct subcommand cli_advise = {"advise", "advice for a job, and tests of the rules", help,
+                                      advise_run};

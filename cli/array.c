@@ -18,13 +18,13 @@
 
 static const char help[] =
     "usage: jobio array ID [--json | --csv] [--from WHERE]\n"
-    "The tasks of a job array together: what they did in all, the smallest, the median and the\n"
-    "largest, which task is the odd one out and why. Of a requeued task its newest run.\n"
+    "Summarize the tasks of a job array: total, minimum, median and maximum, and the task that\n"
+    "differs most and why. For a requeued task the newest run is used.\n"
     "\n"
-    "      --csv             a line a task\n"
+    "      --csv             one line per task\n"
     "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
-    "ID is the number of the array: 120 of a task 120_3. A node knows the tasks that began there,\n"
-    "clickhouse those of all nodes.\n"
+    "ID is the ID of the array: 120 for a task 120_3. A node knows the tasks that started there,\n"
+    "ClickHouse the tasks of all nodes.\n"
     "\n"
     "Examples:\n"
     "  jobio array 120\n"
@@ -119,7 +119,8 @@ static int take_task(const struct history_row *row, void *arg, struct error *err
     if (g->n == 0 && take_first(g, row, error) < 0)
         return -ENOMEM;
     if (row->uid != g->uid || strcmp(row->cluster ?: "", g->cluster ?: "") != 0)
-        return error_set(error, -EAGAIN, "another array %u began meanwhile: ask again", g->jobid);
+        return error_set(error, -EAGAIN, "array ID %u was reused while it was read: try again",
+                         g->jobid);
     add_task(g, row);
     return 0;
 }
@@ -215,20 +216,21 @@ static int array_run(struct cli *cli, int argc, char **argv)
                        &first, &status))
         return status;
     if (argc - first != 1) {
-        output_error("array: give the number of one array, as in 'jobio array 120'");
+        output_error("array: give the ID of one array, for example 'jobio array 120'");
         return CLI_USAGE;
     }
     if (options_number(argv[first], &jobid) < 0) {
-        output_error("array: \"%s\" is no number of an array: give 120 for the tasks 120_0, "
-                     "120_1...",
+        output_error("array: \"%s\" is not an array ID: use 120 for the tasks 120_0, 120_1..."
+                     "",
                      argv[first]);
         return CLI_USAGE;
     }
     if (options.json && options.csv) {
-        output_error("array: give either --json or --csv");
+        output_error("array: use either --json or --csv");
         return CLI_USAGE;
     }
     return array_show(cli, jobid, &options);
 }
 
-const struct subcommand cli_array = {"array", "the tasks of a job array together", help, array_run};
+const struct subcommand cli_array = {"array", "a summary of the tasks of a job array", help,
+                                     array_run};

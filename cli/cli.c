@@ -26,16 +26,16 @@ static const struct subcommand *const subcommands[] = {
 static void print_help(void)
 {
     output_text("usage: jobio SUBCOMMAND [OPTION]...\n"
-                "What jobs and commands did in I/O: by mount, by operation, exact to the byte.\n"
+                "Show the I/O of jobs and commands, by mount and operation, exact to the byte.\n"
                 "\n");
     for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
         (void)printf("  %-9s %s\n", subcommands[i]->name, subcommands[i]->summary);
-    output_text("  help      more about one of them\n"
+    output_text("  help      help for a subcommand\n"
                 "\n"
                 "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else " SOCKET_DEFAULT ")\n"
-                "      --store PATH   read this store; do not ask jobiod\n"
-                "      --no-pager     do not show long answers page by page\n"
-                "      --version      name the version\n"
+                "      --store PATH   read this store instead of asking jobiod\n"
+                "      --no-pager     do not use a pager for long output\n"
+                "      --version      print the version\n"
                 "\n"
                 "Examples:\n"
                 "  jobio job 123\n"
@@ -43,8 +43,8 @@ static void print_help(void)
                 "  jobio run -- tar -czf /tmp/default.tgz /etc/default\n"
                 "  jobio help history\n"
                 "\n"
-                "Exit status: 0 done, 1 nothing found or failed, 2 usage; 'jobio run' has that of "
-                "its command.\n");
+                "Exit status: 0 success, 1 nothing found or failed, 2 usage; 'jobio run' returns "
+                "that of its command.\n");
 }
 
 /* NULL: there is none of that name. */

@@ -23,8 +23,8 @@
 
 static const char help[] =
     "usage: jobio compare ID [ID] [--json] [--from WHERE]\n"
-    "Two jobs side by side, and what tells them apart. One job: beside the median of the runs\n"
-    "of the same name and user before it, the last 20.\n"
+    "Compare two jobs and explain the differences. A single job is compared with the median of\n"
+    "the last 20 earlier runs of the same name and user.\n"
     "\n"
     "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
     "Examples:\n"
@@ -32,7 +32,7 @@ static const char help[] =
     "  jobio compare 130\n"
     "  jobio compare 120_3 120_4 --json | jq .text\n"
     "\n"
-    "Exit status: 0 shown, 1 no such job, nothing to compare with or failed, 2 usage.\n";
+    "Exit status: 0 shown, 1 no such job, nothing to compare it with, or failed, 2 usage.\n";
 
 /* A job or the median of several. */
 struct side {
@@ -110,12 +110,12 @@ static int side_usual(struct source *source, const struct job_account *job, stru
 
     if (!job->name)
         return error_set(error, -ENOENT,
-                         "the job's name is not known: give the job to compare it with");
+                         "the name of the job is not known: give the job to compare it with");
     (void)snprintf(user, sizeof(user), "%u", job->uid);
     rc = runs_get(source, &wanted, &runs, error);
     if (rc == 0 && runs.n == 0)
         rc = error_set(error, -ENOENT,
-                       "no run of \"%s\" by this user before it is known here: give the job to "
+                       "no earlier run of \"%s\" by this user is known here: give the job to "
                        "compare it with",
                        name ? name : "?");
     if (rc == 0 && side_of_runs(&runs, side) < 0)
@@ -211,7 +211,7 @@ static int compare_run(struct cli *cli, int argc, char **argv)
                        &first, &status))
         return status;
     if (argc - first < 1 || argc - first > 2) {
-        output_error("compare: give one or two job numbers, as in 'jobio compare 123 130'");
+        output_error("compare: give one or two job IDs, for example 'jobio compare 123 130'");
         return CLI_USAGE;
     }
     for (int i = first; i < argc; i++)
@@ -226,5 +226,5 @@ static int compare_run(struct cli *cli, int argc, char **argv)
     return CLI_OK;
 }
 
-const struct subcommand cli_compare = {"compare", "two jobs, or a job and the usual run", help,
-                                       compare_run};
+const struct subcommand cli_compare = {"compare", "compare two jobs, or a job with its usual run",
+                                       help, compare_run};

@@ -21,32 +21,33 @@
 
 static const char help[] =
     "usage: jobio history [OPTION]...\n"
-    "The jobs of a time, one line each, as sacct shows them, or sums of them. Newest first.\n"
+    "List the jobs of a period like sacct, one line per job, or sums over groups of jobs. Newest "
+    "first.\n"
     "\n"
-    "Which jobs (lists have commas between):\n"
-    "  -u, --user LIST       of these users (names or numbers)\n"
+    "Which jobs (LIST is separated by commas):\n"
+    "  -u, --user LIST       of these users (names or UIDs)\n"
     "  -A, --accounts LIST   of these accounts\n"
     "  -r, --partition LIST  of these partitions\n"
-    "      --name LIST       of these names\n"
-    "  -j, --jobs LIST       of these numbers, whenever they ran\n"
-    "      --mount LIST      that touched these mounts; the figures are those of the mounts\n"
+    "      --name LIST       with these names\n"
+    "  -j, --jobs LIST       with these job numbers, regardless of time\n"
+    "      --mount LIST      that used these mounts; values are for these mounts only\n"
     "  -s, --state STATE     running or ended\n"
-    "  -S, --starttime TIME  that ran after this (default: now-7days)\n"
-    "  -E, --endtime TIME    that ran before this (default: now)\n"
+    "  -S, --starttime TIME  that ran after this time (default: now-7days)\n"
+    "  -E, --endtime TIME    that ran before this time (default: now)\n"
     "\n"
-    "How:\n"
-    "      --group WHAT      sums by user, account, partition, name, mount or day\n"
+    "Output:\n"
+    "      --group WHAT      add up by user, account, partition, name, mount or day\n"
     "      --sort WHAT       read, write (bytes), meta (calls), wait, errors, elapsed, time;\n"
-    "                        of groups also jobs. Largest first; -WHAT: smallest first\n"
+    "                        for groups also jobs. Largest first; -WHAT: smallest first\n"
     "  -n, --limit N         at most N lines\n"
-    "  -o, --format FIELDS   columns: NAME, NAME%WIDTH or NAME%-WIDTH (to the left),...\n"
+    "  -o, --format FIELDS   columns: NAME, NAME%WIDTH or NAME%-WIDTH (left-aligned),...\n"
     "  -e, --helpformat      list the columns\n"
-    "  -P, --parsable2       '|' between the columns, nothing cut, exact numbers\n"
-    "      --csv             the same for spreadsheets\n"
+    "  -P, --parsable2       columns separated by '|', not truncated, exact numbers\n"
+    "      --csv             the same as CSV\n"
     "      --json            a JSON array\n"
-    "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
+    "      --anonymous       replace names by labels, to share the output (see jobio(1))\n"
     "\n"
-    "From where:\n" OPTIONS_HELP_HISTORY "\n"
+    "Source:\n" OPTIONS_HELP_HISTORY "\n"
     "TIME: HH:MM[:SS], MMDD[YY], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]], now, today, midnight, noon,\n"
     "now-7days, now-2hours, @SECONDS.\n"
     "\n"
@@ -58,7 +59,7 @@ static const char help[] =
     "  jobio history -u alice -S 2026-11-01 -o JobID,JobName%20,Elapsed,Read,Write,Errors\n"
     "  jobio history -P -o JobID,User,Read,Write | sort -t'|' -k3 -n\n"
     "\n"
-    "Exit status: 0 shown (also when no job ran), 1 failed, 2 usage.\n";
+    "Exit status: 0 shown (even if no job matches), 1 failed, 2 usage.\n";
 
 struct history_options {
     const char *since, *until, *format, *sort, *group, *state;
@@ -88,7 +89,7 @@ static int filter_sort(const char *text, struct history_filter *filter, struct e
     }
     if (sort < 0 || (sort == HISTORY_JOBS && !filter->group))
         return error_set(error, -EINVAL,
-                         "--sort \"%s\": give read, write, meta, wait, errors, elapsed or time%s",
+                         "--sort \"%s\": use read, write, meta, wait, errors, elapsed or time%s",
                          text, filter->group ? ", or jobs" : "");
     filter->sort = (enum history_sort)sort;
     return 0;
@@ -115,7 +116,7 @@ static int filter_lists(const struct history_filter *filter, struct error *error
 
             if (options_number(words[k], &number) == 0)
                 continue;
-            (void)error_set(error, -EINVAL, "--jobs \"%s\": give plain job numbers", words[k]);
+            (void)error_set(error, -EINVAL, "--jobs \"%s\": use plain job numbers", words[k]);
             history_words_free(words);
             return -EINVAL;
         }
@@ -132,10 +133,10 @@ static int filter_make(const struct history_options *options, struct history_fil
 
     if (group < 0)
         return error_set(error, -EINVAL,
-                         "--group \"%s\": give user, account, partition, name, mount or day",
+                         "--group \"%s\": use user, account, partition, name, mount or day",
                          options->group);
     if (state < 0)
-        return error_set(error, -EINVAL, "--state \"%s\": give running or ended", options->state);
+        return error_set(error, -EINVAL, "--state \"%s\": use running or ended", options->state);
     filter->group = (enum history_group)group;
     filter->state = (enum history_state)state;
     if (filter_sort(options->sort, filter, error) < 0 || filter_lists(filter, error) < 0)
@@ -227,7 +228,7 @@ static void write_head(struct writer *w)
     if (w->json)
         return;
     if (w->form == TABLE_ALIGNED && w->filter->mount && w->filter->group != HISTORY_BY_MOUNT) {
-        clean = utf8_sanitize(w->anonymous ? "the mounts asked for" : w->filter->mount);
+        clean = utf8_sanitize(w->anonymous ? "the selected mounts" : w->filter->mount);
         (void)printf("I/O on %s only\n", clean ? clean : "?");
     }
     columns_header(&w->columns, w->form, stdout);
@@ -267,7 +268,7 @@ static void write_foot(struct writer *w)
     if (w->json)
         output_text(w->rows ? "]\n" : "[]\n");
     else if (w->columns.dropped && w->incomplete)
-        (void)printf("%llu of these not complete\n", (unsigned long long)w->incomplete);
+        (void)printf("%llu of these are incomplete\n", (unsigned long long)w->incomplete);
 }
 
 static int write_history(struct writer *w, struct error *error)
@@ -284,9 +285,9 @@ static int write_history(struct writer *w, struct error *error)
     begin(w);
     write_foot(w);
     if (w->rows == 0 && w->form == TABLE_ALIGNED && !w->json)
-        output_error(
-            "history: no job of yours or that you may see matches; -S goes back further than "
-            "7 days");
+        output_error("history: no matching jobs in this period that you may see; use -S to look "
+                     "further back "
+                     "than 7 days");
     return 0;
 }
 
@@ -346,12 +347,12 @@ static int history_run(struct cli *cli, int argc, char **argv)
         return CLI_OK;
     }
     if (first < argc) {
-        output_error("history: \"%s\" is not understood: 'jobio job ID' shows one job",
+        output_error("history: unexpected argument \"%s\": 'jobio job ID' shows one job",
                      argv[first]);
         return CLI_USAGE;
     }
     if (options.json + options.csv + options.parsable > 1) {
-        output_error("history: one of --json, --csv and -P");
+        output_error("history: use only one of --json, --csv and -P");
         return CLI_USAGE;
     }
     writer.json = options.json;
@@ -364,5 +365,5 @@ static int history_run(struct cli *cli, int argc, char **argv)
     return history_show(&options, &writer);
 }
 
-const struct subcommand cli_history = {"history", "jobs and their I/O, as sacct shows them", help,
+const struct subcommand cli_history = {"history", "jobs and their I/O, like sacct", help,
                                        history_run};

@@ -27,23 +27,25 @@
 static const char help[] =
     "usage: jobio job ID[_TASK][.STEP] [--all] [--full] [--nodes] [--steps] [--json | --csv]\n"
     "       jobio job ID[_TASK][.STEP] --html FILE [--from WHERE]\n"
-    "What a job did: its I/O by mount. Of a requeued job the newest run.\n"
+    "Show the I/O of a job by mount. For a requeued job, the newest run is shown.\n"
     "\n"
-    "      --all             earlier runs of that number too, newest first\n"
+    "      --all             also earlier runs of that number, newest first\n"
     "      --full            every mount and every operation\n"
-    "      --ops             the same\n"
-    "      --html FILE       all of it as one page for a browser, with charts (- is stdout)\n"
+    "      --ops             the same as --full\n"
+    "      --html FILE       write everything as one HTML page with charts (-: stdout)\n"
     "      --json            one JSON document; with --all an array of them\n"
-    "      --csv             exact numbers, a line a mount and operation; with --steps each step\n"
-    "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
-    "      --nodes           each node too, and how evenly they share the work\n"
-    "      --steps           each step on each node too; in JSON with its whole account\n"
-    "      --timeline        when it did that: a curve a mount; in JSON the "
+    "      --csv             exact numbers, one line per mount and operation; with --steps\n"
+    "                        also per step and node\n"
+    "      --anonymous       replace names by labels, to share the output (see jobio(1))\n"
+    "      --nodes           also each node, and how evenly the I/O is distributed\n"
+    "      --steps           also each step on each node; in JSON with its full account\n"
+    "      --timeline        I/O over time: a curve per mount; in JSON the "
     "numbers\n" OPTIONS_HELP_HISTORY "\n"
-    "Columns. read, write: bytes in all, a second on average (mean/s) and in the busiest time\n"
-    "(peak/s; >=peak: at least that, of a job on several nodes); calls: reads and writes; ~size:\n"
-    "half of them were of at most that (powers of two); meta: metadata calls (open, stat,\n"
-    "unlink...); errs: calls that failed; wait: share of the run time. KiB, MiB, GiB are powers\n"
+    "Columns: read, write: bytes in total, per second on average (mean/s) and in the busiest "
+    "interval\n"
+    "(peak/s; >=peak: at least that, for a job on several nodes); calls: reads and writes; ~size:\n"
+    "their median size, rounded up to a power of two; meta: metadata calls (open, stat,\n"
+    "unlink...); errs: failed calls; wait: share of the run time. KiB, MiB, GiB are powers\n"
     "of 1024; k, M of counts powers of 1000.\n"
     "\n"
     "Examples:\n"
@@ -338,15 +340,16 @@ static int job_run(struct cli *cli, int argc, char **argv)
                        &status))
         return status;
     if (argc - first != 1) {
-        output_error("job: give one job number, as in 'jobio job 123'");
+        output_error("job: give one job ID, for example 'jobio job 123'");
         return CLI_USAGE;
     }
     if (options.html && (options.all || options.json || options.csv)) {
-        output_error("job: --html makes a page of one run: not with --all, --json or --csv");
+        output_error(
+            "job: --html writes a page about one run: do not use it with --all, --json or --csv");
         return CLI_USAGE;
     }
     if (options.json && options.csv) {
-        output_error("job: --json or --csv, not both");
+        output_error("job: use --json or --csv, not both");
         return CLI_USAGE;
     }
     if (jobid_parse(argv[first], &id, &error) == 0)
@@ -355,4 +358,4 @@ static int job_run(struct cli *cli, int argc, char **argv)
     return CLI_USAGE;
 }
 
-const struct subcommand cli_job = {"job", "the account of one job", help, job_run};
+const struct subcommand cli_job = {"job", "the I/O of one job", help, job_run};

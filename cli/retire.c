@@ -45,7 +45,7 @@ static int retire_run(struct cli *cli, int argc, char **argv)
     if (!options_start(cli, &cli_retire, NULL, 0, 0, argc, argv, &first, &status))
         return status;
     if (first < argc) {
-        output_error("retire: \"%s\" is not understood (try 'jobio retire --help')", argv[first]);
+        output_error("retire: unexpected argument \"%s\" (try 'jobio retire --help')", argv[first]);
         return CLI_USAGE;
     }
     if (jobiod_retire(cli, &text, &error) < 0) {
@@ -59,5 +59,5 @@ static int retire_run(struct cli *cli, int argc, char **argv)
     return CLI_OK;
 }
 
-const struct subcommand cli_retire = {"retire", "delete what this node has pushed", help,
-                                      retire_run};
+const struct subcommand cli_retire = {"retire", "delete the metrics that this node has pushed",
+                                      help, retire_run};

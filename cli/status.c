@@ -15,7 +15,7 @@
 
 static const char help[] =
     "usage: jobio status [--json]\n"
-    "How jobiod on this node is: what it counts, its store, its deliveries.\n"
+    "Show the state of jobiod on this node: what it counts, its store, its deliveries.\n"
     "\n"
     "      --json         the JSON document\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
@@ -52,7 +52,7 @@ static int status_run(struct cli *cli, int argc, char **argv)
     if (!options_start(cli, &cli_status, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
         return status;
     if (first < argc) {
-        output_error("status: \"%s\" is not understood (try 'jobio status --help')", argv[first]);
+        output_error("status: unexpected argument \"%s\" (try 'jobio status --help')", argv[first]);
         return CLI_USAGE;
     }
     if (status_show(cli, json, &error) < 0) {
@@ -62,4 +62,5 @@ static int status_run(struct cli *cli, int argc, char **argv)
     return CLI_OK;
 }
 
-const struct subcommand cli_status = {"status", "how jobiod on this node is", help, status_run};
+const struct subcommand cli_status = {"status", "the state of jobiod on this node", help,
+                                      status_run};

@@ -21,12 +21,13 @@
 
 static const char help[] =
     "usage: jobio trend -n NAME [-u USER] [-S TIME] [-N COUNT] [--json] [--from WHERE]\n"
-    "How the runs of a job went on: the last ones of that name, and what changed.\n"
+    "Show how a recurring job develops: its last runs, and what changed.\n"
     "\n"
-    "  -n, --name NAME       the job's name, as sbatch --job-name gave it\n"
-    "  -u, --user USER       of this user (name or number; default: of whom the last run is)\n"
-    "  -S, --starttime TIME  jobs that ran after this (as in 'jobio history')\n"
-    "  -N, --limit COUNT     at most so many runs (default: 20, at most 200)\n"
+    "  -n, --name NAME       the name of the job (sbatch --job-name)\n"
+    "  -u, --user USER       runs of this user (name or UID; default: of the user of the last "
+    "run)\n"
+    "  -S, --starttime TIME  jobs that ran after this time (as in 'jobio history')\n"
+    "  -N, --limit COUNT     maximum number of runs (default: 20, at most 200)\n"
     "      --json            one JSON document\n" OPTIONS_HELP_HISTORY "\n"
     "Examples:\n"
     "  jobio trend -n simulate\n"
@@ -156,7 +157,7 @@ static int trend_show(const struct cli *cli, const struct trend_options *options
         rc = get_runs(source, options, wanted, &runs, &error);
     if (rc == 0 && runs.n == 0)
         rc = error_set(&error, -ENOENT,
-                       "no run of \"%s\" that has ended is known here ('jobio history --group "
+                       "no finished run of \"%s\" is known here ('jobio history --group "
                        "name' lists names)",
                        options->name);
     if (rc == 0) {
@@ -174,9 +175,10 @@ static int parse_wanted(const struct trend_options *options, struct runs_wanted 
     uint64_t since_ns;
 
     if (!options->name || !*options->name)
-        return error_set(error, -EINVAL, "give the name of a job, as in 'jobio trend -n NAME'");
+        return error_set(error, -EINVAL,
+                         "give the name of a job, for example 'jobio trend -n NAME'");
     if (options->limit > RUNS_MAX)
-        return error_set(error, -EINVAL, "-N %u: at most %d", options->limit, RUNS_MAX);
+        return error_set(error, -EINVAL, "-N %u: the maximum is %d", options->limit, RUNS_MAX);
     if (options_time("-S", options->since, &since_ns, error) < 0)
         return -EINVAL;
     *ret = (struct runs_wanted){.name = options->name,
@@ -202,12 +204,11 @@ static int trend_run(struct cli *cli, int argc, char **argv)
                        &first, &status))
         return status;
     if (first < argc)
-        (void)error_set(&error, -EINVAL, "\"%s\": give the name behind -n", argv[first]);
+        (void)error_set(&error, -EINVAL, "\"%s\": give the name with -n", argv[first]);
     else if (parse_wanted(&options, &wanted, &error) == 0)
         return trend_show(cli, &options, &wanted);
     output_error("trend: %s", error.text);
     return CLI_USAGE;
 }
 
-const struct subcommand cli_trend = {"trend", "how the runs of a job name went on", help,
-                                     trend_run};
+const struct subcommand cli_trend = {"trend", "how a recurring job develops", help, trend_run};

@@ -13,5 +13,5 @@ int conf_read(const char *path, struct settings **ret, struct error *error)
     if (path || access(DEFAULT_CONFIG, R_OK) == 0)
         return settings_load(ret, path ? path : DEFAULT_CONFIG, error);
     *ret = settings_create();
-    return *ret ? 0 : error_errno(error, -ENOMEM, "the configuration");
+    return *ret ? 0 : error_errno(error, -ENOMEM, "read the configuration");
 }

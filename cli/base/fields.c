@@ -139,13 +139,14 @@ static int column_parse(char *word, bool groups, struct column *ret, struct erro
 
     if (!field)
         return error_set(error, -EINVAL,
-                         "unknown field \"%.*s\": 'jobio history --helpformat' lists all",
+                         "unknown column \"%.*s\": 'jobio history --helpformat' lists all columns",
                          (int)length, word);
     if (groups && is_among(field->name, jobs_only, ARRAY_SIZE(jobs_only)))
-        return error_set(error, -EINVAL, "a group of jobs has no %s", field->name);
+        return error_set(error, -EINVAL, "rows of groups have no column %s", field->name);
     *ret = (struct column){field, field->width, kind_is_left(field->kind)};
     if (word[length] && width_parse(word + length + 1, ret) < 0)
-        return error_set(error, -EINVAL, "\"%s\": behind %% stands a width from 1 to 1000", word);
+        return error_set(error, -EINVAL, "\"%s\": %% must be followed by a width from 1 to 1000",
+                         word);
     return 0;
 }
 
@@ -156,19 +157,19 @@ int columns_parse(const char *list, bool groups, struct columns *ret, struct err
     char *save = NULL;
 
     if (!copy)
-        return error_errno(error, -ENOMEM, "parse the fields");
+        return error_errno(error, -ENOMEM, "parse the columns");
     for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
         int rc;
 
         if (columns.n == FIELDS_MAX)
-            return error_set(error, -EINVAL, "more than %d fields", FIELDS_MAX);
+            return error_set(error, -EINVAL, "more than %d columns", FIELDS_MAX);
         rc = column_parse(word, groups, &columns.items[columns.n], error);
         if (rc < 0)
             return rc;
         columns.n++;
     }
     if (columns.n == 0)
-        return error_set(error, -EINVAL, "no field is named");
+        return error_set(error, -EINVAL, "no fields are given");
     *ret = columns;
     return 0;
 }

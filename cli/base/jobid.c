@@ -62,7 +62,7 @@ int jobid_parse(const char *text, struct jobid *ret, struct error *error)
     }
     if (!ok || *p)
         return error_set(error, -EINVAL,
-                         "\"%s\" is no job number: give one as in 123, 123.0, 123.batch or 123_4",
+                         "\"%s\" is not a job ID: use, for example, 123, 123.0, 123.batch or 123_4",
                          text);
     *ret = id;
     return 0;
@@ -85,6 +85,6 @@ int jobid_unknown(const struct jobid *id, struct error *error)
 
     return error_set(
         error, -ENOENT,
-        "no such job: %s ('jobio history -S now-30days' lists those that you can see here)",
+        "no such job: %s ('jobio history -S now-30days' lists the jobs that you may see)",
         jobid_format(id, text));
 }

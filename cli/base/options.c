@@ -103,8 +103,8 @@ static int option_take(const struct option_spec *spec, char *word, struct error 
         return 0;
     case OPTION_U32:
         if (options_number(word, spec->target) < 0)
-            return error_set(error, -EINVAL, "--%s \"%s\": not a number from 1 on", spec->name,
-                             word);
+            return error_set(error, -EINVAL, "--%s \"%s\": must be a whole number of 1 or more",
+                             spec->name, word);
         return 0;
     case OPTION_SPAN:
         if (units_parse_span(word, &span, error) < 0)
@@ -124,9 +124,10 @@ static int option_refuse(const struct option_table *table, int found, char **arg
     const struct option_spec *spec = optopt ? table_find(table, optopt) : NULL;
 
     if (found == ':' && spec)
-        return error_set(error, -EINVAL, "option \"%s\" needs a word behind it", argv[optind - 1]);
+        return error_set(error, -EINVAL, "option \"%s\" requires an argument", argv[optind - 1]);
     if (spec)
-        return error_set(error, -EINVAL, "option \"%s\" takes no word", argv[optind - 1]);
+        return error_set(error, -EINVAL, "option \"%s\" does not take an argument",
+                         argv[optind - 1]);
     if (optopt)
         return error_set(error, -EINVAL, "unknown option \"-%c\"", optopt);
     return error_set(error, -EINVAL, "unknown option \"%s\"", argv[optind - 1]);

@@ -274,7 +274,7 @@ int output_finish(int status)
     if (fflush(stdout) != 0)
         output_note_failure();
     if (!pager_finish()) {
-        output_error("the pager cannot be run: see JOBIO_PAGER and PAGER, or use --no-pager");
+        output_error("cannot run the pager: check JOBIO_PAGER and PAGER, or use --no-pager");
         return CLI_FAILED;
     }
     if (output_errno == 0 || output_errno == EPIPE)

@@ -127,7 +127,7 @@ static int judge(const char *name, int rc, int status, const struct stream *err,
     if (rc == -ETIMEDOUT)
         return error_set(error, rc, "%s did not answer within %u s", name, timeout_ms / 1000);
     if (rc == -E2BIG)
-        return error_set(error, rc, "%s answered too much", name);
+        return error_set(error, rc, "the answer of %s is too long", name);
     if (rc < 0)
         return error_errno(error, rc, "%s", name);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

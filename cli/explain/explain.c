@@ -22,20 +22,23 @@ static const char help[] =
     "usage: jobio explain ID\n"
     "       jobio explain ID --context [--anonymous]\n"
     "       jobio explain ID --llm URL [--model NAME] [--key-file FILE] [--show] [--anonymous]\n"
-    "Why other tools show other numbers for a job: what sacct and, while it runs on this node,\n"
-    "/proc, its cgroup and the statistics of NFS and Lustre say, beside jobio's own account. Or\n"
-    "all that is known of the job as one document; or what a language model makes of that.\n"
+    "Explain why other tools show other numbers for a job: compare its account with sacct and, "
+    "while\n"
+    "it runs on this node, with /proc, its cgroup and the statistics of NFS and Lustre. Or print "
+    "all\n"
+    "that is known about the job as one document; or let a language model interpret it.\n"
     "\n"
-    "      --context         the job, its findings and similar past jobs: one JSON of 32 kB\n"
-    "      --anonymous       labels in place of names, for others to read (see jobio(1))\n"
-    "      --llm URL         send that to an endpoint that speaks OpenAI's chat completions, and\n"
-    "                        print the answer; 'site': that of jobio.conf. Nothing is sent\n"
-    "                        without this.\n"
-    "      --show            print what --llm would send, and send nothing\n"
-    "      --model NAME      which model is asked\n"
-    "      --key-file FILE   the key, on the first line of a file that others cannot read\n"
-    "      --insecure        send the document, and a key, without encryption to another machine\n"
-    "      --timeout S       wait so long for the answer (default 120)\n" OPTIONS_HELP_HISTORY "\n"
+    "      --context         the job, its findings and similar past jobs: JSON of up to 32 kB\n"
+    "      --anonymous       replace names by labels, to share the output (see jobio(1))\n"
+    "      --llm URL         send it to an endpoint for OpenAI chat completions, and print the\n"
+    "                        answer; 'site': the endpoint of jobio.conf. Without this option\n"
+    "                        nothing is sent.\n"
+    "      --show            print what --llm would send, without sending it\n"
+    "      --model NAME      the model to use\n"
+    "      --key-file FILE   the key: first line of a file that others cannot read\n"
+    "      --insecure        allow unencrypted connections to other machines\n"
+    "      --timeout S       seconds to wait for the answer (default 120)\n" OPTIONS_HELP_HISTORY
+    "\n"
     "Examples:\n"
     "  jobio explain 123\n"
     "  jobio explain 123 --context | jq .similar_jobs\n"
@@ -105,9 +108,10 @@ static int explain_ask(const struct cli *cli, struct source *source, struct job_
     output_text(text);
     model = options->show ? NULL : utf8_sanitize(llm_model(llm));
     if (model && options->anonymous)
-        (void)printf("\n(%s says so, and may be wrong)\n", model);
+        (void)printf("\n(answer of %s, which may be wrong)\n", model);
     else if (model)
-        (void)printf("\n(%s says so, and may be wrong; 'jobio job %" PRIu32 "' has the numbers)\n",
+        (void)printf("\n(answer of %s, which may be wrong; 'jobio job %" PRIu32
+                     "' has the numbers)\n",
                      model, job->key.jobid);
     return 0;
 }
@@ -144,11 +148,11 @@ static int explain_show(const struct cli *cli, const struct jobid *id,
 static const char *wrong(const struct explain_options *options)
 {
     if (options->show && !options->llm.url)
-        return "--show needs --llm: what would be sent where?";
+        return "--show requires --llm";
     if (!options->llm.url && (options->llm.model || options->llm.key_file || options->llm.insecure))
-        return "--model, --key-file and --insecure need --llm";
+        return "--model, --key-file and --insecure require --llm";
     if (options->anonymous && !options->context && !options->llm.url)
-        return "--anonymous needs --context or --llm";
+        return "--anonymous requires --context or --llm";
     return NULL;
 }
 
@@ -173,7 +177,7 @@ static int explain_run(struct cli *cli, int argc, char **argv)
                        &first, &status))
         return status;
     if (argc - first != 1) {
-        output_error("explain: give one job number, as in 'jobio explain 123'");
+        output_error("explain: give one job ID, for example 'jobio explain 123'");
         return CLI_USAGE;
     }
     if (wrong(&options)) {
@@ -185,7 +189,7 @@ static int explain_run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if (id.has_step) {
-        output_error("explain: \"%s\" is a step: give the job's number", argv[first]);
+        output_error("explain: \"%s\" is a step: give the ID of the job", argv[first]);
         return CLI_USAGE;
     }
     options.llm.config = cli->history.config;

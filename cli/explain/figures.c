@@ -106,7 +106,7 @@ int figures_read_sacct(const struct job_account *job, struct figures *figures)
     if (rc < 0)
         return figures_miss(figures, EXPLAIN_SACCT, NULL,
                             is_out_of_reach(error.text)
-                                ? "not reached from here: ask on a login node"
+                                ? "not reachable from here: run this on a login node"
                                 : error.text);
     rc = explain_parse_sacct(text, &read, &written);
     if (rc == -ENOENT)

@@ -115,7 +115,7 @@ static int parse_url(const char *text, struct llm *llm, struct error *error)
         return error_errno(error, -ENOMEM, "--llm");
     if (curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
         !is_part(url, CURLUPART_SCHEME, is_web))
-        return error_set(error, -EINVAL, "--llm \"%s\": give an address as https://host/v1", text);
+        return error_set(error, -EINVAL, "--llm \"%s\": use a URL like https://host/v1", text);
     if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD))
         return error_set(error, -EINVAL, "--llm: a password in the address: use --key-file");
     if (complete_path(url) < 0 || curl_url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK)
@@ -138,10 +138,10 @@ static int check_mode(int fd, const char *path, struct error *error)
     if (fstat(fd, &st) < 0)
         return error_errno(error, -errno, "read the key in \"%s\"", path);
     if (!S_ISREG(st.st_mode))
-        return error_set(error, -EINVAL, "the key file \"%s\" is no regular file", path);
+        return error_set(error, -EINVAL, "the key file \"%s\" is not a regular file", path);
     if (st.st_mode & (S_IRWXO | S_IWGRP))
         return error_set(error, -EINVAL,
-                         "the key file \"%s\" can be read by others: chmod 600 \"%s\"", path, path);
+                         "the key file \"%s\" is readable by others: chmod 600 \"%s\"", path, path);
     return 0;
 }
 
@@ -178,7 +178,7 @@ static int read_key(const char *path, char **ret, struct error *error)
         *ret = strndup(text, n);
     explicit_bzero(text, sizeof(text));
     if (!n)
-        return error_set(error, -EINVAL, "the first line of \"%s\" is no key", path);
+        return error_set(error, -EINVAL, "the first line of \"%s\" is not a key", path);
     return *ret ? 0 : error_errno(error, -ENOMEM, "read the key");
 }
 
@@ -217,7 +217,7 @@ static int fill(struct llm *llm, const struct llm_options *options, const struct
     if (rc < 0)
         return rc;
     if (!model)
-        return error_set(error, -EINVAL, "which model? give --model NAME");
+        return error_set(error, -EINVAL, "no model is set: use --model NAME");
     llm->model = strdup(model);
     if (!llm->model)
         return error_errno(error, -ENOMEM, "--model");
@@ -226,9 +226,9 @@ static int fill(struct llm *llm, const struct llm_options *options, const struct
     llm->timeout_ms = (long)(options->timeout_ns / NS_PER_MS);
     /* The document is about a person. */
     if (!llm->encrypted && !llm->loopback && !options->insecure)
-        return error_set(error, -EINVAL,
-                         "all of it would go to %s unencrypted: use https://, or --insecure",
-                         llm->url);
+        return error_set(
+            error, -EINVAL,
+            "the document would be sent to %s unencrypted: use https://, or --insecure", llm->url);
     return key_file ? take_key(llm, key_file, error) : 0;
 }
 

@@ -147,8 +147,8 @@ static bool is_html(const char *text)
 static const char *const meanings[][2] = {
     {"401", "the key is missing or not accepted (--key-file)"},
     {"403", "the key is not allowed to do that"},
-    {"404", "no such address or model there (--llm, --model)"},
-    {"429", "too many requests, or nothing left to spend: try later"},
+    {"404", "no such URL or model there (--llm, --model)"},
+    {"429", "too many requests, or the quota is used up: try later"},
 };
 
 static const char *meaning(long code)
@@ -159,7 +159,7 @@ static const char *meaning(long code)
     for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
         if (strcmp(meanings[i][0], text) == 0)
             return meanings[i][1];
-    return code / 100 == 3 ? "it redirects, and jobio does not follow: give the final address"
+    return code / 100 == 3 ? "it redirects, which jobio does not follow: use the final URL"
                            : "the server failed or refused";
 }
 
@@ -192,14 +192,14 @@ static int take_content(struct json_object *document, char **ret, struct error *
     content = member(member(choice, "message"), "content");
     if (!json_object_is_type(content, json_type_string))
         return error_set(error, -EIO,
-                         "the answer has no choices[0].message.content: no chat completion");
+                         "the answer has no choices[0].message.content: not a chat completion");
     text = safe_text(json_object_get_string(content));
     if (!text)
         return error_errno(error, -ENOMEM, "read the answer");
     why = member(choice, "finish_reason");
     if (json_object_is_type(why, json_type_string) &&
         strcmp(json_object_get_string(why), "length") == 0)
-        output_error("the model's answer is cut: it reached the longest that its server allows");
+        output_error("the answer of the model is cut: it reached the maximum length of its server");
     *ret = TAKE_PTR(text);
     return 0;
 }
@@ -210,7 +210,7 @@ int llm_answer_read(const struct llm_answer *answer, char **ret, struct error *e
     int rc;
 
     if (answer->over)
-        return error_set(error, -EIO, "the answer is longer than %u KiB: no chat completion",
+        return error_set(error, -EIO, "the answer is longer than %u KiB: not a chat completion",
                          ANSWER_MAX >> 10);
     document = answer->data ? json_tokener_parse(answer->data) : NULL;
     if (answer->code != 200)

@@ -165,7 +165,7 @@ static int miss_denied(const struct processes *p, struct figures *figures)
 {
     const char *why =
         p->own == p->denied
-            ? "only root may read it of processes whose parent has yet to wait for them"
+            ? "only root may read it for processes whose parent has not waited for them yet"
             : "only root and the job's user may read it";
     char text[128];
 

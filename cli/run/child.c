@@ -97,7 +97,7 @@ int child_resolve(const char *name, char **ret, struct error *error)
     if (rc == 0 && !path)
         rc = -ENOMEM;
     if (rc == -EISDIR)
-        return error_set(error, -EACCES, "\"%s\" is a folder", name);
+        return error_set(error, -EACCES, "\"%s\" is a directory", name);
     if (rc == -ENOENT && !strchr(name, '/'))
         return error_set(error, rc, "no command \"%s\" in PATH", name);
     if (rc < 0)

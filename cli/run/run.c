@@ -27,7 +27,8 @@
 static const char help[] =
     "usage: jobio run [--full] [--timeline] [--json] [--output FILE] [--html FILE] [--interval S]\n"
     "       -- COMMAND...\n"
-    "Run a command and tell its I/O by mount, its children included, without Slurm. As root jobio\n"
+    "Run a command and show its I/O by mount, including its children, without Slurm. As root "
+    "jobio\n"
     "counts by itself; other users are served by a running jobiod.\n"
     "\n"
     "      --full         every mount and every operation\n"
@@ -128,8 +129,8 @@ static int ask_begin(void *arg, uint64_t *ret, struct error *error)
 
     if (jobiod_is_absent(rc))
         return error_set(error, rc,
-                         "only root can count by itself, and no jobiod runs that would serve you "
-                         "(nobody answers on %s): start jobiod, or run this as root",
+                         "only root can count without jobiod, and jobiod is not running "
+                         "(no answer on %s): start jobiod, or run this as root",
                          run->cli->socket);
     return rc;
 }
@@ -325,4 +326,4 @@ static int run_run(struct cli *cli, int argc, char **argv)
     return run_command(&run, geteuid() == 0 ? &own : &asked);
 }
 
-const struct subcommand cli_run = {"run", "run a command and tell its I/O", help, run_run};
+const struct subcommand cli_run = {"run", "run a command and show its I/O", help, run_run};

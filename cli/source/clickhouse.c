@@ -60,7 +60,7 @@ static int fill(struct clickhouse *c, const struct cli *cli, struct error *error
         url = NULL;
     if (!url)
         return error_set(error, -EINVAL,
-                         "there is no ClickHouse to ask: [history] of jobio.conf names none");
+                         "no ClickHouse is configured: [history] in jobio.conf does not name one");
     r = http_check_url(url, error);
     if (r < 0)
         return r;
@@ -68,7 +68,7 @@ static int fill(struct clickhouse *c, const struct cli *cli, struct error *error
     c->table = strdup(s->history.table && s->history.format == SINK_CLICKHOUSE ? s->history.table
                                                                                : DEFAULT_TABLE);
     c->cluster = strcmp(cluster, "all") ? cluster : NULL;
-    return c->url && c->table ? 0 : error_errno(error, -ENOMEM, "the configuration");
+    return c->url && c->table ? 0 : error_errno(error, -ENOMEM, "read the configuration");
 }
 
 /* As jobiod answers: with a password of the site's, or their own, the database knows what they may
@@ -86,9 +86,9 @@ int clickhouse_source_open(const struct cli *cli, struct source **ret, struct er
     int r;
 
     if (!c)
-        return error_errno(error, -ENOMEM, "the configuration");
+        return error_errno(error, -ENOMEM, "read the configuration");
     if (from && strcmp(from, "store") && strcmp(from, "clickhouse"))
-        return error_set(error, -EINVAL, "--from \"%s\": give store or clickhouse", from);
+        return error_set(error, -EINVAL, "--from \"%s\": use store or clickhouse", from);
     if ((from && !strcmp(from, "store")) || (!from && cli->store))
         return 0;
     r = conf_read(cli->history.config, &c->settings, error);
@@ -222,7 +222,7 @@ static int add_part(struct answer *answer, const char *data, size_t size)
     char *grown;
 
     if (answer->length + size > LINE_MAX_BYTES)
-        return error_set(answer->error, -EIO, "ClickHouse: a row of more than 16 MiB");
+        return error_set(answer->error, -EIO, "ClickHouse: a row is longer than 16 MiB");
     grown = realloc(answer->line, answer->length + size + 1);
     if (!grown)
         return clickhouse_no_memory(answer->error);
@@ -308,7 +308,7 @@ static int judge(struct answer *answer, CURLcode code, struct error *error)
     if (status != 200)
         return error_set(
             error, -EIO, "ClickHouse: HTTP %ld: %s%s", status,
-            is_older(answer->text) ? "its table is of an older jobio, see upgrade.sql: " : "",
+            is_older(answer->text) ? "its table was made by an older jobio, see upgrade.sql: " : "",
             safe ? safe : "");
     return answer->length ? take_line(answer) : 0; /* what has no newline at its end is no row */
 }

@@ -202,7 +202,7 @@ static int refuse_mounts(const struct history_filter *filter, struct error *erro
 {
     if (filter->mount || filter->group == HISTORY_BY_MOUNT)
         return error_set(error, -EINVAL,
-                         "%s is not asked of ClickHouse: its view v_job_mount has the mounts",
+                         "%s does not work with ClickHouse: query its view v_job_mount",
                          filter->mount ? "--mount" : "--group mount");
     return 0;
 }
@@ -254,11 +254,10 @@ static int check_whole(const struct found_rows *rows, const struct history_filte
     if (filter->group)
         return error_set(
             error, -E2BIG,
-            "more than %d jobs to sum up: ask for a shorter time, or ClickHouse itself",
+            "more than %d jobs to add up: choose a shorter time, or query ClickHouse directly",
             HISTORY_ROWS_MAX);
     if (!filter->limit || filter->limit > HISTORY_ROWS_MAX)
-        output_error("only %d jobs are shown: ask for less (a shorter time, a limit)",
-                     HISTORY_ROWS_MAX);
+        output_error("only %d jobs are shown: choose a shorter time or a limit", HISTORY_ROWS_MAX);
     return 0;
 }
 

@@ -24,11 +24,11 @@ static int explain(const struct cli *cli, int rc, struct error *error)
 {
     if (jobiod_is_absent(rc))
         return error_set(error, rc,
-                         "jobiod is not running (nobody answers on %s): start it with 'systemctl "
+                         "jobiod is not running (no answer on %s): start it with 'systemctl "
                          "start jobiod' as root",
                          cli->socket);
     if (rc == -EACCES)
-        return error_set(error, rc, "no permission to ask jobiod on %s", cli->socket);
+        return error_set(error, rc, "no permission to connect to jobiod on %s", cli->socket);
     return rc;
 }
 
@@ -60,7 +60,7 @@ int jobiod_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, ch
         more = message_get(m, "MORE");
     } while (more && strcmp(more, "1") == 0);
     if (message_get(m, "CUT"))
-        output_error("the answer was too long and is cut: ask for less (a shorter time, a limit)");
+        output_error("the answer was too long and has been cut: choose a shorter time or a limit");
     *ret = TAKE_PTR(text);
     return 0;
 }

@@ -27,7 +27,7 @@ static bool use_store(struct jobiod_source *s, int *rc, struct error *error)
         s->answered |= *rc >= 0;
         return false;
     }
-    output_error("jobiod is not running (nobody answers on %s): reading the store %s itself",
+    output_error("jobiod is not running (no answer on %s): reading the store %s directly",
                  s->cli->socket, NODE_STORE_PATH);
     *rc = store_source_open(NODE_STORE_PATH, &s->store, error);
     return *rc == 0;

@@ -222,7 +222,7 @@ static void draw(struct screen *s)
     else if (s->watch->frame.now)
         draw_rows(s);
     else
-        put_line(s, 0, TOP_STYLE_PLAIN, "jobio top: wait for the first numbers");
+        put_line(s, 0, TOP_STYLE_PLAIN, "jobio top: waiting for the first reading");
     if (s->mode != SHOWS_HELP) {
         (void)move(LINES - 1, 0);
         (void)clrtoeol();
@@ -435,7 +435,7 @@ int top_screen_run(struct top_watch *watch, const struct top_view *view, uint64_
     s.due_ns = 0;
     terminal = newterm(NULL, stdout, stdin);
     if (!terminal) {
-        output_error("top: this terminal (TERM) is not known: try 'jobio top --once'");
+        output_error("top: unknown terminal type (TERM): try 'jobio top --once'");
         return CLI_FAILED;
     }
     catch_signals();

@@ -20,26 +20,27 @@
 
 static const char help_text[] =
     "usage: jobio top [OPTION]...\n"
-    "Who reads, writes or hammers metadata on which mount now, on this node. Users see their own\n"
-    "jobs and the sum of the others; root and the group jobio see all.\n"
+    "Show which jobs read, write or use metadata on which mount of this node now. Users see their\n"
+    "own jobs and the sum of all others; root and the group jobio see everything.\n"
     "\n"
-    "  -i, --interval TIME  seconds from one reading to the next (2), or with a unit: 500ms, 1m\n"
+    "  -i, --interval TIME  time between readings, in seconds (2) or with a unit: 500ms, 1m\n"
     "  -d, --delay TIME     the same\n"
     "  -b, --by WHAT        rows by job-mount, job, mount or user (job-mount)\n"
-    "      --sort WHAT      read, write, meta, wait or errors, the most first (wait)\n"
-    "  -u, --user USER      only the jobs of this user\n"
-    "      --idle           also rows of what did nothing\n"
-    "      --services       also what the node does beside jobs (root, the group jobio)\n"
+    "      --sort WHAT      read, write, meta, wait or errors, largest first (wait)\n"
+    "  -u, --user USER      only jobs of this user\n"
+    "      --idle           also rows without I/O\n"
+    "      --services       also I/O outside of jobs (for root and the group jobio)\n"
     "  -n, --limit N        at most N rows\n"
-    "  -c, --count N        end after N readings\n"
-    "      --once           one table, of the time of one interval, without keys\n"
-    "      --json           a JSON document a reading, on one line\n"
-    "      --csv            rows for a program, in plain numbers\n"
+    "  -c, --count N        exit after N readings\n"
+    "      --once           print one table about one interval, and exit\n"
+    "      --json           one line of JSON per reading\n"
+    "      --csv            rows as CSV, with plain numbers\n"
     "      --socket PATH    jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "\n"
     "Keys: r w m W e sort by read, write, meta, wait, errors; b group; u user; i idle; space\n"
-    "pause; + - d interval; h help; q quit. Where stdout is no terminal, a table a reading.\n"
-    "wait: threads inside I/O calls, on average; size: the median of reads and writes.\n"
+    "pause; + - d interval; h help; q quit. If stdout is not a terminal, print a table per "
+    "reading.\n"
+    "wait: average number of threads inside I/O calls; size: median of reads and writes.\n"
     "\n"
     "Examples:\n"
     "  jobio top --once\n"
@@ -101,7 +102,7 @@ static int run_plain(struct top_watch *watch, const struct request *request)
 
         if (r > 0)
             r = print(&watch->frame, request, shown++ == 0) < 0
-                    ? error_set(&error, -ENOMEM, "no memory for the answer")
+                    ? error_set(&error, -ENOMEM, "out of memory for the answer")
                     : 0;
         if (r < 0) {
             output_error("top: %s", error.text);
@@ -122,7 +123,7 @@ struct words {
 
 static int usage(const char *option, const char *word)
 {
-    output_error("top: %s cannot be \"%s\" (try 'jobio top --help')", option, word);
+    output_error("top: %s \"%s\" is not valid (try 'jobio top --help')", option, word);
     return CLI_USAGE;
 }
 
@@ -136,11 +137,11 @@ static int check(struct cli *cli, struct request *request, const struct words *w
     if (key < 0)
         return usage("--sort", words->sort);
     if (cli->store) {
-        output_error("top: what happens now is not in a store: ask jobiod, without --store");
+        output_error("top: a store does not have current activity: omit --store");
         return CLI_USAGE;
     }
     if (request->json && request->csv) {
-        output_error("top: either --json or --csv");
+        output_error("top: use either --json or --csv");
         return CLI_USAGE;
     }
     request->view.by = (enum top_by)by;
@@ -175,7 +176,7 @@ static int top_run(struct cli *cli, int argc, char **argv)
     if (!options_start(cli, &cli_top, specs, ARRAY_SIZE(specs), 0, argc, argv, &first, &status))
         return status;
     if (first < argc) {
-        output_error("top: \"%s\" is not understood (try 'jobio top --help')", argv[first]);
+        output_error("top: unexpected argument \"%s\" (try 'jobio top --help')", argv[first]);
         return CLI_USAGE;
     }
     status = check(cli, &request, &words);
@@ -191,4 +192,5 @@ static int top_run(struct cli *cli, int argc, char **argv)
     return status;
 }
 
-const struct subcommand cli_top = {"top", "who does I/O on this node now", help_text, top_run};
+const struct subcommand cli_top = {"top", "the jobs that do I/O on this node now", help_text,
+                                   top_run};

@@ -54,7 +54,7 @@ int top_watch_read(struct top_watch *watch, unsigned timeout_ms, struct error *e
     if (next->at_ns == watch->now->at_ns)
         return 0;
     if (top_rows(watch->now, next, &frame.rows) < 0)
-        return error_set(error, -ENOMEM, "no memory for the rows");
+        return error_set(error, -ENOMEM, "out of memory for the rows");
     frame.now = next;
     frame.lost = next->lost > watch->now->lost ? next->lost - watch->now->lost : 0;
     top_rows_clear(&watch->frame.rows);

@@ -68,8 +68,8 @@ static void ask(struct query *query, struct question *q, query_run_f run)
 
     if (r == 0)
         return;
-    request_error(q->request, r == -EBUSY ? "too many questions at once: try again"
-                                          : "the question could not be taken");
+    request_error(q->request, r == -EBUSY ? "too many queries at once: try again"
+                                          : "the query could not be accepted");
     question_free(q);
 }
 
@@ -122,7 +122,7 @@ static int set_answer(struct question *q, struct json_object *array, struct erro
 {
     q->answer = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN |
                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
-    return q->answer ? 0 : error_set(error, -ENOMEM, "no memory for the answer");
+    return q->answer ? 0 : error_set(error, -ENOMEM, "out of memory for the answer");
 }
 
 /* --- query-job -------------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
     array = json_object_new_array();
     r = array ? add_documents(q, array, stored) : -ENOMEM;
     store_jobs_free(stored);
-    r = r < 0 ? error_set(error, r, "no memory for the answer") : set_answer(q, array, error);
+    r = r < 0 ? error_set(error, r, "out of memory for the answer") : set_answer(q, array, error);
     json_object_put(array);
     return r;
 }
@@ -446,7 +446,7 @@ void daemon_query_array(struct daemon *daemon, struct request *request, const st
         return;
     if (message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, &error) < 0 || !jobid ||
         message_get_u64(m, "FROM", UINT32_MAX, 0, &from, &error) < 0) {
-        request_error(request, "query-array: JOBID is missing, or it or FROM is no number");
+        request_error(request, "query-array: JOBID is missing, or it or FROM is not a number");
         question_free(q);
         return;
     }

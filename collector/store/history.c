@@ -60,7 +60,7 @@ int history_words(const char *text, const char *what, char ***ret, struct error 
         char **grown = n < WORDS_MAX ? reallocarray(words, n + 2, sizeof(*grown)) : NULL;
 
         if (n >= WORDS_MAX)
-            return error_set(error, -E2BIG, "%s: more than %d words", what, WORDS_MAX);
+            return error_set(error, -E2BIG, "%s: more than %d items", what, WORDS_MAX);
         if (!grown)
             return error_errno(error, -ENOMEM, "%s", what);
         words = grown;
@@ -69,7 +69,7 @@ int history_words(const char *text, const char *what, char ***ret, struct error 
         if (!words[n])
             return error_errno(error, -ENOMEM, "%s", what);
         if (!*words[n++])
-            return error_set(error, -EINVAL, "%s \"%s\": a word is empty", what, text);
+            return error_set(error, -EINVAL, "%s \"%s\": an item is empty", what, text);
     }
     if (!words)
         return error_errno(error, -ENOMEM, "%s", what);

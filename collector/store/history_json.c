@@ -194,12 +194,12 @@ int history_answer(struct store *reader, const struct history_filter *filter, ui
         bounded.limit = max + 1;
     answer.file = open_memstream(&text, &size);
     if (!answer.file)
-        return error_set(error, -ENOMEM, "no memory for the answer");
+        return error_set(error, -ENOMEM, "out of memory for the answer");
     (void)fputc('[', answer.file);
     r = store_history(reader, &bounded, add_row, &answer, error);
     (void)fputc(']', answer.file);
     if (fclose(answer.file) != 0 || r == -ENOMEM)
-        return error_set(error, -ENOMEM, "no memory for the answer");
+        return error_set(error, -ENOMEM, "out of memory for the answer");
     if (r < 0)
         return r;
     *ret = TAKE_PTR(text);
@@ -223,7 +223,7 @@ static int field_parse(const struct row_field *field, struct json_object *object
     if (!json_object_object_get_ex(object, field->name, &value) || !value)
         return 0;
     if (!json_object_is_type(value, wanted[field->type]))
-        return error_set(error, -EBADMSG, "history row: \"%s\" is of the wrong type", field->name);
+        return error_set(error, -EBADMSG, "history row: \"%s\" has the wrong type", field->name);
     switch (field->type) {
     case ROW_TEXT:
         *(const char **)p = json_object_get_string(value);
@@ -262,7 +262,7 @@ static int sum_parse(const struct row_sum *sum, struct json_object *document,
     if (!json_object_object_get_ex(document, sum->name, &value) || !value)
         return 0;
     if (!json_object_is_type(value, json_type_object))
-        return error_set(error, -EBADMSG, "history row: \"%s\" is no object", sum->name);
+        return error_set(error, -EBADMSG, "history row: \"%s\" is not an object", sum->name);
     return fields_parse(sum_fields, ARRAY_SIZE(sum_fields), value, (char *)row + sum->offset,
                         error);
 }

@@ -103,7 +103,7 @@ static int choose_jobs(struct choice *choice, const char *list, struct error *er
 
     for (size_t i = 0; r == 0 && words && words[i]; i++)
         if (!is_number(words[i]))
-            r = error_set(error, -EINVAL, "\"%s\" is no job number", words[i]);
+            r = error_set(error, -EINVAL, "\"%s\" is not a job number", words[i]);
     if (r == 0 && words && words_json(words, true, false, &choice->text, &choice->n) < 0)
         r = error_errno(error, -ENOMEM, "job");
     history_words_free(words);

@@ -113,7 +113,7 @@ struct json_object *top_json(const struct top_reading *r, uint32_t uid, bool ser
     if (services)
         tree_put_text(t, o, "no_services",
                       uid == UINT32_MAX ? r->no_services
-                                        : "they are for root and the members of the group jobio");
+                                        : "only root and members of the group jobio may see them");
     for (size_t i = 0; i < r->n; i++) {
         if (may_see(&r->all[i], uid, services))
             tree_add(t, all, who_json(t, &r->all[i]));
@@ -233,9 +233,9 @@ int top_parse(struct json_object *document, struct top_reading **ret, struct err
     int rc;
 
     if (!r)
-        return error_set(error, -ENOMEM, "no memory for a reading");
+        return error_set(error, -ENOMEM, "out of memory for a reading");
     if (!json_object_is_type(document, json_type_object) || !get_u64(document, "at_ns"))
-        return error_set(error, -EBADMSG, "the answer of jobiod is no reading");
+        return error_set(error, -EBADMSG, "the answer of jobiod is not a reading");
     r->at_ns = get_u64(document, "at_ns");
     r->time_ns = get_u64(document, "time_ns");
     r->took_ns = get_u64(document, "took_ns");
@@ -254,7 +254,7 @@ int top_parse(struct json_object *document, struct top_reading **ret, struct err
     if (!rc)
         rc = parse_mounts(document, "totals", &r->totals, &r->n_totals);
     if (rc < 0)
-        return error_set(error, rc, "no memory for a reading");
+        return error_set(error, rc, "out of memory for a reading");
     *ret = TAKE_PTR(r);
     return 0;
 }

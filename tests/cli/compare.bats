@@ -41,7 +41,7 @@ setup_file() {
     holds "$out" "the run before waited 20 s for it, job 201 20 s"
     split jobio --store "$DB" compare 200
     expect 1
-    one_line 'no run of "train, \ v2" by this user before it'
+    one_line 'no earlier run of "train, \ v2" by this user'
 }
 
 @test "compare, trend: runs of one number are told apart" {
@@ -80,7 +80,7 @@ setup_file() {
     split jobio --store "$DB" compare 124
     expect 1
     printable "$BATS_TEST_TMPDIR/err"
-    one_line 'no run of "a|b?]0;evil'
+    one_line 'no earlier run of "a|b?]0;evil'
 }
 
 @test "trend: a line a run, and since when it waits" {
@@ -109,7 +109,7 @@ setup_file() {
     [ "$(jq -r .text <<< "$out")" = "The last 2 runs waited 20x longer for I/O than the 4 before, mostly metadata on /home, and ran 1.3x longer." ]
     split jobio --store "$DB" trend -n 'train, \ v2' -u alice
     expect 1
-    one_line 'no run of "train, \ v2" that has ended is known here'
+    one_line 'no finished run of "train, \ v2" is known here'
     [ "$(jobio --store "$DB" trend -n 'train, \ v2' -u 4104 -N 5 --json | jq '.runs | length')" = 5 ]
     [ "$(jobio --store "$DB" trend -n often --json | jq -r .text)" = \
         "No change in 20 runs: typically 01:00:00, 0.8 % of it waiting for I/O." ]

@@ -156,7 +156,7 @@ as() {
     echo "$out$err"
     expect 0
     holds "$(tr -s ' \n' ' ' <<< "$out")" \
-        "only root may read it of processes whose parent has yet to wait for them (1 of 3 processes)"
+        "only root may read it for processes whose parent has not waited for them yet (1 of 3 processes)"
     (sleep 0.5; kill $parent) 3>&- &
     split as watcher jobio explain 124
     kill $long
@@ -290,7 +290,7 @@ examples_of_manual() {
         split bash -o pipefail -c "$example" < /dev/null
         if [[ $example == *"--from clickhouse"* ]]; then # tests/deliver has one
             expect 1
-            one_line "there is no ClickHouse to ask"
+            one_line "no ClickHouse is configured"
             continue
         fi
         [ $status = 0 ] || { echo "$example"; expect 0; }

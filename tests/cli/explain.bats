@@ -68,9 +68,9 @@ words() {
 true@Slurm's accounting does not know this job
 echo "123||"; echo "123.batch||"@Slurm gathered nothing
 printf "sacct: error: no \033way\n" >&2; exit 1@sacct failed: no ?way
-echo "sacct: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host" >&2; exit 1@not reached from here
+echo "sacct: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host" >&2; exit 1@not reachable from here
 exit 1@sacct failed
-yes@sacct answered too much
+yes@the answer of sacct is too long
 END
     mkdir "$BATS_TEST_TMPDIR/alone"
     ln -s "$JOBIO_BUILD/jobio" "$BATS_TEST_TMPDIR/alone"

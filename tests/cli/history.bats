@@ -41,7 +41,7 @@ on_terminal() {
     [ "$(list -j 100,125 -S now-1days)" = "125.0" ]
     split history -j 999
     expect 0
-    one_line "no job of yours or that you may see matches"
+    one_line "no matching jobs in this period"
 }
 
 @test "in which order" {
@@ -170,13 +170,13 @@ END
     for columns in 20 40 60 79; do
         split env COLUMNS=$columns jobio --store "$DB" history
         expect 0
-        [ "$(grep -v "not complete" <<< "$out" | wc -L)" -le "$columns" ]
+        [ "$(grep -v "are incomplete" <<< "$out" | wc -L)" -le "$columns" ]
         holds "$out" JobID 123
     done
     split env COLUMNS=40 jobio --store "$DB" history
     [ "$(wc -l <<< "$out")" = 7 ]
     [[ $out != *Exact* ]]
-    holds "$out" "1 of these not complete"
+    holds "$out" "1 of these are incomplete"
     split env COLUMNS=40 jobio --store "$DB" history --group user
     holds "$out" alice WaitTime # by which it is sorted
     [ "$(wc -L <<< "$out")" -le 40 ]
@@ -221,7 +221,7 @@ END
     # an error needs no pager, and a failed question starts none
     [[ $(PAGER="sed 's/^/other /'" on_terminal 80 24 "jobio --store /nowhere history") == "jobio: "* ]]
     # one that leaves early is no failure
-    [[ $(PAGER="no-such-pager" on_terminal 80 24 "jobio --store $DB history; echo status \$?") == *"see JOBIO_PAGER"*"status 1"* ]]
+    [[ $(PAGER="no-such-pager" on_terminal 80 24 "jobio --store $DB history; echo status \$?") == *"check JOBIO_PAGER"*"status 1"* ]]
     [[ $(PAGER="true" on_terminal 80 24 "jobio --store $DB history -S now-300days; echo status \$?") == *"status 0"* ]]
 }
 
@@ -294,7 +294,7 @@ END
     one_line "no such job: 999"
     split jobio --store "$DB" job 123.7x
     expect 2
-    one_line "is no job number"
+    one_line "is not a job ID"
 }
 
 @test "job --csv: one line a mount and operation, exact" {

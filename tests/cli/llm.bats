@@ -88,7 +88,7 @@ nothing_was_sent() {
     printf '#!/bin/sh\necho "sacct: error: slurmdbd at dbhost7: down" >&2; exit 1\n' > "$BATS_TEST_TMPDIR/sacct"
     chmod 755 "$BATS_TEST_TMPDIR/sacct"
     [ "$(PATH=$BATS_TEST_TMPDIR:$PATH jobio --store "$DB" explain 123 --context --anonymous |
-        jq -c '.other_counters[0]')" = '{"tool":"sacct fs/disk","missing":"not reached from here"}' ]
+        jq -c '.other_counters[0]')" = '{"tool":"sacct fs/disk","missing":"not reachable from here"}' ]
     [ "$(jq -c '[.job.job.jobid, .job.job.start_s]' <<< "$out")" = '[1,315532800.0]' ] ||
         jq -e '.job.job.jobid == 1 and .job.job.start_s >= 315532800 and .job.job.start_s < 400000000' <<< "$out"
     jq -r .summary <<< "$out" | grep -q '^I/O summary: job 1,'
@@ -118,7 +118,7 @@ END
     expect 0
     [ -z "$err" ]
     [ "$(head -n 3 <<< "$out")" = $'Job 123 of alice waited 30000000000 ns.\n\n- mounts: 2' ]
-    holds "$out" "fake says so" "jobio job 123"
+    holds "$out" "answer of fake" "jobio job 123"
     [ "$(head -n 1 "$SENT/headers")" = "POST /ok/v1/chat/completions" ]
     not grep -i authorization "$SENT/headers"
     jq -e '.model == "fake" and .stream == false and ([.messages[].role] == ["system", "user"])' \
@@ -127,7 +127,7 @@ END
     # what it says of a job without a name has none either
     explain --llm "$URL/ok" --model fake --anonymous
     [ "$(head -n 1 <<< "$out")" = "Job 1 of user1 waited 30000000000 ns." ]
-    holds "$out" "fake says so"
+    holds "$out" "answer of fake"
     ! grep -E 'alice|123|4101' <<< "$out"
 }
 
@@ -166,11 +166,11 @@ END
         printable "$BATS_TEST_TMPDIR/err"
     done << 'END'
 401@HTTP 401: the key is missing or not accepted (--key-file): Incorrect API key provided: sk-x?[31m
-404@HTTP 404: no such address or model there (--llm, --model): model 'fake' not found
-429@HTTP 429: too many requests, or nothing left to spend: try later: You exceeded
+404@HTTP 404: no such URL or model there (--llm, --model): model 'fake' not found
+429@HTTP 429: too many requests, or the quota is used up: try later: You exceeded
 502@HTTP 502: the server failed or refused
 teapot@HTTP 418
-moved@HTTP 308: it redirects, and jobio does not follow
+moved@HTTP 308: it redirects, which jobio does not follow
 html@the answer is an HTML page, not JSON
 broken@not JSON
 empty@not JSON
@@ -201,7 +201,7 @@ END
     [ "$(head -n 2 <<< "$out")" = $'first\n?]0;evil??[31mred?2J end ?abc' ]
     explain --llm "$URL/cut" --model fake
     expect 0
-    one_line "the model's answer is cut"
+    one_line "the answer of the model is cut"
 }
 
 @test "https: a certificate that nobody vouches for is refused, one that is known is not" {
@@ -231,11 +231,11 @@ END
     done << 'END'
 --llm "$URL/ok" --model fake --key-file "$nothing"|No such file
 --llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR"|
---llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/pipe"|is no regular file
---llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/open"|can be read by others
---llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/empty"|is no key
---llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/words"|is no key
---llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/long"|is no key
+--llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/pipe"|is not a regular file
+--llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/open"|is readable by others
+--llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/empty"|is not a key
+--llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/words"|is not a key
+--llm "$URL/ok" --model fake --key-file "$BATS_TEST_TMPDIR/long"|is not a key
 --llm http://llm.invalid/v1 --model fake --key-file "$KEY"|unencrypted
 --llm http://127.0.0.1.llm.invalid/v1 --model fake --key-file "$KEY"|unencrypted
 --llm http://llm.invalid/v1 --model fake|unencrypted
@@ -273,9 +273,9 @@ END
         expect 2
         one_line "$want"
     done << 'END'
---show@--show needs --llm
---model x@need --llm
---key-file x@need --llm
+--show@--show requires --llm
+--model x@require --llm
+--key-file x@require --llm
 --anonymous@--context or --llm
 --llm x --timeout 0 --model x@above 0
 END

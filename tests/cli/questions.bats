@@ -82,7 +82,7 @@ answered() {
     asks 40
     "$TELL" "$JOBIO_SOCKET" query-top | jq -e '.all'
     wait
-    refused=$(grep -l "too many questions at once: try again" "$T"/large/*.err | wc -l)
+    refused=$(grep -l "too many queries at once: try again" "$T"/large/*.err | wc -l)
     [ "$refused" -gt 0 ]
     jobio status --json | jq -e '.queues.large_questions_refused == '"$refused"' and
         .queues.large_questions == 0 and .queues.questions_refused == 0'

@@ -132,7 +132,7 @@ is_known() {
     cp "$BUILD/jobio" "$T/jobio"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$T" "$T/run"
     run -1 --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$T/jobio" top --once --services
-    [[ $stderr == *"services are not counted: they are for root"* ]]
+    [[ $stderr == *"services are not counted: only root and members"* ]]
     end_it TERM pid
     sed -i /services/d "$T/jobio.conf"
     jobiod_start

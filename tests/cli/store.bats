@@ -50,12 +50,12 @@ help nothing|unknown subcommand "nothing"
 $'no\033[31mthing'|no?[31mthing
 job|jobio job 123
 job 1 2|jobio job 123
-job 123_|no job number
-job 123_a|no job number
-job 123+1|no job number
-job 0|no job number
-job abc|no job number
-job 4294967296|no job number
+job 123_|is not a job ID
+job 123_a|is not a job ID
+job 123+1|is not a job ID
+job 0|is not a job ID
+job abc|is not a job ID
+job 4294967296|is not a job ID
 job 123 --nothing|jobio job --help
 history 123|jobio job
 advise|jobio advise 123
@@ -63,7 +63,7 @@ job 123 --json --csv|not both
 history --json --csv|one of
 history -P --csv|one of
 advise 1 --dry-run|jobio advise 123
-advise abc|no job number
+advise abc|is not a job ID
 advise --dry-run -S never|-S
 advise --dry-run -S now -E now-1days|is not after
 history -S yesterdayish|-S
@@ -73,16 +73,16 @@ history --sort name|read, write, meta, wait
 history --sort jobs|--sort
 history --sort -|--sort
 history --group colour|--group
-history --group user -o JobID|no JobID
+history --group user -o JobID|no column JobID
 history -s pending|running or ended
 history -j 12x|--jobs
 history -j 123_4|plain job numbers
-history -u alice,,bob|a word is empty
+history -u alice,,bob|an item is empty
 history --name ''|--name
 history -o JobID,Colour|--helpformat
 history -o JobID%0|width
 history -n 0|--limit
-history -n|needs a word
+history -n|requires an argument
 status now|jobio status --help
 retire now|jobio retire --help
 run|jobio run -- ls
@@ -317,11 +317,11 @@ END
     # 123 of 2 hours waited 30 s: too little for a word; 100 and its first run waited half of their time
     split jobio --store "$DB" advise 123
     expect 0
-    [ "$out" = "no rule has anything to say" ]
+    [ "$out" = "no advice: no rule matches this job" ]
     split jobio --store "$DB" advise --dry-run -S now-31days
     expect 0
-    holds "$out" "all-read                2     50 %      00:00:30" "of no job: never" \
-        "of 4 ended jobs would be told something"
+    holds "$out" "all-read                2     50 %      00:00:30" "no matches: never" \
+        "of 4 finished jobs would have advice"
     COLUMNS=40 split jobio --store "$DB" advise --dry-run -S now-31days
     expect 0
     [ "$(wc -L <<< "$out")" -le 40 ]

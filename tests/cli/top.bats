@@ -170,7 +170,7 @@ two_jobs() {
 
 @test "a wrong word, a reader that goes away, no jobiod" {
     run -2 --separate-stderr jobio top --by disk
-    [[ $stderr == 'jobio: top: --by cannot be "disk"'* ]]
+    [[ $stderr == 'jobio: top: --by "disk" is not valid'* ]]
     run -2 --separate-stderr jobio --store /x top
     run -2 --separate-stderr jobio top --json --csv
     run -2 --separate-stderr jobio top now

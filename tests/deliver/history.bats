@@ -178,7 +178,7 @@ step() {
         setpriv --reuid 65534 --regid 65534 --clear-groups -- "$copy/jobio" $words --config "$copy/conf" \
             --from clickhouse >> "$copy/told" 2>&1 || echo "failed: $words" >> "$copy/told"
     done
-    printf '%s\n' "jobio: no such job: 7 ('jobio history -S now-30days' lists those that you can see here)" "failed: job 7" JobID 70 JobID JobID 70 | diff - "$copy/told"
+    printf '%s\n' "jobio: no such job: 7 ('jobio history -S now-30days' lists the jobs that you may see)" "failed: job 7" JobID 70 JobID JobID 70 | diff - "$copy/told"
     setpriv --reuid 65534 --regid 65534 --clear-groups -- "$copy/jobio" job 70 --config "$copy/conf" --from clickhouse
     jobio history -P -o JobID --config "$copy/conf" --from clickhouse | sort > "$copy/all"
     printf '%s\n' 7 70 JobID | diff - "$copy/all"

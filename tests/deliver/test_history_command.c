@@ -387,9 +387,9 @@ static void test_old_table(void **state)
     assert_int_equal(feed_stats().refused, 0);
     told = jobio("array 140 --from clickhouse --cluster linux --url @", rig_server.url, &status);
     assert_int_equal(WEXITSTATUS(status), 1);
-    assert_non_null(strstr(told, "of an older jobio"));
+    assert_non_null(strstr(told, "by an older jobio"));
     task = jobio("job 140_10 --from clickhouse --cluster linux --url @", rig_server.url, &status);
-    assert_non_null(strstr(task, "of an older jobio"));
+    assert_non_null(strstr(task, "by an older jobio"));
     plain = jobio("job 141 --from clickhouse --cluster linux --url @", rig_server.url, &status);
     assert_non_null(strstr(plain, "44.0 KiB read, 1.6 KiB written, 37 calls, 3 failed"));
     clickhouse_run(&rig_server, "upgrade.sql");
@@ -469,14 +469,14 @@ static void test_the_command_is_refused(void **state)
     static const struct {
         const char *words, *say;
     } bad[] = {
-        {"job 1 --from elsewhere", "give store or clickhouse"},
+        {"job 1 --from elsewhere", "use store or clickhouse"},
         {"job 1 --from clickhouse --config /nonexistent", "/nonexistent"},
         {"job 1 --from clickhouse --url http://127.0.0.1:1", "does not answer"},
         {"job 1 --from clickhouse --url @ --credentials /nonexistent", "/nonexistent"},
         {"job 1 --from clickhouse --url @ --credentials userpwd", "HTTP "},
-        {"history --from clickhouse --config conf", "names none"},
-        {"history --from clickhouse --url @ --mount /scratch", "--mount is not asked"},
-        {"history --from clickhouse --url @ --group mount", "--group mount is not asked"},
+        {"history --from clickhouse --config conf", "does not name one"},
+        {"history --from clickhouse --url @ --mount /scratch", "--mount does not work"},
+        {"history --from clickhouse --url @ --group mount", "--group mount does not work"},
     };
     char path[256], words[512];
     FILE *file;

@@ -150,17 +150,17 @@ static void test_refusals(void **state)
     static const struct {
         const char *list, *reason;
     } bad[] = {
-        {"JobID,Colour", "unknown field \"Colour\""},
-        {"Job", "unknown field \"Job\""},
-        {"Colour%9", "unknown field \"Colour\""},
+        {"JobID,Colour", "unknown column \"Colour\""},
+        {"Job", "unknown column \"Job\""},
+        {"Colour%9", "unknown column \"Colour\""},
         {"JobID%", "width"},
         {"JobID%0", "width"},
         {"JobID%x", "width"},
         {"JobID%9z", "width"},
         {"JobID%1001", "width"},
         {"JobID%--5", "width"},
-        {"", "no field"},
-        {",,", "no field"},
+        {"", "no fields"},
+        {",,", "no fields"},
     };
     struct columns columns = {.n = 77};
     struct error error;

@@ -73,7 +73,7 @@ static void test_refused(void **state)
 
         assert_int_equal(jobid_parse(texts[i], &id, &error), -EINVAL);
         assert_int_equal(id.job, 7);
-        assert_non_null(strstr(error.text, "is no job number"));
+        assert_non_null(strstr(error.text, "is not a job ID"));
     }
 }
 

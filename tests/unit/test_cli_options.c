@@ -90,9 +90,9 @@ static void test_refusals(void **state)
     (void)state;
     refused("unknown option \"--nope\"", &t, PARSE(&t, 0, "--nope"));
     refused("unknown option \"-x\"", &t, PARSE(&t, 0, "-x"));
-    refused("\"-u\" needs a word", &t, PARSE(&t, 0, "-u"));
-    refused("\"--user\" needs a word", &t, PARSE(&t, 0, "--json", "--user"));
-    refused("\"--json=1\" takes no word", &t, PARSE(&t, 0, "--json=1"));
+    refused("\"-u\" requires an argument", &t, PARSE(&t, 0, "-u"));
+    refused("\"--user\" requires an argument", &t, PARSE(&t, 0, "--json", "--user"));
+    refused("\"--json=1\" does not take an argument", &t, PARSE(&t, 0, "--json=1"));
     refused("--limit \"0\"", &t, PARSE(&t, 0, "-n", "0"));
     refused("--limit \"-1\"", &t, PARSE(&t, 0, "-n", "-1"));
     refused("--limit \"4294967296\"", &t, PARSE(&t, 0, "-n", "4294967296"));
