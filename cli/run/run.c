@@ -90,7 +90,7 @@ static int own_start(struct run *run, struct error *error)
     if (rc == 0)
         rc = child_create(&run->child, run->program, run->command, NULL, NULL, error);
     if (rc == 0)
-        rc = watch_begin(run->watch, child_pid(run->child), error);
+        rc = watch_start(run->watch, child_pid(run->child), error);
     return rc;
 }
 

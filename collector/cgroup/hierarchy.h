@@ -12,23 +12,23 @@
 struct hierarchy;
 
 /* mountinfo: "/proc/self/mountinfo", or a test's file. Hierarchies that are mounted later are found
- * when somebody asks for them. */
+ * on first use. */
 int hierarchy_create(struct hierarchy **ret, const char *mountinfo, struct error *error);
 void hierarchy_destroy(struct hierarchy *hierarchy); /* NULL is fine */
 
-/* Is there a cgroup of this path and inode number? 0; -ENOTSUP: that hierarchy is not mounted;
- * -ENOENT: no such path; -ESTALE: another cgroup has the path by now. */
+/* Check that there is a cgroup with this path and inode number. 0; -ENOTSUP: that hierarchy is not
+ * mounted; -ENOENT: no such path; -ESTALE: another cgroup has the path by now. */
 int hierarchy_check(struct hierarchy *hierarchy, int version, const char *path, uint64_t id,
                     struct error *error);
 
 /* True if no process is left at or below the parent of this cgroup (for a step: neither its tasks
- * nor its slurmstepd). Always false for v1, which does not tell. */
+ * nor its slurmstepd). Always false for v1, which does not report it. */
 bool hierarchy_is_deserted(struct hierarchy *hierarchy, int version, const char *path);
-/* How many processes are in this cgroup of v2, at least 1 if there are any at or below it. 0 also
- * if there is no such cgroup. */
+/* The number of processes in this v2 cgroup; at least 1 if there are any below it. 0 also if there
+ * is no such cgroup. */
 size_t hierarchy_processes(struct hierarchy *hierarchy, const char *path);
 
-/* Fill pids with processes at and below this cgroup, at most max; returns how many. */
+/* Fill pids with processes at and below this cgroup, at most max. Returns their number. */
 size_t hierarchy_tasks(struct hierarchy *hierarchy, int version, const char *path, uint32_t *pids,
                        size_t max);
 
@@ -39,17 +39,17 @@ struct hierarchy_leaf {
     unsigned level;
 };
 
-/* Each v2 cgroup right below this one ("": the root). 0 or what opendir says. */
+/* Call `each` for every child of this v2 cgroup ("": the root). 0 or the error of opendir. */
 typedef void (*hierarchy_child_f)(const struct hierarchy_leaf *child, void *arg);
 int hierarchy_children(struct hierarchy *hierarchy, const char *path, hierarchy_child_f each,
                        void *arg);
 bool hierarchy_is_mounted(struct hierarchy *hierarchy, int version);
 
-/* Make the v2 cgroup `name` below the one that the process is in, or, if that one takes no children
- * with processes, below /jobio; and move the process there. */
+/* Make the v2 cgroup `name` below the one that the process is in, or, if that one cannot have
+ * children with processes, below /jobio; and move the process there. */
 int hierarchy_enclose(struct hierarchy *hierarchy, pid_t pid, const char *name,
                       struct hierarchy_leaf *ret, struct error *error);
-/* Remove it. -EBUSY: somebody is still in it. 0 also if it is gone. */
+/* Remove it. -EBUSY: it has processes. 0 also if it does not exist. */
 int hierarchy_remove(struct hierarchy *hierarchy, const char *path);
 
 /* The v2 path of a process, as /proc/PID/cgroup has it; buf holds 512 bytes. */

@@ -49,7 +49,7 @@ int peer_open(pid_t pid, uid_t uid, struct error *error)
     if (pidfd < 0)
         return error_errno(error, -errno, "cannot watch process %d", (int)pid);
     r = read_owner(pid, uid, error);
-    /* It runs yet: what was read by its number is of this process. */
+    /* It still runs, so what was read by its number belongs to this process. */
     if (!r)
         r = peer_check(pidfd, error);
     return r < 0 ? r : TAKE_FD(pidfd);

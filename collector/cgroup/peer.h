@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The process that asked. The socket names it as it was at the connect: since then it may have
- * ended, with the socket handed on, and its number may be another's.
+ * The process at the other end of a socket. The socket reports its number as of the connect: since
+ * then the process may have ended, after it passed the socket on, and its number may be reused.
  */
 #ifndef JOBIO_COLLECTOR_CGROUP_PEER_H
 #define JOBIO_COLLECTOR_CGROUP_PEER_H
@@ -11,9 +11,9 @@
 #include "common/error.h"
 
 /* A descriptor of the process `pid`, readable when it ends; the caller closes it. -ESRCH: it is
- * gone. -EPERM: it is not, or not in all its ids, of `uid`. */
+ * gone. -EPERM: not all of its user ids are `uid`. */
 int peer_open(pid_t pid, uid_t uid, struct error *error);
-/* 0: the process still runs, so its number was no other's since peer_open(). -ESRCH. */
+/* 0: the process still runs, so its number has not been reused since peer_open(). Else -ESRCH. */
 int peer_check(int pidfd, struct error *error);
 
 #endif

@@ -10,18 +10,18 @@
 
 #include "common/cleanup.h"
 
-/* Users whose jobs are on one node; beyond this the oldest answers are asked for again. */
+/* Users with jobs on one node; beyond this, the oldest entries are looked up again. */
 #define NAMES_MAX 256
 #define ENTRY_MAX (1024 * 1024)
 
 struct entry {
     uid_t uid;
-    char *name; /* NULL: to be asked, or being asked */
+    char *name; /* NULL: not looked up yet */
 };
 
 struct names {
     pthread_mutex_t mutex;
-    names_ask_f ask;
+    names_lookup_f ask;
     unsigned holders; /* the owner and the thread: the last one frees */
     bool asking;      /* the thread runs */
     bool closed;
@@ -43,7 +43,7 @@ static char *ask_system(uid_t uid)
     return NULL;
 }
 
-int names_create(struct names **ret, names_ask_f ask, struct error *error)
+int names_create(struct names **ret, names_lookup_f ask, struct error *error)
 {
     struct names *names = calloc(1, sizeof(*names));
 
@@ -56,7 +56,7 @@ int names_create(struct names **ret, names_ask_f ask, struct error *error)
     return 0;
 }
 
-/* With the mutex held, which it gives up. */
+/* Called with the mutex held; releases it. */
 static void let_go(struct names *names)
 {
     bool last = --names->holders == 0;
@@ -95,7 +95,7 @@ static struct entry *entry_unnamed(struct names *names)
     return NULL;
 }
 
-/* One that has no name is forgotten: whoever wants it next has it asked again. */
+/* A user without a name is forgotten, so that the next call looks it up again. */
 static void take_answer(struct names *names, uid_t uid, char *name)
 {
     struct entry *entry = entry_find(names, uid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobiod: the parts, put together on one loop. */
+/* jobiod: creates all parts and connects them on one event loop. */
 #ifndef JOBIO_COLLECTOR_DAEMON_DAEMON_H
 #define JOBIO_COLLECTOR_DAEMON_DAEMON_H
 
@@ -13,20 +13,20 @@ struct daemon;
 struct daemon_options {
     const char *runtime_dir; /* "/run/jobio" */
     const char *state_dir;   /* "/var/lib/jobio" */
-    const char *pin_dir;     /* NULL: from the runtime directory's name */
+    const char *pin_dir;     /* NULL: derived from the runtime directory */
 };
 
 /* Set everything up, adopt what an earlier process left, and answer the socket. Signals SIGTERM,
- * SIGINT and SIGCHLD must be blocked. The configuration stays the caller's. -EBUSY: another jobiod
+ * SIGINT and SIGCHLD must be blocked. The settings must outlive it. -EBUSY: another jobiod
  * serves this runtime directory. */
 int daemon_create(struct daemon **ret, const struct daemon_options *options,
                   const struct settings *settings, struct error *error);
-/* Until SIGTERM or SIGINT. */
+/* Run until SIGTERM or SIGINT. */
 int daemon_run(struct daemon *daemon, struct error *error);
-/* What is pinned goes on counting. NULL is fine. */
+/* The pinned programs go on counting. NULL is fine. */
 void daemon_destroy(struct daemon *daemon);
 
-/* Check what daemon_create() would refuse in a configuration, without doing anything. */
+/* Check the settings as daemon_create() does, without side effects. */
 int daemon_check(const struct settings *settings, struct error *error);
 
 #endif

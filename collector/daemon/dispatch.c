@@ -156,7 +156,7 @@ static void handle_status(struct daemon *daemon, struct request *request, const 
 static void handle_run_begin(struct daemon *daemon, struct request *request,
                              const struct message *m)
 {
-    runs_begin(daemon->runs, request, m);
+    runs_start(daemon->runs, request, m);
 }
 
 static void handle_run_end(struct daemon *daemon, struct request *request, const struct message *m)

@@ -68,8 +68,8 @@ static int on_new_mounts(sd_event_source *source, int fd, uint32_t events, void 
     struct error error;
 
     (void)source, (void)fd, (void)events;
-    if (sampler_sightings(e->options.sampler, &error) < 0)
-        log_limited("sighting", 60, "mounts: %s", error.text);
+    if (sampler_name_new_mounts(e->options.sampler, &error) < 0)
+        log_limited("new-mounts", 60, "mounts: %s", error.text);
     if (mounts_busy(e->options.mounts))
         settle_soon(e);
     return 0;

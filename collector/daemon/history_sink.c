@@ -121,7 +121,8 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-/* --- life --------------------------------------------------------------------------------------
+/* --- start and stop
+ * --------------------------------------------------------------------------------------
  */
 
 static void fill_options(const struct settings *settings, struct step_queue_options *o)

@@ -95,7 +95,7 @@ static void block_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* The soft limit is small for the sake of select(), which nobody here uses. */
+/* The soft limit is small because of select(), which is not used here. */
 static void raise_limits(void)
 {
     struct rlimit files;
@@ -106,9 +106,9 @@ static void raise_limits(void)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* The kernel's types and the logs of the verifier, some 12 MiB, are needed at the start only: in
- * chunks of their own, which malloc() else gives up once it has seen large ones freed, they go
- * back. */
+/* The kernel's types and the logs of the verifier, about 12 MiB, are needed only at the start. With
+ * this threshold malloc() keeps large blocks in mappings of their own, so that free() returns them.
+ */
 static void return_memory(void)
 {
     (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);

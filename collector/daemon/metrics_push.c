@@ -41,7 +41,8 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ------------------------------------------------------------------------------------- */
 
 static int restore(const char *key, const char *value, void *arg)
 {

@@ -234,7 +234,8 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "peers: %s", text);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ------------------------------------------------------------------------------------- */
 
 static int find_readers(const struct settings_list *names, uid_t **ret, struct error *error)
 {

@@ -13,8 +13,7 @@
 
 #include "common/cleanup.h"
 
-/* Each child is one conversation with slurmctld: a node whose jobs all end at once must not become
- * a storm there. */
+/* Each child makes requests to slurmctld: many jobs that end at once must not flood it. */
 #define AT_ONCE 4
 #define WAITING_MAX 4096
 
@@ -25,7 +24,7 @@ struct job {
     char *record;
     recorder_done_f done;
     void *arg;
-    pid_t pid; /* 0: it waits */
+    pid_t pid; /* 0: queued */
     int error_fd;
     sd_event_source *child, *timer;
 };
@@ -88,7 +87,7 @@ size_t recorder_pending(const struct recorder *recorder)
 
 /* --- the child -------------------------------------------------------------------------------- */
 
-/* The record is far smaller than a pipe: written before the child begins, it never blocks. */
+/* The record is far smaller than a pipe, so writing it before the child starts never blocks. */
 static int fill_pipe(const char *record)
 {
     int fds[2];
@@ -150,7 +149,7 @@ static void finish(struct job *job, int result, const struct error *error)
     start_waiting(recorder);
 }
 
-/* What it said: the first line. */
+/* The first line of its output. */
 static void read_words(const struct job *job, struct error *error)
 {
     ssize_t n = read(job->error_fd, error->text, sizeof(error->text) - 1);
@@ -218,13 +217,13 @@ static int launch(struct job *job)
     r = sd_event_add_child(job->recorder->loop, &job->child, job->pid, WEXITED, on_exit_of_child,
                            job);
     if (r < 0) {
-        /* Nobody would reap it. */
+        /* It would not be reaped. */
         (void)kill(job->pid, SIGKILL);
         (void)waitpid(job->pid, NULL, 0);
         job->pid = -1;
         return r;
     }
-    /* It has a limit of its own; this is for one that does not keep it. */
+    /* The program has its own time limit; this is for one that hangs. */
     return sd_event_add_time_relative(job->recorder->loop, &job->timer, CLOCK_MONOTONIC,
                                       (uint64_t)(job->recorder->timeout_ms + 1000) * 1000, 0,
                                       on_late, job);
@@ -239,7 +238,7 @@ static void start_waiting(struct recorder *recorder)
             recorder->running++;
             continue;
         }
-        /* Said on the loop: the caller of recorder_start() is not called back inside it. */
+        /* Report it from the loop: recorder_start() must not call back. */
         job->pid = -1;
         job->child = sd_event_source_disable_unref(job->child);
         (void)sd_event_add_time_relative(recorder->loop, &job->timer, CLOCK_MONOTONIC, 0, 0,

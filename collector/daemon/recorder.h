@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs jobio-record, the only program that speaks with slurmctld, as a child with a time limit. */
+/* Runs jobio-record, the only program that talks to slurmctld, as a child with a time limit. */
 #ifndef JOBIO_COLLECTOR_DAEMON_RECORDER_H
 #define JOBIO_COLLECTOR_DAEMON_RECORDER_H
 
@@ -11,21 +11,21 @@
 
 struct recorder;
 
-/* SIGCHLD must be blocked in all threads. timeout_ms: what one child gets before it is killed; 0:
+/* SIGCHLD must be blocked in all threads. timeout_ms: a child is killed after this time; 0:
  * 30 s. */
 int recorder_create(struct recorder **ret, sd_event *loop, const char *program, unsigned timeout_ms,
                     struct error *error);
-/* Children that still run are left to themselves, their recorder_done_f is not called. */
+/* Running children go on; their recorder_done_f is not called. */
 void recorder_destroy(struct recorder *recorder); /* NULL is fine */
 
-/* result 0: the record is in the job; else a negative errno with what the program said. */
+/* result 0: the record is in the job; else a negative errno with the output of the program. */
 typedef void (*recorder_done_f)(int result, const struct error *error, void *arg);
 
-/* Write the record of the job. Few run at a time, the rest waits. `done` is called once, on the
- * loop, never inside this call. -ENOMEM, -EAGAIN: too many wait. */
+/* Write the record of the job. Few run at a time, the others are queued. `done` is called once, on
+ * the loop, never inside this call. -ENOMEM, -EAGAIN: the queue is full. */
 int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, const char *record,
                    recorder_done_f done, void *arg, struct error *error);
-/* How many run or wait. */
+/* The number of records that run or are queued. */
 size_t recorder_pending(const struct recorder *recorder);
 
 #endif

@@ -23,7 +23,7 @@
 
 #define RUNS_MAX 256
 #define RUNS_A_USER 16
-/* The process that asked has ended; whoever started it has this long to ask for the account. */
+/* After the counted process has ended, its parent has this long to request the account. */
 #define GRACE_US (60 * US_PER_S)
 
 struct run {
@@ -44,14 +44,14 @@ struct runs {
     struct runs_options options;
     struct run *list;
     uint64_t last;
-    int dir; /* a file for each run, its name the number, with the path of its cgroup */
+    int dir; /* has a file for each run, named by its number, with the path of its cgroup */
 };
 
 /* --- files -------------------------------------------------------------------------------------
  */
 
-/* Without it a cgroup is only left behind if we are killed. */
-static void note_run(const struct run *run)
+/* Best effort: without the file, the cgroup is left behind if jobiod is killed. */
+static void write_note(const struct run *run)
 {
     size_t size = strlen(run->leaf.path);
     char name[32];
@@ -64,7 +64,7 @@ static void note_run(const struct run *run)
     cleanup_close(&fd);
 }
 
-static void forget_note(const struct run *run)
+static void remove_note(const struct run *run)
 {
     char name[32];
 
@@ -72,8 +72,8 @@ static void forget_note(const struct run *run)
     (void)unlinkat(run->runs->dir, name, 0);
 }
 
-/* A run of a process before this one: nobody can ask for it any more, and its cgroup goes once
- * nobody is left in it. */
+/* A run of an earlier process: its account cannot be requested any more, and its cgroup is removed
+ * once it is empty. */
 static void take_note(struct runs *runs, const char *name)
 {
     _close_ int fd = openat(runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -120,7 +120,8 @@ static int open_notes(const char *runtime_dir)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* --- life --------------------------------------------------------------------------------------
+/* --- start and stop
+ * --------------------------------------------------------------------------------------
  */
 
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
@@ -132,7 +133,7 @@ int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *op
         return error_set(error, -ENOMEM, "no memory for runs");
     runs->loop = sd_event_ref(loop);
     runs->options = *options;
-    /* Numbers of an earlier process must not meet runs of this one. */
+    /* The numbers of an earlier process must not be reused. */
     runs->last = clock_ns(CLOCK_REALTIME);
     runs->dir = open_notes(options->runtime_dir);
     take_notes(runs);
@@ -177,7 +178,8 @@ size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size
     return 0;
 }
 
-/* --- ends ------------------------------------------------------------------------------------- */
+/* --- end of runs
+ * ------------------------------------------------------------------------------------- */
 
 static void stop_counting(struct run *run)
 {
@@ -194,7 +196,7 @@ static void stop_counting(struct run *run)
     run->pidfd = -1;
 }
 
-/* Gone for good, once nobody is left in its cgroup. */
+/* Remove the run, if its cgroup is empty. */
 static bool run_remove(struct run *run)
 {
     struct run **at = &run->runs->list;
@@ -202,7 +204,7 @@ static bool run_remove(struct run *run)
     stop_counting(run);
     if (hierarchy_remove(run->runs->options.hierarchy, run->leaf.path) == -EBUSY)
         return false;
-    forget_note(run);
+    remove_note(run);
     while (*at != run)
         at = &(*at)->next;
     *at = run->next;
@@ -238,7 +240,7 @@ void runs_destroy(struct runs *runs)
     free(runs);
 }
 
-static int on_nobody_asked(sd_event_source *source, uint64_t usec, void *arg)
+static int on_grace_end(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct run *run = arg;
 
@@ -247,18 +249,18 @@ static int on_nobody_asked(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-static int on_exit_of_client(sd_event_source *source, int fd, uint32_t events, void *arg)
+static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
     struct run *run = arg;
 
     (void)source, (void)fd, (void)events;
     run->watch = sd_event_source_disable_unref(run->watch);
     (void)sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
-                                     US_PER_S, on_nobody_asked, run);
+                                     US_PER_S, on_grace_end, run);
     return 0;
 }
 
-/* --- begin ------------------------------------------------------------------------------------ */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static bool has_room(const struct runs *runs, uid_t uid)
 {
@@ -278,7 +280,7 @@ static bool is_below(const char *path, const char *parent)
     return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
 }
 
-/* A cgroup is counted once: inside a step it is the step's. */
+/* A process is counted once: inside a step it belongs to the step. */
 static int check_free(struct runs *runs, pid_t pid, struct error *error)
 {
     char path[512];
@@ -320,11 +322,11 @@ static int watch(struct run *run, int pidfd, struct error *error)
     int r;
 
     run->pidfd = pidfd;
-    r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_exit_of_client, run);
+    r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_client_exit, run);
     return r < 0 ? error_errno(error, r, "cannot watch the process that asked") : 0;
 }
 
-static int begin(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
+static int start(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
 {
     pid_t pid = request_pid(request);
     _close_ int pidfd = peer_open(pid, request_uid(request), error);
@@ -352,13 +354,13 @@ static int begin(struct runs *runs, struct request *request, uint64_t *number, s
     }
     run->next = runs->list;
     runs->list = run;
-    note_run(run);
-    /* If it ended meanwhile, nobody knows who was moved: nothing of it is counted for the user. */
+    write_note(run);
+    /* If the process has ended meanwhile, another one may have been moved: do not count it. */
     r = peer_check(pidfd, error);
     if (!r)
         r = count(run, error);
     if (r < 0)
-        return r; /* the tick removes the cgroup once the process has left it */
+        return r; /* the tick removes the cgroup once it is empty */
     run->over = false;
     r = watch(run, TAKE_FD(pidfd), error);
     if (r < 0) {
@@ -369,7 +371,7 @@ static int begin(struct runs *runs, struct request *request, uint64_t *number, s
     return 0;
 }
 
-void runs_begin(struct runs *runs, struct request *request, const struct message *m)
+void runs_start(struct runs *runs, struct request *request, const struct message *m)
 {
     struct message *answer = malloc(sizeof(*answer));
     struct error error;
@@ -378,7 +380,7 @@ void runs_begin(struct runs *runs, struct request *request, const struct message
     (void)m;
     if (!answer) {
         request_error(request, "run: no memory");
-    } else if (begin(runs, request, &number, &error) < 0) {
+    } else if (start(runs, request, &number, &error) < 0) {
         request_error(request, "%s", error.text);
     } else {
         message_init(answer, "answer");
@@ -410,7 +412,7 @@ static char *document(struct run *run, struct error *error)
     int r = sampler_finish(o->sampler, run->step, now, error);
 
     if (!r && survivors)
-        r = sampler_blame(o->sampler, run->step, "still-running", survivors, 0);
+        r = sampler_mark_incomplete(o->sampler, run->step, "still-running", survivors, 0);
     if (!r)
         r = sampler_account(o->sampler, run->step, &step);
     if (!job || r < 0 || job_account_add_step(job, &step) < 0) {

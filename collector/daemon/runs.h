@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `jobio run` of users who are not root: jobiod puts the asking process into a cgroup of its own,
- * counts it, and answers with its account.
+ * `jobio run` of users other than root: jobiod puts the process at the socket into a cgroup of its
+ * own, counts it, and answers with its account.
  */
 #ifndef JOBIO_COLLECTOR_DAEMON_RUNS_H
 #define JOBIO_COLLECTOR_DAEMON_RUNS_H
@@ -20,31 +20,31 @@ struct tracker;
 
 struct runs_options {
     const char *cluster, *node;
-    const char *runtime_dir; /* runs/ lies in it */
+    const char *runtime_dir; /* the parent of runs/ */
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
     struct tracker *tracker; /* knows the cgroups of jobs */
 };
 
-/* What the options point to must outlive it, strings too. Cgroups that runs of an earlier process
- * left are removed, now or once nobody is in them. */
+/* What the options point to must outlive it. Cgroups that an earlier process left are removed, now
+ * or once they are empty. */
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error);
-/* Ends all runs; their processes go on uncounted. NULL is fine. */
+/* Ends all runs; their processes run on uncounted. NULL is fine. */
 void runs_destroy(struct runs *runs);
 
-/* The questions run-begin and run-end; they answer the request. */
-void runs_begin(struct runs *runs, struct request *request, const struct message *m);
+/* Answer the requests run-begin and run-end. */
+void runs_start(struct runs *runs, struct request *request, const struct message *m);
 void runs_end(struct runs *runs, struct request *request, const struct message *m);
 
 /* Every interval: remove cgroups that could not be removed before. */
 void runs_tick(struct runs *runs);
 size_t runs_count(const struct runs *runs);
 struct top_reading;
-/* Add what each has done as of the last reading. 0 or -ENOMEM. */
+/* Add each run as of the last reading. 0 or -ENOMEM. */
 int runs_top(const struct runs *runs, struct top_reading *reading);
-/* Living tasks of a run by its step's number in the maps, as sampler_tasks_f. */
+/* Live tasks of a run by the number in the maps, as sampler_tasks_f. */
 size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max);
 
 #endif

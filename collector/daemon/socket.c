@@ -25,9 +25,9 @@
 enum phase { ASKING, THINKING, ANSWERING };
 
 struct request {
-    struct server *server; /* NULL: it has gone */
+    struct server *server; /* NULL: destroyed */
     struct request *next, *previous;
-    int fd; /* -1: the peer has gone */
+    int fd; /* -1: the peer is gone */
     enum phase phase;
     struct ucred peer;
     bool admin;
@@ -48,7 +48,7 @@ struct server {
     struct server_hooks hooks;
     struct request *clients;
     struct server_stats stats;
-    struct message in, out; /* of the one that is being read, or answered */
+    struct message in, out; /* of the request that is being read or answered */
 };
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ uint64_t request_monotonic_ns(const struct request *request)
     return request->monotonic_ns;
 }
 
-/* The peer hears no more; the memory stays while somebody still has to answer. */
+/* Close the connection; the memory stays until the request is answered. */
 static void hang_up(struct request *request)
 {
     request->io = sd_event_source_disable_unref(request->io);
@@ -146,7 +146,7 @@ static void next_part(struct request *request, size_t *taken)
     request->answer[request->sent + part] = saved;
 }
 
-/* 1: all of it is sent; 0: later; negative: the peer has gone. */
+/* 1: all is sent; 0: continue later; negative: the peer is gone. */
 static int send_parts(struct request *request)
 {
     struct message *m = &request->server->out;
@@ -163,7 +163,7 @@ static int send_parts(struct request *request)
     return 1;
 }
 
-/* Send what can be sent now, the rest when the socket takes it. */
+/* Send what can be sent now, the rest when the socket is writable. */
 static void answer(struct request *request, char *text, size_t size, bool is_text)
 {
     request->answer = text;
@@ -240,8 +240,8 @@ static void say_limited(struct server *server, const struct ucred *peer, const c
     server->hooks.say(LOG_LEVEL_WARNING, line, server->hooks.arg);
 }
 
-/* Short texts are always let through: their number is bounded by that of the connections. Of a user
- * one long text is, if there is room among those of all users. */
+/* Short texts are always accepted: the limit of connections bounds their number. One long text of a
+ * user is accepted if there is room among those of all users. */
 static bool has_memory(const struct request *request, size_t size)
 {
     const struct server *server = request->server;
@@ -313,7 +313,7 @@ static void take_question(struct request *request)
     request->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     request->phase = THINKING;
     (void)set_timer(request, 0);
-    /* Only the end of the peer is of interest until there is an answer. */
+    /* Until there is an answer, only wait for the end of the peer. */
     (void)sd_event_source_set_io_events(request->io, 0);
     if (message_check(m, &error) < 0) {
         server->stats.bad++;
@@ -364,7 +364,7 @@ static bool is_admin(const struct server *server, int fd, const struct ucred *pe
     return gid != (gid_t)-1 && (peer->gid == gid || is_member(fd, gid));
 }
 
-/* Root has places that users cannot take. */
+/* Some connections are reserved for root. */
 static bool has_place(const struct server *server, uid_t uid)
 {
     unsigned same = 0, users = 0, roots = 0;
@@ -414,8 +414,8 @@ static int welcome(struct server *server, int *fd, const struct ucred *peer)
     return 0;
 }
 
-/* Out of descriptors: an accept that fails would be asked for again at once, for ever. Give up the
- * spare one, accept, hang up. */
+/* Out of descriptors: the loop would retry a failing accept at once, for ever. Close the spare
+ * descriptor, accept, and close the connection. */
 static void shed(struct server *server)
 {
     struct ucred nobody = {.uid = (uid_t)-1};
@@ -450,7 +450,8 @@ static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, v
     return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ------------------------------------------------------------------------------------- */
 
 static int listen_on(const char *path, struct error *error)
 {
@@ -465,7 +466,7 @@ static int listen_on(const char *path, struct error *error)
     (void)unlink(path);
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         return error_errno(error, -errno, "cannot bind %s", path);
-    /* Everybody may ask; SO_PEERCRED says what they are told. */
+    /* Everybody may connect; SO_PEERCRED decides what they may see. */
     if (chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0)
         return error_errno(error, -errno, "cannot listen on %s", path);
     return TAKE_FD(fd);

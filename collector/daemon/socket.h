@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The local socket (doc/protocol.md): accepts, reads one question a connection, hands it on, sends
- * the answer. A peer that is slow, silent or sends nonsense costs nobody but itself: every phase
- * has a time limit, every user a number of connections, and root always gets one.
+ * The local socket (doc/protocol.md): reads one request per connection and sends its answer. A
+ * slow, silent or malicious peer harms only itself: every phase has a time limit, the connections
+ * of each user are limited, and root always gets one.
  */
 #ifndef JOBIO_COLLECTOR_DAEMON_SOCKET_H
 #define JOBIO_COLLECTOR_DAEMON_SOCKET_H
@@ -24,10 +24,10 @@ struct server_options {
     const char *path;        /* replaced if it is there */
     gid_t admin_gid;         /* its members are admins; (gid_t)-1: only root is */
     unsigned question_ms;    /* for the question after the connect; 0: 2000 */
-    unsigned answer_ms;      /* for each part of the answer to be taken; 0: 10000 */
+    unsigned answer_ms;      /* for the peer to take each part of the answer; 0: 10000 */
     unsigned clients_a_user; /* at once, for others than root; 0: 16 */
     unsigned clients_users;  /* of all others than root together; 0: 128 */
-    size_t answers_a_user;   /* bytes of text not taken yet beside another; 0: 64 MiB */
+    size_t answers_a_user;   /* bytes of text that the peer has not taken yet; 0: 64 MiB */
     size_t answers_users;    /* the same of all others than root together; 0: 256 MiB */
 };
 
@@ -35,7 +35,7 @@ struct server_hooks {
     /* A well-formed message. The request must be answered once, now or later, with one of the
      * request_ functions below, which also end it. `m` is good until the call returns. */
     void (*handle)(struct request *request, const struct message *m, void *arg);
-    /* One line for the operator, already limited in number. */
+    /* A line for the log, already rate-limited. */
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };
@@ -43,21 +43,20 @@ struct server_hooks {
 /* -EADDRINUSE, -EACCES... of bind. */
 int server_create(struct server **ret, sd_event *loop, const struct server_options *options,
                   const struct server_hooks *hooks, struct error *error);
-/* Closes all connections; requests that are still to be answered stay good for that. NULL is fine.
- */
+/* Closes all connections. Pending requests stay valid and must still be answered. NULL is fine. */
 void server_destroy(struct server *server);
 
-/* Who asks, as the kernel says. */
+/* The peer, as reported by the kernel. */
 uid_t request_uid(const struct request *request);
 pid_t request_pid(const struct request *request);
 bool request_is_admin(const struct request *request);         /* root or the group */
-uint64_t request_monotonic_ns(const struct request *request); /* when the question came */
+uint64_t request_monotonic_ns(const struct request *request); /* when the request arrived */
 
 void request_ok(struct request *request);
 /* Logs the line as well, at most one in 10 s a user. */
 void request_refuse(struct request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* An answer that only the peer hears. */
+/* An error that is not logged. */
 void request_error(struct request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* One message that the caller has made (with STATUS). */

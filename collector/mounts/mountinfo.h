@@ -2,7 +2,7 @@
 /*
  * A /proc/PID/mountinfo: for each super block (s_dev) the mount that names it best. It may have
  * tens of thousands of lines and the kernel needs a microsecond or two for each, so it can be read
- * in portions. An open one keeps its mount namespace alive: finish it soon.
+ * in portions. An open one keeps its mount namespace alive: read it to its end soon.
  */
 #ifndef JOBIO_COLLECTOR_MOUNTS_MOUNTINFO_H
 #define JOBIO_COLLECTOR_MOUNTS_MOUNTINFO_H
@@ -24,17 +24,17 @@ struct mountinfo_entry {
     const char *mount, *fstype, *source; /* none is empty */
 };
 
-/* who: a process, "self", or "1", below proc ("/proc"). -ENOENT, -ESRCH, -EINVAL: the process has
+/* who: a process, "self", or "1", below proc ("/proc"). -ENOENT, -ESRCH, -EINVAL: the process is
  * gone. */
 int mountinfo_open(struct mountinfo **ret, const char *proc, const char *who, struct error *error);
 void mountinfo_close(struct mountinfo *info); /* NULL is fine */
 
-/* Read on, at most *lines of them, and take what was read off it. 1: there is more; 0: that was
- * all, and the file is closed. Lines of another form are skipped. Super blocks that `but` (may be
- * NULL) has are left out. */
+/* Read at most *lines more lines and subtract those that were read from *lines. 1: there are more;
+ * 0: the end, and the file is closed. Lines of another form are skipped, and so are super blocks
+ * that `but` (may be NULL) has. */
 int mountinfo_read(struct mountinfo *info, const struct mountinfo *but, size_t *lines);
 
-/* NULL: it has no such super block, or is not read to its end. Good until mountinfo_close(). */
+/* NULL: no such super block, or not read to the end. Valid until mountinfo_close(). */
 const struct mountinfo_entry *mountinfo_find(const struct mountinfo *info, uint32_t dev);
 
 #endif

@@ -12,8 +12,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* What was learnt. A better name later keeps the earlier one alive in `before`, because callers may
- * still hold it. */
+/* A known name. The names that it replaced are kept in `before`, since callers may still hold them.
+ */
 struct name {
     struct name *before;
     struct mount_name shown;
@@ -30,7 +30,7 @@ struct mounts {
     char *proc;
     int fd;
     struct mountinfo *host;
-    uint64_t host_ns; /* when its reading began */
+    uint64_t host_ns; /* when its reading started */
     struct namespaces *namespaces;
     struct known *known; /* ascending (step, dev) */
     size_t n_known;
@@ -130,7 +130,7 @@ int mounts_create(struct mounts **ret, const char *proc, struct error *error)
         rc = error_errno(error, rc, "mounts");
         goto fail;
     }
-    /* Opened before the first read: a change in between is then announced. */
+    /* Opened before the first read, so that a change in between is reported. */
     mounts->fd = host_open(proc);
     if (mounts->fd < 0) {
         rc = error_errno(error, -errno, "open \"%s/1/mountinfo\"", proc);
@@ -173,20 +173,20 @@ int mounts_fd(const struct mounts *mounts)
 
 int mounts_refresh(struct mounts *mounts, struct error *error)
 {
-    uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+    uint64_t started_ns = clock_ns(CLOCK_MONOTONIC);
     struct mountinfo *host;
     int rc = host_load(mounts, &host, error);
 
     if (rc < 0)
         return rc;
     mountinfo_close(mounts->host);
-    mounts->host_ns = began_ns;
+    mounts->host_ns = started_ns;
     mounts->host = host;
     return 0;
 }
 
-/* The event loop may not yet have told of a mount that a task already uses, or dev may be another
- * super block's by now. */
+/* A task may use a mount before the event loop reports it, or dev may belong to another super block
+ * by now. */
 static void refresh_if_changed(struct mounts *mounts)
 {
     struct pollfd p = {.fd = mounts->fd, .events = POLLPRI};
@@ -278,7 +278,7 @@ static int learn_entry(struct mounts *mounts, uint32_t step, uint64_t dev,
     return known_put(mounts, step, dev, &shown);
 }
 
-/* To be asked before a table is looked into, and after: what it had is then what it still has. */
+/* Check it before and after a lookup in a table: then the entry is that of the same super block. */
 static bool is_there(const struct mounts *mounts, uint32_t step, uint64_t dev, uint64_t *since_ns)
 {
     *since_ns = 0;
@@ -314,7 +314,7 @@ static int learn_from_host(struct mounts *mounts, uint32_t step, uint64_t dev)
                : -ENOENT;
 }
 
-/* "8:1"; "0:53+1": a later one with the same number. */
+/* "8:1", or "0:53+1" for a later one with the same number. */
 static void dev_name(uint64_t dev, char name[32])
 {
     unsigned major = (uint32_t)dev >> 20, minor = dev & 0xfffff, life = dev >> 32;
@@ -334,7 +334,7 @@ static int put_unknown(struct mounts *mounts, uint32_t step, uint64_t dev, const
         shown.fstype = fstype;
     if (id && *id)
         shown.source = id;
-    /* All of a type without a device would be one otherwise. */
+    /* Otherwise all mounts of a type without a device would be one. */
     dev_name(dev, name);
     (void)snprintf(source, sizeof(source), "%s %s", shown.source, name);
     shown.source = source;
@@ -380,7 +380,7 @@ void mounts_turn(struct mounts *mounts)
     namespaces_turn(mounts->namespaces, mounts->lines);
 }
 
-static int take_told(uint32_t step, uint64_t dev, uint64_t began_ns,
+static int take_told(uint32_t step, uint64_t dev, uint64_t started_ns,
                      const struct mountinfo_entry *entry, void *arg)
 {
     struct mounts *mounts = arg;
@@ -388,7 +388,7 @@ static int take_told(uint32_t step, uint64_t dev, uint64_t began_ns,
     uint64_t since_ns;
 
     return entry && known && mounts_is_unknown(&known->name->shown) &&
-                   is_there(mounts, step, dev, &since_ns) && began_ns >= since_ns
+                   is_there(mounts, step, dev, &since_ns) && started_ns >= since_ns
                ? learn_entry(mounts, step, dev, entry, true)
                : 0;
 }

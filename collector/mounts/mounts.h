@@ -22,7 +22,7 @@ struct mount_name {
     bool labelled; /* mounted in the host's namespace and not FUSE: may be a metric label */
 };
 
-/* proc: "/proc", or a test's folder. Reads the host's table (proc/1/mountinfo, else
+/* proc: "/proc", or a test's directory. Reads the host's table (proc/1/mountinfo, else
  * proc/self/mountinfo). */
 int mounts_create(struct mounts **ret, const char *proc, struct error *error);
 void mounts_destroy(struct mounts *mounts);
@@ -31,33 +31,33 @@ void mounts_destroy(struct mounts *mounts);
 int mounts_fd(const struct mounts *mounts);
 int mounts_refresh(struct mounts *mounts, struct error *error);
 
-/* Is the super block that the step knows by this number still there? Else its name is not taken
- * from any table. Nor from a table that was read before *since_ns (CLOCK_MONOTONIC): until then
- * another had the number. Without such a function, all are, since the beginning. */
+/* True if the super block that has this number for the step still exists, since *since_ns
+ * (CLOCK_MONOTONIC): before, another one had the number, so older tables are not used for its name.
+ * If it is false, no table is used. Without such a function all exist, since the start. */
 typedef bool (*mounts_is_there_f)(uint32_t step, uint64_t dev, uint64_t *since_ns, void *arg);
 void mounts_set_check(struct mounts *mounts, mounts_is_there_f is_there, void *arg);
 
-/* dev, here and below: s_dev, and in the upper half which of those that had this number it is.
- * Learn the name of a super block that a step touched: from the host's table, else from the task's.
- * What BPF saw (fstype, id; may be NULL) is the last resort: mount "(unknown)", source id. A name
- * once given to (step, dev) stays, also after an unmount, until mounts_forget(); dev numbers are
- * used again by later mounts. 0; 1: nobody could name it, or the task's table is still being read:
- * ask again, with other tasks of the step, too, which then replaces "(unknown)"; -ENOMEM. */
+/* Look up the name of a super block that a step uses: in the host's table, else in the task's, else
+ * from what BPF reported (fstype, id; may be NULL): mount "(unknown)", source id. dev, here and
+ * below: s_dev, and in the upper half a count of the super blocks that had this number before. The
+ * name of (step, dev) is kept until mounts_forget(), also after an unmount: later mounts reuse the
+ * number. 0; 1: it was not found, or the task's table is still being read: call again, also with
+ * other tasks of the step, to replace "(unknown)"; -ENOMEM. */
 int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pid,
                  const char *fstype, const char *id, struct error *error);
-/* Tables of tasks are read in portions of so many lines, one a turn of the loop; SIZE_MAX, as at
- * first: as a whole. mounts_turn() begins a turn, mounts_work() begins one and reads on: true if
+/* Tables of tasks are read in portions of so many lines, one in each turn of the loop; SIZE_MAX,
+ * the default: at once. mounts_turn() starts a turn, mounts_work() starts one and reads on; true if
  * there is more to do. */
 void mounts_set_lines(struct mounts *mounts, size_t lines);
 void mounts_turn(struct mounts *mounts);
 bool mounts_work(struct mounts *mounts);
 bool mounts_busy(const struct mounts *mounts);
-/* Read at once what the step waits for (0: all). */
+/* Read now all tables that the step needs (0: all steps). */
 void mounts_finish(struct mounts *mounts, uint32_t step);
-/* How many super blocks of the step have got a name instead of "(unknown)". */
+/* The number of super blocks of the step whose "(unknown)" was replaced by a name. */
 unsigned mounts_renamed(const struct mounts *mounts, uint32_t step);
 bool mounts_is_unknown(const struct mount_name *name);
-/* The name, good until mounts_forget(step). dev 0 is "(no mount)", one nobody knows "(unknown)". */
+/* The name, valid until mounts_forget(step). dev 0 is "(no mount)", an unknown one "(unknown)". */
 struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev);
 void mounts_forget(struct mounts *mounts, uint32_t step);
 

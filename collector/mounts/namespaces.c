@@ -10,14 +10,14 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* Tables at a time, read or being read; each of the latter is an open file. */
+/* Tables at a time; each one that is being read is an open file. */
 #define SPACES 32
 #define KEEP_NS NS_PER_S
 
-/* A task: a number alone may be another's by now. */
+/* A task. Its start time is needed because numbers are reused. */
 struct task {
     uint32_t pid;
-    uint64_t born; /* ticks since the boot; 0: it has gone */
+    uint64_t born; /* ticks since the boot; 0: it is gone */
 };
 
 struct want {
@@ -31,7 +31,7 @@ struct space {
     struct task reader;
     struct mountinfo *info;
     bool done;
-    uint64_t began_ns;
+    uint64_t started_ns;
     struct want *wants;
     size_t n_wants;
 };
@@ -46,7 +46,7 @@ struct namespaces {
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* The number of the process's namespace; 0: we may not know. */
+/* The number of the process's namespace; 0: not readable. */
 static uint64_t space_of(const struct namespaces *namespaces, const char *who)
 {
     char path[PATH_MAX];
@@ -56,7 +56,7 @@ static uint64_t space_of(const struct namespaces *namespaces, const char *who)
     return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* Its table may be readable where its namespace is not: then nobody shares it. */
+/* The table may be readable if the number of the namespace is not: then it is not shared. */
 static uint64_t space_of_pid(const struct namespaces *namespaces, uint32_t pid)
 {
     char who[16];
@@ -88,7 +88,7 @@ static struct task task_of(const struct namespaces *namespaces, uint32_t pid)
     return task;
 }
 
-/* Does the task that it was read for still hold the namespace? Else another may have its number. */
+/* The task that it was read for still holds the namespace; else another may have its number. */
 static bool is_held(const struct namespaces *namespaces, const struct space *space)
 {
     struct task now = task_of(namespaces, space->reader.pid);
@@ -134,7 +134,7 @@ void namespaces_turn(struct namespaces *namespaces, size_t lines)
     for (size_t i = 0; i < SPACES; i++) {
         struct space *space = &namespaces->spaces[i];
 
-        if (space->done && namespaces->turn_ns - space->began_ns > KEEP_NS)
+        if (space->done && namespaces->turn_ns - space->started_ns > KEEP_NS)
             space_clear(space);
     }
 }
@@ -155,26 +155,26 @@ static struct space *space_slot(struct namespaces *namespaces)
     for (size_t i = 0; i < SPACES && (!oldest || oldest->ino); i++) {
         struct space *space = &namespaces->spaces[i];
 
-        if (space->done && (!oldest || space->began_ns < oldest->began_ns))
+        if (space->done && (!oldest || space->started_ns < oldest->started_ns))
             oldest = space;
     }
     return oldest;
 }
 
-/* Is it worth looking into? One of this turn is as good as one that would be read now; an older
- * one is good for what it has. */
+/* The table can be used: one of this turn is up to date; an older one can be used for what it has.
+ */
 static bool is_fresh(const struct namespaces *namespaces, const struct space *space, uint64_t dev,
                      uint64_t since_ns)
 {
     if (!space->done)
         return true;
-    if (space->began_ns < since_ns)
+    if (space->started_ns < since_ns)
         return false;
     if (!is_held(namespaces, space))
         return false;
-    return space->began_ns >= namespaces->turn_ns ||
+    return space->started_ns >= namespaces->turn_ns ||
            (mountinfo_find(space->info, (uint32_t)dev) &&
-            clock_ns(CLOCK_MONOTONIC) - space->began_ns < KEEP_NS);
+            clock_ns(CLOCK_MONOTONIC) - space->started_ns < KEEP_NS);
 }
 
 static int space_open(struct namespaces *namespaces, struct space *space, uint64_t ino,
@@ -185,7 +185,7 @@ static int space_open(struct namespaces *namespaces, struct space *space, uint64
 
     space_clear(space);
     space->reader = task_of(namespaces, pid);
-    space->began_ns = clock_ns(CLOCK_MONOTONIC);
+    space->started_ns = clock_ns(CLOCK_MONOTONIC);
     (void)snprintf(who, sizeof(who), "%u", pid);
     r = mountinfo_open(&space->info, namespaces->proc, who, NULL);
     if (r < 0)
@@ -225,7 +225,7 @@ static int want_add(struct space *space, uint32_t step, uint64_t dev)
     return 0;
 }
 
-/* 0: it is read to its end. */
+/* 0: read to its end. */
 static int space_read(struct namespaces *namespaces, const struct mountinfo *host,
                       struct space *space)
 {
@@ -250,7 +250,7 @@ int namespaces_find(struct namespaces *namespaces, const struct mountinfo *host,
         return r == -ENOMEM || r == -EBUSY ? r : -ENOENT;
     if (r > 0)
         return want_add(space, step, dev) < 0 ? -ENOMEM : 1;
-    *ret = space->began_ns < since_ns ? NULL : mountinfo_find(space->info, (uint32_t)dev);
+    *ret = space->started_ns < since_ns ? NULL : mountinfo_find(space->info, (uint32_t)dev);
     return *ret ? 0 : -ENOENT;
 }
 
@@ -262,19 +262,19 @@ static bool is_wanted(const struct space *space, uint32_t step)
     return false;
 }
 
-static int tell(struct space *space, namespaces_told_f told, void *arg)
+static int tell(struct space *space, namespaces_found_f found, void *arg)
 {
     int r = 0;
 
     for (size_t i = 0; i < space->n_wants && r >= 0; i++)
-        r = told(space->wants[i].step, space->wants[i].dev, space->began_ns,
-                 mountinfo_find(space->info, (uint32_t)space->wants[i].dev), arg);
+        r = found(space->wants[i].step, space->wants[i].dev, space->started_ns,
+                  mountinfo_find(space->info, (uint32_t)space->wants[i].dev), arg);
     space->n_wants = 0;
     return r;
 }
 
 int namespaces_work(struct namespaces *namespaces, const struct mountinfo *host, uint32_t step,
-                    namespaces_told_f told, void *arg)
+                    namespaces_found_f found, void *arg)
 {
     int result = 0;
 
@@ -286,7 +286,7 @@ int namespaces_work(struct namespaces *namespaces, const struct mountinfo *host,
             continue;
         r = space_read(namespaces, host, space);
         if (r == 0)
-            r = tell(space, told, arg);
+            r = tell(space, found, arg);
         result = r < 0 && !result ? r : result;
     }
     return result;

@@ -9,12 +9,12 @@ struct amount {
     uint64_t bytes, requests;
 };
 
-/* A mount is found by its names, as everywhere. */
+/* Identified by its names. */
 struct channel {
     char *mount, *fstype, *source;
     bool private;
     uint64_t dev;
-    struct amount start[IO_OP_COUNT]; /* at the beginning of the open interval */
+    struct amount start[IO_OP_COUNT]; /* at the start of the open interval */
     struct amount mark[IO_OP_COUNT];  /* at its last tick */
     struct amount now[IO_OP_COUNT];
     struct io_peak best[IO_OP_COUNT]; /* of the closed intervals */
@@ -103,7 +103,7 @@ static void amounts_add(struct amount *to, const struct amount *from)
     }
 }
 
-/* The mount had no name before, and has one now: what it did then was no burst of this interval. */
+/* The mount got its name in this interval: its earlier I/O is not a burst of this interval. */
 static void take_nameless(struct meter *meter, struct channel *c, uint64_t dev)
 {
     for (size_t i = 0; dev && i < meter->n; i++) {
@@ -152,7 +152,7 @@ int meter_resume(struct meter *meter, const struct io_mounts *mounts, uint64_t a
     return 0;
 }
 
-void meter_begin(struct meter *meter)
+void meter_start(struct meter *meter)
 {
     for (size_t i = 0; i < meter->n; i++)
         memset(meter->channels[i].now, 0, sizeof(meter->channels[i].now));
@@ -175,7 +175,7 @@ int meter_add(struct meter *meter, const struct io_mounts *mounts)
 
 static uint64_t rate(uint64_t from, uint64_t to, uint64_t span_ns)
 {
-    /* Rounded as the mean is: a peak is never below it. */
+    /* Rounded as the mean, so that a peak is never below it. */
     return to <= from ? 0 : io_per_second(to - from, span_ns);
 }
 
@@ -197,8 +197,8 @@ static void close_interval(struct meter *meter)
     meter->start_ns = meter->mark_ns;
 }
 
-/* The open interval [start, mark] is closed only when it is long enough and the next one, from
- * mark to now, is so too: whatever is short joins its neighbour. */
+/* Close the open interval [start, mark] only if it and the next one, from mark to now, are both
+ * long enough: a short one is joined with its neighbour. */
 static bool is_long(const struct meter *meter, uint64_t from, uint64_t to)
 {
     return to > from && to - from >= meter->interval_ns / 2;

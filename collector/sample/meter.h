@@ -13,17 +13,17 @@
 
 struct meter;
 
-/* NULL: no memory. start_ns: when everything was zero. */
+/* NULL: out of memory. start_ns: when everything was zero. */
 struct meter *meter_create(uint64_t interval_ns, uint64_t start_ns);
 void meter_destroy(struct meter *meter); /* NULL is fine */
 
-/* Go on from `mounts` as they were at at_ns: their totals begin the open interval, their peaks are
+/* Go on from `mounts` as they were at at_ns: their totals start the open interval, their peaks are
  * the peaks so far. Before the first tick. 0 or -ENOMEM. */
 int meter_resume(struct meter *meter, const struct io_mounts *mounts, uint64_t at_ns);
 
-/* One reading: begin it, add every part of the sum, end it with the time of the reading. tick:
+/* One reading: start it, add every part of the sum, end it with the time of the reading. tick:
  * an interval ends here; otherwise the reading only counts for meter_fill(). */
-void meter_begin(struct meter *meter);
+void meter_start(struct meter *meter);
 int meter_add(struct meter *meter, const struct io_mounts *mounts); /* 0 or -ENOMEM */
 void meter_end(struct meter *meter, uint64_t now_ns, bool tick);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events that no program saw, within this process and from one process to the next. */
+/* Events that the programs missed, within this process and between two processes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

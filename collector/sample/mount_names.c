@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of what steps touch. The task that was seen first may have gone before anybody could
- * look at its mounts; then the others of its step are asked. */
+/* The names of the mounts that steps use. The first task may have ended before its table of mounts
+ * was read; then the tables of other tasks of the step are read. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/mounts/mounts.h"
 #include "collector/sample/sampler_impl.h"
 
-/* Nobody is asked again after this many readings: each question is asked twice as late as the one
- * before, and a task that has the mount was there when it was seen. */
+/* Give up after this many readings. The pause doubles with each attempt; a task with the mount
+ * existed when it was first used. */
 #define LAST_PAUSE 32
-/* So many tasks of a step are asked at a time. */
+/* The number of tasks of a step to try at a time. */
 #define TASKS 64
 
 struct learning {
@@ -52,13 +52,13 @@ static int learn_mount(const struct probe_mount *m, void *arg)
 
     if (r > 0 && keep_unnamed(l->sampler, m) < 0)
         r = error_set(&error, -ENOMEM, "no memory for a mount without a name");
-    /* One name that cannot be had keeps no other from being learnt. */
+    /* A name that cannot be found does not prevent the others from being found. */
     if (r < 0 && !l->result)
         l->result = error_set(l->error, r, "%s", error.text);
     return 0;
 }
 
-int sampler_sightings(struct sampler *sampler, struct error *error)
+int sampler_name_new_mounts(struct sampler *sampler, struct error *error)
 {
     struct learning l = {sampler, error, 0};
     int r;
@@ -82,12 +82,12 @@ void sampler_set_tasks(struct sampler *sampler, sampler_tasks_f tasks, void *arg
     sampler->tasks_arg = arg;
 }
 
-/* True if it has a name, or nobody is to be asked for it again. */
+/* True if it has a name, or there are no more attempts. */
 static bool ask(struct sampler *sampler, struct unnamed *u)
 {
     uint32_t pids[TASKS];
     size_t n = sampler->tasks ? sampler->tasks(u->step, pids, TASKS, sampler->tasks_arg) : 0;
-    /* It may have a name by now, and then no task is asked. */
+    /* It may have a name by now; then no task is needed. */
     int r = mounts_learn(sampler->mounts, u->step, u->dev, 0, u->fstype, u->id, NULL);
 
     for (size_t i = 0; i < n && r > 0; i++)

@@ -13,15 +13,15 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* One shard serves this many events a second before the CPUs that share it begin to feel it: a
- * contended atomic add is some 100 ns, three a call. */
+/* The events per second that one shard serves before CPUs that share it slow each other down: a
+ * contended atomic add takes about 100 ns, and a call makes three. */
 #define SHARD_EVENTS_PER_S 200000
 
 #define CAUSE_HOOK "hook-not-attached"
 #define CAUSE_FEATURE "unseen: " /* and the feature */
 #define CAUSE_SELFTEST "self-test-failed"
 
-/* The losses that the maps count themselves, as causes. */
+/* Losses that are counted in the maps, as causes. */
 static const struct lost_cause_name {
     const char *cause;
     size_t offset;
@@ -48,7 +48,7 @@ static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_n
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* The index of the step, or where it would be. */
+/* The index of the step, or where to insert it. */
 static size_t follower_index(const struct sampler *sampler, uint32_t step)
 {
     size_t low = 0, high = sampler->n;
@@ -100,7 +100,8 @@ static int follower_insert(struct sampler *sampler, struct follower *f)
     return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ------------------------------------------------------------------------------------- */
 
 void sampler_destroy(struct sampler *sampler)
 {
@@ -162,8 +163,8 @@ static bool has_cause(const struct completeness *c, const char *cause)
     return false;
 }
 
-/* What an earlier process knew; what the maps count is read again from them, unless nobody can and
- * it is to be kept. */
+/* Take over the causes of an earlier process. Those that are counted in the maps are read from them
+ * again, unless `keep`: then they cannot be read. */
 static int follower_resume(struct follower *f, const struct step_account *before, bool keep)
 {
     int r = 0;
@@ -184,7 +185,7 @@ static int follower_resume(struct follower *f, const struct step_account *before
     return r < 0 ? r : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
 }
 
-/* A way in that nobody sees; not one that this kernel does not have. */
+/* A way to do I/O that is not covered by any hook, though this kernel has it. */
 static int blame_missing_feature(const struct probe_hook *hook, struct completeness *causes)
 {
     char cause[64];
@@ -211,7 +212,7 @@ static int blame_missing_features(struct sampler *sampler, struct completeness *
     return r;
 }
 
-/* Everything is missing. */
+/* Nothing is counted. */
 static int blame_blindness(const char *why, struct completeness *causes)
 {
     _free_ char *cause = NULL;
@@ -277,8 +278,8 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uin
     return 0;
 }
 
-int sampler_blame(struct sampler *sampler, uint32_t step, const char *cause, uint64_t count,
-                  uint64_t ops)
+int sampler_mark_incomplete(struct sampler *sampler, uint32_t step, const char *cause,
+                            uint64_t count, uint64_t ops)
 {
     struct follower *f = follower_find(sampler, step);
 
@@ -337,7 +338,7 @@ static int take_account(uint32_t step, uint64_t dev, const struct io_account *io
     return io_account_add(&m->io, io);
 }
 
-/* More CPUs than one shard can bear: take more. */
+/* Too many CPUs for the shards of the step: take more shards. */
 static void spread(struct sampler *sampler, struct follower *f, const struct probe_step *now,
                    uint64_t now_ns)
 {
@@ -389,7 +390,7 @@ static int follower_take(struct sampler *sampler, struct follower *f, uint64_t n
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
-    meter_begin(f->meter);
+    meter_start(f->meter);
     if (!r)
         r = meter_add(f->meter, &f->mounts);
     if (!r)
@@ -411,7 +412,7 @@ static int read_pass(struct sampler *sampler, uint32_t step, uint64_t now_ns, bo
 {
     int r;
 
-    (void)sampler_sightings(sampler, NULL);
+    (void)sampler_name_new_mounts(sampler, NULL);
     if (tick)
         names_ask_again(sampler);
     for (size_t i = 0; i < sampler->n; i++)
@@ -451,7 +452,7 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
         return error_set(error, -ENOENT, "step number %u is not followed", step);
     if (f->finished)
         return 0;
-    (void)sampler_sightings(sampler, NULL);
+    (void)sampler_name_new_mounts(sampler, NULL);
     mounts_finish(sampler->mounts, step);
     r = read_pass(sampler, step, now_ns, true, error);
     if (!r)
@@ -459,7 +460,7 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
     return r;
 }
 
-int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns)
+int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t idle_since_ns)
 {
     struct follower *f = follower_find(sampler, step);
     int r;
@@ -469,10 +470,10 @@ int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t quiet_ns)
     if (f->finished)
         return 0;
     mounts_finish(sampler->mounts, step);
-    if (f->read_ns <= quiet_ns ||
+    if (f->read_ns <= idle_since_ns ||
         (f->unnamed && f->renamed != mounts_renamed(sampler->mounts, step)))
         return -EAGAIN;
-    meter_begin(f->meter);
+    meter_start(f->meter);
     r = meter_add(f->meter, &f->mounts);
     if (r < 0)
         return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time lines. The sum of one is what its mount had at the last reading, so what the mount has now,
- * less that, came since. A super block that gets its name late has what it did so far on the time
- * line of another name, from where it is moved.
+ * Time lines. The sum of a time line is the total of its mount at the last reading: the difference
+ * to the total now was added since. If a super block gets its name late, its I/O so far is on the
+ * time line of another name and is moved from there.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ static bool is_same(const struct io_mount *a, const struct io_mount *b)
            !strcmp(a->fstype, b->fstype) && !strcmp(a->source, b->source);
 }
 
-/* What `a` has more than `b`. */
+/* a - b, at least 0. */
 static struct timeline_bin more(struct timeline_bin a, struct timeline_bin b)
 {
     for (int k = 0; k < TIMELINE_KINDS; k++)
@@ -22,13 +22,13 @@ static struct timeline_bin more(struct timeline_bin a, struct timeline_bin b)
     return a;
 }
 
-/* What is not on its time line yet. */
+/* The I/O of the mount that is not on its time line yet. */
 static struct timeline_bin missing(const struct io_mount *m)
 {
     return more(io_account_now(&m->io), timeline_sum(&m->timeline));
 }
 
-/* What is on it, and was done on a mount with another name, as is known now. */
+/* The I/O on its time line that belongs to a mount with another name, as is known now. */
 static struct timeline_bin foreign(const struct io_mount *m)
 {
     return more(timeline_sum(&m->timeline), io_account_now(&m->io));
@@ -44,7 +44,7 @@ int times_resume(struct follower *f, const struct step_account *stored)
     int r = io_mounts_copy(&stored->mounts, &f->before);
 
     f->timed_ns = f->started_ns + stored->elapsed_ns;
-    /* A release without time lines: nobody knows when. */
+    /* Stored by a release without time lines: the times are unknown. */
     for (size_t i = 0; i < f->before.n && !r; i++) {
         struct timeline_bin rest = missing(&f->before.items[i]);
 
@@ -76,7 +76,8 @@ static bool may_take(const struct io_mount *m, uint64_t dev, enum preference pre
     return preference == ANY || timeline_is_empty(&m->timeline);
 }
 
-/* Move `what` to mounts that lack it. What nobody lacks is dropped: their counters are gone. */
+/* Move `what` to mounts whose time lines lack it. What no mount lacks is dropped: its counters are
+ * gone. */
 static int give_away(struct io_mounts *fresh, struct timeline *from, uint64_t dev,
                      struct timeline_bin what)
 {

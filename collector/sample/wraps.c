@@ -20,7 +20,7 @@ int wraps_resume(struct follower *f, const struct io_mounts *stored)
     return r;
 }
 
-/* From the stored value to what is to be added, at the first reading. */
+/* Turn the stored value into the difference to add, at the first reading. */
 static uint64_t find_wraps(uint64_t stored, uint64_t now)
 {
     return now < stored ? (stored - now + WRAP - 1) / WRAP * WRAP : 0;

@@ -71,7 +71,7 @@ int job_update_meter(struct job *job, uint64_t now_ns, bool tick)
 {
     int r;
 
-    meter_begin(job->meter);
+    meter_start(job->meter);
     r = meter_add(job->meter, &job->sum->mounts);
     for (size_t i = 0; i < job->n_steps && !r; i++) {
         const struct step *step = job->steps[i];

@@ -30,7 +30,8 @@ void step_end(struct step *step, enum step_state state, uint64_t at_boot_ns)
         return;
     late_tag_check(step, true);
     if (state == STEP_VANISHED)
-        (void)sampler_blame(step->job->tracker->sampler, step->number, "step-vanished", 1, 0);
+        (void)sampler_mark_incomplete(step->job->tracker->sampler, step->number, "step-vanished", 1,
+                                      0);
     step->phase = PHASE_ENDED;
     step->end_state = state;
     step->ended_boot_ns = at_boot_ns;

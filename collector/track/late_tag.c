@@ -32,7 +32,7 @@ static void mark_untracked(struct step *step)
     step->unconfirmed = false;
     step->has_row = false; /* write a row with this cause now */
     tracker->untracked++;
-    (void)sampler_blame(tracker->sampler, step->number, "began-untracked", 1, 0);
+    (void)sampler_mark_incomplete(tracker->sampler, step->number, "began-untracked", 1, 0);
 }
 
 void late_tag_mark(struct step *step)

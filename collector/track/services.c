@@ -12,14 +12,14 @@
 #include "common/log.h"
 #include "report/top/top.h"
 
-/* To forget counters takes two passes over the maps: not for each service that ends. */
+/* Dropping counters takes two passes over the maps, so not for each service that ends. */
 #define DROP_NS 60000000000ull
 
 struct service {
     struct hierarchy_leaf leaf;
     uint32_t step;
-    uint64_t since_ns; /* 0: it was there before us */
-    bool there;        /* as of the last look */
+    uint64_t since_ns; /* 0: it existed before jobiod started */
+    bool exists;       /* as of the last scan */
 };
 
 struct services {
@@ -28,12 +28,12 @@ struct services {
     struct hierarchy *hierarchy;
     struct service list[SERVICES_MAX];
     size_t n;
-    size_t left_out, said; /* as of the last look; the last time that it was logged */
-    bool looked;
+    size_t left_out, logged; /* as of the last scan; as of the last warning */
+    bool scanned;
     uint64_t dropped_ns;
 };
 
-/* --- which ------------------------------------------------------------------------------------ */
+/* --- scan ------------------------------------------------------------------------------------ */
 
 static bool has_end(const char *name, const char *end)
 {
@@ -42,7 +42,7 @@ static bool has_end(const char *name, const char *end)
     return n > m && !strcmp(name + n - m, end);
 }
 
-/* Those of systemd: no step's cgroup has such a name. */
+/* A cgroup of systemd: no step's cgroup has such a name. */
 static bool is_wanted(const char *path)
 {
     static const char *const ends[] = {".slice", ".scope", ".service"};
@@ -61,15 +61,15 @@ static struct service *find(struct services *services, uint64_t id)
     return NULL;
 }
 
-/* False: there is no room for it. */
-static bool begin(struct services *services, const struct hierarchy_leaf *leaf)
+/* False: there is no room left. */
+static bool start(struct services *services, const struct hierarchy_leaf *leaf)
 {
     struct service *s = &services->list[services->n];
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (services->n == SERVICES_MAX)
         return false;
-    *s = (struct service){.leaf = *leaf, .since_ns = services->looked ? now : 0, .there = true};
+    *s = (struct service){.leaf = *leaf, .since_ns = services->scanned ? now : 0, .exists = true};
     if (probe_add(services->probe, leaf->id, leaf->level, 2, &s->step, NULL) < 0)
         return false;
     if (sampler_add(services->sampler, s->step, now, clock_ns(CLOCK_REALTIME), NULL, NULL) < 0) {
@@ -89,27 +89,28 @@ static void take(const struct hierarchy_leaf *leaf, void *arg)
         return;
     known = find(services, leaf->id);
     if (known)
-        known->there = true;
-    else if (!begin(services, leaf))
+        known->exists = true;
+    else if (!start(services, leaf))
         services->left_out++;
     if (leaf->level == 1 && has_end(leaf->path, ".slice"))
         (void)hierarchy_children(services->hierarchy, leaf->path, take, services);
 }
 
-static void look(struct services *services)
+static void scan(struct services *services)
 {
     for (size_t i = 0; i < services->n; i++)
-        services->list[i].there = false;
+        services->list[i].exists = false;
     services->left_out = 0;
     (void)hierarchy_children(services->hierarchy, "", take, services);
-    services->looked = true;
-    if (services->left_out > services->said)
-        log_warning("%zu services are not followed by themselves, but as parts of their slices",
+    services->scanned = true;
+    if (services->left_out > services->logged)
+        log_warning("%zu services are not counted on their own, but as parts of their slices",
                     services->left_out);
-    services->said = services->left_out;
+    services->logged = services->left_out;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ------------------------------------------------------------------------------------- */
 
 static void drop(struct services *services, bool all)
 {
@@ -119,7 +120,7 @@ static void drop(struct services *services, bool all)
     for (size_t i = 0; i < services->n; i++) {
         struct service *s = &services->list[i];
 
-        if (s->there && !all) {
+        if (s->exists && !all) {
             services->list[kept++] = *s;
             continue;
         }
@@ -145,7 +146,7 @@ int services_create(struct services **ret, struct probe *probe, struct sampler *
     services->probe = probe;
     services->sampler = sampler;
     services->hierarchy = hierarchy;
-    look(services);
+    scan(services);
     *ret = services;
     return 0;
 }
@@ -162,7 +163,7 @@ void services_tick(struct services *services)
 {
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
-    look(services);
+    scan(services);
     if (now - services->dropped_ns < DROP_NS)
         return;
     services->dropped_ns = now;
@@ -174,7 +175,7 @@ void services_stats(const struct services *services, struct services_stats *ret)
     *ret = (struct services_stats){services->n, services->left_out};
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- readings -------------------------------------------------------------------------------- */
 
 size_t services_tasks(const struct services *services, uint32_t number, uint32_t *pids, size_t max)
 {

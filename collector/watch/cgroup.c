@@ -23,7 +23,7 @@
 
 struct cgroup {
     char *folder;
-    char *own; /* the folder that we are in ourselves: where survivors go */
+    char *own; /* our own directory, to which remaining processes are moved */
     char *top;
     uint64_t id;
     unsigned level;
@@ -108,7 +108,7 @@ int cgroup2_own(FILE *self_cgroup, char **ret)
     return -ENOTSUP;
 }
 
-char *cgroup2_folder(const char *mount, const char *root, const char *path)
+char *cgroup2_directory(const char *mount, const char *root, const char *path)
 {
     size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const char *below = path + n;
@@ -170,7 +170,7 @@ static int pid_write(const char *folder, pid_t pid)
 /* --- the tree ----------------------------------------------------------------------------------
  */
 
-/* The command may have mounted something there: that is nobody's to tidy up. */
+/* The command may have mounted something there: leave that alone. */
 static bool is_cgroup(const char *folder)
 {
     struct statfs fs;
@@ -217,7 +217,7 @@ static void count_one(const char *folder, void *arg)
         ++*n;
 }
 
-/* --- who is in it ------------------------------------------------------------------------------
+/* --- processes ------------------------------------------------------------------------------
  */
 
 static bool is_populated(int events_fd)
@@ -236,8 +236,8 @@ static unsigned elapsed_ms(uint64_t since_ns)
     return (unsigned)((clock_ns(CLOCK_MONOTONIC) - since_ns) / NS_PER_MS);
 }
 
-/* Until nobody is in it any more, but no longer than that. A process that is about to end is in it
- * even though cgroup.procs does not show it. */
+/* Wait until it is empty, up to that time. A process that is about to end is still in it, though
+ * cgroup.procs does not list it. */
 static bool wait_empty(const struct cgroup *cgroup, unsigned wait_ms)
 {
     _fclose_ FILE *events = file_open(cgroup->folder, "cgroup.events");
@@ -286,7 +286,8 @@ size_t cgroup_tasks(const struct cgroup *cgroup, uint32_t *pids, size_t max)
     return list.n;
 }
 
-/* --- life --------------------------------------------------------------------------------------
+/* --- start and stop
+ * --------------------------------------------------------------------------------------
  */
 
 int cgroup_remove(struct cgroup *cgroup, struct error *error)
@@ -294,7 +295,7 @@ int cgroup_remove(struct cgroup *cgroup, struct error *error)
     _free_ char *folder = cgroup->folder;
     int r = 0;
 
-    /* A process that forks meanwhile needs a second look, one that is ending cannot be moved. */
+    /* Repeat: processes may fork meanwhile, and one that is about to end cannot be moved. */
     for (int tries = 0; folder && access(folder, F_OK) == 0 && tries < 100; tries++) {
         tree_walk(cgroup, remove_one, cgroup);
         (void)wait_empty(cgroup, 20);
@@ -317,7 +318,7 @@ void cgroup_destroy(struct cgroup *cgroup)
 }
 DEFINE_CLEANUP(struct cgroup, cgroup_destroy)
 
-/* A threaded cgroup may have children, but these take no processes. */
+/* A threaded cgroup may have children, but these cannot have processes. */
 static bool takes_processes(const char *folder)
 {
     _fclose_ FILE *type = file_open(folder, "cgroup.type");
@@ -326,7 +327,7 @@ static bool takes_processes(const char *folder)
     return type && fgets(word, sizeof(word), type) && strncmp(word, "domain invalid", 14) != 0;
 }
 
-/* What a killed jobio of the same number has left goes first. */
+/* Remove what a killed jobio with the same process number has left. */
 static int folder_make(const char *folder)
 {
     if (mkdir(folder, 0755) == 0)
@@ -397,7 +398,7 @@ int cgroup_create(struct cgroup **ret, struct error *error)
         rc = find_paths(&mount, &root, &path, error);
     if (rc < 0)
         return rc;
-    own = cgroup2_folder(mount, root, path);
+    own = cgroup2_directory(mount, root, path);
     rc = -ENOENT;
     cgroup = calloc(1, sizeof(*cgroup));
     if (cgroup && own)

@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* Processes that end together with the command, as in a pipeline, are not called still running. */
+/* Wait so long for processes that end together with the command, as in a pipeline. */
 #define GRACE_MS 100
 /* Any file system that is counted. */
 #define SELFTEST_FOLDER "/run"
@@ -52,8 +52,8 @@ void watch_destroy(struct watch *watch)
 }
 DEFINE_CLEANUP(struct watch, watch_destroy)
 
-/* As sampler_tasks_f. This process, too: the command began in its namespace, which may be neither
- * the host's nor have a living task of the command. */
+/* As sampler_tasks_f. Includes this process: the command started in its mount namespace, which may
+ * not be the host's nor have a live task of the command. */
 static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
 {
     const struct watch *watch = arg;
@@ -64,8 +64,8 @@ static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
     return n;
 }
 
-/* What a counted call costs, and what is not counted as it should be. Its calls are those of a step
- * of their own, which has gone when the command begins. What cannot be tested is believed. */
+/* Test what is counted and what a counted call costs. The calls belong to a step of their own,
+ * which is removed before the command starts. What cannot be tested is assumed to work. */
 static void test_probe(struct probe *probe)
 {
     struct hierarchy *hierarchy = NULL;
@@ -102,7 +102,7 @@ int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
     return 0;
 }
 
-int watch_begin(struct watch *watch, pid_t pid, struct error *error)
+int watch_start(struct watch *watch, pid_t pid, struct error *error)
 {
     const struct cgroup *cgroup = watch->cgroup;
     uint64_t now;
@@ -113,7 +113,7 @@ int watch_begin(struct watch *watch, pid_t pid, struct error *error)
         rc = cgroup_enter(cgroup, pid, error);
     if (rc < 0)
         return rc;
-    /* Last: moving a process can take the kernel tens of milliseconds. */
+    /* Last, because moving a process can take tens of milliseconds. */
     now = boot_ns();
     watch->due_ns = now + watch->interval_ns;
     return sampler_add(watch->sampler, watch->step, now, clock_ns(CLOCK_REALTIME), NULL, error);
@@ -153,7 +153,7 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
         if (polls[2].revents)
             rc = mounts_refresh(watch->mounts, error);
         if (rc == 0 && polls[1].revents)
-            rc = sampler_sightings(watch->sampler, error);
+            rc = sampler_name_new_mounts(watch->sampler, error);
         if (rc < 0 || polls[0].revents)
             return rc;
     }
@@ -166,13 +166,13 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
     size_t survivors = cgroup_processes(watch->cgroup, GRACE_MS);
     int rc;
 
-    /* A mount that cannot be named is told in the account. */
-    (void)sampler_sightings(watch->sampler, NULL);
+    /* The account shows mounts that have no name. */
+    (void)sampler_name_new_mounts(watch->sampler, NULL);
     rc = sampler_finish(watch->sampler, watch->step, now, error);
     if (rc < 0)
         return error_prefix(error, rc, "the last reading");
     if (survivors)
-        rc = sampler_blame(watch->sampler, watch->step, "still-running", survivors, 0);
+        rc = sampler_mark_incomplete(watch->sampler, watch->step, "still-running", survivors, 0);
     if (rc == 0)
         rc = sampler_account(watch->sampler, watch->step, &step);
     if (rc == 0)

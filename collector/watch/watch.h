@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counting one command by ourselves: BPF programs, a cgroup and the sampler. For root. */
+/* Counts one command without jobiod: BPF programs, a cgroup and the sampler. Needs root. */
 #ifndef JOBIO_COLLECTOR_WATCH_WATCH_H
 #define JOBIO_COLLECTOR_WATCH_WATCH_H
 
@@ -14,20 +14,19 @@ struct watch;
 /* Load the programs and make the cgroup. interval_ns: of the readings that find the peaks. Errors
  * of probe_create() and cgroup_create(). */
 int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error);
-/* The end of the counting: let go what still runs, and remove the cgroup. Errors of
- * cgroup_remove(). */
+/* Stop counting: release remaining processes and remove the cgroup. Errors of cgroup_remove(). */
 int watch_leave(struct watch *watch, struct error *error);
 /* Unloads and cleans up. NULL is fine. */
 void watch_destroy(struct watch *watch);
 
 /* Count this process and its children from now on. Once. */
-int watch_begin(struct watch *watch, pid_t pid, struct error *error);
+int watch_start(struct watch *watch, pid_t pid, struct error *error);
 
 /* Read the counters when they are due until `other_fd` is readable. */
 int watch_wait(struct watch *watch, int other_fd, struct error *error);
 
 /* The command has ended: the last reading, into the sums of *job (mounts, completeness, elapsed
- * time, waits, unsupported). What still runs in the cgroup is told as the cause "still-running". */
+ * time, waits, unsupported). Processes that still run are the cause "still-running". */
 int watch_end(struct watch *watch, struct job_account *job, struct error *error);
 
 #endif

@@ -94,7 +94,7 @@ struct step_account rig_account(uint32_t step)
 void rig_touch(uint32_t step, uint64_t dev, const char *fstype)
 {
     fake_probe_sight(rig.probe, step, dev, fstype);
-    rig_must(sampler_sightings(rig.sampler, &rig.error));
+    rig_must(sampler_name_new_mounts(rig.sampler, &rig.error));
 }
 
 const struct io_mount *rig_mount(const struct step_account *a, const char *mount)

@@ -65,7 +65,7 @@ static void test_own(void **state)
 
 static void folder(const char *mount, const char *root, const char *path, const char *want)
 {
-    _free_ char *got = cgroup2_folder(mount, root, path);
+    _free_ char *got = cgroup2_directory(mount, root, path);
 
     if (!want)
         assert_null(got);

@@ -23,7 +23,7 @@ static void reading(uint64_t at_ns, uint64_t bytes, uint64_t requests, bool tick
 
     c->bytes += bytes;
     c->requests += requests;
-    meter_begin(meter);
+    meter_start(meter);
     assert_int_equal(meter_add(meter, &totals), 0);
     meter_end(meter, at_ns, tick);
 }
