@@ -21,7 +21,7 @@ static int read_path(struct advice *advice, const char *path, struct error *erro
 
     if (stat(path, &st) < 0)
         return error_errno(error, -errno, "cannot read the rules of %s", path);
-    return S_ISDIR(st.st_mode) ? advice_read_folder(advice, path, say, NULL, error)
+    return S_ISDIR(st.st_mode) ? advice_read_directory(advice, path, say, NULL, error)
                                : advice_read(advice, path, say, NULL, error);
 }
 
@@ -32,7 +32,7 @@ int notes_rules(struct advice **ret, const char *path, int *mistakes, struct err
 
     if (r == 0)
         r = path ? read_path(advice, path, error)
-                 : advice_read_folder(advice, advice_folder(), say, NULL, error);
+                 : advice_read_directory(advice, advice_directory(), say, NULL, error);
     if (r < 0)
         return r;
     *mistakes = r;

@@ -7,7 +7,7 @@
 
 #define NOTES_MAX 3 /* in a summary */
 
-/* Read the rules of advice_folder(), or of `path`, a file or a folder. Each mistake is said on
+/* Read the rules of advice_directory(), or of `path`, a file or a folder. Each mistake is said on
  * stderr, and the other rules work: *mistakes is how many. */
 int notes_rules(struct advice **ret, const char *path, int *mistakes, struct error *error);
 

@@ -204,7 +204,7 @@ int reports_create(struct reports **ret, const struct reports_options *options, 
     reports->options = *options;
     r = advice_create(&reports->advice, &why);
     if (!r)
-        r = advice_read_folder(reports->advice, advice_folder(), on_mistake, NULL, &why);
+        r = advice_read_directory(reports->advice, advice_directory(), on_mistake, NULL, &why);
     if (r < 0) {
         log_warning("no advice is given: %s", why.text);
         advice_destroy(reports->advice);

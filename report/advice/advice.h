@@ -44,11 +44,11 @@ typedef void (*advice_say_f)(const char *text, void *arg);
 int advice_read(struct advice *advice, const char *path, advice_say_f say, void *arg,
                 struct error *error);
 /* The directory of the rules: $JOBIO_ADVICE, or /etc/jobio/advice.d as configured. */
-const char *advice_folder(void);
+const char *advice_directory(void);
 /* Read all "*.conf" of a directory in the order of their names. A missing directory is not an
  * error. */
-int advice_read_folder(struct advice *advice, const char *folder, advice_say_f say, void *arg,
-                       struct error *error);
+int advice_read_directory(struct advice *advice, const char *directory, advice_say_f say, void *arg,
+                          struct error *error);
 /* The number of rules, including those switched off, and their names. */
 size_t advice_count(const struct advice *advice);
 const char *advice_rule_name(const struct advice *advice, size_t i);

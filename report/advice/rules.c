@@ -399,11 +399,11 @@ int advice_read(struct advice *advice, const char *path, advice_say_f say_f, voi
     return ferror(file) ? error_set(error, -EIO, "cannot read %s", path) : l.mistakes;
 }
 
-const char *advice_folder(void)
+const char *advice_directory(void)
 {
-    const char *folder = getenv("JOBIO_ADVICE");
+    const char *directory = getenv("JOBIO_ADVICE");
 
-    return folder && *folder ? folder : JOBIO_SYSCONFDIR "/advice.d";
+    return directory && *directory ? directory : JOBIO_SYSCONFDIR "/advice.d";
 }
 
 static int is_conf(const struct dirent *entry)
@@ -413,19 +413,19 @@ static int is_conf(const struct dirent *entry)
     return entry->d_name[0] != '.' && n > 5 && !strcmp(entry->d_name + n - 5, ".conf");
 }
 
-int advice_read_folder(struct advice *advice, const char *folder, advice_say_f say_f, void *arg,
-                       struct error *error)
+int advice_read_directory(struct advice *advice, const char *directory, advice_say_f say_f,
+                          void *arg, struct error *error)
 {
     struct dirent **names = NULL;
-    int n = scandir(folder, &names, is_conf, alphasort), r = 0, mistakes = 0;
+    int n = scandir(directory, &names, is_conf, alphasort), r = 0, mistakes = 0;
 
     if (n < 0)
-        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot read %s", folder);
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot read %s", directory);
     for (int i = 0; i < n; i++) {
         char path[PATH_MAX];
 
         if (r >= 0 &&
-            snprintf(path, sizeof(path), "%s/%s", folder, names[i]->d_name) < (int)sizeof(path))
+            snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name) < (int)sizeof(path))
             r = advice_read(advice, path, say_f, arg, error);
         mistakes += r > 0 ? r : 0;
         free(names[i]);

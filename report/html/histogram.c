@@ -229,15 +229,14 @@ void html_histograms(const struct html *h)
     if (!sizes.n && !latencies.n)
         return;
     html_section(h->out, "histograms", "How large and how fast");
-    (void)fputs("<p>How many of the calls were of which size, and took how long. A column "
-                "reaches up to twice the size or the time of the one to its left. Columns of less "
-                "than 1 in 50 of the highest are drawn as high as that.</p>\n",
+    (void)fputs("<p>How many calls had which size and duration. A column reaches up to twice the "
+                "size or duration of the one to its left. Columns below 2 % of the highest are "
+                "drawn at that height.</p>\n",
                 h->out);
     for (size_t i = 0; i < h->s.n && i < HTML_HISTOGRAMS; i++)
         put_mount(h, i, sizes, latencies);
     if (h->s.n > HTML_HISTOGRAMS)
-        (void)fprintf(h->out,
-                      "<p class=\"small\">Of %zu mounts these are the %u with most waiting.</p>\n",
-                      h->s.n, HTML_HISTOGRAMS);
+        (void)fprintf(h->out, "<p class=\"small\">The %u of %zu mounts with most waiting.</p>\n",
+                      HTML_HISTOGRAMS, h->s.n);
     html_section_end(h->out);
 }

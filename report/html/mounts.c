@@ -278,8 +278,7 @@ void html_operations(const struct html *h)
     for (size_t i = 0; i < h->s.n && i < HTML_MOUNTS; i++)
         put_operations(h, i, i < HTML_COLOURS);
     if (h->s.n > HTML_MOUNTS)
-        (void)fprintf(h->out,
-                      "<p class=\"small\">Of %zu mounts these are the %u with most waiting.</p>\n",
-                      h->s.n, HTML_MOUNTS);
+        (void)fprintf(h->out, "<p class=\"small\">The %u of %zu mounts with most waiting.</p>\n",
+                      HTML_MOUNTS, h->s.n);
     html_section_end(h->out);
 }

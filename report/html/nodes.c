@@ -134,10 +134,11 @@ void html_nodes(const struct html *h)
         rest_line(h->out, nodes + shown, n - shown);
     html_table_end(h->out);
     if (n > shown)
-        (void)fprintf(h->out,
-                      "<p class=\"small\">Of %zu nodes these are the %zu with most time in calls; "
-                      "jobio job %u --nodes lists all.</p>\n",
-                      n, shown, h->job->key.jobid);
+        (void)fprintf(
+            h->out,
+            "<p class=\"small\">The %zu of %zu nodes with most time in calls; jobio job %u "
+            "--nodes lists all.</p>\n",
+            shown, n, h->job->key.jobid);
     html_section_end(h->out);
 }
 
@@ -233,9 +234,10 @@ void html_steps(const struct html *h)
         step_line(h->out, steps[i].step, &steps[i].sum);
     html_table_end(h->out);
     if (n > shown)
-        (void)fprintf(h->out,
-                      "<p class=\"small\">Of %zu steps these are the %zu with most time in calls; "
-                      "jobio job %u --steps lists all.</p>\n",
-                      n, shown, h->job->key.jobid);
+        (void)fprintf(
+            h->out,
+            "<p class=\"small\">The %zu of %zu steps with most time in calls; jobio job %u "
+            "--steps lists all.</p>\n",
+            shown, n, h->job->key.jobid);
     html_section_end(h->out);
 }

@@ -226,8 +226,8 @@ static void put_heat(const struct html *h, const struct chart *chart, const stru
     chart_heat(h->out, chart, rows, n, time);
     if (nodes.n > n)
         (void)fprintf(h->out,
-                      "<p class=\"small\">Of %zu nodes these are the %zu with most of it.</p>\n",
-                      nodes.n, n);
+                      "<p class=\"small\">The %zu of %zu nodes with the largest values.</p>\n", n,
+                      nodes.n);
 }
 
 static void put_heats(const struct html *h, const struct chart_time *time)
@@ -297,8 +297,8 @@ void html_times(const struct html *h)
     html_section(h->out, "times", "Over time");
     if (!time_of(h->job, &time)) {
         (void)fputs(
-            "<p>No time line was kept for this job: it is older than time lines are, or the "
-            "account does not come from jobiod.</p>\n",
+            "<p>This job has no time line: it was counted by an older jobio, or the account does "
+            "not come from jobiod.</p>\n",
             h->out);
         html_section_end(h->out);
         return;

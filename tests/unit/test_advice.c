@@ -348,7 +348,7 @@ static const struct {
 static void test_errors_on_two_mounts(void **state)
 {
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     /* more waiting on /tmp, more harm on /scratch */
     assert_int_equal(io_counter_errno(count("/tmp", IO_WRITE, 7, 0, 90 * SECOND), ENOSPC, 1), 0);
     assert_int_equal(io_counter_errno(count("/scratch", IO_WRITE, 500, 0, 1), ENOSPC, 500), 0);
@@ -365,7 +365,7 @@ static void test_slow_mount(void **state)
     struct io_counter *c;
 
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     c = count("/scratch", IO_OPEN, 500, 0, 300 * SECOND);
     c->latency_log2[io_latency_bucket(16777216)] = 500;
     ask(3);
@@ -394,7 +394,7 @@ static void test_slow_mount(void **state)
 static void test_each_shipped_rule(void **state)
 {
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     for (size_t i = 0; i < sizeof(shipped) / sizeof(*shipped); i++) {
         bool told = false;
 
@@ -442,9 +442,9 @@ static void test_documented_example(void **state)
 static void test_shipped_rules(void **state)
 {
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     assert_string_equal(said, "");
-    assert_int_equal(advice_read_folder(advice, "/nowhere", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, "/nowhere", say, NULL, &error), 0);
     assert_true(advice_count(advice) >= 12);
     count("/scratch", IO_OPEN, 2100000, 0, 290 * SECOND);
     count("/scratch", IO_READ, 2100000, 2100000ull * 600000, 110 * SECOND);
@@ -471,7 +471,7 @@ static void test_random_access(void **state)
     struct io_counter *c;
 
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     count("/scratch", IO_READ, 20000, 20000 * 200000ull, 100 * SECOND);
     c = job->mounts.items[0].io.ops[IO_READ];
     c->sequential_requests = 4000;
@@ -501,7 +501,7 @@ static void test_shipped_rules_of_the_cache(void **state)
     struct io_cache *cache;
 
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     count("/scratch", IO_READ, 100000, 100000 * 16384ull, 100 * SECOND);
     cache = &job->mounts.items[0].cache;
     cache->miss_bytes = 700ull << 20;
@@ -520,7 +520,7 @@ static void test_shipped_rules_of_times(void **state)
     struct io_counter *c;
 
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     count("/scratch", IO_WRITE, 200000, 200ull << 30, 100 * SECOND);
     job->mounts.items[0].peaks[IO_WRITE].bytes_per_s = (1ull << 30) + 1; /* 1,000 GiB in 1,000 s */
     assert_true(is_told("bursts"));
@@ -557,7 +557,7 @@ static void open_on_nodes(uint64_t last_s)
 static void test_shipped_rules_of_nodes(void **state)
 {
     (void)state;
-    assert_int_equal(advice_read_folder(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
+    assert_int_equal(advice_read_directory(advice, SRCDIR "/contrib/advice", say, NULL, &error), 0);
     open_on_nodes(31);
     assert_true(is_told("slow-node"));
     assert_string_equal(text_of("slow-node"),
