@@ -54,14 +54,14 @@ struct advise_options {
     bool dry_run, fields, json;
 };
 
-/* What one rule would have told. */
+/* How often one rule matched, and what that cost. */
 struct tally {
     uint64_t jobs;
     double lost_s, worst_s; /* of the run time of the jobs; of the job that lost most */
     uint32_t worst;         /* that job */
 };
 
-/* So much is asked for at once. */
+/* Limits of one query. */
 #define NUMBERS_MAX 100
 #define STEPS_MAX 1000
 
@@ -157,7 +157,7 @@ static int advise_job(const struct cli *cli, struct source *source, const struct
 static void count_note(struct dry_run *d, const struct job_account *job,
                        const struct advice_note *note)
 {
-    bool counts = note->level != ADVICE_ERROR; /* what failed is lost in another way */
+    bool counts = note->level != ADVICE_ERROR; /* failed calls did not cost time */
     double lost_s = counts ? note->lost * (double)job->elapsed_ns / (double)NS_PER_S : 0;
 
     for (size_t i = 0; i < advice_count(d->advice); i++) {
@@ -226,8 +226,8 @@ static int take_run(const struct history_row *row, void *arg)
     return 0;
 }
 
-/* Those of the runs from *at on, each once, that together have few enough steps to be asked for at
- * once. */
+/* The job numbers of the next runs from *at on, without duplicates, as many as one query may
+ * have. */
 static size_t next_numbers(const struct dry_run *d, size_t *at, uint32_t numbers[NUMBERS_MAX])
 {
     uint64_t steps = 0;

@@ -47,7 +47,7 @@ static void print_help(void)
                 "that of its command.\n");
 }
 
-/* NULL: there is none of that name. */
+/* NULL: unknown name. */
 static const struct subcommand *find(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
@@ -78,7 +78,7 @@ static int help_run(int argc, char **argv)
     return CLI_OK;
 }
 
-/* argv[0] is the word behind the global options. */
+/* argv[0] is the first argument after the global options. */
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
     const struct subcommand *sub;

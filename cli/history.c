@@ -66,7 +66,7 @@ struct history_options {
     bool parsable, csv, json, list, anonymous;
 };
 
-/* --- what is asked for -------------------------------------------------------------------------
+/* --- the filter -------------------------------------------------------------------------
  */
 
 static int filter_times(const struct history_options *options, struct history_filter *filter,
@@ -168,7 +168,7 @@ static const char *default_format(const struct history_filter *filter, enum tabl
     return filter->mount && form != TABLE_ALIGNED ? FIELDS_DEFAULT ",Mount" : FIELDS_DEFAULT;
 }
 
-/* By what it is sorted can be seen. */
+/* The column that shows the sort key. */
 static const char *const sorted[] = {
     [HISTORY_TIME] = "Start",      [HISTORY_READ] = "Read",     [HISTORY_WRITE] = "Write",
     [HISTORY_META] = "Meta",       [HISTORY_WAIT] = "WaitTime", [HISTORY_ERRORS] = "Errors",
@@ -220,7 +220,7 @@ static int write_json(struct writer *w, const struct history_row *row)
     return 0;
 }
 
-/* What the figures are of, where they are not of the whole jobs. */
+/* Says so if the values are not for whole jobs. */
 static void write_head(struct writer *w)
 {
     _free_ char *clean = NULL;
@@ -234,8 +234,7 @@ static void write_head(struct writer *w)
     columns_header(&w->columns, w->form, stdout);
 }
 
-/* Not before the first row is there, or all have been asked for: a question that fails writes
- * nothing. */
+/* Only with the first row, or at the end: a query that fails prints nothing. */
 static void begin(struct writer *w)
 {
     if (w->begun)
@@ -259,7 +258,7 @@ static int write_row(const struct history_row *found, void *arg)
     w->rows++;
     w->incomplete += !row.complete;
     if (rc == 0 && ferror(stdout))
-        return 1; /* nobody reads on */
+        return 1; /* the reader has exited */
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the command takes from jobio.conf. */
+/* The settings in jobio.conf that the command uses. */
 #ifndef JOBIO_CLI_BASE_CONF_H
 #define JOBIO_CLI_BASE_CONF_H
 

@@ -43,7 +43,7 @@ struct field {
 /* What rows of groups have not. */
 static const char *const jobs_only[] = {"JobID",   "JobIDRaw", "Restart", "UID",
                                         "Cluster", "State",    "Wait",    "LongestWait"};
-/* In which order they are left out where there is no room. */
+/* The order in which columns are dropped if the line is too long. */
 static const char *const dispensable[] = {"Exact", "Errors", "Meta",     "JobName", "Elapsed",
                                           "User",  "Jobs",   "WaitTime", "Write",   "Read"};
 
@@ -105,7 +105,7 @@ static bool kind_is_left(enum field_kind kind)
     return kind == FIELD_TEXT || kind == FIELD_STATE || kind == FIELD_STAMP || kind == FIELD_YES;
 }
 
-/* What stands behind the '%'. */
+/* The text after '%'. */
 static int width_parse(const char *text, struct column *column)
 {
     char *end;

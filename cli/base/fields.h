@@ -25,7 +25,7 @@ struct column {
 struct columns {
     struct column items[FIELDS_MAX];
     size_t n;
-    unsigned bound; /* aligned: a longer line goes on below, behind two spaces; 0: none */
+    unsigned bound; /* aligned: longer lines are wrapped and indented; 0: no limit */
     bool dropped;   /* columns_fit() left "Exact" out */
 };
 
@@ -41,8 +41,8 @@ enum table_form {
 /* "JobID,Read%12,JobName%-20": names in any case, %N for another width, %-N to the left. `groups`:
  * for rows of groups, which have no JobID. -EINVAL with text. */
 int columns_parse(const char *list, bool groups, struct columns *ret, struct error *error);
-/* Leave out what can be done without, but not the field `kept` (NULL: none), until a line has at
- * most that many columns. */
+/* Drop less important columns, but never the field `kept` (may be NULL), until a line is at most
+ * `bound` characters wide. */
 void columns_fit(struct columns *columns, unsigned bound, const char *kept);
 
 /* The header and the dashes under it (aligned), or the header alone. */

@@ -8,10 +8,10 @@
 #include "common/cleanup.h"
 #include "common/job.h"
 
-/* As Slurm: what is above is one of its special numbers. */
+/* As in Slurm: larger values are its special numbers. */
 #define NUMBER_MAX 0xfffffff0u
 
-/* The decimal number at *p, which moves behind it. */
+/* Parse the decimal number at *p, and advance *p past it. */
 static bool take_number(const char **p, uint32_t *ret)
 {
     uint64_t value = 0;
@@ -26,7 +26,7 @@ static bool take_number(const char **p, uint32_t *ret)
     return true;
 }
 
-/* A number is taken first: step_parse() takes Slurm's special ones, too. */
+/* Not step_parse(): it accepts Slurm's special numbers. */
 static bool take_step(const char **p, uint32_t *ret)
 {
     static const uint32_t named[] = {STEP_BATCH, STEP_EXTERN, STEP_INTERACTIVE};

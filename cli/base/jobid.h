@@ -24,7 +24,7 @@ int jobid_parse(const char *text, struct jobid *ret, struct error *error);
 /* The reverse. Returns buf. */
 char *jobid_format(const struct jobid *id, char buf[JOBID_TEXT]);
 
-/* -ENOENT, and what to do about it. */
+/* Sets the error for an unknown job. Returns -ENOENT. */
 int jobid_unknown(const struct jobid *id, struct error *error);
 
 #endif

@@ -127,7 +127,7 @@ static uint64_t move_time(struct labels *a, uint64_t ns)
     return ns > a->back_ns ? ns - a->back_ns : 1;
 }
 
-/* "/scratch,/home": each by itself. */
+/* Each mount of a list like "/scratch,/home". */
 static int rename_mounts(struct labels *a, const char **list)
 {
     _free_ char *copy = *list ? strdup(*list) : NULL;
@@ -146,7 +146,7 @@ static int rename_mounts(struct labels *a, const char **list)
         if (!text)
             return -ENOMEM;
     }
-    if (text) { /* kept as a label of its own name, so that somebody owns it */
+    if (text) { /* stored as a label, which owns it */
         const struct label *label = labels_find(a, KIND_LIST, text);
 
         free(text);
@@ -164,7 +164,7 @@ int labels_row(struct labels *a, struct history_row *row)
         rename_text(a, KIND_NAME, &row->name) < 0 ||
         rename_text(a, KIND_CLUSTER, &row->cluster) < 0 || rename_mounts(a, &row->mount) < 0)
         return -ENOMEM;
-    if (row->jobs) /* a group is no job and, but for its name, nobody's */
+    if (row->jobs) /* a group has no number and no owner, only its name */
         row->day = NULL;
     else if (renumber(a, KIND_UID, &row->uid) < 0 || renumber(a, KIND_JOB, &row->jobid) < 0)
         return -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names that labels stand for; for labels*.c only. */
+/* The names and their labels; for labels*.c only. */
 #ifndef JOBIO_CLI_BASE_LABELS_IMPL_H
 #define JOBIO_CLI_BASE_LABELS_IMPL_H
 
@@ -25,9 +25,9 @@ enum kind {
 };
 
 struct label {
-    char *text;  /* what it was */
+    char *text;  /* the name */
     char *shown; /* as a terminal shows that, as it stands in texts */
-    char *name;  /* what it is called now */
+    char *name;  /* the label */
     uint32_t number;
 };
 

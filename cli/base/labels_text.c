@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts that a site wrote, with names of its own in them. */
+/* Replaces names in texts that a site wrote. */
 #define _GNU_SOURCE /* twalk_r */
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ static const enum kind kinds_in_texts[] = {
     KIND_USER, KIND_ACCOUNT, KIND_PARTITION, KIND_NAME, KIND_CLUSTER, KIND_NODE, KIND_SOURCE,
 };
 
-/* The longest name that stands at a place. */
+/* Looks for the longest name at a position. */
 struct search {
     const char *text;
     size_t at;
@@ -38,7 +38,7 @@ static bool ends_path(const char *p)
     return !*p || isspace((unsigned char)*p) || strchr(",;:()\"'<>|", *p);
 }
 
-/* A name is found where it is a word, a path where it is the whole of one or its beginning. */
+/* A name matches a whole word, a path matches a whole path or its start. */
 static bool stands(const struct search *s, const char *name, size_t n)
 {
     const char *p = s->text + s->at;

@@ -25,8 +25,8 @@ struct option_spec {
 };
 
 enum {
-    OPTIONS_IN_ORDER = 1 << 0, /* stop at the first word that is no option */
-    OPTIONS_HISTORY = 1 << 1,  /* --from and what goes with it: where the history is */
+    OPTIONS_IN_ORDER = 1 << 0, /* stop at the first argument that is not an option */
+    OPTIONS_HISTORY = 1 << 1,  /* --from and the options for it */
 };
 
 /* What --help says of --socket and --store, and with OPTIONS_HISTORY. */
@@ -42,9 +42,8 @@ enum {
     "      --config FILE     jobio.conf\n"
 
 /* Parse argv[1...] by the table and by the options that all subcommands have: --socket, --store,
- * --no-pager, --help. Returns the index of the first word that is no option (the words are moved
- * behind the options unless OPTIONS_IN_ORDER); -ECANCELED: --help was asked for; -EINVAL with
- * text. */
+ * --no-pager, --help. Returns the index of the first argument that is not an option (they are moved
+ * after the options unless OPTIONS_IN_ORDER); -ECANCELED: --help was given; -EINVAL with text. */
 int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, unsigned flags,
                   int argc, char **argv, struct error *error);
 

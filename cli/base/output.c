@@ -168,7 +168,7 @@ int output_tree(const struct tree *tree, struct json_object *document)
 /* --- a file -------------------------------------------------------------------------------------
  */
 
-/* What a new file gets that nobody said anything else about. */
+/* The default mode of a new file. */
 static mode_t mode_by_umask(void)
 {
     mode_t mask = umask(0);

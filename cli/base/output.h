@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the command says: answers on stdout, one line an error on stderr. */
+/* Output of the command: answers on stdout, one line per error on stderr. */
 #ifndef JOBIO_CLI_BASE_OUTPUT_H
 #define JOBIO_CLI_BASE_OUTPUT_H
 
@@ -39,11 +39,11 @@ void output_json_raw(const char *text);
  * an old one. What is no file (a pipe, a symbolic link...) is written to as it is; "-" is stdout. A
  * negative errno with text. */
 int output_file(const char *path, const char *text, struct error *error);
-/* output_file() could make this file: for who wants to know before hours of work. */
+/* Test early whether output_file() could write this file. */
 int output_file_check(const char *path, struct error *error);
 
 /* Flush stdout at the end, and wait for a pager. `status`, or CLI_FAILED when the output could not
- * be written; a reader that went away is no failure. */
+ * be written; a reader that exited early is not a failure. */
 int output_finish(int status);
 
 #endif

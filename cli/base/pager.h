@@ -9,7 +9,7 @@
  * terminal, what follows goes through JOBIO_PAGER, else PAGER, else less, which shows what fits on
  * one screen as it is; not with --no-pager, or when the word is empty or "cat". Without less, or on
  * a terminal that can do nothing, nothing changes. From here on a reader of stdout that goes away
- * is no error: the rest of the answer is dropped. */
+ * is not an error: the rest of the output is dropped. */
 void pager_start(const struct cli *cli);
 
 /* Wait until the person has read; without a pager nothing. stdout is flushed before, and closed

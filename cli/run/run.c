@@ -114,13 +114,13 @@ static char *command_line(char *const *command)
         (void)fprintf(out, "%s%s", i ? " " : "", command[i]);
     if (!out || fclose(out) != 0)
         return NULL;
-    /* It is for the log: the start of a long one will do. */
+    /* Used for the log only. */
     if (size > 1024)
         ret[1024] = '\0';
     return ret;
 }
 
-/* In the process of the command: jobiod takes the cgroup of who asks. */
+/* Called in the process of the command: jobiod uses the cgroup of its caller. */
 static int ask_begin(void *arg, uint64_t *ret, struct error *error)
 {
     const struct run *run = arg;

@@ -22,7 +22,7 @@
 #define TIMEOUT_MS 300000L /* of one query */
 #define LINE_MAX_BYTES (16u << 20)
 
-/* --- what to ask -------------------------------------------------------------------------------
+/* --- settings -------------------------------------------------------------------------------
  */
 
 static void clickhouse_free(struct clickhouse *c)
@@ -71,8 +71,8 @@ static int fill(struct clickhouse *c, const struct cli *cli, struct error *error
     return c->url && c->table ? 0 : error_errno(error, -ENOMEM, "read the configuration");
 }
 
-/* As jobiod answers: with a password of the site's, or their own, the database knows what they may
- * see; without one it cannot tell an ordinary user from another. */
+/* With a password, of the site or of the user, the database decides what the user may see. Without
+ * one it cannot distinguish users, so show only the user's own jobs, as jobiod does. */
 static void keep_to_own(struct clickhouse *c)
 {
     if (!c->userpwd && geteuid() != 0)
@@ -93,7 +93,7 @@ int clickhouse_source_open(const struct cli *cli, struct source **ret, struct er
         return 0;
     r = conf_read(cli->history.config, &c->settings, error);
     if (r < 0 && !from && !cli->history.config)
-        return 0; /* jobiod tells what is wrong with it */
+        return 0; /* jobiod reports what is wrong with it */
     if (r < 0)
         return r;
     if (!from && !c->settings->history.ask)
@@ -194,7 +194,7 @@ struct answer {
     char *line;
     size_t length;
     int result;
-    char text[HTTP_TEXT_MAX + 1]; /* of an answer that is none */
+    char text[HTTP_TEXT_MAX + 1]; /* of a failure */
 };
 
 /* A failure after the first rows ends the answer with a text or, from about 23.9, with
@@ -257,7 +257,7 @@ int clickhouse_no_memory(struct error *error)
     return error_errno(error, -ENOMEM, "read the answer of ClickHouse");
 }
 
-/* What is not 200 is a text. */
+/* With a status other than 200 the body is an error text. */
 static size_t take(char *data, size_t size, size_t n, void *arg)
 {
     struct answer *answer = arg;
@@ -289,7 +289,7 @@ static void set_options(CURL *easy, const struct clickhouse *c, struct answer *a
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
 }
 
-/* UNKNOWN_IDENTIFIER: this command asks for what the table has, or will have. */
+/* UNKNOWN_IDENTIFIER: the table lacks a column of this version. */
 static bool is_older(const char *text)
 {
     return !strncmp(text, "Code: 47", strlen("Code: 47"));
@@ -310,7 +310,7 @@ static int judge(struct answer *answer, CURLcode code, struct error *error)
             error, -EIO, "ClickHouse: HTTP %ld: %s%s", status,
             is_older(answer->text) ? "its table was made by an older jobio, see upgrade.sql: " : "",
             safe ? safe : "");
-    return answer->length ? take_line(answer) : 0; /* what has no newline at its end is no row */
+    return answer->length ? take_line(answer) : 0; /* the last line may lack its newline */
 }
 
 static int perform(struct clickhouse *c, const char *url, const char *text, struct answer *answer,

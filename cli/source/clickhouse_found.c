@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "common/numbers.h"
 
-/* A large job has 100,000 rows: what a row belongs to is found in trees of tsearch(). */
+/* A large job has 100,000 rows: nodes and steps are looked up in trees of tsearch(). */
 struct found_node {
     char *node;
     uint64_t version;
@@ -59,7 +59,7 @@ static bool same(const char *a, const char *b)
 }
 
 /* The rows come in the order of (cluster, jobid, restart, start): another holder of the number
- * begins after the end of the last one. */
+ * starts after the end of the last one. */
 static struct found_job *find_job(struct found_jobs *found, const struct sink_row *row)
 {
     struct found_job *last = found->n ? &found->items[found->n - 1] : NULL, *grown;
@@ -100,7 +100,7 @@ static int merge_job(struct found_job *f, const struct sink_row *row)
     if (keep_text(&job->user, row->user) < 0 || keep_text(&job->account, row->account) < 0 ||
         keep_text(&job->partition, row->partition) < 0 || keep_text(&job->name, row->name) < 0)
         return -ENOMEM;
-    if (row->array_job) { /* not every step of it is told */
+    if (row->array_job) { /* not all of its steps have it */
         job->array_job = row->array_job;
         job->array_task = row->array_task;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of ClickHouse to the jobs that the store would have given. */
+/* Assembles the accounts of jobs, as the store returns them, from rows of ClickHouse. */
 #ifndef JOBIO_CLI_SOURCE_CLICKHOUSE_FOUND_H
 #define JOBIO_CLI_SOURCE_CLICKHOUSE_FOUND_H
 
@@ -12,7 +12,7 @@
 
 struct json_object;
 
-/* A job that is being put together, and what of it is known of each node. */
+/* A job that is assembled from rows, with the state of each node. */
 struct found_job {
     struct job_account *job;
     void *nodes, *steps; /* trees of struct found_node, struct found_step */
@@ -32,7 +32,7 @@ void found_clear(struct found_jobs *found);
 /* One more row, in the order of ask_job.sql: the last of the jobs may get more of them. A negative
  * errno with text. */
 int found_take(struct found_jobs *found, struct json_object *row, struct error *error);
-/* After its last row: f->job is whole. -ENOMEM, -EBADMSG. */
+/* After its last row: completes f->job. -ENOMEM, -EBADMSG. */
 int found_finish(struct found_job *f);
 
 /* One job after the other, so that one at a time is in memory: `each` gets it when it has all of
@@ -44,7 +44,8 @@ struct found_stream {
     void *arg;
 };
 void found_stream_clear(struct found_stream *stream);
-/* As found_take(), with the stream as `arg`, and behind the last row. */
+/* found_stream_take() is found_take() with the stream as `arg`; call found_stream_end() after the
+ * last row. */
 int found_stream_take(struct json_object *row, void *arg, struct error *error);
 int found_stream_end(struct found_stream *stream, struct error *error);
 

@@ -16,7 +16,7 @@
 #include "common/utf8.h"
 #include "sql/text.h"
 
-/* A step that began earlier is not looked for. */
+/* Steps that started earlier are not considered. */
 #define YEAR_NS (366 * NS_PER_DAY)
 
 static uint64_t number_of(struct json_object *row, const char *name)
@@ -121,8 +121,8 @@ static bool is_number(const char *text)
     return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10;
 }
 
-/* "user IN ('a', 'b')": of all words, or of those that are numbers, or that are none. Every
- * list begins with a word that nothing has, so that it is never empty. */
+/* "user IN ('a', 'b')". numbers > 0: only items that are numbers; 0: only the others; < 0: all.
+ * The list starts with an item that never matches, so that it is never empty. */
 static void write_in(FILE *out, const char *column, char **words, int numbers)
 {
     (void)fprintf(out, "%s IN (%s", column, numbers > 0 ? "4294967295" : "'\\0'");
@@ -136,14 +136,14 @@ static void write_in(FILE *out, const char *column, char **words, int numbers)
     (void)fputc(')', out);
 }
 
-/* A number may have had several jobs, one after the other: first those numbers are looked for of
- * which a row fits, and then the jobs that fit themselves. */
+/* A job number may be reused. The first stage selects the numbers for which any row matches, the
+ * second one the jobs that match. */
 enum stage { ANY_ROW, WHOLE_JOB, STAGES };
 
 static const struct {
     const char *what;
     size_t offset;
-    const char *names[STAGES], *numbers[STAGES]; /* columns; NULL: no such words */
+    const char *names[STAGES], *numbers[STAGES]; /* columns; NULL: none */
 } lists[] = {
     {"user", offsetof(struct history_filter, user), {"user", "user_"}, {"uid", "uid_"}},
     {"account", offsetof(struct history_filter, account), {"account", "account_"}, {NULL}},
@@ -245,7 +245,7 @@ static int ask_rows(struct clickhouse *c, const struct history_filter *filter, u
                 : clickhouse_no_memory(error);
 }
 
-/* A sum of some of the jobs would be wrong. */
+/* The sum of a part of the jobs would be wrong. */
 static int check_whole(const struct found_rows *rows, const struct history_filter *filter,
                        struct error *error)
 {

@@ -36,7 +36,7 @@ static int give_jobs(struct found_jobs *found, bool all, unsigned parts, struct 
     return 0;
 }
 
-/* The condition on what is asked for; malloc'd, NULL: no memory. */
+/* The condition for the job; malloc'd, NULL: no memory. */
 static char *which_job(const struct clickhouse *c, const struct jobid *id)
 {
     _free_ char *cluster = clickhouse_cluster(c);
@@ -64,7 +64,7 @@ int clickhouse_ask_jobs(struct clickhouse *c, const char *which, clickhouse_row_
     return clickhouse_ask(c, sql_clickhouse_ask_job, values, ARRAY_SIZE(values), each, arg, error);
 }
 
-/* A number of a task may have been another job's, too. */
+/* The job number of a task may have been reused. */
 static void drop_others(struct found_jobs *found, const struct jobid *id)
 {
     size_t n = 0;

@@ -12,7 +12,7 @@
 
 #define PIECE_MAX 65536 /* no row is longer */
 
-/* The keys of the question that an older jobiod would ignore, one after the other in `keys`. */
+/* The query, with the names of the keys that an older jobiod would ignore. */
 struct keys {
     struct message *m;
     const char *names[16];
@@ -77,7 +77,7 @@ static int no_array(struct error *error)
     return error_set(error, -EBADMSG, "the answer of jobiod is not a JSON array");
 }
 
-/* The row at *text, which moves behind it. */
+/* Parse the row at *text, and advance *text past it. */
 static int take_row(struct json_tokener *tokener, const char **text, history_f each, void *arg,
                     struct error *error)
 {
@@ -96,7 +96,7 @@ static int take_row(struct json_tokener *tokener, const char **text, history_f e
     return rc;
 }
 
-/* Row by row: the objects of many take ten times the memory of their text. */
+/* Row by row: json-c objects take ten times the memory of their text. */
 static int each_in_text(const char *text, history_f each, void *arg, struct error *error)
 {
     struct json_tokener *tokener = json_tokener_new();

@@ -10,7 +10,7 @@
 
 DEFINE_CLEANUP(struct top_reading, top_reading_destroy)
 
-/* jobiod asks nobody for names while it answers; the names that it has not got by itself: */
+/* jobiod does not query the name service while it answers; look up the names that it lacks. */
 static void name_users(struct top_reading *reading)
 {
     for (size_t i = 0; i < reading->n; i++) {

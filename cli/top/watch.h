@@ -14,8 +14,8 @@ struct top_watch {
     struct top_frame frame;           /* of these two */
 };
 
-/* Ask jobiod for the next reading. 1: the frame is a new one; 0: there is none yet, because this
- * was the first reading, or has its numbers; errors of jobiod_top, -ENOTSUP: services are wanted
+/* Ask jobiod for the next reading. 1: the frame is new; 0: there is none yet, because this was the
+ * first reading, or it has not changed; errors of jobiod_top, -ENOTSUP: services are wanted
  * and not counted: the frame stays as it is. */
 int top_watch_read(struct top_watch *watch, unsigned timeout_ms, struct error *error);
 void top_watch_clear(struct top_watch *watch);

@@ -18,20 +18,20 @@
 
 /* Restarts and holders of a number that an answer lists. */
 #define JOBS_MAX 100
-/* SQLite's pages of a large question are for the next one, if that comes soon. */
+/* The page cache of a large query is kept for the next one for this long. */
 #define LARGE_IDLE_MS 10000
 
 struct question {
     struct request *request;
-    uint32_t uid; /* whose jobs may be shown; UINT32_MAX: all */
+    uint32_t uid; /* show only the jobs of this user; UINT32_MAX: all */
     char *answer;
-    bool cut; /* not all that was asked for */
+    bool cut; /* the answer is incomplete */
     /* query-job */
     const char *node; /* this one */
-    uint32_t jobid;   /* of a task: of its array */
+    uint32_t jobid;   /* for a task: the ID of its array */
     bool is_task;
-    uint32_t task; /* of query-array: from this one on */
-    bool in_parts; /* who asks will ask for the rest */
+    uint32_t task; /* query-array: the first task */
+    bool in_parts; /* the caller will query the rest */
     bool all;
     unsigned flags;
     struct job_account **live; /* owned; as they were at asked_ns */
@@ -136,8 +136,8 @@ static bool has_step(const struct job_account *job, size_t n, const struct step_
     return false;
 }
 
-/* Began and ended while the question waited for its turn: not in the sums in memory. An end in the
- * future is that of a step before the clock was set back. */
+/* The step started and ended while the query was queued, so it is not in the sums in memory. An end
+ * in the future belongs to a step from before the clock was set back. */
 static bool is_newer(const struct question *q, const struct step_account *step)
 {
     uint64_t ended_ns = step->tagged_at_ns + step->elapsed_ns;
@@ -146,8 +146,8 @@ static bool is_newer(const struct question *q, const struct step_account *step)
            ended_ns <= clock_ns(CLOCK_REALTIME);
 }
 
-/* The sums of a running job are those in memory, of this node alone; its ended steps are in the
- * store, and with them those of other nodes. */
+/* Memory has the sums of a running job on this node; the store has its ended steps, and the steps
+ * of other nodes. */
 static int take_ended_steps(const struct question *q, struct job_account *live,
                             struct job_account *stored)
 {
@@ -200,8 +200,8 @@ static int add_document(struct question *q, struct json_object *array,
     return 0;
 }
 
-/* Newest first: what runs and the store has not got yet, then the store's, with what runs of them
- * up to date. */
+/* Newest first: running jobs that are not in the store yet, then the jobs of the store, updated if
+ * they are running. */
 static int add_documents(struct question *q, struct json_object *array, struct job_account **stored)
 {
     bool *known;
@@ -241,10 +241,10 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
     uint32_t limit = q->all ? JOBS_MAX + 1 : 1;
     int r;
 
-    /* A job that runs takes its ended steps from the store. */
+    /* The store has the ended steps of running jobs. */
     for (size_t i = 0; q->live[i]; i++)
         limit++;
-    /* An account without it is worth more than none. */
+    /* Best effort: ignore failure. */
     for (size_t i = 0; q->live[i]; i++)
         (void)store_fill_normal(reader, q->live[i], &(struct error){0});
     r = q->is_task ? store_task_jobs(reader, NULL, q->jobid, q->task, limit, q->uid, &stored, error)
@@ -328,8 +328,8 @@ static int run_query_history(struct store *reader, void *arg, struct error *erro
     return history_answer(reader, &q->filter, HISTORY_ROWS_MAX, &q->answer, &q->cut, error);
 }
 
-/* The keys that say which rows, with what they fill. An answer names those that it went by, so that
- * a command which asks an older jobiod for more than that one knows does not take all for some. */
+/* The keys that select rows. An answer lists the keys that were applied, so that a newer command
+ * detects that this jobiod ignored one. */
 static const struct {
     const char *key;
     size_t offset;
@@ -358,7 +358,7 @@ static int parse_lists(const struct message *m, struct question *q, struct error
     return 0;
 }
 
-/* A word of a table of words. */
+/* A keyword, or 0 if the key is missing. */
 static int parse_word(const struct message *m, struct question *q, const char *key,
                       int (*parse)(const char *), int *ret, struct error *error)
 {
