@@ -142,8 +142,8 @@ static int create_tracker(struct daemon *d, struct error *error)
         .interval_ns = d->settings->interval_ns,
         .drop_gap_ns = DROP_GAP_NS,
         .rows_ns = ROWS_NS,
-        .peers = gathering_is_wanted(d->settings),
-        .sinks = feeding_sinks(d->settings),
+        .peers = peers_are_wanted(d->settings),
+        .sinks = history_sink_names(d->settings),
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,
@@ -153,7 +153,7 @@ static int create_tracker(struct daemon *d, struct error *error)
     int r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)
-        r = gathering_tidy(d, error);
+        r = peers_tidy_outbox(d, error);
     if (!r)
         r = tracker_adopt(d->tracker, d->store, error);
     if (!r)
@@ -236,7 +236,7 @@ static int create_node_state(struct daemon *d, struct error *error)
     const struct node_state_options options = {
         .cluster = d->settings->cluster,
         .node = d->node,
-        .history = d->settings->history.url ? FEEDING_SINK : NULL,
+        .history = d->settings->history.url ? HISTORY_SINK : NULL,
         .users = d->settings->metrics_user,
     };
     int r = notes_create(&d->notes, d->store, error);
@@ -288,7 +288,7 @@ static int create_metrics(struct daemon *d, struct error *error)
                 .probe = d->probe,
                 .deliver = d->deliver,
                 .sink = d->sink,
-                .sink_name = FEEDING_SINK,
+                .sink_name = HISTORY_SINK,
                 .writer = d->writer,
                 .server = d->server,
             },
@@ -332,7 +332,7 @@ static void fill_status(struct daemon *d)
         .recorder = d->recorder,
         .deliver = d->deliver,
         .sink = d->sink,
-        .sink_name = FEEDING_SINK,
+        .sink_name = HISTORY_SINK,
         .gather = d->gather,
         .metrics = d->metrics,
         .runs = d->runs,
@@ -355,15 +355,15 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_node_state(d, error);
     if (!r)
-        r = pushing_create(d, error);
+        r = metrics_push_create(d, error);
     if (!r)
-        r = feeding_create(d, error);
+        r = history_sink_create(d, error);
     if (!r)
         r = create_services(d, error);
     if (!r)
         r = create_tracker(d, error);
     if (!r)
-        r = gathering_create(d, error);
+        r = peers_create(d, error);
     if (!r)
         r = create_runs(d, error);
     if (!r)
@@ -394,7 +394,7 @@ void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
-    gathering_stop(d); /* answer requests that wait for other nodes, while all parts exist */
+    peers_stop(d); /* answer requests that wait for other nodes, while all parts exist */
     server_destroy(d->server);
     metrics_forget_server(d->metrics);
     events_destroy(d->events);
@@ -485,9 +485,9 @@ int daemon_check(const struct settings *settings, struct error *error)
     if (r < 0)
         return error_errno(error, r, "cannot make an event loop");
     d.node = instance_node(settings->node);
-    r = pushing_create(&d, error);
+    r = metrics_push_create(&d, error);
     if (r >= 0)
-        r = feeding_create(&d, error);
+        r = history_sink_create(&d, error);
     step_queue_destroy(d.sink);
     node_queue_destroy(d.deliver);
     sd_event_unref(d.loop);

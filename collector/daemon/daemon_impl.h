@@ -74,22 +74,22 @@ void daemon_query_job(struct daemon *daemon, struct request *request, const stru
 void daemon_query_history(struct daemon *daemon, struct request *request, const struct message *m);
 void daemon_query_array(struct daemon *daemon, struct request *request, const struct message *m);
 
-/* pushing.c: what deliver asks of the daemon. */
-int pushing_create(struct daemon *daemon, struct error *error);
+/* metrics_push.c: what the pushes of metrics need from the daemon. */
+int metrics_push_create(struct daemon *daemon, struct error *error);
 void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m);
 
-/* feeding.c: what the history sink asks of the daemon. */
-#define FEEDING_SINK "history" /* in the outbox */
-/* Those of the tracker; NULL: none. */
-const char *const *feeding_sinks(const struct settings *settings);
-int feeding_create(struct daemon *daemon, struct error *error);
+/* history_sink.c: what the history sink needs from the daemon. */
+#define HISTORY_SINK "history" /* in the outbox */
+/* The sinks of the outbox that get every finished step, NULL-terminated; NULL: none. */
+const char *const *history_sink_names(const struct settings *settings);
+int history_sink_create(struct daemon *daemon, struct error *error);
 
-/* gathering.c: what gather asks of the daemon. */
-bool gathering_is_wanted(const struct settings *settings);
-int gathering_tidy(struct daemon *daemon, struct error *error); /* while the store is ours */
-int gathering_create(struct daemon *daemon, struct error *error);
-/* Tasks have ended: who waits for that is answered. */
-void gathering_recheck(struct daemon *daemon);
-void gathering_stop(struct daemon *daemon);
+/* peers.c: what the other nodes need from the daemon. */
+bool peers_are_wanted(const struct settings *settings);
+int peers_tidy_outbox(struct daemon *daemon, struct error *error); /* while the store is ours */
+int peers_create(struct daemon *daemon, struct error *error);
+/* Tasks have ended: answer the questions that waited for that. */
+void peers_recheck(struct daemon *daemon);
+void peers_stop(struct daemon *daemon);
 
 #endif

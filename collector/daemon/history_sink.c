@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the history sink asks of the daemon: rows of the outbox, and to take them out of it. */
+/* What the history sink needs from the daemon: to read rows of the outbox, and to remove them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static int run_look(struct store *reader, void *arg, struct error *error)
 {
     struct look *look = arg;
 
-    return step_batch_read(reader, FEEDING_SINK, look->after, look->limits, look->format,
+    return step_batch_read(reader, HISTORY_SINK, look->after, look->limits, look->format,
                            &look->batch, error);
 }
 
@@ -45,7 +45,7 @@ static void read_outbox(int64_t after, const struct step_limits *limits,
                         const struct step_format *format, void *arg)
 {
     struct daemon *daemon = arg;
-    const struct error busy = {"too many questions to the store wait"};
+    const struct error busy = {"too many queries of the store are waiting"};
     struct look *look = calloc(1, sizeof(*look));
 
     if (look)
@@ -79,7 +79,8 @@ static void on_settled(int result, const struct error *error, void *arg)
     struct settle *settle = arg;
 
     if (result < 0) {
-        log_limited("feeding", 60, "history: the outbox keeps what was delivered: %s", error->text);
+        log_limited("feeding", 60, "history: delivered steps cannot be removed from the outbox: %s",
+                    error->text);
         if (settle->daemon->sink)
             step_queue_rewind(settle->daemon->sink);
     }
@@ -88,7 +89,7 @@ static void on_settled(int result, const struct error *error, void *arg)
 
 static void settle_items(struct daemon *daemon, const int64_t *ids, size_t n, const char *why)
 {
-    const struct error full = {"too many writes wait"};
+    const struct error full = {"too many writes are waiting"};
     struct settle *settle = calloc(1, sizeof(*settle) + n * sizeof(*ids));
 
     if (!settle) {
@@ -99,7 +100,7 @@ static void settle_items(struct daemon *daemon, const int64_t *ids, size_t n, co
     settle->n = n;
     memcpy(settle->ids, ids, n * sizeof(*ids));
     (void)snprintf(settle->why, sizeof(settle->why), "%s", why);
-    /* What a power failure brings back is delivered twice, which is as good as once. */
+    /* A step that a power failure brings back is delivered again, which is harmless. */
     if (!daemon->writer || writer_submit(daemon->writer, false, run_settle, on_settled, settle) < 0)
         on_settled(-EAGAIN, &full, settle);
 }
@@ -111,7 +112,7 @@ static void on_delivered(const int64_t *ids, size_t n, void *arg)
 
 static void on_refused(int64_t id, const char *why, void *arg)
 {
-    log_limited("refused", 60, "history: a step is refused and put aside: %s", why);
+    log_limited("refused", 60, "history: a step was refused and is put aside: %s", why);
     settle_items(arg, &id, 1, why);
 }
 
@@ -147,30 +148,31 @@ static void fill_options(const struct settings *settings, struct step_queue_opti
                                      .bytes = settings->history.batch_bytes};
 }
 
-/* What an earlier configuration left: steps for a sink that is gone would keep jobs from retention
- * for ever, and what was refused may be taken by what was mended since. */
+/* Clean up after an earlier configuration: steps that are queued for a sink that was removed would
+ * exempt their jobs from retention for ever. Refused steps are tried again, since the database may
+ * have been repaired. */
 static int tidy_outbox(struct daemon *daemon, struct error *error)
 {
     struct outbox_stats stats;
-    int r = store_outbox_stats(daemon->store, FEEDING_SINK, &stats, error);
+    int r = store_outbox_stats(daemon->store, HISTORY_SINK, &stats, error);
 
     if (r < 0 || daemon->settings->history.url)
-        return r < 0 ? r : store_outbox_retry(daemon->store, FEEDING_SINK, error);
+        return r < 0 ? r : store_outbox_retry(daemon->store, HISTORY_SINK, error);
     if (!stats.waiting && !stats.refused)
         return 0;
-    log_warning("there is no [history] any more: %" PRIu64 " steps are not delivered to it",
+    log_warning("[history] was removed: %" PRIu64 " steps are not delivered to it",
                 stats.waiting + stats.refused);
-    return store_outbox_forget(daemon->store, FEEDING_SINK, error);
+    return store_outbox_forget(daemon->store, HISTORY_SINK, error);
 }
 
-const char *const *feeding_sinks(const struct settings *settings)
+const char *const *history_sink_names(const struct settings *settings)
 {
-    static const char *const sinks[] = {FEEDING_SINK, NULL};
+    static const char *const sinks[] = {HISTORY_SINK, NULL};
 
     return settings->history.url ? sinks : NULL;
 }
 
-int feeding_create(struct daemon *daemon, struct error *error)
+int history_sink_create(struct daemon *daemon, struct error *error)
 {
     const struct step_queue_hooks hooks = {read_outbox, on_delivered, on_refused, say, daemon};
     struct step_queue_options options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What delivery to Pushgateways asks of the daemon: the state of the node, a place for its
- * notes. */
+/* What the pushes of metrics need from the daemon: the state of the node, and a place to keep what
+ * is not yet acknowledged. */
 #include "config.h"
 
 #include <stdio.h>
@@ -41,8 +41,7 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static int restore(const char *key, const char *value, void *arg)
 {
@@ -75,7 +74,7 @@ static void fill_options(const struct daemon *daemon, struct node_queue_options 
     o->timeout_ns = settings->push.timeout_ns;
 }
 
-int pushing_create(struct daemon *daemon, struct error *error)
+int metrics_push_create(struct daemon *daemon, struct error *error)
 {
     const struct node_queue_hooks hooks = {collect, keep, say, daemon};
     struct node_queue_options options;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What gather asks of the daemon. */
+/* What the other nodes need from the daemon. */
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include "common/cleanup.h"
 #include "report/record/record.h"
 
-/* So long a question waits for the tasks of a step: who asks waits 1.3 s. */
+/* How long a question waits for the tasks of a step to end. The node that asks waits 1.3 s. */
 #define HOLD_US 900000
 
-/* A question of another node that the store answers. */
+/* A question from another node that the store answers. */
 struct lookup {
     struct daemon *daemon;
     void *question;
@@ -65,7 +65,7 @@ static int run_record(struct store *reader, void *arg, struct error *error)
     if (!l->found)
         return 0;
     l->record = report_record(l->found);
-    return l->record ? 0 : error_set(error, -ENOMEM, "no memory for a record");
+    return l->record ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 
 static void on_account(int result, const struct error *error, void *arg)
@@ -103,14 +103,14 @@ static int look_up(struct daemon *daemon, const struct job_key *key, bool is_bus
     return -EBUSY;
 }
 
-static const struct error busy = {"too many questions to the store wait"};
+static const struct error busy = {"too many queries of the store are waiting"};
 
 static void answer_account(struct daemon *daemon, const struct job_key *key, bool is_busy,
                            void *question)
 {
     struct job_account *account;
     struct error error;
-    /* Its tasks have ended, but perhaps not yet its steps. */
+    /* Its tasks have ended, but its steps may not have. */
     int r = tracker_report(daemon->tracker, key->jobid, key->restart, true, &account, &error);
 
     if (r == 0) {
@@ -123,7 +123,7 @@ static void answer_account(struct daemon *daemon, const struct job_key *key, boo
     }
 }
 
-/* A question that waits for the tasks of a step to end, and before that to begin. */
+/* A question that waits for the tasks of a step to start and to end. */
 struct held {
     LIST_ENTRY(held) link;
     struct daemon *daemon;
@@ -173,7 +173,7 @@ static bool is_busy_with(struct daemon *daemon, const struct job_key *key,
     return progress == TRACKER_BUSY || (progress == TRACKER_UNKNOWN && step->expected);
 }
 
-void gathering_recheck(struct daemon *daemon)
+void peers_recheck(struct daemon *daemon)
 {
     struct held *held, *next;
 
@@ -184,14 +184,14 @@ void gathering_recheck(struct daemon *daemon)
     }
 }
 
-void gathering_stop(struct daemon *daemon)
+void peers_stop(struct daemon *daemon)
 {
     while (LIST_FIRST(&daemon->held))
         release(LIST_FIRST(&daemon->held), true);
     gather_stop(daemon->gather);
 }
 
-/* Who asks for no step is the first node, at the end of the batch script. */
+/* A question without a step is from the first node, at the end of the batch script. */
 static void give_account(const struct job_key *key, const struct gather_step *step,
                          const char *from, void *question, void *arg)
 {
@@ -210,7 +210,7 @@ static void give_record(const struct job_key *key, void *question, void *arg)
         gather_provide_record(question, key, false, NULL, &busy);
 }
 
-/* Its prolog has been here, even if none of its steps has. */
+/* Its prolog has run here, even if none of its steps has. */
 static bool has_job_file(const struct daemon *daemon, uint32_t jobid)
 {
     char path[PATH_MAX];
@@ -242,7 +242,7 @@ static int find_readers(const struct settings_list *names, uid_t **ret, struct e
     uid_t *uids = calloc(names->n + 1, sizeof(*uids));
 
     if (!uids)
-        return error_set(error, -ENOMEM, "no memory");
+        return error_set(error, -ENOMEM, "out of memory");
     for (size_t i = 0; i < names->n; i++) {
         const struct passwd *user = getpwnam(names->items[i]);
 
@@ -257,20 +257,21 @@ static int find_readers(const struct settings_list *names, uid_t **ret, struct e
     return 0;
 }
 
-bool gathering_is_wanted(const struct settings *settings)
+bool peers_are_wanted(const struct settings *settings)
 {
     return settings->peers.url != NULL;
 }
 
-/* What was refused may be taken by now; what nobody is to have would keep jobs from retention. */
-int gathering_tidy(struct daemon *daemon, struct error *error)
+/* Refused accounts are tried again. Without [peers], queued ones would exempt their jobs from
+ * retention for ever. */
+int peers_tidy_outbox(struct daemon *daemon, struct error *error)
 {
-    return gathering_is_wanted(daemon->settings)
+    return peers_are_wanted(daemon->settings)
                ? store_outbox_retry(daemon->store, GATHER_SINK_PREFIX "*", error)
                : store_outbox_forget(daemon->store, GATHER_SINK_PREFIX "*", error);
 }
 
-int gathering_create(struct daemon *daemon, struct error *error)
+int peers_create(struct daemon *daemon, struct error *error)
 {
     const struct settings *settings = daemon->settings;
     const struct gather_hooks hooks = {give_account, give_record, known, say, daemon};
@@ -278,7 +279,7 @@ int gathering_create(struct daemon *daemon, struct error *error)
     _free_ uid_t *readers = NULL;
     int r;
 
-    if (!gathering_is_wanted(settings))
+    if (!peers_are_wanted(settings))
         return settings->peers.listen.n
                    ? error_set(error, -EINVAL, "[peers] listen without url: set both")
                    : 0;

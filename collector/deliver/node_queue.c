@@ -50,19 +50,7 @@ static void say(struct node_queue *queue, enum log_level level, const char *form
     queue->hooks.say(level, text, queue->hooks.arg);
 }
 
-/* What cannot be kept for lack of memory is still delivered, unless the process ends before. */
-void node_queue_keep(struct node_queue *queue, const struct outbox_job *job, bool forget)
-{
-    _free_ char *key = outbox_key(NODE_QUEUE_STATE_PREFIX, job);
-    _free_ char *value = forget ? NULL : outbox_value(queue->outbox, job);
-
-    if (key && (value || forget))
-        queue->hooks.keep(key, value, queue->hooks.arg);
-    else
-        say(queue, LOG_LEVEL_ERROR, "deliver: out of memory: job %u is not kept", job->key.jobid);
-}
-
-/* Forget what is everywhere and has been shown long enough. */
+/* Forget the jobs that all gateways have acknowledged and shown long enough. */
 static void drop_done(struct node_queue *queue)
 {
     struct outbox_job *next;
@@ -71,12 +59,12 @@ static void drop_done(struct node_queue *queue)
         next = outbox_next(job);
         if (!outbox_is_done(queue->outbox, job))
             continue;
-        node_queue_keep(queue, job, true);
+        node_target_keep(queue, job, true);
         outbox_remove(queue->outbox, job);
     }
 }
 
-/* Mark what the target has to show; return how many were not yet marked. */
+/* Mark the jobs that the gateway has to show. Returns how many were not yet marked. */
 static size_t mark_jobs(const struct node_target *gateway)
 {
     const struct node_queue *queue = gateway->queue;
@@ -93,7 +81,7 @@ static size_t mark_jobs(const struct node_target *gateway)
     return n;
 }
 
-void node_queue_gather(struct node_queue *queue)
+static void gather(struct node_queue *queue)
 {
     _free_ struct job_key *keys = NULL;
     size_t n = 0, at = 0;
@@ -143,7 +131,7 @@ static void give_up_missing(struct node_queue *queue)
         queue->given_up++;
         say(queue, LOG_LEVEL_WARNING, "deliver: job %u is no longer in the store, not delivered",
             job->key.jobid);
-        node_queue_keep(queue, job, true);
+        node_target_keep(queue, job, true);
         outbox_remove(queue->outbox, job);
     }
 }
@@ -196,7 +184,7 @@ int node_queue_job_ended(struct node_queue *queue, const struct job_key *key)
     job = outbox_add(queue->outbox, key, real_ns(queue));
     if (!job)
         return -ENOMEM;
-    node_queue_keep(queue, job, false);
+    node_target_keep(queue, job, false);
     if (queue->started && !queue->retired)
         for (size_t i = 0; i < queue->n_gateways; i++)
             node_target_job_ended(&queue->gateways[i]);
@@ -222,6 +210,26 @@ int node_queue_start(struct node_queue *queue, struct error *error)
     for (size_t i = 0; i < queue->n_gateways; i++)
         node_target_start(&queue->gateways[i]);
     return 0;
+}
+
+static void retire_finish(struct node_queue *queue)
+{
+    _free_ char *text = NULL;
+
+    (void)fclose(queue->retire.text);
+    queue->retire.text = NULL;
+    text = TAKE_PTR(queue->retire.buffer);
+    queue->retire.done(text ? text : "", queue->retire.failed, queue->retire.arg);
+}
+
+static void on_retired(struct node_target *gateway, bool failed, const char *text)
+{
+    struct node_queue *queue = gateway->queue;
+
+    fprintf(queue->retire.text, "%s: %s\n", gateway->target.name, text);
+    queue->retire.failed += failed;
+    if (--queue->retire.left == 0)
+        retire_finish(queue);
 }
 
 static int check_options(const struct node_queue_options *options, struct error *error)
@@ -273,6 +281,7 @@ int node_queue_create(struct node_queue **ret, sd_event *loop,
     if (!queue)
         return error_errno(error, -ENOMEM, "deliver");
     queue->hooks = *hooks;
+    queue->target_hooks = (struct node_target_hooks){gather, on_retired};
     queue->options = *options;
     queue->outbox = outbox_create(options->urls, options->n_urls);
     rc = queue->outbox ? 0 : error_errno(error, -ENOMEM, "deliver");
@@ -300,26 +309,6 @@ void node_queue_destroy(struct node_queue *queue)
         (void)fclose(queue->retire.text);
     free(queue->retire.buffer);
     free(queue);
-}
-
-static void retire_finish(struct node_queue *queue)
-{
-    _free_ char *text = NULL;
-
-    (void)fclose(queue->retire.text);
-    queue->retire.text = NULL;
-    text = TAKE_PTR(queue->retire.buffer);
-    queue->retire.done(text ? text : "", queue->retire.failed, queue->retire.arg);
-}
-
-void node_queue_retired(struct node_target *gateway, bool failed, const char *text)
-{
-    struct node_queue *queue = gateway->queue;
-
-    fprintf(queue->retire.text, "%s: %s\n", gateway->target.name, text);
-    queue->retire.failed += failed;
-    if (--queue->retire.left == 0)
-        retire_finish(queue);
 }
 
 int node_queue_retire(struct node_queue *queue, node_queue_retired_f done, void *arg)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Delivery of the node's numbers to Pushgateways: when to push, what each gateway has acknowledged,
- * and how long to stay away from one that fails. The whole state of the node is one group, put at
- * once. Everything runs on the caller's sd-event loop and never blocks: names are resolved by
- * libcurl's asynchronous resolver. The process must ignore SIGPIPE.
+ * Delivery of the node's metrics to Pushgateways and the like: when to push, and which ended jobs
+ * each gateway has acknowledged. The whole state of the node is one group, which every push
+ * replaces.
  */
 #ifndef JOBIO_COLLECTOR_DELIVER_NODE_QUEUE_H
 #define JOBIO_COLLECTOR_DELIVER_NODE_QUEUE_H
@@ -27,7 +26,7 @@ struct node_queue_hooks {
      * until the call returns). Answer once with node_queue_provide(), inside the call or later. */
     void (*collect)(const struct job_key *ended, size_t n, void *arg);
     /* Keep a small text under the key beyond the end of the process; value NULL: forget the key.
-     * To be done in the order of the calls, and before writes that were asked for later. */
+     * Writes must be in the order of the calls, and before later writes to the store. */
     void (*keep)(const char *key, const char *value, void *arg);
     /* One line for the operator. */
     void (*say)(enum log_level level, const char *text, void *arg);
@@ -78,8 +77,8 @@ int node_queue_restore(struct node_queue *queue, const char *key, const char *va
                        struct error *error);
 int node_queue_start(struct node_queue *queue, struct error *error);
 
-/* The job has ended on this node. Call it before the job's final write is handed to the store: then
- * a kill between the two leaves a job that is delivered, or one that is still unfinished and ends
+/* The job has ended on this node. Call it before the job's final write is handed to the store: if
+ * jobiod is killed between the two, the job is either delivered, or still unfinished and ends
  * again. Idempotent. -ENOMEM. */
 int node_queue_job_ended(struct node_queue *queue, const struct job_key *key);
 
@@ -110,7 +109,8 @@ void node_queue_stats(const struct node_queue *queue, size_t n, struct node_queu
 /* For `jobio status`: {"retired":b,"given_up":N,"targets":[{"url","state":"new|ok|backoff|rejected|
  * misconfigured","pushing":b,"last_code","last_error","last_attempt","last_success" (seconds; 0:
  * never),"pushes","failures","failures_in_a_row","next_s","pending" (ended jobs that it has not
- * acknowledged),"lingering" (acknowledged, still shown)}]}. The caller puts it; NULL: no memory. */
+ * acknowledged),"lingering" (acknowledged, still shown)}]}. The caller puts it; NULL on
+ * out-of-memory. */
 struct json_object *node_queue_status(const struct node_queue *queue);
 
 #endif

@@ -19,8 +19,17 @@ struct node_target {
     bool retiring; /* to be deleted as soon as the push under way is over */
 };
 
+/* What a gateway needs from its queue. */
+struct node_target_hooks {
+    /* It is due: collect what is to be shown, as soon as no collection is under way. */
+    void (*gather)(struct node_queue *queue);
+    /* It has answered to the deletion; text: what became of it. */
+    void (*retired)(struct node_target *gateway, bool failed, const char *text);
+};
+
 struct node_queue {
     struct node_queue_hooks hooks;
+    struct node_target_hooks target_hooks;
     struct node_queue_options options; /* without its strings */
     struct http_client *client;
     struct outbox *outbox;
@@ -39,12 +48,7 @@ struct node_queue {
 };
 
 /* Have the job kept as it is now, or forgotten. */
-void node_queue_keep(struct node_queue *queue, const struct outbox_job *job, bool forget);
-/* A gateway is due: collect what is to be shown, as soon as no collection is under way. */
-void node_queue_gather(struct node_queue *queue);
-/* The gateway has answered to the deletion; text: what became of it. */
-void node_queue_retired(struct node_target *gateway, bool failed, const char *text);
-
+void node_target_keep(struct node_queue *queue, const struct outbox_job *job, bool forget);
 /* `options` still with its strings. The gateway is zeroed except for its queue and index;
  * node_target_clear() is due also after a failure. */
 int node_target_init(struct node_target *gateway, sd_event *loop, const char *url,
@@ -57,7 +61,7 @@ void node_target_job_ended(struct node_target *gateway);
 /* Push queue->node, or report why there is none. */
 void node_target_push(struct node_target *gateway);
 void node_target_fail(struct node_target *gateway, const char *why);
-/* Delete the group, after the push that is under way. Ends in node_queue_retired(). */
+/* Delete the group, after the push that is under way. Ends in retired() of the hooks. */
 void node_target_retire(struct node_target *gateway);
 struct json_object *node_target_status(const struct node_target *gateway);
 

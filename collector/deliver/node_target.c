@@ -29,7 +29,7 @@ static void on_due(struct target *target)
     if (gateway->queue->retired || target->busy || gateway->asked)
         return;
     gateway->queued = true;
-    node_queue_gather(gateway->queue);
+    gateway->queue->target_hooks.gather(gateway->queue);
 }
 
 /* The jobs of the body for one gateway: all running ones, and the first ended ones that it still
@@ -78,6 +78,20 @@ static int make_body(struct target *target, void **ret, size_t *size, struct err
     return 0;
 }
 
+/* A job that cannot be kept for lack of memory is still delivered, unless the process ends first.
+ */
+void node_target_keep(struct node_queue *queue, const struct outbox_job *job, bool forget)
+{
+    _free_ char *key = outbox_key(NODE_QUEUE_STATE_PREFIX, job);
+    _free_ char *value = forget ? NULL : outbox_value(queue->outbox, job);
+
+    if (key && (value || forget))
+        queue->hooks.keep(key, value, queue->hooks.arg);
+    else
+        queue->hooks.say(LOG_LEVEL_ERROR, "deliver: out of memory: a job is not kept",
+                         queue->hooks.arg);
+}
+
 static void acknowledge(struct node_target *gateway)
 {
     struct target *target = &gateway->target;
@@ -96,7 +110,7 @@ static void acknowledge(struct node_target *gateway)
             continue;
         slot->state = OUTBOX_LINGERING;
         slot->acked_ns = now;
-        node_queue_keep(queue, job, false);
+        node_target_keep(queue, job, false);
     }
     target_wake_at(target, gateway->dirty
                                ? end_due(gateway)
@@ -161,7 +175,9 @@ void node_target_fail(struct node_target *gateway, const char *why)
 
 static void on_removed(struct target *target, const char *why)
 {
-    node_queue_retired(target->owner, why != NULL, why ? why : "deleted");
+    const struct node_target *gateway = target->owner;
+
+    gateway->queue->target_hooks.retired(target->owner, why != NULL, why ? why : "deleted");
 }
 
 static void retire(struct node_target *gateway)
@@ -170,7 +186,8 @@ static void retire(struct node_target *gateway)
     if (gateway->target.kind->remove)
         target_remove(&gateway->target, on_removed);
     else
-        node_queue_retired(gateway, false, "nothing to delete: its series end by themselves");
+        gateway->queue->target_hooks.retired(gateway, false,
+                                             "nothing to delete: its series end by themselves");
 }
 
 void node_target_retire(struct node_target *gateway)

@@ -89,7 +89,7 @@ static void job_destroy(struct outbox_job *job)
     free(job);
 }
 
-/* Jobs come in the order of their ends, but for a clock that was set back. */
+/* Jobs arrive in the order of their ends, unless the clock was set back. */
 static void job_place(struct outbox *outbox, struct outbox_job *job)
 {
     struct outbox_job *after = TAILQ_LAST(&outbox->jobs, jobs);
@@ -251,6 +251,6 @@ int outbox_restore(struct outbox *outbox, const char *value, struct error *error
 
     json_object_put(parsed);
     if (rc == -EBADMSG)
-        return error_set(error, rc, "no job of the outbox: \"%.80s\"", value);
+        return error_set(error, rc, "not a job of the outbox: \"%.80s\"", value);
     return rc < 0 ? error_errno(error, rc, "outbox") : 0;
 }

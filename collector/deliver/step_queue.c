@@ -12,6 +12,50 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void wake_when_due(struct step_queue *queue)
+{
+    const struct step_queue_options *options = &queue->options;
+    bool polls = options->poll_ns != UINT64_MAX;
+
+    target_wake_in(&queue->target, queue->dirty              ? options->delay_ns
+                                   : queue->rewind && !polls ? options->backoff_ns
+                                                             : options->poll_ns);
+}
+
+static void finish_batch(struct step_queue *queue)
+{
+    bool more = queue->batch->more;
+
+    if (!step_verdicts_finish(queue))
+        return;
+    queue->after = queue->batch->items[queue->batch->n - 1].id;
+    step_batch_destroy(TAKE_PTR(queue->batch));
+    if (more)
+        target_wake_in(&queue->target, 0);
+    else
+        wake_when_due(queue);
+}
+
+static void send_next(struct step_queue *queue)
+{
+    struct step_range r;
+    size_t n;
+
+    if (!queue->n_ranges) {
+        finish_batch(queue);
+        return;
+    }
+    r = queue->ranges[--queue->n_ranges];
+    n = poison_size(&queue->search, &queue->batch->items[r.first], r.last - r.first);
+    if (r.first + n < r.last)
+        queue->ranges[queue->n_ranges++] = (struct step_range){r.first + n, r.last};
+    queue->range = (struct step_range){r.first, r.first + n};
+    target_send(&queue->target,
+                step_batch_rows(queue->batch, queue->range.first, queue->range.last));
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 #define SEARCH_ROWS 8 /* rows of a step; most have fewer */
@@ -49,16 +93,6 @@ static void on_not_read(struct step_queue *queue, int result, const char *why)
         failure.max_failures = POISON_TRIES;
     }
     target_failed(&queue->target, &failure);
-}
-
-static void wake_when_due(struct step_queue *queue)
-{
-    const struct step_queue_options *options = &queue->options;
-    bool polls = options->poll_ns != UINT64_MAX;
-
-    target_wake_in(&queue->target, queue->dirty              ? options->delay_ns
-                                   : queue->rewind && !polls ? options->backoff_ns
-                                                             : options->poll_ns);
 }
 
 static void on_nothing_read(struct step_queue *queue)
@@ -101,7 +135,7 @@ void step_queue_provide(struct step_queue *queue, int result, struct step_batch 
     queue->taken = false;
     queue->n_ranges = 1;
     queue->ranges[0] = (struct step_range){0, batch->n};
-    step_queue_send_next(queue);
+    send_next(queue);
 }
 
 void step_queue_notify(struct step_queue *queue)
@@ -123,39 +157,7 @@ void step_queue_rewind(struct step_queue *queue)
         wake_when_due(queue);
 }
 
-/* --- sending ---------------------------------------------------------------------------------- */
-
-static void finish_batch(struct step_queue *queue)
-{
-    bool more = queue->batch->more;
-
-    if (!step_verdicts_finish(queue))
-        return;
-    queue->after = queue->batch->items[queue->batch->n - 1].id;
-    step_batch_destroy(TAKE_PTR(queue->batch));
-    if (more)
-        target_wake_in(&queue->target, 0);
-    else
-        wake_when_due(queue);
-}
-
-void step_queue_send_next(struct step_queue *queue)
-{
-    struct step_range r;
-    size_t n;
-
-    if (!queue->n_ranges) {
-        finish_batch(queue);
-        return;
-    }
-    r = queue->ranges[--queue->n_ranges];
-    n = poison_size(&queue->search, &queue->batch->items[r.first], r.last - r.first);
-    if (r.first + n < r.last)
-        queue->ranges[queue->n_ranges++] = (struct step_range){r.first + n, r.last};
-    queue->range = (struct step_range){r.first, r.first + n};
-    target_send(&queue->target,
-                step_batch_rows(queue->batch, queue->range.first, queue->range.last));
-}
+/* --- the queue of the target ------------------------------------------------------------------ */
 
 static int make_body(struct target *target, void **ret, size_t *size, struct error *error)
 {
@@ -167,6 +169,12 @@ static int make_body(struct target *target, void **ret, size_t *size, struct err
     return 0;
 }
 
+static void settle(struct target *target, const struct target_result *result)
+{
+    if (step_verdicts_settle(target->owner, result))
+        send_next(target->owner);
+}
+
 static void say(struct target *target, enum log_level level, const char *text)
 {
     const struct step_queue *queue = target->owner;
@@ -175,7 +183,7 @@ static void say(struct target *target, enum log_level level, const char *text)
 }
 
 static const struct target_queue queue_of_steps = {
-    .due = on_due, .body = make_body, .settle = step_verdicts_settle, .say = say};
+    .due = on_due, .body = make_body, .settle = settle, .say = say};
 
 /* --- start and end ---------------------------------------------------------------------------- */
 

@@ -47,11 +47,10 @@ struct step_queue {
     uint64_t steps, rows, refusals;
 };
 
-/* The settle() of struct target_queue. */
-void step_verdicts_settle(struct target *target, const struct target_result *result);
+/* Settle what was sent. Returns true if the next range of the batch is to be sent; false if the
+ * batch was given up, to be read again later. */
+bool step_verdicts_settle(struct step_queue *queue, const struct target_result *result);
 /* All of the batch was sent. Returns false if its rest was given up. */
 bool step_verdicts_finish(struct step_queue *queue);
-/* Send the next range of the batch; without one, the batch is finished. */
-void step_queue_send_next(struct step_queue *queue);
 
 #endif

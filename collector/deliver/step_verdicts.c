@@ -97,7 +97,7 @@ bool step_verdicts_finish(struct step_queue *queue)
     return true;
 }
 
-/* --- one answer ------------------------------------------------------------------------------- */
+/* --- one answer: functions return true if the next range is to be sent ------------------------ */
 
 /* Returns false if the range is a single step. */
 static bool halve(struct step_queue *queue)
@@ -109,22 +109,19 @@ static bool halve(struct step_queue *queue)
         return false;
     queue->ranges[queue->n_ranges++] = (struct step_range){middle, r.last};
     queue->ranges[queue->n_ranges++] = (struct step_range){r.first, middle};
-    step_queue_send_next(queue);
     return true;
 }
 
-static void on_refused(struct step_queue *queue, const char *why)
+static bool on_refused(struct step_queue *queue, const char *why)
 {
-    if (halve(queue))
-        return;
-    if (remember_refused(queue, queue->batch->items[queue->range.first].id, why))
-        step_queue_send_next(queue);
-    else
-        give_up_batch(queue, why);
+    if (halve(queue) || remember_refused(queue, queue->batch->items[queue->range.first].id, why))
+        return true;
+    give_up_batch(queue, why);
+    return false;
 }
 
 /* What was sent is tried again later. */
-static void on_failed(struct step_queue *queue, enum answer answer, uint64_t retry_after_s,
+static bool on_failed(struct step_queue *queue, enum answer answer, uint64_t retry_after_s,
                       const char *why)
 {
     const struct step_item *items = &queue->batch->items[queue->range.first];
@@ -147,44 +144,42 @@ static void on_failed(struct step_queue *queue, enum answer answer, uint64_t ret
         put_refused_aside(queue);
     abandon(queue, after + 1);
     target_failed(&queue->target, &failure);
+    return false;
 }
 
-static void on_no_memory(struct step_queue *queue)
+static bool on_no_memory(struct step_queue *queue)
 {
-    on_failed(queue, ANSWER_WAIT, 0, "out of memory");
+    return on_failed(queue, ANSWER_WAIT, 0, "out of memory");
 }
 
 /* All of the range was settled. Steps that were held back come next. */
-static void on_passed(struct step_queue *queue)
+static bool on_passed(struct step_queue *queue)
 {
     target_worked(&queue->target);
     poison_passed(&queue->search, &queue->batch->items[queue->range.first],
                   queue->range.last - queue->range.first);
     refuse_poison(queue);
-    if (!queue->search.n_held) {
-        step_queue_send_next(queue);
-        return;
-    }
+    if (!queue->search.n_held)
+        return true;
     if (may_refuse(queue))
         put_refused_aside(queue);
     abandon(queue, queue->search.held[0].id);
     target_wake_in(&queue->target, 0);
+    return false;
 }
 
-static void on_taken(struct step_queue *queue)
+static bool on_taken(struct step_queue *queue)
 {
     size_t n = queue->range.last - queue->range.first;
     _free_ int64_t *ids = calloc(n, sizeof(*ids));
 
-    if (!ids) { /* they are sent again */
-        on_no_memory(queue);
-        return;
-    }
+    if (!ids) /* they are sent again */
+        return on_no_memory(queue);
     for (size_t i = 0; i < n; i++)
         ids[i] = queue->batch->items[queue->range.first + i].id;
     queue->rows += step_batch_rows(queue->batch, queue->range.first, queue->range.last);
     deliver_items(queue, ids, n);
-    on_passed(queue);
+    return on_passed(queue);
 }
 
 /* The worst of the verdicts on the rows of a step. */
@@ -249,17 +244,15 @@ static void on_some_failed(struct step_queue *queue, const struct tally *tally)
                                            .why = tally->failed->why});
 }
 
-static void on_partly(struct step_queue *queue, const struct answer_verdict *rows)
+static bool on_partly(struct step_queue *queue, const struct answer_verdict *rows)
 {
     size_t n = queue->range.last - queue->range.first;
     _free_ int64_t *ids = calloc(n, sizeof(*ids));
     _free_ const struct answer_verdict **verdicts = calloc(n, sizeof(struct answer_verdict *));
     struct tally tally = {.ids = ids, .verdicts = verdicts};
 
-    if (!ids || !verdicts) {
-        on_no_memory(queue);
-        return;
-    }
+    if (!ids || !verdicts)
+        return on_no_memory(queue);
     tally_range(queue, rows, &tally);
     deliver_items(queue, ids, tally.n);
     for (size_t i = 0; i < n; i++)
@@ -267,40 +260,35 @@ static void on_partly(struct step_queue *queue, const struct answer_verdict *row
             !remember_refused(queue, queue->batch->items[queue->range.first + i].id,
                               verdicts[i]->why)) {
             give_up_batch(queue, verdicts[i]->why);
-            return;
+            return false;
         }
     if (!tally.failed)
-        on_passed(queue);
-    else if (tally.n)
-        on_some_failed(queue, &tally);
-    else
-        on_failed(queue, tally.failed->answer, 0, tally.failed->why);
+        return on_passed(queue);
+    if (!tally.n)
+        return on_failed(queue, tally.failed->answer, 0, tally.failed->why);
+    on_some_failed(queue, &tally);
+    return false;
 }
 
-void step_verdicts_settle(struct target *target, const struct target_result *result)
+bool step_verdicts_settle(struct step_queue *queue, const struct target_result *result)
 {
-    struct step_queue *queue = target->owner;
-
     switch (result->answer) {
     case ANSWER_OK:
-        on_taken(queue);
-        break;
+        return on_taken(queue);
     case ANSWER_PARTLY:
-        on_partly(queue, result->verdicts);
-        break;
+        return on_partly(queue, result->verdicts);
     case ANSWER_REFUSED:
-        on_refused(queue, result->why);
-        break;
+        return on_refused(queue, result->why);
     case ANSWER_TOO_LONG:
-        if (!halve(queue))
-            on_failed(queue, target->kind->trusted ? ANSWER_WAIT : ANSWER_RETRY, 0, result->why);
-        break;
+        return halve(queue) ||
+               on_failed(queue, queue->target.kind->trusted ? ANSWER_WAIT : ANSWER_RETRY, 0,
+                         result->why);
     case ANSWER_RETRY:
     case ANSWER_WAIT:
     case ANSWER_LATER:
     case ANSWER_MISCONFIGURED:
     case ANSWER_PENDING:
-        on_failed(queue, result->answer, result->retry_after_s, result->why);
         break;
     }
+    return on_failed(queue, result->answer, result->retry_after_s, result->why);
 }

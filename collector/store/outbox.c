@@ -107,7 +107,8 @@ int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct
     return store_write(store, refuse, &(struct outbox_write){.ids = &id, .why = why}, error);
 }
 
-/* As a range, which an index serves: this sink alone, or with a '*' behind it all that begin so. */
+/* Run on a range of sinks, for which there is an index: this sink, or for a name that ends in '*'
+ * all that start with it. */
 static int run_on_sinks(struct store *store, enum sql_query query, const char *sink,
                         struct error *error)
 {

@@ -8,10 +8,9 @@ NM=${NM:-nm}
 n=0
 
 # Rooms with a circle that has yet to be removed; remove the room here together with its circle:
-# deliver (node_queue node_target step_queue step_verdicts), http (exchange server), peers (first_node
-# gather gather_ask gather_serve), probe (hooks kprobes), store (get put baseline job_mounts; open
-# schema).
-known=" collector/deliver collector/http collector/peers collector/probe collector/store "
+# http (exchange server), peers (first_node gather gather_ask gather_serve), probe (hooks kprobes),
+# store (get put baseline job_mounts; open schema).
+known=" collector/http collector/peers collector/probe collector/store "
 
 # "USER USED" for each pair of modules of the room's library.
 arrows() {
