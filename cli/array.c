@@ -14,6 +14,7 @@
 #include "collector/store/array.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "report/compare/array.h"
 
 static const char help[] =
@@ -76,17 +77,11 @@ static int make_room(struct gathered *g)
     return 0;
 }
 
-static int copy(char **to, const char *text)
-{
-    *to = text ? strdup(text) : NULL;
-    return text && !*to ? -ENOMEM : 0;
-}
-
 static int take_first(struct gathered *g, const struct history_row *row, struct error *error)
 {
     g->uid = row->uid;
-    return copy(&g->cluster, row->cluster) < 0 || copy(&g->name, row->name) < 0 ||
-                   copy(&g->user, row->user) < 0
+    return text_copy(&g->cluster, row->cluster) < 0 || text_copy(&g->name, row->name) < 0 ||
+                   text_copy(&g->user, row->user) < 0
                ? no_memory(error)
                : 0;
 }

@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "record/backlog.h"
 #include "record/record_impl.h"
@@ -57,13 +58,7 @@ static void say(const char *line)
 
 static int set_text(char **field, const char *value)
 {
-    char *copy = *value ? strdup(value) : NULL;
-
-    if (!copy)
-        return -EINVAL;
-    free(*field);
-    *field = copy;
-    return 0;
+    return *value && text_replace(field, value) == 0 ? 0 : -EINVAL;
 }
 
 static int set_count(uint64_t *field, const char *value)

@@ -12,6 +12,7 @@
 #include "collector/http/easy.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 
 struct transfer {
     LIST_ENTRY(transfer) link;
@@ -208,14 +209,6 @@ static size_t take_header(char *data, size_t size, size_t n, void *arg)
     return size * n;
 }
 
-static int copy(char **to, const char *from)
-{
-    *to = NULL;
-    if (from && !(*to = strdup(from)))
-        return -ENOMEM;
-    return 0;
-}
-
 static int client_init(struct http_client *client, sd_event *loop,
                        const struct http_client_options *options)
 {
@@ -224,9 +217,10 @@ static int client_init(struct http_client *client, sd_event *loop,
 
     client->loop = sd_event_ref(loop);
     LIST_INIT(&client->transfers);
-    if (copy(&client->ca_file, access->ca_file) < 0 ||
-        copy(&client->cert_file, access->cert_file) < 0 ||
-        copy(&client->key_file, access->key_file) < 0 || copy(&client->proxy, access->proxy) < 0)
+    if (text_copy(&client->ca_file, access->ca_file) < 0 ||
+        text_copy(&client->cert_file, access->cert_file) < 0 ||
+        text_copy(&client->key_file, access->key_file) < 0 ||
+        text_copy(&client->proxy, access->proxy) < 0)
         return -ENOMEM;
     client->setup = (struct http_setup){
         .ca_file = client->ca_file,

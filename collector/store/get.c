@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/text.h"
+
 static int no_memory(const struct store *store, struct error *error)
 {
     return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
@@ -19,10 +21,7 @@ static int bad_text(const struct store *store, int code, const char *what, struc
 /* A copy of a column; NULL stays NULL. */
 static int column_copy(sqlite3_stmt *statement, int column, char **ret)
 {
-    const char *text = column_text(statement, column);
-
-    *ret = text ? strdup(text) : NULL;
-    return text && !*ret ? -ENOMEM : 0;
+    return text_copy(ret, column_text(statement, column));
 }
 
 void store_read_numbers(sqlite3_stmt *row, struct io_counter *ret)

@@ -8,12 +8,7 @@
 #include "collector/sample/sampler.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-
-static int copy_string(char **to, const char *from)
-{
-    *to = from ? strdup(from) : NULL;
-    return from && !*to ? -ENOMEM : 0;
-}
+#include "common/text.h"
 
 int step_get_account(const struct step *step, struct step_account *ret)
 {
@@ -25,7 +20,7 @@ int step_get_account(const struct step *step, struct step_account *ret)
 
     if (!step_is_open(step))
         return step_account_copy(&step->account, ret);
-    r = copy_string(&a.node, tracker->node);
+    r = text_copy(&a.node, tracker->node);
     if (!r)
         r = sampler_account(tracker->sampler, step->number, &a);
     if (r < 0)
@@ -48,9 +43,9 @@ static int copy_identity(const struct job_account *from, struct job_account *to)
     to->nodes_expected = from->nodes_expected;
     to->nodes_reported = 1;
     to->longest_wait_ns = from->longest_wait_ns;
-    if (copy_string(&to->key.cluster, from->key.cluster) < 0 ||
-        copy_string(&to->user, from->user) < 0 || copy_string(&to->account, from->account) < 0 ||
-        copy_string(&to->partition, from->partition) < 0 || copy_string(&to->name, from->name) < 0)
+    if (text_copy(&to->key.cluster, from->key.cluster) < 0 ||
+        text_copy(&to->user, from->user) < 0 || text_copy(&to->account, from->account) < 0 ||
+        text_copy(&to->partition, from->partition) < 0 || text_copy(&to->name, from->name) < 0)
         return -ENOMEM;
     return io_mounts_copy(&from->mounts, &to->mounts);
 }
@@ -125,7 +120,7 @@ static struct job_account *build(struct job *job, bool keep)
         completeness_merge(&ret->completeness, &job->own) < 0 ||
         completeness_merge(&ret->completeness, &job->sum->completeness) < 0 ||
         add_steps(job, ret, keep) < 0 || job_update_meter(job, over_or_now(job), false) < 0 ||
-        copy_string(&ret->first_node, job->first_node) < 0) {
+        text_copy(&ret->first_node, job->first_node) < 0) {
         job_account_destroy(ret);
         return NULL;
     }

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 
 /* So long, and longer, a slurmd may remember a job that is over and call no prolog for its next
  * run: as long as the credential of the last run is valid (2 minutes by default). Then the plugin
@@ -70,12 +71,8 @@ void job_file_read_nodes(struct job *job)
 
 static void set_text(char **field, const char *value)
 {
-    char *copy = value && *value ? strdup(value) : NULL;
-
-    if (!copy)
-        return;
-    free(*field);
-    *field = copy;
+    if (value && *value)
+        (void)text_replace(field, value);
 }
 
 void job_files_describe(struct tracker *tracker, uint32_t jobid, const char *user,

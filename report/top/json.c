@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/tree.h"
 #include "report/top/top.h"
 
@@ -153,10 +154,7 @@ static size_t get_array(struct json_object *from, const char *key, struct json_o
 
 static int copy(char **to, const char *from, const char *fallback)
 {
-    const char *text = from ? from : fallback;
-
-    *to = text ? strdup(text) : NULL;
-    return text && !*to ? -ENOMEM : 0;
+    return text_copy(to, from ? from : fallback);
 }
 
 static void parse_sums(struct json_object *from, struct top_sums *to)
