@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which super block a number means. What a step does is kept by s_dev, because that is there in
- * each call for nothing; a number that was given to another super block meanwhile is told apart
- * where keys are made and looked for. Hints do not know of it: none outlives the super block that
- * it is for.
+ * The generation (life) of an s_dev. Counters are keyed by s_dev, because each call has it at no
+ * cost. The kernel reuses the number after an unmount, so the keys also hold a generation, which
+ * tells the super blocks apart. Hints do not need it: no hint outlives its super block.
  */
 #ifndef JOBIO_BPF_LIFE_H
 #define JOBIO_BPF_LIFE_H

@@ -3,14 +3,14 @@
  * What is remembered of a task that is in a step.
  *
  * The kernel's task storage is the safe place, but one look into it costs as much as a third of two
- * empty programs. So a task gets a seat, if its own is free: a place in an array, found by the
- * address of its task_struct. Whoever comes second has its record in the task storage, as all have
- * while nothing is attached to the exit of tasks, where seats become free.
+ * empty programs. So a task gets a task slot (seat) in an array, chosen by a hash of the address of
+ * its task_struct. If another task has the slot, or if nothing is attached to the exit of tasks,
+ * where slots become free, the record is in the task storage.
  */
 #ifndef JOBIO_BPF_TASK_H
 #define JOBIO_BPF_TASK_H
 
-/* Who takes a seat puts its key here first: one only can. */
+/* The lock of each task slot: a task that takes one inserts its key first; only one can. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
@@ -25,7 +25,7 @@ struct {
     __type(value, struct task_record);
 } tasks SEC(".maps");
 
-/* What a stored record begins with. */
+/* The initial value of a stored record. */
 static const struct task_record task_empty;
 
 static __always_inline __u32 task_seat_of(__u64 task)
@@ -70,7 +70,7 @@ static __always_inline void *task_store(void *map, const void *empty)
 
     if (features.task_storage)
         return bpf_task_storage_get(map, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    /* After its exit nobody would delete it. */
+    /* An element made after the exit of its task would never be deleted. */
     if (!levels.seats || TASK_READ(current, flags) & PF_EXITING)
         return NULL;
     bpf_map_update_elem(map, &self, empty, BPF_NOEXIST);
@@ -100,7 +100,8 @@ static __always_inline struct hint *task_hints(struct task_record *task)
     return hints;
 }
 
-/* A seat that is left by nobody would never be free again: none for a task that has exited. */
+/* Take the task slot; NULL if it is taken. A task that is exiting gets none: it would never be
+ * freed. */
 static __always_inline struct task_record *task_sit_down(struct task_struct *current)
 {
     __u64 self = bpf_get_current_task();
