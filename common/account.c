@@ -29,7 +29,7 @@ struct io_counter *io_account_op(struct io_account *account, enum io_op op)
     return account->ops[op];
 }
 
-/* The entry of `code`, made with a count of 0 if there is none. */
+/* The entry of `code`; creates one with a count of 0 if there is none. */
 static struct io_errno *errno_get(struct io_counter *counter, int code)
 {
     struct io_errno *grown;
@@ -59,7 +59,7 @@ int io_counter_errno(struct io_counter *counter, int code, uint64_t count)
     return 0;
 }
 
-/* Make room for all that `from` has, so that the adding itself cannot fail half-way. */
+/* Allocate what `from` needs, so that the addition cannot fail halfway. */
 static int account_reserve(struct io_account *to, const struct io_account *from)
 {
     for (int op = 0; op < IO_OP_COUNT; op++) {
@@ -449,7 +449,7 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
     return appended;
 }
 
-/* The mount of `to` that is the same as `m`, with room for all that `m` counted. */
+/* The mount of `to` with the key of `m`, with room for the account of `m`. */
 static struct io_mount *mount_reserve(struct io_mounts *to, const struct io_mount *m)
 {
     size_t before = to->n;
@@ -489,7 +489,7 @@ void io_cache_add(struct io_cache *to, const struct io_cache *from)
 static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
 {
     account_add_reserved(&to->io, &from->io);
-    /* A name that one node cannot vouch for is not a label. */
+    /* Every node must accept the name as a label. */
     to->labelled = to->labelled && from->labelled;
     for (int op = 0; op < IO_OP_COUNT; op++) {
         raise_to(&to->peaks[op].bytes_per_s, from->peaks[op].bytes_per_s);

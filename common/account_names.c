@@ -48,7 +48,7 @@ int io_bit_parse(const char *name)
 
 uint64_t io_unsupported_on(const char *fstype)
 {
-    /* tmpfs and hugetlbfs have faults and page caches of their own. */
+    /* tmpfs and hugetlbfs implement page faults and the page cache themselves. */
     static const struct {
         const char *fstype;
         uint64_t ops;
@@ -104,7 +104,7 @@ int io_errno_parse(const char *name)
         if (known && !strcmp(known, name))
             return code;
     }
-    /* A number is right only for a code without a name: each has one way to be written. */
+    /* A number is accepted only for a code without a name, so that each code has one spelling. */
     number = strtol(name, NULL, 10);
     if (number < 1 || number > ERRNO_MAX || strcmp(io_errno_name((int)number, buf), name) != 0)
         return -EINVAL;

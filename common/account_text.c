@@ -25,7 +25,7 @@ const char *io_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[IO_HI
     return buf;
 }
 
-/* By hand, not with json-c: a job of 1,000 steps has 100,000 of them. */
+/* Not parsed with json-c, which is too slow: a job of 1,000 steps has 100,000 histograms. */
 int io_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS])
 {
     uint64_t found[IO_BUCKETS] = {0};
@@ -104,7 +104,7 @@ static struct json_object *ops_json(uint64_t ops)
     return array;
 }
 
-/* A name that a newer version wrote is left out. */
+/* Ignores names that only a newer version knows. */
 static uint64_t ops_of_json(struct json_object *array)
 {
     uint64_t ops = 0;
@@ -154,7 +154,7 @@ int io_ops_parse(const char *text, uint64_t *ret)
     return 0;
 }
 
-/* The number as the signed one that json-c and SQLite agree on. */
+/* json-c and SQLite both store signed 64-bit numbers. */
 static struct json_object *count_json(uint64_t count)
 {
     return json_object_new_int64(count > INT64_MAX ? INT64_MAX : (int64_t)count);

@@ -8,18 +8,18 @@
 
 #include "common/account.h"
 
-/* Slurm's step ids (slurm.h) that are no numbers. */
+/* Special step ids of Slurm (slurm.h). */
 #define STEP_EXTERN 0xfffffffcu
 #define STEP_BATCH 0xfffffffbu
 #define STEP_INTERACTIVE 0xfffffffau
-#define STEP_FOLDED 0xffffffefu /* ours: the sum of the steps beyond the limit of a job */
-#define HET_NONE 0xfffffffeu    /* NO_VAL: no component of a heterogeneous job */
+#define STEP_FOLDED 0xffffffefu /* jobio only: the sum of the steps beyond the limit per job */
+#define HET_NONE 0xfffffffeu    /* NO_VAL: not a heterogeneous job */
 
-/* Why an account is not whole. `count` is in events, steps, bytes... as the cause says. */
+/* Why an account is incomplete. The unit of `count` (events, steps, bytes) depends on the cause. */
 struct incomplete {
     char *cause;    /* owned: "map-full", "node-not-heard", "began-untracked", ... */
     uint64_t count; /* how often */
-    uint64_t ops;   /* bit 1 << io_op: the operations it touches; 0: all */
+    uint64_t ops;   /* bit 1 << io_op: the affected operations; 0: all */
 };
 
 struct completeness {
@@ -45,13 +45,13 @@ struct step_account {
     uint64_t elapsed_ns;   /* by CLOCK_BOOTTIME */
     enum step_state state;
     uint32_t folded;          /* STEP_FOLDED: how many steps are in it, else 0 */
-    uint64_t longest_wait_ns; /* wait of the thread that waited longest; threads that ran one after
-                                 the other count as one */
+    uint64_t longest_wait_ns; /* wait of the thread that waited longest; threads that ran one
+                                 after the other count as one */
     struct completeness completeness;
     struct io_mounts mounts;
 };
 
-/* What one node did, as far as nodes are compared. */
+/* Sums of one node, for the comparison of nodes. */
 struct node_account {
     char *node; /* owned */
     struct io_sum reads, writes, meta, all;
@@ -63,11 +63,11 @@ struct node_account {
 struct job_account {
     struct job_key key;
     uint32_t uid;
-    char *user, *account, *partition; /* owned; NULL: not known */
+    char *user, *account, *partition; /* owned; NULL: unknown */
     char *name;                       /* owned; untrusted text */
-    uint32_t array_job, array_task;   /* the array that it is a task of; array_job 0: of none */
-    char *first_node; /* owned; where its account of all nodes comes together; NULL: here, or not
-                         known */
+    uint32_t array_job, array_task;   /* the job array of this task; array_job 0: not an array */
+    char *first_node; /* owned; the node that collects the accounts of all nodes; NULL: this
+                         one, or unknown */
     bool ended;
     uint64_t start_ns, end_ns; /* real time; end_ns 0 while it runs */
     uint64_t elapsed_ns;
@@ -75,19 +75,19 @@ struct job_account {
     struct completeness completeness; /* of all its steps and of the job itself */
     uint64_t longest_wait_ns;         /* the worst thread of the worst node */
     struct io_mounts mounts;          /* the sum over steps and nodes */
-    struct step_account *steps;       /* owned; may be empty if nobody asked for them */
+    struct step_account *steps;       /* owned; empty if not requested */
     size_t n_steps;
-    uint32_t more_steps;        /* of this node, that are not among them */
-    struct node_account *nodes; /* owned; in place of the steps, where they are not at hand */
+    uint32_t more_steps;        /* steps of this node that are not in `steps` */
+    struct node_account *nodes; /* owned; used instead of steps that are not available */
     size_t n_nodes;
     /* `jobio run` only: */
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
     uint64_t unsupported;  /* bit 1 << io_op: operations that this node cannot count */
-    uint64_t ns_per_event; /* what counting a call costs on this node; 0: not known */
+    uint64_t ns_per_event; /* cost of counting one call on this node; 0: unknown */
 };
 
-/* "batch", "extern", "interactive", "folded", "0", "17". buf holds 16 bytes. Returns buf. */
+/* "batch", "extern", "interactive", "folded", "0", "17". Returns buf. */
 char *step_format(uint32_t step, char buf[16]);
 /* The reverse; 0 or -EINVAL. */
 int step_parse(const char *text, uint32_t *ret);
@@ -95,32 +95,32 @@ int step_parse(const char *text, uint32_t *ret);
 const char *step_state_name(enum step_state state);
 int step_state_parse(const char *text); /* the state or -EINVAL */
 
-/* Add `count` to the cause (one entry a cause; ops are united). 0 or -ENOMEM. As everywhere in the
- * account, a sum that does not fit stays at UINT64_MAX. */
+/* Add `count` and `ops` to the entry of the cause; there is one entry per cause. Sums saturate at
+ * UINT64_MAX. 0 or -ENOMEM. */
 int completeness_add(struct completeness *c, const char *cause, uint64_t count, uint64_t ops);
 int completeness_merge(struct completeness *to, const struct completeness *from);
 void completeness_clear(struct completeness *c);
-/* Nothing lost, no cause, and every expected node reported; false while nodes_expected is 0, not
- * known. */
+/* Nothing is lost, there is no cause, and every expected node has reported. False while
+ * nodes_expected is unknown (0). */
 bool job_is_complete(const struct job_account *job);
 
-/* A cause of this text and the reason: nothing was counted, if only for a part of the time. */
+/* Prefix of a cause, followed by the reason: nothing was counted for all or part of the time. */
 #define CAUSE_NOT_COUNTED "not counted: "
-/* That cause if nothing was counted at all: then no number of the job's means anything. Else NULL.
- */
+/* That cause if nothing was counted at all, so that all numbers of the job are meaningless; else
+ * NULL. */
 const char *job_not_counted(const struct job_account *job);
 
-/* What of the run time went to waiting: the longest wait, at most the elapsed time, which a step of
- * another node may outlast. */
+/* The longest wait, limited to the elapsed time (a step of another node may end later). */
 uint64_t job_wait_ns(const struct job_account *job);
 
-/* The calls that were counted: what the accounting cost is this times ns_per_event. */
+/* Number of counted calls. Times ns_per_event, it is the cost of the accounting. */
 uint64_t job_events(const struct job_account *job);
 
-/* Fold a step into the job's sums (mounts, completeness, longest wait), without keeping it. */
+/* Add a step to the sums of the job (mounts, completeness, longest wait); does not keep the step.
+ */
 int job_account_add_step(struct job_account *job, const struct step_account *step);
 void step_account_clear(struct step_account *step);
-struct job_account *job_account_create(void); /* empty; NULL: no memory */
+struct job_account *job_account_create(void); /* empty; NULL on out-of-memory */
 void job_account_destroy(struct job_account *job);
 
 #endif

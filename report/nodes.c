@@ -57,7 +57,7 @@ int nodes_add(struct job_account *job, const char *node, const struct io_mounts 
     if (!grown)
         return -ENOMEM;
     job->nodes = grown;
-    to = &grown[job->n_nodes++]; /* also half made: job_account_destroy() frees it */
+    to = &grown[job->n_nodes++]; /* job_account_destroy() frees it even if incomplete */
     *to = (struct node_account){
         .node = strdup(node),
         .longest_wait_ns = longest_wait_ns,
@@ -73,7 +73,7 @@ int nodes_add(struct job_account *job, const char *node, const struct io_mounts 
     return 0;
 }
 
-/* Of nodes that have told, or of steps: those of a node are not together. */
+/* One entry per node that reported, or per step; not sorted. */
 static struct node_sum *list(const struct job_account *job, size_t *n)
 {
     struct node_sum *sums = calloc(job->n_nodes + job->n_steps + 1, sizeof(*sums));

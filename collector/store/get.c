@@ -18,7 +18,7 @@ static int bad_text(const struct store *store, int code, const char *what, struc
                : error_set(error, code, "store \"%s\": %s cannot be read", store->path, what);
 }
 
-/* A copy of a column; NULL stays NULL. */
+/* Copy a text column; NULL stays NULL. */
 static int column_copy(sqlite3_stmt *statement, int column, char **ret)
 {
     return text_copy(ret, column_text(statement, column));
@@ -59,7 +59,7 @@ static int counter_read(struct store *store, sqlite3_stmt *row, struct io_mount 
     struct io_counter *c;
     int r = 0;
 
-    if (op < 0) /* of a newer version: every sum that holds it is in the rows above */
+    if (op < 0) /* written by a newer version; the stored sums include it */
         return 0;
     c = io_account_op(&m->io, op);
     if (!c)
@@ -157,7 +157,7 @@ static int steps_read(struct store *store, int64_t id, const char *node, struct 
     return r;
 }
 
-/* After the steps: the sum of them knows only the busiest interval of any one step. */
+/* Call it after the steps were read: their sum has only the peaks of single steps. */
 int store_read_peaks(struct store *store, int64_t id, struct job_account *job, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
@@ -243,7 +243,7 @@ static void jobs_freep(struct job_account ***jobs)
     store_jobs_free(*jobs);
 }
 
-/* All rows that `row` gives, with their steps (node: those of this one; NULL: all). */
+/* Read the jobs that the query gives, with the steps of `node` (NULL: of all nodes). */
 static int jobs_read(struct store *store, sqlite3_stmt *row, const char *node,
                      struct job_account ***ret, struct error *error)
 {
@@ -295,7 +295,7 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
     if (r == 0)
         r = jobs_read(store, row, node, ret, error);
     store_resetp(&row);
-    /* An account without it is worth more than none. */
+    /* Best effort: ignore failure. */
     for (size_t i = 0; r == 0 && !node && (*ret)[i]; i++)
         (void)store_fill_normal(store, (*ret)[i], &(struct error){0});
     store_snapshot_end(store, begun);

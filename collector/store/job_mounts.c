@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sums of a job on a mount: table job_mount. */
+/* Table job_mount: the sums of a job on a mount. */
 #include "collector/store/store_impl.h"
 
 void store_sum_values(const struct io_sums *sums, struct sql_value ret[IO_SUM_COLUMNS])

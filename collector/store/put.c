@@ -7,7 +7,7 @@ int store_begin(struct store *store, bool final, struct error *error)
 {
     int r = 0;
 
-    /* SQLite takes the level only between transactions. */
+    /* SQLite changes the level only between transactions. */
     if (store->final != final)
         r = store_exec(store, final ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
                        error);
@@ -30,18 +30,18 @@ int store_commit(struct store *store, struct error *error)
     int r = store->failed;
 
     if (r < 0)
-        error_errno(error, r, "store \"%s\": the transaction was undone", store->path);
+        error_errno(error, r, "store \"%s\": the transaction was rolled back", store->path);
     else
         r = store_exec(store, "COMMIT", error);
     if (r < 0)
-        store_rollback(store); /* a COMMIT that failed may have left it open */
+        store_rollback(store); /* a failed COMMIT may leave it open */
     return r;
 }
 
 int store_savepoint(struct store *store, struct error *error)
 {
     if (store->failed)
-        return error_errno(error, store->failed, "store \"%s\": the transaction was undone",
+        return error_errno(error, store->failed, "store \"%s\": the transaction was rolled back",
                            store->path);
     return store_exec(store, "SAVEPOINT part", error);
 }
@@ -57,8 +57,8 @@ void store_undo(struct store *store)
         (void)sqlite3_exec(store->db, "ROLLBACK TO part; RELEASE part", NULL, NULL, NULL);
 }
 
-/* After one of these SQLite may have rolled back more than the statement, or the next one fails as
- * well: the transaction is over. */
+/* Errors that end the transaction: SQLite may have rolled back more than the statement, or the next
+ * statement would fail as well. */
 static bool is_fatal(int r)
 {
     return r == -ENOSPC || r == -EIO || r == -EMEDIUMTYPE || r == -ENOMEM || r == -EROFS;
@@ -94,7 +94,7 @@ int store_write(struct store *store, int (*write)(struct store *, const void *, 
     return r;
 }
 
-/* One row of one number, or none (returns 0). */
+/* Run a query that gives at most one number. 1: found; 0: no row. */
 static int find_id(struct store *store, enum sql_query query, const struct sql_value *values,
                    size_t n, int64_t *id, struct error *error)
 {
@@ -213,7 +213,7 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
     return store_write(store, job_write, job, error);
 }
 
-/* Nothing of it ran here: of this node nothing is missing. */
+/* Store a job that has no step on this node, so nothing of this node is missing. */
 static int job_make(struct store *store, const struct job_account *job, struct error *error)
 {
     const struct job_account made = {
@@ -376,7 +376,8 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
     int r = store_find_job(store, key, &job, error);
 
     if (r == 0)
-        return error_set(error, -ENOENT, "store \"%s\": a step of job %u, which is not stored",
+        return error_set(error, -ENOENT,
+                         "store \"%s\": cannot store a step of job %u: the job is not stored",
                          store->path, key->jobid);
     if (r > 0)
         r = store_start(store, SQL_STEP_FIND,
@@ -395,8 +396,8 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
     return 0;
 }
 
-/* Out of the sums goes what the stored rows say, then the rows change, then in goes what they say
- * now: however often a step is written, each sum holds it once. */
+/* Subtract the stored rows from the sums, change the rows, and add them again. So each sum counts a
+ * step once, however often it is written. */
 static int step_write(struct store *store, const void *arg, struct error *error)
 {
     const struct step_write *w = arg;
@@ -405,7 +406,7 @@ static int step_write(struct store *store, const void *arg, struct error *error)
     bool old, own;
     int r;
 
-    /* One entry for each name, even if the caller has two. */
+    /* Merge mounts with the same key. */
     if (io_mounts_copy(&w->step->mounts, &mounts) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
     r = store_find_step(store, w->key, w->step, &row, error);
@@ -428,7 +429,7 @@ static int step_write(struct store *store, const void *arg, struct error *error)
         r = step_row_put(store, &row, w, &mounts, error);
     for (size_t i = 0; r == 0 && i < mounts.n; i++)
         r = step_mount_put(store, &row, &mounts.items[i], error);
-    if (r == 0 && old) /* a mount may have got its name since */
+    if (r == 0 && old) /* a mount may have been renamed */
         r = store_run(store, SQL_JOB_MOUNT_TIDY, VALUES(U64((uint64_t)row.job)), error);
     if (r == 0)
         r = store_run(store, SQL_JOB_GIVE, IDS, error);
@@ -501,7 +502,7 @@ static int read_elsewhere(struct store *store, int64_t job, uint64_t *ops, struc
     if (r == 0)
         r = store_next(store, row, error);
     if (r > 0 && io_ops_parse(column_text(row, 0), ops) < 0)
-        *ops = 0; /* what cannot be read is written anew */
+        *ops = 0; /* unreadable: overwrite it */
     return r;
 }
 

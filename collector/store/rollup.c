@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The making of the sums of blocks of days: table rollup. */
+/* Table rollup: sums over the jobs of a block of days, made in the background. */
 #include "collector/store/store_impl.h"
 #include "common/clock.h"
 
 #define DAY_NS (24 * NS_PER_HOUR)
-/* Jobs are written again for a while after their end. */
+/* Jobs may be updated for this long after their end. */
 #define GRACE_NS NS_PER_HOUR
-/* After something has made a block out of date more of it may come. */
+/* Pause after a block became out of date: more changes are likely. */
 #define REST_NS NS_PER_HOUR
 #define LOOK_AT 1000
 
-/* In days: so long that a sum is one of many jobs, so short that the jobs before, between and after
- * the blocks are few. There are many names. */
+/* Days per block: long enough that a sum covers many jobs, short enough that few jobs lie outside
+ * of blocks. Sums by name use long blocks, because there are many names. */
 static const uint64_t widths[ROLLUP_WIDTHS] = {[ROLLUP_SHORT] = 8, [ROLLUP_LONG] = 32};
 
 uint64_t store_rollup_days(int kind)
@@ -33,7 +33,7 @@ static int two_numbers(struct store *store, enum sql_query query, const struct s
     return r;
 }
 
-/* 1: one was there. */
+/* 1: dropped one. */
 static int drop_stale(struct store *store, uint64_t now_ns, struct error *error)
 {
     struct store_rollup *rollup = &store->rollup;
@@ -51,7 +51,7 @@ static int drop_stale(struct store *store, uint64_t now_ns, struct error *error)
     return r < 0 ? r : 1;
 }
 
-/* A block, and the next jobs that it takes. */
+/* A block, and the next jobs to add to it. */
 struct block {
     uint64_t days, first_ns, end_ns;
     uint64_t from_ns, to_ns;
@@ -70,7 +70,7 @@ static int next_jobs(struct store *store, struct block *block, struct error *err
         last = column_u64(row, 0);
         block->jobs++;
     }
-    if (block->jobs == piece) /* and all others that ended in that instant */
+    if (block->jobs == piece) /* include all others that ended at the same time */
         block->to_ns = last + 1;
     return r;
 }
@@ -89,7 +89,7 @@ static int add_jobs(struct store *store, const struct block *b, struct error *er
 
 enum { WAITS, MADE, DONE };
 
-/* WAITS: it is too young for more; MADE: there may be more to do; DONE: it is as it shall be. */
+/* WAITS: more jobs may come; MADE: there may be more to do; DONE: the block is finished. */
 static int make_some(struct store *store, struct block *block, uint64_t until_ns,
                      struct error *error)
 {
@@ -100,7 +100,7 @@ static int make_some(struct store *store, struct block *block, uint64_t until_ns
 
     if (r < 0 || upto[0] >= block->end_ns)
         return r < 0 ? r : DONE;
-    /* The next deletion would make it out of date. */
+    /* The next deletion would put it out of date. */
     if (block->first_ns <= store->rollup.deleted_ns)
         return DONE;
     block->from_ns = upto[0];

@@ -14,7 +14,7 @@ static int version_newest(const struct sql_migration *migrations)
     return newest;
 }
 
-/* One step of the schema: all of it and its version, or nothing. */
+/* Run one schema change and set its version, in one transaction. */
 static int schema_step(struct store *store, const char *sql, int version, struct error *error)
 {
     char stamp[96];
@@ -37,8 +37,8 @@ static int schema_step(struct store *store, const char *sql, int version, struct
     return 0;
 }
 
-/* The backup interface, because VACUUM INTO is younger than what EL 8 has. An older copy of the
- * same version is from a migration that failed half way; this one holds the same. */
+/* Copy the database before a migration. Uses the backup interface, because SQLite of EL 8 has no
+ * VACUUM INTO. Overwrites an older copy of the same version: it is from a migration that failed. */
 static int schema_copy(struct store *store, int64_t version, struct error *error)
 {
     _free_ char *path = NULL;
@@ -62,8 +62,8 @@ static int schema_copy(struct store *store, int64_t version, struct error *error
     (void)sqlite3_close(copy);
     if (rc != SQLITE_OK)
         return error_set(error, sqlite3_system_errno(store->db) == ENOSPC ? -ENOSPC : -EIO,
-                         "store \"%s\": copy to \"%s\" before its migration: %s", store->path, path,
-                         sqlite3_errstr(rc));
+                         "store \"%s\": cannot copy it to \"%s\" before the migration: %s",
+                         store->path, path, sqlite3_errstr(rc));
     return 0;
 }
 
@@ -92,7 +92,7 @@ int store_identify(struct store *store, const struct sql_migration *migrations,
     if (r < 0)
         return r;
     if (tables && application != STORE_APPLICATION)
-        return error_set(error, -EMEDIUMTYPE, "store \"%s\": it belongs to another program",
+        return error_set(error, -EMEDIUMTYPE, "store \"%s\": it is the database of another program",
                          store->path);
     if (version > newest)
         return error_set(error, -EPROTONOSUPPORT,

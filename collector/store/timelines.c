@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Time lines in the store: a text a kind of number. */
+/* Table timeline: one text column per kind of number. */
 #include "collector/store/store_impl.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #define BINS_TEXT (TIMELINE_BINS * 21 + 3)
 
-/* NULL: all are 0. */
+/* NULL if all bins are 0. */
 static const char *bins_text(const struct timeline *t, enum timeline_kind kind, char buf[BINS_TEXT])
 {
     unsigned n = t->n;
@@ -24,7 +24,7 @@ static const char *bins_text(const struct timeline *t, enum timeline_kind kind, 
     return buf;
 }
 
-/* *n grows to the number of bins that have something. */
+/* Raises *n to the number of bins read. */
 static int bins_parse(const char *text, enum timeline_kind kind,
                       struct timeline_bin bins[TIMELINE_BINS], size_t *n)
 {

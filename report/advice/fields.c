@@ -10,11 +10,11 @@
 #include "common/clock.h"
 #include "report/advice/nodes.h"
 
-/* Errors that have a field of their own: those that say what to do. */
+/* Errors that have a field: those for which advice is possible. */
 static const struct {
     const char *name;
     int code;
-} told_errors[] = {
+} known_errors[] = {
     {"enoent", ENOENT}, {"enospc", ENOSPC}, {"edquot", EDQUOT},
     {"eio", EIO},       {"estale", ESTALE}, {"eacces", EACCES},
 };
@@ -22,7 +22,7 @@ static const struct {
 /* Requests of up to 64 KiB are small. */
 #define SMALL_BUCKET 16
 
-/* What the fields of an operation, or of a sum of some, are made from. */
+/* Input for the fields of one operation, or of several added up. */
 struct part {
     struct io_sum sum;
     uint64_t enoent;
@@ -80,8 +80,8 @@ static void part_add(struct part *to, const struct io_counter *from)
     }
 }
 
-/* What the waiting of the thread that waited longest is to the run, split as all waiting is split.
- */
+/* The share of the run time that was lost to waiting: that of the thread that waited longest, split
+ * in the proportion of the waiting of all threads. */
 static double lost(const struct job_account *job, uint64_t all_ns, uint64_t time_ns)
 {
     if (!job->elapsed_ns || !all_ns)
@@ -108,7 +108,7 @@ static double random_share(const struct part *part)
     return ordered > 0 ? random / ordered : 0;
 }
 
-/* The last bucket has no end: it is taken for twice as wide as the one before, as others are. */
+/* The last bucket is open: its upper bound is taken as twice that of the previous one. */
 static double median(const uint64_t buckets[IO_BUCKETS], uint64_t (*bound)(unsigned))
 {
     uint64_t value = io_quantile(buckets, 0.5, bound);
@@ -116,7 +116,7 @@ static double median(const uint64_t buckets[IO_BUCKETS], uint64_t (*bound)(unsig
     return value == UINT64_MAX ? 2.0 * (double)bound(IO_BUCKETS - 2) : (double)value;
 }
 
-/* The numbers that the field table has, under the names that it gives them. */
+/* The fields that the field table names. */
 static int put_sum(struct advice_fields *fields, const char *of, const struct io_sum *sum)
 {
     for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
@@ -190,7 +190,7 @@ static struct part part_of(const struct scope *scope, uint64_t ops)
 #define BIT(op) (UINT64_C(1) << (op))
 #define DATA (BIT(IO_OP_FIRST_META) - 1)
 
-/* create is part of open. */
+/* Without create, which is part of open. */
 #define META (~DATA & ~BIT(IO_CREATE) & (BIT(IO_OP_COUNT) - 1))
 #define READS (BIT(IO_READ) | BIT(IO_COPY_READ))
 #define WRITES (BIT(IO_WRITE) | BIT(IO_COPY_WRITE))
@@ -215,9 +215,9 @@ static int put_parts(struct advice_fields *fields, const struct job_account *job
         if (put_part(fields, io_op_name((enum io_op)op), job, all_ns, &part) < 0)
             return -ENOMEM;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(told_errors); i++)
-        if (put(fields, "errors", told_errors[i].name,
-                (double)errors_of(scope, told_errors[i].code)) < 0)
+    for (size_t i = 0; i < ARRAY_SIZE(known_errors); i++)
+        if (put(fields, "errors", known_errors[i].name,
+                (double)errors_of(scope, known_errors[i].code)) < 0)
             return -ENOMEM;
     return 0;
 }
@@ -241,7 +241,7 @@ static double peak_of(const struct scope *scope, enum io_op op, enum io_op copy)
     const struct io_peak *peaks = scope->n == 1 ? scope->mounts->peaks : NULL;
 
     if (!peaks)
-        return 0; /* the busiest intervals of two mounts need not be the same */
+        return 0; /* the busiest intervals of two mounts may differ */
     return (double)(peaks[op].bytes_per_s > peaks[copy].bytes_per_s ? peaks[op].bytes_per_s
                                                                     : peaks[copy].bytes_per_s);
 }
@@ -296,7 +296,7 @@ static int put_job(struct advice_fields *fields, const struct job_account *job)
                : 0;
 }
 
-/* Of this node alone: what is slow there hurts nobody else, and no data is nearer. */
+/* A file system of this node only: nobody else uses it, and no other one is nearer. */
 static bool is_local(const char *fstype)
 {
     static const char *const types[] = {"btrfs",   "ext2",     "ext3",  "ext4", "f2fs", "hugetlbfs",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names by which rules know the numbers of an account. */
+/* The fields of the rules of advice: numbers of an account by name. */
 #ifndef JOBIO_REPORT_ADVICE_FIELDS_H
 #define JOBIO_REPORT_ADVICE_FIELDS_H
 
@@ -7,7 +7,7 @@
 
 struct advice_field {
     char name[40];
-    const char *text; /* NULL: it is a number */
+    const char *text; /* NULL: the field is a number */
     double number;
 };
 
@@ -16,8 +16,8 @@ struct advice_fields {
     size_t n, room;
 };
 
-/* The fields of a mount of the job, or of the job as a whole if `mount` is NULL; their names and
- * their order are always the same. Texts are the account's. 0 or -ENOMEM. */
+/* The fields of one mount of the job, or of the whole job if `mount` is NULL. Names and order are
+ * always the same. Texts are borrowed from the account. 0 or -ENOMEM. */
 int advice_fields_of(const struct job_account *job, const struct io_mount *mount,
                      struct advice_fields *ret);
 void advice_fields_clear(struct advice_fields *fields);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Members of a document by name and type. */
+/* Get members of a document by name and type. */
 #include "report/json/json_impl.h"
 
 #include <json-c/json.h>
@@ -19,7 +19,7 @@ int json_get(struct json_object *from, const char *key, enum json_type type,
     if (!json_object_object_get_ex(from, key, &child) || !child)
         return 0;
     if (!json_object_is_type(child, type))
-        return error_set(error, -EBADMSG, "\"%s\" is no %s", key, json_type_to_name(type));
+        return error_set(error, -EBADMSG, "\"%s\" is not of type %s", key, json_type_to_name(type));
     *ret = child;
     return 1;
 }
@@ -30,9 +30,9 @@ int json_number(struct json_object *value, const char *what, uint64_t max, uint6
     uint64_t n;
 
     if (!json_object_is_type(value, json_type_int))
-        return error_set(error, -EBADMSG, "\"%s\" is no whole number", what);
+        return error_set(error, -EBADMSG, "\"%s\" is not an integer", what);
     n = json_object_get_uint64(value);
-    /* json-c turns what is below 0 into 0. */
+    /* json-c turns negative numbers into 0. */
     if (n > max || (n == 0 && json_object_get_int64(value) < 0))
         return error_set(error, -EBADMSG, "\"%s\" is out of range", what);
     *ret = n;
@@ -74,7 +74,7 @@ int json_get_bool(struct json_object *from, const char *key, bool *ret, struct e
 
 int json_copy_string(struct json_object *value, char **ret, struct error *error)
 {
-    char *copy = utf8_clean(json_object_get_string(value)); /* json-c takes any bytes */
+    char *copy = utf8_clean(json_object_get_string(value)); /* json-c accepts invalid UTF-8 */
 
     if (!copy)
         return error_set(error, -ENOMEM, "out of memory");
@@ -90,7 +90,7 @@ int json_get_string(struct json_object *from, const char *key, char **ret, struc
     return r > 0 ? json_copy_string(value, ret, error) : r;
 }
 
-/* "12.5" to nanoseconds; false for what is not written so (an exponent, say). */
+/* "12.5" to nanoseconds; false for other notations, for example with an exponent. */
 static bool parse_decimal(const char *text, uint64_t *ret)
 {
     uint64_t ns = 0;
@@ -116,7 +116,7 @@ static bool parse_decimal(const char *text, uint64_t *ret)
     return p != text && !*p;
 }
 
-/* json-c keeps the text of a number that it parsed or was given, so nothing is lost. */
+/* json-c keeps the text of a parsed number, so no precision is lost. */
 int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret, struct error *error)
 {
     struct json_object *value = NULL;
@@ -125,7 +125,7 @@ int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret, s
     if (!json_object_object_get_ex(from, key, &value) || !value)
         return 0;
     if (!json_object_is_type(value, json_type_int) && !json_object_is_type(value, json_type_double))
-        return error_set(error, -EBADMSG, "\"%s\" is no number", key);
+        return error_set(error, -EBADMSG, "\"%s\" is not a number", key);
     if (parse_decimal(json_object_get_string(value), ret))
         return 0;
     seconds = json_object_get_double(value);

@@ -11,7 +11,7 @@
 
 #define DOCUMENT_VERSION 1
 
-/* What of the account is told, and in how many bins its time line. */
+/* Flags (REPORT_*), and the limit of bins of a time line. */
 struct style {
     unsigned flags, bins;
 };
@@ -147,7 +147,7 @@ static struct json_object *mounts(struct tree *t, const struct style *style,
         if (style->flags & REPORT_WIRE)
             tree_put_bool(t, o, "labelled", m->labelled);
         tree_put(t, o, "ops", ops(t, m, elapsed_ns));
-        /* All zero means that nobody counted, not that there was no miss. */
+        /* All zero means not counted, rather than no miss. */
         if (!io_cache_is_empty(&m->cache))
             tree_put(t, o, "cache", cache(t, &m->cache));
         if (mount_normal_is_known(&m->normal))
@@ -259,7 +259,7 @@ static void put_imbalance(struct tree *t, struct json_object *to, const struct n
     tree_put(t, to, "imbalance", o);
 }
 
-/* What needs to know the steps. */
+/* Comparison of the nodes; needs the steps. */
 static void put_nodes(struct tree *t, const struct style *style, struct json_object *to,
                       const struct job_account *job)
 {
@@ -319,7 +319,7 @@ static struct json_object *identity(struct tree *t, const struct job_account *jo
     return o;
 }
 
-/* Computed, beside what one event costs. */
+/* The cost of the accounting. */
 static void put_accounting(struct tree *t, struct json_object *to, const struct job_account *job)
 {
     struct json_object *o = tree_object(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The way back from a document to the account. What is missing is 0, unknown names are skipped. */
+/* Reads an account from a document. Missing members are 0, unknown ones are ignored. */
 #include "report/json/json.h"
 
 #include <json-c/json.h>
@@ -110,7 +110,7 @@ static int parse_op(const char *name, struct json_object *from, struct io_mount 
     if (op < 0)
         return 0;
     if (!json_object_is_type(from, json_type_object))
-        return error_set(error, -EBADMSG, "\"%s\" is no object", name);
+        return error_set(error, -EBADMSG, "\"%s\" is not an object", name);
     c = io_account_op(&m->io, op);
     if (!c)
         return error_set(error, -ENOMEM, "out of memory");
@@ -194,7 +194,7 @@ static int get_name(struct json_object *from, const char *key, char **ret, struc
     return r;
 }
 
-/* What is unsupported on a mount follows from the job's own list and the type. */
+/* "unsupported" of a mount is not read: it follows from that of the job and from fstype. */
 static int parse_mount(struct json_object *from, struct io_mount *m, struct error *error)
 {
     int r = get_name(from, "mount", &m->mount, error);
@@ -216,7 +216,7 @@ static int parse_mount(struct json_object *from, struct io_mount *m, struct erro
     return r == 0 ? json_get_timeline(from, &m->timeline, error) : r;
 }
 
-/* The array `key` of objects. Its length to *n; 0 without one. */
+/* Get the array of objects `key` and its length; 0 if there is none. */
 static int get_list(struct json_object *from, const char *key, struct json_object **ret, size_t *n,
                     struct error *error)
 {
@@ -225,7 +225,7 @@ static int get_list(struct json_object *from, const char *key, struct json_objec
     *n = r > 0 ? json_object_array_length(*ret) : 0;
     for (size_t i = 0; i < *n; i++)
         if (!json_object_is_type(json_object_array_get_idx(*ret, i), json_type_object))
-            return error_set(error, -EBADMSG, "%s[%zu] is no object", key, i);
+            return error_set(error, -EBADMSG, "%s[%zu] is not an object", key, i);
     return r < 0 ? r : 0;
 }
 
@@ -305,10 +305,10 @@ static int get_step_names(struct json_object *from, struct step_account *s, stru
     if (r < 0)
         return r;
     if (step_parse(step, &s->step) < 0)
-        return error_set(error, -EBADMSG, "\"step\" is no step");
+        return error_set(error, -EBADMSG, "\"step\" is not a step");
     r = step_state_parse(state);
     if (r < 0)
-        return error_set(error, -EBADMSG, "\"state\" is no state of a step");
+        return error_set(error, -EBADMSG, "\"state\" is not the state of a step");
     s->state = r;
     return 0;
 }
@@ -375,7 +375,7 @@ static int get_command(struct json_object *from, struct job_account *job, struct
         struct json_object *word = json_object_array_get_idx(list, i);
 
         if (!json_object_is_type(word, json_type_string))
-            return error_set(error, -EBADMSG, "command[%zu] is no string", i);
+            return error_set(error, -EBADMSG, "command[%zu] is not a string", i);
         r = json_copy_string(word, &job->command[i], error);
     }
     return r;
@@ -445,10 +445,10 @@ static int check_version(struct json_object *document, struct error *error)
     int r;
 
     if (!json_object_is_type(document, json_type_object))
-        return error_set(error, -EBADMSG, "the document is no object");
+        return error_set(error, -EBADMSG, "the document is not an object");
     r = json_get_u64(document, "version", &version, error);
     if (r == 0 && version != 1)
-        return error_set(error, -EBADMSG, "version %llu of the document is not known",
+        return error_set(error, -EBADMSG, "version %llu of the document is not supported",
                          (unsigned long long)version);
     return r;
 }

@@ -43,7 +43,7 @@ struct json_object *json_timeline(const struct timeline *t, unsigned max)
     return document(&wide);
 }
 
-/* *n grows to the number of bins that have something. */
+/* Raises *n to the number of bins read. */
 static int get_bins(struct json_object *from, enum timeline_kind kind,
                     struct timeline_bin to[TIMELINE_BINS], size_t *n, struct error *error)
 {
@@ -54,7 +54,7 @@ static int get_bins(struct json_object *from, enum timeline_kind kind,
     if (!json_object_object_get_ex(from, key, &list) || !list)
         return 0;
     if (!json_object_is_type(list, json_type_array))
-        return error_set(error, -EBADMSG, "\"%s\" is no array", key);
+        return error_set(error, -EBADMSG, "\"%s\" is not an array", key);
     length = json_object_array_length(list);
     if (length > TIMELINE_BINS)
         return error_set(error, -EBADMSG, "\"%s\" has more than %d bins", key, TIMELINE_BINS);
@@ -88,7 +88,7 @@ static int parse(struct json_object *from, struct timeline *ret, struct error *e
         return r;
     r = timeline_set(ret, start_s, width_s, to, n);
     if (r == -EINVAL)
-        return error_set(error, -EBADMSG, "%llu s from %llu s: no such bins",
+        return error_set(error, -EBADMSG, "bins of %llu s from %llu s are not valid",
                          (unsigned long long)width_s, (unsigned long long)start_s);
     return r < 0 ? error_set(error, r, "out of memory") : 0;
 }

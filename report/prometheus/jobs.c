@@ -9,7 +9,7 @@
 
 static int put_info(struct page *page)
 {
-    page_family(page, "jobio_job_info", "gauge", "What is known of a job; 1.");
+    page_family(page, "jobio_job_info", "gauge", "Labels of a job; always 1.");
     for (size_t i = 0; i < page->n_jobs; i++) {
         const struct job_account *job = page->jobs[i].job;
 
@@ -55,23 +55,24 @@ static uint64_t job_nodes(const struct group *group)
     return group->job->nodes_expected ? group->job->nodes_expected : NOT_KNOWN;
 }
 
-/* One number a job. */
+/* Families with one number per job. */
 static const struct {
     const char *name, *help;
     uint64_t (*get)(const struct group *group);
-    bool seconds; /* what it gets is in nanoseconds */
+    bool seconds; /* the value is in nanoseconds */
 } job_values[] = {
-    {"jobio_job_start_timestamp_seconds", "When the job began on this node, in seconds since 1970.",
+    {"jobio_job_start_timestamp_seconds", "Start of the job on this node, in seconds since 1970.",
      job_start, true},
-    {"jobio_job_end_timestamp_seconds", "When the job ended on this node, in seconds since 1970.",
+    {"jobio_job_end_timestamp_seconds", "End of the job on this node, in seconds since 1970.",
      job_end, true},
-    {"jobio_job_elapsed_seconds", "Seconds that the newest run of the job has taken on this node.",
+    {"jobio_job_elapsed_seconds", "Elapsed time of the newest run of the job on this node.",
      job_elapsed, true},
     {"jobio_job_longest_wait_seconds",
-     "Of these, how long the thread that waited longest was inside calls.", job_longest_wait, true},
-    {"jobio_job_complete", "1: nothing was missed of what the job did on this node; 0: some was.",
+     "Time that the thread that waited longest spent inside calls.", job_longest_wait, true},
+    {"jobio_job_complete", "1 if the account of the job on this node is complete, else 0.",
      job_complete, false},
-    {"jobio_job_expected_nodes", "Nodes that the job has, as this one knows.", job_nodes, false},
+    {"jobio_job_expected_nodes", "Number of nodes of the job, as far as this node knows.",
+     job_nodes, false},
 };
 
 static void put_values(struct page *page)

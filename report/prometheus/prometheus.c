@@ -20,7 +20,7 @@
 /* --- labels ------------------------------------------------------------------------------------
  */
 
-/* A label's value between quotes. NULL: no memory. */
+/* Escape the value of a label. NULL on out-of-memory. */
 static char *escape(const char *value)
 {
     _free_ char *clean = utf8_sanitize(value ? value : "");
@@ -68,7 +68,7 @@ int prometheus_names_get(struct prometheus_names *names, const char *name)
     return (int)names->n++;
 }
 
-/* The name that the mount has, the same in all families; NULL: no memory. */
+/* The label of the mount, the same in all families; NULL on out-of-memory. */
 static const char *mount_label(struct prometheus_names *names, const struct io_mount *m)
 {
     int i = m->labelled ? prometheus_names_get(names, m->mount) : -1;
@@ -78,7 +78,7 @@ static const char *mount_label(struct prometheus_names *names, const struct io_m
     return i < 0 ? NULL : i == PROMETHEUS_NAMES_MAX ? NAME_OTHER : names->items[i];
 }
 
-/* Whoever mounts a FUSE file system chooses what stands behind the dot. */
+/* The part of a FUSE type after the dot is chosen by the user who mounts it. */
 static const char *fstype_label(const struct io_mount *m)
 {
     return !m->labelled && !strncmp(m->fstype, "fuse", 4) ? "fuse" : m->fstype;
@@ -116,7 +116,7 @@ static struct group *group_of(struct page *page, const struct job_account *job)
     return &page->jobs[page->n_jobs++];
 }
 
-/* The label of a job is its number: the runs of a requeued job are one. */
+/* Jobs are labelled by their number, so the runs of a requeued job are one group. */
 static int page_group(struct page *page)
 {
     const struct prometheus_node *node = page->node;
@@ -148,7 +148,7 @@ void page_family(struct page *page, const char *name, const char *type, const ch
     fprintf(page->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* `label` (NULL: none) with its value comes last. */
+/* `label` (NULL: none) is the last one. */
 static int put_labels(struct page *page, const struct group *group, const struct io_mount *m,
                       const char *label, const char *value)
 {
@@ -180,7 +180,7 @@ static double mean(uint64_t amount, uint64_t elapsed_ns)
     return elapsed_ns ? (double)amount / ((double)elapsed_ns / NS_PER_S) : 0;
 }
 
-/* The larger one: two operations need not be busiest in the same interval. */
+/* The maximum: the busiest intervals of two operations may differ, so they are not added. */
 static struct io_peak peak(const struct io_mount *m, const enum io_op ops[2])
 {
     struct io_peak a = m->peaks[ops[0]], b = m->peaks[ops[1]];
@@ -289,7 +289,7 @@ static int put_metadata_family(struct page *page, const char *prefix, const stru
     char name[64];
 
     snprintf(name, sizeof(name), "%s_metadata_requests_total", prefix);
-    page_family(page, name, "counter", "Metadata requests by operation; create is a part of open.");
+    page_family(page, name, "counter", "Metadata requests by operation; create is part of open.");
     for (size_t g = 0; g < n; g++)
         for (size_t i = 0; i < groups[g].mounts.n; i++) {
             const struct io_mount *m = &groups[g].mounts.items[i];
@@ -306,7 +306,7 @@ static int put_metadata_family(struct page *page, const char *prefix, const stru
     return 0;
 }
 
-/* Of all metadata operations: by operation they would be twenty times as many. */
+/* Sums over all metadata operations, to keep the number of series small. */
 static int put_metadata_sums(struct page *page, const char *prefix, const struct group *groups,
                              size_t n)
 {
@@ -315,7 +315,7 @@ static int put_metadata_sums(struct page *page, const char *prefix, const struct
         bool seconds;
     } sums[] = {
         {"errors_total", "Failed metadata requests.", false},
-        {"seconds_total", "Seconds that threads waited in metadata requests.", true},
+        {"seconds_total", "Seconds that threads waited inside metadata requests.", true},
     };
 
     for (size_t s = 0; s < ARRAY_SIZE(sums); s++) {
@@ -341,8 +341,7 @@ static int put_metadata_sums(struct page *page, const char *prefix, const struct
     return 0;
 }
 
-/* The errnos that tell of the file system, not of the program that calls it: a label has no more
- * values than these. */
+/* Errors of the file system rather than of the calling program. The label has no other values. */
 static const int failures[] = {EIO, ENOSPC, EROFS, ESTALE, EDQUOT, ETIMEDOUT, ENOTCONN, ESHUTDOWN};
 
 static uint64_t failures_of(const struct io_mount *m, int code)
@@ -359,13 +358,13 @@ static uint64_t failures_of(const struct io_mount *m, int code)
     return count;
 }
 
-/* Of jobs only: the node's totals are kept without errnos. */
+/* For jobs only: the totals of the node are stored without errnos. */
 static int put_failures(struct page *page)
 {
     static const char name[] = "jobio_failures_total";
 
     page_family(page, name, "counter",
-                "Requests of any kind that failed for a reason of the file system, by errno.");
+                "Requests that failed because of the file system, by errno.");
     for (size_t g = 0; g < page->n_jobs; g++)
         for (size_t i = 0; i < page->jobs[g].mounts.n; i++)
             for (size_t f = 0; f < ARRAY_SIZE(failures); f++) {
@@ -407,20 +406,20 @@ static int put_self(struct page *page)
 
     for (size_t i = 0; i < page->n_jobs; i++)
         running += !page->jobs[i].job->ended;
-    page_family(page, "jobio_build_info", "gauge", "The version of jobio; 1.");
+    page_family(page, "jobio_build_info", "gauge", "The version of jobio; always 1.");
     fprintf(page->out, "jobio_build_info{%s", page->where);
     if (page_label(page->out, "version", node->version) < 0)
         return -ENOMEM;
     fputs("} 1\n", page->out);
-    page_family(page, "jobio_tracked_jobs", "gauge", "Jobs that run on this node.");
+    page_family(page, "jobio_tracked_jobs", "gauge", "Jobs running on this node.");
     fprintf(page->out, "jobio_tracked_jobs{%s} %u\n", page->where, running);
-    page_family(page, "jobio_events_lost_total", "counter", "Calls seen but not accounted.");
+    page_family(page, "jobio_events_lost_total", "counter",
+                "Calls that were seen but not counted.");
     fprintf(page->out, "jobio_events_lost_total{%s} ", page->where);
     page_u64(page->out, node->lost);
     return 0;
 }
 
-/* Whole numbers as such. */
 static int put_more(struct page *page, const struct prometheus_family *family)
 {
     if (family->n)

@@ -9,19 +9,18 @@
 
 #include "common/job.h"
 
-/* The mount points that keep their name as a label, in the order in which they came; sanitized. Who
- * keeps it from body to body keeps counters from moving between names. */
+/* The mount points that are labels, sanitized, in order of appearance. Keep it from one body to the
+ * next, so that the counters of a mount do not move to another label. */
 #define PROMETHEUS_NAMES_MAX 32
 struct prometheus_names {
     char *items[PROMETHEUS_NAMES_MAX]; /* owned */
     size_t n;
 };
 void prometheus_names_clear(struct prometheus_names *names);
-/* The place of the name, which is taken in if there is room; PROMETHEUS_NAMES_MAX: there is none;
- * -ENOMEM. */
+/* Find or add the name. Returns its index, PROMETHEUS_NAMES_MAX if there is no room, or -ENOMEM. */
 int prometheus_names_get(struct prometheus_names *names, const char *name);
 
-/* One more family about jobio itself, of integers and seconds. */
+/* A metric about jobio itself. */
 struct prometheus_sample {
     const char *value; /* of the family's label; sanitized and escaped */
     double number;
@@ -38,19 +37,20 @@ struct prometheus_node {
     const struct io_mounts *totals;        /* jobio_node_*: finished and running steps */
     const struct job_account *const *jobs; /* running, and ended ones still in the window */
     size_t n_jobs;
-    struct prometheus_names *names; /* of earlier bodies, new ones are added; NULL: of this one */
-    bool users;                     /* user and account in jobio_job_info */
+    struct prometheus_names
+        *names; /* from earlier bodies; new ones are added. NULL: only for this body */
+    bool users; /* put user and account into jobio_job_info */
     /* metrics about jobio itself */
     uint64_t lost;
     const char *version;
-    const struct prometheus_family *families; /* behind the others; without samples: left out */
+    const struct prometheus_family *families; /* written last; left out without samples */
     size_t n_families;
 };
 
-/* The body, malloc'd, ends in a newline; NULL: no memory. Metric names, labels, the folding of
- * private mounts by type, and the 32-name limit: after the names that there are, the first ones of
- * `totals` with a request, then of the jobs, keep theirs. Label values are sanitized and escaped;
- * runs of one job number are one job. */
+/* The body: malloc'd, ends in a newline; NULL on out-of-memory. Private mounts are aggregated by
+ * file system type as "(private)". At most 32 mount points are labels: those in `names`, then the
+ * first ones with a request in `totals`, then those of the jobs; the others are "(other)". Label
+ * values are sanitized and escaped. Runs of the same job number are one job. */
 char *report_prometheus(const struct prometheus_node *node);
 
 #endif

@@ -8,11 +8,11 @@
 
 #include "report/prometheus/prometheus.h"
 
-/* What has the same labels, added up: the mounts have their labels for names. */
+/* Everything with the same labels, added up. The mounts are named by their labels. */
 struct group {
     const struct job_account *job; /* the newest run of this number; NULL: the node's totals */
-    uint64_t elapsed_ns;           /* of all its runs */
-    bool missed;                   /* something of any of them */
+    uint64_t elapsed_ns;           /* of all runs of this number */
+    bool missed;                   /* something of one of the runs is missing */
     struct io_mounts mounts;
 };
 
@@ -26,14 +26,14 @@ struct page {
     size_t n_jobs;
 };
 
-/* # HELP and # TYPE. */
+/* Write # HELP and # TYPE. */
 void page_family(struct page *page, const char *name, const char *type, const char *help);
-/* ,name="value", escaped. 0 or -ENOMEM. */
+/* Write ,name="value", escaped. 0 or -ENOMEM. */
 int page_label(FILE *out, const char *name, const char *value);
-void page_u64(FILE *out, uint64_t value); /* with the end of the line */
+void page_u64(FILE *out, uint64_t value); /* and a newline */
 void page_seconds(FILE *out, uint64_t ns);
 
-/* What there is once a job, whatever its mounts. 0 or -ENOMEM. */
+/* The families with one sample per job, without mounts. 0 or -ENOMEM. */
 int page_jobs(struct page *page);
 
 #endif

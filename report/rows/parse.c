@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows as ClickHouse gives them back. */
+/* Reads rows from ClickHouse. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ const char *sink_text_parse(struct json_object *value)
     return json_object_set_string(value, plain) ? json_object_get_string(value) : text;
 }
 
-/* 1: the row has the column; 0: it has not. */
+/* 1: found; 0: the row has no such column. */
 static int column_get(struct json_object *document, const char *name, enum json_type type,
                       struct json_object **ret, struct error *error)
 {
@@ -138,13 +138,13 @@ static int ops_parse(struct json_object *document, struct sink_io *io, struct er
 
     if (!json_object_object_get_ex(document, "op", &names) ||
         !json_object_is_type(names, json_type_array))
-        return error_set(error, -EBADMSG, "a row without the column \"op\"");
+        return error_set(error, -EBADMSG, "a row has no column \"op\"");
     for (size_t i = 0; i < json_object_array_length(names) && r == 0; i++) {
         const char *name = json_object_get_string(json_object_array_get_idx(names, i));
         int op = io_op_parse(name ? name : "");
         struct io_counter *c = op < 0 ? NULL : io_account_op(&io->io, op);
 
-        if (op < 0) /* of a newer version */
+        if (op < 0) /* written by a newer version */
             continue;
         r = c ? op_parse(document, i, c, &io->step_peaks[op], &io->job_peaks[op]) : -ENOMEM;
     }
@@ -184,7 +184,7 @@ static int timeline_parse(struct json_object *document, struct timeline *ret, st
     size_t n = 0;
     int r = 0;
 
-    if (!width_s) /* it has none, or the table is older */
+    if (!width_s) /* there is none, or the table is older */
         return 0;
     for (enum timeline_kind kind = 0; kind < TIMELINE_KINDS && r == 0; kind++)
         r = bins_parse(timeline_member(document, timeline_kind_name(kind)), kind, bins, &n);
@@ -207,7 +207,7 @@ int sink_row_parse(struct json_object *document, struct sink_row *ret, struct si
     int r = 0;
 
     if (!json_object_is_type(document, json_type_object))
-        return error_set(error, -EBADMSG, "a row is no object");
+        return error_set(error, -EBADMSG, "a row is not an object");
     *ret = (struct sink_row){0};
     for (size_t i = 0; i < SINK_COLUMNS && r == 0; i++)
         r = column_parse(&sink_columns[i], document, ret, error);

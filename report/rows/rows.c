@@ -32,7 +32,8 @@ const char *sink_format_name(enum sink_format format)
 /* --- writing -----------------------------------------------------------------------------------
  */
 
-/* Names come from users; what is not UTF-8 no sink takes, and some of it is the key of the row. */
+/* Escapes invalid UTF-8, which no sink accepts. It is not replaced, because names are part of the
+ * key of a row. */
 static struct json_object *text_json(const char *text)
 {
     _free_ char *clean = utf8_escape(text ? text : "");
@@ -40,7 +41,7 @@ static struct json_object *text_json(const char *text)
     return clean ? json_object_new_string(clean) : NULL;
 }
 
-/* The store, and every sink's 64 bit number with a sign, ends at 2^63 - 1. */
+/* The store and the sinks have signed 64-bit numbers. */
 static struct json_object *number_json(uint64_t number)
 {
     return json_object_new_int64(number > INT64_MAX ? INT64_MAX : (int64_t)number);
@@ -153,7 +154,7 @@ static void put_ops_arrays(struct tree *tree, struct json_object *root, const st
     }
 }
 
-/* As in the store: zeros at the end are left out. */
+/* Without the zeros at the end, as in the store. */
 static struct json_object *bins_json(struct tree *tree, const struct timeline *t,
                                      enum timeline_kind kind)
 {
@@ -220,7 +221,7 @@ static __uint128_t fnv1a(__uint128_t hash, const char *text)
 {
     const __uint128_t prime = (__uint128_t)1 << 88 | 0x13b;
 
-    do /* with its end, so that "a" "b" is not "ab" "" */
+    do /* including the NUL, so that "a" "b" differs from "ab" "" */
         hash = (hash ^ (unsigned char)*text) * prime;
     while (*text++);
     return hash;
@@ -231,7 +232,7 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-/* The key of the row. Paths are as long as they like, an _id has at most 512 bytes. */
+/* The key of the row. Names of mounts are hashed, because an _id has at most 512 bytes. */
 static struct json_object *id_json(const struct sink_row *row)
 {
     __uint128_t hash = (__uint128_t)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
@@ -249,7 +250,7 @@ static struct json_object *id_json(const struct sink_row *row)
     return json_object_new_string(text);
 }
 
-/* With "index" the engine itself keeps an older version from taking the place of a newer one. */
+/* With "index" the engine itself prevents an older version from replacing a newer one. */
 static struct json_object *action_json(struct tree *tree, const struct sink_row *row,
                                        const struct sink_row_options *options)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the history sink gets: a row for each mount of a finished step on a node (one with an empty
- * mount for a step that touched none). Rows of one step repeat what is known of the step and of its
- * job. doc/history.md has the columns.
+ * The rows of the history sink: one for each mount of a finished step on a node (a single one with
+ * an empty mount if the step used none). The rows of a step repeat the columns of the step and of
+ * its job. doc/history.md describes the columns.
  */
 #ifndef JOBIO_REPORT_ROWS_ROWS_H
 #define JOBIO_REPORT_ROWS_ROWS_H
@@ -25,16 +25,15 @@ enum sink_format {
 int sink_format_parse(const char *text);
 const char *sink_format_name(enum sink_format format);
 
-/* All but the operations and the time line. Strings are borrowed; NULL is written as an empty one.
- */
+/* A row without its operations and time line. Strings are borrowed; NULL is written as "". */
 struct sink_row {
     const char *cluster, *node, *mount, *fstype, *source;
     uint32_t jobid, restart, het, step;
     uint64_t tagged_at_ns, version;
     bool private, labelled;
     const char *user, *account, *partition, *name;
-    uint32_t array_job, array_task;           /* array_job 0: a task of no array */
-    const char *job_incomplete, *unsupported; /* JSON, as the store keeps it */
+    uint32_t array_job, array_task;           /* array_job 0: not an array */
+    const char *job_incomplete, *unsupported; /* JSON, as in the store */
     uint32_t uid, nodes_expected;
     bool job_ended;
     uint64_t start_ns, end_ns, job_elapsed_ns, job_longest_wait_ns, job_lost, ns_per_event;
@@ -47,16 +46,16 @@ struct sink_row {
 
 struct sink_row_options {
     enum sink_format format;
-    const char *index;  /* bulk: the _index of the rows; NULL: that of the URL */
+    const char *index;  /* bulk: _index of the rows; NULL: the one of the URL */
     const char *action; /* bulk: "index" (the newest version wins) or "create" (the first) */
 };
 
-/* Write the rows of the job's one step, a line each (bulk: two). `version` grows whenever the step
- * is written anew. *rows: how many. 0 or -ENOMEM. */
+/* Write the rows of the first step of the job, one line per row (bulk: two). `version` must grow
+ * whenever the step is written again. *rows: number of rows. 0 or -ENOMEM. */
 int sink_row_write(FILE *out, const struct job_account *job, uint64_t version,
                    const struct sink_row_options *options, unsigned *rows);
 
-/* What a row has of its mount beyond the sums. */
+/* The operations and the time line of a row. */
 struct sink_io {
     struct io_account io;
     struct io_peak step_peaks[IO_OP_COUNT], job_peaks[IO_OP_COUNT];
@@ -64,13 +63,12 @@ struct sink_io {
 };
 void sink_io_clear(struct sink_io *io);
 
-/* The reverse, for a row as ClickHouse gives it. Strings belong to the document; what is absent is
- * 0 or "". Fills `io`, too, which is empty before; clear it also when this fails. -EBADMSG with
- * text, -ENOMEM. */
+/* Read a row of ClickHouse. Strings belong to the document; missing columns are 0 or "". `io` must
+ * be empty; clear it even after a failure. -EBADMSG with text, -ENOMEM. */
 int sink_row_parse(struct json_object *document, struct sink_row *ret, struct sink_io *io,
                    struct error *error);
 
-/* A text of a sink as it was before it was sent; it belongs to `value`. NULL for null. */
+/* The original text of an escaped one from a sink; it belongs to `value`. NULL for null. */
 const char *sink_text_parse(struct json_object *value);
 
 #endif

@@ -301,21 +301,21 @@ static void test_refuses(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"[]", "the document is no object"},
-        {"{}", "version 0 of the document is not known"},
-        {"{\"version\":2,\"job\":{}}", "version 2 of the document is not known"},
+        {"[]", "the document is not an object"},
+        {"{}", "version 0 of the document is not supported"},
+        {"{\"version\":2,\"job\":{}}", "version 2 of the document is not supported"},
         {"{\"version\":1}", "\"job\" is missing"},
-        {"{\"version\":1,\"job\":7}", "\"job\" is no object"},
+        {"{\"version\":1,\"job\":7}", "\"job\" is not of type object"},
         {"{\"version\":1,\"job\":{\"jobid\":-1}}", "\"jobid\" is out of range"},
         {"{\"version\":1,\"job\":{\"jobid\":4294967296}}", "\"jobid\" is out of range"},
-        {"{\"version\":1,\"job\":{\"jobid\":\"7\"}}", "\"jobid\" is no whole number"},
-        {"{\"version\":1,\"job\":{\"uid\":1.5}}", "\"uid\" is no whole number"},
-        {"{\"version\":1,\"job\":{\"user\":7}}", "\"user\" is no string"},
-        {"{\"version\":1,\"job\":{\"command\":[1]}}", "command[0] is no string"},
+        {"{\"version\":1,\"job\":{\"jobid\":\"7\"}}", "\"jobid\" is not an integer"},
+        {"{\"version\":1,\"job\":{\"uid\":1.5}}", "\"uid\" is not an integer"},
+        {"{\"version\":1,\"job\":{\"user\":7}}", "\"user\" is not of type string"},
+        {"{\"version\":1,\"job\":{\"command\":[1]}}", "command[0] is not a string"},
         {"{\"version\":1,\"job\":{},\"elapsed_s\":-1}", "\"elapsed_s\" is out of range"},
         {"{\"version\":1,\"job\":{},\"elapsed_s\":1e99}", "\"elapsed_s\" is out of range"},
-        {"{\"version\":1,\"job\":{},\"elapsed_s\":\"1\"}", "\"elapsed_s\" is no number"},
-        {"{\"version\":1,\"job\":{},\"mounts\":[7]}", "mounts[0] is no object"},
+        {"{\"version\":1,\"job\":{},\"elapsed_s\":\"1\"}", "\"elapsed_s\" is not a number"},
+        {"{\"version\":1,\"job\":{},\"mounts\":[7]}", "mounts[0] is not an object"},
         {"{\"version\":1,\"job\":{},\"mounts\":[{}]}", "mounts[0]: \"mount\" is missing"},
         {"{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\","
          "\"ops\":{\"read\":{\"bytes\":-5}}}]}",
@@ -327,19 +327,19 @@ static void test_refuses(void **state)
 #define MOUNT                                                                                   \
     "{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\"," \
     "\"timeline\":"
-        {MOUNT "7}]}", "mounts[0]: \"timeline\" is no object"},
-        {MOUNT "{}}]}", "mounts[0]: timeline: \"start_s\" is no whole number"},
+        {MOUNT "7}]}", "mounts[0]: \"timeline\" is not of type object"},
+        {MOUNT "{}}]}", "mounts[0]: timeline: \"start_s\" is not an integer"},
         {MOUNT "{\"start_s\":-8,\"width_s\":8}}]}",
          "mounts[0]: timeline: \"start_s\" is out of range"},
         {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":{}}}]}",
-         "mounts[0]: timeline: \"wait_ns\" is no array"},
+         "mounts[0]: timeline: \"wait_ns\" is not an array"},
         {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":[1,-1]}}]}",
          "mounts[0]: timeline: \"wait_ns\" is out of range"},
         {MOUNT "{\"start_s\":8,\"width_s\":7,\"wait_ns\":[1]}}]}",
-         "mounts[0]: timeline: 7 s from 8 s: no such bins"},
+         "mounts[0]: timeline: bins of 7 s from 8 s are not valid"},
 #undef MOUNT
         {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"x\",\"state\":\"ended\"}]}",
-         "steps[0]: \"step\" is no step"},
+         "steps[0]: \"step\" is not a step"},
         {"{\"version\":1,\"job\":{},\"incomplete\":[{\"count\":1}]}",
          "incomplete[0]: \"cause\" is missing"},
     };
