@@ -466,9 +466,9 @@ static struct io_mount *mount_reserve(struct io_mounts *to, const struct io_moun
     return account_reserve(&mine->io, &m->io) < 0 ? NULL : mine;
 }
 
-bool mount_normal_is_known(const struct mount_normal *normal)
+bool mount_baseline_is_known(const struct mount_baseline *baseline)
 {
-    return normal->read.jobs || normal->write.jobs || normal->open.jobs;
+    return baseline->read.jobs || baseline->write.jobs || baseline->open.jobs;
 }
 
 bool io_cache_is_empty(const struct io_cache *cache)
@@ -496,8 +496,8 @@ static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
         raise_to(&to->peaks[op].requests_per_s, from->peaks[op].requests_per_s);
     }
     io_cache_add(&to->cache, &from->cache);
-    if (mount_normal_is_known(&from->normal))
-        to->normal = from->normal;
+    if (mount_baseline_is_known(&from->baseline))
+        to->baseline = from->baseline;
     (void)timeline_add(&to->timeline, &from->timeline);
 }
 

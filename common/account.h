@@ -29,13 +29,13 @@ struct io_peak {
 
 /* Baseline of a mount: the jobs that used it and ended in the last 30 days, each with its median
  * latency (io_latency_median). */
-struct latency_normal {
+struct latency_baseline {
     uint64_t jobs;   /* 0: no baseline */
     uint64_t q50_ns; /* median of their medians */
     uint64_t q99_ns;
 };
-struct mount_normal {
-    struct latency_normal read, write, open;
+struct mount_baseline {
+    struct latency_baseline read, write, open;
 };
 
 /* The account on one mount. The key is (mount, fstype, source, private), never dev, which is valid
@@ -51,8 +51,8 @@ struct io_mount {
     struct io_account io;
     struct io_peak peaks[IO_OP_COUNT];
     struct io_cache cache;
-    struct timeline timeline;   /* empty: not requested, or from an older release */
-    struct mount_normal normal; /* of other jobs, from the store of this node */
+    struct timeline timeline;       /* empty: not requested, or from an older release */
+    struct mount_baseline baseline; /* of other jobs, from the store of this node */
 };
 
 /* A growing list of mounts. A zeroed struct is an empty list. */
@@ -123,7 +123,7 @@ struct io_sum io_counter_sum(const struct io_counter *counter);
 /* What the time line of the account adds up to. */
 struct timeline_bin io_account_now(const struct io_account *account);
 
-bool mount_normal_is_known(const struct mount_normal *normal);
+bool mount_baseline_is_known(const struct mount_baseline *baseline);
 bool io_cache_is_empty(const struct io_cache *cache);
 void io_cache_add(struct io_cache *to, const struct io_cache *from);
 

@@ -27,7 +27,7 @@ static int run_refresh(struct store *reader, void *arg, struct error *error)
 {
     struct refresh *refresh = arg;
 
-    return store_normals(reader, clock_ns(CLOCK_REALTIME), &refresh->mounts, error);
+    return store_baselines(reader, clock_ns(CLOCK_REALTIME), &refresh->mounts, error);
 }
 
 static void on_refreshed(int result, const struct error *error, void *arg)
@@ -93,6 +93,6 @@ void baselines_fill(const struct baselines *baselines, struct io_mounts *mounts)
         struct io_mount *own = io_mounts_find(mounts, m->mount, m->fstype, m->source, false);
 
         if (own)
-            own->normal = m->normal;
+            own->baseline = m->baseline;
     }
 }

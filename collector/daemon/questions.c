@@ -246,7 +246,7 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
         limit++;
     /* Best effort: ignore failure. */
     for (size_t i = 0; q->live[i]; i++)
-        (void)store_fill_normal(reader, q->live[i], &(struct error){0});
+        (void)store_fill_baseline(reader, q->live[i], &(struct error){0});
     r = q->is_task ? store_task_jobs(reader, NULL, q->jobid, q->task, limit, q->uid, &stored, error)
                    : store_newest_jobs(reader, NULL, q->jobid, limit, q->uid, &stored, error);
     if (r < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What calls take on a mount as a rule, from the jobs that have ended. */
+/* Table latency_day: the median latencies of ended jobs, the baseline of each mount. */
 #include "collector/store/store_impl.h"
 
 #include <inttypes.h>
@@ -10,14 +10,14 @@
 
 #define NORMAL_DAYS 30
 
-/* The operations of struct mount_normal. */
+/* The members of struct mount_baseline. */
 static const struct {
     enum io_op op;
     size_t offset;
 } kinds[] = {
-    {IO_READ, offsetof(struct mount_normal, read)},
-    {IO_WRITE, offsetof(struct mount_normal, write)},
-    {IO_OPEN, offsetof(struct mount_normal, open)},
+    {IO_READ, offsetof(struct mount_baseline, read)},
+    {IO_WRITE, offsetof(struct mount_baseline, write)},
+    {IO_OPEN, offsetof(struct mount_baseline, open)},
 };
 #define KINDS ARRAY_SIZE(kinds)
 
@@ -31,21 +31,21 @@ static int kind_of(const char *op)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* The steps of a job on one mount. */
+/* Latencies of all steps of a job on one mount. */
 struct on_mount {
-    int64_t mount; /* 0: none yet */
+    int64_t mount; /* 0: not set yet */
     uint64_t latency[KINDS][IO_BUCKETS];
-    bool unreadable[KINDS]; /* then it has no median */
+    bool unreadable[KINDS]; /* no median then */
 };
 
 struct counted_job {
     int64_t id;
     uint64_t end_ns;
-    uint64_t day; /* under which it is counted; 0: it is not */
-    bool settled; /* all of its nodes have reported, or do so elsewhere */
+    uint64_t day; /* under which it is counted; 0: not counted */
+    bool settled; /* all of its nodes have reported, or report to another node */
 };
 
-/* How its median changes what is counted: SQL_NORMAL_PUT or SQL_NORMAL_TAKE. */
+/* Count the medians (SQL_NORMAL_PUT), or remove them again (SQL_NORMAL_TAKE). */
 static int change_mount(struct store *store, enum sql_query change, const struct on_mount *on,
                         uint64_t day, struct error *error)
 {
@@ -94,7 +94,7 @@ static int change_job(struct store *store, enum sql_query change, int64_t job, u
     return r < 0 ? r : change_mount(store, change, &on, day, error);
 }
 
-/* Only the jobs that wait are looked at when nothing happens any more. */
+/* Remember jobs whose nodes have not all reported; the sweep looks at these only. */
 static int set_waiting(struct store *store, int64_t job, bool waits, struct error *error)
 {
     char key[40];
@@ -157,7 +157,7 @@ static int settle(struct store *store, const struct counted_job *job, struct err
     return job->settled ? count(store, job, error) : set_waiting(store, job->id, true, error);
 }
 
-static int normal_write(struct store *store, const void *arg, struct error *error)
+static int baseline_write(struct store *store, const void *arg, struct error *error)
 {
     const struct job_key *key = arg;
     struct counted_job job;
@@ -169,12 +169,12 @@ static int normal_write(struct store *store, const void *arg, struct error *erro
     return r < 0 ? r : settle(store, &job, error);
 }
 
-int store_put_normal(struct store *store, const struct job_key *key, struct error *error)
+int store_put_baseline(struct store *store, const struct job_key *key, struct error *error)
 {
-    return store_write(store, normal_write, key, error);
+    return store_write(store, baseline_write, key, error);
 }
 
-int store_settle_normal(struct store *store, int64_t id, struct error *error)
+int store_settle_baseline(struct store *store, int64_t id, struct error *error)
 {
     struct counted_job job;
     int r = find_row(store, id, &job, error);
@@ -182,7 +182,7 @@ int store_settle_normal(struct store *store, int64_t id, struct error *error)
     return r <= 0 ? r : settle(store, &job, error);
 }
 
-int store_take_normal(struct store *store, int64_t id, struct error *error)
+int store_take_baseline(struct store *store, int64_t id, struct error *error)
 {
     struct counted_job job;
     int r = find_row(store, id, &job, error);
@@ -226,19 +226,19 @@ static uint64_t first_day(uint64_t now_ns)
 
 static int drop_days(struct store *store, uint64_t now_ns, struct error *error)
 {
-    int r = store->normal_day == now_ns / NS_PER_DAY
+    int r = store->baseline_day == now_ns / NS_PER_DAY
                 ? 0
                 : store_run(store, SQL_NORMAL_DROP, VALUES(U64(first_day(now_ns))), error);
 
-    if (r < 0 || store->normal_day == now_ns / NS_PER_DAY)
+    if (r < 0 || store->baseline_day == now_ns / NS_PER_DAY)
         return r;
     if (sqlite3_changes(store->db))
         store->mounts_at = 0; /* some may be named nowhere else */
-    store->normal_day = now_ns / NS_PER_DAY;
+    store->baseline_day = now_ns / NS_PER_DAY;
     return store_run(store, SQL_NORMAL_FORGET, NULL, 0, error);
 }
 
-int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error)
+int store_sweep_baseline(struct store *store, uint64_t now_ns, struct error *error)
 {
     int64_t ids[DUE_MAX];
     struct counted_job job;
@@ -257,7 +257,7 @@ int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* How many jobs had which median, in the order of the medians: there are no more than buckets. */
+/* Number of jobs by median, ascending. There are at most as many medians as buckets. */
 struct medians {
     struct {
         uint64_t ns, jobs;
@@ -295,7 +295,7 @@ static void take_out(struct medians *m, uint64_t median)
         }
 }
 
-/* The smallest median that at least this part of the jobs stayed at or below. */
+/* The smallest median that at least this share of the jobs does not exceed. */
 static uint64_t quantile(const struct medians *m, uint64_t jobs, double q)
 {
     uint64_t seen = 0;
@@ -308,18 +308,19 @@ static uint64_t quantile(const struct medians *m, uint64_t jobs, double q)
     return 0;
 }
 
-static struct latency_normal summarise(const struct medians *m)
+static struct latency_baseline summarise(const struct medians *m)
 {
     uint64_t jobs = 0;
 
     for (size_t i = 0; i < m->n; i++)
         jobs += m->items[i].jobs;
-    return (struct latency_normal){jobs, jobs ? quantile(m, jobs, 0.5) : 0,
-                                   jobs ? quantile(m, jobs, 0.99) : 0};
+    return (struct latency_baseline){jobs, jobs ? quantile(m, jobs, 0.5) : 0,
+                                     jobs ? quantile(m, jobs, 0.99) : 0};
 }
 
-int store_mount_normal(struct store *store, const struct io_mount *mount, const struct job_key *but,
-                       uint64_t now_ns, struct mount_normal *ret, struct error *error)
+int store_mount_baseline(struct store *store, const struct io_mount *mount,
+                         const struct job_key *but, uint64_t now_ns, struct mount_baseline *ret,
+                         struct error *error)
 {
     struct medians of[KINDS] = {0};
     struct counted_job job = {0};
@@ -334,12 +335,13 @@ int store_mount_normal(struct store *store, const struct io_mount *mount, const 
 
         if (job.day && c)
             take_out(&of[k], io_latency_median(c->latency_log2));
-        *(struct latency_normal *)((char *)ret + kinds[k].offset) = summarise(&of[k]);
+        *(struct latency_baseline *)((char *)ret + kinds[k].offset) = summarise(&of[k]);
     }
     return 0;
 }
 
-int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret, struct error *error)
+int store_baselines(struct store *store, uint64_t now_ns, struct io_mounts *ret,
+                    struct error *error)
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
@@ -350,8 +352,8 @@ int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret, s
                            false))
             return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
     for (size_t i = 0; r >= 0 && i < mounts.n; i++)
-        r = store_mount_normal(store, &mounts.items[i], NULL, now_ns, &mounts.items[i].normal,
-                               error);
+        r = store_mount_baseline(store, &mounts.items[i], NULL, now_ns, &mounts.items[i].baseline,
+                                 error);
     if (r < 0)
         return r;
     *ret = mounts;
@@ -359,8 +361,8 @@ int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret, s
     return 0;
 }
 
-/* As of its end: what is kept is that of the last days in any case. */
-int store_fill_normal(struct store *store, struct job_account *job, struct error *error)
+/* The baseline as of the end of the job. */
+int store_fill_baseline(struct store *store, struct job_account *job, struct error *error)
 {
     uint64_t now_ns = job->ended ? job->end_ns : job->start_ns + job->elapsed_ns;
     bool begun;
@@ -369,8 +371,8 @@ int store_fill_normal(struct store *store, struct job_account *job, struct error
     if (r < 0)
         return r;
     for (size_t i = 0; r == 0 && i < job->mounts.n; i++)
-        r = store_mount_normal(store, &job->mounts.items[i], &job->key, now_ns,
-                               &job->mounts.items[i].normal, error);
+        r = store_mount_baseline(store, &job->mounts.items[i], &job->key, now_ns,
+                                 &job->mounts.items[i].baseline, error);
     store_snapshot_end(store, begun);
     return r;
 }

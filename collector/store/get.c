@@ -297,7 +297,7 @@ static int jobs_query(struct store *store, enum sql_query query, const struct sq
     store_resetp(&row);
     /* Best effort: ignore failure. */
     for (size_t i = 0; r == 0 && !node && (*ret)[i]; i++)
-        (void)store_fill_normal(store, (*ret)[i], &(struct error){0});
+        (void)store_fill_baseline(store, (*ret)[i], &(struct error){0});
     store_snapshot_end(store, begun);
     return r;
 }

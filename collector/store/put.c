@@ -416,7 +416,7 @@ static int step_write(struct store *store, const void *arg, struct error *error)
     own = store_is_own(store, w->step);
 #define IDS VALUES(U64((uint64_t)row.id), U64((uint64_t)row.job))
 #define ID VALUES(U64((uint64_t)row.id))
-    r = store_take_normal(store, row.job, error);
+    r = store_take_baseline(store, row.job, error);
     if (r == 0 && own && row.final)
         r = store_run(store, SQL_TOTAL_TAKE, ID, error);
     if (r == 0 && old)
@@ -480,7 +480,7 @@ static int node_write(struct store *store, const void *arg, struct error *error)
         r = store_run(store, SQL_NODE_PUT, VALUES(U64((uint64_t)row.id), TEXT(w->node)), error);
     if (r == 0)
         r = store_run(store, SQL_NODE_COUNT, VALUES(U64((uint64_t)row.id)), error);
-    return r < 0 ? r : store_settle_normal(store, row.id, error);
+    return r < 0 ? r : store_settle_baseline(store, row.id, error);
 }
 
 int store_put_node(struct store *store, const struct job_key *key, const char *node,

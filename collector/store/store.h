@@ -167,23 +167,25 @@ typedef int (*history_f)(const struct history_row *row, void *arg);
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error);
 
-/* Count the latencies of an ended job, all of whose steps of this node are stored, to what is
- * normal on its mounts. Once: again does nothing. Of a job on several nodes not before all have
- * reported (store_put_node), or an hour has passed; an account that comes even later is counted in
- * place of what was. -ENOENT: no such job has ended. */
-int store_put_normal(struct store *store, const struct job_key *key, struct error *error);
+/* Add the latencies of an ended job to the baselines of its mounts. All its steps of this node must
+ * be stored. A second call does nothing. A job on several nodes is added when all nodes have
+ * reported (store_put_node) or after an hour; a later account replaces the earlier one. -ENOENT: no
+ * such job has ended. */
+int store_put_baseline(struct store *store, const struct job_key *key, struct error *error);
 
-/* The mount is found by its mount point, type and source; a private one has none. `but`: the job
- * whose mount it is, which is left out, so that nobody is compared with himself; NULL: none. A few
- * small rows, whatever the number of jobs. */
-int store_mount_normal(struct store *store, const struct io_mount *mount, const struct job_key *but,
-                       uint64_t now_ns, struct mount_normal *ret, struct error *error);
-/* Fill in the `normal` of all mounts of a job, without the job itself, as of its end; store_jobs()
- * does so. */
-int store_fill_normal(struct store *store, struct job_account *job, struct error *error);
-/* The same of all mounts of which something is known: accounts that are empty but for `normal`.
- * Clear *ret with io_mounts_clear(). */
-int store_normals(struct store *store, uint64_t now_ns, struct io_mounts *ret, struct error *error);
+/* The baseline of a mount (mount point, type, source) without the job `but` (NULL: of all jobs), so
+ * that no job is compared with itself. Private mounts have none. Reads a few small rows, whatever
+ * the number of jobs. */
+int store_mount_baseline(struct store *store, const struct io_mount *mount,
+                         const struct job_key *but, uint64_t now_ns, struct mount_baseline *ret,
+                         struct error *error);
+/* Fill in the baselines of all mounts of a job, without the job itself, as of its end. store_jobs()
+ * does so already. */
+int store_fill_baseline(struct store *store, struct job_account *job, struct error *error);
+/* The baselines of all mounts that have one: mounts with empty accounts. Clear *ret with
+ * io_mounts_clear(). */
+int store_baselines(struct store *store, uint64_t now_ns, struct io_mounts *ret,
+                    struct error *error);
 
 /* The node's totals of all finished steps since the store was made: mounts by (mount, fstype),
  * labelled ones by name, the rest as "(private)" (private, not labelled). Counters only: no

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the store share: the connection, its statements, and SQLite's errors. */
+/* Internals of the store: the connection, its statements, and the errors of SQLite. */
 #ifndef JOBIO_COLLECTOR_STORE_STORE_IMPL_H
 #define JOBIO_COLLECTOR_STORE_STORE_IMPL_H
 
@@ -12,38 +12,37 @@
 
 #define STORE_APPLICATION 0x4a494f31 /* "JIO1" */
 
-/* The sums of blocks of days (table rollup): what of them is kept, and how far the making of them
- * is. */
+/* Table rollup, the sums over blocks of days: limits and progress. */
 enum { ROLLUP_SHORT, ROLLUP_LONG, ROLLUP_WIDTHS };
 struct store_rollup {
-    bool off;       /* nobody reads them */
-    uint64_t many;  /* a store of fewer jobs has none */
-    unsigned few;   /* nor has a block of fewer, which is as soon read itself; <= piece */
-    unsigned piece; /* jobs that are summed up in one go, while nothing else is written */
-    uint64_t at_ns[ROLLUP_WIDTHS]; /* blocks before this are as they shall be */
-    uint64_t rest_ns;              /* real time until which none is made */
-    uint64_t deleted_ns;           /* end of the job that was deleted last */
+    bool off;       /* disabled */
+    uint64_t many;  /* a smaller store has no blocks */
+    unsigned few;   /* a smaller block is not made: its jobs are read quickly; <= piece */
+    unsigned piece; /* jobs added in one transaction */
+    uint64_t at_ns[ROLLUP_WIDTHS]; /* blocks before this are finished */
+    uint64_t rest_ns;              /* pause until then, real time */
+    uint64_t deleted_ns;           /* end of the last deleted job */
 };
 
 struct store {
     sqlite3 *db;
     char *path;
-    char *node; /* whose totals and deliveries it keeps; NULL: of all */
+    char *node; /* node of the totals and deliveries; NULL: all */
     bool read_only;
     int lock; /* held by the one writer; -1 for readers */
     uint64_t keep_ns, keep_bytes;
-    sqlite3_stmt *statements[SQL_QUERY_COUNT]; /* prepared at the first use */
-    bool final;                                /* the level of synchronous that is set: FULL */
-    int failed;                                /* what broke the open transaction; 0: nothing */
+    sqlite3_stmt *statements[SQL_QUERY_COUNT]; /* prepared on first use */
+    bool final;                                /* synchronous is FULL */
+    int failed;                                /* error of the open transaction; 0: none */
     uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */
     const bool *canceled;                      /* set by another thread; may be NULL */
-    uint64_t mounts_at;  /* where the sweep of unused mounts is; UINT64_MAX: it rests */
-    uint64_t normal_day; /* up to this day, since 1970, old latencies were forgotten; 0: never */
+    uint64_t mounts_at;    /* position of the sweep of unused mounts; UINT64_MAX: idle */
+    uint64_t baseline_day; /* last day, since 1970, on which old latencies were dropped; 0: never */
     struct store_rollup rollup;
 };
 
-/* A parameter of a statement. Numbers above INT64_MAX become INT64_MAX; text is not copied, so it
- * must live until the statement has run; NULL is SQL's NULL. */
+/* A parameter of a statement. Numbers are limited to INT64_MAX. Text is not copied: it must live
+ * until the statement has run. A NULL text is SQL NULL. */
 struct sql_value {
     enum { SQL_U64, SQL_TEXT, SQL_NONE } type;
     uint64_t number;
@@ -73,16 +72,16 @@ int store_error(const struct store *store, struct error *error, int rc, const ch
 
 /* Run SQL text (several statements, no parameters) to its end; rows are ignored. */
 int store_exec(struct store *store, const char *sql, struct error *error);
-/* The one number that a PRAGMA or SELECT gives. */
+/* Run a PRAGMA or SELECT that gives one number. */
 int store_number(struct store *store, const char *sql, int64_t *ret, struct error *error);
 
-/* Bind the values to ?1, ?2... of a named query. The statement stays the store's: step it with
- * store_next until that returns 0, or let CLEANUP(store_resetp) end it. */
+/* Bind the values to ?1, ?2, ... of a named query. The store keeps the statement: call store_next
+ * until it returns 0, or reset it with CLEANUP(store_resetp). */
 int store_start(struct store *store, enum sql_query query, const struct sql_value *values, size_t n,
                 sqlite3_stmt **ret, struct error *error);
 /* 1: a row; 0: the end. */
 int store_next(struct store *store, sqlite3_stmt *statement, struct error *error);
-/* start + next until the end. */
+/* store_start, and store_next until the end. */
 int store_run(struct store *store, enum sql_query query, const struct sql_value *values, size_t n,
               struct error *error);
 
@@ -102,11 +101,11 @@ static inline const char *column_text(sqlite3_stmt *statement, int column)
     return (const char *)sqlite3_column_text(statement, column);
 }
 
-/* Run `write` as one unit inside the open transaction, or as a final one of its own. */
+/* Run `write` as a savepoint of the open transaction, or as a final transaction of its own. */
 int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),
                 const void *arg, struct error *error);
 
-/* The rows of the newest holder of a job number, and of a step of it. */
+/* Rows of the newest holder of a job number, and of one of its steps. */
 struct job_row {
     int64_t id;
     bool ended;
@@ -119,7 +118,7 @@ struct step_row {
 /* 1: found. */
 int store_find_job(struct store *store, const struct job_key *key, struct job_row *ret,
                    struct error *error);
-/* 0: row->id says whether it is stored already. -ENOENT: its job is not. */
+/* 0: row->id is 0 if the step is not stored yet. -ENOENT: the job is not stored. */
 int store_find_step(struct store *store, const struct job_key *key, const struct step_account *step,
                     struct step_row *row, struct error *error);
 /* The step ran on the store's own node. */
@@ -135,61 +134,59 @@ int store_give_mount(struct store *store, int64_t job, int64_t mount, const stru
                      struct error *error);
 int store_take_mounts(struct store *store, const struct step_row *step, struct error *error);
 
-/* From a row of job_list, of step_list; the peaks of a job into its mounts. */
+/* Read a row of job_list or step_list; read the peaks of a job into its mounts. */
 int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *job,
                    struct error *error);
 int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account *step,
                     struct error *error);
 int store_read_peaks(struct store *store, int64_t id, struct job_account *job, struct error *error);
-/* Several statements must see one state of the store, or a job is read with half a step. */
+/* Start a read transaction unless one is open, so that several statements see one state. */
 int store_snapshot(struct store *store, bool *begun, struct error *error);
 void store_snapshot_end(struct store *store, bool begun);
 
-/* What one request of a shared transaction wrote can be undone alone. Release or undo each. */
+/* Savepoints: undo one request of a shared transaction. Each must be released or undone. */
 int store_savepoint(struct store *store, struct error *error);
 int store_release(struct store *store, struct error *error);
 void store_undo(struct store *store);
 
-/* Calls fail with -ECANCELED once *canceled is true, which another thread may set (atomically) at
- * any time. */
+/* Calls fail with -ECANCELED once *canceled is true. Another thread may set it atomically. */
 void store_cancel_on(struct store *store, const bool *canceled);
 
-/* Refuse a file system (statfs f_type) on which WAL is not safe: -EOPNOTSUPP. */
+/* -EOPNOTSUPP for a file system (statfs f_type) on which WAL is not safe. */
 int store_check_fs(const char *path, unsigned long magic, struct error *error);
-/* What is in the file, read only. -EMEDIUMTYPE: another program's; -EPROTONOSUPPORT: newer than the
- * last of the migrations, which ends with version 0. */
+/* Check the contents of the file, read-only. -EMEDIUMTYPE: the database of another program;
+ * -EPROTONOSUPPORT: newer than the last migration. `migrations` ends with version 0. */
 struct schema_state {
     int64_t version;
     int newest;
     bool empty; /* no table yet */
 };
-/* A new empty file that only its owner and group may read. -EEXIST: it is there. */
+/* Create an empty file that only its owner and group may read. -EEXIST. */
 int store_file_create(const char *path, struct error *error);
 
 int store_identify(struct store *store, const struct sql_migration *migrations,
                    struct schema_state *ret, struct error *error);
-/* Bring the schema to the version that the last of `migrations` leads to, or 1: `schema` for an
- * empty database, else the migrations that are missing, one transaction each, after a copy of the
- * database to PATH.vOLD. */
+/* Update the schema to the version of the last migration: run `schema` in an empty database, else
+ * the missing migrations, one transaction each, after a copy of the database to PATH.vOLD. */
 int store_migrate(struct store *store, const char *schema, const struct sql_migration *migrations,
                   struct error *error);
 
-/* Inside a transaction: a step of the job is about to change, so what is counted of its latencies
- * is taken back, to be counted anew. */
-int store_take_normal(struct store *store, int64_t job, struct error *error);
-/* A node of the job has reported: count its latencies if that was the last one. */
-int store_settle_normal(struct store *store, int64_t job, struct error *error);
-/* Count jobs whose other nodes have not reported in an hour, and forget days that are not asked for
- * any more. 1: call again soon. */
-int store_sweep_normal(struct store *store, uint64_t now_ns, struct error *error);
+/* Call it inside a transaction before a step of the job changes: removes the latencies of the job
+ * from the baseline; they are counted again later. */
+int store_take_baseline(struct store *store, int64_t job, struct error *error);
+/* Call it when a node of the job has reported: counts the latencies if it was the last node. */
+int store_settle_baseline(struct store *store, int64_t job, struct error *error);
+/* Count jobs whose other nodes have not reported within an hour, and drop days that are too old. 1:
+ * call again soon. */
+int store_sweep_baseline(struct store *store, uint64_t now_ns, struct error *error);
 
-/* Make some more of the sums of blocks, inside a transaction; 1: there is more to do. */
+/* Work on the sums of blocks, inside a transaction; 1: there is more to do. */
 int store_roll_up(struct store *store, uint64_t now_ns, struct error *error);
-/* rollup.kind, and + ROLLUP_MOUNTS what it is on a mount; how many days a block of it has. */
+/* rollup.kind; + ROLLUP_MOUNTS: the same on a mount. Returns the days per block of a kind. */
 enum { ROLLUP_WHO = 1, ROLLUP_NAME, ROLLUP_START, ROLLUP_MOUNTS = 3 };
 uint64_t store_rollup_days(int kind);
 
-/* The time line of a step on a mount; *ret stays empty if there is none. */
+/* Write or read the time line of a step on a mount; *ret stays empty if there is none. */
 int store_put_timeline(struct store *store, int64_t step, int64_t mount, const struct timeline *t,
                        struct error *error);
 int store_get_timeline(struct store *store, int64_t step, int64_t mount, struct timeline *ret,

@@ -153,7 +153,7 @@ static int sweep(struct store *store, uint64_t now_ns, struct error *error)
         return r;
     r = delete_some(store, now_ns, error);
     if (r == 0)
-        r = store_sweep_normal(store, now_ns, error);
+        r = store_sweep_baseline(store, now_ns, error);
     if (r == 0 && store->mounts_at != UINT64_MAX)
         r = delete_mounts(store, error);
     if (r == 0)
@@ -161,7 +161,7 @@ static int sweep(struct store *store, uint64_t now_ns, struct error *error)
     if (r < 0) {
         store_rollback(store);
         store->mounts_at = 0;
-        store->normal_day = 0;
+        store->baseline_day = 0;
         return r;
     }
     committed = store_commit(store, error);

@@ -67,7 +67,7 @@ static int saving_run(struct store *store, void *arg, struct error *error)
     for (size_t i = 0; i < s->n && r >= 0; i++)
         r = store_put_step(store, &s->row->key, &s->steps[i], !s->provisional, error);
     if (s->over && !s->provisional && r >= 0)
-        r = store_put_normal(store, &s->row->key, error);
+        r = store_put_baseline(store, &s->row->key, error);
     if (s->marks && r >= 0)
         r = folded_marks_put(store, s->marks, error);
     for (; sinks && *sinks && r >= 0; sinks++)

@@ -246,22 +246,22 @@ static double peak_of(const struct scope *scope, enum io_op op, enum io_op copy)
                                                                     : peaks[copy].bytes_per_s);
 }
 
-static int put_normal(struct advice_fields *fields, const struct io_mount *mount)
+static int put_baseline(struct advice_fields *fields, const struct io_mount *mount)
 {
-    const struct mount_normal none = {0}, *normal = mount ? &mount->normal : &none;
+    const struct mount_baseline none = {0}, *baseline = mount ? &mount->baseline : &none;
     const struct {
         const char *of;
-        const struct latency_normal *normal;
-    } kinds[] = {{"read", &normal->read}, {"write", &normal->write}, {"open", &normal->open}};
+        const struct latency_baseline *baseline;
+    } kinds[] = {{"read", &baseline->read}, {"write", &baseline->write}, {"open", &baseline->open}};
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++) {
-        r = put(fields, kinds[i].of, "normal_jobs", (double)kinds[i].normal->jobs);
+        r = put(fields, kinds[i].of, "normal_jobs", (double)kinds[i].baseline->jobs);
         if (r == 0)
-            r = put(fields, kinds[i].of, "normal_s", (double)kinds[i].normal->q50_ns / NS_PER_S);
+            r = put(fields, kinds[i].of, "normal_s", (double)kinds[i].baseline->q50_ns / NS_PER_S);
         if (r == 0)
             r = put(fields, kinds[i].of, "normal_q99_s",
-                    (double)kinds[i].normal->q99_ns / NS_PER_S);
+                    (double)kinds[i].baseline->q99_ns / NS_PER_S);
     }
     return r;
 }
@@ -321,7 +321,7 @@ int advice_fields_of(const struct job_account *job, const struct io_mount *mount
         put_text(&fields, "fstype", mount ? mount->fstype : "") < 0 || put_job(&fields, job) < 0 ||
         put(&fields, "", "lost", lost(job, sum.sum.time_ns, own.sum.time_ns)) < 0 ||
         put_parts(&fields, job, &scope, sum.sum.time_ns) < 0 || put_cache(&fields, &scope) < 0 ||
-        put_mount(&fields, job, &scope, mount) < 0 || put_normal(&fields, mount) < 0) {
+        put_mount(&fields, job, &scope, mount) < 0 || put_baseline(&fields, mount) < 0) {
         advice_fields_clear(&fields);
         return -ENOMEM;
     }

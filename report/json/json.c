@@ -107,20 +107,20 @@ static struct json_object *cache(struct tree *t, const struct io_cache *c)
 }
 
 static void put_latency(struct tree *t, struct json_object *to, const char *name,
-                        const struct latency_normal *normal)
+                        const struct latency_baseline *baseline)
 {
     struct json_object *o;
 
-    if (!normal->jobs)
+    if (!baseline->jobs)
         return;
     o = tree_object(t);
-    tree_put_u64(t, o, "jobs", normal->jobs);
-    tree_put_u64(t, o, "q50_ns", normal->q50_ns);
-    tree_put_u64(t, o, "q99_ns", normal->q99_ns);
+    tree_put_u64(t, o, "jobs", baseline->jobs);
+    tree_put_u64(t, o, "q50_ns", baseline->q50_ns);
+    tree_put_u64(t, o, "q99_ns", baseline->q99_ns);
     tree_put(t, to, name, o);
 }
 
-static struct json_object *normal(struct tree *t, const struct mount_normal *n)
+static struct json_object *baseline(struct tree *t, const struct mount_baseline *n)
 {
     struct json_object *o = tree_object(t);
 
@@ -150,8 +150,8 @@ static struct json_object *mounts(struct tree *t, const struct style *style,
         /* All zero means not counted, rather than no miss. */
         if (!io_cache_is_empty(&m->cache))
             tree_put(t, o, "cache", cache(t, &m->cache));
-        if (mount_normal_is_known(&m->normal))
-            tree_put(t, o, "normal", normal(t, &m->normal));
+        if (mount_baseline_is_known(&m->baseline))
+            tree_put(t, o, "normal", baseline(t, &m->baseline));
         if (style->flags & REPORT_TIMELINE && !timeline_is_empty(&m->timeline))
             tree_put(t, o, "timeline", json_timeline(&m->timeline, style->bins));
         tree_put(t, o, "unsupported", op_names(t, unsupported | io_unsupported_on(m->fstype)));

@@ -154,7 +154,7 @@ static int get_cache(struct json_object *from, struct io_cache *ret, struct erro
     return r;
 }
 
-static int get_latency(struct json_object *from, const char *key, struct latency_normal *ret,
+static int get_latency(struct json_object *from, const char *key, struct latency_baseline *ret,
                        struct error *error)
 {
     struct json_object *o;
@@ -170,7 +170,7 @@ static int get_latency(struct json_object *from, const char *key, struct latency
     return r;
 }
 
-static int get_normal(struct json_object *from, struct mount_normal *ret, struct error *error)
+static int get_baseline(struct json_object *from, struct mount_baseline *ret, struct error *error)
 {
     struct json_object *o;
     int r = json_get(from, "normal", json_type_object, &o, error);
@@ -212,7 +212,7 @@ static int parse_mount(struct json_object *from, struct io_mount *m, struct erro
     if (r == 0)
         r = get_cache(from, &m->cache, error);
     if (r == 0)
-        r = get_normal(from, &m->normal, error);
+        r = get_baseline(from, &m->baseline, error);
     return r == 0 ? json_get_timeline(from, &m->timeline, error) : r;
 }
 

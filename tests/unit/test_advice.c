@@ -371,7 +371,7 @@ static void test_slow_mount(void **state)
     ask(3);
     for (size_t i = 0; i < notes.n; i++)
         assert_string_not_equal(notes.items[i].rule, "slow-mount");
-    job->mounts.items[0].normal.open = (struct latency_normal){50, 1048576, 4194304};
+    job->mounts.items[0].baseline.open = (struct latency_baseline){50, 1048576, 4194304};
     ask(3);
     assert_true(notes.n >= 1);
     assert_string_equal(notes.items[0].text,
@@ -385,7 +385,7 @@ static void test_slow_mount(void **state)
     assert_non_null(strstr(notes.items[0].text, "half of the opens took over 137 s, but at most"));
     c->latency_log2[IO_BUCKETS - 1] = 0;
     c->latency_log2[io_latency_bucket(16777216)] = 500;
-    job->mounts.items[0].normal.open.q99_ns = 16777216;
+    job->mounts.items[0].baseline.open.q99_ns = 16777216;
     ask(3);
     for (size_t i = 0; i < notes.n; i++)
         assert_string_not_equal(notes.items[i].rule, "slow-mount");
@@ -529,9 +529,9 @@ static void test_shipped_rules_of_times(void **state)
     io_mounts_clear(&job->mounts);
     c = count("/scratch", IO_READ, 1000, 1000 * 16384, 100 * SECOND);
     c->latency_log2[io_latency_bucket(16777216)] = 1000;
-    job->mounts.items[0].normal.read = (struct latency_normal){20, 4194304, 8388608};
+    job->mounts.items[0].baseline.read = (struct latency_baseline){20, 4194304, 8388608};
     assert_true(is_told("slow-reads"));
-    job->mounts.items[0].normal.read.jobs = 19;
+    job->mounts.items[0].baseline.read.jobs = 19;
     assert_false(is_told("slow-reads"));
 }
 

@@ -116,20 +116,20 @@ static void check_at(struct json_object *o, const char *path, const char *text)
 static void test_normal(void **state)
 {
     _job_ *job = sample_job(), *back = NULL;
-    struct mount_normal *normal = &job->mounts.items[0].normal;
+    struct mount_baseline *normal = &job->mounts.items[0].baseline;
     struct json_object *o;
     struct error error;
 
     (void)state;
-    normal->read = (struct latency_normal){12, 1024, 2048};
-    normal->open = (struct latency_normal){1, 128, 256};
+    normal->read = (struct latency_baseline){12, 1024, 2048};
+    normal->open = (struct latency_baseline){1, 128, 256};
     o = report_json(job, 0);
     check_at(o, "/mounts/0/normal",
              "{\"read\":{\"jobs\":12,\"q50_ns\":1024,\"q99_ns\":2048},"
              "\"open\":{\"jobs\":1,\"q50_ns\":128,\"q99_ns\":256}}");
     assert_false(json_object_object_get_ex(at(o, "/mounts/1"), "normal", NULL));
     assert_int_equal(report_json_parse(o, &back, &error), 0);
-    assert_memory_equal(&back->mounts.items[0].normal, normal, sizeof(*normal));
+    assert_memory_equal(&back->mounts.items[0].baseline, normal, sizeof(*normal));
     json_object_put(o);
 }
 

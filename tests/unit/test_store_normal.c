@@ -52,18 +52,18 @@ static void put_job(uint32_t jobid, uint64_t end_ns, uint64_t ns)
         put_rows(job, &step, true);
         step_account_clear(&step);
     }
-    assert_ok(store_put_normal(opened, &job->key, &error), error);
-    assert_ok(store_put_normal(opened, &job->key, &error), error); /* once is enough */
+    assert_ok(store_put_baseline(opened, &job->key, &error), error);
+    assert_ok(store_put_baseline(opened, &job->key, &error), error); /* once is enough */
     job_account_destroy(job);
 }
 
-static struct mount_normal normal(const struct io_mount *mount, uint32_t but)
+static struct mount_baseline normal(const struct io_mount *mount, uint32_t but)
 {
     struct job_key key = {.cluster = (char *)"linux", .jobid = but};
-    struct mount_normal ret;
+    struct mount_baseline ret;
     struct error error;
 
-    assert_ok(store_mount_normal(opened, mount, but ? &key : NULL, NOW, &ret, &error), error);
+    assert_ok(store_mount_baseline(opened, mount, but ? &key : NULL, NOW, &ret, &error), error);
     return ret;
 }
 
@@ -71,7 +71,7 @@ static void test_quantiles(void **state)
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
     struct io_mount *m = mount_make(&mounts);
-    struct mount_normal n = normal(m, 0);
+    struct mount_baseline n = normal(m, 0);
     const uint64_t fast = io_latency_bound(io_latency_bucket(MS)),
                    slow = io_latency_bound(io_latency_bucket(40 * MS));
 
@@ -136,15 +136,16 @@ static void test_jobs_and_mounts(void **state)
     for (uint32_t i = 1; i <= 5; i++)
         put_job(i, NOW - DAY, i == 1 ? 40 * MS : MS);
     assert_ok(store_jobs(opened, NULL, 1, false, UINT32_MAX, &jobs, &error), error);
-    assert_int_equal(jobs[0]->mounts.items[0].normal.read.jobs, 4);
-    assert_int_equal(jobs[0]->mounts.items[0].normal.read.q99_ns,
+    assert_int_equal(jobs[0]->mounts.items[0].baseline.read.jobs, 4);
+    assert_int_equal(jobs[0]->mounts.items[0].baseline.read.q99_ns,
                      io_latency_bound(io_latency_bucket(MS)));
     store_jobs_free(jobs);
-    assert_ok(store_normals(opened, NOW, &all, &error), error);
+    assert_ok(store_baselines(opened, NOW, &all, &error), error);
     assert_int_equal(all.n, 1);
     assert_string_equal(all.items[0].mount, "/scratch");
-    assert_int_equal(all.items[0].normal.read.jobs, 5);
-    assert_int_equal(all.items[0].normal.read.q99_ns, io_latency_bound(io_latency_bucket(40 * MS)));
+    assert_int_equal(all.items[0].baseline.read.jobs, 5);
+    assert_int_equal(all.items[0].baseline.read.q99_ns,
+                     io_latency_bound(io_latency_bucket(40 * MS)));
 }
 
 /* The summary does not keep jobs, and jobs that go do not take it with them. */
@@ -196,7 +197,7 @@ static struct job_account *put_large(void)
     job->ended = true;
     job->end_ns = NOW;
     put_node_step(job, "n1", MS);
-    assert_ok(store_put_normal(opened, &job->key, &error), error);
+    assert_ok(store_put_baseline(opened, &job->key, &error), error);
     return job;
 }
 
@@ -274,7 +275,7 @@ static void test_another_node_has_it_all(void **state)
     job->end_ns = NOW;
     job->first_node = strdup("n0");
     put_node_step(job, "n1", MS);
-    assert_ok(store_put_normal(opened, &job->key, &error), error);
+    assert_ok(store_put_baseline(opened, &job->key, &error), error);
     assert_int_equal(normal(m, 0).read.jobs, 1);
     job_account_destroy(job);
 }
@@ -286,7 +287,7 @@ static void test_a_job_that_runs(void **state)
 
     (void)state;
     put_rows(job, NULL, false);
-    assert_int_equal(store_put_normal(opened, &job->key, &error), -ENOENT);
+    assert_int_equal(store_put_baseline(opened, &job->key, &error), -ENOENT);
     job_account_destroy(job);
 }
 
