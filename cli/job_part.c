@@ -115,9 +115,27 @@ struct json_object *job_json(const struct job_account *job, unsigned flags, cons
 
 void job_csv_header(FILE *out)
 {
-    (void)fputs("Cluster,JobID,Restart,Step,Node,Exact,Mount,FSType,Source,Operation,Requests,"
-                "AsyncRequests,Bytes,Errors,Time,Longest,PeakBytesPerS,PeakRequestsPerS\r\n",
-                out);
+    (void)fputs("Cluster,JobID,Restart,Step,Node,Exact,Mount,FSType,Source,Operation", out);
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++)
+        if (io_fields[i].csv)
+            (void)fprintf(out, ",%s", io_fields[i].csv);
+    (void)fputs(",PeakBytesPerS,PeakRequestsPerS\r\n", out);
+}
+
+/* The numbers of the field table, in the order of the header. */
+static void write_numbers(const struct io_counter *c, FILE *out)
+{
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
+        const struct io_field *field = &io_fields[i];
+        char seconds[UNITS_SIZE];
+
+        if (!field->csv)
+            continue;
+        if (field->unit == IO_UNIT_NS)
+            (void)fprintf(out, ",%s", units_seconds(*io_field_of(field, c), seconds));
+        else
+            (void)fprintf(out, ",%" PRIu64, *io_field_of(field, c));
+    }
 }
 
 struct place {
@@ -129,7 +147,6 @@ struct place {
 static int write_op(const struct place *place, const struct io_mount *m, enum io_op op, FILE *out)
 {
     const struct io_counter *c = m->io.ops[op];
-    char time[UNITS_SIZE], longest[UNITS_SIZE];
     const char *texts[] = {m->mount, m->fstype, m->source, io_op_name(op)};
 
     if (csv_text(out, place->job->key.cluster) < 0)
@@ -144,10 +161,9 @@ static int write_op(const struct place *place, const struct io_mount *m, enum io
         if (csv_text(out, texts[i]) < 0)
             return -ENOMEM;
     }
-    (void)fprintf(
-        out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s,%" PRIu64 ",%" PRIu64 "\r\n",
-        c->requests, c->async_requests, c->bytes, c->errors, units_seconds(c->time_ns, time),
-        units_seconds(c->max_ns, longest), m->peaks[op].bytes_per_s, m->peaks[op].requests_per_s);
+    write_numbers(c, out);
+    (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 "\r\n", m->peaks[op].bytes_per_s,
+                  m->peaks[op].requests_per_s);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Proves: every field of the field table, of every operation, survives JSON, the store and the rows
- * of the history sink, and reaches the metrics and the rules of advice that it names. */
+ * of the history sink, and reaches the CSV, the metrics and the rules of advice that it names. */
 #include "tests/unit/test.h"
 
 #include <json-c/json.h>
@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/job_part.h"
+#include "common/units.h"
 #include "report/advice/fields.h"
 #include "report/json/json.h"
 #include "report/prometheus/prometheus.h"
@@ -319,6 +321,47 @@ static void test_metrics(void **state)
     }
 }
 
+/* The n-th cell of a line of CSV; no cell of this test is quoted. */
+static void cell_of(const char *line, unsigned n, char *ret, size_t size)
+{
+    while (n-- && line)
+        line = strchr(line, ',') ? strchr(line, ',') + 1 : NULL;
+    assert_non_null(line);
+    (void)snprintf(ret, size, "%.*s", (int)strcspn(line, ",\r"), line);
+}
+
+static void test_csv(void **state)
+{
+    _job_ *job = make_job();
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const char *row;
+
+    (void)state;
+    assert_non_null(out);
+    job_csv_header(out);
+    assert_int_equal(job_csv(job, NULL, false, out), 0);
+    assert_int_equal(fclose(out), 0);
+    row = strchr(text, '\n') + 1; /* the first operation, read */
+    for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
+        char name[80] = "", value[80], expected[UNITS_SIZE];
+        uint64_t number = number_of(IO_READ, i, 0);
+        unsigned n = 0;
+
+        if (!io_fields[i].csv)
+            continue;
+        for (; strcmp(name, io_fields[i].csv) != 0; n++)
+            cell_of(text, n, name, sizeof(name)); /* fails at the end of the header */
+        cell_of(row, n - 1, value, sizeof(value));
+        if (io_fields[i].unit == IO_UNIT_NS)
+            (void)units_seconds(number, expected);
+        else
+            (void)snprintf(expected, sizeof(expected), "%llu", (unsigned long long)number);
+        assert_string_equal(value, expected);
+    }
+}
+
 static void test_advice(void **state)
 {
     _job_ *job = make_job();
@@ -386,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_clickhouse_columns),
         cmocka_unit_test(test_bulk),
         cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_csv),
         cmocka_unit_test(test_advice),
         cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_operations),
