@@ -80,7 +80,7 @@ int completeness_add(struct completeness *c, const char *cause, uint64_t count, 
         if (strcmp(have->cause, cause))
             continue;
         add_saturating(&have->count, count);
-        /* 0 says "all": a union with it stays so. */
+        /* 0 means all operations, and so does a union with it. */
         have->ops = have->ops && ops ? have->ops | ops : 0;
         return 0;
     }
@@ -95,7 +95,7 @@ int completeness_add(struct completeness *c, const char *cause, uint64_t count, 
     return 0;
 }
 
-/* *ret = a + b, a copy of its own. */
+/* *ret = a + b, a copy. */
 static int completeness_union(const struct completeness *a, const struct completeness *b,
                               struct completeness *ret)
 {
@@ -168,7 +168,7 @@ uint64_t job_events(const struct job_account *job)
         for (int op = 0; op < IO_OP_COUNT; op++) {
             const struct io_counter *counter = job->mounts.items[i].io.ops[op];
 
-            if (counter && op != IO_CREATE) /* is part of an open */
+            if (counter && op != IO_CREATE) /* part of open */
                 events += counter->requests;
         }
     return events;

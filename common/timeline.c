@@ -84,7 +84,7 @@ void timeline_clear(struct timeline *t)
     *t = (struct timeline){0};
 }
 
-/* No empty bins at the ends; nothing at all: as new. */
+/* Remove empty bins at the ends. */
 static void trim(struct timeline *t)
 {
     unsigned front = 0;
@@ -109,7 +109,7 @@ static uint64_t floor_to(uint64_t s, uint64_t width)
     return s & ~(width - 1);
 }
 
-/* The bins of this width from the one that holds first_s to the one that holds last_s. */
+/* Number of bins of this width from that of first_s to that of last_s. */
 static uint64_t count_bins(uint64_t first_s, uint64_t last_s, uint64_t width)
 {
     return (floor_to(last_s, width) - floor_to(first_s, width)) / width + 1;
@@ -135,7 +135,7 @@ void timeline_widen(struct timeline *t, uint64_t width_s)
         return;
     start = floor_to(t->start_s, width_s);
     for (unsigned i = 0; i < t->n; i++) {
-        /* Never behind i, so nothing that is still to be read is written over. */
+        /* Never after i, so no bin is overwritten before it is read. */
         uint64_t to = (t->start_s + i * t->width_s - start) / width_s;
         struct timeline_bin bin = t->bins[i];
 
@@ -170,7 +170,7 @@ static int make_room(struct timeline *t, uint64_t n)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* What the sum of both will look like. */
+/* Start, width and number of bins of the sum. */
 struct shape {
     uint64_t start_s, width_s, n;
 };
@@ -192,7 +192,7 @@ int timeline_reserve(struct timeline *to, const struct timeline *from)
     return make_room(to, to->n ? shape_of_sum(to, from).n : from->n);
 }
 
-/* There is room for it. */
+/* The room must be reserved. */
 static void take_shape(struct timeline *t, const struct shape *shape)
 {
     uint64_t front;
@@ -298,7 +298,7 @@ int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, 
     piece.n = (unsigned)count_bins(first, last, piece.width_s);
     for (unsigned i = 0; i < piece.n; i++) {
         uint64_t end_s = piece.start_s + (i + 1) * piece.width_s;
-        /* Each ends where the next begins, so that what is rounded off here is in that one. */
+        /* Each part ends where the next starts, so the next one gets what is rounded off here. */
         struct timeline_bin now = share(what, from_ns, to_ns, (unsigned __int128)end_s * NS_PER_S);
 
         for (int k = 0; k < TIMELINE_KINDS; k++)

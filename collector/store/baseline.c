@@ -115,7 +115,7 @@ static int take_found(struct store *store, sqlite3_stmt *row, struct counted_job
                                 .end_ns = column_u64(row, 1),
                                 .day = column_u64(row, 2),
                                 .settled = sqlite3_column_int(row, 3)};
-    if (ret->day == 1) /* so it was written at first */
+    if (ret->day == 1) /* initial value */
         ret->day = ret->end_ns / NS_PER_DAY;
     return r;
 }
@@ -197,14 +197,14 @@ int store_take_baseline(struct store *store, int64_t id, struct error *error)
     return r < 0 ? r : set_waiting(store, id, true, error);
 }
 
-/* --- as time passes --------------------------------------------------------------------------- */
+/* --- the sweep -------------------------------------------------------------------------------- */
 
-/* Nodes that did not report by then are down, or have no jobiod. */
+/* Nodes that have not reported by then are down or have no jobiod. */
 #define SETTLE_NS NS_PER_HOUR
 /* A transaction takes milliseconds. */
 #define DUE_MAX 50
 
-/* Those that are due, at most DUE_MAX. */
+/* Jobs that are due, at most DUE_MAX. */
 static int list_due(struct store *store, uint64_t now_ns, int64_t ids[DUE_MAX], size_t *n,
                     struct error *error)
 {
@@ -233,7 +233,7 @@ static int drop_days(struct store *store, uint64_t now_ns, struct error *error)
     if (r < 0 || store->baseline_day == now_ns / NS_PER_DAY)
         return r;
     if (sqlite3_changes(store->db))
-        store->mounts_at = 0; /* some may be named nowhere else */
+        store->mounts_at = 0; /* some mounts may be unused now */
     store->baseline_day = now_ns / NS_PER_DAY;
     return store_run(store, SQL_NORMAL_FORGET, NULL, 0, error);
 }
@@ -255,7 +255,7 @@ int store_sweep_baseline(struct store *store, uint64_t now_ns, struct error *err
     return r < 0 ? r : n == DUE_MAX;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 /* Number of jobs by median, ascending. There are at most as many medians as buckets. */
 struct medians {
