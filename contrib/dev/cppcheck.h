@@ -7,3 +7,5 @@
     struct name {              \
         struct type *lh_first; \
     }
+#define LIST_FOREACH(var, head, field) \
+    for ((var) = (head)->lh_first; (var); (var) = (var)->field.le_next)
