@@ -213,6 +213,8 @@ cluster_is_there() {
 # For the next suite in the same guest; see cluster_start.
 cluster_again() {
     systemctl stop cluster-slurmd cluster-slurmctld jobiod || :
+    # A suite may have left a small file system there, which gets full.
+    while mountpoint -q /var/lib/jobio; do umount /var/lib/jobio; done
     rm -rf /var/lib/jobio/* /run/jobio/down /scratch/* /fast/* /srv/nfs/* /home/alice/* /home/bob/*
     truncate -s 0 $cluster_dir/*.log
     cluster_settings
