@@ -120,26 +120,38 @@ static bool on_refused(struct step_queue *queue, const char *why)
     return false;
 }
 
+/* ANSWER_LATER: the target works, so earlier failures are over. The wait is short, but long enough
+ * for the writer to remove what was delivered from the outbox. */
+static struct target_failure failure_of(struct step_queue *queue, enum answer answer,
+                                        const char *why)
+{
+    struct target_failure failure = {
+        .state = answer == ANSWER_MISCONFIGURED ? TARGET_MISCONFIGURED : TARGET_BACKOFF,
+        .why = why,
+    };
+
+    if (answer == ANSWER_LATER) {
+        queue->target.failures_in_a_row = 0;
+        failure.not_before_ns = clock_ns(CLOCK_BOOTTIME) + queue->target.pace.backoff_ns / 2;
+    }
+    return failure;
+}
+
 /* What was sent is tried again later. */
 static bool on_failed(struct step_queue *queue, enum answer answer, uint64_t retry_after_s,
                       const char *why)
 {
     const struct step_item *items = &queue->batch->items[queue->range.first];
-    struct target_failure failure = {
-        .state = answer == ANSWER_MISCONFIGURED ? TARGET_MISCONFIGURED : TARGET_BACKOFF,
-        .retry_after_s = retry_after_s,
-        .why = why,
-    };
+    struct target_failure failure = failure_of(queue, answer, why);
     int64_t after = items[0].id - 1;
     bool is_smaller = false;
 
     if (answer == ANSWER_RETRY && !retry_after_s)
         after = poison_failed(&queue->search, items, queue->range.last - queue->range.first, why,
                               &is_smaller);
+    failure.retry_after_s = retry_after_s;
     if (is_smaller)
         failure.max_failures = POISON_TRIES;
-    if (answer == ANSWER_LATER)
-        failure.max_failures = 1;
     if (queue->taken || queue->target.kind->trusted)
         put_refused_aside(queue);
     abandon(queue, after + 1);
@@ -226,6 +238,8 @@ static void tally_range(struct step_queue *queue, const struct answer_verdict *r
 /* A step that fails while others are taken is suspect, unless the target asks to wait. */
 static void on_some_failed(struct step_queue *queue, const struct tally *tally)
 {
+    struct target_failure failure = failure_of(queue, tally->failed->answer, tally->failed->why);
+
     for (size_t i = queue->range.first; i < queue->range.last; i++) {
         const struct answer_verdict *v = tally->verdicts[i - queue->range.first];
 
@@ -236,12 +250,7 @@ static void on_some_failed(struct step_queue *queue, const struct tally *tally)
     if (may_refuse(queue))
         put_refused_aside(queue);
     abandon(queue, tally->failed_id);
-    target_failed(&queue->target,
-                  &(struct target_failure){.state = tally->failed->answer == ANSWER_MISCONFIGURED
-                                                        ? TARGET_MISCONFIGURED
-                                                        : TARGET_BACKOFF,
-                                           .max_failures = tally->failed->answer == ANSWER_LATER,
-                                           .why = tally->failed->why});
+    target_failed(&queue->target, &failure);
 }
 
 static bool on_partly(struct step_queue *queue, const struct answer_verdict *rows)
