@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Threads that run one after the other wait as one. Of a script that runs 10,000 short programs no
- * thread waits for long, but at each moment one of them does. So a thread that begins goes on from
- * what the longest chain of threads before it has waited, and hands that and its own on when it
- * exits. No two calls of a chain overlap: what it has waited is a part of the time that has passed.
+ * Threads that run one after the other form a chain, and their waits add up. In a script that runs
+ * 10,000 short programs no single thread waits for long, but the script does. So a new thread
+ * starts with the wait of the longest chain of threads that have exited. When it exits, it passes
+ * on that wait plus its own. Calls of one chain never overlap, so its wait is at most the elapsed
+ * time.
  */
 #ifndef JOBIO_BPF_CHAIN_H
 #define JOBIO_BPF_CHAIN_H
@@ -15,7 +16,8 @@ struct {
     __type(value, __u64);
 } chains SEC(".maps");
 
-/* What a thread begins with in the step. Not static: see bpf/who.bpf.h. */
+/* Returns the wait, in ns, with which a thread starts in the step. Not static: see bpf/who.bpf.h.
+ */
 __noinline __u64 chain_begin(__u64 key)
 {
     __u32 step = who_number(key);
@@ -24,7 +26,8 @@ __noinline __u64 chain_begin(__u64 key)
     return chain ? *chain : 0;
 }
 
-/* A thread has exited. Never for a step that is gone: nobody would take its key away again. */
+/* Record the wait of a thread that exits. Does nothing if the step is gone, because nothing would
+ * delete its key again. */
 __noinline int chain_end(__u64 key, __u64 wait_ns)
 {
     __u32 step = who_number(key);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The current task, also where the kernel lacks helpers for it (5.10 has none of `features`). */
+/* Access to the current task, also on kernels without helpers for it (5.10 has none of `features`).
+ */
 #ifndef JOBIO_BPF_CURRENT_H
 #define JOBIO_BPF_CURRENT_H
 
 const volatile struct kernel_features features = {};
 
-/* Only good for TASK_READ, and to be handed to helpers that features allow. */
+/* Use the result only with TASK_READ, and with helpers that `features` allows. */
 static __always_inline struct task_struct *current_task(void)
 {
     if (features.task_btf)
@@ -17,13 +18,14 @@ static __always_inline struct task_struct *current_task(void)
 #define ARROW_2(a, b) ->a->b
 #define ARROW_3(a, b, c) ->a->b->c
 #define ARROW(a, b, c, n, ...) n
-/* A member by its path: TASK_READ(task, cgroups, dfl_cgrp). */
+/* Read a member by its path: TASK_READ(task, cgroups, dfl_cgrp) is task->cgroups->dfl_cgrp. */
 #define TASK_READ(task, ...)                                                              \
     (features.task_btf ? (task)ARROW(__VA_ARGS__, ARROW_3, ARROW_2, ARROW_1)(__VA_ARGS__) \
                        : BPF_CORE_READ(task, __VA_ARGS__))
 
-/* The cgroup's id at a level of its own or above. Not inlined: the compiler would move the offset
- * that this kernel lacks out of its branch, where the verifier sees it. */
+/* Returns the id of the cgroup's ancestor at `level`, at most its own level. Not inlined: the
+ * compiler would move the offset that this kernel lacks out of its branch, and the verifier would
+ * see it. */
 static __noinline __u64 cgroup_ancestor(struct cgroup *cgroup, __u32 level)
 {
     struct cgroup *ancestor = NULL;
@@ -43,7 +45,8 @@ static __noinline __u64 cgroup_ancestor(struct cgroup *cgroup, __u32 level)
     return id;
 }
 
-/* The id of the v2 cgroup that the current task is in, at that level; 0: it is not that deep. */
+/* Returns the id of the current task's v2 cgroup or its ancestor at `level`; 0 if the task's cgroup
+ * is less deep. */
 static __always_inline __u64 current_ancestor(__u32 level)
 {
     struct cgroup *cgroup;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What ends with a task, or with an open file. */
+/* Cleanup when a task exits or an open file is freed. */
 #ifndef JOBIO_BPF_EXIT_H
 #define JOBIO_BPF_EXIT_H
 
-/* Two records: where kprobes count, that of `tasks` is of its faults. */
+/* A task can have two records: with the kprobe backend, the one in `tasks` holds its faults. */
 static __always_inline void exit_chains(void)
 {
     const struct task_record *task = task_find();
@@ -15,7 +15,7 @@ static __always_inline void exit_chains(void)
         chain_end(saved->who.key, saved->wait_ns);
 }
 
-/* The current task is the one that exits. */
+/* Runs in the task that exits. */
 static __always_inline int on_task_exit(void *ctx, const volatile struct hook_slots *at)
 {
     __u64 self = bpf_get_current_task();

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What not every kernel lets these programs do. Filled in by the loader, constant for the programs:
- * the verifier never sees the way that is not taken. */
+/* Features that not every kernel offers to these programs. The loader fills them in. They are
+ * constant for the programs, so the verifier never sees the branch that is not taken. */
 #ifndef JOBIO_BPF_FEATURES_H
 #define JOBIO_BPF_FEATURES_H
 
 struct kernel_features {
-    __u8 task_btf;     /* bpf_get_current_task_btf: the task's members can be read without a call */
+    __u8 task_btf;     /* bpf_get_current_task_btf: members of the task can be read directly */
     __u8 ancestor_id;  /* bpf_get_current_ancestor_cgroup_id */
-    __u8 task_storage; /* else the map `tasks` is a hash by thread */
-    __u8 int_pointers; /* arguments that point to a number can be loaded as all others (5.17 on) */
-    __u8 task_regs;    /* bpf_task_pt_regs: the system call that a task is in */
-    __u8 usual_calls;  /* vfs_read() and the like have their parameters in the USUAL places */
+    __u8 task_storage; /* if not, `tasks` is a hash by task address */
+    __u8 int_pointers; /* pointers to numbers can be loaded like other arguments (since 5.17) */
+    __u8 task_regs;    /* bpf_task_pt_regs: the system call registers of a task */
+    __u8 usual_calls;  /* vfs_read() and the like have their parameters at the USUAL positions */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs. What they do stands in the headers, in this order: current, who, memory, chain,
- * life, order, account, task, call, walk; transfer, async, cache, exit. */
+/* The programs of the fentry backend. The headers implement them; read them in this order: current,
+ * who, memory, chain, life, order, account, task, call, walk; transfer, async, cache, exit. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>

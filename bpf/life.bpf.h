@@ -28,7 +28,8 @@ static __always_inline struct life_record *life_find(__u32 dev)
     return bpf_map_lookup_elem(&lives, &at);
 }
 
-/* The life in the keys of a step for this number. Not static: see bpf/who.bpf.h. */
+/* Returns the generation that the step's keys hold for this s_dev. Not static: see bpf/who.bpf.h.
+ */
 __noinline __u32 life_of(__u64 step, __u32 dev)
 {
     struct mount_key key = {.step = who_number(step), .dev = dev};
@@ -45,7 +46,8 @@ __noinline __u32 life_of(__u64 step, __u32 dev)
     return since < LIFE_LATER ? since : LIFE_LATER;
 }
 
-/* A step is about to have a key for the super block. How many had its number before. */
+/* Note that a step is about to get a key for the super block. Returns how many earlier super blocks
+ * had its number. */
 static __always_inline __u32 life_touch(__u32 dev)
 {
     struct life_record *life = life_find(dev);
@@ -56,7 +58,8 @@ static __always_inline __u32 life_touch(__u32 dev)
     return life->ended;
 }
 
-/* generic_shutdown_super(sb): nobody uses it any more, and its number is not free yet. */
+/* generic_shutdown_super(sb): the super block is no longer in use, and its number is not free yet.
+ */
 static __always_inline int life_end(__u32 dev)
 {
     struct life_record *life;

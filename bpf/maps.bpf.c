@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The maps, as user space reads and changes them by a program of its own. bpf(2) would keep all
- * programs of kprobes from running on its CPU until it has done its work on a map (the guard
- * bpf_prog_active), and a kernel that preempts its own system calls makes that long.
+ * User space reads and changes the maps through the program in this file. While bpf(2) works on a
+ * map, it prevents all kprobe programs from running on its CPU (the guard bpf_prog_active). If the
+ * kernel preempts its own system calls, that can take long.
  */
 #include "bpf/kernel.h"
 
@@ -39,7 +39,7 @@ struct maps_call call SEC(".data.call") = {};
 
 struct bpf_map; /* a kernel type */
 
-/* False: there is no room. */
+/* Append a row to the map `rows`. Returns false if there is no room. */
 static __always_inline bool put_row(const void *key, __u32 key_size, const void *value,
                                     __u32 value_size)
 {
@@ -47,7 +47,7 @@ static __always_inline bool put_row(const void *key, __u32 key_size, const void 
     struct maps_page *page = bpf_map_lookup_elem(&rows, &at_page);
     __u64 at = n % (MAPS_PAGE / row) * row;
 
-    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
     asm volatile("" : "+r"(at));
     if (!page || at > MAPS_PAGE - row)
         return false;

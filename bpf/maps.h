@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What user space and bpf/maps.bpf.c say to each other. */
+/* The interface between user space and bpf/maps.bpf.c. */
 #ifndef JOBIO_BPF_MAPS_H
 #define JOBIO_BPF_MAPS_H
 
-/* The hashes that user space reads as a whole, and the array of lives: name, key, value. */
+/* The hashes that user space reads completely, and the array of generations: name, key, value. */
 #define MAPS(each)                                                                                 \
     each(steps, __u64, struct step_record) each(lost, __u32, struct lost_record)                   \
         each(places, struct account_key, __u32) each(caches, struct cache_key, struct cache_value) \
@@ -19,10 +19,10 @@ enum maps_action {
     MAPS_GET,  /* key -> value */
     MAPS_PUT,  /* key, value, flags */
     MAPS_DROP, /* key */
-    MAPS_WALK, /* -> n elements in map `rows`, key after key with its value */
+    MAPS_WALK, /* -> n elements in map `rows`, each a key followed by its value */
 };
 
-/* One question, and its answer. */
+/* One request and its answer. */
 struct maps_call {
     __u32 map;    /* enum maps_number */
     __u32 action; /* enum maps_action */
@@ -32,9 +32,9 @@ struct maps_call {
     __u8 value[128];
 };
 
-/* A page of rows; no row lies in two of them. */
+/* Bytes in a page of rows. A row never crosses a page. */
 #define MAPS_PAGE 4096
-/* Room for 50,000 places, or for 14,000 mounts of steps. */
+/* Room for 65,536 elements of `places`, or for 13,568 of `mounts`. */
 #define MAPS_PAGES 256
 
 struct maps_page {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * File systems that hold no data: the kernel's windows and its inner file systems, by s_magic. The
- * only table of them. Not here: tmpfs (0x01021994) and ramfs, which hold data; devtmpfs has the
- * magic of tmpfs and is left out by its device number.
+ * File systems that hold no data (kernel interfaces and internal file systems), by s_magic. This is
+ * the only such table. tmpfs (0x01021994) and ramfs are not in it, because they hold data. devtmpfs
+ * has the magic of tmpfs, so it is excluded by its device number.
  */
 #ifndef JOBIO_BPF_PSEUDO_H
 #define JOBIO_BPF_PSEUDO_H

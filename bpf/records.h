@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the BPF programs and user space share: keys and values of the maps. Fixed-width types and
- * explicit padding only. Any change needs a new JOBIO_LAYOUT, because maps stay pinned over an
- * upgrade of jobiod. A map is pinned as <pin folder>/<JOBIO_LAYOUT>/<its name here>.
+ * Keys and values of the maps, shared by the BPF programs and user space. Fixed-width types and
+ * explicit padding only. Any change needs a new JOBIO_LAYOUT, because maps stay pinned across an
+ * upgrade of jobiod. A map is pinned as <pin directory>/<JOBIO_LAYOUT>/<its name here>.
  */
 #ifndef JOBIO_BPF_RECORDS_H
 #define JOBIO_BPF_RECORDS_H
@@ -22,10 +22,10 @@
 /*
  * To tag a cgroup without jobiod (raw bpf(2) on the pinned maps):
  *   1. BPF_MAP_UPDATE_ELEM of `steps` with BPF_NOEXIST: step_key(id, version) -> a zeroed
- *      step_record (EEXIST: it is tagged already);
+ *      step_record (EEXIST: already tagged);
  *   2. mmap(2) the one value of `levels` (MAP_SHARED, one page) and call levels_add().
- * In this order, so that whoever sees the level finds the step. A BPF_MAP_UPDATE_ELEM of `levels`
- * would undo what another process does at the same time.
+ * In this order, so that a program that sees the level also finds the step. A BPF_MAP_UPDATE_ELEM
+ * of `levels` would undo a concurrent change by another process.
  */
 
 /* Map `steps`, a hash: the tagged cgroup -> step_record. */
@@ -41,27 +41,27 @@ struct step_record {
     __u32 pad;
 };
 
-/* A step number is made from the id of the step's cgroup, so that nobody has to hand numbers out
- * and a step can be tagged without jobiod. On 64-bit kernels a cgroup id is the inode number that
- * idr_alloc_cyclic() gave (kernfs_new_node): below 2^31, never that of another live cgroup, and not
- * used again before 2^31 others were. v1 hierarchies count on their own: the top bit keeps them
- * apart. 0 is no step. */
+/* A step number is derived from the id of the step's cgroup, so no allocator is needed and a step
+ * can be tagged without jobiod. On 64-bit kernels a cgroup id is the inode number from
+ * idr_alloc_cyclic() (kernfs_new_node): below 2^31, unique among live cgroups, and not reused
+ * before 2^31 others were used. v1 hierarchies number their cgroups separately; the top bit marks
+ * them. 0 is no step. */
 static inline __u32 step_number(__u64 cgroup_id, int cgroup_version)
 {
     return ((__u32)cgroup_id & 0x7fffffffu) | (cgroup_version == 1 ? 0x80000000u : 0);
 }
 
 /* Map `levels`, an array of one mmapable value: the depths that hold tagged cgroups. The deepest
- * level has the lowest bit, because that one is looked up first. The root (level 0) is no step. */
+ * level has the lowest bit, because it is looked up first. The root (level 0) is never a step. */
 struct levels_record {
     __u32 v2;
     __u32 v1;
-    __u32 generation; /* of the set of steps: what a task remembers of it holds for one; never 0 */
-    __u32 seats;      /* 1: seats are left at exit, so tasks may take them (task.bpf.h) */
-    __u32 spilled;    /* 1: some task has no seat */
-    __u32 least;      /* a task of v2 less deep than this is in no step; 0: nobody knows */
-    __u32 orders;     /* 1: open files are seen to go, so their order is known (order.bpf.h) */
-    __u32 saved;      /* 1: some task has its record in `saved_calls` (saved.bpf.h) */
+    __u32 generation; /* of the set of steps; what a task remembers is valid for one; never 0 */
+    __u32 seats;      /* 1: task slots are freed at exit, so tasks may take them (task.bpf.h) */
+    __u32 spilled;    /* 1: some task has no task slot */
+    __u32 least;      /* a task less deep than this in v2 is in no step; 0: unknown */
+    __u32 orders;     /* 1: the freeing of open files is seen, so order is known (order.bpf.h) */
+    __u32 saved;      /* 1: some task has a record in `saved_calls` (saved.bpf.h) */
 };
 
 static inline __u32 level_bit(unsigned int level)
@@ -70,7 +70,7 @@ static inline __u32 level_bit(unsigned int level)
 }
 
 #ifndef __bpf__
-/* Steps have this depth, too. Nothing of it is ever taken back. */
+/* Note that steps may have this depth. It is never undone. */
 static inline void levels_add(struct levels_record *levels, unsigned int level, int cgroup_version)
 {
     __u32 mine = cgroup_version == 1 ? 0 : level;
@@ -85,17 +85,17 @@ static inline void levels_add(struct levels_record *levels, unsigned int level, 
 }
 #endif
 
-/* Map `lost`, a hash: step number -> what was seen, but is not in its account. */
+/* Map `lost`, a hash: step number -> what was seen but is missing from its counters. */
 enum lost_cause {
-    LOST_REQUESTS,  /* calls that found no room for counters */
+    LOST_REQUESTS,  /* calls without room for counters */
     LOST_BYTES,     /* their bytes */
-    LOST_ERRNOS,    /* errors that are counted, but not by errno */
-    LOST_LATENCIES, /* calls that are counted without their time */
+    LOST_ERRNOS,    /* errors that are counted but not by errno */
+    LOST_LATENCIES, /* calls that are counted without their latency */
     LOST_MOUNTS,    /* super blocks that could not be announced */
-    LOST_ENDS,      /* calls whose begin was seen, but not their end: another tracer came or went */
-    LOST_ASYNC,     /* asynchronous calls whose submission found no room: never counted */
-    LOST_UNSEEN,    /* asynchronous calls that ended without a completion that could be read */
-    LOST_FILLS,     /* bytes brought into the page cache that found no room for counters */
+    LOST_ENDS,      /* calls whose entry but not return was seen: another tracer came or went */
+    LOST_ASYNC,     /* asynchronous calls whose submission found no room: not counted */
+    LOST_UNSEEN,    /* asynchronous calls that ended without a readable completion */
+    LOST_FILLS,     /* bytes brought into the page cache without room for counters */
     LOST_CAUSES,
 };
 
@@ -104,52 +104,52 @@ struct lost_record {
 };
 
 /*
- * Map `chains`, a hash: step number -> for how long threads have waited that ran one after the
- * other (__u64, ns): the most that one which has exited had waited, with what was here when it
- * began. The threads of a step that finds no room begin at 0.
+ * Map `chains`, a hash: step number -> longest wait of a chain of threads that ran one after the
+ * other (__u64, ns). It is the maximum over exited threads of a thread's own wait plus the value
+ * that was here when it started. If a step finds no room, its threads start at 0.
  */
 #define JOBIO_MAX_CHAINS 4096
 
 /*
- * What a step did: map `places`, a hash, account_key -> the place (__u32) of its counters in map
- * `account`, an array that user space maps too. Place 0 is nobody's: in `places` it says that the
- * key is being made. A place that lies outside of the array: the key has no counters.
+ * The counters of a step: map `places`, a hash, account_key -> the slot (__u32) of its counters in
+ * map `account`, an array that user space maps too. Slot 0 is never used: in `places` it means that
+ * the key is being created. A slot outside the array means that the key has no counters.
  */
 struct account_key {
     __u32 step;
     __u32 dev; /* s_dev of the super block, (major << 20) | minor; 0: the call reached none */
     __u8 op;   /* enum io_op */
-    __u8 life; /* 0: of those with this s_dev the first that the step touched, 1: the next one... */
+    __u8 life; /* generation: 0 is the first with this s_dev that the step used, 1 the next... */
     __u16 shard;
 };
 
-/* All lives from this one on: which of them nobody can tell, so they have no name. */
+/* This generation and all later ones. They cannot be told apart, so they have no name. */
 #define LIFE_LATER 63
 
-/* Counters in one cache line, then the buckets. Of u32 the reader adds the wrapping differences.
- * A mmapable array begins with a page, so that each value has lines of its own. */
+/* Counters in one cache line, then the buckets. Readers of a u32 add up its wrapping differences. A
+ * mmapable array starts on a page boundary, so no two values share a cache line. */
 struct account_value {
     __u64 requests;
     __u64 bytes;
     __u64 time_ns;
     __u64 max_ns;
-    __u64 longest_wait_ns; /* of one thread, in all its calls so far, and of those before it (map
-                            * `chains`): the step's is the maximum */
-    __u64 uncached_bytes;  /* of reads: not served from the page cache alone, or not through it */
+    __u64 longest_wait_ns; /* of one thread in all its calls so far, plus the threads before it (map
+                            * `chains`); the step's value is the maximum */
+    __u64 uncached_bytes;  /* of reads not served by the page cache alone, or bypassing it */
     __u32 async_requests;
     __u32 errors;
-    __u32 sequential; /* reads and writes whose order is known: see order.bpf.h */
+    __u32 sequential; /* reads and writes of known order: see order.bpf.h */
     __u32 random;
     __u32 latency[IO_BUCKETS];
-    __u32 size[IO_BUCKETS]; /* data operations that did not fail */
+    __u32 size[IO_BUCKETS]; /* successful data operations */
 };
 
-/* User space maps so many at once: whole pages of 4, 16 or 64 KiB. The array's size is a
- * multiple. */
+/* User space maps this many values at once: whole pages of 4, 16 or 64 KiB. The array's size is a
+ * multiple of it. */
 #define ACCOUNT_WINDOW 1024
 
-/* Map `caches`, a hash: what a step brought into the page cache. Hits are not counted one by one:
- * they are the bytes of the reads without their uncached_bytes. */
+/* Map `caches`, a hash: what a step brought into the page cache. Hits have no counter: they are the
+ * bytes of the reads minus their uncached_bytes. */
 struct cache_key {
     __u32 step;
     __u32 dev;
@@ -158,7 +158,7 @@ struct cache_key {
 };
 
 struct cache_value {
-    __u64 miss_bytes; /* of buffered reads for which something had to be read first */
+    __u64 miss_bytes; /* of buffered reads that had to fill the cache first */
     __u64 fill_bytes[IO_FILL_COUNT];
     __u64 pad[3]; /* to a cache line */
 };
@@ -172,8 +172,8 @@ struct errno_key {
     __u16 code; /* positive errno */
 };
 
-/* Map `mounts`, a hash: made at the first call of a step on a super block. The key is also what the
- * ring buffer `sightings` hands out. */
+/* Map `mounts`, a hash: an element is created at a step's first call on a super block. The ring
+ * buffer `sightings` reports the same key as a new mount. */
 struct mount_key {
     __u32 step;
     __u32 dev;
@@ -181,24 +181,24 @@ struct mount_key {
 };
 
 struct mount_record {
-    __u32 pid; /* of the task that was seen: its /proc/PID/mountinfo names the mount */
+    __u32 pid; /* of the process that was seen: its /proc/PID/mountinfo names the mount */
     __u32 magic;
-    __u32 ended; /* of the s_dev, when it was seen */
+    __u32 ended; /* life_record.ended of the s_dev when it was seen */
     __u32 pad;
     char fstype[16];
     char id[32]; /* s_id */
 };
 
 /*
- * Map `lives`, an array, by life_slot(s_dev): the kernel gives the number of a file system that was
- * unmounted to the next one (the least that is free to those without a device; that of a loop
- * device to the next image). Numbers that share a record end lives of each other: a step has two
- * keys for one super block then, and both have its name.
+ * Map `lives`, an array of generations by life_slot(s_dev): the kernel reuses the number of an
+ * unmounted file system for the next one (file systems without a device get the lowest free number;
+ * the next image on a loop device gets that of the device). If two numbers share a record, each
+ * ends generations of the other: a step then has two keys for one super block, both with its name.
  */
 struct life_record {
-    __u32 ended;    /* super blocks with this number that were there and are gone */
-    __u32 touched;  /* 1 + ended: a step has a key for the one that is there */
-    __u64 ended_ns; /* when the last one went, CLOCK_MONOTONIC */
+    __u32 ended;    /* number of earlier super blocks with this number */
+    __u32 touched;  /* 1 + ended: a step has a key for the present super block */
+    __u64 ended_ns; /* when the last one was shut down, CLOCK_MONOTONIC */
 };
 
 #define JOBIO_LIVES 4096
@@ -208,7 +208,7 @@ static inline __u32 life_slot(__u32 dev)
     return ((dev & 0xfffff) + (dev >> 20) * 977) % JOBIO_LIVES;
 }
 
-/* Map `aio`, a hash: the address of a libaio call in flight -> whose it is. */
+/* Map `aio`, a hash: the address of a libaio call in flight -> its owner. */
 struct aio_record {
     __u64 step; /* key of `steps` */
     __u32 pid;
@@ -218,14 +218,14 @@ struct aio_record {
 
 /*
  * Memory. The counters of a key take 320 bytes, its element of `places` 48 (header) + 16 (key) + 8
- * (place) and its bucket 16.
- * Room is made for MAX steps x MOUNTS x IO_OP_COUNT elements, and for a pool of extra shards, at
- * most one a CPU and JOBIO_MAX_SHARDS, for steps that many CPUs hammer:
+ * (slot) and its bucket 16.
+ * There is room for steps x mounts x IO_OP_COUNT elements, and for a pool of extra shards (at most
+ * one per CPU and JOBIO_MAX_SHARDS) for steps that run on many CPUs:
  *   200 steps:          200 x 20 x 24 =  96,000 elements
  *   pool, 256 CPUs:      80 x 20 x 24 =  38,400
  *   account: 134,400 x 320                                 = 41.0 MiB
  *   places: 134,400 x 72 + 262,144 buckets x 16            = 13.2 MiB
- *   steps and lost: 8,192 x (64 + 120) + 2 x 8,192 x 16    =  1.7 MiB
+ *   steps and lost: 8,192 x (64 + 128) + 2 x 8,192 x 16    =  1.8 MiB
  *   chains: 4,096 x (64 + 16)                              =  0.3 MiB
  *   caches: (200 + 80) x 20 = 5,600 x 128 + 8,192 x 16     =  0.9 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
@@ -234,8 +234,9 @@ struct aio_record {
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * which is 64 MiB; a task in a step that has no seat adds about 210 bytes, one that has faulted as
- * many; on kernels without task storage JOBIO_MAX_THREADS of both have room at once, 6.4 MiB.
+ * The sum is 64 MiB. A task in a step adds about 210 bytes if it has no task slot, and about as
+ * many if it has faulted. On kernels without task storage there is room for JOBIO_MAX_THREADS of
+ * both, 6.4 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs of the backend that counts system calls; an object of its own with the same maps. */
+/* The programs of the system call backend: a separate object that uses the same maps. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
