@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Does a read or a write begin where the one before it on the same open file ended? Then it is
- * sequential, else random. The kernel does not keep that: its own memory of the last read
- * (f_ra.prev_pos) knows of no write, no O_DIRECT, no tmpfs. So the end of the last request is kept
- * here, by the address of the open file (struct file): whoever shares it (threads, dup, fork, a
- * descriptor that was sent) shares its order as well.
+ * A read or write is sequential if it starts where the previous one on the same open file ended,
+ * else random. The kernel does not keep this: its record of the last read (f_ra.prev_pos) does not
+ * cover writes, O_DIRECT or tmpfs. So the end of the last request is kept here, by the address of
+ * the open file (struct file). All users of an open file (threads, dup, fork, a descriptor that was
+ * sent) share its order.
  *
- * The place of a file follows from its address: a line of an array (bpf/memory.bpf.h), with room
- * for seven. A file takes room at its first request, and gives it back when the kernel frees it.
- * Nobody is ever put out of his room, so that what stands there is always of the file whose address
- * stands there. Who finds none has requests of unknown order, and leaves a mark: a file that comes
- * later to such a line may be one that was there before, so that its first request is of unknown
- * order, too.
+ * The address of a file selects a line of an array (bpf/memory.bpf.h) with seven ways. A file takes
+ * a way at its first request, and the way becomes free when the kernel frees the file. A file is
+ * never evicted, so a way always belongs to the file whose address it holds. If a file finds no
+ * free way, its requests have unknown order and the line is marked as full. A file that takes a way
+ * in such a line later may have had requests before, so its first request has unknown order, too.
  *
- * The first request on an open file is sequential if it begins at 0, or if the file is open for
- * appending. Where a request began is where it ended less its bytes, because only its end knows
- * where one that appends was. A request that failed moved nothing: it begins and ends at the offset
- * that it was given. Of requests that overlap in time the one that ended last is the one before.
+ * The first request on an open file is sequential if it starts at 0, or if the file is open for
+ * appending. The start of a request is its end minus its bytes, because the offset of an append is
+ * only known at its end. A failed request moves nothing: it starts and ends at the given offset. If
+ * requests overlap in time, the previous request is the one that ended last.
  */
 #ifndef JOBIO_BPF_ORDER_H
 #define JOBIO_BPF_ORDER_H
 
-/* Where the last request ended is not known. */
+/* It is not known where the last request ended. */
 #define ORDER_NOWHERE (~0ull)
 
-/* Bytes, so that user space needs none of its types. */
+/* An array of bytes, so that user space does not need the types. */
 __u8 memory_bytes[sizeof(struct memory)] __attribute__((aligned(64)));
 
 static __always_inline struct memory *memory(void)
@@ -32,10 +31,11 @@ static __always_inline struct memory *memory(void)
     return (struct memory *)memory_bytes;
 }
 
-/* Who gives out room in a line puts its lock here meanwhile: one only can. */
+/* The key of a line's lock. It is in the map while its holder assigns a way; only one can insert
+ * it. */
 struct order_lock {
     __u32 line;
-    __u32 number; /* struct order_line.locks: those before it are nobody's */
+    __u32 number; /* struct order_line.locks; locks with lower numbers are abandoned */
 };
 
 struct {
@@ -45,8 +45,8 @@ struct {
     __type(value, __u32);
 } order_locks SEC(".maps");
 
-/* The number that stands for an open file. The verifier lets nobody calculate with a pointer of the
- * kernel, but tells how far two pointers are apart: the other one is the same in all programs. */
+/* Returns a number that identifies an open file. The verifier forbids arithmetic on kernel pointers
+ * but allows the difference of two pointers. The other pointer is the same in all programs. */
 static __always_inline __u64 order_name(const struct file *file)
 {
     __u64 name = (__u64)file;
@@ -55,7 +55,7 @@ static __always_inline __u64 order_name(const struct file *file)
     return name;
 }
 
-/* The same of an address that the verifier takes for a number. */
+/* The same for an address that is a plain number for the verifier. */
 static __always_inline __u64 order_name_at(const struct file *file)
 {
     const void *other = &levels;
@@ -74,12 +74,12 @@ static __always_inline struct order_line *order_line(__u64 file)
 {
     struct order_line *line = &memory()->orders[order_line_of(file)];
 
-    /* The compiler would keep the number of the line, whose bound is lost on the stack. */
+    /* Keep the pointer: spilling the index to the stack loses its verifier bound. */
     asm volatile("" : "+r"(line));
     return line;
 }
 
-/* Take a line's lock. Whoever has it is soon done. */
+/* Take a line's lock; its holder keeps it only briefly. Returns false after 16 attempts. */
 static __always_inline bool order_lock(const struct order_line *line, struct order_lock *lock)
 {
     __u32 mine = 1;
@@ -90,13 +90,13 @@ static __always_inline bool order_lock(const struct order_line *line, struct ord
             continue;
         if (lock->number == *(const volatile __u32 *)&line->locks)
             return true;
-        bpf_map_delete_elem(&order_locks, lock); /* one that was given up meanwhile */
+        bpf_map_delete_elem(&order_locks, lock); /* it was abandoned meanwhile */
     }
     return false;
 }
 
-/* The kernel may refuse to delete an element (a program that has interrupted its work on the same
- * hash): the line's next lock is another one then, else it would stay locked for ever. */
+/* The kernel may refuse to delete an element (if this program interrupted its work on the same
+ * hash). Then the line gets a new lock number, else it would stay locked forever. */
 static __always_inline void order_unlock(struct order_line *line, const struct order_lock *lock)
 {
     if (bpf_map_delete_elem(&order_locks, lock))
@@ -105,8 +105,8 @@ static __always_inline void order_unlock(struct order_line *line, const struct o
 
 enum order_room { ORDER_NO_ROOM, ORDER_ROOM, ORDER_ROOM_OF_ANOTHER };
 
-/* Give the file room in its line, if no other request has done so meanwhile. Not static: see
- * bpf/who.bpf.h. */
+/* Assign a way of its line to the file, unless another request has done so meanwhile. Not static:
+ * see bpf/who.bpf.h. */
 __noinline __u32 order_settle(__u64 file, __u64 end)
 {
     struct order_lock lock = {.line = order_line_of(file)};
@@ -133,7 +133,7 @@ __noinline __u32 order_settle(__u64 file, __u64 end)
     return room;
 }
 
-/* The last request ended at *last, and this one at `end`, which is known. */
+/* The order of a request, if the last one ended at *last. `end` must be known; it becomes *last. */
 static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end)
 {
     __u64 before = *last;
@@ -144,7 +144,7 @@ static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end)
     return before == ORDER_NOWHERE ? ORDER_UNKNOWN : ORDER_RANDOM;
 }
 
-/* By what stands there of the file. False: nothing does. */
+/* Get the order from the file's way and update the way. Returns false if the file has none. */
 static __always_inline bool order_find(struct order_line *line, __u64 file, __u64 begin, __u64 end,
                                        __u32 *order)
 {
@@ -160,7 +160,7 @@ static __always_inline bool order_find(struct order_line *line, __u64 file, __u6
     return false;
 }
 
-/* A request on the file has ended there, and this is its order. */
+/* Note that a request on the file ended at `end`. Returns its order (enum order). */
 __noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
 {
     struct order_line *line = order_line(file);
@@ -171,7 +171,7 @@ __noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
     switch (order_settle(file, end)) {
     case ORDER_NO_ROOM:
         return ORDER_UNKNOWN;
-    case ORDER_ROOM_OF_ANOTHER: /* of two first requests the one that ended first */
+    case ORDER_ROOM_OF_ANOTHER: /* another first request ended before this one */
         (void)order_find(line, file, begin, end, &order);
         return order;
     }
@@ -180,7 +180,7 @@ __noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
     return !begin || appends ? ORDER_SEQUENTIAL : ORDER_RANDOM;
 }
 
-/* What lies at the address that the function has of the file's offset: where the request ended. */
+/* Read where the request ended; offset: the address of the function's file offset, or 0. */
 static __always_inline __u64 order_end(__u64 offset)
 {
     __u64 end;
@@ -189,19 +189,19 @@ static __always_inline __u64 order_end(__u64 offset)
                                                                                : ORDER_NOWHERE;
 }
 
-/* The order of a request of that result, and where the next one has to begin. */
+/* order_note() for a request with this result. */
 static __always_inline __u32 order_of(__u64 file, __u64 end, __s64 result, __u32 flags)
 {
     return order_note(file, result > 0 ? end - result : end, end, flags & O_APPEND);
 }
 
-/* One of which nobody can tell. */
+/* Note a request whose offset is unknown. */
 static __always_inline void order_blur(__u64 file)
 {
     (void)order_of(file, ORDER_NOWHERE, 0, 0);
 }
 
-/* The kernel is about to free it. */
+/* Free the file's way, because the kernel is about to free the file. */
 static __always_inline int order_forget(__u64 file)
 {
     struct order_line *line = order_line(file);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls whose files are looked up at their begin, because their end does not know the arguments any
- * more (kretprobe), or because another thread may have closed the descriptor by then (system
- * calls).
+ * Calls whose files are looked up at entry, because the arguments are gone at return (kretprobe) or
+ * because another thread may have closed the descriptor by then (system calls).
  */
 #ifndef JOBIO_BPF_SAVED_H
 #define JOBIO_BPF_SAVED_H
 
-/* What the task remembers, NULL if nothing. */
+/* Returns the record of the task, NULL if it has none. */
 static __always_inline struct saved_call *saved_find(struct task_struct *task)
 {
     return bpf_task_storage_get(&saved_calls, task, NULL, 0);
 }
 
-/* The record of a task that is in a step, made if there is none. What is lost without: `cause`. */
+/* Returns the record of a task that is in a step; creates it if needed. NULL if the task is in no
+ * step, or on out-of-memory, which is counted as one loss of `cause`. */
 static __always_inline struct saved_call *saved_enter(struct task_struct *task,
                                                       enum lost_cause cause)
 {
@@ -44,7 +44,8 @@ static __always_inline void saved_reach(struct saved_file *saved, struct super_b
     saved->name = 0;
 }
 
-/* The file of a descriptor of the current task, only good for bpf_probe_read. */
+/* The file of a descriptor of the task, for bpf_probe_read only. NULL if the descriptor is closed.
+ */
 static __always_inline struct file *file_of_descriptor(struct task_struct *task, __u32 descriptor)
 {
     struct fdtable *table = task->files->fdt;
@@ -55,7 +56,7 @@ static __always_inline struct file *file_of_descriptor(struct task_struct *task,
     return file;
 }
 
-/* Not inlined: twice in a program it would be the larger part of it. */
+/* Not inlined: two copies would be the larger part of a program. */
 static __noinline int saved_account(struct call *call)
 {
     account_call(call);
@@ -73,7 +74,7 @@ static __always_inline __u32 saved_order(const struct saved_file *saved, __s64 r
     return order_of(saved->name, end, result, saved->flags);
 }
 
-/* Both files of a transfer have its time, but the thread waited once. */
+/* Both files of a transfer get its time, but the thread waited only once. */
 static __always_inline void saved_count(struct call *call, struct saved_call *saved, enum io_op to)
 {
     __u64 waited = saved->wait_ns;
@@ -91,7 +92,8 @@ static __always_inline void saved_count(struct call *call, struct saved_call *sa
     }
 }
 
-/* An open: the file is its result. NULL: it failed where the call says, if anywhere. */
+/* Count an open; file: its result. NULL if it failed: then the super block in `call` counts, if
+ * any. */
 static __always_inline void saved_count_open(struct call *call, struct file *file)
 {
     struct super_block *sb;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a task remembers whose calls are looked up at their begin: see bpf/saved.bpf.h. */
+/* The record of a task whose calls are looked up at entry: see bpf/saved.bpf.h. */
 #ifndef JOBIO_BPF_SAVED_MAP_H
 #define JOBIO_BPF_SAVED_MAP_H
 
 struct saved_file {
-    struct super_block *sb; /* only good for bpf_probe_read; NULL: not to be counted */
+    struct super_block *sb; /* only for bpf_probe_read; NULL: not counted */
     __u32 dev;
     __u32 flags;  /* of the open file */
-    __u64 name;   /* order_name() of a file that is read or written; 0: its order is not known */
-    __u64 offset; /* where the call has its offset; 0: nowhere */
-    struct file *file; /* which has it then, only good for bpf_probe_read; NULL: it has none */
+    __u64 name;   /* order_name() of a file that is read or written; 0: order unknown */
+    __u64 offset; /* address of the call's offset; 0: it has none */
+    struct file
+        *file; /* if offset is 0: the file whose f_pos is used, for bpf_probe_read; or NULL */
 };
 
-/* What a task remembers. */
 struct saved_call {
     struct who who;
-    __u64 start;   /* when the call began, ns */
-    __u64 wait_ns; /* spent in calls since it is in this step, after chain_begin() */
+    __u64 start;   /* when the call started, ns */
+    __u64 wait_ns; /* spent in calls since the task joined this step, plus chain_begin() */
     union {
-        const char *path;    /* of SYSCALL_AT: it must be empty */
-        struct path *parent; /* of a function that finds one: where it puts it */
+        const char *path;    /* of SYSCALL_AT: the call counts only if it is empty */
+        struct path *parent; /* of a path lookup: where the function stores the parent */
     };
     struct saved_file files[2];
-    __u64 frame;   /* of a function: where it returns to on the stack; 0: in none */
-    __u64 witness; /* what lies there */
+    __u64 frame;   /* of a function: the stack pointer after its return; 0: in none */
+    __u64 witness; /* the return address on the stack, see kprobe_witness() */
     __u32 number;  /* of a system call, plus 1; 0: in none */
-    __u16 walk;    /* as in struct task_record; files[0] has what the path has led to */
-    __u16 trial;   /* an open that io_uring makes without waiting */
+    __u16 walk;    /* as in struct task_record; files[0] holds what the path led to */
+    __u16 trial;   /* a nonblocking open, see call_is_trial() */
 };
 
 struct {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is remembered of a task that is in a step.
+ * The record of a task that is in a step.
  *
- * The kernel's task storage is the safe place, but one look into it costs as much as a third of two
- * empty programs. So a task gets a task slot (seat) in an array, chosen by a hash of the address of
- * its task_struct. If another task has the slot, or if nothing is attached to the exit of tasks,
- * where slots become free, the record is in the task storage.
+ * The kernel's task storage always works, but one lookup costs a third as much as two empty
+ * programs. So a task gets a task slot (seat) in an array, chosen by a hash of the address of its
+ * task_struct. The record is in the task storage if another task has the slot, or if no program is
+ * attached to the exit of tasks, where slots are freed.
  */
 #ifndef JOBIO_BPF_TASK_H
 #define JOBIO_BPF_TASK_H
 
-/* The lock of each task slot: a task that takes one inserts its key first; only one can. */
+/* The locks of the task slots: a task inserts the slot's key before it takes the slot. Only one
+ * task can insert it. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
@@ -33,7 +34,7 @@ static __always_inline __u32 task_seat_of(__u64 task)
     return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_SEATS_LOG2);
 }
 
-/* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+/* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
 static __always_inline __u32 task_bound(__u32 at)
 {
     asm volatile("%0 &= %1" : "+r"(at) : "i"((1 << JOBIO_SEATS_LOG2) - 1));
@@ -48,9 +49,9 @@ static __always_inline struct task_record *task_seat(__u32 at)
     return seat;
 }
 
-/* Maps of the type task storage. On kernels that have none they are hashes by the task's address (a
- * thread's number changes when it executes a program), and the elements are deleted at its exit
- * (exit.bpf.h). */
+/* Returns the current task's element of a map of type task storage, NULL if it has none. On kernels
+ * without task storage these maps are hashes by the task's address (a thread's id may change at
+ * exec), and elements are deleted when the task exits (exit.bpf.h). */
 static __always_inline void *task_stored(void *map)
 {
     struct task_struct *current = current_task();
@@ -77,7 +78,7 @@ static __always_inline void *task_store(void *map, const void *empty)
     return bpf_map_lookup_elem(map, &self);
 }
 
-/* What the task remembers, NULL if nothing: it never was in a step. */
+/* Returns the record of the current task, NULL if it has none. */
 static __always_inline struct task_record *task_find(void)
 {
     __u64 self = bpf_get_current_task();
@@ -90,18 +91,19 @@ static __always_inline struct task_record *task_find(void)
     return task_stored(&tasks);
 }
 
-/* NULL: the set of steps has changed since they were learnt. */
+/* Returns the task's hints, NULL if the set of steps has changed since they were stored. */
 static __always_inline struct hint *task_hints(struct task_record *task)
 {
     struct hint *hints = task->who.generation == levels.generation ? task->hints : NULL;
 
-    /* The compiler would ask the generation again, of which the verifier learns nothing. */
+    /* Else the compiler tests the generation again instead of the pointer, which tells the verifier
+     * nothing. */
     asm volatile("" : "+r"(hints));
     return hints;
 }
 
-/* Take the task slot; NULL if it is taken. A task that is exiting gets none: it would never be
- * freed. */
+/* Take the current task's slot. Returns NULL if another task has it. An exiting task gets none,
+ * because it would never be freed. */
 static __always_inline struct task_record *task_sit_down(struct task_struct *current)
 {
     __u64 self = bpf_get_current_task();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Calls that move data between two files in the kernel: sendfile, splice, copy_file_range, clone,
- * and core dumps, which have a target only. A transfer is one request on the source and one on the
- * target, each if it is a regular file; bytes, errors and time of the call are those of both. The
- * thread waited once. They nest in each other and in overlayfs: the outermost counts, as in
- * bpf/call.bpf.h.
+ * and core dumps, which have a target only. A transfer counts as one request on the source and one
+ * on the target, each only if it is a regular file. Both get the bytes, errors and time of the
+ * call, but the thread waited only once. Transfers nest in each other and in overlayfs: only the
+ * outermost counts, as in bpf/call.bpf.h.
  */
 #ifndef JOBIO_BPF_TRANSFER_H
 #define JOBIO_BPF_TRANSFER_H
 
-/* A side's file, if that holds data; else NULL. */
+/* Returns the source file if it is a regular file, else NULL; transfer_target() likewise. */
 static __always_inline struct file *transfer_source(void *ctx, const volatile struct hook_slots *at)
 {
     struct file *file;
@@ -30,8 +30,8 @@ static __always_inline struct file *transfer_target(void *ctx, const volatile st
     return is_data(file) ? file : NULL;
 }
 
-/* The kernel also writes for itself in a job's process (process accounting at its exit), through
- * the function that dumps core. */
+/* False if the kernel writes for itself: process accounting at the exit of a job's process uses the
+ * same function as core dumps. */
 static __always_inline bool transfer_is_own(const volatile struct hook_slots *at, enum io_op to)
 {
     return to != IO_WRITE || at->object == OBJECT_FILE ||
@@ -51,7 +51,7 @@ static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum
     return 0;
 }
 
-/* As call_order(), but without an offset of its own a transfer (splice) has that of the file. */
+/* As call_order(), but a transfer (splice) without its own offset uses that of the file. */
 static __always_inline __u32 transfer_order(void *ctx, const struct file *file, __u8 place,
                                             __s64 result)
 {
@@ -60,7 +60,7 @@ static __always_inline __u32 transfer_order(void *ctx, const struct file *file, 
     return order_of(order_name(file), file->f_pos, result, file->f_flags);
 }
 
-/* Not inlined: twice in each program it would be the larger part of all of them. */
+/* Not inlined: two copies would be the larger part of each program. */
 static __noinline int transfer_account(struct call *call)
 {
     account_call(call);

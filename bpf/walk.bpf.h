@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the path of a call has led, so far: the super block of what was found last, that is of the
- * last directory that was searched when the next name is not in it. For calls that fail before any
- * function sees what they are about. It is noted in the task as its walks end, and only while a
- * step's task is in a call by path.
+ * The super block to which a call's path has led so far: that of the last object found. If a name
+ * does not exist, that is the directory in which it was searched. It serves calls that fail before
+ * they reach a function that gets the object. It is stored in the task record when a path walk
+ * ends, and only while a task of a step is in a call by path.
  */
 #ifndef JOBIO_BPF_WALK_H
 #define JOBIO_BPF_WALK_H
@@ -24,8 +24,8 @@ static __always_inline void walk_reach(struct task_record *task, struct super_bl
     task->reached_sb = (__u64)sb;
 }
 
-/* terminate_walk(nd): the walk is over, and still holds what it has found. A walk that has handed
- * it out holds nothing any more. */
+/* terminate_walk(nd): the walk is over but still holds what it found, unless it has already passed
+ * that to its caller. */
 static __always_inline int on_walked(void *ctx, const volatile struct hook_slots *at)
 {
     struct task_record *task = walk_of_current();
@@ -39,8 +39,8 @@ static __always_inline int on_walked(void *ctx, const volatile struct hook_slots
     return 0;
 }
 
-/* path_parentat(..., parent, ...): hands out the folder in which the last name is to be made
- * or taken away. */
+/* path_parentat(..., parent, ...) returns the directory in which the last name is to be created or
+ * removed. */
 static __always_inline int on_found_parent(void *ctx, const volatile struct hook_slots *at)
 {
     struct task_record *task = walk_of_current();

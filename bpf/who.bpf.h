@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who runs: from the current task to the step that it belongs to. */
+/* Finds the step that a task belongs to. */
 #ifndef JOBIO_BPF_WHO_H
 #define JOBIO_BPF_WHO_H
 
@@ -10,17 +10,17 @@ struct {
     __type(value, struct step_record);
 } steps SEC(".maps");
 
-/* Read in place: an array map of one value, that user space maps too. */
+/* An array map of one value. Programs read it directly, and user space maps it too. */
 struct levels_record levels SEC(".data.levels")
     __attribute__((aligned(8))) = {.generation = 1, .least = JOBIO_MAX_LEVELS};
 
-/* The step of a task, as it is kept in the task. It holds as long as the task stays in its cgroup
- * (Slurm moves tasks) and the set of steps is the same. */
+/* The step of a task, as cached in its record. It is valid while the task stays in its cgroup
+ * (Slurm moves tasks) and the set of steps does not change. */
 struct who {
     __u64 key;        /* of `steps` */
-    __u64 cgroup;     /* of v2: where the task was */
-    __u32 generation; /* 0: does not hold */
-    __u32 shard_mask; /* WHO_NO_STEP: a task in that cgroup is in none */
+    __u64 cgroup;     /* the v2 cgroup that the task was in */
+    __u32 generation; /* 0: not valid */
+    __u32 shard_mask; /* WHO_NO_STEP: a task in that cgroup is in no step */
 };
 
 #define WHO_NO_STEP 0xffffffffu
@@ -30,8 +30,8 @@ static __always_inline __u32 who_number(__u64 key)
     return ((__u32)key & 0x7fffffffu) | (key & STEP_KEY_V1 ? 0x80000000u : 0);
 }
 
-/* The deepest level in the mask, which is not 0: the place of its lowest bit, counted from the top
- * (de Bruijn, because BPF has no instruction for it). */
+/* The deepest level in the mask, which is not 0: the position of its lowest bit, counted from the
+ * top (de Bruijn, because BPF has no instruction for it). */
 static const volatile __u8 who_places[32] = {
     31, 30, 3,  29, 2,  17, 7,  28, 1, 9,  11, 16, 6,  14, 27, 23,
     0,  4,  18, 8,  10, 12, 15, 24, 5, 19, 13, 25, 20, 26, 21, 22,
@@ -59,12 +59,12 @@ static __always_inline bool who_holds(const struct who *who)
 }
 
 /*
- * Functions that are not static are read by the verifier once for a program, not once for each way
- * that leads to them: without that, the rounds of these loops were most of what it did.
+ * The verifier checks a function that is not static once per program, not once per path that leads
+ * to it. If these were static, their loop iterations would be most of its work.
  */
 
-/* The step whose cgroup this is, or the one above it at that level; 0: none. kind: STEP_KEY_V1 in
- * v1's hierarchy, else 0. */
+/* Returns the key of the step whose cgroup is this one or its ancestor at `level`; 0 if there is
+ * none. kind: STEP_KEY_V1 in v1's hierarchy, else 0. */
 __noinline __u64 who_at(__u64 cgroup, __u32 level, __u64 kind)
 {
     __u64 key;
@@ -75,7 +75,7 @@ __noinline __u64 who_at(__u64 cgroup, __u32 level, __u64 kind)
     return bpf_map_lookup_elem(&steps, &key) ? key : 0;
 }
 
-/* The deepest of the levels in the mask at which there is one; 0: none. */
+/* who_at() for the deepest level in the mask at which there is a step; 0 if there is none. */
 __noinline __u64 who_above(__u64 cgroup, __u32 mask, __u64 kind)
 {
     __u64 key = 0;
@@ -102,7 +102,8 @@ __noinline __u64 who_am_below(__u32 mask)
     return key;
 }
 
-/* cgroup v1: the freezer hierarchy, in which Slurm tracks the processes of a step. 0: none. */
+/* The task's cgroup in the v1 freezer hierarchy, in which Slurm tracks the processes of a step; 0
+ * if there is none. */
 static __always_inline __u64 who_freezer(struct css_set *set)
 {
     struct cgroup_subsys_state *css = NULL;
@@ -116,12 +117,13 @@ static __always_inline __u64 who_freezer(struct css_set *set)
     return (__u64)BPF_CORE_READ(css, cgroup);
 }
 
-/* The step of the current task; the deepest tagged cgroup wins. A task outside the levels that hold
- * tagged cgroups costs no lookup. */
+/* Find the step of the current task; the deepest tagged cgroup wins. Returns false if there is
+ * none, and for kernel threads. A task outside the levels that hold tagged cgroups costs no lookup.
+ */
 static __always_inline bool who_find(struct who *who, struct task_struct *task)
 {
     __u32 v2 = levels.v2, v1 = levels.v1, generation = levels.generation;
-    /* First: if the task is moved meanwhile, what is found does not hold. */
+    /* Read the cgroup first: if the task is moved meanwhile, the result is not valid. */
     __u64 cgroup = bpf_get_current_cgroup_id(), key = v2 ? who_am_below(v2) : 0;
 
     if (key) {
@@ -134,14 +136,14 @@ static __always_inline bool who_find(struct who *who, struct task_struct *task)
     return key && who_is(who, key) && !(TASK_READ(task, flags) & PF_KTHREAD);
 }
 
-/* No step was tagged since the maps were made. */
+/* True if no step was tagged since the maps were created. */
 static __always_inline bool who_has_no_steps(void)
 {
     return !*(const volatile __u64 *)&levels; /* v2 and v1 */
 }
 
-/* True: the current task's cgroup is less deep than all that are tagged. Three loads in place of a
- * helper call, for what most tasks outside of jobs are. */
+/* True if the current task's cgroup is less deep than every tagged one, as for most tasks outside
+ * of jobs. Costs three loads instead of a helper call. */
 static __always_inline bool who_is_outside(void)
 {
     return (__u32)TASK_READ(current_task(), cgroups, dfl_cgrp, level) < levels.least;
