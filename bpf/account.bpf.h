@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The one handler: add a finished call to the account of its step. */
+/* Adds a finished call to the counters of its step. */
 #ifndef JOBIO_BPF_ACCOUNT_H
 #define JOBIO_BPF_ACCOUNT_H
 
-/* The sizes of these maps are set by the loader, by the arithmetic in records.h. */
+/* The loader sets the sizes of these maps; records.h has the arithmetic. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1);
@@ -45,13 +45,13 @@ struct {
     __uint(max_entries, JOBIO_SIGHTINGS_BYTES);
 } sightings SEC(".maps");
 
-/* The only super block of devtmpfs, 0 if there is none: its magic is that of tmpfs. */
+/* The s_dev of the only super block of devtmpfs, 0 if there is none. Its magic is that of tmpfs. */
 const volatile __u32 devtmpfs_dev = 0;
 
-/* Places that are in use: all but the first. */
+/* Number of usable slots: all but slot 0. */
 const volatile __u32 account_places = 1;
 
-/* What an element begins with. */
+/* Initial values of elements. */
 static const struct lost_record lost_empty;
 static const struct cache_value cache_empty;
 
@@ -62,12 +62,12 @@ static const struct cache_value cache_empty;
 struct call {
     struct who who;
     enum io_op op;
-    __u32 dev;              /* of the super block that it reached; 0: none */
-    struct super_block *sb; /* the same, only good for bpf_probe_read */
+    __u32 dev;              /* s_dev of the super block that it reached; 0: none */
+    struct super_block *sb; /* that super block, only for bpf_probe_read */
     __s64 result;           /* below 0: a negative errno */
     __u64 time_ns;
-    bool missed;        /* something had to be read into the page cache for it */
-    bool bypassed;      /* it did not go through the page cache */
+    bool missed;        /* it had to read something into the page cache */
+    bool bypassed;      /* it bypassed the page cache */
     bool async;         /* no thread waited */
     __u32 order;        /* enum order, of a read or write */
     __u64 *wait_ns;     /* the thread's sum of time in counted calls; NULL: time_ns is not known */
@@ -80,8 +80,7 @@ static __always_inline struct hint *hint_of(const struct call *call)
     __u32 at = (__u32)call->op % ACCOUNT_HINTS;
 
     if (!__builtin_constant_p(at)) {
-        /* The bound once more, in a way that the compiler cannot see through and the verifier
-         * can. */
+        /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
         asm volatile("%0 &= 15" : "+r"(at));
         if (at >= ACCOUNT_HINTS)
             at = 0;
@@ -94,7 +93,7 @@ static __always_inline __u32 hint_tag(__u32 op, __u32 shard)
     return shard << 5 | op;
 }
 
-/* The verifier turns no pointer of the kernel into a number, a copy through memory does. */
+/* The verifier does not allow a kernel pointer as a number; a copy through memory makes it one. */
 static __always_inline __u64 address_of(const void *pointer)
 {
     __u64 address;
@@ -119,8 +118,8 @@ static __always_inline void raise_to(__u64 *maximum, __u64 value)
         *maximum = value;
 }
 
-/* Never for a step that is gone: nobody would take its key away again. Not static, like those
- * below: see bpf/who.bpf.h. */
+/* Count n losses of this cause. Does nothing if the step is gone, because nothing would delete its
+ * key again. Not static, like the functions below: see bpf/who.bpf.h. */
 __noinline int account_lost(__u64 key, enum lost_cause cause, __u64 n)
 {
     __u32 step = who_number(key);
@@ -169,7 +168,8 @@ static __always_inline void account_announce(__u64 step, __u32 dev, __u32 life,
         account_lost(step, LOST_MOUNTS, 1);
 }
 
-/* Does the super block hold data? If so, it is announced at the step's first call there. */
+/* Returns whether the super block holds data. If so, it is announced at the step's first call
+ * there. */
 __noinline bool account_super(__u64 step, __u32 dev, __u32 life, __u64 super, __u32 pid)
 {
     struct super_block *sb = (struct super_block *)super;
@@ -183,12 +183,12 @@ __noinline bool account_super(__u64 step, __u32 dev, __u32 life, __u64 super, __
 
 _Static_assert(IO_FILL_COUNT == 4, "account_cache() says so to the verifier");
 
-/* A kernel type, for its size. */
+/* A kernel type, needed for its size. */
 struct htab_elem {
 };
 
-/* The place of the counters is that of the key's element among the elements of `places`, which the
- * kernel keeps in one array: so its list of free elements is also the one of free places. */
+/* The slot of the counters is the index of the key's element in `places`, because the kernel keeps
+ * the elements of a hash in one array. So its list of free elements also manages the free slots. */
 static __always_inline __u32 account_place(__u32 *element)
 {
     __u32 size = bpf_core_type_size(struct htab_elem) + 16 /* key */ + 8 /* value */;
@@ -196,7 +196,7 @@ static __always_inline __u32 account_place(__u32 *element)
     return 1 + address_of(element) / size % account_places;
 }
 
-/* 0: there is no room. */
+/* Create the key. Returns the slot of its counters, or 0 if there is no room. */
 static __always_inline __u32 account_take(const struct account_key *key)
 {
     __u32 *element, place = 0;
@@ -209,8 +209,8 @@ static __always_inline __u32 account_take(const struct account_key *key)
         return 0;
     place = *element ?: account_place(element);
     value = bpf_map_lookup_elem(&account, &place);
-    /* What is new must be empty, else the kernel's elements do not lie as they should; or another
-     * CPU has found the key meanwhile, stored the place, and counted. */
+    /* New counters must be empty. If they are not, either the kernel's elements are not laid out as
+     * expected, or another CPU has found the key meanwhile, stored the slot, and counted. */
     if (value && !exists && *(volatile __u64 *)&value->requests && !*(volatile __u32 *)element) {
         *element = ACCOUNT_NO_PLACE;
         return 0;
@@ -219,8 +219,8 @@ static __always_inline __u32 account_take(const struct account_key *key)
     return value ? place : 0;
 }
 
-/* Where a call counts: the part of struct account_key that says so, in one number, but for the
- * life of the super block. */
+/* Shard, operation and s_dev of a call in one number: struct account_key without the step and the
+ * generation. */
 static __always_inline __u64 account_where(const struct call *call, __u32 shard)
 {
     return (__u64)shard << 48 | (__u64)call->op << 32 | call->dev;
@@ -235,14 +235,14 @@ static __always_inline struct account_key account_key_of(__u64 step, __u64 where
                                 .shard = where >> 48};
 }
 
-/* The first call of its kind: the place of its counters. 0: it is not to be counted, or there is no
- * room, and then the loss is counted. */
+/* Returns the slot of the counters of a new key. Returns 0 if the call is not counted, or if there
+ * is no room; only the latter counts as a loss. */
 static __always_inline __u32 account_make(__u64 step, const struct account_key *key, __u64 super,
                                           __s64 result, __u32 pid)
 {
     __u32 place;
 
-    /* A step that is being dropped gets no new keys: nobody would take them away again. */
+    /* A step that is being dropped gets no new keys, because nothing would delete them again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return 0;
     if (key->dev && !account_super(step, key->dev, key->life, super, pid))
@@ -256,20 +256,20 @@ static __always_inline __u32 account_make(__u64 step, const struct account_key *
     return place;
 }
 
-/* The place of the counters of a call for which there is no hint, made if there is none. pid: of
- * the process; 0: the current one. */
+/* Returns the slot of the counters of a call without a hint; creates the key if needed. 0: as
+ * account_make(). pid: of the process; 0: the current one. */
 __noinline __u32 account_seek(__u64 step, __u64 where, __u64 super, __s64 result, __u32 pid)
 {
     struct account_key key = account_key_of(step, where);
     __u32 *element = bpf_map_lookup_elem(&places, &key);
 
-    /* One that lies outside was lost before, and is so again. */
+    /* A slot outside the array means that earlier calls were lost, and so is this one. */
     return element && *element && *element <= account_places
                ? *element
                : account_make(step, &key, super, result, pid);
 }
 
-/* How many bits a byte has: 0 for 0, 8 for 255. */
+/* Number of significant bits of a byte: 0 for 0, 8 for 255. */
 #define TIMES_4(n) n, n, n, n
 #define TIMES_16(n) TIMES_4(n), TIMES_4(n), TIMES_4(n), TIMES_4(n)
 #define TIMES_64(n) TIMES_16(n), TIMES_16(n), TIMES_16(n), TIMES_16(n)
@@ -278,14 +278,15 @@ static const volatile __u8 bits_of_byte[256] = {
     TIMES_16(5), TIMES_16(6), TIMES_16(6), TIMES_64(7), TIMES_64(8), TIMES_64(8),
 };
 
-/* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+/* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
 static __always_inline __u64 bits_of(__u64 byte)
 {
     asm volatile("%0 &= 255" : "+r"(byte));
     return bits_of_byte[byte];
 }
 
-/* Bucket i holds unit * 2^(i-1) < value <= unit * 2^i, bucket 0 all below, the last all above. */
+/* Bucket i holds unit * 2^(i-1) < value <= unit * 2^i, where unit is 2^unit_bits. Bucket 0 holds
+ * all smaller values, the last one all larger values. */
 static __always_inline __u64 bucket_of(__u64 value, __u32 unit_bits)
 {
     __u64 rest = value ? (value - 1) >> unit_bits : 0, bucket;
@@ -302,7 +303,7 @@ static __always_inline __u64 bucket_of(__u64 value, __u32 unit_bits)
     return bucket;
 }
 
-/* What a system call returns in place of the codes that only the kernel knows. */
+/* Returns the errno that the system call returns in place of kernel-internal codes. */
 static __always_inline __u16 errno_of(__s64 result)
 {
     switch (-result) {
@@ -347,7 +348,7 @@ static __always_inline __u32 account_shard(const struct who *who)
     return who->shard_mask ? bpf_get_smp_processor_id() & who->shard_mask : 0;
 }
 
-/* The counters that the thread remembers; NULL: they were other ones. */
+/* Returns the counters of the hint, NULL if the hint is for other counters. */
 static __always_inline struct account_value *account_hinted(const struct hint *hint, enum io_op op,
                                                             __u32 dev, __u32 shard)
 {
@@ -358,7 +359,8 @@ static __always_inline struct account_value *account_hinted(const struct hint *h
     return bpf_map_lookup_elem(&account, &place);
 }
 
-/* The counters of a call, made if there are none. */
+/* Returns the counters of a call; creates them if needed. NULL if the call is not counted or there
+ * is no room. */
 static __always_inline struct account_value *account_find(const struct call *call)
 {
     __u32 shard = account_shard(&call->who), place;
@@ -369,7 +371,8 @@ static __always_inline struct account_value *account_find(const struct call *cal
         if (value)
             return value;
     } else if (!account_has_step(call)) {
-        /* A place is good while its step is there: the call's generation says so, or the map. */
+        /* A slot is valid only while its step exists. Hints ensure that by their generation;
+         * without them, the map tells. */
         return NULL;
     }
     place = account_seek(call->who.key, account_where(call, shard), address_of(call->sb),
@@ -407,7 +410,8 @@ account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 b
     return bpf_map_lookup_elem(&caches, key);
 }
 
-/* What the page cache did for a step: bytes of the kind, or of misses (IO_FILL_COUNT). */
+/* Count bytes that a step brought into the page cache. kind: enum io_fill, or IO_FILL_COUNT for the
+ * bytes of reads that missed. */
 __noinline int account_cache(__u64 step, __u64 where, __u64 super, __u64 bytes, __u32 kind)
 {
     struct cache_key key = {
@@ -422,7 +426,7 @@ __noinline int account_cache(__u64 step, __u64 where, __u64 super, __u64 bytes, 
         add(&value->miss_bytes, bytes);
         return 0;
     }
-    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
     asm volatile("%0 &= 3" : "+r"(kind));
     add(&value->fill_bytes[kind], bytes);
     return 0;
@@ -434,8 +438,8 @@ static __always_inline void account_fill(const struct call *call, __u32 kind)
                   address_of(call->sb), call->result, kind);
 }
 
-/* A read that was not served from the page cache alone. Of an asynchronous one, or one whose begin
- * was not seen, nobody knows. */
+/* Count a read that was not served by the page cache alone. It is unknown for asynchronous reads
+ * and reads whose entry was not seen: they count as uncached, but not as misses. */
 static __always_inline void account_uncached(const struct call *call, struct account_value *value)
 {
     add(&value->uncached_bytes, call->result);
@@ -472,7 +476,7 @@ static __always_inline void account_call(const struct call *call)
         account_add(call, value);
 }
 
-/* An open that made the file counts once more, as a request only. */
+/* An open that created the file also counts as a create: a request without bytes or time. */
 static __always_inline void account_create(const struct call *open)
 {
     struct call create = {

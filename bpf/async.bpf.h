@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Asynchronous I/O: io_uring and libaio. No thread waits in such a call, so it has no time; and its
- * end may come in any context, so that the step is never that of the current task.
+ * Asynchronous I/O: io_uring and libaio. No thread waits in such a call, so it has no latency. It
+ * may complete in any context, so its step need not be that of the current task.
  *
- * io_uring: a request belongs to the task that submitted it, which it remembers. It counts where
- * its completion is put into the ring, with the result that the program reads there; elsewhere the
- * kernel has the results of parts only. A request that was cancelled before it came to its file is
- * no call. Opens, splices and others that io_uring offers run the functions that are hooked for
- * them, and count there.
+ * io_uring: a request holds a pointer to the task that submitted it. It is counted when its
+ * completion is put into the ring, with the result that the program reads there; elsewhere the
+ * kernel has only partial results. A request that was cancelled before it reached its file is not
+ * counted. Opens, splices and other operations of io_uring run the functions that are hooked for
+ * them, and are counted there.
  *
- * libaio: a call remembers no task, so its step is kept from the submission to the completion.
+ * libaio: a call has no pointer to its task, so its step is kept from submission to completion.
  */
 #ifndef JOBIO_BPF_ASYNC_H
 #define JOBIO_BPF_ASYNC_H
@@ -22,7 +22,8 @@ struct {
     __type(value, struct aio_record);
 } aio SEC(".maps");
 
-/* The step of the current task. Early out for most tasks outside of jobs. */
+/* Find the step of the current task; false if it is in none. Returns early for most tasks outside
+ * of jobs. */
 static __always_inline bool who_runs(struct who *who)
 {
     struct task_record *task;
@@ -37,7 +38,7 @@ static __always_inline bool who_runs(struct who *who)
     return who_search(who);
 }
 
-/* The step of a task that need not be the current one. */
+/* Find the step of any task; false if it is in none. */
 static __always_inline bool who_of(struct who *who, struct task_struct *task)
 {
     struct css_set *set = BPF_CORE_READ(task, cgroups);
@@ -50,7 +51,8 @@ static __always_inline bool who_of(struct who *who, struct task_struct *task)
     return key && who_is(who, key);
 }
 
-/* Data is what regular files hold. */
+/* Fill in the super block of the file. Returns false if `data` is set and the file is not regular.
+ */
 static __always_inline bool async_reach(struct call *call, struct file *file, bool data)
 {
     struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -63,7 +65,8 @@ static __always_inline bool async_reach(struct call *call, struct file *file, bo
     return true;
 }
 
-/* uapi/linux/io_uring.h; the last two since 6.15, none of other meaning before. */
+/* Opcodes of uapi/linux/io_uring.h. 60 and 61 exist since 6.15; before, they had no other meaning.
+ */
 static __always_inline bool io_uring_is_data(__u8 opcode, enum io_op *op)
 {
     switch (opcode) {
@@ -116,7 +119,7 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
     return 0;
 }
 
-/* The result that goes into the ring. */
+/* Returns the result that goes into the ring. */
 static __always_inline __s32 io_uring_result(struct io_kiocb *req)
 {
     if (bpf_core_field_exists(req->cqe))
@@ -124,7 +127,7 @@ static __always_inline __s32 io_uring_result(struct io_kiocb *req)
     return BPF_CORE_READ((struct io_kiocb___result *)req, result);
 }
 
-/* A completion that no request belongs to (of a multishot) is none of a file. */
+/* A completion without a request (of a multishot) does not belong to a file. */
 static __always_inline int on_io_uring(void *ctx, const volatile struct hook_slots *at)
 {
     struct io_kiocb *req;
@@ -138,8 +141,8 @@ static __always_inline int on_io_uring(void *ctx, const volatile struct hook_slo
                                                                  : (__s32)slot(ctx, at->second));
 }
 
-/* IOSQE_CQE_SKIP_SUCCESS: no completion is made, unless the call fails or is short (the kernel
- * takes the flag away then). */
+/* IOSQE_CQE_SKIP_SUCCESS: no completion is made, unless the call fails or is short (then the kernel
+ * clears the flag). */
 static __always_inline int io_uring_skipped(struct io_kiocb *req)
 {
     if (BPF_CORE_READ(req, flags) & REQ_F_CQE_SKIP)
@@ -147,8 +150,8 @@ static __always_inline int io_uring_skipped(struct io_kiocb *req)
     return 0;
 }
 
-/* io_read() and io_write() return 0 if all is done, and a negative number if the rest comes later
- * or in another thread. */
+/* io_read() and io_write() return 0 if the request is complete, and a negative number if the rest
+ * comes later or in another thread. */
 static __always_inline int on_io_uring_read(void *ctx, const volatile struct hook_slots *at)
 {
     if (who_has_no_steps() || (__s32)slot(ctx, at->result))
@@ -158,14 +161,14 @@ static __always_inline int on_io_uring_read(void *ctx, const volatile struct hoo
 
 #define on_io_uring_write on_io_uring_read
 
-/* The rest of those that the file system completed later. */
+/* Requests that the file system completed later. */
 static __always_inline int on_io_uring_late(void *ctx, const volatile struct hook_slots *at)
 {
     return who_has_no_steps() ? 0 : io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
 }
 
-/* The same of a ring with IORING_SETUP_IOPOLL. The kiocb is the first in the request; one that is
- * tried again comes back here. */
+/* The same for a ring with IORING_SETUP_IOPOLL. The kiocb is the first member of the request. A
+ * request that is retried (-EAGAIN) comes here again. */
 static __always_inline int on_io_uring_polled(void *ctx, const volatile struct hook_slots *at)
 {
     if (who_has_no_steps() || (__s64)slot(ctx, at->second) == -EAGAIN)
@@ -173,7 +176,7 @@ static __always_inline int on_io_uring_polled(void *ctx, const volatile struct h
     return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
 }
 
-/* Of the overflow that this CPU works on, and that is counted. */
+/* The io_ring_ctx whose overflow this CPU is handling and has counted; 0: none. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
@@ -191,15 +194,15 @@ static __always_inline int io_uring_overflows(struct io_kiocb *req)
     return io_uring_count((__u64)req, io_uring_result(req));
 }
 
-/* Completions that found the ring full wait in a list, where the tracepoint does not see them.
- * Until 6.17 this function gets the request, where it is not inlined (6.1) ... */
+/* If the ring is full, completions are put on a list, and the tracepoint does not see them. Until
+ * 6.17 this function gets the request, unless it is inlined (6.1) ... */
 static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_slots *at)
 {
     return who_has_no_steps() ? 0 : io_uring_overflows((struct io_kiocb *)slot(ctx, at->argument));
 }
 
-/* ... and calls this one, which does not. A spin lock is held around both. Later kernels come here
- * from where the next one is inlined as well. */
+/* ... and calls this one, which does not get the request. A spin lock is held around both. Later
+ * kernels also come here from where the next function is inlined. */
 static __always_inline int on_io_uring_overflow_only(void *ctx,
                                                      const volatile struct hook_slots *at)
 {
@@ -207,7 +210,7 @@ static __always_inline int on_io_uring_overflow_only(void *ctx,
     __u64 *counted;
     __u32 zero = 0;
 
-    /* 5.10 counts before. */
+    /* 5.10 has already counted the request. */
     if (who_has_no_steps() || !bpf_core_field_exists(struct io_kiocb, cqe))
         return 0;
     counted = bpf_map_lookup_elem(&overflow, &zero);
@@ -220,7 +223,7 @@ static __always_inline int on_io_uring_overflow_only(void *ctx,
     return 0;
 }
 
-/* Later it is this one, with the completion inside the request, or one that belongs to none. */
+/* Later kernels call this one. The completion is inside a request, or belongs to none. */
 static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile struct hook_slots *at)
 {
     __u64 req;
@@ -234,7 +237,7 @@ static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile st
     return io_uring_overflows((struct io_kiocb *)req);
 }
 
-/* 5.10, whose tracepoint has no request: a completion is made alone ... */
+/* On 5.10 the tracepoint has no request. A completion is made alone ... */
 static __always_inline int on_io_uring_post(void *ctx, const volatile struct hook_slots *at)
 {
     if (who_has_no_steps() || at->second == HOOK_NO_SLOT)
@@ -248,7 +251,7 @@ __noinline int io_uring_flushed(__u64 req)
     return io_uring_count(req, io_uring_result((struct io_kiocb *)req));
 }
 
-/* ... or with others that ended in one call of io_uring_enter(2). */
+/* ... or together with others that completed in one call of io_uring_enter(2). */
 static __always_inline int on_io_uring_flush(void *ctx, const volatile struct hook_slots *at)
 {
     struct io_ring_ctx *ring;
@@ -340,7 +343,7 @@ static __always_inline int on_aio_fsync(void *ctx, const volatile struct hook_sl
     return aio_begin(ctx, at, IO_FSYNC);
 }
 
-/* What io_submit(2) returns as its own error has no completion. */
+/* A call that io_submit(2) refuses with an error has no completion. */
 static __always_inline int on_aio_refused(void *ctx, const volatile struct hook_slots *at)
 {
     __s64 result = call_result(ctx, at);
@@ -361,7 +364,7 @@ static __always_inline int on_aio_complete_rw(void *ctx, const volatile struct h
     return aio_end((struct kiocb *)slot(ctx, at->argument), (__s64)slot(ctx, at->second));
 }
 
-/* All calls end here, and fsync only here. */
+/* All calls end here; fsync ends nowhere else. */
 static __always_inline int on_aio_complete(void *ctx, const volatile struct hook_slots *at)
 {
     struct aio_kiocb *call;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A call of a hooked function, from its begin to its end.
+ * A call of a hooked function, from entry to return.
  *
  * Only the outermost hooked call of a task counts: overlayfs unlinks by vfs_unlink, an O_SYNC write
- * fsyncs, an O_TRUNC open truncates. Which call is the outermost is not kept as a depth, because a
- * counter would drift with every end that is not seen (an end is skipped when another tracer
- * attaches to the function in mid-call). Remembered is where the outermost call has its arguments:
- * the frame that the trampoline made on the kernel stack, the same for the begin and the end of a
- * call. A call further down the stack is an inner one, as long as the frame is still there.
+ * calls fsync, an O_TRUNC open truncates. There is no depth counter, because it would drift with
+ * every return that is not seen (a return is skipped if another tracer attaches to the function in
+ * mid-call). Instead, the task record holds the address of the outermost call's arguments: the
+ * frame that the trampoline made on the kernel stack, which is the same at entry and return. A call
+ * further down the stack is an inner one, as long as that frame is live.
  */
 #ifndef JOBIO_BPF_CALL_H
 #define JOBIO_BPF_CALL_H
 
-/* Above any kernel stack's size. */
+/* Larger than any kernel stack. */
 #define STACK_BYTES (64 * 1024)
 
 const volatile struct hook_slots hooks[HOOK_COUNT] = {};
 
-/* An argument or the result, by its place. The place is constant for the verifier (read-only data),
- * so that it sees one load and knows the type of what it loads: no bpf_probe_read later on. */
+/* Returns an argument or the result by its index. The index is constant for the verifier (read-only
+ * data), so it sees one load and knows the type of the value: no bpf_probe_read is needed later. */
 static __always_inline __u64 slot(void *ctx, __u8 place)
 {
     __u64 value;
@@ -40,8 +40,8 @@ static __always_inline __u64 slot(void *ctx, __u8 place)
     return 0;
 }
 
-/* Does the outermost call still run that we remember? If its end was not seen, something else lies
- * on the stack there by now. */
+/* Returns whether `frame` is inside the outermost call and that call is still running. If its
+ * return was not seen, the witness on the stack has usually been overwritten by now. */
 static __always_inline bool is_inside(__u64 outer, __u64 witness, __u32 argument, __u64 frame)
 {
     __u64 found = 0;
@@ -57,7 +57,7 @@ static __always_inline bool call_is_inside(const struct task_record *task, __u64
     return is_inside(task->frame, task->witness, task->argument, frame);
 }
 
-/* Data is what regular files hold; pipes and sockets pass through the same functions. */
+/* Only regular files hold data; pipes and sockets use the same functions. */
 static __always_inline bool is_data(const struct file *file)
 {
     return (file->f_inode->i_mode & S_IFMT) == S_IFREG;
@@ -68,17 +68,18 @@ static __always_inline bool call_is_data(void *ctx, const volatile struct hook_s
     return is_data((struct file *)slot(ctx, at->argument));
 }
 
-/* Read past the page cache, which then neither hits nor misses. */
+/* Reads of this file bypass the page cache, which then neither hits nor misses. */
 static __always_inline bool bypasses(const struct file *file)
 {
     return file->f_flags & O_DIRECT;
 }
 
-/* A task outside of jobs whose cgroup is as deep as a step costs a look into `steps`: once. */
+/* Remember that the task is in no step. A task outside of jobs whose cgroup is as deep as a step
+ * then costs a lookup in `steps` only once. */
 static __always_inline void task_stay_outside(struct task_record *task, __u32 generation,
                                               __u64 cgroup)
 {
-    if (levels.v1) /* what v2's cgroup says nothing about */
+    if (levels.v1) /* the v2 cgroup does not show a change of the v1 cgroup */
         return;
     if (!task)
         task = task_sit_down(current_task());
@@ -91,12 +92,12 @@ static __always_inline void task_stay_outside(struct task_record *task, __u32 ge
     task->who.generation = generation;
 }
 
-/* Not inlined: once for a task and each change of the steps. */
+/* Not inlined: it runs once per task and change of the set of steps. */
 static __noinline struct task_record *task_join(struct task_record *task)
 {
     struct task_struct *current = current_task();
     __u32 generation = levels.generation;
-    __u64 cgroup = bpf_get_current_cgroup_id(); /* before it is looked for, as in who_find() */
+    __u64 cgroup = bpf_get_current_cgroup_id(); /* before the search, as in who_find() */
     struct who who = {};
 
     if (!who_find(&who, current)) {
@@ -118,7 +119,7 @@ static __noinline struct task_record *task_join(struct task_record *task)
     return task;
 }
 
-/* The record of the current task if it is in a step, made if there is none. */
+/* Returns the record of the current task if it is in a step, else NULL; creates it if needed. */
 static __always_inline struct task_record *task_enter(void)
 {
     struct task_record *task = task_find();
@@ -128,8 +129,8 @@ static __always_inline struct task_record *task_enter(void)
     return who_is_outside() ? NULL : task_join(task);
 }
 
-/* The outermost call begins. False: it is an inner one. The argument in this place is its
- * witness. */
+/* Note the entry of the outermost call; `argument` is the index of its witness. Returns false if
+ * the call is an inner one. */
 static __always_inline bool call_begin(struct task_record *task, void *ctx, enum hook_number hook,
                                        __u8 argument)
 {
@@ -146,20 +147,21 @@ static __always_inline bool call_begin(struct task_record *task, void *ctx, enum
     return true;
 }
 
-/* who_find(), not inlined: it is seldom asked at the end of a call. */
+/* who_find() for the current task. Not inlined: it is rarely needed at the return of a call. */
 static __noinline int who_search(struct who *who)
 {
     return who_find(who, current_task());
 }
 
-/* Of a task that is in no call: is it in no step, either? */
+/* Returns true if the current task is known to be in no step. */
 static __always_inline bool call_is_beside(const struct task_record *task)
 {
     return (task && task->who.shard_mask == WHO_NO_STEP && who_holds(&task->who)) ||
            who_is_outside();
 }
 
-/* Fill in who made the call and how long it took. False: not a step's, or an inner call. */
+/* Fill in the caller and the duration. Returns false if the task is in no step, or if the call is
+ * an inner one. */
 static __always_inline bool call_finish(struct call *call, __u64 frame)
 {
     struct task_record *task;
@@ -186,8 +188,8 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
         account_lost(task->who.key, LOST_ENDS, 1);
         task->frame = 0;
     }
-    /* The task came into the step in mid-call, as a step's first process does: what went before is
-     * not the step's time. Or there was no memory for its record, and call_enter has said so. */
+    /* The task joined the step in mid-call, as a step's first process does: the time before is not
+     * the step's. Or there was no memory for its record, and task_join() has counted the loss. */
     if (call_is_beside(task) || !who_search(&who))
         return false;
     call->who = who;
@@ -209,7 +211,7 @@ static __always_inline __s64 call_result(void *ctx, const volatile struct hook_s
     return result;
 }
 
-/* The file of a descriptor of the current task, only good for bpf_probe_read. */
+/* The file of a descriptor of the current task, only for bpf_probe_read; NULL if it is closed. */
 static __always_inline struct file *file_of(unsigned long descriptor)
 {
     struct fdtable *table = TASK_READ(current_task(), files, fdt);
@@ -226,7 +228,7 @@ static __always_inline void call_reach(struct call *call, struct super_block *sb
     call->sb = sb;
 }
 
-/* Told by a function inside of the outermost call of this hook. */
+/* An inner function reports the super block of the outermost call, if that call is of this hook. */
 static __always_inline int call_tell(enum hook_number outer, struct dentry *dentry)
 {
     struct task_record *task;
@@ -253,7 +255,7 @@ static __always_inline struct super_block *call_told(void)
     return sb;
 }
 
-/* Find the super block. False: the call reached none, and does not count. */
+/* Fill in the super block. Returns false if the call reached none and does not count. */
 static __always_inline bool call_find_super(struct call *call, void *ctx,
                                             const volatile struct hook_slots *at)
 {
@@ -262,7 +264,7 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     struct file *file;
 
     switch (at->object) {
-    case OBJECT_WALK: /* the call has it from its walk */
+    case OBJECT_WALK: /* call_finish() took it from the walk */
         return true;
     case OBJECT_OPEN:
         object = slot(ctx, at->result);
@@ -300,8 +302,8 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     return false;
 }
 
-/* io_uring tries an open without waiting, and lets a thread of its own do it once more where this
- * failed. */
+/* io_uring first tries an open without waiting. If that fails, one of its threads repeats the
+ * open. */
 static __always_inline bool call_is_trial(const struct call *call, void *ctx,
                                           const volatile struct hook_slots *at)
 {
@@ -313,7 +315,8 @@ static __always_inline bool call_is_trial(const struct call *call, void *ctx,
     return how->open_flag & O_NONBLOCK;
 }
 
-/* A call by path begins, or the inner call that is its end: that one has what the path led to. */
+/* Start a call by path, or take the super block from the inner call that does the operation once
+ * the path has been walked. */
 static __always_inline void call_walk(struct task_record *task, void *ctx, bool outermost,
                                       const volatile struct hook_slots *at, enum io_op op)
 {
@@ -354,7 +357,7 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     return 0;
 }
 
-/* An argument that points to a number: as a number itself. */
+/* Returns an argument that points to a number, as an address; 0 if there is none. */
 static __always_inline __u64 call_pointer(void *ctx, __u8 place)
 {
     __u64 value = 0;
@@ -366,18 +369,18 @@ static __always_inline __u64 call_pointer(void *ctx, __u8 place)
     return value;
 }
 
-/* The order of a request on one of the call's files, which has its offset in that place. Without
- * one there (a stream, like some files of FUSE) it has none. */
+/* Returns the order of a request on one of the call's files; place: index of the pointer to its
+ * offset. Without an offset (a stream, like some files of FUSE) the order is unknown. */
 static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8 place,
                                         __s64 result)
 {
     return order_of(order_name(file), order_end(call_pointer(ctx, place)), result, file->f_flags);
 }
 
-/* Where a call has begun that reads or writes, by where it has ended: its offset lies on the
- * kernel's stack. To fetch it from there costs more than all else that is asked of the order, and a
- * read begins where it was told to: read(2) leaves the file's own offset as it was until vfs_read()
- * has ended. In 32-bit programs the numbers of these two are those of calls that read nothing. */
+/* Returns the offset at which a read or write started. In general it follows from the end offset,
+ * which is on the kernel stack; fetching it costs more than all other work on the order. For
+ * read(2) and pread(2) the start is known directly: read(2) does not change f_pos until vfs_read()
+ * has returned. In 32-bit programs these two numbers belong to calls that do not read. */
 static __always_inline __u64 data_begin(void *ctx, const struct file *file, enum hook_number hook,
                                         __s64 result)
 {
@@ -395,9 +398,10 @@ static __always_inline __u64 data_begin(void *ctx, const struct file *file, enum
     return end == ORDER_NOWHERE ? ORDER_NOWHERE : end - result;
 }
 
-/* The end of a call that reads or writes, if it is as nearly all are: its begin was seen in the
- * step that the task is in, the page cache had it, the open file was read or written before, and
- * the thread's last one was on the same super block. False: it is not, and nothing is done. */
+/* Fast path for the return of a read or write. It applies to nearly all calls: the entry was seen
+ * in the current step, the page cache served it, the open file was read or written before, and the
+ * thread's last such call was on the same super block. Returns false, and changes nothing, if it
+ * does not apply. */
 static __always_inline bool data_leave(struct task_record *task, void *ctx, enum hook_number hook,
                                        enum io_op op)
 {
@@ -455,7 +459,7 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
     return 0;
 }
 
-/* Not inlined: it is the same for all. */
+/* Not inlined: all hooks share it. */
 static __noinline int data_leave_any(void *ctx, enum hook_number hook, enum io_op op)
 {
     return call_leave_any(ctx, hook, op);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The backend of kernels that let nobody attach to their functions: all is taken from the begin and
- * the end of system calls. The files that a call works on are looked up at its begin, because
- * another thread may close the descriptor before its end.
+ * The backend for kernels that do not allow programs to attach to their functions: it only sees
+ * entry and return of system calls. The files of a call are looked up at entry, because another
+ * thread may close the descriptor before the call returns.
  */
 #ifndef JOBIO_BPF_SYSCALLS_BPF_H
 #define JOBIO_BPF_SYSCALLS_BPF_H
@@ -26,8 +26,8 @@ static __always_inline __u64 syscall_argument(const struct pt_regs *regs, __u8 p
     return REGS_SIXTH(regs);
 }
 
-/* The entry of a system call that is counted here, or NULL. Those of 32-bit programs have numbers
- * of their own. */
+/* Returns the table entry of a system call, NULL if it is not counted here. 32-bit programs use
+ * other numbers, so their calls are not counted. */
 static __always_inline const volatile struct syscall_entry *syscall_known(struct task_struct *task,
                                                                           __u64 number)
 {
@@ -35,13 +35,14 @@ static __always_inline const volatile struct syscall_entry *syscall_known(struct
 
     if (number >= SYSCALL_COUNT || TASK_IS_32_BIT(task))
         return NULL;
-    /* The bound once more, in a way that the compiler cannot see through and the verifier can. */
+    /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
     asm volatile("%0 &= 511" : "+r"(number));
     entry = &syscall_table[number];
     return entry->kind ? entry : NULL;
 }
 
-/* Data is what regular files hold. A file that is only a place (O_PATH) takes few calls. */
+/* Returns whether the call counts on this file. Only regular files hold data. A file opened with
+ * O_PATH accepts few calls. */
 static __always_inline bool file_takes(struct file *file, enum syscall_kind kind, enum io_op op)
 {
     __u16 mode = BPF_CORE_READ(file, f_inode, i_mode);
@@ -61,8 +62,9 @@ static __always_inline void target_find(struct saved_file *target, struct task_s
         saved_reach(target, BPF_CORE_READ(file, f_inode, i_sb));
 }
 
-/* Does a call with such arguments work on the file of its descriptor? For SYSCALL_AT it depends on
- * the path as well, of which only the end of the call knows that it is in memory. */
+/* Returns whether a call with these arguments works on the file of its descriptor. For SYSCALL_AT
+ * it also depends on the path, which is stored in *path and read at return: only then is it
+ * certainly in memory. */
 static __always_inline bool syscall_fits(const volatile struct syscall_entry *entry,
                                          const struct pt_regs *regs, const char **path)
 {
@@ -112,7 +114,7 @@ static __always_inline int syscall_enter(struct pt_regs *regs, __u64 number)
     return 0;
 }
 
-/* A path that cannot be read any more was read by the call itself. */
+/* A path that cannot be read counts as empty: the call itself was able to read it. */
 static __always_inline bool path_is_empty(const char *path)
 {
     char first = 0;
@@ -132,8 +134,8 @@ static __always_inline void syscall_count_open(struct call *call, struct task_st
         saved_count_open(call, file);
 }
 
-/* The task came into its step in mid-call: its arguments are still there. If it failed, seccomp may
- * have kept it from taking place. */
+/* Look up the files of a call whose task joined its step in mid-call; the arguments are still
+ * there. A failed call is ignored, because seccomp may have prevented it. */
 static __always_inline struct saved_call *syscall_late(struct task_struct *task,
                                                        const volatile struct syscall_entry *entry,
                                                        const struct pt_regs *regs, __s64 result)
