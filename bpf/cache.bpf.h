@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory-mapped files, and what was brought into the page cache and for whom.
+ * Memory-mapped files, and what each step brought into the page cache.
  *
- * Pages come into the cache in the task that needs them. For what is told by what that task is
- * doing: a page fault (filemap_fault), reading ahead of it or on advice (page_cache_async_ra,
- * generic_fadvise), a read of the kernel's own (__kernel_read: the head of a program that is
- * executed), or else its outermost call. A fault may happen inside a call: a read into a
- * mapping faults on the mapping's file, and only there.
+ * Pages are added to the cache by the task that needs them. What the task is doing gives the
+ * reason: a page fault (filemap_fault), readahead or advice (page_cache_async_ra, generic_fadvise),
+ * a read by the kernel itself (__kernel_read: the head of a program that is executed), or else its
+ * outermost call. A fault may happen inside a call: a read into a mapping faults on the mapping's
+ * file, and only there.
  *
- * mmap_read: a fault that brought something in is a request with these bytes, what it read ahead
- * included. mmap_write: a fault that made a clean page writable is a request with one page, also
- * where the file system has larger folios: it maps that page only, the next one faults again. A
- * fault inside a call has no time of its own, the call has it.
+ * mmap_read: a fault that brought pages in is a request with their bytes, including readahead.
+ * mmap_write: a fault that made a clean page writable is a request with one page, even if the file
+ * system has larger folios: it maps that page only, and the next page faults again. The time of a
+ * fault inside a call belongs to the call.
  */
 #ifndef JOBIO_BPF_CACHE_H
 #define JOBIO_BPF_CACHE_H
@@ -24,21 +24,22 @@
 
 const volatile __u64 page_size = 4096;
 
-/* A function that the task may be in, beside its outermost call; as in struct task_record. */
+/* A function that the task may be in, besides its outermost call; members as in struct task_record.
+ */
 struct stage {
-    __u64 frame; /* 0: it is not */
+    __u64 frame; /* 0: the task is not in it */
     __u64 witness;
     __u32 argument;
     __u32 pad;
 };
 
-/* What a task of a step remembers that faults or reads ahead. */
+/* The record of a task of a step that faults or reads ahead. */
 struct stage_record {
     struct stage fault, prefetch, kernel_read;
     __u64 fault_start;
     __u64 fault_bytes; /* brought in so far */
     __u64 fault_sb;
-    __u64 prefetch_sb; /* 0: that of the page */
+    __u64 prefetch_sb; /* 0: use that of the page */
     __u64 kernel_read_sb;
 };
 
@@ -49,7 +50,7 @@ struct {
     __type(value, struct stage_record);
 } stages SEC(".maps");
 
-/* What an element begins with. */
+/* Initial value of an element. */
 static const struct stage_record stage_empty;
 
 static __always_inline struct task_record *cache_task(void)
@@ -70,7 +71,7 @@ static __always_inline void stage_enter(struct stage *stage, void *ctx,
     stage->argument = at->argument;
 }
 
-/* False: this end has no begin. */
+/* Returns false if the entry was not seen. */
 static __always_inline bool stage_leave(struct stage *stage, void *ctx)
 {
     if (stage->frame != (__u64)ctx)
@@ -84,7 +85,7 @@ static __always_inline bool stage_has(const struct stage *stage, void *ctx)
     return stage->frame && is_inside(stage->frame, stage->witness, stage->argument, (__u64)ctx);
 }
 
-/* NULL: the task never was in one, in a step. */
+/* Returns the stages of the current task, NULL if it has none. */
 static __always_inline struct stage_record *stages_find(void)
 {
     if (!(levels.v2 | levels.v1))
@@ -92,7 +93,8 @@ static __always_inline struct stage_record *stages_find(void)
     return task_stored(&stages);
 }
 
-/* Made if there is none. NULL: the task is in no step, or its loss is counted. */
+/* Returns the stages of the current task; creates them if needed. NULL if the task is in no step,
+ * or on out-of-memory, which is counted as a loss. */
 static __always_inline struct stage_record *stages_enter(void)
 {
     struct task_record *task = cache_task();
@@ -106,7 +108,7 @@ static __always_inline struct stage_record *stages_enter(void)
     return record;
 }
 
-/* Of the file as its user opened it: overlayfs maps and reads ahead the file below. */
+/* Super block of the file as the user opened it. overlayfs maps and reads ahead the lower file. */
 static __always_inline struct super_block *mapped_super(struct file *file)
 {
     struct backing_file *backing = (struct backing_file *)file;
@@ -115,7 +117,8 @@ static __always_inline struct super_block *mapped_super(struct file *file)
     if (!bpf_core_field_exists(backing->user_path) ||
         !(file->f_mode & (FMODE_BACKING | FMODE_BACKING_NEW)))
         return file->f_path.dentry->d_sb;
-    /* The flag has moved: it is one if there is a path behind the file. */
+    /* The flag's bit has moved between kernels, so also check that a valid path follows the file.
+     */
     sb = BPF_CORE_READ(backing, user_path.dentry, d_sb);
     return sb && sb == BPF_CORE_READ(backing, user_path.mnt, mnt_sb) ? sb
                                                                      : file->f_path.dentry->d_sb;
@@ -148,7 +151,8 @@ static __always_inline int prefetch_leave(void *ctx)
     prefetch_enter(ctx, at, (struct file *)slot(ctx, (at)->argument))
 #define generic_fadvise_leave(ctx, at) prefetch_leave(ctx)
 
-/* Of the file as it was opened: on overlayfs the pages are those of the file below. */
+/* Keep the super block of the file as it was opened: on overlayfs the pages are those of the lower
+ * file. */
 static __always_inline int kernel_read_enter(void *ctx, const volatile struct hook_slots *at)
 {
     struct stage_record *record = stages_enter();
@@ -191,14 +195,14 @@ static __always_inline int fault_enter(void *ctx, const volatile struct hook_slo
     if (!file || !is_data(file))
         return 0;
     stage_enter(&record->fault, ctx, at);
-    /* Now: the fault may let go of the mapping while it reads. */
+    /* Read it now: the fault may release the mapping while it reads. */
     record->fault_sb = (__u64)mapped_super(file);
     record->fault_bytes = 0;
     record->fault_start = bpf_ktime_get_ns();
     return 0;
 }
 
-/* Not inlined: it is most of a program. */
+/* Not inlined: it would be most of a program. */
 static __noinline int fault_account(const struct stage_record *record, struct task_record *task,
                                     enum io_op op, __s64 bytes, bool waits)
 {
@@ -215,7 +219,7 @@ static __noinline int fault_account(const struct stage_record *record, struct ta
     if (!value)
         return 0;
     add(&value->requests, 1);
-    if (bytes < 0) { /* nobody says which error it was */
+    if (bytes < 0) { /* the errno is unknown */
         add_u32(&value->errors);
     } else {
         add(&value->bytes, bytes);
@@ -225,7 +229,7 @@ static __noinline int fault_account(const struct stage_record *record, struct ta
     return 0;
 }
 
-/* A fault that counts has ended. Inside a call, the time is the call's. */
+/* Count a fault at its end. Inside a call, the time belongs to the call. */
 static __always_inline int fault_end(void *ctx, const struct stage_record *record, enum io_op op,
                                      __s64 bytes)
 {
@@ -237,7 +241,7 @@ static __always_inline int fault_end(void *ctx, const struct stage_record *recor
                          !task->frame || !call_is_inside(task, (__u64)ctx));
 }
 
-/* A page of the file could not be had. What lies beyond its end never could. */
+/* Returns true if a page of the file could not be read. Pages beyond its end are not failures. */
 static __always_inline bool fault_failed(void *ctx, const volatile struct hook_slots *at)
 {
     struct vm_fault *fault = (struct vm_fault *)slot(ctx, at->argument);
@@ -270,7 +274,7 @@ static __always_inline int do_page_mkwrite_leave(void *ctx, const volatile struc
     result = slot(ctx, at->result);
     if (result & VM_FAULT_ERROR)
         return fault_end(ctx, record, IO_MMAP_WRITE, -1);
-    /* Without its lock, the page has gone or the fault comes again. */
+    /* If the page is not locked, it is gone or the fault is repeated. */
     if (!(result & VM_FAULT_LOCKED) || result & VM_FAULT_NOPAGE)
         return 0;
     return fault_end(ctx, record, IO_MMAP_WRITE, page_size);
@@ -291,7 +295,7 @@ static __always_inline __u32 folio_order(struct folio *folio)
                                                     : BPF_CORE_READ(folio, _flags_1) & 0xff;
 }
 
-/* A file among the arguments of the outermost call, only good for bpf_probe_read. */
+/* A file argument of the outermost call, only for bpf_probe_read; NULL if it has none. */
 static __always_inline struct file *call_file(const struct task_record *task, __u8 place)
 {
     struct file *file = NULL;
@@ -301,8 +305,8 @@ static __always_inline struct file *call_file(const struct task_record *task, __
     return file;
 }
 
-/* For what the page of this inode came, and on whose super block it counts: that of the file in the
- * call, which on overlayfs is not the page's. */
+/* Returns why a page of this inode was added, and sets the super block on which it counts: that of
+ * the file in the call, which on overlayfs differs from the page's. */
 static __always_inline enum io_fill fill_of_call(struct task_record *task, struct inode *inode,
                                                  struct call *call)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hooks: one line each, for the programs and for their loader.
+ * The hooks, one line each, for the programs and the loader.
  *   HOOK(function, operation, object, parameter, object and parameter of other kernels)
- *     a call: a program at its begin (enter_function) and one at its end (leave_function)
+ *     a call: one program at its entry (enter_function) and one at its return (leave_function)
  *   EXTRA(function, operation, feature, object, parameter, object and parameter of other kernels)
- *     the same for a call that the operation's own hook misses in part, or on some kernels
+ *     the same for calls that the operation's own hook misses, always or on some kernels
  *   EVENT(name, section, operations, feature, object, parameter, object and parameter of other
  *     kernels, second parameter)
- *     one program (event_name), in on_name()
+ *     one program (event_name), which calls on_name()
  *   TRANSFER(function, operation on the source, operation on the target, source, target, feature)
- *     a call that moves data between two files: programs as those of a HOOK, in
- *     bpf/transfer.bpf.h; a side whose parameter is "" is not looked at
+ *     a call that moves data between two files: programs as for a HOOK, in
+ *     bpf/transfer.bpf.h; a side whose parameter is "" is ignored
  *   STAGE(function, operations, object, parameter)
- *     where a task may be beside its calls: programs as those of a HOOK, in function_enter() and
- *     function_leave()
- * Parameters are found by their name in the kernel's BTF, never by their place; where kernels
- * differ, the first name that the function has is taken. "" is no parameter. A feature is a way in
- * that not every process takes ("io_uring"): without it the operation counts all other calls.
+ *     a function that a task may be in besides its calls: programs as for a HOOK, which call
+ *     function_enter() and function_leave()
+ * Parameters are found by their name in the kernel's BTF, never by their position. If kernels use
+ * different names, the first name that the function has is taken. "" is no parameter. A feature is
+ * an interface that not every process uses ("io_uring"): without the hook, the operation still
+ * counts all other calls.
  */
 #ifndef JOBIO_BPF_HOOKS_H
 #define JOBIO_BPF_HOOKS_H
@@ -28,13 +29,14 @@ enum hook_object {
     OBJECT_PATH,
     OBJECT_DENTRY,
     OBJECT_RENAME,  /* struct renamedata */
-    OBJECT_OPEN,    /* nothing of use: the file is what the function returns */
-    OBJECT_WALK,    /* nothing of use: it is what the function finds along a path */
-    OBJECT_REGS,    /* the registers of a system call, of which the first holds a descriptor */
+    OBJECT_OPEN,    /* the parameter is unused: the function returns the file */
+    OBJECT_WALK,    /* the parameter is unused: the function walks a path to the object */
+    OBJECT_REGS,    /* registers of a system call whose first argument is a descriptor */
     OBJECT_REGS_32, /* the same of a 32-bit program */
-    OBJECT_TOLD,    /* nothing of use: a function inside tells the super block (call_tell) */
-    OBJECT_NUMBER,  /* not a pointer */
-    OBJECT_FAULT,   /* struct vm_fault */
+    OBJECT_TOLD,   /* the parameter is unused: an inner function reports the super block (call_tell)
+                    */
+    OBJECT_NUMBER, /* not a pointer */
+    OBJECT_FAULT,  /* struct vm_fault */
     OBJECT_FOLIO,
     OBJECT_PAGE, /* before folios */
     OBJECT_ANY,
@@ -43,40 +45,40 @@ enum hook_object {
 /* What a function returns. */
 enum hook_return { RETURN_LONG, RETURN_INT, RETURN_POINTER };
 
-/* Filled in by the loader, constant for the programs. */
+/* Indexes of a hook's arguments. Filled in by the loader, constant for the programs. */
 struct hook_slots {
     __u8 object;        /* enum hook_object */
-    __u8 argument;      /* its place among the arguments */
-    __u8 second;        /* that of the second parameter; HOOK_NO_SLOT: this kernel has none */
-    __u8 result;        /* the place of the return value: the number of arguments */
+    __u8 argument;      /* index of the first parameter */
+    __u8 second;        /* index of the second parameter; HOOK_NO_SLOT: this kernel has none */
+    __u8 result;        /* index of the return value: the number of arguments */
     __u8 returns;       /* enum hook_return */
-    __u8 target;        /* the place of the file that is written; HOOK_NO_SLOT: none */
-    __u8 offset;        /* of the file that a call reads or writes: where it points to its offset */
-    __u8 target_offset; /* the same of the file that a transfer writes */
+    __u8 target;        /* index of the file that is written; HOOK_NO_SLOT: none */
+    __u8 offset;        /* index of the pointer to the offset of the file that is read or written */
+    __u8 target_offset; /* the same for the file that a transfer writes */
 };
 
 #define HOOK_NO_SLOT 0xff
 
-/* What the two programs for all kprobes know of a hook, by the cookie of the link, which is the
- * hook's number. Filled in by the loader. */
+/* A hook, for the two programs that all kprobes share. The cookie of the link is the hook's number
+ * and selects the entry. Filled in by the loader. */
 struct kprobe_entry {
     struct hook_slots at;
     __u8 op;   /* enum io_op */
-    __u8 to;   /* that on the second file; IO_OP_COUNT: there is none */
+    __u8 to;   /* the operation on the second file; IO_OP_COUNT: none */
     __u8 role; /* enum kprobe_role */
 };
 
 enum kprobe_role {
     KPROBE_CALL,
     KPROBE_FREED,
-    KPROBE_WALKED, /* the others are about the path of a call, as in bpf/walk.bpf.h */
+    KPROBE_WALKED, /* this and the next follow the path of a call, as in bpf/walk.bpf.h */
     KPROBE_PARENT,
 };
 
-/* Above all hooks; a power of two. */
+/* Larger than every hook number; a power of two. */
 #define KPROBE_ENTRIES 128
 
-/* System calls have a name for each architecture. */
+/* The names of system call functions differ by architecture. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define SYSTEM_CALLS(HOOK)                                                  \
     HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "") \
@@ -91,9 +93,9 @@ enum kprobe_role {
 #define SYSTEM_CALLS(HOOK)
 #endif
 
-/* fdatasync(2) has vfs_fsync_range inlined on 6.1, fsync(2) as well on 7.2; where one has not, the
- * call inside it is an inner one, and counts once all the same. msync(2) comes through
- * vfs_fsync_range. rmdir(2) has vfs_rmdir inlined on 5.10. */
+/* vfs_fsync_range is inlined into fdatasync(2) on 6.1, and into fsync(2) as well on 7.2. Where it
+ * is not, it is an inner call, so the system call still counts once. msync(2) uses vfs_fsync_range.
+ * vfs_rmdir is inlined into rmdir(2) on 5.10. */
 #define HOOKS(HOOK)                                                               \
     HOOK(vfs_read, IO_READ, OBJECT_FILE, "file", OBJECT_NONE, "")                 \
     HOOK(vfs_write, IO_WRITE, OBJECT_FILE, "file", OBJECT_NONE, "")               \
@@ -124,9 +126,9 @@ enum kprobe_role {
     SYSTEM_CALLS(HOOK)
 
 /*
- * Calls by path, from where the path is not walked yet: they fail with ENOENT or EEXIST before the
- * functions above. These are inner calls then, and say what the path led to. A posix ACL has a
- * function to remove it from 6.2 on.
+ * Calls by path, hooked before the path is walked: they can fail with ENOENT or EEXIST before they
+ * reach the functions above. Those are then inner calls and give the object that the path led to.
+ * Since 6.2 there is a function that removes a POSIX ACL.
  */
 #define EXTRAS(EXTRA)                                                                              \
     EXTRA(vfs_statx, IO_STAT, "stat by path", OBJECT_WALK, "filename", OBJECT_NONE, "")            \
@@ -152,7 +154,7 @@ enum kprobe_role {
 
 #define OPS_RW (1ull << IO_READ | 1ull << IO_WRITE)
 
-/* What ends a call stands before what begins it. */
+/* Events that end a call come before those that start it. */
 #define EVENTS(EVENT)                                                                              \
     EVENT(task_exit, "tp_btf/sched_process_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")     \
     EVENT(file_freed, "fentry/security_file_free", 0, "order of requests", OBJECT_ANY, "file",     \
@@ -204,7 +206,7 @@ enum kprobe_role {
     EVENT(page_added, "tp_btf/mm_filemap_add_to_page_cache", 1 << IO_MMAP_READ | IO_CACHE, "",     \
           OBJECT_FOLIO, "folio", OBJECT_PAGE, "page", "")
 
-/* Memory-mapped files, and for whom the page cache is filled: bpf/cache.bpf.h. */
+/* Memory-mapped files and page cache fills: see bpf/cache.bpf.h. */
 #define STAGES(STAGE)                                                       \
     STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, OBJECT_FAULT, "vmf") \
     STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, OBJECT_FAULT, "vmf")         \
@@ -213,10 +215,10 @@ enum kprobe_role {
     STAGE(__kernel_read, IO_CACHE, OBJECT_ANY, "file")
 
 /*
- * sendfile(2) is do_splice_direct; to a pipe it is splice_file_to_pipe, which 5.10 lacks, because
- * there all goes through do_splice_direct. splice(2) is do_splice: one side of it is a pipe.
- * vfs_clone_file_range is FICLONE and FICLONERANGE: a request on the target. __kernel_write_iter
- * writes core dumps.
+ * sendfile(2) uses do_splice_direct, or splice_file_to_pipe if the target is a pipe. 5.10 has no
+ * splice_file_to_pipe and always uses do_splice_direct. splice(2) uses do_splice; one side of it is
+ * a pipe. FICLONE and FICLONERANGE use vfs_clone_file_range: one request on the target.
+ * __kernel_write_iter writes core dumps.
  */
 #define TRANSFERS(TRANSFER)                                                               \
     TRANSFER(do_splice_direct, IO_READ, IO_WRITE, "in", "out", "sendfile")                \
@@ -233,8 +235,8 @@ enum hook_number {
 };
 #undef HOOK_NUMBER
 
-/* Where vfs_read() and the like have their file, its offset, and their result in all kernels so
- * far. With a place from `hooks` each look at an argument would be two instructions more. */
+/* Indexes of the file, the offset and the result of vfs_read() and the like, in all kernels so far.
+ * With an index from `hooks`, each access to an argument would take two more instructions. */
 #define USUAL_FILE 0
 #define USUAL_OFFSET 3
 #define USUAL_RESULT(hook) ((hook) == HOOK_vfs_read || (hook) == HOOK_vfs_write ? 4 : 5)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few kernel types that the programs look into, with the few members they use. The loader moves
- * every access to where the running kernel has the member (CO-RE), so neither a vmlinux.h nor the
- * build host's BTF is needed. Members may be missing here, never differ in name or kind.
+ * The kernel types that the programs read, with only the members they use. The loader relocates
+ * every access to the member's offset in the running kernel (CO-RE), so neither a vmlinux.h nor the
+ * build host's BTF is needed. Members may be missing here, but must not differ in name or kind.
  */
 #ifndef JOBIO_BPF_KERNEL_H
 #define JOBIO_BPF_KERNEL_H
@@ -96,7 +96,7 @@ struct file {
     struct path f_path;
 };
 
-/* A file below an overlay, and what the user opened (6.6 on; before, its f_path is that). */
+/* A file below an overlay, and the path that the user opened (since 6.6; before, in f_path). */
 struct backing_file {
     struct file file;
     struct path user_path;
@@ -119,7 +119,8 @@ struct page {
     struct address_space *mapping;
 };
 
-/* 5.16 on. Of a large one, the order lies in a byte of its own (up to 6.5) or in a lowest one. */
+/* Since 5.16. A large folio has its order in _folio_order (up to 6.5) or in the low byte of
+ * _flags_1. */
 struct folio {
     unsigned long flags;
     struct address_space *mapping;
@@ -130,7 +131,7 @@ struct folio___order {
     unsigned char _folio_order;
 };
 
-/* 6.18 on. */
+/* Since 6.18. */
 typedef struct {
     unsigned long f;
 } memdesc_flags_t;
@@ -148,7 +149,7 @@ struct nameidata {
     struct path path;
 };
 
-/* 5.12 on; before, vfs_rename takes the dentry itself. */
+/* Since 5.12; before, vfs_rename takes the dentry itself. */
 struct renamedata {
     struct dentry *old_dentry;
 };
@@ -160,7 +161,7 @@ struct kernfs_node {
 struct cgroup {
     int level;
     struct kernfs_node *kn;
-    struct cgroup *ancestors[0]; /* 6.1 on */
+    struct cgroup *ancestors[0]; /* since 6.1 */
 };
 
 /* Before 7f203bc89eb6 ("cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]"). */
@@ -197,7 +198,7 @@ struct pt_regs {
 #define NUMBER_READ 0
 #define NUMBER_PREAD 17
 #define REGS_FIRST_32_MEMBER bx
-/* Those of a function of the kernel. */
+/* Registers at entry and return of a kernel function. */
 #define KERNEL_FIRST(regs) ((regs)->di)
 #define KERNEL_SECOND(regs) ((regs)->si)
 #define KERNEL_THIRD(regs) ((regs)->dx)
@@ -206,7 +207,7 @@ struct pt_regs {
 #define KERNEL_SIXTH(regs) ((regs)->r9)
 #define KERNEL_RESULT(regs) ((regs)->ax)
 #define KERNEL_STACK(regs) ((regs)->sp)
-#define RETURN_BYTES 8 /* the call has put the address to return to on the stack */
+#define RETURN_BYTES 8 /* the call has pushed the return address on the stack */
 #elif defined(__TARGET_ARCH_arm64)
     unsigned long regs[31], orig_x0, sp;
     int syscallno;
@@ -222,7 +223,7 @@ struct pt_regs {
 #define NUMBER_READ 63
 #define NUMBER_PREAD 67
 #define REGS_FIRST_32_MEMBER orig_x0
-/* Those of a function of the kernel. */
+/* Registers at entry and return of a kernel function. */
 #define KERNEL_FIRST(r) ((r)->regs[0])
 #define KERNEL_SECOND(r) ((r)->regs[1])
 #define KERNEL_THIRD(r) ((r)->regs[2])
@@ -258,7 +259,7 @@ struct pt_regs {
 #endif
 };
 
-/* Is the task in a system call of the 32-bit kind? */
+/* Tells whether a task is in a 32-bit system call. */
 struct thread_info {
     unsigned long flags;
 #if defined(__TARGET_ARCH_x86)
@@ -287,7 +288,8 @@ struct task_struct {
     struct bpf_local_storage *bpf_storage;
 };
 
-/* What io_submit(2) makes of a call: the kiocb (or fsync_iocb, which begins alike) comes first. */
+/* A libaio call. Its first member is the kiocb (or the fsync_iocb, which starts with the same
+ * member). */
 struct kiocb {
     struct file *ki_filp;
 };
@@ -313,7 +315,7 @@ struct io_big_cqe {
 struct io_kiocb {
     struct file *file;
     __u8 opcode;
-    __u32 flags; /* of 64 bits since 6.10: the low ones are wanted */
+    __u32 flags; /* 64 bits since 6.10; the low ones are used */
     struct io_cqe cqe;
     struct io_ring_ctx *ctx;
     struct io_big_cqe big_cqe;
@@ -324,7 +326,7 @@ struct io_uring_task {
     struct task_struct *task;
 };
 
-/* 6.13 on. */
+/* Since 6.13. */
 struct io_kiocb___tctx {
     struct io_uring_task *tctx;
 };
@@ -349,7 +351,7 @@ struct io_ring_ctx {
 #pragma clang attribute pop
 
 enum pageflags {
-    PG_head = 6, /* relocated, as the next */
+    PG_head = 6, /* relocated by CO-RE, like the next one */
 };
 
 enum cgroup_subsys_id {

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The backend of kprobes: the functions of bpf/hooks.h, seen through the registers. The end of a
- * function (kretprobe) has no arguments, so all is looked up at its begin. As in bpf/call.bpf.h
- * only the outermost hooked call of a task counts. Here it is known by the place on the stack from
- * which the function takes the address to return to. As long as the call runs, there lies what lay
- * there at its begin, or the address that a kretprobe has put there. Calls by path learn what they
- * are about as in bpf/walk.bpf.h.
+ * The kprobe backend: the functions of bpf/hooks.h, read through the registers. A kretprobe does
+ * not see the arguments, so everything is looked up at entry. As in bpf/call.bpf.h, only the
+ * outermost hooked call of a task counts. It is identified by the stack address of its return
+ * address. While the call runs, that address holds the same value as at entry, or the address of
+ * the kretprobe trampoline. Calls by path find their super block as in bpf/walk.bpf.h.
  */
 #ifndef JOBIO_BPF_KPROBES_H
 #define JOBIO_BPF_KPROBES_H
 
-/* Above any kernel stack's size. */
+/* Larger than any kernel stack. */
 #define STACK_BYTES (64 * 1024)
 
 const volatile struct kprobe_entry kprobe_table[KPROBE_ENTRIES] = {};
 
 static __always_inline const volatile struct kprobe_entry *kprobe_entry(__u64 cookie)
 {
-    /* The compiler must not see the bound, so that the verifier does. */
+    /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
     asm volatile("%0 &= 127" : "+r"(cookie));
     return &kprobe_table[cookie];
 }
 
-/* The address that kretprobes put on the stack, learnt from the first that ends. */
+/* The trampoline address that kretprobes put on the stack, taken from the first one that returns.
+ */
 __u64 kprobe_trampoline SEC(".data.kprobes") = 0;
 
-/* The barrier keeps the compiler from one load with a computed place, which the verifier
+/* Without the barrier, the compiler makes one load with a computed offset, which the verifier
  * refuses. */
 #define ARGUMENT(place, name)           \
     case place:                         \
@@ -48,8 +48,8 @@ static __always_inline __u64 argument(struct pt_regs *regs, __u8 place)
     return value;
 }
 
-/* What lies where the function takes the address to return to; 0 where the stack does not have
- * it. */
+/* Returns the return address of the function on the stack; 0 if the architecture does not keep it
+ * there. */
 static __always_inline __u64 kprobe_witness(__u64 frame)
 {
     __u64 witness = 0;
@@ -59,7 +59,7 @@ static __always_inline __u64 kprobe_witness(__u64 frame)
     return witness;
 }
 
-/* Does the outermost call still run that we remember, and is this one below it? */
+/* Returns whether the remembered outermost call is still running and this call is inside it. */
 static __always_inline bool kprobe_is_inside(const struct saved_call *saved, __u64 frame)
 {
     __u64 witness;
@@ -75,7 +75,7 @@ static __always_inline bool kprobe_takes(struct file *file, enum io_op op)
     return op >= IO_OP_FIRST_META || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFREG;
 }
 
-/* The super block that an argument leads to, NULL: none, or not to be counted. */
+/* Returns the super block that an argument leads to, NULL if there is none or it is not counted. */
 static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind, enum io_op op)
 {
     struct renamedata *rename = (struct renamedata *)object;
@@ -104,13 +104,13 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
     return NULL;
 }
 
-/* Its path is not walked yet. */
+/* Returns true if the path is not walked yet at entry. */
 static __always_inline bool kprobe_is_by_path(const volatile struct hook_slots *at)
 {
     return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_TOLD;
 }
 
-/* As call_is_trial(), which sees the arguments at the end. */
+/* Start a call by path. call_is_trial() reads the arguments at return; a kretprobe cannot. */
 static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved_call *saved,
                                               const volatile struct hook_slots *at, enum io_op op)
 {
@@ -121,17 +121,19 @@ static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved
     saved->trial = at->object == OBJECT_OPEN && BPF_CORE_READ(how, open_flag) & O_NONBLOCK;
 }
 
-/* An inner call that is the end of the outermost has what the path led to. */
+/* Take the super block from the inner call that does the operation once the path has been walked.
+ */
 static __always_inline void kprobe_end_walk(struct pt_regs *regs, struct saved_call *saved,
                                             const volatile struct hook_slots *at, enum io_op op)
 {
-    if (!saved->walk || saved->walk != op || kprobe_is_by_path(at)) /* op may be 0: a read */
+    if (!saved->walk || saved->walk != op ||
+        kprobe_is_by_path(at)) /* walk 0: none, but op may be 0, a read */
         return;
     saved_reach(&saved->files[0], kprobe_super(argument(regs, at->argument), at->object, op));
     saved->walk = 0;
 }
 
-/* As order_name_at(), without a helper's call for what never changes. */
+/* The constant that order_name_at() subtracts, cached to save a helper call. */
 __u64 order_base SEC(".data.kprobes") = 0;
 
 static __always_inline __u64 kprobe_name(__u64 file)
@@ -141,8 +143,8 @@ static __always_inline __u64 kprobe_name(__u64 file)
     return file - order_base;
 }
 
-/* What the end of a read or write has to know for its order. Without an offset of its own only a
- * transfer (splice) has that of the file. */
+/* Save what the return of a read or write needs to find its order. If there is no offset argument,
+ * only a transfer (splice) uses that of the file. */
 static __always_inline void kprobe_save_order(struct pt_regs *regs, struct saved_file *saved,
                                               __u8 place, __u8 offset, enum io_op op,
                                               bool transfers)
@@ -157,7 +159,8 @@ static __always_inline void kprobe_save_order(struct pt_regs *regs, struct saved
     saved->offset = argument(regs, offset);
 }
 
-/* `to`: the operation on the second file, if there is one. True: there is something to count. */
+/* Look up the files of a call. to: the operation on the second file; IO_OP_COUNT: none. Returns
+ * whether there is something to count. */
 static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved_call *saved,
                                               const volatile struct hook_slots *at, enum io_op op,
                                               enum io_op to)
@@ -186,7 +189,7 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
     return saved->files[0].sb || sb;
 }
 
-/* A core dump has no source, and the kernel writes for itself through the same function. */
+/* As transfer_is_own() in bpf/transfer.bpf.h. */
 static __always_inline bool kprobe_is_own(const volatile struct hook_slots *at, enum io_op to)
 {
     return to != IO_WRITE || at->object == OBJECT_FILE ||
@@ -248,7 +251,7 @@ static __always_inline void kprobe_count(struct call *call, struct saved_call *s
         saved_count_open(call, call->result < 0 ? NULL : (struct file *)result);
 }
 
-/* A call that began before its task was in the step is not known: its arguments are gone. */
+/* A call that started before its task joined the step is not counted: its arguments are gone. */
 static __always_inline int kprobe_end_call(struct pt_regs *regs,
                                            const volatile struct kprobe_entry *entry)
 {
