@@ -8,25 +8,25 @@
 
 #include "common/cleanup.h"
 
-/* The counters of an operation as 64-bit totals. Some of the kernel's are u32 and wrap; `before`
- * has the sums over the shards at the last reading, and what is added is the wrapping difference.
- * A process that adopts the maps has no `before` but 0: it takes the first reading as it is, which
- * is short by 2^32 for each time that one had wrapped until then; whoever has kept what the
- * process before has read can tell (sampler_wraps.c). */
+/* The counters of an operation as 64-bit totals. Some of the kernel's counters are u32 and wrap, so
+ * each reading adds the wrapping difference to `before`, the sums over the shards at the previous
+ * reading. In a process that adopts the maps, `before` starts at 0: its first totals are too low by
+ * 2^32 for each wrap until then. collector/sample/wraps.c corrects that from the totals that the
+ * earlier process read. */
 struct tally_op {
     struct io_counter counter;
-    struct account_value now;    /* sums over the shards, in this pass */
-    struct account_value before; /* the u32 of them */
+    struct account_value now;    /* sums over the shards in this pass */
+    struct account_value before; /* the same at the previous reading; only u32 members are used */
 };
 
-/* What a step did on a super block. */
+/* The totals of a step on a super block. */
 struct tally {
     uint32_t step;
     uint64_t dev; /* as in probe.h */
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
     struct io_cache cache;
-    struct tally *next; /* of those that accounts_forget() has found */
+    struct tally *next; /* list of those that accounts_forget() found */
 };
 
 static int tally_compare(const void *a, const void *b)
@@ -57,7 +57,7 @@ struct pass {
     probe_account_f each;
     void *arg;
     int result;
-    uint64_t unsupported; /* by the probe */
+    uint64_t unsupported; /* probe_unsupported() */
 };
 
 static bool pass_has(const struct pass *pass, uint32_t step)
@@ -84,7 +84,7 @@ static struct tally *tally_get(struct probe *probe, uint32_t step, uint64_t dev)
     return made;
 }
 
-/* Of struct account_key, or one that has the same names. */
+/* For struct account_key, and other keys with the same members. */
 #define DEV_OF(key) ((uint64_t)(key)->life << 32 | (key)->dev)
 
 static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint64_t dev, uint16_t op)
@@ -129,7 +129,7 @@ static int add_value(const void *key, const void *value, void *arg)
     if (!op || !from)
         return -ENOMEM;
     to = &op->now;
-    /* Before the requests, of which they are a part. */
+    /* Read these before the requests, which include them. */
     to->sequential += __atomic_load_n(&from->sequential, __ATOMIC_ACQUIRE);
     to->random += __atomic_load_n(&from->random, __ATOMIC_ACQUIRE);
     to->requests += from->requests;
@@ -191,7 +191,7 @@ static void tally_op_finish(struct tally_op *op)
     op->before = op->now;
 }
 
-/* What was read from the page cache alone is not counted, but what was not. */
+/* Cache hits have no counter: they are the bytes read minus the uncached bytes. */
 static void finish_cache(const struct pass *pass, struct tally *tally)
 {
     const struct tally_op *read = tally->ops[IO_READ];
@@ -251,7 +251,7 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
     if (probe->blind)
         return 0;
     twalk_r(probe->accounts, begin_tally, &pass);
-    /* Errors before counters: an error is counted before its errno, so that the errnos never sum up
+    /* Read errnos before counters: an error is counted before its errno, so the errnos never sum up
      * to more than the errors. */
     r = map_each(probe, probe->skel->maps.errnos, add_errno, &pass, error);
     if (r == 0)
@@ -292,7 +292,7 @@ static void sum_tally(const void *node, VISIT visit, void *arg)
             continue;
         if (at->now.longest_wait_ns > step->longest_wait_ns)
             step->longest_wait_ns = at->now.longest_wait_ns;
-        if (op != IO_CREATE) /* is part of an open */
+        if (op != IO_CREATE) /* a part of an open */
             step->events += at->now.requests;
     }
 }
@@ -307,7 +307,7 @@ void accounts_sum(const struct probe *probe, struct probe_step *steps, size_t n)
     twalk_r(probe->accounts, sum_tally, &sums);
 }
 
-/* Those that are to go; deleting in a walk is not allowed. */
+/* The tallies to delete, collected first because deletion during a walk is not allowed. */
 struct victims {
     const uint32_t *steps; /* ascending */
     size_t n_steps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How counters leave the maps. */
+/* Removal of steps and their counters from the maps. */
 #include "config.h"
 
 #include "collector/probe/probe_impl.h"
@@ -20,7 +20,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* From then on no program makes keys for them. */
+/* Remove the steps from `steps`. Programs that start later create no keys for them. */
 static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                      uint32_t *numbers, struct error *error)
 {
@@ -47,7 +47,7 @@ struct doomed {
     size_t n, room;
 };
 
-/* A place is free when its key goes, and must be empty then. */
+/* A slot becomes free when its key is deleted, so clear it before. */
 static int empty_place(const void *key, const void *value, void *arg)
 {
     struct doomed *doomed = arg;
@@ -77,9 +77,9 @@ static int empty_place(const void *key, const void *value, void *arg)
     return 0;
 }
 
-/* Nobody adds to the places of these steps any more. Programs that saw a step may still take a
- * place, and remember it of the old generation; those that compared the generation may still
- * add. */
+/* Make sure that no program adds to the slots of these steps any more. Wait for programs that saw a
+ * step: they may still take a slot and keep a hint of the old generation. Then end that generation,
+ * and wait for programs that have compared it already: they may still add. */
 static int stop_adding(struct probe *probe, struct error *error)
 {
     int r = maps_wait(probe, error);
@@ -161,7 +161,7 @@ static int add_number(const void *key, const void *value, void *arg)
     return 0;
 }
 
-/* Those without a step, once each. */
+/* Keep the numbers without a step, each once. */
 static void keep_strays(struct numbers *numbers, const struct probe_step *steps, size_t n_steps)
 {
     size_t kept = 0;
@@ -192,7 +192,7 @@ static int drop_strays(struct probe *probe, struct error *error)
 
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r; i++)
         r = map_each(probe, maps[i], add_number, &numbers, error);
-    /* After the keys: a step that is tagged meanwhile is among them. */
+    /* List the steps after the keys, so that a step that was tagged meanwhile is included. */
     if (!r)
         r = probe_steps(probe, &steps, &n_steps, error);
     if (!r)

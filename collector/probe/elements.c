@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The elements of the hashes: by bpf(2), or by bpf/maps.bpf.c where that call would keep programs
- * from counting.
+ * Access to the elements of the hashes: by bpf(2), or by bpf/maps.bpf.c if bpf(2) would prevent
+ * programs from counting.
  */
 #include "collector/probe/probe_impl.h"
 
@@ -12,7 +12,7 @@
 #include "bpf/maps.skel.h"
 #include "common/cleanup.h"
 
-/* Elements a system call; a bucket that holds more asks for a larger buffer. */
+/* Elements per system call; a bucket that holds more needs a larger buffer. */
 #define BATCH 1024
 
 struct batch {
@@ -40,7 +40,7 @@ static int batch_grow(struct batch *batch, uint32_t size, size_t key, size_t val
     return 0;
 }
 
-/* Kernels before 5.6. Elements are only deleted by this process, so the walk never restarts. */
+/* For kernels before 5.6. Only this process deletes elements, so the walk never restarts. */
 static int map_each_single(const struct bpf_map *map, map_each_f each, void *arg)
 {
     int fd = bpf_map__fd(map), r;
@@ -155,7 +155,7 @@ static int ask_for(const struct probe *probe, const struct bpf_map *map, enum ma
     return ask(probe, map, action);
 }
 
-/* A copy, because `each` may ask for a map, too. NULL: no memory. */
+/* Returns a copy of the rows, because `each` may access a map, too. NULL on out-of-memory. */
 static char *copy_rows(const struct probe *probe, size_t n, size_t row)
 {
     size_t a_page = MAPS_PAGE / row;
@@ -167,7 +167,7 @@ static char *copy_rows(const struct probe *probe, size_t n, size_t row)
     return copy;
 }
 
-/* -ENOSPC: there are more than it has room for. */
+/* Returns -ENOSPC if the map has more elements than fit into `rows`. */
 static int map_each_row(const struct probe *probe, const struct bpf_map *map, map_each_f each,
                         void *arg)
 {

@@ -5,14 +5,15 @@
 
 #include "common/cleanup.h"
 
-/* libbpf can try no helper in fentry programs, which need a function to attach to. Those for raw
- * tracepoints have the same helpers: the kernel hands both out in bpf_tracing_func_proto(). */
+/* libbpf cannot probe helpers of fentry programs, which need a function to attach to. Raw
+ * tracepoint programs have the same helpers: the kernel uses bpf_tracing_func_proto() for both. */
 static bool has_helper(enum bpf_func_id helper)
 {
     return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, helper, NULL) > 0;
 }
 
-/* Does the verifier let a program have the fourth argument of vfs_read(file, buf, count, pos)? */
+/* Returns whether the verifier allows a program to load the fourth argument of vfs_read(file, buf,
+ * count, pos). */
 static bool has_int_pointers(void)
 {
     const struct bpf_insn program[] = {
@@ -41,8 +42,8 @@ void features_detect(struct kernel_features *features)
     features->task_storage = features->task_btf && has_helper(BPF_FUNC_task_storage_get);
 }
 
-/* Types that this kernel does not have libbpf would look for in its modules, which takes
- * CAP_SYS_ADMIN. It does not if it is told where the kernel's own are. */
+/* If this kernel lacks a type, libbpf looks for it in the modules, which takes CAP_SYS_ADMIN. It
+ * does not if it is given the path of the kernel's own types. */
 const struct bpf_object_open_opts *features_types(void)
 {
     static const struct bpf_object_open_opts options = {
@@ -51,8 +52,9 @@ const struct bpf_object_open_opts *features_types(void)
     return access(options.btf_custom_path, R_OK) == 0 ? &options : NULL;
 }
 
-/* Not by libbpf, which would write its first value: before 5.15 the kernel then wants as much room
- * in one piece, and may have none. Without privileges the load says so. */
+/* Create the map here instead of in libbpf, which would write its initial value: before 5.15 the
+ * kernel needs contiguous memory of that size for the write and may have none. An error for lack of
+ * privileges is reported by the load. */
 static void make_memory(struct jobio_bpf *skel)
 {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
@@ -82,7 +84,7 @@ struct jobio_bpf *features_open(const struct kernel_features *features)
         (void)bpf_map__set_key_size(map, sizeof(__u64));
         (void)bpf_map__set_max_entries(map, JOBIO_MAX_THREADS);
     }
-    if (!features->task_storage) /* no program uses it then */
+    if (!features->task_storage) /* then no program uses it */
         (void)bpf_map__set_max_entries(skel->maps.saved_calls, 1);
     return skel;
 }

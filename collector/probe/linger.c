@@ -14,13 +14,12 @@
 
 #include "common/cleanup.h"
 
-/* To move a process takes the kernel some tens of milliseconds. */
+/* The kernel needs some tens of milliseconds to move a process to another cgroup. */
 #define LINGER_MS 1000
 
 DEFINE_CLEANUP(DIR, closedir)
 
-/* Of all that is open keep what belongs to the programs: somebody may wait for the end of a
- * pipe. */
+/* Close all descriptors except those of BPF, because a process may wait for the end of a pipe. */
 static void keep_bpf(void)
 {
     CLEANUP(closedirp) DIR *dir = opendir("/proc/self/fd");
@@ -49,16 +48,16 @@ static void leave_cgroup(const char *to)
         (void)!write(fd, "0", 1);
 }
 
-/* Nothing of the caller's is kept: not its terminal, cgroup, files or folder. */
+/* Keep nothing of the caller: not its terminal, cgroup, files or working directory. */
 static void linger(pid_t parent, const char *cgroup, const int gone[2])
 {
     (void)setsid();
     (void)!chdir("/");
     leave_cgroup(cgroup);
     keep_bpf();
-    (void)close(gone[0]); /* also when /proc could not be read */
+    (void)close(gone[0]); /* also if /proc could not be read */
     (void)close(gone[1]);
-    /* The signal comes when the other process has closed all that it had. */
+    /* The signal arrives after the parent has closed all its descriptors. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
         (void)pause();
     _exit(0);
@@ -69,14 +68,14 @@ void probe_linger(const struct probe *probe, const char *cgroup)
     pid_t parent = getpid(), pid;
     int gone[2];
 
-    /* The events of kprobes can only be removed when nobody holds them any more. */
+    /* Kprobe events can only be removed when no process holds them any more. */
     if (!probe->skel || probe->folder || probe->by_kprobes || pipe2(gone, O_CLOEXEC) < 0)
         return;
     pid = fork();
     if (pid == 0)
         linger(parent, cgroup, gone);
     (void)close(gone[1]);
-    /* Its end of the pipe is closed when it is in the other cgroup. */
+    /* The child closes its end of the pipe after it has moved to the other cgroup. */
     if (pid > 0)
         (void)poll(&(struct pollfd){.fd = gone[0]}, 1, LINGER_MS);
     (void)close(gone[0]);

@@ -8,8 +8,9 @@
 
 #include "common/cleanup.h"
 
-/* All but the read-only data, which belongs to the programs of one process. That of `memory` is the
- * name that make_memory() gave it. */
+/* Returns the name to pin a map by, or NULL if it is not pinned: the data of one process's
+ * programs. `memory` is not matched here by its section, but by the name that make_memory() gave
+ * it. */
 static const char *pin_name(const struct bpf_map *map)
 {
     const char *name = bpf_map__name(map);
@@ -35,7 +36,7 @@ static bool fits(const struct bpf_map *map, int fd)
            info.key_size == bpf_map__key_size(map) && info.value_size == bpf_map__value_size(map);
 }
 
-/* The pinned map of that name, or a negative errno; -ENOENT also for one that does not fit. */
+/* Returns a descriptor of the pinned map, or a negative errno; -ENOENT also if it does not fit. */
 static int open_pin(const struct bpf_map *map, const char *folder, struct error *error)
 {
     char path[PATH_MAX];
@@ -59,7 +60,7 @@ int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
     struct bpf_map *map;
     int r;
 
-    /* All or none: a process that was killed while it pinned leaves a part. */
+    /* All or none: a process that was killed while it pinned leaves an incomplete set. */
     bpf_object__for_each_map(map, skel->obj)
     {
         _close_ int fd = pin_name(map) ? open_pin(map, folder, error) : -1;
@@ -144,8 +145,8 @@ void maps_hide_memory(const struct jobio_bpf *skel)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* Not the skeleton's `data_levels`: since libbpf 1.5 that of an adopted map is memory of this
- * process, which no program reads. */
+/* Do not use the skeleton's `data_levels`: since libbpf 1.5, for an adopted map it is private
+ * memory of this process, which no program reads. */
 int maps_open(struct probe *probe, struct error *error)
 {
     void *at = mmap(NULL, sizeof(*probe->levels), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -159,7 +160,7 @@ int maps_open(struct probe *probe, struct error *error)
 
 #define WINDOW_BYTES (ACCOUNT_WINDOW * sizeof(struct account_value))
 
-/* Not the whole map at once: the kernel counts all pages of a mapping as resident. */
+/* Do not map all of it at once, because the kernel counts all pages of a mapping as resident. */
 static struct account_value *open_window(struct probe *probe, size_t window)
 {
     int fd = bpf_map__fd(probe->skel->maps.account);
@@ -219,9 +220,8 @@ static int make_fence(int fence[2])
     return fence[1];
 }
 
-/* An update of a map of maps returns when no program can see the old map any more: since
- * 1ae80cf31938
- * ("bpf: wait for running BPF programs when updating map-in-map"), 4.20. */
+/* An update of a map of maps returns when no program can see the old map any more, since commit
+ * 1ae80cf31938 ("bpf: wait for running BPF programs when updating map-in-map"), 4.20. */
 int maps_wait(struct probe *probe, struct error *error)
 {
     const uint32_t key = 0;

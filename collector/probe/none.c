@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The probe of a build without BPF: there is only a blind one. */
+/* The probe of a build without BPF: it is always blind. */
 #include "collector/probe/probe.h"
 
 #include <stdlib.h>

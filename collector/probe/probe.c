@@ -41,14 +41,14 @@ static void set_sizes(struct jobio_bpf *skel, uint32_t max_steps)
     (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNTS);
     (void)bpf_map__set_max_entries(skel->maps.caches, (steps + pool_size()) * JOBIO_MOUNTS);
     (void)bpf_map__set_max_entries(skel->maps.places, keys);
-    /* The kernel has an element more for each CPU. */
+    /* The kernel allocates an extra element per CPU. */
     values = 1 + keys + shards_of_cpus();
     values = (values + ACCOUNT_WINDOW - 1) / ACCOUNT_WINDOW * ACCOUNT_WINDOW;
     (void)bpf_map__set_max_entries(skel->maps.account, values);
 }
 
-/* devtmpfs has one super block, however often it is mounted. The host's table first: a service may
- * have a /dev of its own. */
+/* devtmpfs has a single super block, however often it is mounted. Try the host's mount table first,
+ * because a service may have its own /dev. */
 static uint32_t find_devtmpfs(void)
 {
     static const char *const tables[] = {"/proc/1/mountinfo", "/proc/self/mountinfo"};
@@ -68,7 +68,7 @@ static uint32_t find_devtmpfs(void)
     return 0;
 }
 
-/* The folder of our layout, made if needed. */
+/* Open the directory of this layout; creates it if needed. */
 static int open_folder(struct probe *probe, const char *pin_dir, struct error *error)
 {
     struct statfs fs;
@@ -88,7 +88,8 @@ static int open_folder(struct probe *probe, const char *pin_dir, struct error *e
     return 0;
 }
 
-/* A skeleton that is ready to be loaded. 0 or a negative errno; probe->adopted tells. */
+/* Open a skeleton that is ready to be loaded, and set probe->adopted. Returns 0 or a negative
+ * errno. */
 static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *error)
 {
     int r;
@@ -110,7 +111,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     return 0;
 }
 
-/* Before 5.11 the kernel says the same where maps find no room under the limit. */
+/* Before 5.11 the kernel also returns -EPERM if maps exceed RLIMIT_MEMLOCK. */
 static int say_load(int r, struct error *error)
 {
     struct rlimit limit;
@@ -145,7 +146,8 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
     hooks_choose(probe, probe->skel);
     if (jobio_bpf__load(probe->skel) == 0)
         return 0;
-    /* One hook that the kernel refuses makes the whole object fail: find it, and do without. */
+    /* If the kernel refuses one hook, the whole object fails to load: find that hook and omit it.
+     */
     hooks_try(probe);
     r = open_skeleton(probe, max_steps, error);
     if (r < 0)
@@ -157,7 +159,7 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
     return 0;
 }
 
-/* If they hook at least so many functions. */
+/* Use kprobes if they hook at least this many functions. */
 static void try_kprobes(struct probe *probe, size_t least)
 {
     if (kprobes_attach(probe) < least) {
@@ -170,7 +172,7 @@ static void try_kprobes(struct probe *probe, size_t least)
 
 static void attach(struct probe *probe)
 {
-    /* What was adopted stays as it is: calls that are under way would be lost. */
+    /* Do not change an adopted backend, because calls in progress would be lost. */
     bool fresh = !hooks_attached(probe) && !probe->by_kprobes && !probe->by_syscalls;
     bool any = fresh && probe->wanted == PROBE_NONE;
 
@@ -185,12 +187,12 @@ static void attach(struct probe *probe)
         hooks_replace(probe);
         syscalls_attach(probe);
     }
-    /* Also if they were adopted: who attached them may have been killed before this. */
+    /* Also if adopted: the process that attached them may have been killed before this point. */
     if (probe->by_kprobes && probe->hooks[HOOK_file_freed].backend == PROBE_KPROBE)
         probe->levels->orders = 1;
 }
 
-/* Programs without a hook count nothing: that is no better than none. */
+/* A probe with programs but without hooks counts nothing, so it is blind, too. */
 static int see_whether_blind(struct probe *probe, struct error *error)
 {
     const struct probe_hook *hooks;
@@ -234,7 +236,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         return error_errno(error, -ENOMEM, "cannot make the probe");
     probe->wanted = options->backend;
     (void)libbpf_set_print(NULL);
-    /* Before 5.11 maps are charged to it; later it does not matter. */
+    /* Before 5.11 maps are charged to this limit; later it does not matter. */
     (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
     features_detect(&probe->features);
     r = hooks_resolve(probe, error);
@@ -502,7 +504,7 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
 {
     const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .life = dev >> 32};
     uint32_t at = life_slot(key.dev);
-    struct mount_record record = {0}; /* what could not be announced is taken for the first */
+    struct mount_record record = {0}; /* no record: assume the first generation */
     struct life_record life;
 
     *since_ns = 0;

@@ -22,7 +22,7 @@
 
 #define LIMIT_MS 500
 
-/* Of which operations are only the calls on descriptors seen? */
+/* Returns the operations of which only calls by descriptor are seen. */
 static uint64_t blind_by_path(struct probe *probe)
 {
     const struct probe_hook *hooks;
@@ -65,7 +65,8 @@ static void judge(struct probe *probe, const struct selftest_calls *calls, const
     }
 }
 
-/* The child: it says when its calls outside are made, is moved, and makes the others. */
+/* The child: makes the calls outside a step, reports them, waits to be moved, and makes the others.
+ */
 static void child(int socket, const char *folder)
 {
     struct selftest_calls calls = {0};

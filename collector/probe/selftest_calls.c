@@ -16,11 +16,10 @@
 #define ROUNDS 10
 #define READS 100
 
-/* All names that are made, in the order in which they can be removed. */
+/* Names created in the working directory of the child, in the order in which they are removed. */
 static const char *const names[] = {"file", "copy", "new", "hard", "soft", "node", "dir"};
 enum { NAME_FILE, NAME_COPY, NAME_NEW, NAME_HARD, NAME_SOFT, NAME_NODE, NAME_DIR };
 
-/* The folder is the working directory of the child: paths are relative. */
 static uint64_t time_reads(int fd)
 {
     uint64_t best = UINT64_MAX;
@@ -53,8 +52,7 @@ void selftest_outside(struct selftest_calls *calls, const char *folder)
     (void)close(fd);
 }
 
-/* A call is counted by what it is, not by what it returns: a file system without attributes is
- * asked for them all the same. */
+/* A call counts even if it fails: it reaches a file system without extended attributes, too. */
 #define BY_FD(op, call) ((void)((call) < 0), calls->by_fd[op]++)
 #define BY_PATH(op, call) ((void)((call) < 0), calls->by_path[op]++)
 

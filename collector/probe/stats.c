@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the hooks have done so far, and what is not counted. */
+/* Statistics of the hooks, and the operations that are not counted. */
 #include "collector/probe/probe_impl.h"
 
 static void add_statistics(struct probe_hook *hook, const struct hook_state *state)
@@ -18,20 +18,21 @@ static void add_statistics(struct probe_hook *hook, const struct hook_state *sta
     }
 }
 
-/* Does the backend of system calls count what this hook would? */
+/* Returns whether the system call backend counts everything that this hook would. */
 static bool is_replaced(const struct probe *probe, size_t hook)
 {
     return probe->syscall_hooks[0].backend != PROBE_NONE && kprobes_have(hook) &&
            !(probe->hooks[hook].ops & ~probe->syscall_hooks[0].ops);
 }
 
-/* Without seats the end of a task costs no call if it is missed: a chain of threads is shorter. */
+/* Without task slots, a missed task exit loses no calls; it only makes a chain of threads shorter.
+ */
 static bool is_needless(const struct probe *probe, size_t hook)
 {
     return hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->seats;
 }
 
-/* The hooks that matter for what is counted. */
+/* The hooks that affect the counters. */
 struct hook_list {
     const struct probe_hook *hooks[HOOK_COUNT + SYSCALL_HOOKS];
     const struct hook_state *states[HOOK_COUNT + SYSCALL_HOOKS];
@@ -55,13 +56,14 @@ static void list_hooks(const struct probe *probe, struct hook_list *list)
     }
 }
 
-/* They do not tell the hooks of the cache in which call a task is. */
+/* Kprobes and system calls do not tell the cache hooks in which call a task is. */
 static bool sees_cache(const struct probe *probe)
 {
     return !probe->by_kprobes && !probe->by_syscalls;
 }
 
-/* What may be too low by what the hook has missed; nothing of what is not counted at all. */
+/* Set the operations that may be too low because of the hook's misses. Operations that are not
+ * counted at all are excluded. */
 static void limit_missed(const struct probe *probe, struct probe_hook *hook)
 {
     if (hook->backend == PROBE_KPROBE) {
@@ -103,7 +105,7 @@ uint64_t probe_unsupported(const struct probe *probe)
     if (probe->blind)
         return all;
     list_hooks(probe, &list);
-    /* An operation that one of its functions cannot count is not counted as a whole. */
+    /* If one function of an operation is not hooked, the operation is not counted completely. */
     for (size_t i = 0; i < list.n; i++) {
         if (list.hooks[i]->backend != PROBE_NONE)
             counted |= list.hooks[i]->ops;
