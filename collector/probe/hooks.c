@@ -13,16 +13,16 @@
 
 struct hook_entry {
     const char *name;    /* of the programs */
-    const char *section; /* of the program at the end, or the only one */
+    const char *section; /* of the program at return, or of the only one */
     const char *feature;
     uint64_t ops;
     struct {
         enum hook_object object;
         const char *parameter;
     } ways[2];
-    const char *second;          /* the other parameter that is looked up */
-    bool needs_second;           /* it must be there, if it has a name */
-    size_t programs[SIDE_COUNT]; /* where the skeleton has them */
+    const char *second;          /* name of the second parameter */
+    bool needs_second;           /* the second parameter must exist, if it has a name */
+    size_t programs[SIDE_COUNT]; /* their offsets in the skeleton */
 };
 
 #define ENTRY_EXTRA(function, op, feature_name, object1, parameter1, object2, parameter2) \
@@ -83,15 +83,15 @@ struct hook_entry {
 static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(
     ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER) STAGES(ENTRY_STAGE)};
 
-/* Functions that got another name, with the same parameters. */
+/* Functions that were renamed, with the same parameters. */
 static const struct {
     const char *from, *to;
 } renamed[] = {
     {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
-    {"__kernel_write_iter", "__kernel_write"}, /* which calls it where both are */
+    {"__kernel_write_iter", "__kernel_write"}, /* which calls it if both exist */
     {"do_getxattr", "getxattr"},               /* static, before 6.1 */
     {"do_setxattr", "setxattr"},
-    {"path_parentat", "__filename_parentat"}, /* seen in 7.2, with those below */
+    {"path_parentat", "__filename_parentat"}, /* seen in 7.2, like those below */
     {"do_mkdirat", "filename_mkdirat"},
     {"do_rmdir", "filename_rmdir"},
     {"do_unlinkat", "filename_unlinkat"},
@@ -103,7 +103,7 @@ static const struct {
     {"path_setxattr", "path_setxattrat"},
 };
 
-/* NULL: the hook has no program on this side. */
+/* Returns NULL if the hook has no program on this side. */
 static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook, int side)
 {
     size_t at = entries[hook].programs[side];
@@ -131,7 +131,7 @@ static int result_kind(const struct btf *btf, uint32_t id)
     return type->size == 8 ? RETURN_LONG : RETURN_INT;
 }
 
-/* What a program is attached to. */
+/* The function or tracepoint that a program is attached to. */
 struct target {
     const char *name;              /* in this kernel */
     const struct btf_type *params; /* the prototype */
@@ -167,7 +167,8 @@ static int find_function(const struct btf *btf, const char *name, struct target 
     return ret->params ? 0 : -ENOENT;
 }
 
-/* The parameters have names in the function that calls the programs; their first one is its own. */
+/* Parameter names are in the function that calls the programs; its first parameter is not passed to
+ * them. */
 static int find_tracepoint(const struct btf *btf, const char *name, struct target *ret)
 {
     char function[128];
@@ -204,7 +205,7 @@ static int find_object(const struct btf *btf, const struct hook_entry *entry,
     return *entry->ways[0].parameter ? -ENOENT : 0;
 }
 
-/* What functions call the pointer to the offset at which they read or write. */
+/* Names that functions use for the pointer to the offset at which they read or write. */
 static const char *const offsets[] = {"pos", "ppos", "offset", "off_in"};
 static const char *const target_offsets[] = {"opos", "off_out"};
 
@@ -244,7 +245,7 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
     hook->function = target.name;
     kind = result_kind(btf, target.params->type);
     if (kind < 0 || find_object(btf, entry, &target, slots) < 0) {
-        /* Of the functions of a feature some have their form on some kernels only. */
+        /* Some functions of a feature have this form only on some kernels. */
         hook->absent = *entry->feature;
         snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
                  entry->ways[0].parameter);
@@ -264,7 +265,8 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
     return 0;
 }
 
-/* Do all calls that read or write have what bpf/call.bpf.h takes for granted? */
+/* Returns whether all calls that read or write have the parameters where bpf/call.bpf.h expects
+ * them. */
 static bool are_usual(const struct probe *probe)
 {
     static const enum hook_number calls[] = {HOOK_vfs_read, HOOK_vfs_write, HOOK_vfs_readv,
@@ -312,7 +314,7 @@ static int link_path(const struct probe *probe, size_t hook, int side, char path
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* The descriptor of a link's program, for its statistics; 0: none. */
+/* Returns a new descriptor of a link's program, for its statistics; 0 if there is none. */
 static int link_program(const struct bpf_link *link)
 {
     struct bpf_link_info info = {0};
@@ -381,8 +383,8 @@ void hooks_adopt(struct probe *probe)
     }
 }
 
-/* Load the program or not, for the function by the name that this kernel has. NULL: there is none.
- */
+/* Set whether the program is loaded, and its target to the function's name in this kernel. Returns
+ * NULL if there is no program. */
 static struct bpf_program *choose(const struct probe *probe, const struct jobio_bpf *skel,
                                   size_t hook, int side, bool wanted)
 {
@@ -413,15 +415,16 @@ void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
     }
 }
 
-/* A begin without an end, or the reverse, is worse than neither: inner calls would count as well,
- * and no call would have its time. */
+/* An entry program without a return program, or the reverse, is worse than neither: inner calls
+ * would count as well, and no call would have its time. */
 static void hook_detach(struct probe *probe, size_t hook)
 {
     state_unlink(&probe->state[hook]);
     probe->hooks[hook].backend = PROBE_NONE;
 }
 
-/* vfs_readv and its twin have fewer users: without them the operation is not counted as a whole. */
+/* vfs_readv and vfs_writev have fewer users. Without them the operation is not counted completely,
+ * but that is no reason to give up hooks on functions. */
 static bool is_data_hook(size_t hook)
 {
     return hook == HOOK_vfs_read || hook == HOOK_vfs_write;
@@ -435,7 +438,8 @@ bool hooks_see_data(const struct probe *probe)
     return true;
 }
 
-/* A call or its path, which another backend can see as well; no other event, nor a page fault. */
+/* True for hooks on calls and their paths, which another backend can also see; false for other
+ * events and page faults. */
 static bool is_function(size_t hook)
 {
     return kprobes_have(hook);
@@ -477,7 +481,7 @@ size_t hooks_resolved(const struct probe *probe)
     return n;
 }
 
-/* The last line of the verifier's log that says something. */
+/* Returns the last meaningful line of the verifier's log. */
 static const char *last_line(char *log)
 {
     char *line, *last = log, *rest;
@@ -552,8 +556,8 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     return 0;
 }
 
-/* Not where kprobes count: there the end of a task may be missed as well, and its seat with what it
- * remembers would be another's. */
+/* Do not use task slots with kprobes: a task's exit may be missed, and another task would then get
+ * its slot with its state. */
 static void take_seats(struct probe *probe)
 {
     if (!probe->by_kprobes)
@@ -568,8 +572,8 @@ void hooks_attach(struct probe *probe)
 
         if (hook->why[0] || hook->backend == PROBE_KPROBE)
             continue;
-        /* The end first: a call whose begin nobody saw is counted without its time, one whose end
-         * nobody sees not at all. */
+        /* Attach the return first: a call whose entry was not seen is counted without its time; a
+         * call whose return is not seen is not counted. */
         for (int side = SIDE_LEAVE; side >= SIDE_ENTER && r == 0; side--)
             r = hook_attach(probe, i, side);
         if (r < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The backend of kprobes: bpf/kprobes.bpf.h. */
+/* The kprobe backend: loads and attaches bpf/kprobes.bpf.h. */
 #include "config.h"
 
 #include "collector/probe/probe_impl.h"
@@ -21,9 +21,9 @@ DEFINE_CLEANUP(struct kprobes_bpf, kprobes_bpf__destroy)
 #define ENTRY_TRANSFER(function, from, target, ...) \
     [HOOK_##function] = {.present = true, .op = from, .to = target},
 
-/* What a kprobe counts, or notes. */
+/* What the kprobe of a hook counts or notes. */
 static const struct {
-    bool present; /* it is a function's */
+    bool present; /* the hook is on a function */
     enum io_op op, to;
     enum kprobe_role role;
 } entries[HOOK_COUNT] = {
@@ -42,7 +42,7 @@ bool kprobes_have(size_t hook)
     return entries[hook].present;
 }
 
-/* The side without which it is worth nothing. */
+/* The side without which the hook is useless. */
 static int main_side(size_t hook)
 {
     return entries[hook].role == KPROBE_WALKED || entries[hook].role == KPROBE_FREED ? SIDE_ENTER
@@ -68,16 +68,15 @@ uint64_t kprobes_ops(const struct probe *probe)
     return ops;
 }
 
-/* --- events of tracefs: only there a kretprobe can have room for many sleeping tasks
- * --------------
- */
+/* --- tracefs events: only these allow a kretprobe with room for many sleeping tasks ----------- */
 
-/* Tasks that may be in a function at a time; each takes about 100 bytes. */
+/* Maximum number of tasks in a function at a time; each takes about 100 bytes. */
 #define MAXACTIVE 4096
 
 static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
-/* The event's name says whose it is: that of the pins, else of the process. */
+/* The owner in an event's name: a hash of the pin directory, or the process id if nothing is
+ * pinned. */
 static uint32_t owner(const struct probe *probe)
 {
     uint32_t hash = 2166136261u;
@@ -109,7 +108,7 @@ static int write_event(const char *line)
     return -ENOENT;
 }
 
-/* One that an earlier process left is as good. */
+/* An event that an earlier process left is used as it is. */
 static int make_event(const struct probe *probe, size_t hook, int side, char name[64])
 {
     char line[256];
@@ -147,7 +146,7 @@ static FILE *open_profile(void)
     return file;
 }
 
-/* The begin of struct bpf_link_info since 6.7; libbpf's own may be older. */
+/* The start of struct bpf_link_info since 6.7; libbpf's own version may be older. */
 struct multi_info {
     uint32_t type, id, program, pad;
     uint64_t addresses;
@@ -155,7 +154,7 @@ struct multi_info {
     uint64_t missed;
 };
 
-/* Calls for which the kernel had no room to remember that they are to be followed. */
+/* Number of calls that the kernel missed for lack of room for their records. */
 static uint64_t missed_by_link(const struct bpf_link *link)
 {
     struct multi_info info = {0};
@@ -166,7 +165,7 @@ static uint64_t missed_by_link(const struct bpf_link *link)
     return size < sizeof(info) ? 0 : info.missed;
 }
 
-/* All functions have the same links: those of the first. */
+/* All functions share the links of the first one. */
 static void read_missed_links(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
@@ -205,8 +204,8 @@ void kprobes_read_missed(struct probe *probe)
 /* --- which kind ----------------------------------------------------------------------------------
  */
 
-/* Where returns are followed by the function graph tracer, none is lost; before, they take their
- * records from a pool that is too small. */
+/* Returns whether no function return is lost: if the function graph tracer follows them. Older
+ * kernels take the records from a pool that is too small. */
 static bool multi_is_exact(const struct btf *btf)
 {
     int id = btf__find_by_name_kind(btf, "fprobe", BTF_KIND_STRUCT);
@@ -226,8 +225,8 @@ static bool has_line(const char *path, char *buf, size_t size)
     return file && fgets(buf, size, file);
 }
 
-/* May the kernel take the CPU from a task that is in a BPF program? If only debugfs knew and is not
- * mounted: yes, unless it was booted not to. */
+/* Returns whether the kernel may preempt a task in a BPF program. If debugfs is not mounted, a
+ * kernel built with PREEMPT may, unless its command line disables it. */
 static bool is_preemptible(void)
 {
     char line[4096];
@@ -274,7 +273,7 @@ static int pin_path(const struct probe *probe, size_t hook, int side, char path[
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* All functions at once: each link takes the kernel as long as all of them. */
+/* Attach all functions with one link: a link takes the kernel the same time for one as for all. */
 static struct bpf_link *open_multi(const struct probe *probe, const struct bpf_program *program,
                                    int side)
 {
@@ -305,7 +304,7 @@ static struct bpf_link *open_event(const struct probe *probe, const struct bpf_p
     return NULL;
 }
 
-/* All links have the same programs, whose statistics count once: for the first hook. */
+/* All links share the same programs. Their statistics count only once, for the first hook. */
 static void take_link(struct probe *probe, size_t hook, int side, struct bpf_link *link)
 {
     struct hook_state *state = &probe->kprobes[hook];
@@ -348,7 +347,8 @@ static void detach(struct probe *probe, size_t hook)
         remove_event(probe, hook, side);
 }
 
-/* The end last: the kernel then runs it first, and the begin finds its address on the stack. */
+/* Attach the return last: the kernel then runs it first, so the entry finds its address on the
+ * stack. */
 static int attach(struct probe *probe, const struct kprobes_bpf *skel, size_t hook)
 {
     int r = 0;
@@ -375,7 +375,7 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
     return r < 0 ? r : kprobes_bpf__load(skel);
 }
 
-/* Where one link does for all functions, the first hook has it. */
+/* Returns the hook that holds the link: if one link serves all functions, the first wanted hook. */
 static size_t link_of(const struct probe *probe, size_t hook)
 {
     for (size_t i = 0; i < hook && probe->kprobes_multi; i++)

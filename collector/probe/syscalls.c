@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The backend for kernels where nothing can be attached to functions: bpf/syscalls.bpf.h. */
+/* The system call backend, for kernels where programs cannot attach to functions: loads
+ * bpf/syscalls.bpf.h. */
 #include "config.h"
 
 #include "collector/probe/probe_impl.h"
@@ -28,7 +29,7 @@
         .kind = SYSCALL_OPEN, .op = IO_OPEN \
     }
 
-/* By number. What works on a path only is not here: its super block cannot be known. */
+/* By number. Calls that only work on a path are not here, because their super block is unknown. */
 static const struct syscall_entry table[SYSCALL_COUNT] = {
     [SYS_read] = FD(IO_READ, 0),
     [SYS_pread64] = FD(IO_READ, 0),
@@ -79,7 +80,7 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
      OP(IO_CREATE) | OP(IO_STAT) | OP(IO_READDIR) | OP(IO_TRUNCATE) | OP(IO_FALLOCATE) | \
      OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR))
 
-/* What the programs see, and the ways past them. */
+/* What the programs see, and what is not covered by them. */
 static const struct probe_hook sights[SYSCALL_HOOKS] = {
     {.function = "system calls", .feature = "", .ops = OPS_BY_FD},
     {.function = "calls by path",
@@ -121,7 +122,7 @@ static void list_sights(struct probe *probe)
     probe->by_syscalls = true;
 }
 
-/* They are the last resort: what kept us from the functions is worth to be known. */
+/* System calls are the last resort, so also report what prevented hooks on functions. */
 static void say_attached(struct probe *probe)
 {
     struct probe_hook *hook = &probe->syscall_hooks[0];
