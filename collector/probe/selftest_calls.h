@@ -13,11 +13,11 @@ struct selftest_calls {
     uint32_t by_fd[IO_OP_COUNT], by_path[IO_OP_COUNT];
 };
 
-/* Before the process is in the step: make a file in the folder, and time reads. */
+/* Before the process joins the step: create a file in the directory, and time reads. */
 void selftest_outside(struct selftest_calls *calls, const char *folder);
 /* In the step: time the same reads, and make some calls of each operation. */
 void selftest_inside(struct selftest_calls *calls, const char *folder);
-/* Remove the folder with what may be left in it. */
+/* Remove the directory and any remaining files in it. */
 void selftest_clear(const char *folder);
 
 #endif
