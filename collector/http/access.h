@@ -13,14 +13,15 @@ struct http_access {
     const char *proxy;                /* NULL: no proxy, even if the environment names one */
 };
 
-/* Returns 0 if the PEM files are readable, else -errno. */
+/* Check that the PEM files are readable. Returns 0 or -errno. */
 int http_access_check(const struct http_access *access, struct error *error);
 
-/* Read a file with one line "user:password"; *ret is malloc'd, and untouched if the path is NULL.
- * -errno; -EINVAL: the line has no colon. */
+/* Read a file with one line "user:password". *ret is malloc'd; it is untouched on failure and if
+ * the path is NULL, which is not an error. Returns 0 or -errno; -EINVAL: no line with a colon. */
 int http_read_userpwd(const char *path, char **ret, struct error *error);
 
-/* -EINVAL: not http(s)://host..., or the URL has a user, a query or a fragment. */
+/* Returns 0, -ENOMEM, or -EINVAL: the URL is not http(s)://host..., or it has a user, a password, a
+ * query or a fragment. */
 int http_check_url(const char *url, struct error *error);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 
-/* Not random(): without a seed it is the same on all nodes. */
+/* random() without a seed returns the same sequence on all nodes. */
 uint64_t backoff_random(uint64_t max)
 {
     uint64_t r;

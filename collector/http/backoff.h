@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When to try again: random times, so that the nodes of a cluster do not act at the same moment.
- * All times in ns. */
+/* Random delays for retries, so that the nodes of a cluster do not act at the same moment. All
+ * times are in ns. */
 #ifndef JOBIO_COLLECTOR_HTTP_BACKOFF_H
 #define JOBIO_COLLECTOR_HTTP_BACKOFF_H
 
@@ -10,8 +10,8 @@
 
 uint64_t backoff_random(uint64_t max);  /* 0 <= r <= max */
 uint64_t backoff_jittered(uint64_t ns); /* +-10 % */
-/* The wait after so many failures in a row: exponential with full jitter, a random time up to
- * step x 2^(failures - 1), but at most up to `max_ns`. */
+/* The delay after `failures` consecutive failures: exponential backoff with full jitter, a random
+ * time between 0 and the smaller of step_ns x 2^(failures - 1) and max_ns. */
 uint64_t backoff_wait(uint64_t step_ns, uint64_t max_ns, uint64_t failures);
 
 #endif

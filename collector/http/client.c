@@ -23,7 +23,7 @@ struct transfer {
     http_done_f done;
     void *arg;
     size_t length, kept, answer_max;
-    char *kept_body; /* with room for a NUL; NULL: nothing is kept, or nothing came */
+    char *kept_body; /* NUL-terminated; NULL: the body is not kept, or it is empty */
     const char *mark;
     char error[CURL_ERROR_SIZE];
     struct http_answer answer;
@@ -35,7 +35,7 @@ struct http_client {
     CURLM *multi;
     LIST_HEAD(, transfer) transfers;
     char *ca_file, *cert_file, *key_file, *userpwd, *proxy;
-    struct http_setup setup; /* its strings are those above */
+    struct http_setup setup; /* borrows the strings above */
 };
 
 static void transfer_destroy(struct transfer *transfer)
@@ -50,7 +50,7 @@ static void transfer_destroy(struct transfer *transfer)
     free(transfer);
 }
 
-/* What no second try can mend. */
+/* Errors that a retry cannot fix. */
 static bool is_misconfigured(CURLcode code)
 {
     switch (code) {
@@ -188,8 +188,8 @@ static bool keep(struct transfer *transfer, const char *data, size_t length)
     return true;
 }
 
-/* The beginning is kept for the operator; the rest is read so that the connection can be used
- * again. What never ends, the total time-out ends. */
+/* Keep the start of the body for the operator. Read the rest, so that the connection can be reused;
+ * the total timeout ends a body that never ends. */
 static size_t take_text(char *data, size_t size, size_t n, void *arg)
 {
     struct transfer *transfer = arg;
@@ -243,7 +243,8 @@ static int client_init(struct http_client *client, sd_event *loop,
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, want_timer);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
-    /* Newer libcurls have the resolver threads here: the end would wait for them. */
+    /* Newer libcurls keep the resolver threads in the multi handle, and its cleanup would wait for
+     * them. */
 #if HAVE_DECL_CURLMOPT_QUICK_EXIT
     curl_multi_setopt(client->multi, CURLMOPT_QUICK_EXIT, 1L);
 #endif

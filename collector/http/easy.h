@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The one place that sets up libcurl: the options that all HTTP requests of jobio have in common.
- */
+/* The libcurl options that all HTTP requests of jobio have in common. */
 #ifndef JOBIO_COLLECTOR_HTTP_EASY_H
 #define JOBIO_COLLECTOR_HTTP_EASY_H
 
@@ -12,12 +11,12 @@ struct http_setup {
     const char *ca_file, *cert_file, *key_file;
     const char *userpwd; /* "user:password" */
     const char *proxy;
-    bool environment_proxy; /* use the proxy that the environment names, instead of `proxy` */
+    bool environment_proxy; /* use the proxy of the environment instead of `proxy` */
     bool compressed;        /* accept a compressed answer */
     long connect_timeout_ms, timeout_ms;
 };
 
-/* Only http and https, no redirects, no signals. */
+/* Set these options, and allow only http and https, no redirects and no signals. */
 void http_easy_setup(CURL *easy, const struct http_setup *setup);
 
 #endif

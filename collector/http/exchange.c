@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 
 #define BODY_FIRST 4096
-/* What is read of a body that is too long, so that its sender gets to read why it is refused. */
+/* Bytes to read of a body that is too long, so that its sender gets to read the refusal. */
 #define DRAIN_MAX (4u << 20)
 
 /* --- exchanges ---------------------------------------------------------------------------------
@@ -32,8 +32,8 @@ static void exchange_free(struct http_exchange *exchange)
     free(exchange);
 }
 
-/* The connection has gone. Its memory is no more the server's, but the handler may read the body.
- */
+/* The connection is closed. The body no longer counts for the server's limit, but the handler may
+ * still read it. */
 static void exchange_detach(struct http_exchange *exchange)
 {
     exchange->peer->server->stats.bodies -= exchange->room;
@@ -110,7 +110,7 @@ void http_exchange_answer(struct http_exchange *exchange, unsigned code, const c
         return;
     }
     drop_body(exchange);
-    if (exchange->response) { /* it was too late */
+    if (exchange->response) { /* too late: exchange_expire() has answered */
         free(body);
         return;
     }
@@ -179,7 +179,7 @@ static const struct route *find_route(const struct http_server *server, const ch
     return NULL;
 }
 
-/* Room grows with what has come, not with what is announced. */
+/* Grow the buffer with the bytes received, not with the announced Content-Length. */
 static void take_body(struct http_exchange *exchange, const char *data, size_t size)
 {
     struct http_server *server = exchange->peer->server;
@@ -218,7 +218,7 @@ static enum MHD_Result queue(struct http_exchange *exchange)
     return MHD_queue_response(exchange->connection, exchange->code, exchange->response);
 }
 
-/* All of the request is here. */
+/* The request is complete. */
 static void handle(struct http_exchange *exchange, const char *method, const char *path)
 {
     struct http_server *server = exchange->peer->server;

@@ -13,7 +13,7 @@ int gzip_compress(const void *data, size_t size, void **ret, size_t *ret_size)
     _free_ unsigned char *out = NULL;
     uLong bound;
 
-    /* 15 bits of window; 16 more ask for a gzip header. */
+    /* A window of 2^15 bytes; adding 16 selects the gzip header. */
     if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return -ENOMEM;
     bound = deflateBound(&z, z.avail_in);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* *ret is malloc'd. 0 or -ENOMEM. */
+/* Compress into *ret, which is malloc'd. Returns 0 or -ENOMEM. */
 int gzip_compress(const void *data, size_t size, void **ret, size_t *ret_size);
 
 #endif

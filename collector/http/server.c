@@ -95,12 +95,13 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         server->stats.connections--;
         free(peer);
         *context = NULL;
-        /* libmicrohttpd listens again only in the run after the one that made room. */
+        /* libmicrohttpd accepts again only in the run after the one that closed a connection. */
         http_server_run_again(server);
     }
 }
 
-/* The peer has had its time. While a handler thinks, it is told so, and gets as long to read it. */
+/* The peer's time is up. If a handler is still running, the peer gets a 503 and the same time again
+ * to read it. */
 static void expire(struct http_server *server, struct peer *peer)
 {
     static const char late[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
@@ -115,7 +116,7 @@ static void expire(struct http_server *server, struct peer *peer)
     if (!peer->answering && !peer->cut)
         (void)send(peer->fd, late, sizeof(late) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     peer->cut = true;
-    /* The descriptor is libmicrohttpd's: it sees the end of the stream, and closes it. */
+    /* libmicrohttpd owns the descriptor: it sees the end of the stream and closes it. */
     (void)shutdown(peer->fd, SHUT_RDWR);
 }
 
@@ -164,7 +165,7 @@ static int on_events(sd_event_source *source, int fd, uint32_t revents, void *ar
     return 0;
 }
 
-/* --- life --------------------------------------------------------------------------------------
+/* --- creation ----------------------------------------------------------------------------------
  */
 
 static int bound_socket(const union address *address, socklen_t size, int *ret)
@@ -223,7 +224,7 @@ static int listener_init(struct http_server *server, struct listener *listener, 
     if (r < 0)
         return error_errno(error, r, "cannot listen at %s", text);
     r = start_daemon(server, listener, fd, address.any.sa_family);
-    if (r < 0) /* the socket is lost: libmicrohttpd closes it, or does not */
+    if (r < 0) /* libmicrohttpd may have closed the socket already: do not close it here */
         return error_errno(error, r, "cannot serve at %s", text);
     epoll_fd = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD)->listen_fd;
     r = sd_event_add_io(server->loop, &listener->io, epoll_fd, EPOLLIN, on_events, server);
@@ -288,7 +289,7 @@ void http_server_destroy(struct http_server *server)
     if (!server)
         return;
     server->dying = true;
-    /* libmicrohttpd aborts when it is to end with suspended connections. */
+    /* MHD_stop_daemon() aborts the process if a connection is suspended. */
     TAILQ_FOREACH(peer, &server->peers, link)
     if (peer->exchange)
         exchange_wake(peer->exchange);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What http_server.c (connections, and libmicrohttpd on the loop) and http_exchange.c (requests and
- * their answers) share. Nobody else includes it. */
+/* Shared by server.c (connections, and libmicrohttpd on the loop) and exchange.c (requests and
+ * their answers) only. */
 #ifndef JOBIO_COLLECTOR_HTTP_SERVER_IMPL_H
 #define JOBIO_COLLECTOR_HTTP_SERVER_IMPL_H
 
@@ -18,7 +18,7 @@ struct route {
     void *arg;
 };
 
-/* The same limit for all: who came first is due first. */
+/* All connections have the same limit, so the list is ordered by due time. */
 struct peer {
     TAILQ_ENTRY(peer) link;
     struct http_server *server;
@@ -30,16 +30,16 @@ struct peer {
 };
 TAILQ_HEAD(peers, peer);
 
-/* Owned by its connection and, from the call of the handler to the answer, by the handler as well.
+/* Owned by its connection and, from the call of the handler until its answer, also by the handler.
  */
 struct http_exchange {
-    struct peer *peer;                 /* NULL: the connection has gone */
+    struct peer *peer;                 /* NULL: the connection is closed */
     struct MHD_Connection *connection; /* of `peer` */
-    struct MHD_Response *response;     /* to be queued */
+    struct MHD_Response *response;     /* NULL: none yet */
     unsigned code;
     bool handled;   /* the handler has been called */
-    bool held;      /* and has not answered */
-    bool suspended; /* until there is a response */
+    bool held;      /* the handler has not answered yet */
+    bool suspended; /* the connection is suspended until there is a response */
     char *body;
     size_t size, room, excess;
     const char *why; /* not NULL: refused, with `code` */
@@ -65,17 +65,17 @@ struct http_server {
     struct listener listeners[];
 };
 
-/* libmicrohttpd's access handler and its end. */
+/* libmicrohttpd's access handler and its completion callback. */
 enum MHD_Result exchange_on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                     const char *method, const char *version, const char *data,
                                     size_t *size, void **context);
 void exchange_on_completed(void *cls, struct MHD_Connection *connection, void **context,
                            enum MHD_RequestTerminationCode code);
-/* The handler has not answered in time: 503. False: no handler is thinking. */
+/* Respond 503, because the handler has not answered in time. False: no handler is running. */
 bool exchange_expire(struct http_exchange *exchange);
-/* Let the connection of an exchange that waits for its handler go on, to its end. */
+/* Resume the suspended connection of an exchange that waits for its handler. */
 void exchange_wake(struct http_exchange *exchange);
-/* Let libmicrohttpd look at what it has, though no descriptor of it is ready. */
+/* Run libmicrohttpd once more, although none of its descriptors is ready. */
 void http_server_run_again(struct http_server *server);
 
 #endif
