@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first node of a job as a target: it gets the accounts of the steps that have ended here, each
- * until it has confirmed that its store has it. Requests and answers are munge credentials. */
+/* The first node of a job as a target: this node sends it the accounts of the steps that have ended
+ * here, and repeats each until the first node confirms that its store has it. Requests and answers
+ * are munge credentials. */
 #define _GNU_SOURCE /* asprintf */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -20,21 +21,21 @@
 #define BATCH_ROWS 64
 #define BATCH_BYTES (CREDENTIAL_PAYLOAD_MAX / 2)
 
-/* Another node that has something to get. */
+/* A node that the outbox has rows for. */
 struct gather_peer {
     LIST_ENTRY(gather_peer) link;
     struct gather *gather;
     char *node, *sink; /* its name in the outbox */
     struct step_queue *queue;
-    unsigned writes;       /* under way */
-    bool wanted;           /* something is queued for it */
-    char id[WIRE_ID_SIZE]; /* of the request under way */
+    unsigned writes;       /* in progress */
+    bool wanted;           /* the outbox has rows for it */
+    char id[WIRE_ID_SIZE]; /* of the request in progress */
 };
 
 /* --- a request -------------------------------------------------------------------------------- */
 
-/* The end of a job on this node says that all of its steps have been sent, so only the last row of
- * the job may have it. */
+/* The end of a job on this node means that all of its steps have been sent, so only the last row of
+ * the job may contain it. */
 static int hide_end(const struct step_source *step, struct json_object *account,
                     struct error *error)
 {
@@ -82,7 +83,7 @@ static void on_sealed(int result, const struct error *error, const char *text, v
         target_judged(target, ANSWER_WAIT, why.text);
 }
 
-/* The document: a head, and the accounts that write_step() wrote, each with a comma behind it. */
+/* The document: a head and the accounts that write_step() wrote, each followed by a comma. */
 static char *make_payload(struct gather_peer *peer, const char *accounts, size_t size)
 {
     struct wire_head head;
@@ -137,7 +138,7 @@ static int read_refused(struct json_object *document, struct target *target, str
     return 0;
 }
 
-/* On the sealer's thread. The verdicts are ANSWER_OK before. */
+/* On the sealer's thread. The verdicts are initialised to ANSWER_OK. */
 static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
 {
     struct target *target = arg;
@@ -188,7 +189,7 @@ static const struct target_kind first_node_kind = {
     .name = "first_node",
     .method = "POST",
     .verdicts = true,
-    .trusted = true, /* what it says is authenticated */
+    .trusted = true, /* its answers are authenticated */
     .write_step = write_step,
     .request = request,
     .judge = judge,
@@ -238,7 +239,7 @@ static void read_outbox(int64_t after, const struct step_limits *limits,
 
 struct settling {
     struct gather_peer *peer;
-    char why[ANSWER_WHY_MAX]; /* "": taken, else refused */
+    char why[ANSWER_WHY_MAX]; /* "": accepted, else the reason of the refusal */
     size_t n;
     int64_t ids[];
 };
@@ -343,7 +344,7 @@ static int peer_init(struct gather_peer *peer, struct gather *gather, const char
     return step_queue_create(&peer->queue, gather->loop, &options, &hooks, error);
 }
 
-/* Returns NULL, which is logged, if it cannot be made. */
+/* Find or create the peer. Returns NULL on failure, which is logged. */
 static struct gather_peer *get_peer(struct gather *gather, const char *node)
 {
     struct error error = {"out of memory"};
@@ -382,7 +383,7 @@ uint64_t first_node_failures(const struct gather *gather)
     return failures;
 }
 
-/* Nothing is queued for them any more. */
+/* Free the peers that have no rows in the outbox any more. */
 static void drop_idle_peers(struct gather *gather)
 {
     struct gather_peer *peer, *next;
@@ -397,7 +398,7 @@ static void drop_idle_peers(struct gather *gather)
     }
 }
 
-/* --- the nodes that have something to get ----------------------------------------------------- */
+/* --- the nodes that the outbox has rows for --------------------------------------------------- */
 
 static void wake_at(struct gather *gather, uint64_t at_ns)
 {

@@ -45,11 +45,11 @@ void gather_say(struct gather *gather, const char *key, const char *format, ...)
     gather->hooks.say(LOG_LEVEL_WARNING, text, gather->hooks.arg);
 }
 
-/* A bin has at most some 40 bytes, in practice: 160 kB, of the 720 that munge can take. That is 20
- * mounts with all their bins. */
+/* In practice a bin has at most some 40 bytes, so that all bins of a message have 160 kB of the 720
+ * kB that munge accepts. That is 20 mounts with all their bins. */
 #define MAX_BINS 4000
-/* All nodes of a job together, a mount, on its first node: 64 of them may have whole time lines, a
- * job of 4,096 has there some 5 MB a mount. */
+/* Bins of all nodes of a job together, per mount, on its first node. Up to 64 nodes have complete
+ * time lines; a job of 4,096 nodes needs some 5 MB per mount there. */
 #define JOB_BINS (64 * TIMELINE_BINS)
 #define LEAST_BINS 50
 
@@ -97,7 +97,7 @@ char *gather_url(const struct gather *gather, const char *node, const char *path
     return url;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 void gather_stop(struct gather *gather)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One account from many nodes (doc/peers.md). The first node of a job gathers: at the end of the
- * batch script it asks the others what they have, and it takes the final accounts that they send
- * when a step has ended there, from their outboxes, until it has them. All of it is HTTP with
- * bodies that are munge credentials of root; nothing else is believed. Runs on the caller's loop,
- * never blocks.
+ * batch script it queries the accounts of the other nodes. When a step ends on another node, that
+ * node queues its final account in its outbox and sends it until the first node has it. All
+ * messages are HTTP whose bodies are munge credentials of root; all others are refused. Runs on
+ * the caller's loop and never blocks.
  */
 #ifndef JOBIO_COLLECTOR_PEERS_GATHER_H
 #define JOBIO_COLLECTOR_PEERS_GATHER_H
@@ -24,30 +24,30 @@ struct json_object;
 struct query;
 struct writer;
 
-/* The sink of the outbox for what another node is to have: this and the node's name. */
+/* The outbox sink of another node: this prefix and the node's name. */
 #define GATHER_SINK_PREFIX "peer:"
 
-/* A step of which it matters whether its tasks have ended; NULL: none. */
+/* A step whose tasks must have ended before a node counts as reported; NULL: no such step. */
 struct gather_step {
     uint32_t het, step;
-    const char *nodes; /* to gather_ask(): where it runs, with commas between; NULL: not known */
-    bool expected;     /* to the hook: it runs here, even if it has not begun */
+    const char *nodes; /* for gather_ask(): where it runs, comma-separated; NULL: unknown */
+    bool expected;     /* for the hook: it runs here, even if it has not started yet */
 };
 
 enum gather_known {
     GATHER_UNKNOWN,
-    GATHER_ANNOUNCED, /* its prolog has been here */
-    GATHER_TRACKED,   /* it runs here, or has just ended: the store will know it in a moment */
+    GATHER_ANNOUNCED, /* its prolog has run here */
+    GATHER_TRACKED,   /* it runs here, or has just ended and will soon be in the store */
 };
 
 struct gather_hooks {
-    /* What this node has of the job, also of one that is over. Answer once, now or, if tasks of
-     * that step run here, a moment later, by gather_provide(). `step` is good until then. `from`:
-     * who asks. */
+    /* Get this node's account of the job, which may have ended. Answer exactly once with
+     * gather_provide(): now or, if tasks of `step` run here, a moment later. `step` is valid until
+     * then. `from`: the node that asks. */
     void (*account)(const struct job_key *key, const struct gather_step *step, const char *from,
                     void *question, void *arg);
-    /* The record of a job that this node has gathered: restart UINT32_MAX: its newest run. Answer
-     * by gather_provide_record(). */
+    /* Get the record of a job that this node has gathered. restart UINT32_MAX: its newest run.
+     * Answer with gather_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);
     enum gather_known (*known)(const struct job_key *key, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
@@ -57,50 +57,52 @@ struct gather_hooks {
 /* Strings are copied. */
 struct gather_options {
     const char *cluster, *node;
-    const char *const *listen; /* "ADDRESS:PORT"; none: nobody can ask or send */
+    const char *const *listen; /* "ADDRESS:PORT"; none: other nodes cannot query or send */
     size_t n_listen;
-    unsigned connections_an_address; /* at once; 0: a default */
+    unsigned connections_an_address; /* concurrent; 0: a default */
     const char *url;                 /* of other nodes, "%n" is the name: "http://%n:9418" */
-    const char *munge_socket;        /* NULL: the usual one */
-    const uid_t *readers;            /* who may ask for records, beside root */
+    const char *munge_socket;        /* NULL: munge's default */
+    const uid_t *readers;            /* who may query records, in addition to root */
     size_t n_readers;
     struct query *query;
     struct writer *writer;
-    uint64_t timeout_ns; /* of one request */
+    uint64_t timeout_ns; /* per request */
     uint64_t backoff_ns; /* first step of the exponential backoff from a node that fails */
-    uint64_t slow_ns;    /* its top */
-    uint64_t spread_ns;  /* what is queued is sent within this time (at random) */
+    uint64_t slow_ns;    /* its maximum */
+    uint64_t spread_ns;  /* queued rows are sent after a random delay of at most this */
 };
 void gather_defaults(struct gather_options *options);
 
-/* Listens when it returns. -EINVAL: a bad address or url. *ret is untouched on failure. */
+/* Create a gather that listens. Returns 0 or -errno; -EINVAL: a bad address or url. *ret is
+ * untouched on failure. */
 int gather_create(struct gather **ret, sd_event *loop, const struct gather_options *options,
                   const struct gather_hooks *hooks, struct error *error);
-/* Begin nothing new; what was asked is given up, and given back to its `done`. Then destroy the
- * query and the writer, whose outcomes are heard, and then the gather. Both: NULL is fine. */
+/* Start nothing new, give up running queries and call their `done`. Order: gather_stop(), destroy
+ * the query and the writer (their results are still handled), gather_destroy(). Both accept NULL.
+ */
 void gather_stop(struct gather *gather);
 void gather_destroy(struct gather *gather);
 
-/* Answers to the hooks; `account` and `record` are borrowed, NULL: nothing was done here. busy:
- * tasks of the step that was asked for still run, or have yet to begin. */
+/* Answers to the hooks. `account` and `record` are borrowed; NULL: the job did nothing here. busy:
+ * tasks of the step in question still run, or have not started yet. */
 void gather_provide(void *question, const struct job_account *account, bool busy,
                     const struct error *why);
 void gather_provide_record(void *question, const struct job_key *key, bool ended,
                            const char *record, const struct error *why);
 
-/* Something is in the outbox, or may be: at the start, and after each commit that put it there. */
+/* Notify that the outbox may have rows: at the start, and after each commit that queued some. */
 void gather_queued(struct gather *gather);
 
-/* Ask the nodes (names with commas between; this one is left out) for the job, until `deadline_ns`
- * (CLOCK_MONOTONIC), and add what they have to `job`: mounts, causes, the longest wait, what each
- * of them did (job->nodes, with this node), and how many nodes have reported; one on which tasks of
- * the step run, or are to run, has not. Takes `job` over; `done` gets it back, once, on the loop,
- * perhaps inside this call. */
+/* Query the nodes (comma-separated names; this node is skipped) for the job until `deadline_ns`
+ * (CLOCK_MONOTONIC) and add their accounts to `job`: mounts, causes, the longest wait, what each
+ * node did (job->nodes, with this node) and the number of nodes that have reported. A node on which
+ * tasks of the step run, or will run, does not count as reported. Takes ownership of `job`; `done`
+ * gets it back, once, on the loop, possibly inside this call. */
 typedef void (*gather_done_f)(struct job_account *job, void *arg);
 void gather_ask(struct gather *gather, const char *nodes, const struct gather_step *step,
                 uint64_t deadline_ns, struct job_account *job, gather_done_f done, void *arg);
 
-/* For `jobio status`: what was sent, taken, refused and why. NULL: no memory. */
+/* For `jobio status`: what was sent, accepted, refused and why. NULL on out-of-memory. */
 struct json_object *gather_status(const struct gather *gather);
 
 #endif

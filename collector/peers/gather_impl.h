@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The gather's insides, shared by the files that it is made of. */
+/* Private to the files of the gather. */
 #ifndef JOBIO_COLLECTOR_PEERS_GATHER_IMPL_H
 #define JOBIO_COLLECTOR_PEERS_GATHER_IMPL_H
 
@@ -13,14 +13,14 @@
 
 #define GATHER_TYPE "text/plain"
 
-/* Another node that has something to get (first_node.c); a question to one (gather_ask.c); a
- * question from one (gather_serve.c). */
+/* gather_peer: a node that the outbox has rows for (first_node.c); ask, gathering: queries to other
+ * nodes (gather_ask.c); served: a query from another node (gather_serve.c). */
 struct gather_peer;
 struct ask;
 struct gathering;
 struct served;
 
-/* What jobio status shows; the names are those of the fields there. */
+/* Shown by `jobio status` under the same field names. */
 struct gather_counts {
     uint64_t sent, send_failures, refused_by_peer;
     uint64_t asked, answered, unanswered;
@@ -37,17 +37,17 @@ struct gather {
     struct writer *writer;
     uint64_t timeout_ns, backoff_ns, slow_ns, spread_ns;
     struct gather_hooks hooks;
-    struct sealer *sealer; /* for what we ask and send */
-    struct sealer *opener; /* for what others do: nobody can make ours wait */
+    struct sealer *sealer; /* for queries and messages of this node */
+    struct sealer *opener; /* for those of other nodes, which therefore cannot delay ours */
     struct http_client *client;
     struct http_server *server;
-    sd_event_source *timer; /* for the next look into the outbox */
-    bool ending;            /* gather_destroy() runs: callbacks only free */
-    bool looking;           /* the outbox is being looked at */
-    bool again;             /* and must be once more */
+    sd_event_source *timer; /* for the next read of the outbox */
+    bool ending;            /* since gather_stop(): callbacks only free */
+    bool looking;           /* the outbox is being read */
+    bool again;             /* the outbox must be read once more */
     LIST_HEAD(, gather_peer) peers;
     LIST_HEAD(, gathering) gatherings;
-    LIST_HEAD(, ask) asks; /* all of them, also those whose time is up */
+    LIST_HEAD(, ask) asks; /* all, including those past their deadline */
     LIST_HEAD(, served) served;
     struct gather_counts counts;
 };
@@ -55,17 +55,18 @@ struct gather {
 void gather_say(struct gather *gather, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 uint64_t gather_now_ns(void); /* CLOCK_MONOTONIC */
-/* The address of a path at a node, malloc'd. NULL: no memory. */
+/* The URL of a path on a node, malloc'd. NULL on out-of-memory. */
 char *gather_url(const struct gather *gather, const char *node, const char *path);
-/* A head of ours for that node. */
+/* The head of a message from this node to node `to`. */
 struct wire_head gather_head(const struct gather *gather, const char *to, const char *id);
 
-/* The document for another node (REPORT_WIRE and `flags`), with time lines where they leave enough
- * room in a message for the rest, and of fewer bins the more nodes the job has. NULL: no memory. */
+/* The document for another node (REPORT_WIRE and `flags`). It has time lines if they leave enough
+ * room in a message for the rest; the more nodes the job has, the fewer bins they have. NULL on
+ * out-of-memory. */
 struct json_object *gather_document(const struct job_account *job, unsigned flags);
 
-/* Each: `stop` begins nothing new; `free` comes when no transfer and no task of another thread is
- * left that could answer. */
+/* For each file: `stop` prevents new work; `free` is called when no transfer and no task of another
+ * thread can call back any more. */
 
 /* first_node.c */
 int first_node_start(struct gather *gather, struct error *error);

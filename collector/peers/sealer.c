@@ -13,12 +13,12 @@ struct sealer {
     struct worker *worker;
     sd_event_source *source;
     char *socket;
-    size_t bytes; /* of the credentials that wait to be opened */
+    size_t bytes; /* of the credentials queued to be opened */
 };
 
 struct seal_task {
     struct sealer *sealer;
-    char *text; /* the payload, then the credential; or the credential to be opened */
+    char *text; /* first the payload, later the credential; or the credential to open */
     size_t size;
     sealer_sealed_f sealed;
     sealer_read_f read;
@@ -86,7 +86,7 @@ static void on_opened(int result, const struct error *error, void *arg)
     task_free(task);
 }
 
-/* Takes the task over, also when it fails. */
+/* Takes ownership of the task, also on failure. */
 static int submit(struct seal_task *task, int (*run)(struct store *, void *, struct error *),
                   void (*done)(int, const struct error *, void *))
 {

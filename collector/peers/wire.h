@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the jobiod of one node says to that of another (doc/protocol.md): JSON documents, each the
- * payload of a munge credential. All have the same head; fields are only ever added. Pure
- * functions.
+ * Messages between the jobiods of two nodes (doc/protocol.md): JSON documents, each the payload of
+ * a munge credential. All have the same head; fields are only ever added. Pure functions, except
+ * wire_new_id().
  */
 #ifndef JOBIO_COLLECTOR_PEERS_WIRE_H
 #define JOBIO_COLLECTOR_PEERS_WIRE_H
@@ -16,7 +16,7 @@ struct json_object;
 #define WIRE_VERSION 1
 #define WIRE_ID_SIZE 17
 
-/* id: of the question, and again in its answer, which can be that of no other question then. */
+/* id: of the query; its answer repeats it, so that it cannot be the answer to another query. */
 struct wire_head {
     const char *cluster, *from, *to, *id;
 };
@@ -24,21 +24,22 @@ struct wire_head {
 /* A new random id. */
 void wire_new_id(char ret[WIRE_ID_SIZE]);
 
-/* A document with this head, to be filled (json_object_put it). NULL: no memory. */
+/* Create a document with this head. The caller owns it. NULL on out-of-memory. */
 struct json_object *wire_create(const struct wire_head *head);
-/* Its text, malloc'd; takes the document over (NULL is fine). NULL: no memory. */
+/* The document as malloc'd text. Takes ownership of the document; accepts NULL. NULL on
+ * out-of-memory. */
 char *wire_text(struct json_object *document, size_t *size);
 
-/* The document of a payload that is meant for us: cluster and to as in `head`, and from and id as
- * well where they are not NULL. -EBADMSG: it is none; -EPROTONOSUPPORT: of a version that we do not
- * speak; -EXDEV: of another cluster; -EADDRNOTAVAIL: for another node or question, or from another
- * node. */
+/* Parse a payload and check that it is addressed to this node: each field of `head` that is not
+ * NULL must match. The caller owns *ret. Returns 0, -EBADMSG (not such a document),
+ * -EPROTONOSUPPORT (another version), -EXDEV (another cluster) or -EADDRNOTAVAIL (for another node
+ * or query, or from another node). */
 int wire_parse(const char *payload, size_t size, const struct wire_head *head,
                struct json_object **ret, struct error *error);
 
-/* The string of that name, "" if there is none. It is the document's. */
+/* The string field `key`, or "" if there is none. The document owns it. */
 const char *wire_string(struct json_object *document, const char *key);
-/* The whole number of that name from 0 to max, or -EBADMSG. */
+/* Read the integer field `key`, from 0 to max. Returns 0 or -EBADMSG. */
 int wire_number(struct json_object *document, const char *key, unsigned long long max,
                 unsigned long long *ret, struct error *error);
 
