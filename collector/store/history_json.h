@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows of `jobio history` as JSON: what jobiod answers, and what the command prints. */
+/* The rows of `jobio history` as JSON: the answer of jobiod and the output of the command. */
 #ifndef JOBIO_COLLECTOR_STORE_HISTORY_JSON_H
 #define JOBIO_COLLECTOR_STORE_HISTORY_JSON_H
 
@@ -11,15 +11,15 @@
 
 struct json_object;
 
-/* One row as an object (json_object_put it); NULL: no memory. Names that are not known are left
- * out. Fields: doc/protocol.md. */
+/* One row as an object, owned by the caller. NULL on out-of-memory. Unknown names are omitted.
+ * Fields: doc/protocol.md. */
 struct json_object *history_row_json(const struct history_row *row);
 
 /* The same as text, without a newline, ten times as fast. Strings are as they are, but for what
  * JSON escapes: bytes that are no UTF-8 stay. */
 void history_row_write(const struct history_row *row, FILE *out);
 
-/* More rows than this are in no answer over the socket; some 60 MB of text. */
+/* Maximum number of rows of an answer over the socket; some 60 MB of text. */
 #define HISTORY_ROWS_MAX 100000
 
 /* The rows as the text of a JSON array, malloc'd, at most `max` of them; *cut: there were more that
@@ -28,7 +28,7 @@ int history_answer(struct store *reader, const struct history_filter *filter, ui
                    char **ret, bool *cut, struct error *error);
 
 /* The reverse. Strings belong to `row_document`, absent ones are NULL, absent numbers 0; unknown
- * fields are ignored. -EBADMSG with text when it is no row. */
+ * fields are ignored. -EBADMSG with text if it is not a row. */
 int history_row_parse(struct json_object *row_document, struct history_row *ret,
                       struct error *error);
 

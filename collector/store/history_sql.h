@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a filter of the history asks for, as statements: the texts of sql/history, filled in so that
- * an index serves it. */
+/* Translates a filter of the history into statements: the texts of sql/history, with parameters
+ * such that an index serves them. */
 #ifndef JOBIO_COLLECTOR_STORE_HISTORY_SQL_H
 #define JOBIO_COLLECTOR_STORE_HISTORY_SQL_H
 
 #include "collector/store/store_impl.h"
 
-/* A list as it is bound: one word as itself, which an index can give in order, more as JSON. */
+/* A list as a bound value: a single word as is, so that an index can return it in order; several
+ * words as JSON. */
 struct choice {
     char *text;
     size_t n;
@@ -19,21 +20,21 @@ struct asked {
     struct choice by[CHOICES];
     char *mounts; /* JSON; NULL: all */
     size_t n_mounts;
-    uint64_t longest_ns; /* no job that has ended took longer */
+    uint64_t longest_ns; /* upper bound of the elapsed time of ended jobs */
     uint64_t first_ns, since_ns, until_ns;
 };
 
-/* Fills *ret, which is all zeros before; `filter` must live as long. Clear it also after an error.
- * -EINVAL: a list is none. */
+/* Fills *ret, which is all zeros before; `filter` must outlive it. Clear it also after an error.
+ * -EINVAL: a malformed list. */
 int ask_filter(struct store *store, const struct history_filter *filter, struct asked *ret,
                struct error *error);
 void ask_clear(struct asked *asked);
 
-/* A text of sql/history as a statement with its parameters; what `asked` does not know is left
+/* Prepare a text of sql/history and bind its parameters; those that `asked` does not have stay
  * unbound. The caller finalizes it, and `asked` must live until then. */
 int ask_prepare(struct store *store, const char *text, const struct asked *asked,
                 sqlite3_stmt **ret, struct error *error);
-/* Another value of a parameter; nothing if the statement has none of that name. */
+/* Rebind a parameter. Does nothing if the statement has no parameter of that name. */
 void ask_bind(sqlite3_stmt *statement, const char *name, uint64_t value);
 
 /* Rows that are summed up or put in order by the caller: the mounts of a job follow each other as

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The node's history: SQLite, one read-write connection in the whole system (this module's owner,
- * on one thread), readers open it read-only. Schema in sql/schema.sql.
+ * The node's history in an SQLite database. The whole system has one read-write connection, used
+ * on one thread; readers open the database read-only. Schema in sql/schema.sql.
  */
 #ifndef JOBIO_COLLECTOR_STORE_STORE_H
 #define JOBIO_COLLECTOR_STORE_STORE_H
@@ -15,32 +15,32 @@
 struct store;
 
 struct store_options {
-    const char *path;    /* the database file; its folder must exist */
+    const char *path;    /* the database file; its directory must exist */
     uint64_t keep_ns;    /* drop jobs that ended longer ago; 0: never */
-    uint64_t keep_bytes; /* and the oldest beyond this size; 0: never */
-    const char *node; /* steps of other nodes are in no total of the node, and in no outbox; NULL:
-                       * all are its own */
+    uint64_t keep_bytes; /* drop the oldest jobs above this size; 0: never */
+    const char *node;    /* steps of other nodes are neither in this node's totals nor in an outbox;
+                          * NULL: all steps are its own */
 };
 
-/* Open read-write, make or migrate the schema. Nothing that is there is ever overwritten:
- * -EMEDIUMTYPE: not a database, another program's, or a broken one; -EROFS or -EACCES: the file or
- * its folder cannot be written; -ENOSPC; -EPROTONOSUPPORT: made by a newer version; -EOPNOTSUPP: on
- * a network file system, where WAL is not safe; -EISDIR, -ELOOP (a symbolic link), -ENOENT (no
- * folder); -EBUSY: another process has it open for writing. */
+/* Open read-write; create or migrate the schema. Never overwrites an existing file. Errors:
+ * -EMEDIUMTYPE: not a database, one of another program, or a corrupt one; -EROFS or -EACCES: the
+ * file or its directory is not writable; -ENOSPC; -EPROTONOSUPPORT: written by a newer version;
+ * -EOPNOTSUPP: on a network file system, where WAL is not safe; -EISDIR; -ELOOP: a symbolic link;
+ * -ENOENT: no directory; -EBUSY: another process has it open for writing. */
 int store_open(struct store **ret, const struct store_options *options, struct error *error);
-/* Open read-only, beside a running writer or without one. */
+/* Open read-only, with or without a running writer. */
 int store_open_reader(struct store **ret, const char *path, struct error *error);
-void store_close(struct store *store); /* NULL is fine */
-/* Every following call fails with -ETIMEDOUT once it has worked longer than this, counted from
- * here; 0: no limit. */
+void store_close(struct store *store); /* accepts NULL */
+/* Every later call fails with -ETIMEDOUT once this time, counted from now, has passed; 0: no limit.
+ */
 void store_limit(struct store *store, unsigned ms);
 
-/* Begin and end one transaction around several of the writes below; without it each is its own,
- * and final. A `final` transaction is on disk (synchronous=FULL) when store_commit returns, another
- * survives a crash of the process but perhaps not of the machine. If store_commit or store_begin
- * fails, everything since store_begin is rolled back and the caller still owns what it wanted to
- * write. A write that fails undoes itself alone, and the transaction goes on, except after -ENOSPC,
- * -EIO and -EMEDIUMTYPE: then store_commit fails as well. */
+/* Start and end one transaction around several of the writes below; without it, each write is a
+ * final transaction of its own. A `final` transaction is on disk (synchronous=FULL) when
+ * store_commit returns; any other survives a crash of the process, but perhaps not of the machine.
+ * If store_begin or store_commit fails, everything since store_begin is rolled back and the caller
+ * still owns its data. A failed write undoes only itself and the transaction continues, except
+ * after -ENOSPC, -EIO and -EMEDIUMTYPE: then store_commit fails as well. */
 int store_begin(struct store *store, bool final, struct error *error);
 int store_commit(struct store *store, struct error *error);
 void store_rollback(struct store *store);
@@ -60,29 +60,30 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
 
-/* How many requests the stored final row of this step has; 0: there is none. */
+/* The number of requests in the stored final row of this step; 0: no such row. */
 int store_step_requests(struct store *store, const struct job_key *key,
                         const struct step_account *step, uint64_t *ret, struct error *error);
-/* This node, another one than the store's own, has sent all that it had of the job, which is not to
- * be missed any more. -ENOENT: the job was never put. */
+/* Record that `node`, which is not the store's own, has sent its complete part of the job and is no
+ * longer missing. -ENOENT: the job was never put. */
 int store_put_node(struct store *store, const struct job_key *key, const char *node,
                    struct error *error);
 
-/* The job as another of its nodes knows it, on the first one, where nothing of it may ever run: put
- * if it is not there; until this node has a step of it, it ends and lasts as long as any says. Its
- * steps are not touched. */
+/* On the first node: upsert a job reported by another node, because it may never run here. Until
+ * this node has a step of the job, end and elapsed are the maxima of all reports. Its steps are not
+ * touched. */
 int store_put_elsewhere(struct store *store, const struct job_account *job, struct error *error);
-/* Another node of the job could not count these operations (bit 1 << io_op): store_jobs() says so,
- * too. -ENOENT: the job was never put. */
+/* Record that another node of the job could not count these operations (bit 1 << io_op);
+ * store_jobs() reports them. -ENOENT: the job was never put. */
 int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
                           struct error *error);
 
 /* The job with its steps, the newest (restart, or holder of the number) first; NULL-terminated
  * array, free with store_jobs_free(). cluster NULL: any. all false: only the newest. A uid other
- * than UINT32_MAX hides the jobs of others. An unknown job gives an empty array, no error. */
+ * than UINT32_MAX hides the jobs of others. An unknown job gives an empty array and is not an
+ * error. */
 int store_jobs(struct store *store, const char *cluster, uint32_t jobid, bool all, uint32_t uid,
                struct job_account ***ret, struct error *error);
-/* The same, at most `limit` of them, the newest. */
+/* The same, but only the newest `limit` of them. */
 int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, uint32_t limit,
                       uint32_t uid, struct job_account ***ret, struct error *error);
 /* The same for a task of an array, by their numbers. */
@@ -94,7 +95,7 @@ int store_task_jobs(struct store *store, const char *cluster, uint32_t array, ui
 typedef int (*store_job_f)(const struct job_account *job, void *arg);
 int store_array(struct store *store, uint32_t array, uint32_t uid, uint32_t from, store_job_f each,
                 void *arg, struct error *error);
-/* All of that number, with no other steps and sums than those of this node. */
+/* All jobs of that number, with the steps and sums of this node only. */
 int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
                     struct job_account ***ret, struct error *error);
 void store_jobs_free(struct job_account **jobs);
@@ -111,7 +112,7 @@ struct history_row {
     const char *day;   /* of a group by day: YYYY-MM-DD */
     uint64_t jobs;     /* of a group; 0: it is one job */
     uint32_t jobid, restart, uid;
-    uint32_t array_job, array_task; /* array_job 0: a task of no array */
+    uint32_t array_job, array_task; /* array_job 0: not an array task */
     bool ended, complete;
     uint64_t start_ns, end_ns, elapsed_ns;
     uint32_t steps;
@@ -139,7 +140,7 @@ enum history_group {
     HISTORY_BY_PARTITION,
     HISTORY_BY_NAME,
     HISTORY_BY_MOUNT, /* a job counts in each of its mounts, with what it did there */
-    HISTORY_BY_DAY,   /* on which it began, local time */
+    HISTORY_BY_DAY,   /* on which it started, local time */
 };
 
 enum history_state { HISTORY_ANY, HISTORY_RUNNING, HISTORY_ENDED };
@@ -204,17 +205,16 @@ typedef int (*store_state_f)(const char *key, const char *value, void *arg);
 int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
                      struct error *error);
 
-/* --- what is not yet delivered
- * --------------------------------------------------------------------
+/* --- outbox: rows not yet delivered ------------------------------------------------------------
  */
 
-/* Queue a stored final step for a sink, behind all others; one that is queued already, or that the
- * sink refused, goes behind again. A step of another node is not queued. -ENOENT: it is not
+/* Queue a stored final step for a sink, at the end. A step that is queued already, or that the sink
+ * refused, moves to the end. A step of another node is not queued. -ENOENT: the step is not
  * stored. */
 int store_outbox_put(struct store *store, const struct job_key *key,
                      const struct step_account *step, const char *sink, struct error *error);
-/* The same for one (any) final step of the job on this node: its row says what is new about the job
- * itself, such as its end. Nothing if there is none. */
+/* The same for one (any) final step of the job on this node: its row reports changes of the job
+ * itself, such as its end. Does nothing if there is no such step. */
 int store_outbox_put_job(struct store *store, const struct job_key *key, const char *sink,
                          struct error *error);
 
@@ -222,7 +222,7 @@ int store_outbox_put_job(struct store *store, const struct job_key *key, const c
 int store_outbox_put_all(struct store *store, const struct job_key *key, const char *sink,
                          struct error *error);
 
-/* What waits for the sink, in the order of the ids, from the first above `after_id`, at most `max`.
+/* Read the rows queued for the sink, ordered by id, from the first above `after_id`, at most `max`.
  * The account is that of store_put_job() (own completeness, in its mounts only the job's peaks)
  * with exactly one step; it is the store's until the call returns. A non-zero return of `each` ends
  * it and is returned. Ids grow and are never used twice: a step that is queued again has a new one.
@@ -230,34 +230,35 @@ int store_outbox_put_all(struct store *store, const struct job_key *key, const c
 typedef int (*store_outbox_f)(int64_t id, const struct job_account *job, void *arg);
 int store_outbox_read(struct store *store, const char *sink, int64_t after_id, uint32_t max,
                       store_outbox_f each, void *arg, struct error *error);
-/* Another step of the same job waits for the sink behind this one, or was refused. */
+/* Is another step of the same job queued for the sink after this one, or was one refused? */
 int store_outbox_more(struct store *store, int64_t id, bool *ret, struct error *error);
-/* The sink has these; ids that are gone are fine. */
+/* Remove rows that the sink has. Ids that do not exist any more are ignored. */
 int store_outbox_drop(struct store *store, const int64_t *ids, size_t n, struct error *error);
-/* The sink will not take this one: it stays, out of the way, with the reason. */
+/* Mark a row that the sink refuses: it stays, with the reason, but is not sent. */
 int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct error *error);
-/* All that the sink refused is to be sent again. This one and the next take a pattern, too:
+/* Queue all rows again that the sink refused. This function and the next also accept a pattern:
  * "peer:*". */
 int store_outbox_retry(struct store *store, const char *sink, struct error *error);
-/* Nothing is to be sent to the sink any more. */
+/* Remove all rows of the sink. */
 int store_outbox_forget(struct store *store, const char *sink, struct error *error);
 
 struct outbox_stats {
     uint64_t waiting, refused;
-    uint64_t oldest_ns; /* when the first that waits was queued; 0: none waits */
-    uint64_t given_up;  /* since the store was made: retention took them before the sink did */
+    uint64_t oldest_ns; /* when the oldest queued row was queued; 0: none is queued */
+    uint64_t given_up;  /* since the store was created: retention removed them before delivery */
 };
 int store_outbox_stats(struct store *store, const char *sink, struct outbox_stats *ret,
                        struct error *error);
-/* The sinks for which something waits. A non-zero return of `each` ends it and is returned. */
+/* The sinks that have queued rows. A non-zero return of `each` ends it and is returned. */
 int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *arg), void *arg,
                        struct error *error);
 
-/* One small step of retention, outside a transaction: at most a few hundred rows and pages. Only
- * jobs that have ended go, oldest end first; by size none that ended within the last hour. By age
- * none goes that a sink waits for; by size it does. What goes undelivered, and what was refused, is
- * counted as given up. The node's totals stay. *more: call again soon; else a log that has become
- * long was made to begin anew, for which those that read it are waited for up to 5 s. */
+/* One small step of retention, outside a transaction: at most a few hundred rows and pages. It
+ * deletes only ended jobs, oldest end first. By size, it keeps jobs that ended within the last
+ * hour. By age, it keeps jobs with rows queued for a sink; by size, it deletes them. Undelivered
+ * and refused rows that it deletes are counted as given up. The node's totals stay. *more: call
+ * again soon; otherwise, a WAL that had become long was restarted, waiting up to 5 s for its
+ * readers. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
 
 struct store_stats {
