@@ -10,14 +10,14 @@
 /* The row of the history for a task. Its texts are those of the account. */
 struct history_row array_row(const struct job_account *task);
 
-/* The mounts of all tasks; their run times and waits added up. */
+/* The sum of all tasks: their mounts, elapsed times and waits. */
 struct array_sum {
     struct job_account *job; /* owned */
     bool nodes_unknown;      /* for at least one task */
 };
 int array_sum_create(struct array_sum *ret); /* 0 or -ENOMEM */
 void array_sum_clear(struct array_sum *sum);
-/* Add a task, or the sum of several. 0 or -ENOMEM. */
+/* Add a task, or the sum of several tasks. Returns 0 or -ENOMEM. */
 int array_sum_add(struct array_sum *sum, const struct job_account *job);
 
 /* Receives an array: each task once, in their order, and one or several sums, which together are
