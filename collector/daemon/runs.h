@@ -31,7 +31,7 @@ struct runs_options {
  * or once they are empty. */
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error);
-/* Ends all runs; their processes run on uncounted. NULL is fine. */
+/* End all runs; their processes continue uncounted. Accepts NULL. */
 void runs_destroy(struct runs *runs);
 
 /* Answer the requests run-begin and run-end. */
@@ -42,7 +42,7 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
 void runs_tick(struct runs *runs);
 size_t runs_count(const struct runs *runs);
 struct top_reading;
-/* Add each run as of the last reading. 0 or -ENOMEM. */
+/* Add each run, with its values of the last reading. Returns 0 or -ENOMEM. */
 int runs_top(const struct runs *runs, struct top_reading *reading);
 /* Live tasks of a run by the number in the maps, as sampler_tasks_f. */
 size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max);

@@ -53,20 +53,20 @@ bool request_is_admin(const struct request *request);         /* root or the gro
 uint64_t request_monotonic_ns(const struct request *request); /* when the request arrived */
 
 void request_ok(struct request *request);
-/* Logs the line as well, at most one in 10 s a user. */
+/* Answer with an error and log it, at most once in 10 s per user. */
 void request_refuse(struct request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* An error that is not logged. */
+/* Answer with an error without logging it. */
 void request_error(struct request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* One message that the caller has made (with STATUS). */
+/* Answer with one message that the caller has built (with STATUS). */
 void request_message(struct request *request, const struct message *m);
-/* STATUS=ok and TEXT, in as many messages as it takes, the last with CUT=1 if `cut`. Takes the
- * malloc'd text over. A user whose other answers are not taken yet and too long with this one gets
- * an error instead; short texts (100,000 bytes) are always sent. */
+/* STATUS=ok and TEXT, in as many messages as necessary, the last with CUT=1 if `cut`. Takes
+ * ownership of the malloc'd text. A user whose other answers are not taken yet and too long with
+ * this one gets an error instead; short texts (100,000 bytes) are always sent. */
 void request_text(struct request *request, char *text, bool cut);
-/* The last message of a text will name this short key of the question in APPLIED: it was
- * understood, and the answer goes by it. */
+/* Name this short key of the request in APPLIED of the last message of a text: the answer takes the
+ * key into account. */
 void request_applied(struct request *request, const char *key);
 
 struct server_stats {
