@@ -3,7 +3,7 @@
  * One account from many nodes (doc/peers.md). The first node of a job gathers: at the end of the
  * batch script it queries the accounts of the other nodes. When a step ends on another node, that
  * node queues its final account in its outbox and sends it until the first node has it. All
- * messages are HTTP whose bodies are munge credentials of root; all others are refused. Runs on
+ * messages are HTTP whose bodies are munge credentials of root (of a reader for records). Runs on
  * the caller's loop and never blocks.
  */
 #ifndef JOBIO_COLLECTOR_PEERS_GATHER_H
