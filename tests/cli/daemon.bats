@@ -30,7 +30,7 @@ setup_file() {
     useradd -M -u 4102 mallory
     useradd -M -u 4103 -G jobio watcher
     # where jobio looks by itself
-    STATE=$(dirname "$(jobio job 1 2>&1 | sed -n 's/.*reading the store \(.*\) itself$/\1/p')")
+    STATE=$(dirname "$(jobio job 1 2>&1 | sed -n 's/.*reading the store \(.*\) directly$/\1/p')")
     [ -n "$STATE" ]
     export STATE
     mkdir -p "$STATE"
