@@ -129,7 +129,7 @@ static int lookup(const char *proc, int version, const char *path, struct cgroup
     if (stat(name, &st) < 0)
         return error_errno(error, -errno, "the cgroup \"%s\"", name);
     if (!S_ISDIR(st.st_mode))
-        return error_set(error, -ENOTDIR, "the cgroup \"%s\" is no folder", name);
+        return error_set(error, -ENOTDIR, "the cgroup \"%s\" is no directory", name);
     ret->version = version;
     ret->level = count_components(path);
     ret->id = st.st_ino;
@@ -162,8 +162,8 @@ int cgroup_of_step(const char *proc, bool is_extern, struct cgroup *ret, struct 
     if (last && strcmp(last, "/slurm") == 0 && join(own.v2, (size_t)(last - own.v2), "user") == 0 &&
         lookup(proc, 2, own.v2, ret, &detail) == 0)
         return 0;
-    /* v1: slurmstepd sits in the folder of the job. The extern step has no task that could be
-     * asked, but its folder is there already. */
+    /* v1: slurmstepd sits in the directory of the job. The extern step has no task that could be
+     * asked, but its directory is there already. */
     if (is_extern && own.freezer[0] && join(own.freezer, strlen(own.freezer), "step_extern") == 0 &&
         lookup(proc, 1, own.freezer, ret, &detail) == 0)
         return 0;
@@ -179,8 +179,8 @@ static bool is_within(const char *path, const char *ancestor)
     return strncmp(path, ancestor, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
-/* The step's folder from that of a task. False: slurmstepd is in it too (so it may well be that of
- * slurmd, with all jobs). */
+/* The step's directory from that of a task. False: slurmstepd is in it too (so it may well be that
+ * of slurmd, with all jobs). */
 static bool step_of_task(char *task, const char *own)
 {
     char *last = strrchr(task, '/');

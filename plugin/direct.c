@@ -15,14 +15,14 @@
 /* The address of a buffer as the kernel's attributes hold it. */
 #define ADDRESS(p) ((__u64)(uintptr_t)(p))
 
-static int open_map(const char *folder, const char *name, struct error *error)
+static int open_map(const char *directory, const char *name, struct error *error)
 {
     char path[PATH_MAX];
     union bpf_attr attr;
     long fd;
 
-    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-        return error_set(error, -ENAMETOOLONG, "the pin folder's path is too long");
+    if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
+        return error_set(error, -ENAMETOOLONG, "the pin directory's path is too long");
     memset(&attr, 0, sizeof(attr));
     attr.pathname = ADDRESS(path);
     fd = syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
@@ -31,11 +31,11 @@ static int open_map(const char *folder, const char *name, struct error *error)
     return (int)fd;
 }
 
-static int put_step(const char *folder, const struct cgroup *cgroup, struct error *error)
+static int put_step(const char *directory, const struct cgroup *cgroup, struct error *error)
 {
     struct step_record record;
     __u64 key = step_key(cgroup->id, cgroup->version);
-    _close_ int fd = open_map(folder, "steps", error);
+    _close_ int fd = open_map(directory, "steps", error);
     union bpf_attr attr;
 
     if (fd < 0)
@@ -52,10 +52,10 @@ static int put_step(const char *folder, const struct cgroup *cgroup, struct erro
 }
 
 /* Through a mapping, because an update by system call could undo another process's bit. */
-static int put_level(const char *folder, const struct cgroup *cgroup, struct error *error)
+static int put_level(const char *directory, const struct cgroup *cgroup, struct error *error)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    _close_ int fd = open_map(folder, "levels", error);
+    _close_ int fd = open_map(directory, "levels", error);
     struct levels_record *levels;
 
     if (fd < 0)
@@ -70,16 +70,16 @@ static int put_level(const char *folder, const struct cgroup *cgroup, struct err
 
 int direct_tag(const char *runtime, const struct cgroup *cgroup, struct error *error)
 {
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     int r;
 
     if (level_bit(cgroup->level) == 0)
         return error_set(error, -ERANGE, "the cgroup is %u levels deep; at most %d are counted",
                          cgroup->level, JOBIO_MAX_LEVELS - 1);
-    r = runtime_pin_folder(runtime, folder, error);
+    r = runtime_pin_folder(runtime, directory, error);
     if (r == 0)
-        r = put_step(folder, cgroup, error);
+        r = put_step(directory, cgroup, error);
     if (r == 0)
-        r = put_level(folder, cgroup, error);
+        r = put_level(directory, cgroup, error);
     return r;
 }

@@ -5,7 +5,7 @@
 
 #include "plugin/cgroup.h"
 
-/* `runtime` is the folder of the file `probe`. 0 if the cgroup is tagged from now on, or was. */
+/* `runtime` is the directory of the file `probe`. 0 if the cgroup is tagged from now on, or was. */
 int direct_tag(const char *runtime, const struct cgroup *cgroup, struct error *error);
 
 #endif

@@ -34,14 +34,14 @@ static int make_folder(const char *path, struct error *error)
 }
 
 /* While no jobiod takes them the files gather: a full /run would hurt more than jobio. */
-static int check_room(const char *folder, struct error *error)
+static int check_room(const char *directory, struct error *error)
 {
     struct statvfs fs;
 
-    if (statvfs(folder, &fs) < 0)
-        return error_errno(error, -errno, "look for room in \"%s\"", folder);
+    if (statvfs(directory, &fs) < 0)
+        return error_errno(error, -errno, "look for room in \"%s\"", directory);
     if (fs.f_bavail < fs.f_blocks / 10 || fs.f_favail < fs.f_files / 10)
-        return error_set(error, -ENOSPC, "less than a tenth of \"%s\" is free", folder);
+        return error_set(error, -ENOSPC, "less than a tenth of \"%s\" is free", directory);
     return 0;
 }
 
@@ -58,14 +58,14 @@ static int write_file(const char *path, const char *text, size_t size, struct er
     return 0;
 }
 
-int runtime_save(const char *runtime, const char *folder, const char *name, const struct message *m,
-                 struct error *error)
+int runtime_save(const char *runtime, const char *directory, const char *name,
+                 const struct message *m, struct error *error)
 {
     static char text[MESSAGE_MAX];
     char path[PATH_MAX], making[PATH_MAX];
     int r;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", runtime, folder);
+    (void)snprintf(path, sizeof(path), "%s/%s", runtime, directory);
     r = make_folder(runtime, error);
     if (r == 0)
         r = make_folder(path, error);
@@ -73,8 +73,8 @@ int runtime_save(const char *runtime, const char *folder, const char *name, cons
         r = check_room(path, error);
     if (r < 0)
         return r;
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", runtime, folder, name);
-    (void)snprintf(making, sizeof(making), "%s/%s/.%s.%d", runtime, folder, name, (int)getpid());
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", runtime, directory, name);
+    (void)snprintf(making, sizeof(making), "%s/%s/.%s.%d", runtime, directory, name, (int)getpid());
     r = write_file(making, text, to_lines(m, text), error);
     if (r == 0 && rename(making, path) < 0)
         r = error_errno(error, -errno, "rename to \"%s\"", path);

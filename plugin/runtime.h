@@ -10,11 +10,11 @@
 
 #define RUNTIME_DOWN_SECONDS 60
 
-/* Put the fields of `m` (without VERSION and TYPE) into <runtime>/<folder>/<name>, a line each,
+/* Put the fields of `m` (without VERSION and TYPE) into <runtime>/<directory>/<name>, a line each,
  * with rename(2). Folders are made if they are missing. -ENOSPC: also while less than a tenth of
  * the file system is free. */
-int runtime_save(const char *runtime, const char *folder, const char *name, const struct message *m,
-                 struct error *error);
+int runtime_save(const char *runtime, const char *directory, const char *name,
+                 const struct message *m, struct error *error);
 
 /* What <runtime>/jobs/<jobid> says. */
 struct runtime_job {

@@ -66,7 +66,7 @@ static const char *set_socket(struct settings *settings, const char *value, cons
     if (!expand(value, node, path, sizeof(path)))
         return "is longer than a socket path may be";
     if (strrchr(path, '/') == path)
-        return "is not in a folder of its own";
+        return "is not in a directory of its own";
     memcpy(settings->socket, path, sizeof(path));
     memcpy(settings->runtime, path, sizeof(path));
     *strrchr(settings->runtime, '/') = '\0';

@@ -10,7 +10,7 @@
 
 struct settings {
     char socket[PLUGIN_SOCKET_MAX];
-    char runtime[PLUGIN_SOCKET_MAX]; /* the folder of the socket */
+    char runtime[PLUGIN_SOCKET_MAX]; /* the directory of the socket */
     const char *summary;             /* "off", "short" or "full": the default of a job */
     unsigned patience;               /* how many times as long as usual jobiod is waited for */
 };

@@ -7,8 +7,8 @@
 
 #define NOTES_MAX 3 /* in a summary */
 
-/* Read the rules of advice_directory(), or of `path`, a file or a folder. Each mistake is said on
- * stderr, and the other rules work: *mistakes is how many. */
+/* Read the rules of advice_directory(), or of `path`, a file or a directory. Each mistake is said
+ * on stderr, and the other rules work: *mistakes is how many. */
 int notes_rules(struct advice **ret, const char *path, int *mistakes, struct error *error);
 
 /* At most `max` notes about a job, by the rules of this machine, which are read once; none, and a

@@ -23,7 +23,7 @@ static bool is_client(const char *name, const char *source)
     return n && strncmp(name, at, n) == 0 && name[n] == '-';
 }
 
-static int read_client(int folder, const char *name, uint64_t *read, uint64_t *written)
+static int read_client(int directory, const char *name, uint64_t *read, uint64_t *written)
 {
     _free_ char *path = NULL, *text = NULL;
     int rc;
@@ -32,7 +32,7 @@ static int read_client(int folder, const char *name, uint64_t *read, uint64_t *w
         path = NULL;
         return -ENOMEM;
     }
-    rc = figures_slurp(folder, path, &text, NULL);
+    rc = figures_slurp(directory, path, &text, NULL);
     if (rc == 0)
         explain_parse_llite(text, read, written);
     return rc;
@@ -40,24 +40,24 @@ static int read_client(int folder, const char *name, uint64_t *read, uint64_t *w
 
 static int read_folder(const char *path, const char *source, uint64_t *read, uint64_t *written)
 {
-    _closedir_ DIR *folder = opendir(path);
+    _closedir_ DIR *directory = opendir(path);
     const struct dirent *entry;
     int rc = -ENOENT;
 
-    if (!folder)
+    if (!directory)
         return -errno;
-    while (rc == -ENOENT && (entry = readdir(folder)))
+    while (rc == -ENOENT && (entry = readdir(directory)))
         if (is_client(entry->d_name, source))
-            rc = read_client(dirfd(folder), entry->d_name, read, written);
+            rc = read_client(dirfd(directory), entry->d_name, read, written);
     return rc;
 }
 
-int figures_read_llite(const char *const *folders, const char *source, uint64_t *read,
+int figures_read_llite(const char *const *directories, const char *source, uint64_t *read,
                        uint64_t *written)
 {
     int rc = -ENOENT;
 
-    for (; *folders && rc == -ENOENT; folders++)
-        rc = read_folder(*folders, source, read, written);
+    for (; *directories && rc == -ENOENT; directories++)
+        rc = read_folder(*directories, source, read, written);
     return rc;
 }

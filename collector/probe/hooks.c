@@ -308,7 +308,7 @@ int hooks_resolve(struct probe *probe, struct error *error)
 
 static int link_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
 {
-    int n = snprintf(path, PATH_MAX, "%s/%s_%s", probe->folder,
+    int n = snprintf(path, PATH_MAX, "%s/%s_%s", probe->directory,
                      side == SIDE_ENTER ? "enter" : "leave", entries[hook].name);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
@@ -543,7 +543,7 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     link = bpf_program__attach(program);
     if (!link)
         return -errno;
-    if (probe->folder) {
+    if (probe->directory) {
         r = link_path(probe, hook, side, path);
         if (r == 0)
             r = bpf_link__pin(link, path);

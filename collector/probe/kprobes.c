@@ -81,9 +81,9 @@ static uint32_t owner(const struct probe *probe)
 {
     uint32_t hash = 2166136261u;
 
-    if (!probe->folder)
+    if (!probe->directory)
         return getpid();
-    for (const char *c = probe->folder; *c; c++)
+    for (const char *c = probe->directory; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619u;
     return hash;
 }
@@ -268,7 +268,7 @@ static struct bpf_program *program_of(const struct kprobes_bpf *skel, int side)
 
 static int pin_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
 {
-    int n = snprintf(path, PATH_MAX, "%s/%s_%zu", probe->folder, prefixes[side], hook);
+    int n = snprintf(path, PATH_MAX, "%s/%s_%zu", probe->directory, prefixes[side], hook);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -328,7 +328,7 @@ static int attach_side(struct probe *probe, const struct kprobes_bpf *skel, size
 
     if (!link)
         return -errno;
-    if (probe->folder) {
+    if (probe->directory) {
         r = pin_path(probe, hook, side, path);
         if (r == 0)
             r = bpf_link__pin(link, path);
@@ -455,7 +455,7 @@ void kprobes_close(struct probe *probe)
         bool attached = probe->kprobes[i].links[main_side(i)];
 
         state_close(&probe->kprobes[i]);
-        for (int side = 0; side <= main_side(i) && attached && !probe->folder; side++)
+        for (int side = 0; side <= main_side(i) && attached && !probe->directory; side++)
             if (!probe->kprobes_multi)
                 remove_event(probe, i, side);
     }

@@ -69,7 +69,7 @@ void probe_linger(const struct probe *probe, const char *cgroup)
     int gone[2];
 
     /* Kprobe events can only be removed when no process holds them any more. */
-    if (!probe->skel || probe->folder || probe->by_kprobes || pipe2(gone, O_CLOEXEC) < 0)
+    if (!probe->skel || probe->directory || probe->by_kprobes || pipe2(gone, O_CLOEXEC) < 0)
         return;
     pid = fork();
     if (pid == 0)

@@ -20,10 +20,11 @@ static const char *pin_name(const struct bpf_map *map)
     return strchr(name, '.') ? NULL : name;
 }
 
-static int pin_path(char path[PATH_MAX], const char *folder, const char *name, struct error *error)
+static int pin_path(char path[PATH_MAX], const char *directory, const char *name,
+                    struct error *error)
 {
-    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
-        return error_set(error, -ENAMETOOLONG, "the path '%s/%s' is too long", folder, name);
+    if (snprintf(path, PATH_MAX, "%s/%s", directory, name) >= PATH_MAX)
+        return error_set(error, -ENAMETOOLONG, "the path '%s/%s' is too long", directory, name);
     return 0;
 }
 
@@ -37,10 +38,10 @@ static bool fits(const struct bpf_map *map, int fd)
 }
 
 /* Returns a descriptor of the pinned map, or a negative errno; -ENOENT also if it does not fit. */
-static int open_pin(const struct bpf_map *map, const char *folder, struct error *error)
+static int open_pin(const struct bpf_map *map, const char *directory, struct error *error)
 {
     char path[PATH_MAX];
-    int fd, r = pin_path(path, folder, pin_name(map), error);
+    int fd, r = pin_path(path, directory, pin_name(map), error);
 
     if (r < 0)
         return r;
@@ -55,7 +56,7 @@ static int open_pin(const struct bpf_map *map, const char *folder, struct error 
     return -ENOENT;
 }
 
-int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
+int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *error)
 {
     struct bpf_map *map;
     int r;
@@ -63,16 +64,16 @@ int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error)
     /* All or none: a process that was killed while it pinned leaves an incomplete set. */
     bpf_object__for_each_map(map, skel->obj)
     {
-        _close_ int fd = pin_name(map) ? open_pin(map, folder, error) : -1;
+        _close_ int fd = pin_name(map) ? open_pin(map, directory, error) : -1;
 
         if (pin_name(map) && fd == -ENOENT)
-            return maps_unpin(folder, error);
+            return maps_unpin(directory, error);
         if (pin_name(map) && fd < 0)
             return fd;
     }
     bpf_object__for_each_map(map, skel->obj)
     {
-        _close_ int fd = pin_name(map) ? open_pin(map, folder, error) : -1;
+        _close_ int fd = pin_name(map) ? open_pin(map, directory, error) : -1;
 
         if (!pin_name(map))
             continue;
@@ -99,7 +100,7 @@ int maps_share(const struct probe *probe, struct bpf_object *object)
     return r;
 }
 
-int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error)
+int maps_pin(struct jobio_bpf *skel, const char *directory, struct error *error)
 {
     struct bpf_map *map;
     char path[PATH_MAX];
@@ -111,7 +112,7 @@ int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error)
 
         if (!name)
             continue;
-        r = pin_path(path, folder, name, error);
+        r = pin_path(path, directory, name, error);
         if (r < 0)
             return r;
         r = bpf_obj_pin(bpf_map__fd(map), path);
@@ -121,21 +122,21 @@ int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error)
     return 0;
 }
 
-int maps_unpin(const char *folder, struct error *error)
+int maps_unpin(const char *directory, struct error *error)
 {
-    _closedir_ DIR *dir = opendir(folder);
+    _closedir_ DIR *dir = opendir(directory);
     struct dirent *entry;
 
     if (!dir)
-        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", folder);
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", directory);
     while ((entry = readdir(dir))) {
         if (entry->d_name[0] == '.')
             continue;
         if (unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)
-            return error_errno(error, -errno, "cannot remove '%s/%s'", folder, entry->d_name);
+            return error_errno(error, -errno, "cannot remove '%s/%s'", directory, entry->d_name);
     }
-    if (rmdir(folder) < 0 && errno != ENOENT)
-        return error_errno(error, -errno, "cannot remove '%s'", folder);
+    if (rmdir(directory) < 0 && errno != ENOENT)
+        return error_errno(error, -errno, "cannot remove '%s'", directory);
     return 0;
 }
 

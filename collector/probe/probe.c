@@ -73,9 +73,9 @@ static int open_folder(struct probe *probe, const char *pin_dir, struct error *e
 {
     struct statfs fs;
 
-    if (asprintf(&probe->folder, "%s/%d", pin_dir, JOBIO_LAYOUT) < 0) {
-        probe->folder = NULL;
-        return error_errno(error, -ENOMEM, "cannot name the folder of the pins");
+    if (asprintf(&probe->directory, "%s/%d", pin_dir, JOBIO_LAYOUT) < 0) {
+        probe->directory = NULL;
+        return error_errno(error, -ENOMEM, "cannot name the directory of the pins");
     }
     if (mkdir(pin_dir, 0700) < 0 && errno != EEXIST)
         return error_errno(error, -errno, "cannot make '%s' (is /sys/fs/bpf mounted?)", pin_dir);
@@ -99,8 +99,8 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     if (!probe->skel)
         return error_errno(error, -errno, "cannot open the BPF object");
     set_sizes(probe->skel, max_steps);
-    if (probe->folder) {
-        r = maps_adopt(probe->skel, probe->folder, error);
+    if (probe->directory) {
+        r = maps_adopt(probe->skel, probe->directory, error);
         if (r < 0)
             return r;
         probe->adopted = r > 0;
@@ -246,10 +246,10 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         r = load(probe, options->max_steps, error);
     if (r < 0)
         return r;
-    if (probe->folder && !probe->adopted) {
-        if (mkdir(probe->folder, 0700) < 0 && errno != EEXIST)
-            return error_errno(error, -errno, "cannot make '%s'", probe->folder);
-        r = maps_pin(probe->skel, probe->folder, error);
+    if (probe->directory && !probe->adopted) {
+        if (mkdir(probe->directory, 0700) < 0 && errno != EEXIST)
+            return error_errno(error, -errno, "cannot make '%s'", probe->directory);
+        r = maps_pin(probe->skel, probe->directory, error);
         if (r < 0)
             return r;
     }
@@ -298,20 +298,20 @@ void probe_destroy(struct probe *probe)
     elements_close(probe);
     maps_close(probe);
     jobio_bpf__destroy(probe->skel);
-    free(probe->folder);
+    free(probe->directory);
     free(probe->blind);
     free(probe);
 }
 
 int probe_unpin(const char *pin_dir, struct error *error)
 {
-    _free_ char *folder = NULL;
+    _free_ char *directory = NULL;
 
-    if (asprintf(&folder, "%s/%d", pin_dir, JOBIO_LAYOUT) < 0) {
-        folder = NULL;
-        return error_errno(error, -ENOMEM, "cannot name the folder of the pins");
+    if (asprintf(&directory, "%s/%d", pin_dir, JOBIO_LAYOUT) < 0) {
+        directory = NULL;
+        return error_errno(error, -ENOMEM, "cannot name the directory of the pins");
     }
-    return maps_unpin(folder, error);
+    return maps_unpin(directory, error);
 }
 
 static bool is_other_layout(const char *name)

@@ -28,7 +28,7 @@ struct hook_state {
 struct probe {
     char *blind;            /* owned; why nothing is counted; NULL if something is */
     struct jobio_bpf *skel; /* NULL if the probe is blind from the start */
-    char *folder;           /* owned; directory of this layout's pins; NULL: nothing is pinned */
+    char *directory;        /* owned; directory of this layout's pins; NULL: nothing is pinned */
     bool adopted;
     struct kernel_features features;
     struct hook_state state[HOOK_COUNT];
@@ -83,14 +83,14 @@ int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const u
 
 /* Adopt the maps that an earlier process pinned in the directory. Returns 1 if all are adopted, or
  * 0 if none are there; an incomplete set is removed. */
-int maps_adopt(struct jobio_bpf *skel, const char *folder, struct error *error);
+int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *error);
 /* Let another object use the maps of the loaded skeleton: all that have the same name in both. */
 int maps_share(const struct probe *probe, struct bpf_object *object);
-int maps_pin(struct jobio_bpf *skel, const char *folder, struct error *error);
+int maps_pin(struct jobio_bpf *skel, const char *directory, struct error *error);
 /* Unmap `memory` of a loaded skeleton, because the kernel would count all of it as resident. */
 void maps_hide_memory(const struct jobio_bpf *skel);
 /* Remove the directory and its pins. A missing directory is not an error. */
-int maps_unpin(const char *folder, struct error *error);
+int maps_unpin(const char *directory, struct error *error);
 /* Map `levels` of the loaded skeleton, which this process writes. */
 int maps_open(struct probe *probe, struct error *error);
 /* Returns false if a key with this slot has no counters (bpf/records.h). */

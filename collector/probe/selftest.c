@@ -67,14 +67,14 @@ static void judge(struct probe *probe, const struct selftest_calls *calls, const
 
 /* The child: makes the calls outside a step, reports them, waits to be moved, and makes the others.
  */
-static void child(int socket, const char *folder)
+static void child(int socket, const char *directory)
 {
     struct selftest_calls calls = {0};
     char go;
 
-    selftest_outside(&calls, folder);
+    selftest_outside(&calls, directory);
     if (write(socket, &calls, sizeof(calls)) == sizeof(calls) && read(socket, &go, 1) == 1) {
-        selftest_inside(&calls, folder);
+        selftest_inside(&calls, directory);
         if (write(socket, &calls, sizeof(calls)) != sizeof(calls))
             _exit(1);
     }
@@ -142,7 +142,7 @@ static int run_child(struct probe *probe, struct hierarchy *hierarchy, pid_t pid
     return r;
 }
 
-int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *folder,
+int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *directory,
                  struct selftest *ret, struct error *error)
 {
     uint64_t start = clock_ns(CLOCK_MONOTONIC);
@@ -151,9 +151,9 @@ int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *f
     pid_t pid;
 
     *ret = (struct selftest){0};
-    if (snprintf(own, sizeof(own), "%s/selftest-XXXXXX", folder) >= (int)sizeof(own) ||
+    if (snprintf(own, sizeof(own), "%s/selftest-XXXXXX", directory) >= (int)sizeof(own) ||
         !mkdtemp(own))
-        return error_errno(error, -errno, "self-test: cannot make a folder in '%s'", folder);
+        return error_errno(error, -errno, "self-test: cannot make a directory in '%s'", directory);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
         (void)rmdir(own);
         return error_errno(error, -errno, "self-test: no socket");

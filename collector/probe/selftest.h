@@ -21,9 +21,9 @@ struct selftest {
     uint64_t took_ns;
 };
 
-/* Creates a directory in `folder` (on a file system that is counted, such as /run) and removes it
- * again. Gives up after half a second. A failure is not a reason not to start. */
-int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *folder,
+/* Creates a directory in `directory` (on a file system that is counted, such as /run) and removes
+ * it again. Gives up after half a second. A failure is not a reason not to start. */
+int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *directory,
                  struct selftest *ret, struct error *error);
 
 #endif

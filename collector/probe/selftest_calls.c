@@ -38,11 +38,11 @@ static uint64_t time_reads(int fd)
     return best / READS;
 }
 
-void selftest_outside(struct selftest_calls *calls, const char *folder)
+void selftest_outside(struct selftest_calls *calls, const char *directory)
 {
     int fd;
 
-    if (chdir(folder) < 0)
+    if (chdir(directory) < 0)
         return;
     fd = open(names[NAME_FILE], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -122,11 +122,11 @@ static void call_readdir(struct selftest_calls *calls)
     (void)close(fd);
 }
 
-void selftest_inside(struct selftest_calls *calls, const char *folder)
+void selftest_inside(struct selftest_calls *calls, const char *directory)
 {
     int fd = open(names[NAME_FILE], O_RDWR | O_CLOEXEC);
 
-    (void)folder;
+    (void)directory;
     calls->by_fd[IO_OPEN]++;
     if (fd < 0)
         return;
@@ -140,15 +140,15 @@ void selftest_inside(struct selftest_calls *calls, const char *folder)
     (void)close(fd);
 }
 
-void selftest_clear(const char *folder)
+void selftest_clear(const char *directory)
 {
     char path[PATH_MAX];
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        if (snprintf(path, sizeof(path), "%s/%s", folder, names[i]) >= (int)sizeof(path))
+        if (snprintf(path, sizeof(path), "%s/%s", directory, names[i]) >= (int)sizeof(path))
             continue;
         if (unlink(path) < 0)
             (void)rmdir(path);
     }
-    (void)rmdir(folder);
+    (void)rmdir(directory);
 }

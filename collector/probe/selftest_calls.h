@@ -14,10 +14,10 @@ struct selftest_calls {
 };
 
 /* Before the process joins the step: create a file in the directory, and time reads. */
-void selftest_outside(struct selftest_calls *calls, const char *folder);
+void selftest_outside(struct selftest_calls *calls, const char *directory);
 /* In the step: time the same reads, and make some calls of each operation. */
-void selftest_inside(struct selftest_calls *calls, const char *folder);
+void selftest_inside(struct selftest_calls *calls, const char *directory);
 /* Remove the directory and any remaining files in it. */
-void selftest_clear(const char *folder);
+void selftest_clear(const char *directory);
 
 #endif

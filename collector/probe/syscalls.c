@@ -111,7 +111,7 @@ static const char *const pins[SIDE_COUNT] = {"enter_syscall", "leave_syscall"};
 
 static int pin_path(const struct probe *probe, int side, char path[PATH_MAX])
 {
-    int n = snprintf(path, PATH_MAX, "%s/%s", probe->folder, pins[side]);
+    int n = snprintf(path, PATH_MAX, "%s/%s", probe->directory, pins[side]);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -159,7 +159,7 @@ static int attach_side(struct probe *probe, const struct bpf_program *program, i
 
     if (!link)
         return -errno;
-    if (probe->folder) {
+    if (probe->directory) {
         r = pin_path(probe, side, path);
         if (r == 0)
             r = bpf_link__pin(link, path);

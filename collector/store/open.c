@@ -78,19 +78,19 @@ void store_close(struct store *store)
 
 static int check_folder(const char *path, struct error *error)
 {
-    _free_ char *folder = strdup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    const char *name = slash == folder ? "/" : folder;
+    _free_ char *directory = strdup(path);
+    char *slash = directory ? strrchr(directory, '/') : NULL;
+    const char *name = slash == directory ? "/" : directory;
     struct statfs fs;
 
-    if (!folder)
+    if (!directory)
         return error_errno(error, -ENOMEM, "store \"%s\"", path);
     if (!slash)
         name = ".";
-    else if (slash > folder)
+    else if (slash > directory)
         *slash = '\0';
     if (statfs(name, &fs) < 0)
-        return error_errno(error, -errno, "store \"%s\": its folder \"%s\"", path, name);
+        return error_errno(error, -errno, "store \"%s\": its directory \"%s\"", path, name);
     return store_check_fs(path, (unsigned long)fs.f_type & 0xffffffffu, error);
 }
 

@@ -22,7 +22,7 @@
 #define HOST_CGROUP_NAMESPACE 0xEFFFFFFBu
 
 struct cgroup {
-    char *folder;
+    char *directory;
     char *own; /* our own directory, to which remaining processes are moved */
     char *top;
     uint64_t id;
@@ -133,12 +133,12 @@ unsigned cgroup_depth(const char *path)
 /* --- files of a cgroup -------------------------------------------------------------------------
  */
 
-static int file_write(const char *folder, const char *name, const char *text)
+static int file_write(const char *directory, const char *name, const char *text)
 {
     _free_ char *path = NULL;
     _close_ int fd = -1;
 
-    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+    if (asprintf(&path, "%s/%s", directory, name) < 0) {
         path = NULL;
         return -ENOMEM;
     }
@@ -148,42 +148,42 @@ static int file_write(const char *folder, const char *name, const char *text)
     return write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-static FILE *file_open(const char *folder, const char *name)
+static FILE *file_open(const char *directory, const char *name)
 {
     _free_ char *path = NULL;
 
-    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+    if (asprintf(&path, "%s/%s", directory, name) < 0) {
         path = NULL;
         return NULL;
     }
     return fopen(path, "re");
 }
 
-static int pid_write(const char *folder, pid_t pid)
+static int pid_write(const char *directory, pid_t pid)
 {
     char text[16];
 
     (void)snprintf(text, sizeof(text), "%d", (int)pid);
-    return file_write(folder, "cgroup.procs", text);
+    return file_write(directory, "cgroup.procs", text);
 }
 
 /* --- the tree ----------------------------------------------------------------------------------
  */
 
 /* The command may have mounted something there: leave that alone. */
-static bool is_cgroup(const char *folder)
+static bool is_cgroup(const char *directory)
 {
     struct statfs fs;
 
-    return statfs(folder, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+    return statfs(directory, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 /* Call `each` for the cgroup and all below it, children first. */
-static void tree_walk(const struct cgroup *cgroup, void (*each)(const char *folder, void *arg),
+static void tree_walk(const struct cgroup *cgroup, void (*each)(const char *directory, void *arg),
                       void *arg)
 {
-    char *const paths[] = {cgroup->folder, NULL};
-    FTS *fts = is_cgroup(cgroup->folder)
+    char *const paths[] = {cgroup->directory, NULL};
+    FTS *fts = is_cgroup(cgroup->directory)
                    ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL)
                    : NULL;
     const FTSENT *entry;
@@ -196,20 +196,20 @@ static void tree_walk(const struct cgroup *cgroup, void (*each)(const char *fold
         (void)fts_close(fts);
 }
 
-static void remove_one(const char *folder, void *arg)
+static void remove_one(const char *directory, void *arg)
 {
     const struct cgroup *cgroup = arg;
-    _fclose_ FILE *procs = file_open(folder, "cgroup.procs");
+    _fclose_ FILE *procs = file_open(directory, "cgroup.procs");
     int pid;
 
     while (procs && fscanf(procs, "%d", &pid) == 1)
         (void)pid_write(cgroup->own, pid);
-    (void)rmdir(folder);
+    (void)rmdir(directory);
 }
 
-static void count_one(const char *folder, void *arg)
+static void count_one(const char *directory, void *arg)
 {
-    _fclose_ FILE *procs = file_open(folder, "cgroup.procs");
+    _fclose_ FILE *procs = file_open(directory, "cgroup.procs");
     size_t *n = arg;
     int pid;
 
@@ -240,7 +240,7 @@ static unsigned elapsed_ms(uint64_t since_ns)
  * cgroup.procs does not list it. */
 static bool wait_empty(const struct cgroup *cgroup, unsigned wait_ms)
 {
-    _fclose_ FILE *events = file_open(cgroup->folder, "cgroup.events");
+    _fclose_ FILE *events = file_open(cgroup->directory, "cgroup.events");
     uint64_t start_ns;
     unsigned used;
 
@@ -269,9 +269,9 @@ struct task_list {
     size_t n, max;
 };
 
-static void list_one(const char *folder, void *arg)
+static void list_one(const char *directory, void *arg)
 {
-    _fclose_ FILE *procs = file_open(folder, "cgroup.procs");
+    _fclose_ FILE *procs = file_open(directory, "cgroup.procs");
     struct task_list *list = arg;
 
     while (procs && list->n < list->max && fscanf(procs, "%" SCNu32, &list->pids[list->n]) == 1)
@@ -292,18 +292,18 @@ size_t cgroup_tasks(const struct cgroup *cgroup, uint32_t *pids, size_t max)
 
 int cgroup_remove(struct cgroup *cgroup, struct error *error)
 {
-    _free_ char *folder = cgroup->folder;
+    _free_ char *directory = cgroup->directory;
     int r = 0;
 
     /* Repeat: processes may fork meanwhile, and one that is about to end cannot be moved. */
-    for (int tries = 0; folder && access(folder, F_OK) == 0 && tries < 100; tries++) {
+    for (int tries = 0; directory && access(directory, F_OK) == 0 && tries < 100; tries++) {
         tree_walk(cgroup, remove_one, cgroup);
         (void)wait_empty(cgroup, 20);
     }
-    if (folder && access(folder, F_OK) == 0)
+    if (directory && access(directory, F_OK) == 0)
         r = error_set(error, -EBUSY, "the cgroup \"%s\" stays: a process or a mount keeps it",
-                      folder);
-    cgroup->folder = NULL;
+                      directory);
+    cgroup->directory = NULL;
     return r;
 }
 
@@ -319,44 +319,44 @@ void cgroup_destroy(struct cgroup *cgroup)
 DEFINE_CLEANUP(struct cgroup, cgroup_destroy)
 
 /* A threaded cgroup may have children, but these cannot have processes. */
-static bool takes_processes(const char *folder)
+static bool takes_processes(const char *directory)
 {
-    _fclose_ FILE *type = file_open(folder, "cgroup.type");
+    _fclose_ FILE *type = file_open(directory, "cgroup.type");
     char word[32] = "";
 
     return type && fgets(word, sizeof(word), type) && strncmp(word, "domain invalid", 14) != 0;
 }
 
 /* Remove what a killed jobio with the same process number has left. */
-static int folder_make(const char *folder)
+static int folder_make(const char *directory)
 {
-    if (mkdir(folder, 0755) == 0)
+    if (mkdir(directory, 0755) == 0)
         return 0;
-    if (errno != EEXIST || rmdir(folder) < 0)
+    if (errno != EEXIST || rmdir(directory) < 0)
         return -errno;
-    return mkdir(folder, 0755) < 0 ? -errno : 0;
+    return mkdir(directory, 0755) < 0 ? -errno : 0;
 }
 
 /* Make `parent`/jobio-run-PID. `path` is that of the parent in the hierarchy. */
 static int cgroup_make(struct cgroup *cgroup, const char *parent, const char *path)
 {
     struct stat st;
-    char *folder;
+    char *directory;
     int rc;
 
-    if (asprintf(&folder, "%s/jobio-run-%d", parent, (int)getpid()) < 0)
+    if (asprintf(&directory, "%s/jobio-run-%d", parent, (int)getpid()) < 0)
         return -ENOMEM;
-    rc = folder_make(folder);
+    rc = folder_make(directory);
     if (rc < 0) {
-        free(folder);
+        free(directory);
         return rc;
     }
-    if (stat(folder, &st) < 0 || !takes_processes(folder)) {
-        (void)rmdir(folder);
-        free(folder);
+    if (stat(directory, &st) < 0 || !takes_processes(directory)) {
+        (void)rmdir(directory);
+        free(directory);
         return -EOPNOTSUPP;
     }
-    cgroup->folder = folder;
+    cgroup->directory = directory;
     cgroup->id = st.st_ino;
     cgroup->level = cgroup_depth(path) + 1;
     return 0;
@@ -384,7 +384,7 @@ static int find_paths(char **mount, char **root, char **path, struct error *erro
     if (cgroup2_find(mountinfo, mount, root) < 0 || cgroup2_own(self, path) < 0)
         return error_set(error, -ENOTSUP,
                          "no cgroup2 file system is mounted: 'mount -t cgroup2 cgroup2 "
-                         "/sys/fs/cgroup/unified' (the folder must exist) mounts one");
+                         "/sys/fs/cgroup/unified' (the directory must exist) mounts one");
     return 0;
 }
 
@@ -430,7 +430,7 @@ const char *cgroup_top(const struct cgroup *cgroup)
 
 int cgroup_enter(const struct cgroup *cgroup, pid_t pid, struct error *error)
 {
-    int rc = pid_write(cgroup->folder, pid);
+    int rc = pid_write(cgroup->directory, pid);
 
-    return rc < 0 ? error_errno(error, rc, "move a process to \"%s\"", cgroup->folder) : 0;
+    return rc < 0 ? error_errno(error, rc, "move a process to \"%s\"", cgroup->directory) : 0;
 }

@@ -66,11 +66,11 @@ static int submit(char *crontab, job_desc_msg_t *job)
 int main(int argc, char *argv[])
 {
     char spec[] = "* * * * *", path[] = "PATH=/usr/local/bin:/usr/bin:/bin", name[] = "scron";
-    char *environment[] = {path, NULL}, *crontab = NULL, *script = NULL, folder[4096];
+    char *environment[] = {path, NULL}, *crontab = NULL, *script = NULL, directory[4096];
     struct cron_entry entry;
     job_desc_msg_t job;
 
-    if (argc != 2 || !getcwd(folder, sizeof(folder)))
+    if (argc != 2 || !getcwd(directory, sizeof(directory)))
         return 2;
     if (strcmp(argv[1], "-r") == 0) {
         slurm_init(NULL);
@@ -87,7 +87,7 @@ int main(int argc, char *argv[])
     job.script = script;
     job.environment = environment;
     job.env_size = 1;
-    job.work_dir = folder;
+    job.work_dir = directory;
     job.user_id = getuid();
     job.group_id = getgid();
     job.min_cpus = 1;

@@ -156,7 +156,8 @@ static void do_truncate(const struct task *task)
         check(task, truncate(task->path, (off_t)task->size));
 }
 
-/* One open and two getdents64 each: the entries, and their end. The folder must be a small one. */
+/* One open and two getdents64 each: the entries, and their end. The directory must be a small one.
+ */
 static void do_readdir(const struct task *task)
 {
     char entries[32768];

@@ -32,7 +32,7 @@ static void write_file(const struct clickhouse *server, const char *name, const 
     FILE *file;
     va_list list;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", server->folder, name);
+    (void)snprintf(path, sizeof(path), "%s/%s", server->directory, name);
     file = fopen(path, "w");
     assert_non_null(file);
     va_start(list, format);
@@ -47,8 +47,8 @@ void clickhouse_make(struct clickhouse *server)
     struct gateway http, tcp, between;
 
     *server = (struct clickhouse){0};
-    (void)strcpy(server->folder, "/tmp/jobio-clickhouse-XXXXXX");
-    assert_non_null(mkdtemp(server->folder));
+    (void)strcpy(server->directory, "/tmp/jobio-clickhouse-XXXXXX");
+    assert_non_null(mkdtemp(server->directory));
     gateway_reserve(&http);
     gateway_reserve(&tcp);
     gateway_reserve(&between);
@@ -64,8 +64,8 @@ void clickhouse_make(struct clickhouse *server)
                "<users_config>users.xml</users_config><default_profile>default</default_profile>"
                "<default_database>default</default_database><timezone>UTC</timezone>"
                "<mark_cache_size>5368709</mark_cache_size></yandex>",
-               http.port, tcp.port, between.port, server->folder, server->folder, server->folder,
-               server->folder);
+               http.port, tcp.port, between.port, server->directory, server->directory,
+               server->directory, server->directory);
     clickhouse_limit(server, 0);
 }
 
@@ -117,8 +117,8 @@ void clickhouse_start(struct clickhouse *server)
         char log[128];
 
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)snprintf(log, sizeof(log), "%s/log", server->folder);
-        if (chdir(server->folder) == 0 && freopen(log, "a", stderr) && freopen(log, "a", stdout))
+        (void)snprintf(log, sizeof(log), "%s/log", server->directory);
+        if (chdir(server->directory) == 0 && freopen(log, "a", stderr) && freopen(log, "a", stdout))
             execlp(PROGRAM, PROGRAM, "--config-file=config.xml", (char *)NULL);
         _exit(127);
     }
@@ -147,7 +147,7 @@ void clickhouse_remove(struct clickhouse *server)
     char command[128];
 
     clickhouse_kill(server);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", server->folder);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", server->directory);
     assert_int_equal(system(command), 0);
 }
 

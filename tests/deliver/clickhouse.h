@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A real clickhouse-server on loopback with a configuration, ports and a folder of its own. */
+/* A real clickhouse-server on loopback with a configuration, ports and a directory of its own. */
 #ifndef JOBIO_TESTS_CLICKHOUSE_H
 #define JOBIO_TESTS_CLICKHOUSE_H
 
@@ -10,11 +10,11 @@ struct clickhouse {
     pid_t pid; /* 0: not running */
     int port;
     char url[64];
-    char folder[64];
+    char directory[64];
 };
 
 bool clickhouse_installed(void);
-/* Its folder, its configuration (user "default" from here, user "writer" with password "w"); it
+/* Its directory, its configuration (user "default" from here, user "writer" with password "w"); it
  * does not run yet. */
 void clickhouse_make(struct clickhouse *server);
 /* The memory of a question, before it is started; 0: any. */

@@ -21,9 +21,9 @@ bool gateway_hangs_up(void);
 void gateway_reserve(struct gateway *gateway);
 /* Start it there, with a web.config.file or NULL, and wait until it listens. */
 void gateway_start(struct gateway *gateway, const char *web_config);
-/* A real Prometheus there, with this configuration and an empty folder for its data. */
+/* A real Prometheus there, with this configuration and an empty directory for its data. */
 void gateway_start_prometheus(struct gateway *gateway, const char *config, const char *data);
-/* A real VictoriaMetrics (Debian's victoria-metrics) there, with a folder for its data. */
+/* A real VictoriaMetrics (Debian's victoria-metrics) there, with a directory for its data. */
 void gateway_start_victoria(struct gateway *gateway, const char *data);
 bool gateway_victoria_installed(void);
 /* Kill it, as a power failure would. Nothing if it does not run. */

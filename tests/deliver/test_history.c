@@ -181,7 +181,7 @@ static void test_configuration_faults(void **state)
     assert_string_equal(feed_text("state"), "ok");
     assert_non_null(strstr(feed.said, "works again"));
     feed_close();
-    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    (void)snprintf(path, sizeof(path), "%s/userpwd", directory.path);
     file = fopen(path, "w");
     (void)fputs("writer:wrong\n", file);
     (void)fclose(file);

@@ -22,7 +22,7 @@ static void write_password(char path[256])
 {
     FILE *file;
 
-    (void)snprintf(path, 256, "%s/reader", folder.path);
+    (void)snprintf(path, 256, "%s/reader", directory.path);
     file = fopen(path, "w");
     assert_non_null(file);
     (void)fputs("writer:w\n", file);
@@ -60,7 +60,7 @@ static void assert_same_answer(const char *format, int status)
     int from_store, from_clickhouse;
     _free_ char *stored = NULL, *told = NULL;
 
-    (void)snprintf(store, sizeof(store), "--store %s", folder.store);
+    (void)snprintf(store, sizeof(store), "--store %s", directory.store);
     (void)snprintf(clickhouse, sizeof(clickhouse), "--from clickhouse --cluster linux --url %s",
                    rig_server.url);
     stored = jobio(format, store, &from_store);
@@ -79,10 +79,10 @@ static void write_rule(void)
     char path[256];
     FILE *file;
 
-    (void)snprintf(path, sizeof(path), "%s/advice", folder.path);
+    (void)snprintf(path, sizeof(path), "%s/advice", directory.path);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(setenv("JOBIO_ADVICE", path, 1), 0);
-    (void)snprintf(path, sizeof(path), "%s/advice/rule.conf", folder.path);
+    (void)snprintf(path, sizeof(path), "%s/advice/rule.conf", directory.path);
     file = fopen(path, "w");
     assert_non_null(file);
     (void)fputs("[reads]\nof = job\nwhen = read_requests > 0\nlost = 0.25\n"
@@ -414,8 +414,8 @@ static void put_node(const char *name, uint64_t scale, bool ended)
     struct error error;
 
     store_close(opened);
-    (void)unlink(folder.store);
-    opened = open_store(&folder);
+    (void)unlink(directory.store);
+    opened = open_store(&directory);
     job->nodes_expected = 3;
     step_make(&step, 0, job->start_ns, scale);
     free(step.node);
@@ -482,12 +482,12 @@ static void test_the_command_is_refused(void **state)
     FILE *file;
 
     (void)state;
-    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    (void)snprintf(path, sizeof(path), "%s/userpwd", directory.path);
     file = fopen(path, "w");
     assert_non_null(file);
     (void)fputs("writer:wrong\n", file);
     (void)fclose(file);
-    (void)snprintf(path, sizeof(path), "%s/conf", folder.path);
+    (void)snprintf(path, sizeof(path), "%s/conf", directory.path);
     file = fopen(path, "w");
     assert_non_null(file);
     (void)fputs("cluster = linux\n[history]\nformat = bulk\nurl = http://127.0.0.1:1\n", file);
@@ -501,7 +501,7 @@ static void test_the_command_is_refused(void **state)
 
         (void)snprintf(words, sizeof(words), "%s", bad[i].words);
         if (name)
-            (void)snprintf(words + strlen(words) - strlen(name) + 1, 300, "%s/%s", folder.path,
+            (void)snprintf(words + strlen(words) - strlen(name) + 1, 300, "%s/%s", directory.path,
                            name + 1);
         told = jobio(words, rig_server.url, &status);
         assert_int_equal(WEXITSTATUS(status), 1);
@@ -523,18 +523,18 @@ static void test_the_command_is_configured(void **state)
     feed_put(1, 0, 5, NULL);
     feed_open(rig_server.url);
     feed_until(!feed_stats().waiting);
-    (void)snprintf(path, sizeof(path), "%s/userpwd", folder.path);
+    (void)snprintf(path, sizeof(path), "%s/userpwd", directory.path);
     file = fopen(path, "w");
     assert_non_null(file);
     (void)fputs("writer:w\n", file);
     (void)fclose(file);
-    (void)snprintf(path, sizeof(path), "%s/conf", folder.path);
+    (void)snprintf(path, sizeof(path), "%s/conf", directory.path);
     file = fopen(path, "w");
     assert_non_null(file);
     (void)fprintf(file,
                   "cluster = linux\n[history]\nread_url = %s\nfrom = clickhouse\n"
                   "read_credentials = %s/userpwd\n",
-                  rig_server.url, folder.path);
+                  rig_server.url, directory.path);
     (void)fclose(file);
     (void)snprintf(words, sizeof(words), "history @ -S @0 -P -o JobID,ReadReq --config %s", path);
     told = jobio(words, "", &status);

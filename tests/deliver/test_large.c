@@ -84,7 +84,7 @@ static char *jobio(const char *words, double *cpu_s)
     (void)snprintf(command, sizeof(command),
                    "echo writer:w > %s/reader; ./jobio %s --from clickhouse --cluster linux"
                    " --credentials %s/reader --url %s",
-                   server.folder, words, server.folder, server.url);
+                   server.directory, words, server.directory, server.url);
     (void)getrusage(RUSAGE_CHILDREN, &before);
     out = popen(command, "r");
     assert_non_null(out);

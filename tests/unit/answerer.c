@@ -123,13 +123,13 @@ static void __attribute__((noreturn)) serve(struct answerer *a, enum answer how)
     }
 }
 
-void answerer_start(struct answerer *a, const char *folder, enum answer how)
+void answerer_start(struct answerer *a, const char *directory, enum answer how)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    assert_true(snprintf(a->path, sizeof(a->path), "%s/jobiod.sock", folder) <
+    assert_true(snprintf(a->path, sizeof(a->path), "%s/jobiod.sock", directory) <
                 (int)sizeof(address.sun_path));
-    assert_true(snprintf(a->log, sizeof(a->log), "%s/asked", folder) < (int)sizeof(a->log));
+    assert_true(snprintf(a->log, sizeof(a->log), "%s/asked", directory) < (int)sizeof(a->log));
     (void)unlink(a->path);
     memcpy(address.sun_path, a->path, sizeof(address.sun_path));
     a->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -29,8 +29,8 @@ struct answerer {
     char log[128]; /* one file: every message that came, NULs as '|', a line each */
 };
 
-/* Listen on `folder`/jobiod.sock and log to `folder`/asked. Fails the test if it cannot. */
-void answerer_start(struct answerer *a, const char *folder, enum answer how);
+/* Listen on `directory`/jobiod.sock and log to `directory`/asked. Fails the test if it cannot. */
+void answerer_start(struct answerer *a, const char *directory, enum answer how);
 void answerer_stop(struct answerer *a);
 /* The log so far, malloc'd. */
 char *answerer_asked(const struct answerer *a);

@@ -56,7 +56,7 @@ void cgroups_destroy(struct cgroups *c)
 
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
         snprintf(full, sizeof(full), "%s%s", c->mount, paths[i]);
-        /* Up to the job's folder. */
+        /* Up to the job's directory. */
         while (strlen(full) > strlen(c->mount) && rmdir(full) == 0)
             *strrchr(full, '/') = '\0';
     }

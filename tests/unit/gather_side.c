@@ -19,7 +19,7 @@ struct side first = {.node = FIRST}, other = {.node = OTHER};
 
 static struct munged *munged;
 static sd_event *loop;
-static char folder[64];
+static char directory[64];
 static unsigned port;
 
 /* --- hooks ------------------------------------------------------------------------------------ */
@@ -182,13 +182,14 @@ int gather_side_setup(void **state)
     (void)state;
     if (!munged)
         return 0;
-    (void)snprintf(folder, sizeof(folder), "/tmp/jobio-test-gather-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    (void)snprintf(directory, sizeof(directory), "/tmp/jobio-test-gather-XXXXXX");
+    assert_non_null(mkdtemp(directory));
     must(sd_event_new(&loop), NULL);
     port = free_port();
     for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
         *sides[i] = (struct side){.node = sides[i]->node};
-        (void)snprintf(sides[i]->path, sizeof(sides[i]->path), "%s/%s.db", folder, sides[i]->node);
+        (void)snprintf(sides[i]->path, sizeof(sides[i]->path), "%s/%s.db", directory,
+                       sides[i]->node);
         open_side(sides[i]);
         gather_side_start(sides[i]);
     }
@@ -207,7 +208,7 @@ int gather_side_teardown(void **state)
     store_close(first.store);
     store_close(other.store);
     loop = sd_event_unref(loop);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", folder);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", directory);
     return system(command);
 }
 

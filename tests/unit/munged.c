@@ -21,7 +21,7 @@
 
 struct munged {
     pid_t pid;
-    char folder[64], socket[96];
+    char directory[64], socket[96];
 };
 
 bool munged_is_there(void)
@@ -29,12 +29,12 @@ bool munged_is_there(void)
     return access(PROGRAM, X_OK) == 0;
 }
 
-static void make_key(const char *folder)
+static void make_key(const char *directory)
 {
     char path[96], key[1024];
     int fd;
 
-    (void)snprintf(path, sizeof(path), "%s/key", folder);
+    (void)snprintf(path, sizeof(path), "%s/key", directory);
     assert_int_equal(getrandom(key, sizeof(key), 0), sizeof(key));
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     assert_true(fd >= 0);
@@ -51,7 +51,7 @@ static void run(const struct munged *m)
                     words[1], words[2],       words[3],  NULL};
 
     for (int i = 0; i < 4; i++)
-        (void)snprintf(words[i], sizeof(words[i]), "%s=%s/%s", options[i], m->folder, names[i]);
+        (void)snprintf(words[i], sizeof(words[i]), "%s=%s/%s", options[i], m->directory, names[i]);
     (void)snprintf(socket, sizeof(socket), "--socket=%s", m->socket);
     (void)!freopen("/dev/null", "w", stderr); /* it says the same in its log */
     (void)execv(PROGRAM, argv);
@@ -74,11 +74,11 @@ struct munged *munged_start(void)
     struct munged *m = calloc(1, sizeof(*m));
 
     assert_non_null(m);
-    (void)strcpy(m->folder, "/tmp/jobio-munged-XXXXXX");
-    assert_non_null(mkdtemp(m->folder));
-    assert_int_equal(chmod(m->folder, 0711), 0);
-    (void)snprintf(m->socket, sizeof(m->socket), "%s/socket", m->folder);
-    make_key(m->folder);
+    (void)strcpy(m->directory, "/tmp/jobio-munged-XXXXXX");
+    assert_non_null(mkdtemp(m->directory));
+    assert_int_equal(chmod(m->directory, 0711), 0);
+    (void)snprintf(m->socket, sizeof(m->socket), "%s/socket", m->directory);
+    make_key(m->directory);
     m->pid = fork();
     assert_true(m->pid >= 0);
     if (m->pid == 0)
@@ -108,6 +108,6 @@ void munged_stop(struct munged *munged)
         return;
     (void)kill(munged->pid, SIGTERM);
     (void)waitpid(munged->pid, NULL, 0);
-    (void)nftw(munged->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(munged->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     free(munged);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A real munged with a key, a socket and a folder of its own. */
+/* A real munged with a key, a socket and a directory of its own. */
 #ifndef JOBIO_TESTS_UNIT_MUNGED_H
 #define JOBIO_TESTS_UNIT_MUNGED_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A node in a folder: a jobiod without its socket, with a real store, writer, sampler and table of
- * mounts. The probe is a fake (fake_probe.h), and the cgroups are plain folders: an id is an inode
- * number there, too. What cannot be done fails the test.
+ * A node in a directory: a jobiod without its socket, with a real store, writer, sampler and table
+ * of mounts. The probe is a fake (fake_probe.h), and the cgroups are plain directories: an id is an
+ * inode number there, too. What cannot be done fails the test.
  */
 #ifndef JOBIO_TESTS_UNIT_NODE_H
 #define JOBIO_TESTS_UNIT_NODE_H
@@ -51,7 +51,8 @@ int node_teardown(void **state);
 void node_must(int r);
 uint64_t node_now(clockid_t clock);
 
-/* --- files below the node's folder ------------------------------------------------------------ */
+/* --- files below the node's directory ------------------------------------------------------------
+ */
 void node_path(char buf[256], const char *name);
 void node_put(const char *name, const char *text);
 void node_mkdir(const char *name);

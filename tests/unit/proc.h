@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A folder that stands for /proc: tasks "1", "self", "7" and "8" with their tables of mounts. */
+/* A directory that stands for /proc: tasks "1", "self", "7" and "8" with their tables of mounts. */
 #ifndef JOBIO_TESTS_UNIT_PROC_H
 #define JOBIO_TESTS_UNIT_PROC_H
 
@@ -22,7 +22,7 @@ void proc_write(const char *pid, const char *text);
 /* Its namespace, that of `like` if not NULL, and when it was born. */
 void proc_task(const char *pid, const char *like, unsigned born);
 void proc_remove(const char *pid);
-/* Over this folder; the caller's. */
+/* Over this directory; the caller's. */
 struct mounts *proc_mounts(void);
 
 #endif

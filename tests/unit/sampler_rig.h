@@ -22,7 +22,7 @@ struct rig {
 };
 extern struct rig rig;
 
-/* Of a group of tests: the folder; of a test: all else. */
+/* Of a group of tests: the directory; of a test: all else. */
 int rig_make_proc(void **state);
 int rig_remove_proc(void **state);
 int rig_setup(void **state);

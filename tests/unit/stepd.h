@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A slurmstepd that is none: jobio.so in a small SPANK host (spank_host.h: a fake), with real
- * cgroups. Its socket and its files lie in a folder of the test. What cannot be done fails the
+ * cgroups. Its socket and its files lie in a directory of the test. What cannot be done fails the
  * test.
  */
 #ifndef JOBIO_TESTS_UNIT_STEPD_H
@@ -31,7 +31,8 @@ void stepd_cgroups(struct cgroups *c, int version, const char *name);
 void stepd_run(const struct spank_handle *handle, char **av, const struct cgroups *c,
                const char *option);
 
-/* --- files in the folder -----------------------------------------------------------------------
+/* --- files in the directory
+ * -----------------------------------------------------------------------
  */
 bool stepd_has(const char *name);
 /* "" if there is none; good until the next call. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct folder folder;
+struct directory directory;
 struct store *opened;
 
 void assert_ok_at(int r, const struct error *error, const char *file, int line)
@@ -18,7 +18,7 @@ void assert_ok_at(int r, const struct error *error, const char *file, int line)
     assert_true(r >= 0);
 }
 
-void folder_make(struct folder *ret)
+void folder_make(struct directory *ret)
 {
     const char *tmp = getenv("TMPDIR");
 
@@ -35,7 +35,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
-void folder_remove(struct folder *at)
+void folder_remove(struct directory *at)
 {
     (void)nftw(at->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -43,14 +43,14 @@ void folder_remove(struct folder *at)
 int folder_set_up(void **state)
 {
     (void)state;
-    folder_make(&folder);
+    folder_make(&directory);
     return 0;
 }
 
 int store_set_up(void **state)
 {
     folder_set_up(state);
-    opened = open_store(&folder);
+    opened = open_store(&directory);
     return 0;
 }
 
@@ -59,11 +59,11 @@ int folder_tear_down(void **state)
     (void)state;
     store_close(opened);
     opened = NULL;
-    folder_remove(&folder);
+    folder_remove(&directory);
     return 0;
 }
 
-struct store *open_store(const struct folder *at)
+struct store *open_store(const struct directory *at)
 {
     struct store *store = NULL;
     struct error error;
@@ -72,7 +72,7 @@ struct store *open_store(const struct folder *at)
     return store;
 }
 
-struct store *open_reader(const struct folder *at)
+struct store *open_reader(const struct directory *at)
 {
     struct store *store = NULL;
     struct error error;
@@ -203,7 +203,7 @@ void store_fill(struct store *store, uint32_t steps)
 
 void store_make(uint32_t steps)
 {
-    struct store *store = open_store(&folder);
+    struct store *store = open_store(&directory);
 
     store_fill(store, steps);
     store_close(store);
@@ -211,7 +211,7 @@ void store_make(uint32_t steps)
 
 size_t store_count_steps(void)
 {
-    struct store *store = open_store(&folder);
+    struct store *store = open_store(&directory);
     struct store_stats stats;
     struct error error;
 
@@ -224,7 +224,7 @@ void store_sql(const char *text)
 {
     sqlite3 *db = NULL;
 
-    assert_int_equal(sqlite3_open(folder.store, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(directory.store, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Jobs, steps and a folder for the tests of the store. */
+/* Jobs, steps and a directory for the tests of the store. */
 #ifndef JOBIO_TESTS_STORE_DATA_H
 #define JOBIO_TESTS_STORE_DATA_H
 
@@ -8,16 +8,16 @@
 #define SECOND 1000000000ull
 #define NOW (1790000000ull * SECOND)
 
-/* A new folder below $TMPDIR or /tmp. */
-struct folder {
+/* A new directory below $TMPDIR or /tmp. */
+struct directory {
     char path[128];
     char store[160]; /* path/jobio.db */
 };
-void folder_make(struct folder *ret);
-void folder_remove(struct folder *at);
+void folder_make(struct directory *ret);
+void folder_remove(struct directory *at);
 
-/* Of every test: a folder, and in the second case a store in it, too. What is open is closed. */
-extern struct folder folder;
+/* Of every test: a directory, and in the second case a store in it, too. What is open is closed. */
+extern struct directory directory;
 extern struct store *opened; /* NULL: none is */
 int folder_set_up(void **state);
 int store_set_up(void **state);
@@ -25,8 +25,8 @@ int folder_tear_down(void **state);
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
 
 /* A store there, or the test fails with the text. */
-struct store *open_store(const struct folder *at);
-struct store *open_reader(const struct folder *at);
+struct store *open_store(const struct directory *at);
+struct store *open_reader(const struct directory *at);
 
 /* A running job of uid 1000, begun at `start_ns`; job_account_destroy it. */
 struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
@@ -36,7 +36,7 @@ void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns
 
 /* One job of `steps` steps. */
 void store_fill(struct store *store, uint32_t steps);
-/* A store in `folder` with one job of `steps` steps in it, closed. */
+/* A store in `directory` with one job of `steps` steps in it, closed. */
 void store_make(uint32_t steps);
 /* Opens it for that. */
 size_t store_count_steps(void);

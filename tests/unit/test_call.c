@@ -17,19 +17,19 @@
 #include "common/call.h"
 #include "tests/unit/answerer.h"
 
-static char folder[] = "/tmp/jobio-test-call-XXXXXX";
+static char directory[] = "/tmp/jobio-test-call-XXXXXX";
 static struct message m;
 
 static int make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(directory) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 static uint64_t now_ms(void)
@@ -45,7 +45,7 @@ static int ask(enum answer how, struct error *e)
     struct answerer a;
     int r;
 
-    answerer_start(&a, folder, how);
+    answerer_start(&a, directory, how);
     message_init(&m, "status");
     r = call(a.path, &m, 5000, e);
     answerer_stop(&a);
@@ -84,7 +84,7 @@ static void test_parts(void **state)
     int fd, more;
 
     (void)state;
-    answerer_start(&a, folder, ANSWER_PARTS);
+    answerer_start(&a, directory, ANSWER_PARTS);
     message_init(&m, "query-job");
     fd = call_open(a.path, &m, 5000, &e);
     assert_true(fd >= 0);
@@ -107,7 +107,7 @@ static void test_nobody_there(void **state)
     char path[300];
 
     (void)state;
-    answerer_start(&a, folder, ANSWER_DEAF);
+    answerer_start(&a, directory, ANSWER_DEAF);
     close(a.fd);
     message_init(&m, "status");
     assert_int_equal(call(a.path, &m, 5000, &e), -ECONNREFUSED);
@@ -142,7 +142,7 @@ static void test_silence_is_bounded(void **state)
     struct answerer a;
 
     (void)state;
-    answerer_start(&a, folder, ANSWER_NEVER);
+    answerer_start(&a, directory, ANSWER_NEVER);
     assert_times_out(a.path, 150);
     assert_times_out(a.path, 0);
     answerer_stop(&a);
@@ -156,7 +156,7 @@ static void test_full_backlog_is_bounded(void **state)
     int fds[8], n = 0;
 
     (void)state;
-    answerer_start(&a, folder, ANSWER_DEAF);
+    answerer_start(&a, directory, ANSWER_DEAF);
     message_init(&m, "status");
     do
         fds[n] = call_open(a.path, &m, 100, &e);
@@ -180,14 +180,14 @@ static void test_signals_do_not_matter(void **state)
     int fd[3];
 
     (void)state;
-    answerer_start(&silent, folder, ANSWER_NEVER);
+    answerer_start(&silent, directory, ANSWER_NEVER);
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
     assert_times_out(silent.path, 150);
     setitimer(ITIMER_REAL, &stop, NULL);
     answerer_stop(&silent);
 
-    answerer_start(&deaf, folder, ANSWER_DEAF);
+    answerer_start(&deaf, directory, ANSWER_DEAF);
     message_init(&m, "status");
     for (int i = 0; i < 3; i++)
         fd[i] = call_open(deaf.path, &m, 50, &e);

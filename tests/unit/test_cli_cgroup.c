@@ -63,7 +63,7 @@ static void test_own(void **state)
     own("9:name=systemd:/x\n1:cpu:/\n", -ENOTSUP, NULL);
 }
 
-static void folder(const char *mount, const char *root, const char *path, const char *want)
+static void directory(const char *mount, const char *root, const char *path, const char *want)
 {
     _free_ char *got = cgroup2_directory(mount, root, path);
 
@@ -76,12 +76,12 @@ static void folder(const char *mount, const char *root, const char *path, const 
 static void test_folder(void **state)
 {
     (void)state;
-    folder("/sys/fs/cgroup", "/", "/", "/sys/fs/cgroup");
-    folder("/sys/fs/cgroup", "/", "/a/b", "/sys/fs/cgroup/a/b");
-    folder("/m", "/a", "/a/b", "/m/b");
-    folder("/m", "/a", "/a", "/m");
-    folder("/m", "/a", "/ab", NULL);
-    folder("/m", "/a", "/", NULL);
+    directory("/sys/fs/cgroup", "/", "/", "/sys/fs/cgroup");
+    directory("/sys/fs/cgroup", "/", "/a/b", "/sys/fs/cgroup/a/b");
+    directory("/m", "/a", "/a/b", "/m/b");
+    directory("/m", "/a", "/a", "/m");
+    directory("/m", "/a", "/ab", NULL);
+    directory("/m", "/a", "/", NULL);
 }
 
 static void test_depth(void **state)

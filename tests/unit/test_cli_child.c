@@ -169,14 +169,14 @@ static void test_prepare(void **state)
     child_destroy(child);
 }
 
-static char folder[] = "/tmp/jobio-child-XXXXXX";
+static char directory[] = "/tmp/jobio-child-XXXXXX";
 
 static char *file_make(const char *name, const char *text, mode_t mode)
 {
     char *path;
     FILE *f;
 
-    assert_true(asprintf(&path, "%s/%s", folder, name) > 0);
+    assert_true(asprintf(&path, "%s/%s", directory, name) > 0);
     f = fopen(path, "w");
     assert_non_null(f);
     (void)fputs(text, f);
@@ -193,7 +193,7 @@ static void test_resolve(void **state)
     (void)state;
     script = file_make("script", "exit \"$1\"\n", 0755);
     plain = file_make("plain", "no program", 0644);
-    setenv("PATH", folder, 1);
+    setenv("PATH", directory, 1);
     assert_int_equal(child_resolve("script", &path, &error), 0);
     assert_string_equal(path, script);
     free(path);
@@ -203,7 +203,7 @@ static void test_resolve(void **state)
     assert_int_equal(child_resolve("/nowhere/x", &path, &error), -ENOENT);
     assert_int_equal(child_resolve("plain", &path, &error), -EACCES);
     assert_int_equal(child_resolve(plain, &path, &error), -EACCES);
-    assert_int_equal(child_resolve(folder, &path, &error), -EACCES);
+    assert_int_equal(child_resolve(directory, &path, &error), -EACCES);
     assert_null(path);
     setenv("PATH", "/usr/bin:/bin", 1);
 }
@@ -229,7 +229,7 @@ static void test_execute(void **state)
 static int setup(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(directory) ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -240,10 +240,10 @@ static int teardown(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         _free_ char *path = NULL;
 
-        if (asprintf(&path, "%s/%s", folder, names[i]) > 0)
+        if (asprintf(&path, "%s/%s", directory, names[i]) > 0)
             (void)unlink(path);
     }
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 int main(void)

@@ -167,7 +167,7 @@ static void test_store_columns_have_their_names(void **state)
 
     (void)state;
     put_rows(job, &job->steps[0], true);
-    assert_int_equal(sqlite3_open_v2(folder.store, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(directory.store, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
         const char *name = io_fields[i].name;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of super blocks from mountinfo texts: tests/data/mountinfo/odd is what a kernel printed for
- * mounts with awkward names, host has the lines of a cluster node. The tables lie below a folder
+ * mounts with awkward names, host has the lines of a cluster node. The tables lie below a directory
  * of the test that stands for /proc. The last tests ask the kernel itself.
  */
 #define _GNU_SOURCE /* unshare */

@@ -95,7 +95,7 @@ static void test_array_task(void **state)
     cgroups_destroy(&c);
 }
 
-/* v1: slurmstepd is in the job's folder when the step begins, only the task is in the step's. */
+/* v1: slurmstepd is in the job's directory when the step begins, only the task is in the step's. */
 static void test_freezer(void **state)
 {
     struct spank_handle handle = stepd_batch;
@@ -337,7 +337,7 @@ static void test_words(void **state)
     assert_has(spank_host_log->text, "error: jobio: plugstack.conf: \"sumary=full\" is not known");
     assert_has(spank_host_log->text, "\"summary=loud\" is not off, short or full\n");
     assert_has(spank_host_log->text, "\"socket=x/y\" is not an absolute path\n");
-    assert_has(spank_host_log->text, "\"socket=/y\" is not in a folder of its own\n");
+    assert_has(spank_host_log->text, "\"socket=/y\" is not in a directory of its own\n");
     assert_has(spank_host_log->text, "\"patience=0\" is not 1 to 60\n");
     answerer_stop(&a);
     cgroups_destroy(&c);

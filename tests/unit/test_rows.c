@@ -218,8 +218,8 @@ static void test_long_answers_are_cut(void **state)
     bool cut;
 
     (void)state;
-    folder_make(&folder);
-    store = open_store(&folder);
+    folder_make(&directory);
+    store = open_store(&directory);
     assert_int_equal(answered(store, 0, 2, &cut), 0);
     assert_false(cut);
     for (uint32_t i = 1; i <= 3; i++) {
@@ -239,7 +239,7 @@ static void test_long_answers_are_cut(void **state)
     assert_int_equal(answered(store, 1, 2, &cut), 1);
     assert_false(cut);
     store_close(store);
-    folder_remove(&folder);
+    folder_remove(&directory);
 }
 
 int main(void)

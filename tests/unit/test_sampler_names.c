@@ -9,7 +9,7 @@
 #include "tests/unit/sampler_rig.h"
 
 #define PRIVATE 77u
-static char task[160]; /* its folder */
+static char task[160]; /* its directory */
 static unsigned asked;
 
 static void task_begin(void)

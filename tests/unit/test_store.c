@@ -392,7 +392,7 @@ static void test_unfinished_after_a_restart(void **state)
     ended->end_ns = NOW + SECOND;
     put_rows(ended, NULL, true);
     store_close(opened);
-    opened = open_store(&folder);
+    opened = open_store(&directory);
     assert_ok(store_unfinished(opened, &found, &error), error);
     assert_int_equal(found[0]->key.jobid, 1);
     assert_null(found[1]);
@@ -493,7 +493,7 @@ static void test_stats(void **state)
 /* A reader beside the writer sees what was committed, and cannot write. */
 static void test_reader_beside_the_writer(void **state)
 {
-    struct store *reader = open_reader(&folder);
+    struct store *reader = open_reader(&directory);
     struct job_account *job = job_make(7, NOW), **found = NULL;
     struct error error;
 

@@ -355,7 +355,7 @@ static void assert_one_state(enum history_group group)
 {
     const struct history_filter filter = {
         .uid = UINT32_MAX, .since_ns = NOW + 2 * DAY, .group = group};
-    struct store *reader = open_reader(&folder);
+    struct store *reader = open_reader(&directory);
     unsigned longest_asked = 0;
     uint64_t jobs = 0;
     struct error error;

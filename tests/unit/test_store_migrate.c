@@ -75,7 +75,7 @@ static char *fresh_shape(void)
     char *shape;
 
     store_make(5);
-    store = open_store(&folder);
+    store = open_store(&directory);
     shape = schema_shape(store);
     store_close(store);
     return shape;
@@ -113,7 +113,7 @@ static void test_store_of_version_1(void **state)
               "DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
               "ALTER TABLE job DROP COLUMN unsupported_elsewhere; "
               "ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
-    store = open_store(&folder);
+    store = open_store(&directory);
     assert_int_equal(number(store, "PRAGMA user_version"), 4);
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
@@ -134,7 +134,7 @@ static void test_store_of_version_2(void **state)
               "DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
               "ALTER TABLE job DROP COLUMN unsupported_elsewhere; "
               "PRAGMA user_version = 2");
-    store = open_store(&folder);
+    store = open_store(&directory);
     assert_int_equal(number(store, "PRAGMA user_version"), 4);
     assert_shape(store, fresh);
     assert_int_equal(sqlite3_exec(store->db, fill, NULL, NULL, NULL), SQLITE_OK);
@@ -168,11 +168,11 @@ static void test_store_of_version_3(void **state)
     struct store *store;
 
     (void)state;
-    store = open_store(&folder);
+    store = open_store(&directory);
     sums = mount_sums(store);
     store_close(store);
     store_sql(DROP_4 "PRAGMA user_version = 3");
-    store = open_store(&folder);
+    store = open_store(&directory);
     assert_int_equal(number(store, "PRAGMA user_version"), 4);
     assert_non_null(strstr(fresh, "column job.array_task INTEGER 0 NULL 0 0"));
     assert_non_null(strstr(fresh, "part job_end 0 end_ns 1 BINARY 1"));
@@ -207,7 +207,7 @@ static void test_migration(void **state)
 
     (void)state;
     store_make(5);
-    store = open_store(&folder);
+    store = open_store(&directory);
     assert_ok(store_migrate(store, "no", made_up, &error), error);
     assert_int_equal(number(store, "PRAGMA user_version"), 6);
     assert_int_equal(number(store, "SELECT two FROM job"), 2);
@@ -215,8 +215,8 @@ static void test_migration(void **state)
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing left to do */
     store_close(store);
-    (void)strcat(folder.store, ".v4");
-    assert_int_equal(stat(folder.store, &st), 0);
+    (void)strcat(directory.store, ".v4");
+    assert_int_equal(stat(directory.store, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0640);
     assert_int_equal(store_count_steps(), 5); /* the copy is a whole store of version 4 */
 }
@@ -228,7 +228,7 @@ static void test_migration_that_fails(void **state)
 
     (void)state;
     store_make(5);
-    store = open_store(&folder);
+    store = open_store(&directory);
     assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
     assert_non_null(strstr(error.text, "version 6"));
     assert_int_equal(number(store, "PRAGMA user_version"), 5); /* the step that went well */

@@ -160,7 +160,7 @@ static void test_after_retention(void **state)
     put_job(1, NOW - 20 * DAY, MS);
     store_close(opened);
     assert_ok(store_open(&opened,
-                         &(struct store_options){.path = folder.store, .keep_ns = 10 * DAY},
+                         &(struct store_options){.path = directory.store, .keep_ns = 10 * DAY},
                          &error),
               error);
     while (more)

@@ -46,19 +46,19 @@ static void assert_refused(int code, const char *say)
     struct error error = {0};
     size_t before_size = 0, after_size = 0;
     struct stat st;
-    bool is_file = stat(folder.store, &st) == 0 && S_ISREG(st.st_mode);
-    char *before = is_file ? read_file(folder.store, &before_size) : NULL, *after;
-    int r = store_open(&store, &(struct store_options){.path = folder.store}, &error);
+    bool is_file = stat(directory.store, &st) == 0 && S_ISREG(st.st_mode);
+    char *before = is_file ? read_file(directory.store, &before_size) : NULL, *after;
+    int r = store_open(&store, &(struct store_options){.path = directory.store}, &error);
 
     if (r != code || !strstr(error.text, say))
         print_error("%d: %s\n", r, error.text);
     assert_int_equal(r, code);
     assert_non_null(strstr(error.text, say));
-    assert_non_null(strstr(error.text, folder.store));
+    assert_non_null(strstr(error.text, directory.store));
     assert_ptr_equal(store, (struct store *)1);
     if (!is_file)
         return;
-    after = read_file(folder.store, &after_size);
+    after = read_file(directory.store, &after_size);
     assert_int_equal(before_size, after_size);
     assert_memory_equal(before, after, after_size);
     free(before);
@@ -80,7 +80,7 @@ static void test_new_store_is_set_up(void **state)
         {"PRAGMA journal_size_limit", 16777216},
         {"PRAGMA busy_timeout", 5000},
     };
-    struct store *store = open_store(&folder);
+    struct store *store = open_store(&directory);
     struct error error;
     struct stat st;
     int64_t value;
@@ -95,7 +95,7 @@ static void test_new_store_is_set_up(void **state)
         error);
     assert_int_equal(value, 1);
     store_close(store);
-    assert_int_equal(stat(folder.store, &st), 0);
+    assert_int_equal(stat(directory.store, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
 }
 
@@ -105,9 +105,9 @@ static void test_not_a_database(void **state)
 
     (void)state;
     memset(text, 'x', sizeof(text));
-    write_file(folder.store, text, sizeof(text));
+    write_file(directory.store, text, sizeof(text));
     assert_refused(-EMEDIUMTYPE, "not a database");
-    write_file(folder.store, "hello\n", 6);
+    write_file(directory.store, "hello\n", 6);
     assert_refused(-EMEDIUMTYPE, "not a database");
 }
 
@@ -124,8 +124,8 @@ static void test_truncated_store(void **state)
 
     (void)state;
     store_make(300);
-    assert_int_equal(stat(folder.store, &st), 0);
-    assert_int_equal(truncate(folder.store, st.st_size / 2), 0);
+    assert_int_equal(stat(directory.store, &st), 0);
+    assert_int_equal(truncate(directory.store, st.st_size / 2), 0);
     assert_refused(-EMEDIUMTYPE, "");
 }
 
@@ -137,9 +137,9 @@ static void test_scribbled_store(void **state)
 
     (void)state;
     store_make(300);
-    assert_int_equal(stat(folder.store, &st), 0);
+    assert_int_equal(stat(directory.store, &st), 0);
     memset(junk, 0xa5, sizeof(junk));
-    fd = open(folder.store, O_WRONLY);
+    fd = open(directory.store, O_WRONLY);
     for (off_t at = 4096 * 8; at < st.st_size; at += 4096 * 8)
         assert_int_equal(pwrite(fd, junk, sizeof(junk), at), sizeof(junk));
     close(fd);
@@ -159,32 +159,32 @@ static void test_odd_paths(void **state)
     char other[200];
 
     (void)state;
-    assert_int_equal(mkdir(folder.store, 0700), 0);
+    assert_int_equal(mkdir(directory.store, 0700), 0);
     assert_refused(-EISDIR, "directory");
-    assert_int_equal(rmdir(folder.store), 0);
-    (void)snprintf(other, sizeof(other), "%s/other", folder.path);
+    assert_int_equal(rmdir(directory.store), 0);
+    (void)snprintf(other, sizeof(other), "%s/other", directory.path);
     write_file(other, "precious", 8);
-    assert_int_equal(symlink(other, folder.store), 0);
+    assert_int_equal(symlink(other, directory.store), 0);
     assert_refused(-ELOOP, "symbolic link");
-    assert_int_equal(unlink(folder.store), 0);
-    assert_int_equal(mkfifo(folder.store, 0600), 0);
+    assert_int_equal(unlink(directory.store), 0);
+    assert_int_equal(mkfifo(directory.store, 0600), 0);
     assert_refused(-EINVAL, "regular file");
-    assert_int_equal(unlink(folder.store), 0);
-    (void)snprintf(folder.store, sizeof(folder.store), "%s/none/jobio.db", folder.path);
-    assert_refused(-ENOENT, "folder");
+    assert_int_equal(unlink(directory.store), 0);
+    (void)snprintf(directory.store, sizeof(directory.store), "%s/none/jobio.db", directory.path);
+    assert_refused(-ENOENT, "directory");
 }
 
 static void test_one_writer(void **state)
 {
-    struct store *store = open_store(&folder), *second = NULL;
+    struct store *store = open_store(&directory), *second = NULL;
     struct error error;
 
     (void)state;
-    assert_int_equal(store_open(&second, &(struct store_options){.path = folder.store}, &error),
+    assert_int_equal(store_open(&second, &(struct store_options){.path = directory.store}, &error),
                      -EBUSY);
     assert_non_null(strstr(error.text, "another jobiod"));
     store_close(store);
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
 }
 
 static void test_network_file_systems(void **state)
@@ -230,7 +230,7 @@ static void as_nobody(void (*test)(void))
 static int open_code(struct error *error)
 {
     struct store *store = NULL;
-    int r = store_open(&store, &(struct store_options){.path = folder.store}, error);
+    int r = store_open(&store, &(struct store_options){.path = directory.store}, error);
 
     store_close(store);
     return r;
@@ -241,7 +241,7 @@ static void check_folder_not_writable(void)
     struct error error;
 
     DEMAND(open_code(&error) == -EACCES);
-    DEMAND(strstr(error.text, folder.store));
+    DEMAND(strstr(error.text, directory.store));
 }
 
 static void check_file_not_writable(void)
@@ -258,7 +258,7 @@ static void check_reader(void)
     struct store *reader = NULL;
     struct job_account **found = NULL;
     struct error error;
-    int r = store_open_reader(&reader, folder.store, &error);
+    int r = store_open_reader(&reader, directory.store, &error);
 
     if (r < 0)
         print_error("%d: %s\n", r, error.text);
@@ -281,12 +281,12 @@ static void test_not_writable(void **state)
 
     (void)state;
     skip_unless_root();
-    (void)snprintf(lock, sizeof(lock), "%s.lock", folder.store);
-    assert_int_equal(chmod(folder.path, 0755), 0);
+    (void)snprintf(lock, sizeof(lock), "%s.lock", directory.store);
+    assert_int_equal(chmod(directory.path, 0755), 0);
     as_nobody(check_folder_not_writable);
     store_make(1);
-    assert_int_equal(chmod(folder.path, 0777), 0);
-    assert_int_equal(chmod(folder.store, 0444), 0);
+    assert_int_equal(chmod(directory.path, 0777), 0);
+    assert_int_equal(chmod(directory.store, 0444), 0);
     assert_int_equal(chmod(lock, 0666), 0);
     as_nobody(check_file_not_writable);
     assert_int_equal(store_count_steps(), 1);
@@ -300,10 +300,10 @@ static void test_reader_without_rights(void **state)
     (void)state;
     skip_unless_root();
     store_make(2);
-    assert_int_equal(chmod(folder.path, 0755), 0);
-    assert_int_equal(chmod(folder.store, 0644), 0);
+    assert_int_equal(chmod(directory.path, 0755), 0);
+    assert_int_equal(chmod(directory.store, 0644), 0);
     as_nobody(check_reader);
-    store = open_store(&folder);
+    store = open_store(&directory);
     as_nobody(check_reader);
     store_close(store);
 }
@@ -318,19 +318,19 @@ static void test_reader_after_a_kill(void **state)
 
     (void)state;
     skip_unless_root();
-    store_close(open_store(&folder));
-    assert_int_equal(chmod(folder.path, 0755), 0);
-    assert_int_equal(chmod(folder.store, 0644), 0);
+    store_close(open_store(&directory));
+    assert_int_equal(chmod(directory.path, 0755), 0);
+    assert_int_equal(chmod(directory.store, 0644), 0);
     pid = fork();
     if (pid == 0) {
-        struct store *store = open_store(&folder);
+        struct store *store = open_store(&directory);
 
         store_fill(store, 2);
         (void)raise(SIGKILL);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
-    (void)snprintf(wal, sizeof(wal), "%s-wal", folder.store);
+    (void)snprintf(wal, sizeof(wal), "%s-wal", directory.store);
     assert_int_equal(stat(wal, &st), 0);
     assert_true(st.st_size > 0);
     as_nobody(check_reader);
@@ -345,17 +345,17 @@ static void test_reader_errors(void **state)
     (void)state;
     assert_int_equal(store_open_reader(&reader, "/nonexistent/jobio.db", &error), -ENOENT);
     assert_non_null(strstr(error.text, "/nonexistent"));
-    assert_int_equal(store_open_reader(&reader, folder.store, &error), -ENOENT);
-    write_file(folder.store, "", 0);
-    assert_int_equal(store_open_reader(&reader, folder.store, &error), -ENODATA);
-    write_file(folder.store, "hello\n", 6);
-    assert_int_equal(store_open_reader(&reader, folder.store, &error), -EMEDIUMTYPE);
-    assert_int_equal(unlink(folder.store), 0);
+    assert_int_equal(store_open_reader(&reader, directory.store, &error), -ENOENT);
+    write_file(directory.store, "", 0);
+    assert_int_equal(store_open_reader(&reader, directory.store, &error), -ENODATA);
+    write_file(directory.store, "hello\n", 6);
+    assert_int_equal(store_open_reader(&reader, directory.store, &error), -EMEDIUMTYPE);
+    assert_int_equal(unlink(directory.store), 0);
     store_make(1);
     store_sql("PRAGMA user_version = 5");
-    assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
+    assert_int_equal(store_open_reader(&reader, directory.store, &error), -EPROTONOSUPPORT);
     store_sql("PRAGMA user_version = 0");
-    assert_int_equal(store_open_reader(&reader, folder.store, &error), -EPROTONOSUPPORT);
+    assert_int_equal(store_open_reader(&reader, directory.store, &error), -EPROTONOSUPPORT);
     assert_non_null(strstr(error.text, "older"));
     assert_ptr_equal(reader, (struct store *)1);
 }
@@ -366,9 +366,10 @@ static void test_path_is_no_uri(void **state)
     struct error error;
 
     (void)state;
-    (void)snprintf(folder.store, sizeof(folder.store), "%s/a?mode=rwc#b%%20c.db", folder.path);
+    (void)snprintf(directory.store, sizeof(directory.store), "%s/a?mode=rwc#b%%20c.db",
+                   directory.path);
     store_make(1);
-    assert_ok(store_open_reader(&reader, folder.store, &error), error);
+    assert_ok(store_open_reader(&reader, directory.store, &error), error);
     store_close(reader);
 }
 
@@ -378,7 +379,7 @@ static bool mount_here(const char *type, const char *options, unsigned long flag
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
         return false;
     return mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("jobio-test", folder.path, type, flags, options) == 0;
+           mount("jobio-test", directory.path, type, flags, options) == 0;
 }
 
 /* A real full disk: all writes until then are there, the one that fails says so, and when there is
@@ -396,8 +397,8 @@ static void test_full_file_system(void **state)
     (void)state;
     if (!mount_here("tmpfs", "size=2m", 0))
         skip();
-    (void)snprintf(ballast, sizeof(ballast), "%s/ballast", folder.path);
-    store = open_store(&folder);
+    (void)snprintf(ballast, sizeof(ballast), "%s/ballast", directory.path);
+    store = open_store(&directory);
     fd = open(ballast, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(posix_fallocate(fd, 0, 1 << 20), 0);
     assert_int_equal(close(fd), 0);
@@ -412,7 +413,7 @@ static void test_full_file_system(void **state)
         assert_true(stored < 100000);
     }
     assert_int_equal(r, -ENOSPC);
-    assert_non_null(strstr(error.text, folder.store));
+    assert_non_null(strstr(error.text, directory.store));
     assert_true(stored > 10);
     assert_int_equal(unlink(ballast), 0);
     assert_ok(store_put_step(store, &job->key, &step, true, &error), error);
@@ -420,7 +421,7 @@ static void test_full_file_system(void **state)
     assert_int_equal(store_count_steps(), stored + 1);
     step_account_clear(&step);
     job_account_destroy(job);
-    (void)umount2(folder.path, MNT_DETACH);
+    (void)umount2(directory.path, MNT_DETACH);
 }
 
 static void test_no_room_for_a_new_store(void **state)
@@ -429,7 +430,7 @@ static void test_no_room_for_a_new_store(void **state)
     if (!mount_here("tmpfs", "size=64k", 0))
         skip();
     assert_refused(-ENOSPC, "");
-    (void)umount2(folder.path, MNT_DETACH);
+    (void)umount2(directory.path, MNT_DETACH);
 }
 
 static void test_read_only_file_system(void **state)
@@ -441,14 +442,14 @@ static void test_read_only_file_system(void **state)
     if (!mount_here("tmpfs", "size=4m", 0))
         skip();
     store_make(2);
-    assert_int_equal(mount("none", folder.path, "none", MS_REMOUNT | MS_RDONLY, NULL), 0);
-    assert_int_equal(store_open(&store, &(struct store_options){.path = folder.store}, &error),
+    assert_int_equal(mount("none", directory.path, "none", MS_REMOUNT | MS_RDONLY, NULL), 0);
+    assert_int_equal(store_open(&store, &(struct store_options){.path = directory.store}, &error),
                      -EROFS);
-    assert_non_null(strstr(error.text, folder.store));
+    assert_non_null(strstr(error.text, directory.store));
     check_reader();
-    assert_int_equal(mount("none", folder.path, "none", MS_REMOUNT, NULL), 0);
+    assert_int_equal(mount("none", directory.path, "none", MS_REMOUNT, NULL), 0);
     assert_int_equal(store_count_steps(), 2);
-    (void)umount2(folder.path, MNT_DETACH);
+    (void)umount2(directory.path, MNT_DETACH);
 }
 
 #define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)

@@ -61,7 +61,7 @@ static int look(int64_t id, const struct job_account *job, void *arg)
 
 static int read_queue(const char *sink, int64_t after, uint32_t max)
 {
-    struct store *reader = open_reader(&folder);
+    struct store *reader = open_reader(&directory);
     struct error error = {""};
     int r;
 
@@ -223,7 +223,7 @@ static void test_other_node(void **state)
     (void)state;
     store_close(opened);
     assert_ok(
-        store_open(&opened, &(struct store_options){.path = folder.store, .node = "n2"}, &error),
+        store_open(&opened, &(struct store_options){.path = directory.store, .node = "n2"}, &error),
         error);
     put_queued(0, 1, "history"); /* it ran on n1 */
     put_queued(0, 2, "history");
@@ -233,7 +233,7 @@ static void test_other_node(void **state)
     assert_int_equal(number("SELECT count(*) FROM outbox"), 0);
     store_close(opened);
     assert_ok(
-        store_open(&opened, &(struct store_options){.path = folder.store, .node = "n1"}, &error),
+        store_open(&opened, &(struct store_options){.path = directory.store, .node = "n1"}, &error),
         error);
     put_queued(1, 3, "history");
     assert_int_equal(number("SELECT sum(requests) FROM node_total WHERE op = 'read'"), 3);
@@ -290,7 +290,7 @@ static void test_sinks(void **state)
 static void sweep_with(uint64_t keep_ns, uint64_t keep_bytes)
 {
     const struct store_options options = {
-        .path = folder.store, .keep_ns = keep_ns, .keep_bytes = keep_bytes};
+        .path = directory.store, .keep_ns = keep_ns, .keep_bytes = keep_bytes};
     struct error error;
     bool more = true;
 

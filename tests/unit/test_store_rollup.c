@@ -456,7 +456,7 @@ static bool is_killed(uint64_t left)
 
     assert_true(pid >= 0);
     if (pid == 0) {
-        opened = open_store(&folder);
+        opened = open_store(&directory);
         make_small();
         sqlite3_trace_v2(opened->db, SQLITE_TRACE_STMT, kill_at, &left);
         for (int i = 0; i < 3; i++)
@@ -482,7 +482,7 @@ static void test_killed(void **state)
         store_close(opened);
         opened = NULL; /* no process has the store of another */
         killed += is_killed(1 + any(400));
-        opened = open_store(&folder);
+        opened = open_store(&directory);
         make_small();
         for (int i = 0; i < 10; i++)
             assert_any_same();

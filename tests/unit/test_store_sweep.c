@@ -23,7 +23,7 @@ static void open_with(uint64_t keep_ns, uint64_t keep_bytes)
 
     assert_ok(store_open(&opened,
                          &(struct store_options){
-                             .path = folder.store, .keep_ns = keep_ns, .keep_bytes = keep_bytes},
+                             .path = directory.store, .keep_ns = keep_ns, .keep_bytes = keep_bytes},
                          &error),
               error);
 }
@@ -119,7 +119,7 @@ static void test_by_size(void **state)
     assert_int_equal(total_reads(), 6000);
     store_close(opened);
     opened = NULL;
-    assert_int_equal(stat(folder.store, &st), 0);
+    assert_int_equal(stat(directory.store, &st), 0);
     assert_true(st.st_size <= (1 << 20) + 64 * 4096); /* given back to the file system */
 }
 
@@ -163,7 +163,7 @@ static void test_nobody_sees_half_a_job(void **state)
 /* Write steps for ever, each provisional and then final, like a daemon. Says so in the pipe. */
 static void write_for_ever(int told)
 {
-    struct store *mine = open_store(&folder);
+    struct store *mine = open_store(&directory);
     struct job_account *job = job_make(7, NOW);
     struct step_account step;
     struct error error;
@@ -298,10 +298,10 @@ static void *end_reading_soon(void *reader)
 
 static off_t log_bytes(void)
 {
-    char name[sizeof(folder.store) + 4];
+    char name[sizeof(directory.store) + 4];
     struct stat st;
 
-    (void)snprintf(name, sizeof(name), "%s-wal", folder.store);
+    (void)snprintf(name, sizeof(name), "%s-wal", directory.store);
     assert_int_equal(stat(name, &st), 0);
     return st.st_size;
 }
@@ -316,8 +316,8 @@ static void test_log_stays_short(void **state)
 
     (void)state;
     open_with(0, 0);
-    first = open_reader(&folder);
-    second = open_reader(&folder);
+    first = open_reader(&directory);
+    second = open_reader(&directory);
     begin_reading(first);
     assert_ok(store_exec(opened,
                          "CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(70000000))",

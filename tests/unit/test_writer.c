@@ -19,7 +19,7 @@ static struct writer *writer_open(size_t capacity, unsigned sweep_ms)
     struct writer *writer = NULL;
     struct error error;
 
-    assert_ok(writer_create(&writer, open_store(&folder), capacity, sweep_ms, &error), error);
+    assert_ok(writer_create(&writer, open_store(&directory), capacity, sweep_ms, &error), error);
     return writer;
 }
 
@@ -68,7 +68,7 @@ static void hear(int result, const struct error *error, void *arg)
 
 static size_t count_jobs(void)
 {
-    struct store *reader = open_reader(&folder);
+    struct store *reader = open_reader(&directory);
     struct store_stats stats;
     struct error error;
 
@@ -239,7 +239,8 @@ static struct writer *open_old_job(unsigned sweep_ms)
     struct job_account *job = job_make(1, NOW);
     struct error error;
 
-    assert_ok(store_open(&store, &(struct store_options){.path = folder.store, .keep_ns = SECOND},
+    assert_ok(store_open(&store,
+                         &(struct store_options){.path = directory.store, .keep_ns = SECOND},
                          &error),
               error);
     job->ended = true;
@@ -291,7 +292,7 @@ static struct query *query_open(unsigned limit_ms)
     struct error error;
 
     assert_ok(query_create(&query,
-                           &(struct query_options){.path = folder.store, .limit_ms = limit_ms},
+                           &(struct query_options){.path = directory.store, .limit_ms = limit_ms},
                            &error),
               error);
     return query;
@@ -394,7 +395,7 @@ static void test_too_many_questions_are_refused(void **state)
     sem_t go;
 
     (void)state;
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
     sem_init(&go, 0, 0);
     answers[0].go = &go;
     for (int i = 0; i < QUERY_MAX; i++)
@@ -422,7 +423,7 @@ static void test_users_take_turns(void **state)
     sem_t begun, go;
 
     (void)state;
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
     sem_init(&begun, 0, 0);
     sem_init(&go, 0, 0);
     many[0].begun = &begun;
@@ -450,7 +451,7 @@ static void test_question_has_a_time_limit(void **state)
     struct answer slow = {0}, quick = {0};
 
     (void)state;
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
     assert_int_equal(query_submit(query, ask_for_ever, hear_answer, &slow), 0);
     wait_for(query, &slow);
     assert_int_equal(slow.result, -ETIMEDOUT);
@@ -469,7 +470,7 @@ static void test_waiting_costs_no_time(void **state)
     struct answer first = {0}, second = {0};
 
     (void)state;
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
     assert_int_equal(query_submit_for(query, 1000, ask_for_ever, hear_answer, &first), 0);
     (void)nanosleep(&pause, NULL);
     assert_int_equal(query_submit_for(query, 1001, ask_for_ever, hear_answer, &second), 0);
@@ -485,7 +486,7 @@ static void test_end_interrupts_questions(void **state)
     struct answer slow = {0}, waiting = {0};
 
     (void)state;
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
     assert_int_equal(query_submit(query, ask_for_ever, hear_answer, &slow), 0);
     assert_int_equal(query_submit(query, ask, hear_answer, &waiting), 0);
     query_destroy(query);
@@ -503,7 +504,7 @@ static void test_store_that_comes_later(void **state)
     assert_int_equal(query_submit(query, ask, hear_answer, &none), 0);
     wait_for(query, &none);
     assert_int_equal(none.result, -ENOENT);
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
     assert_int_equal(query_submit(query, ask, hear_answer, &one), 0);
     wait_for(query, &one);
     assert_int_equal(one.result, 0);
@@ -513,13 +514,13 @@ static void test_store_that_comes_later(void **state)
 /* What an idle connection has read is given up: it finds another file by the same name. */
 static void test_idle_question_gives_up_its_store(void **state)
 {
-    const struct query_options options = {.path = folder.store, .idle_ms = 1};
+    const struct query_options options = {.path = directory.store, .idle_ms = 1};
     struct query *query = NULL;
     struct error error;
     int result = 0;
 
     (void)state;
-    store_close(open_store(&folder));
+    store_close(open_store(&directory));
     assert_ok(query_create(&query, &options, &error), error);
     for (int i = 0; i < 10000 && result == 0; i++) {
         const struct timespec pause = {.tv_nsec = 2000000};
@@ -529,7 +530,7 @@ static void test_idle_question_gives_up_its_store(void **state)
         wait_for(query, &answer);
         if (i == 0)
             assert_int_equal(answer.result, 0);
-        assert_true(i > 0 || unlink(folder.store) == 0);
+        assert_true(i > 0 || unlink(directory.store) == 0);
         result = answer.result;
         (void)nanosleep(&pause, NULL);
     }
