@@ -32,6 +32,8 @@ int http_read_userpwd(const char *path, char **ret, struct error *error)
     if (!file)
         return error_errno(error, -errno, "read \"%s\"", path);
     if (getline(&line, &size, file) < 0 || !strchr(line, ':')) {
+        if (line)
+            explicit_bzero(line, size);
         free(line);
         return error_set(error, -EINVAL, "\"%s\" does not hold user:password", path);
     }
