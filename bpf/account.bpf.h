@@ -372,7 +372,7 @@ static __always_inline struct account_value *account_find(const struct call *cal
             return value;
     } else if (!account_has_step(call)) {
         /* A slot is valid only while its step exists. Hints ensure that by their generation;
-         * without them, the map tells. */
+         * without them, the map shows it. */
         return NULL;
     }
     place = account_seek(call->who.key, account_where(call, shard), address_of(call->sb),
