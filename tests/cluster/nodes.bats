@@ -183,7 +183,7 @@ work write:/scratch/het.script:5:1000
 srun --het-group=0,1 sh -c 'work write:/scratch/het.$SLURM_PROCID:10:1000'
 END
     )
-    wait_for 120 job_has_ended "$id"
+    job_wait "$id" 120
     wait_for 240 eval '[ "$(at n1 job "$id" --json | jq -c .nodes)" = "{\"expected\":1,\"reported\":1}" ]'
     same "write 15 15000 0" "$(data "$id")"
     job_json() { at n2 job "$1" --json; }

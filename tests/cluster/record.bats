@@ -188,7 +188,7 @@ disk() {
     wait_for 120 test -e /scratch/hurried.done
     rm /scratch/hurried.done
     scontrol requeue "$id"
-    wait_for 120 job_is "$id" PENDING
+    job_wait "$id" 120 PENDING
     scontrol update job "$id" StartTime=now
     wait_for 120 test -e /scratch/hurried.done
     as alice srun --overlap --jobid="$id" work write:/scratch/more:1:500
@@ -219,7 +219,7 @@ batch_down() {
     wait_for 120 test -e /scratch/failed.done
     systemctl kill -s STOP jobiod
     batch_down failed
-    wait_for 120 job_is "$(id failed)" NODE_FAIL
+    job_wait "$(id failed)" 120 NODE_FAIL
     run $tool --backlog --passes 1 --host-timeout 1s
     echo "$output"
     [ "$status" = 3 ]

@@ -46,8 +46,8 @@ END
     for n in 1 2; do
         ids[n]=$(submit alice --wrap "work await:/fast/go trickle:/scratch/par$n:$((n * 50)):20000")
     done
-    wait_for 60 job_is "${ids[1]}" RUNNING
-    wait_for 60 job_is "${ids[2]}" RUNNING
+    job_wait "${ids[1]}" 60 RUNNING
+    job_wait "${ids[2]}" 60 RUNNING
     touch /fast/go
     work write:/scratch/outside:1000:4096
     for n in 1 2; do

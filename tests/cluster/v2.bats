@@ -139,8 +139,8 @@ END
     for n in 1 2; do
         ids[n]=$(submit alice --wrap "srun work await:/fast/sync/go trickle:/scratch/par$n:$((n * 50)):20000")
     done
-    wait_for 60 job_is "${ids[1]}" RUNNING
-    wait_for 60 job_is "${ids[2]}" RUNNING
+    job_wait "${ids[1]}" 60 RUNNING
+    job_wait "${ids[2]}" 60 RUNNING
     touch /fast/sync/go
     work write:/scratch/outside:1000:4096
     job_wait "${ids[1]}"
@@ -169,7 +169,7 @@ END
 work await:/fast/late-go write:/late/a:10:1000 write:/fast/late-done:1:1 await:/fast/late-end
 END
     )
-    wait_for 60 job_is "$id" RUNNING
+    job_wait "$id" 60 RUNNING
     mkdir -p /late
     mount -t tmpfs -o mode=1777 late /late
     touch /fast/late-go
@@ -263,7 +263,7 @@ both_are_known() {
         exec work write:/scratch/service:100:65536 await:/fast/services-end'
     id=$(submit alice -J beside --wrap \
         'work write:/scratch/beside:1:0 await:/fast/services-go write:/scratch/beside:100:10000')
-    wait_for 60 job_is "$id" RUNNING
+    job_wait "$id" 60 RUNNING
     wait_for 60 both_are_known
     unit top sh -c 'exec jobio top --json --services -i 1s > /fast/top'
     wait_for 60 test -s /fast/top
