@@ -147,11 +147,11 @@ static __always_inline bool is_pseudo(__u32 magic)
     return false;
 }
 
-static __always_inline void account_announce(__u64 step, __u32 dev, __u32 life,
+static __always_inline void account_announce(__u64 step, __u32 dev, __u32 generation,
                                              struct super_block *sb, __u32 magic, __u32 pid)
 {
-    struct mount_key key = {.step = who_number(step), .dev = dev, .life = life};
-    struct mount_record record = {.magic = magic, .ended = life_touch(dev)};
+    struct mount_key key = {.step = who_number(step), .dev = dev, .generation = generation};
+    struct mount_record record = {.magic = magic, .ended = generation_touch(dev)};
     const char *name;
     long error;
 
@@ -170,14 +170,14 @@ static __always_inline void account_announce(__u64 step, __u32 dev, __u32 life,
 
 /* Returns whether the super block holds data. If so, it is announced at the step's first call
  * there. */
-__noinline bool account_super(__u64 step, __u32 dev, __u32 life, __u64 super, __u32 pid)
+__noinline bool account_super(__u64 step, __u32 dev, __u32 generation, __u64 super, __u32 pid)
 {
     struct super_block *sb = (struct super_block *)super;
     __u32 magic = BPF_CORE_READ(sb, s_magic);
 
     if (is_pseudo(magic) || dev == devtmpfs_dev)
         return false;
-    account_announce(step, dev, life, sb, magic, pid);
+    account_announce(step, dev, generation, sb, magic, pid);
     return true;
 }
 
@@ -231,7 +231,7 @@ static __always_inline struct account_key account_key_of(__u64 step, __u64 where
     return (struct account_key){.step = who_number(step),
                                 .dev = where,
                                 .op = where >> 32,
-                                .life = life_of(step, where),
+                                .generation = generation_of(step, where),
                                 .shard = where >> 48};
 }
 
@@ -245,7 +245,7 @@ static __always_inline __u32 account_make(__u64 step, const struct account_key *
     /* A step that is being dropped gets no new keys, because nothing would delete them again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return 0;
-    if (key->dev && !account_super(step, key->dev, key->life, super, pid))
+    if (key->dev && !account_super(step, key->dev, key->generation, super, pid))
         return 0;
     place = account_take(key);
     if (!place) {
@@ -321,7 +321,7 @@ __noinline int account_errno(__u64 step, __u64 where, __s64 result)
     struct errno_key key = {.step = who_number(step),
                             .dev = where,
                             .op = where >> 32,
-                            .life = life_of(step, where),
+                            .generation = generation_of(step, where),
                             .code = errno_of(result)};
     __u64 *count = bpf_map_lookup_elem(&errnos, &key), none = 0;
 
@@ -402,7 +402,8 @@ static __always_inline void account_time(const struct call *call, struct account
 static __always_inline struct cache_value *
 account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 bytes)
 {
-    if (!bpf_map_lookup_elem(&steps, &step) || !account_super(step, key->dev, key->life, super, 0))
+    if (!bpf_map_lookup_elem(&steps, &step) ||
+        !account_super(step, key->dev, key->generation, super, 0))
         return NULL;
     bpf_map_update_elem(&caches, key, &cache_empty, BPF_NOEXIST);
     if (!bpf_map_lookup_elem(&caches, key))
@@ -414,8 +415,10 @@ account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 b
  * bytes of reads that missed. */
 __noinline int account_cache(__u64 step, __u64 where, __u64 super, __u64 bytes, __u32 kind)
 {
-    struct cache_key key = {
-        .step = who_number(step), .dev = where, .shard = where >> 48, .life = life_of(step, where)};
+    struct cache_key key = {.step = who_number(step),
+                            .dev = where,
+                            .shard = where >> 48,
+                            .generation = generation_of(step, where)};
     struct cache_value *value = bpf_map_lookup_elem(&caches, &key);
 
     if (!value)

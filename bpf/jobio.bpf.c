@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, memory, chain, life, order, account, task, call, walk; transfer, async, cache, exit. */
+ * who, memory, chain, generation, order, account, task, call, walk; transfer, async, cache, exit.
+ */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -14,7 +15,7 @@
 #include "bpf/who.bpf.h"
 #include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
-#include "bpf/life.bpf.h"
+#include "bpf/generation.bpf.h"
 #include "bpf/order.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"

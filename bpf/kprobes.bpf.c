@@ -13,7 +13,7 @@
 #include "bpf/who.bpf.h"
 #include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
-#include "bpf/life.bpf.h"
+#include "bpf/generation.bpf.h"
 #include "bpf/order.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/saved_map.bpf.h"

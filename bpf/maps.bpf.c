@@ -17,7 +17,7 @@
 #include "bpf/who.bpf.h"
 #include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
-#include "bpf/life.bpf.h"
+#include "bpf/generation.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 

@@ -117,14 +117,14 @@ struct lost_record {
  */
 struct account_key {
     __u32 step;
-    __u32 dev; /* s_dev of the super block, (major << 20) | minor; 0: the call reached none */
-    __u8 op;   /* enum io_op */
-    __u8 life; /* generation: 0 is the first with this s_dev that the step used, 1 the next... */
+    __u32 dev;       /* s_dev of the super block, (major << 20) | minor; 0: the call reached none */
+    __u8 op;         /* enum io_op */
+    __u8 generation; /* 0 is the first with this s_dev that the step used, 1 the next... */
     __u16 shard;
 };
 
 /* This generation and all later ones. They cannot be told apart, so they have no name. */
-#define LIFE_LATER 63
+#define GENERATION_LATER 63
 
 /* Counters in one cache line, then the buckets. Readers of a u32 add up its wrapping differences. A
  * mmapable array starts on a page boundary, so no two values share a cache line. */
@@ -154,7 +154,7 @@ struct cache_key {
     __u32 step;
     __u32 dev;
     __u16 shard;
-    __u16 life;
+    __u16 generation;
 };
 
 struct cache_value {
@@ -168,7 +168,7 @@ struct errno_key {
     __u32 step;
     __u32 dev;
     __u8 op;
-    __u8 life;
+    __u8 generation;
     __u16 code; /* positive errno */
 };
 
@@ -177,35 +177,36 @@ struct errno_key {
 struct mount_key {
     __u32 step;
     __u32 dev;
-    __u32 life;
+    __u32 generation;
 };
 
 struct mount_record {
     __u32 pid; /* of the process that was seen: its /proc/PID/mountinfo names the mount */
     __u32 magic;
-    __u32 ended; /* life_record.ended of the s_dev when it was seen */
+    __u32 ended; /* generation_record.ended of the s_dev when it was seen */
     __u32 pad;
     char fstype[16];
     char id[32]; /* s_id */
 };
 
 /*
- * Map `lives`, an array of generations by life_slot(s_dev): the kernel reuses the number of an
- * unmounted file system for the next one (file systems without a device get the lowest free number;
- * the next image on a loop device gets that of the device). If two numbers share a record, each
- * ends generations of the other: a step then has two keys for one super block, both with its name.
+ * Map `lives`, an array of generations by generation_slot(s_dev): the kernel reuses the number of
+ * an unmounted file system for the next one (file systems without a device get the lowest free
+ * number; the next image on a loop device gets that of the device). If two numbers share a record,
+ * each ends generations of the other: a step then has two keys for one super block, both with its
+ * name.
  */
-struct life_record {
+struct generation_record {
     __u32 ended;    /* number of earlier super blocks with this number */
     __u32 touched;  /* 1 + ended: a step has a key for the present super block */
     __u64 ended_ns; /* when the last one was shut down, CLOCK_MONOTONIC */
 };
 
-#define JOBIO_LIVES 4096
+#define JOBIO_GENERATIONS 4096
 
-static inline __u32 life_slot(__u32 dev)
+static inline __u32 generation_slot(__u32 dev)
 {
-    return ((dev & 0xfffff) + (dev >> 20) * 977) % JOBIO_LIVES;
+    return ((dev & 0xfffff) + (dev >> 20) * 977) % JOBIO_GENERATIONS;
 }
 
 /* Map `aio`, a hash: the address of a libaio call in flight -> its owner. */

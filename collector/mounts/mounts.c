@@ -317,11 +317,11 @@ static int learn_from_host(struct mounts *mounts, uint32_t step, uint64_t dev)
 /* "8:1", or "0:53+1" for a later one with the same number. */
 static void dev_name(uint64_t dev, char name[32])
 {
-    unsigned major = (uint32_t)dev >> 20, minor = dev & 0xfffff, life = dev >> 32;
+    unsigned major = (uint32_t)dev >> 20, minor = dev & 0xfffff, generation = dev >> 32;
     int n = snprintf(name, 32, "%u:%u", major, minor);
 
-    if (life)
-        (void)snprintf(name + n, 32 - (size_t)n, "+%u", life);
+    if (generation)
+        (void)snprintf(name + n, 32 - (size_t)n, "+%u", generation);
 }
 
 static int put_unknown(struct mounts *mounts, uint32_t step, uint64_t dev, const char *fstype,

@@ -85,7 +85,7 @@ static struct tally *tally_get(struct probe *probe, uint32_t step, uint64_t dev)
 }
 
 /* For struct account_key, and other keys with the same members. */
-#define DEV_OF(key) ((uint64_t)(key)->life << 32 | (key)->dev)
+#define DEV_OF(key) ((uint64_t)(key)->generation << 32 | (key)->dev)
 
 static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint64_t dev, uint16_t op)
 {

@@ -214,7 +214,8 @@ static int see_mount(void *arg, void *data, size_t size)
     const struct mount_key *key = data;
     struct probe *probe = arg;
     struct mount_record record;
-    struct probe_mount mount = {.step = key->step, .dev = (uint64_t)key->life << 32 | key->dev};
+    struct probe_mount mount = {.step = key->step,
+                                .dev = (uint64_t)key->generation << 32 | key->dev};
 
     if (size < sizeof(*key) || !probe->sighting ||
         map_get(probe, probe->skel->maps.mounts, key, &record) < 0)
@@ -484,7 +485,7 @@ static int list_mount(const void *key, const void *value, void *arg)
     const struct mount_record *record = value;
     const struct mount_list *list = arg;
     struct probe_mount mount = {.step = at->step,
-                                .dev = (uint64_t)at->life << 32 | at->dev,
+                                .dev = (uint64_t)at->generation << 32 | at->dev,
                                 .pid = record->pid,
                                 .magic = record->magic};
 
@@ -502,17 +503,18 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
 
 bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
 {
-    const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .life = dev >> 32};
-    uint32_t at = life_slot(key.dev);
+    const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .generation = dev >> 32};
+    uint32_t at = generation_slot(key.dev);
     struct mount_record record = {0}; /* no record: assume the first generation */
-    struct life_record life;
+    struct generation_record last;
 
     *since_ns = 0;
     if (probe->blind)
         return true;
     (void)map_get(probe, probe->skel->maps.mounts, &key, &record);
-    if (key.life == LIFE_LATER || map_get(probe, probe->skel->maps.lives, &at, &life) < 0)
+    if (key.generation == GENERATION_LATER ||
+        map_get(probe, probe->skel->maps.lives, &at, &last) < 0)
         return false;
-    *since_ns = life.ended_ns;
-    return record.ended == life.ended;
+    *since_ns = last.ended_ns;
+    return record.ended == last.ended;
 }

@@ -78,11 +78,11 @@ struct printed {
 /* A later one with the same number does not take the place of the first: "0:53+1". */
 static void dev_name(uint64_t dev, char name[32])
 {
-    unsigned life = dev >> 32;
+    unsigned generation = dev >> 32;
     int n = snprintf(name, 32, "%u:%u", (unsigned)dev >> 20, (unsigned)dev & 0xfffff);
 
-    if (life)
-        snprintf(name + n, 32 - n, "+%u", life);
+    if (generation)
+        snprintf(name + n, 32 - n, "+%u", generation);
 }
 
 static int add_mount(uint32_t step, uint64_t dev, const struct io_account *io,
