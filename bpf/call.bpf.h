@@ -82,7 +82,7 @@ static __always_inline void task_stay_outside(struct task_record *task, __u32 ge
     if (levels.v1) /* the v2 cgroup does not show a change of the v1 cgroup */
         return;
     if (!task)
-        task = task_sit_down(current_task());
+        task = task_take_slot(current_task());
     if (!task || task->frame)
         return;
     task->who.key = 0;

@@ -19,17 +19,17 @@ static __always_inline void exit_chains(void)
 static __always_inline int on_task_exit(void *ctx, const volatile struct hook_slots *at)
 {
     __u64 self = bpf_get_current_task();
-    __u32 key = task_seat_of(self);
-    struct task_record *seat = task_seat(key);
+    __u32 key = task_slot_of(self);
+    struct task_record *record = task_slot(key);
 
     exit_chains();
     if (!features.task_storage) {
         bpf_map_delete_elem(&tasks, &self);
         bpf_map_delete_elem(&stages, &self);
     }
-    if (seat->owner != self)
+    if (record->owner != self)
         return 0;
-    seat->owner = 0;
+    record->owner = 0;
     bpf_map_delete_elem(&claims, &key);
     return 0;
 }

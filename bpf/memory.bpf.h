@@ -59,7 +59,7 @@ _Static_assert(sizeof(struct order_line) == 128, "two cache lines");
 _Static_assert(sizeof(struct task_record) == 192, "three cache lines");
 
 struct memory {
-    struct task_record seats[1 << JOBIO_SEATS_LOG2];
+    struct task_record task_slots[1 << JOBIO_TASK_SLOTS_LOG2];
     struct order_line orders[1 << ORDER_LINES_LOG2];
 };
 

@@ -17,7 +17,7 @@
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
-#define JOBIO_SEATS_LOG2 13
+#define JOBIO_TASK_SLOTS_LOG2 13
 
 /*
  * To tag a cgroup without jobiod (raw bpf(2) on the pinned maps):
@@ -57,7 +57,7 @@ struct levels_record {
     __u32 v2;
     __u32 v1;
     __u32 generation; /* of the set of steps; what a task remembers is valid for one; never 0 */
-    __u32 seats;      /* 1: task slots are freed at exit, so tasks may take them (task.bpf.h) */
+    __u32 task_slots; /* 1: task slots are freed at exit, so tasks may take them (task.bpf.h) */
     __u32 spilled;    /* 1: some task has no task slot */
     __u32 least;      /* a task less deep than this in v2 is in no step; 0: unknown */
     __u32 orders;     /* 1: the freeing of open files is seen, so order is known (order.bpf.h) */
@@ -233,7 +233,7 @@ struct aio_record {
  *   mounts: 4,096 x 128 + 4,096 x 16, ring 128 KiB         =  0.7 MiB
  *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
- *   seats: 8,192 x 192, claims: 8,192 x (64 + 16)          =  2.1 MiB
+ *   task slots: 8,192 x 192, claims: 8,192 x (64 + 16)     =  2.1 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
  * The sum is 64 MiB. A task in a step adds about 210 bytes if it has no task slot, and about as
  * many if it has faulted. On kernels without task storage there is room for JOBIO_MAX_THREADS of

@@ -3,9 +3,9 @@
  * The record of a task that is in a step.
  *
  * The kernel's task storage always works, but one lookup costs a third as much as two empty
- * programs. So a task gets a task slot (seat) in an array, chosen by a hash of the address of its
- * task_struct. The record is in the task storage if another task has the slot, or if no program is
- * attached to the exit of tasks, where slots are freed.
+ * programs. So a task gets a task slot in an array, chosen by a hash of the address of its
+ * task_struct. If another task has the slot, or if no program is attached to the exit of tasks,
+ * where slots are freed, the record is in the task storage.
  */
 #ifndef JOBIO_BPF_TASK_H
 #define JOBIO_BPF_TASK_H
@@ -14,7 +14,7 @@
  * task can insert it. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 1 << JOBIO_SEATS_LOG2);
+    __uint(max_entries, 1 << JOBIO_TASK_SLOTS_LOG2);
     __type(key, __u32);
     __type(value, __u64);
 } claims SEC(".maps");
@@ -29,24 +29,24 @@ struct {
 /* The initial value of a stored record. */
 static const struct task_record task_empty;
 
-static __always_inline __u32 task_seat_of(__u64 task)
+static __always_inline __u32 task_slot_of(__u64 task)
 {
-    return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_SEATS_LOG2);
+    return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_TASK_SLOTS_LOG2);
 }
 
 /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
 static __always_inline __u32 task_bound(__u32 at)
 {
-    asm volatile("%0 &= %1" : "+r"(at) : "i"((1 << JOBIO_SEATS_LOG2) - 1));
+    asm volatile("%0 &= %1" : "+r"(at) : "i"((1 << JOBIO_TASK_SLOTS_LOG2) - 1));
     return at;
 }
 
-static __always_inline struct task_record *task_seat(__u32 at)
+static __always_inline struct task_record *task_slot(__u32 at)
 {
-    struct task_record *seat = &memory()->seats[at];
+    struct task_record *record = &memory()->task_slots[at];
 
-    asm volatile("" : "+r"(seat)); /* as in order_line() */
-    return seat;
+    asm volatile("" : "+r"(record)); /* as in order_line() */
+    return record;
 }
 
 /* Returns the current task's element of a map of type task storage, NULL if it has none. On kernels
@@ -72,7 +72,7 @@ static __always_inline void *task_store(void *map, const void *empty)
     if (features.task_storage)
         return bpf_task_storage_get(map, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     /* An element made after the exit of its task would never be deleted. */
-    if (!levels.seats || TASK_READ(current, flags) & PF_EXITING)
+    if (!levels.task_slots || TASK_READ(current, flags) & PF_EXITING)
         return NULL;
     bpf_map_update_elem(map, &self, empty, BPF_NOEXIST);
     return bpf_map_lookup_elem(map, &self);
@@ -82,10 +82,10 @@ static __always_inline void *task_store(void *map, const void *empty)
 static __always_inline struct task_record *task_find(void)
 {
     __u64 self = bpf_get_current_task();
-    struct task_record *seat = task_seat(task_seat_of(self));
+    struct task_record *record = task_slot(task_slot_of(self));
 
-    if (seat->owner == self)
-        return seat;
+    if (record->owner == self)
+        return record;
     if (!levels.spilled)
         return NULL;
     return task_stored(&tasks);
@@ -104,24 +104,24 @@ static __always_inline struct hint *task_hints(struct task_record *task)
 
 /* Take the current task's slot. Returns NULL if another task has it. An exiting task gets none,
  * because it would never be freed. */
-static __always_inline struct task_record *task_sit_down(struct task_struct *current)
+static __always_inline struct task_record *task_take_slot(struct task_struct *current)
 {
     __u64 self = bpf_get_current_task();
-    __u32 at = task_seat_of(self);
-    struct task_record *seat;
+    __u32 at = task_slot_of(self);
+    struct task_record *record;
 
-    if (!levels.seats || TASK_READ(current, flags) & PF_EXITING ||
+    if (!levels.task_slots || TASK_READ(current, flags) & PF_EXITING ||
         bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
         return NULL;
-    seat = task_seat(task_bound(at));
-    __builtin_memset(seat, 0, sizeof(*seat));
-    seat->owner = self;
-    return seat;
+    record = task_slot(task_bound(at));
+    __builtin_memset(record, 0, sizeof(*record));
+    record->owner = self;
+    return record;
 }
 
 static __always_inline struct task_record *task_make(struct task_struct *current)
 {
-    struct task_record *task = task_sit_down(current);
+    struct task_record *task = task_take_slot(current);
 
     if (task)
         return task;

@@ -558,10 +558,10 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
 
 /* Do not use task slots with kprobes: a task's exit may be missed, and another task would then get
  * its slot with its state. */
-static void take_seats(struct probe *probe)
+static void use_task_slots(struct probe *probe)
 {
     if (!probe->by_kprobes)
-        probe->levels->seats = 1;
+        probe->levels->task_slots = 1;
 }
 
 void hooks_attach(struct probe *probe)
@@ -580,7 +580,7 @@ void hooks_attach(struct probe *probe)
             hook_detach(probe, i);
             snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
         } else if (i == HOOK_task_exit) {
-            take_seats(probe);
+            use_task_slots(probe);
         } else if (i == HOOK_file_freed) {
             probe->levels->orders = 1;
         }

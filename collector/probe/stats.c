@@ -29,7 +29,7 @@ static bool is_replaced(const struct probe *probe, size_t hook)
  */
 static bool is_needless(const struct probe *probe, size_t hook)
 {
-    return hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->seats;
+    return hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->task_slots;
 }
 
 /* The hooks that affect the counters. */
