@@ -128,17 +128,18 @@ static __always_inline __s32 io_uring_result(struct io_kiocb *req)
 }
 
 /* A completion without a request (of a multishot) does not belong to a file. */
-static __always_inline int on_io_uring(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring(void *ctx, const volatile struct hook_indexes *at)
 {
     struct io_kiocb *req;
 
     if (who_has_no_steps())
         return 0;
-    req = (struct io_kiocb *)slot(ctx, at->argument);
+    req = (struct io_kiocb *)argument_at(ctx, at->argument);
     if (!req)
         return 0;
-    return io_uring_count((__u64)req, at->second == HOOK_NO_SLOT ? io_uring_result(req)
-                                                                 : (__s32)slot(ctx, at->second));
+    return io_uring_count((__u64)req, at->second == HOOK_NO_INDEX
+                                          ? io_uring_result(req)
+                                          : (__s32)argument_at(ctx, at->second));
 }
 
 /* IOSQE_CQE_SKIP_SUCCESS: no completion is made, unless the call fails or is short (then the kernel
@@ -152,28 +153,29 @@ static __always_inline int io_uring_skipped(struct io_kiocb *req)
 
 /* io_read() and io_write() return 0 if the request is complete, and a negative number if the rest
  * comes later or in another thread. */
-static __always_inline int on_io_uring_read(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring_read(void *ctx, const volatile struct hook_indexes *at)
 {
-    if (who_has_no_steps() || (__s32)slot(ctx, at->result))
+    if (who_has_no_steps() || (__s32)argument_at(ctx, at->result))
         return 0;
-    return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
+    return io_uring_skipped((struct io_kiocb *)argument_at(ctx, at->argument));
 }
 
 #define on_io_uring_write on_io_uring_read
 
 /* Requests that the file system completed later. */
-static __always_inline int on_io_uring_late(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring_late(void *ctx, const volatile struct hook_indexes *at)
 {
-    return who_has_no_steps() ? 0 : io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
+    return who_has_no_steps() ? 0
+                              : io_uring_skipped((struct io_kiocb *)argument_at(ctx, at->argument));
 }
 
 /* The same for a ring with IORING_SETUP_IOPOLL. The kiocb is the first member of the request. A
  * request that is retried (-EAGAIN) comes here again. */
-static __always_inline int on_io_uring_polled(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring_polled(void *ctx, const volatile struct hook_indexes *at)
 {
-    if (who_has_no_steps() || (__s64)slot(ctx, at->second) == -EAGAIN)
+    if (who_has_no_steps() || (__s64)argument_at(ctx, at->second) == -EAGAIN)
         return 0;
-    return io_uring_skipped((struct io_kiocb *)slot(ctx, at->argument));
+    return io_uring_skipped((struct io_kiocb *)argument_at(ctx, at->argument));
 }
 
 /* The io_ring_ctx whose overflow this CPU is handling and has counted; 0: none. */
@@ -196,15 +198,17 @@ static __always_inline int io_uring_overflows(struct io_kiocb *req)
 
 /* If the ring is full, completions are put on a list, and the tracepoint does not see them. Until
  * 6.17 this function gets the request, unless it is inlined (6.1) ... */
-static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring_overflow(void *ctx, const volatile struct hook_indexes *at)
 {
-    return who_has_no_steps() ? 0 : io_uring_overflows((struct io_kiocb *)slot(ctx, at->argument));
+    return who_has_no_steps()
+               ? 0
+               : io_uring_overflows((struct io_kiocb *)argument_at(ctx, at->argument));
 }
 
 /* ... and calls this one, which does not get the request. A spin lock is held around both. Later
  * kernels also come here from where the next function is inlined. */
 static __always_inline int on_io_uring_overflow_only(void *ctx,
-                                                     const volatile struct hook_slots *at)
+                                                     const volatile struct hook_indexes *at)
 {
     struct who who = {};
     __u64 *counted;
@@ -216,7 +220,7 @@ static __always_inline int on_io_uring_overflow_only(void *ctx,
     counted = bpf_map_lookup_elem(&overflow, &zero);
     if (!counted)
         return 0;
-    if (*counted == slot(ctx, at->argument))
+    if (*counted == argument_at(ctx, at->argument))
         *counted = 0;
     else if (who_runs(&who))
         account_lost(who.key, LOST_UNSEEN, 1);
@@ -224,25 +228,26 @@ static __always_inline int on_io_uring_overflow_only(void *ctx,
 }
 
 /* Later kernels call this one. The completion is inside a request, or belongs to none. */
-static __always_inline int on_io_uring_overflow_cqe(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring_overflow_cqe(void *ctx,
+                                                    const volatile struct hook_indexes *at)
 {
     __u64 req;
 
     if (who_has_no_steps() || !bpf_core_field_exists(struct io_kiocb, cqe))
         return 0;
-    req = address_of((void *)slot(ctx, at->argument));
+    req = address_of((void *)argument_at(ctx, at->argument));
     req -= bpf_core_field_offset(struct io_kiocb, cqe);
-    if (slot(ctx, at->second) != req + bpf_core_field_offset(struct io_kiocb, big_cqe))
+    if (argument_at(ctx, at->second) != req + bpf_core_field_offset(struct io_kiocb, big_cqe))
         return 0;
     return io_uring_overflows((struct io_kiocb *)req);
 }
 
 /* On 5.10 the tracepoint has no request. A completion is made alone ... */
-static __always_inline int on_io_uring_post(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring_post(void *ctx, const volatile struct hook_indexes *at)
 {
-    if (who_has_no_steps() || at->second == HOOK_NO_SLOT)
+    if (who_has_no_steps() || at->second == HOOK_NO_INDEX)
         return 0;
-    return io_uring_count(slot(ctx, at->second), (__s32)slot(ctx, at->argument));
+    return io_uring_count(argument_at(ctx, at->second), (__s32)argument_at(ctx, at->argument));
 }
 
 /* Not static: see bpf/who.bpf.h. */
@@ -252,7 +257,7 @@ __noinline int io_uring_flushed(__u64 req)
 }
 
 /* ... or together with others that completed in one call of io_uring_enter(2). */
-static __always_inline int on_io_uring_flush(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_io_uring_flush(void *ctx, const volatile struct hook_indexes *at)
 {
     struct io_ring_ctx *ring;
     struct io_kiocb *req;
@@ -260,7 +265,7 @@ static __always_inline int on_io_uring_flush(void *ctx, const volatile struct ho
 
     if (who_has_no_steps() || !bpf_core_field_exists(struct io_ring_ctx, submit_state))
         return 0;
-    ring = (struct io_ring_ctx *)slot(ctx, at->argument);
+    ring = (struct io_ring_ctx *)argument_at(ctx, at->argument);
     n = BPF_CORE_READ(ring, submit_state.compl_nr);
     for (__u32 i = 0; i < IO_COMPL_BATCH && i < n; i++) {
         bpf_core_read(&req, sizeof(req), &ring->submit_state.compl_reqs[i]);
@@ -287,7 +292,8 @@ static __always_inline void aio_submit(struct kiocb *kiocb, const struct aio_rec
     *old = *record;
 }
 
-static __always_inline int aio_begin(void *ctx, const volatile struct hook_slots *at, enum io_op op)
+static __always_inline int aio_begin(void *ctx, const volatile struct hook_indexes *at,
+                                     enum io_op op)
 {
     struct kiocb *kiocb;
     struct aio_record record = {.op = op};
@@ -295,7 +301,7 @@ static __always_inline int aio_begin(void *ctx, const volatile struct hook_slots
 
     if (who_has_no_steps() || !who_runs(&who))
         return 0;
-    kiocb = (struct kiocb *)slot(ctx, at->argument);
+    kiocb = (struct kiocb *)argument_at(ctx, at->argument);
     if (op < IO_OP_FIRST_META && (kiocb->ki_filp->f_inode->i_mode & S_IFMT) != S_IFREG)
         return 0;
     record.step = who.key;
@@ -328,44 +334,45 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     return 0;
 }
 
-static __always_inline int on_aio_read(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_aio_read(void *ctx, const volatile struct hook_indexes *at)
 {
     return aio_begin(ctx, at, IO_READ);
 }
 
-static __always_inline int on_aio_write(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_aio_write(void *ctx, const volatile struct hook_indexes *at)
 {
     return aio_begin(ctx, at, IO_WRITE);
 }
 
-static __always_inline int on_aio_fsync(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_aio_fsync(void *ctx, const volatile struct hook_indexes *at)
 {
     return aio_begin(ctx, at, IO_FSYNC);
 }
 
 /* A call that io_submit(2) refuses with an error has no completion. */
-static __always_inline int on_aio_refused(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_aio_refused(void *ctx, const volatile struct hook_indexes *at)
 {
     __s64 result = call_result(ctx, at);
 
     if (who_has_no_steps() || result >= 0)
         return 0;
-    return aio_end((struct kiocb *)slot(ctx, at->argument), result);
+    return aio_end((struct kiocb *)argument_at(ctx, at->argument), result);
 }
 
 #define on_aio_refused_read on_aio_refused
 #define on_aio_refused_write on_aio_refused
 #define on_aio_refused_fsync on_aio_refused
 
-static __always_inline int on_aio_complete_rw(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_aio_complete_rw(void *ctx, const volatile struct hook_indexes *at)
 {
     if (who_has_no_steps())
         return 0;
-    return aio_end((struct kiocb *)slot(ctx, at->argument), (__s64)slot(ctx, at->second));
+    return aio_end((struct kiocb *)argument_at(ctx, at->argument),
+                   (__s64)argument_at(ctx, at->second));
 }
 
 /* All calls end here; fsync ends nowhere else. */
-static __always_inline int on_aio_complete(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_aio_complete(void *ctx, const volatile struct hook_indexes *at)
 {
     struct aio_kiocb *call;
     struct aio_record *record;
@@ -373,7 +380,7 @@ static __always_inline int on_aio_complete(void *ctx, const volatile struct hook
 
     if (who_has_no_steps())
         return 0;
-    call = (struct aio_kiocb *)slot(ctx, at->argument);
+    call = (struct aio_kiocb *)argument_at(ctx, at->argument);
     key = (__u64)call;
     record = bpf_map_lookup_elem(&aio, &key);
     if (!record || record->op != IO_FSYNC)

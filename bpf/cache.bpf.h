@@ -64,10 +64,10 @@ static __always_inline struct task_record *cache_task(void)
  */
 
 static __always_inline void stage_enter(struct stage *stage, void *ctx,
-                                        const volatile struct hook_slots *at)
+                                        const volatile struct hook_indexes *at)
 {
     stage->frame = (__u64)ctx;
-    stage->witness = slot(ctx, at->argument);
+    stage->witness = argument_at(ctx, at->argument);
     stage->argument = at->argument;
 }
 
@@ -124,7 +124,7 @@ static __always_inline struct super_block *mapped_super(struct file *file)
                                                                      : file->f_path.dentry->d_sb;
 }
 
-static __always_inline int prefetch_enter(void *ctx, const volatile struct hook_slots *at,
+static __always_inline int prefetch_enter(void *ctx, const volatile struct hook_indexes *at,
                                           struct file *file)
 {
     struct stage_record *record = stages_enter();
@@ -148,19 +148,19 @@ static __always_inline int prefetch_leave(void *ctx)
 #define page_cache_async_ra_enter(ctx, at) prefetch_enter(ctx, at, NULL)
 #define page_cache_async_ra_leave(ctx, at) prefetch_leave(ctx)
 #define generic_fadvise_enter(ctx, at) \
-    prefetch_enter(ctx, at, (struct file *)slot(ctx, (at)->argument))
+    prefetch_enter(ctx, at, (struct file *)argument_at(ctx, (at)->argument))
 #define generic_fadvise_leave(ctx, at) prefetch_leave(ctx)
 
 /* Keep the super block of the file as it was opened: on overlayfs the pages are those of the lower
  * file. */
-static __always_inline int kernel_read_enter(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int kernel_read_enter(void *ctx, const volatile struct hook_indexes *at)
 {
     struct stage_record *record = stages_enter();
     struct file *file;
 
     if (!record)
         return 0;
-    file = (struct file *)slot(ctx, at->argument);
+    file = (struct file *)argument_at(ctx, at->argument);
     if (!is_data(file))
         return 0;
     stage_enter(&record->kernel_read, ctx, at);
@@ -182,7 +182,7 @@ static __always_inline int kernel_read_leave(void *ctx)
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
-static __always_inline int fault_enter(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int fault_enter(void *ctx, const volatile struct hook_indexes *at)
 {
     struct stage_record *record = stages_enter();
     struct vm_fault *fault;
@@ -190,7 +190,7 @@ static __always_inline int fault_enter(void *ctx, const volatile struct hook_slo
 
     if (!record)
         return 0;
-    fault = (struct vm_fault *)slot(ctx, at->argument);
+    fault = (struct vm_fault *)argument_at(ctx, at->argument);
     file = fault->vma->vm_file;
     if (!file || !is_data(file))
         return 0;
@@ -242,18 +242,18 @@ static __always_inline int fault_end(void *ctx, const struct stage_record *recor
 }
 
 /* Returns true if a page of the file could not be read. Pages beyond its end are not failures. */
-static __always_inline bool fault_failed(void *ctx, const volatile struct hook_slots *at)
+static __always_inline bool fault_failed(void *ctx, const volatile struct hook_indexes *at)
 {
-    struct vm_fault *fault = (struct vm_fault *)slot(ctx, at->argument);
+    struct vm_fault *fault = (struct vm_fault *)argument_at(ctx, at->argument);
 
-    return (__u32)slot(ctx, at->result) & VM_FAULT_SIGBUS &&
+    return (__u32)argument_at(ctx, at->result) & VM_FAULT_SIGBUS &&
            fault->pgoff * page_size < (__u64)fault->vma->vm_file->f_inode->i_size;
 }
 
 #define filemap_fault_enter(ctx, at) fault_enter(ctx, at)
 #define do_page_mkwrite_enter(ctx, at) fault_enter(ctx, at)
 
-static __always_inline int filemap_fault_leave(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int filemap_fault_leave(void *ctx, const volatile struct hook_indexes *at)
 {
     struct stage_record *record = stages_find();
 
@@ -264,14 +264,14 @@ static __always_inline int filemap_fault_leave(void *ctx, const volatile struct 
     return record->fault_bytes ? fault_end(ctx, record, IO_MMAP_READ, record->fault_bytes) : 0;
 }
 
-static __always_inline int do_page_mkwrite_leave(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int do_page_mkwrite_leave(void *ctx, const volatile struct hook_indexes *at)
 {
     struct stage_record *record = stages_find();
     __u32 result;
 
     if (!record || !stage_leave(&record->fault, ctx))
         return 0;
-    result = slot(ctx, at->result);
+    result = argument_at(ctx, at->result);
     if (result & VM_FAULT_ERROR)
         return fault_end(ctx, record, IO_MMAP_WRITE, -1);
     /* If the page is not locked, it is gone or the fault is repeated. */
@@ -296,12 +296,12 @@ static __always_inline __u32 folio_order(struct folio *folio)
 }
 
 /* A file argument of the outermost call, only for bpf_probe_read; NULL if it has none. */
-static __always_inline struct file *call_file(const struct task_record *task, __u8 place)
+static __always_inline struct file *call_file(const struct task_record *task, __u8 index)
 {
     struct file *file = NULL;
 
-    if (place != HOOK_NO_SLOT)
-        bpf_probe_read_kernel(&file, sizeof(file), (void *)task->frame + 8 * place);
+    if (index != HOOK_NO_INDEX)
+        bpf_probe_read_kernel(&file, sizeof(file), (void *)task->frame + 8 * index);
     return file;
 }
 
@@ -310,7 +310,7 @@ static __always_inline struct file *call_file(const struct task_record *task, __
 static __always_inline enum io_fill fill_of_call(struct task_record *task, struct inode *inode,
                                                  struct call *call)
 {
-    const volatile struct hook_slots *at;
+    const volatile struct hook_indexes *at;
     struct file *source, *target;
     __u32 hook = task->hook;
 
@@ -362,7 +362,7 @@ static __always_inline int page_added(void *ctx, struct inode *inode, __u64 byte
     return 0;
 }
 
-static __always_inline int on_page_added(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_page_added(void *ctx, const volatile struct hook_indexes *at)
 {
     struct inode *inode;
     __u64 bytes;
@@ -370,12 +370,12 @@ static __always_inline int on_page_added(void *ctx, const volatile struct hook_s
     if (!(levels.v2 | levels.v1))
         return 0;
     if (at->object == OBJECT_FOLIO) {
-        struct folio *folio = (struct folio *)slot(ctx, at->argument);
+        struct folio *folio = (struct folio *)argument_at(ctx, at->argument);
 
         inode = folio->mapping->host;
         bytes = page_size << folio_order(folio);
     } else {
-        inode = ((struct page *)slot(ctx, at->argument))->mapping->host;
+        inode = ((struct page *)argument_at(ctx, at->argument))->mapping->host;
         bytes = page_size;
     }
     if ((inode->i_mode & S_IFMT) != S_IFREG)

@@ -15,28 +15,28 @@
 /* Larger than any kernel stack. */
 #define STACK_BYTES (64 * 1024)
 
-const volatile struct hook_slots hooks[HOOK_COUNT] = {};
+const volatile struct hook_indexes hooks[HOOK_COUNT] = {};
 
 /* Returns an argument or the result by its index. The index is constant for the verifier (read-only
  * data), so it sees one load and knows the type of the value: no bpf_probe_read is needed later. */
-static __always_inline __u64 slot(void *ctx, __u8 place)
+static __always_inline __u64 argument_at(void *ctx, __u8 index)
 {
     __u64 value;
 
-#define SLOT(n, offset)                                                           \
+#define ARGUMENT(n, offset)                                                       \
     case n:                                                                       \
         asm volatile("%0 = *(u64 *)(%1 + " #offset ")" : "=r"(value) : "r"(ctx)); \
         return value
-    switch (place) {
-        SLOT(0, 0);
-        SLOT(1, 8);
-        SLOT(2, 16);
-        SLOT(3, 24);
-        SLOT(4, 32);
-        SLOT(5, 40);
-        SLOT(6, 48);
+    switch (index) {
+        ARGUMENT(0, 0);
+        ARGUMENT(1, 8);
+        ARGUMENT(2, 16);
+        ARGUMENT(3, 24);
+        ARGUMENT(4, 32);
+        ARGUMENT(5, 40);
+        ARGUMENT(6, 48);
     }
-#undef SLOT
+#undef ARGUMENT
     return 0;
 }
 
@@ -63,9 +63,9 @@ static __always_inline bool is_data(const struct file *file)
     return (file->f_inode->i_mode & S_IFMT) == S_IFREG;
 }
 
-static __always_inline bool call_is_data(void *ctx, const volatile struct hook_slots *at)
+static __always_inline bool call_is_data(void *ctx, const volatile struct hook_indexes *at)
 {
-    return is_data((struct file *)slot(ctx, at->argument));
+    return is_data((struct file *)argument_at(ctx, at->argument));
 }
 
 /* Reads of this file bypass the page cache, which then neither hits nor misses. */
@@ -142,7 +142,7 @@ static __always_inline bool call_begin(struct task_record *task, void *ctx, enum
     task->frame = (__u64)ctx;
     task->hook = hook;
     task->argument = argument;
-    task->witness = slot(ctx, argument);
+    task->witness = argument_at(ctx, argument);
     task->start = bpf_ktime_get_ns();
     return true;
 }
@@ -196,9 +196,9 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
     return true;
 }
 
-static __always_inline __s64 call_result(void *ctx, const volatile struct hook_slots *at)
+static __always_inline __s64 call_result(void *ctx, const volatile struct hook_indexes *at)
 {
-    __u64 result = slot(ctx, at->result);
+    __u64 result = argument_at(ctx, at->result);
 
     switch (at->returns) {
     case RETURN_INT:
@@ -241,7 +241,8 @@ static __always_inline int call_tell(enum hook_number outer, struct dentry *dent
     return 0;
 }
 
-#define on_rmdir_told(ctx, at) call_tell(HOOK_do_rmdir, (struct dentry *)slot(ctx, (at)->argument))
+#define on_rmdir_told(ctx, at) \
+    call_tell(HOOK_do_rmdir, (struct dentry *)argument_at(ctx, (at)->argument))
 
 static __always_inline struct super_block *call_told(void)
 {
@@ -257,9 +258,9 @@ static __always_inline struct super_block *call_told(void)
 
 /* Fill in the super block. Returns false if the call reached none and does not count. */
 static __always_inline bool call_find_super(struct call *call, void *ctx,
-                                            const volatile struct hook_slots *at)
+                                            const volatile struct hook_indexes *at)
 {
-    __u64 object = slot(ctx, at->argument);
+    __u64 object = argument_at(ctx, at->argument);
     struct super_block *sb;
     struct file *file;
 
@@ -267,7 +268,7 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_WALK: /* call_finish() took it from the walk */
         return true;
     case OBJECT_OPEN:
-        object = slot(ctx, at->result);
+        object = argument_at(ctx, at->result);
         if (object < -4095ull) /* not IS_ERR */
             call_reach(call, ((struct file *)object)->f_inode->i_sb);
         return true;
@@ -305,20 +306,20 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
 /* io_uring first tries an open without waiting. If that fails, one of its threads repeats the
  * open. */
 static __always_inline bool call_is_trial(const struct call *call, void *ctx,
-                                          const volatile struct hook_slots *at)
+                                          const volatile struct hook_indexes *at)
 {
     struct open_flags *how;
 
     if (call->result != -EAGAIN)
         return false;
-    how = (struct open_flags *)slot(ctx, at->argument);
+    how = (struct open_flags *)argument_at(ctx, at->argument);
     return how->open_flag & O_NONBLOCK;
 }
 
 /* Start a call by path, or take the super block from the inner call that does the operation once
  * the path has been walked. */
 static __always_inline void call_walk(struct task_record *task, void *ctx, bool outermost,
-                                      const volatile struct hook_slots *at, enum io_op op)
+                                      const volatile struct hook_indexes *at, enum io_op op)
 {
     struct call inner = {};
 
@@ -349,7 +350,7 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     if (!task)
         return 0;
     argument = op < IO_OP_FIRST_META && features.usual_calls ? USUAL_FILE : hooks[hook].argument;
-    if (op < IO_OP_FIRST_META && !is_data((struct file *)slot(ctx, argument)))
+    if (op < IO_OP_FIRST_META && !is_data((struct file *)argument_at(ctx, argument)))
         return 0;
     outermost = call_begin(task, ctx, hook, argument);
     if (op >= IO_OP_FIRST_META)
@@ -358,23 +359,23 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
 }
 
 /* Returns an argument that points to a number, as an address; 0 if there is none. */
-static __always_inline __u64 call_pointer(void *ctx, __u8 place)
+static __always_inline __u64 call_pointer(void *ctx, __u8 index)
 {
     __u64 value = 0;
 
     if (features.int_pointers)
-        return slot(ctx, place);
-    if (place != HOOK_NO_SLOT)
-        bpf_probe_read_kernel(&value, sizeof(value), ctx + 8 * place);
+        return argument_at(ctx, index);
+    if (index != HOOK_NO_INDEX)
+        bpf_probe_read_kernel(&value, sizeof(value), ctx + 8 * index);
     return value;
 }
 
-/* Returns the order of a request on one of the call's files; place: index of the pointer to its
+/* Returns the order of a request on one of the call's files; index: index of the pointer to its
  * offset. Without an offset (a stream, like some files of FUSE) the order is unknown. */
-static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8 place,
+static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8 index,
                                         __s64 result)
 {
-    return order_of(order_name(file), order_end(call_pointer(ctx, place)), result, file->f_flags);
+    return order_of(order_name(file), order_end(call_pointer(ctx, index)), result, file->f_flags);
 }
 
 /* Returns the offset at which a read or write started. In general it follows from the end offset,
@@ -407,11 +408,11 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
 {
     __u64 start = task->start, time_ns = bpf_ktime_get_ns() - start, name, begin;
     struct call call = {.op = op, .time_ns = time_ns, .wait_ns = &task->wait_ns};
-    struct file *file = (struct file *)slot(ctx, USUAL_FILE);
+    struct file *file = (struct file *)argument_at(ctx, USUAL_FILE);
     struct account_value *value;
     struct order_line *line;
 
-    call.result = slot(ctx, USUAL_RESULT(hook));
+    call.result = argument_at(ctx, USUAL_RESULT(hook));
     if (call.result < 0 || (op == IO_READ && (task->filled == start || bypasses(file))))
         return false;
     name = order_name(file);
@@ -444,7 +445,7 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
         return 0;
     call.result = call_result(ctx, &hooks[hook]);
     if (op < IO_OP_FIRST_META) {
-        file = (struct file *)slot(ctx, hooks[hook].argument);
+        file = (struct file *)argument_at(ctx, hooks[hook].argument);
         call.bypassed = op == IO_READ && bypasses(file);
         call.order = call_order(ctx, file, hooks[hook].offset, call.result);
     }
@@ -452,7 +453,7 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
         return 0;
     account_call(&call);
     if (op == IO_OPEN && call.result >= 0) {
-        file = (struct file *)slot(ctx, hooks[hook].result);
+        file = (struct file *)argument_at(ctx, hooks[hook].result);
         if (file->f_mode & FMODE_CREATED)
             account_create(&call);
     }

@@ -16,7 +16,7 @@ static __always_inline void exit_chains(void)
 }
 
 /* Runs in the task that exits. */
-static __always_inline int on_task_exit(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_task_exit(void *ctx, const volatile struct hook_indexes *at)
 {
     __u64 self = bpf_get_current_task();
     __u32 key = task_slot_of(self);
@@ -34,9 +34,9 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_sl
     return 0;
 }
 
-#define on_file_freed(ctx, at)                                                \
-    (levels.orders && !who_has_no_steps()                                     \
-         ? order_forget(order_name((struct file *)slot(ctx, (at)->argument))) \
+#define on_file_freed(ctx, at)                                                       \
+    (levels.orders && !who_has_no_steps()                                            \
+         ? order_forget(order_name((struct file *)argument_at(ctx, (at)->argument))) \
          : 0)
 
 #endif

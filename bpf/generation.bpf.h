@@ -79,6 +79,6 @@ static __always_inline int generation_end(__u32 dev)
 }
 
 #define on_unmounted(ctx, at) \
-    generation_end(((struct super_block *)slot(ctx, (at)->argument))->s_dev)
+    generation_end(((struct super_block *)argument_at(ctx, (at)->argument))->s_dev)
 
 #endif

@@ -46,23 +46,23 @@ enum hook_object {
 enum hook_return { RETURN_LONG, RETURN_INT, RETURN_POINTER };
 
 /* Indexes of a hook's arguments. Filled in by the loader, constant for the programs. */
-struct hook_slots {
+struct hook_indexes {
     __u8 object;        /* enum hook_object */
     __u8 argument;      /* index of the first parameter */
-    __u8 second;        /* index of the second parameter; HOOK_NO_SLOT: this kernel has none */
+    __u8 second;        /* index of the second parameter; HOOK_NO_INDEX: this kernel has none */
     __u8 result;        /* index of the return value: the number of arguments */
     __u8 returns;       /* enum hook_return */
-    __u8 target;        /* index of the file that is written; HOOK_NO_SLOT: none */
+    __u8 target;        /* index of the file that is written; HOOK_NO_INDEX: none */
     __u8 offset;        /* index of the pointer to the offset of the file that is read or written */
     __u8 target_offset; /* the same for the file that a transfer writes */
 };
 
-#define HOOK_NO_SLOT 0xff
+#define HOOK_NO_INDEX 0xff
 
 /* A hook, for the two programs that all kprobes share. The cookie of the link is the hook's number
  * and selects the entry. Filled in by the loader. */
 struct kprobe_entry {
-    struct hook_slots at;
+    struct hook_indexes at;
     __u8 op;   /* enum io_op */
     __u8 to;   /* the operation on the second file; IO_OP_COUNT: none */
     __u8 role; /* enum kprobe_role */

@@ -27,17 +27,17 @@ __u64 kprobe_trampoline SEC(".data.kprobes") = 0;
 
 /* Without the barrier, the compiler makes one load with a computed offset, which the verifier
  * refuses. */
-#define ARGUMENT(place, name)           \
-    case place:                         \
+#define ARGUMENT(index, name)           \
+    case index:                         \
         value = KERNEL_##name(regs);    \
         asm volatile("" : "+r"(value)); \
         break
 
-static __always_inline __u64 argument(struct pt_regs *regs, __u8 place)
+static __always_inline __u64 argument_at(struct pt_regs *regs, __u8 index)
 {
     __u64 value = 0;
 
-    switch (place) {
+    switch (index) {
         ARGUMENT(0, FIRST);
         ARGUMENT(1, SECOND);
         ARGUMENT(2, THIRD);
@@ -105,16 +105,16 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
 }
 
 /* Returns true if the path is not walked yet at entry. */
-static __always_inline bool kprobe_is_by_path(const volatile struct hook_slots *at)
+static __always_inline bool kprobe_is_by_path(const volatile struct hook_indexes *at)
 {
     return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_TOLD;
 }
 
 /* Start a call by path. call_is_trial() reads the arguments at return; a kretprobe cannot. */
 static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved_call *saved,
-                                              const volatile struct hook_slots *at, enum io_op op)
+                                              const volatile struct hook_indexes *at, enum io_op op)
 {
-    struct open_flags *how = (struct open_flags *)argument(regs, at->argument);
+    struct open_flags *how = (struct open_flags *)argument_at(regs, at->argument);
 
     saved->walk = op;
     saved->parent = NULL;
@@ -124,12 +124,12 @@ static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved
 /* Take the super block from the inner call that does the operation once the path has been walked.
  */
 static __always_inline void kprobe_end_walk(struct pt_regs *regs, struct saved_call *saved,
-                                            const volatile struct hook_slots *at, enum io_op op)
+                                            const volatile struct hook_indexes *at, enum io_op op)
 {
     if (!saved->walk || saved->walk != op ||
         kprobe_is_by_path(at)) /* walk 0: none, but op may be 0, a read */
         return;
-    saved_reach(&saved->files[0], kprobe_super(argument(regs, at->argument), at->object, op));
+    saved_reach(&saved->files[0], kprobe_super(argument_at(regs, at->argument), at->object, op));
     saved->walk = 0;
 }
 
@@ -146,23 +146,23 @@ static __always_inline __u64 kprobe_name(__u64 file)
 /* Save what the return of a read or write needs to find its order. If there is no offset argument,
  * only a transfer (splice) uses that of the file. */
 static __always_inline void kprobe_save_order(struct pt_regs *regs, struct saved_file *saved,
-                                              __u8 place, __u8 offset, enum io_op op,
+                                              __u8 index, __u8 offset, enum io_op op,
                                               bool transfers)
 {
-    struct file *file = (struct file *)argument(regs, place);
+    struct file *file = (struct file *)argument_at(regs, index);
 
-    if ((op != IO_READ && op != IO_WRITE) || offset == HOOK_NO_SLOT)
+    if ((op != IO_READ && op != IO_WRITE) || offset == HOOK_NO_INDEX)
         return;
     saved->name = kprobe_name((__u64)file);
     saved->file = transfers ? file : NULL;
     saved->flags = BPF_CORE_READ(file, f_flags);
-    saved->offset = argument(regs, offset);
+    saved->offset = argument_at(regs, offset);
 }
 
 /* Look up the files of a call. to: the operation on the second file; IO_OP_COUNT: none. Returns
  * whether there is something to count. */
 static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved_call *saved,
-                                              const volatile struct hook_slots *at, enum io_op op,
+                                              const volatile struct hook_indexes *at, enum io_op op,
                                               enum io_op to)
 {
     struct super_block *sb;
@@ -174,14 +174,14 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
         kprobe_begin_walk(regs, saved, at, op);
         return true;
     }
-    sb = kprobe_super(argument(regs, at->argument), at->object, op);
+    sb = kprobe_super(argument_at(regs, at->argument), at->object, op);
     if (sb) {
         saved_reach(&saved->files[0], sb);
         kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op, to != IO_OP_COUNT);
     }
-    if (to == IO_OP_COUNT || at->second == HOOK_NO_SLOT)
+    if (to == IO_OP_COUNT || at->second == HOOK_NO_INDEX)
         return sb;
-    sb = kprobe_super(argument(regs, at->second), OBJECT_FILE, to);
+    sb = kprobe_super(argument_at(regs, at->second), OBJECT_FILE, to);
     if (sb) {
         saved_reach(&saved->files[1], sb);
         kprobe_save_order(regs, &saved->files[1], at->second, at->target_offset, to, true);
@@ -190,7 +190,7 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
 }
 
 /* As transfer_is_own() in bpf/transfer.bpf.h. */
-static __always_inline bool kprobe_is_own(const volatile struct hook_slots *at, enum io_op to)
+static __always_inline bool kprobe_is_own(const volatile struct hook_indexes *at, enum io_op to)
 {
     return to != IO_WRITE || at->object == OBJECT_FILE ||
            bpf_get_current_task_btf()->flags & PF_DUMPCORE;
@@ -199,7 +199,7 @@ static __always_inline bool kprobe_is_own(const volatile struct hook_slots *at, 
 static __always_inline int kprobe_begin_call(struct pt_regs *regs,
                                              const volatile struct kprobe_entry *entry)
 {
-    const volatile struct hook_slots *at = &entry->at;
+    const volatile struct hook_indexes *at = &entry->at;
     enum io_op op = entry->op, to = entry->to;
     __u64 frame = KERNEL_STACK(regs) + RETURN_BYTES;
     struct saved_call *saved;
@@ -291,7 +291,7 @@ static __always_inline struct saved_call *kprobe_walk(void)
 static __always_inline int kprobe_walked(struct pt_regs *regs,
                                          const volatile struct kprobe_entry *entry)
 {
-    struct nameidata *nd = (struct nameidata *)argument(regs, entry->at.argument);
+    struct nameidata *nd = (struct nameidata *)argument_at(regs, entry->at.argument);
     struct saved_call *saved = kprobe_walk();
     struct dentry *found;
 
@@ -309,7 +309,7 @@ static __always_inline int kprobe_seek_parent(struct pt_regs *regs,
     struct saved_call *saved = kprobe_walk();
 
     if (saved)
-        saved->parent = (struct path *)argument(regs, entry->at.argument);
+        saved->parent = (struct path *)argument_at(regs, entry->at.argument);
     return 0;
 }
 
@@ -333,7 +333,7 @@ static __always_inline int kprobe_begin(struct pt_regs *regs, __u64 cookie)
         return 0;
     switch (entry->role) {
     case KPROBE_FREED:
-        return levels.orders ? order_forget(kprobe_name(argument(regs, entry->at.argument))) : 0;
+        return levels.orders ? order_forget(kprobe_name(argument_at(regs, entry->at.argument))) : 0;
     case KPROBE_WALKED:
         return kprobe_walked(regs, entry);
     case KPROBE_PARENT:

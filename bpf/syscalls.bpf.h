@@ -9,9 +9,9 @@
 
 const volatile struct syscall_entry syscall_table[SYSCALL_COUNT] = {};
 
-static __always_inline __u64 syscall_argument(const struct pt_regs *regs, __u8 place)
+static __always_inline __u64 syscall_argument(const struct pt_regs *regs, __u8 index)
 {
-    switch (place) {
+    switch (index) {
     case 0:
         return REGS_FIRST(regs);
     case 1:

@@ -10,29 +10,31 @@
 #define JOBIO_BPF_TRANSFER_H
 
 /* Returns the source file if it is a regular file, else NULL; transfer_target() likewise. */
-static __always_inline struct file *transfer_source(void *ctx, const volatile struct hook_slots *at)
+static __always_inline struct file *transfer_source(void *ctx,
+                                                    const volatile struct hook_indexes *at)
 {
     struct file *file;
 
     if (at->object != OBJECT_FILE)
         return NULL;
-    file = (struct file *)slot(ctx, at->argument);
+    file = (struct file *)argument_at(ctx, at->argument);
     return is_data(file) ? file : NULL;
 }
 
-static __always_inline struct file *transfer_target(void *ctx, const volatile struct hook_slots *at)
+static __always_inline struct file *transfer_target(void *ctx,
+                                                    const volatile struct hook_indexes *at)
 {
     struct file *file;
 
-    if (at->second == HOOK_NO_SLOT)
+    if (at->second == HOOK_NO_INDEX)
         return NULL;
-    file = (struct file *)slot(ctx, at->second);
+    file = (struct file *)argument_at(ctx, at->second);
     return is_data(file) ? file : NULL;
 }
 
 /* False if the kernel writes for itself: process accounting at the exit of a job's process uses the
  * same function as core dumps. */
-static __always_inline bool transfer_is_own(const volatile struct hook_slots *at, enum io_op to)
+static __always_inline bool transfer_is_own(const volatile struct hook_indexes *at, enum io_op to)
 {
     return to != IO_WRITE || at->object == OBJECT_FILE ||
            TASK_READ(current_task(), flags) & PF_DUMPCORE;
@@ -40,7 +42,7 @@ static __always_inline bool transfer_is_own(const volatile struct hook_slots *at
 
 static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum io_op to)
 {
-    const volatile struct hook_slots *at = &hooks[hook];
+    const volatile struct hook_indexes *at = &hooks[hook];
     struct task_record *task;
 
     if (who_has_no_steps() || !transfer_is_own(at, to))
@@ -52,11 +54,11 @@ static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum
 }
 
 /* As call_order(), but a transfer (splice) without its own offset uses that of the file. */
-static __always_inline __u32 transfer_order(void *ctx, const struct file *file, __u8 place,
+static __always_inline __u32 transfer_order(void *ctx, const struct file *file, __u8 index,
                                             __s64 result)
 {
-    if (place == HOOK_NO_SLOT || call_pointer(ctx, place))
-        return call_order(ctx, file, place, result);
+    if (index == HOOK_NO_INDEX || call_pointer(ctx, index))
+        return call_order(ctx, file, index, result);
     return order_of(order_name(file), file->f_pos, result, file->f_flags);
 }
 
@@ -70,7 +72,7 @@ static __noinline int transfer_account(struct call *call)
 static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum io_op from,
                                           enum io_op to)
 {
-    const volatile struct hook_slots *at = &hooks[hook];
+    const volatile struct hook_indexes *at = &hooks[hook];
     __u64 before = 0, after = 0;
     struct call call = {};
     struct file *file;

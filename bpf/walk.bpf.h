@@ -26,14 +26,14 @@ static __always_inline void walk_reach(struct task_record *task, struct super_bl
 
 /* terminate_walk(nd): the walk is over but still holds what it found, unless it has already passed
  * that to its caller. */
-static __always_inline int on_walked(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_walked(void *ctx, const volatile struct hook_indexes *at)
 {
     struct task_record *task = walk_of_current();
     struct dentry *found;
 
     if (!task)
         return 0;
-    found = ((struct nameidata *)slot(ctx, at->argument))->path.dentry;
+    found = ((struct nameidata *)argument_at(ctx, at->argument))->path.dentry;
     if (found)
         walk_reach(task, found->d_sb);
     return 0;
@@ -41,12 +41,12 @@ static __always_inline int on_walked(void *ctx, const volatile struct hook_slots
 
 /* path_parentat(..., parent, ...) returns the directory in which the last name is to be created or
  * removed. */
-static __always_inline int on_found_parent(void *ctx, const volatile struct hook_slots *at)
+static __always_inline int on_found_parent(void *ctx, const volatile struct hook_indexes *at)
 {
     struct task_record *task = walk_of_current();
 
     if (task && call_result(ctx, at) >= 0)
-        walk_reach(task, ((struct path *)slot(ctx, at->argument))->dentry->d_sb);
+        walk_reach(task, ((struct path *)argument_at(ctx, at->argument))->dentry->d_sb);
     return 0;
 }
 

@@ -77,9 +77,9 @@ static int empty_place(const void *key, const void *value, void *arg)
     return 0;
 }
 
-/* Make sure that no program adds to the slots of these steps any more. Wait for programs that saw a
- * step: they may still take a slot and keep a hint of the old generation. Then end that generation,
- * and wait for programs that have compared it already: they may still add. */
+/* Make sure that no program adds to the slots of these steps any more. Wait for programs that saw
+ * a step: they may still take a slot and keep a hint of the old generation. Then end that
+ * generation, and wait for programs that have compared it already: they may still add. */
 static int stop_adding(struct probe *probe, struct error *error)
 {
     int r = maps_wait(probe, error);

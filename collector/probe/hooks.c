@@ -191,15 +191,15 @@ static int find_target(const struct btf *btf, const struct hook_entry *entry, st
 }
 
 static int find_object(const struct btf *btf, const struct hook_entry *entry,
-                       const struct target *target, struct hook_slots *slots)
+                       const struct target *target, struct hook_indexes *indexes)
 {
     for (size_t way = 0; way < ARRAY_SIZE(entry->ways); way++) {
         int at = find_parameter(btf, target, entry->ways[way].parameter);
 
         if (at < 0)
             continue;
-        slots->object = entry->ways[way].object;
-        slots->argument = at;
+        indexes->object = entry->ways[way].object;
+        indexes->argument = at;
         return 0;
     }
     return *entry->ways[0].parameter ? -ENOENT : 0;
@@ -216,23 +216,24 @@ static uint8_t find_offset(const struct btf *btf, const struct target *target,
 
     for (size_t i = 0; i < n && at < 0; i++)
         at = find_parameter(btf, target, names[i]);
-    return at < 0 ? HOOK_NO_SLOT : at;
+    return at < 0 ? HOOK_NO_INDEX : at;
 }
 
 static void find_offsets(const struct btf *btf, const struct hook_entry *entry,
-                         const struct target *target, struct hook_slots *slots)
+                         const struct target *target, struct hook_indexes *indexes)
 {
-    slots->offset = slots->target_offset = HOOK_NO_SLOT;
+    indexes->offset = indexes->target_offset = HOOK_NO_INDEX;
     if (!(entry->ops & OPS_RW))
         return;
-    slots->offset = find_offset(btf, target, offsets, ARRAY_SIZE(offsets));
-    slots->target_offset = slots->offset;
+    indexes->offset = find_offset(btf, target, offsets, ARRAY_SIZE(offsets));
+    indexes->target_offset = indexes->offset;
     if (*entry->ways[0].parameter)
-        slots->target_offset = find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
+        indexes->target_offset =
+            find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
 }
 
 static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
-                        struct hook_slots *slots, struct probe_hook *hook)
+                        struct hook_indexes *indexes, struct probe_hook *hook)
 {
     struct target target;
     int second, kind;
@@ -244,7 +245,7 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
     }
     hook->function = target.name;
     kind = result_kind(btf, target.params->type);
-    if (kind < 0 || find_object(btf, entry, &target, slots) < 0) {
+    if (kind < 0 || find_object(btf, entry, &target, indexes) < 0) {
         /* Some functions of a feature have this form only on some kernels. */
         hook->absent = *entry->feature;
         snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
@@ -257,11 +258,12 @@ static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
                  entry->second);
         return -EINVAL;
     }
-    slots->second = second < 0 ? HOOK_NO_SLOT : second;
-    slots->result = btf_vlen(target.params) - target.skip;
-    slots->returns = kind;
-    find_offsets(btf, entry, &target, slots);
-    slots->target = entry->ops == OPS(IO_WRITE) && second < 0 ? slots->argument : slots->second;
+    indexes->second = second < 0 ? HOOK_NO_INDEX : second;
+    indexes->result = btf_vlen(target.params) - target.skip;
+    indexes->returns = kind;
+    find_offsets(btf, entry, &target, indexes);
+    indexes->target =
+        entry->ops == OPS(IO_WRITE) && second < 0 ? indexes->argument : indexes->second;
     return 0;
 }
 
@@ -273,12 +275,12 @@ static bool are_usual(const struct probe *probe)
                                              HOOK_vfs_writev};
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-        const struct hook_slots *slots = &probe->slots[calls[i]];
+        const struct hook_indexes *indexes = &probe->indexes[calls[i]];
 
         if (probe->resolved[calls[i]] &&
-            (slots->object != OBJECT_FILE || slots->argument != USUAL_FILE ||
-             slots->offset != USUAL_OFFSET || slots->result != USUAL_RESULT(calls[i]) ||
-             slots->returns != RETURN_LONG))
+            (indexes->object != OBJECT_FILE || indexes->argument != USUAL_FILE ||
+             indexes->offset != USUAL_OFFSET || indexes->result != USUAL_RESULT(calls[i]) ||
+             indexes->returns != RETURN_LONG))
             return false;
     }
     return true;
@@ -298,7 +300,7 @@ int hooks_resolve(struct probe *probe, struct error *error)
         *hook = (struct probe_hook){.function = function_of(&entries[i]),
                                     .feature = entries[i].feature,
                                     .ops = entries[i].ops};
-        probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->slots[i], hook) == 0;
+        probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->indexes[i], hook) == 0;
     }
     probe->features.usual_calls = are_usual(probe);
     kprobes_choose_kind(probe, btf);
@@ -401,7 +403,7 @@ static struct bpf_program *choose(const struct probe *probe, const struct jobio_
 static void set_constants(const struct probe *probe, struct jobio_bpf *skel)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
-        skel->rodata->hooks[i] = probe->slots[i];
+        skel->rodata->hooks[i] = probe->indexes[i];
 }
 
 void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
@@ -556,8 +558,8 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     return 0;
 }
 
-/* Do not use task slots with kprobes: a task's exit may be missed, and another task would then get
- * its slot with its state. */
+/* Do not use task slots with kprobes: a task's exit may be missed, and another task would then
+ * get its slot with its state. */
 static void use_task_slots(struct probe *probe)
 {
     if (!probe->by_kprobes)

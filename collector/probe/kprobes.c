@@ -369,7 +369,7 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
     skel->rodata->account_places = probe->skel->rodata->account_places;
     for (size_t i = 0; i < HOOK_COUNT; i++)
         skel->rodata->kprobe_table[i] =
-            (struct kprobe_entry){probe->slots[i], entries[i].op, entries[i].to, entries[i].role};
+            (struct kprobe_entry){probe->indexes[i], entries[i].op, entries[i].to, entries[i].role};
     for (int side = 0; side < SIDE_COUNT && probe->kprobes_multi; side++)
         (void)bpf_program__set_expected_attach_type(program_of(skel, side), BPF_TRACE_KPROBE_MULTI);
     return r < 0 ? r : kprobes_bpf__load(skel);

@@ -33,7 +33,7 @@ struct probe {
     struct kernel_features features;
     struct hook_state state[HOOK_COUNT];
     struct probe_hook hooks[HOOK_COUNT];
-    struct hook_slots slots[HOOK_COUNT];
+    struct hook_indexes indexes[HOOK_COUNT];
     bool resolved[HOOK_COUNT]; /* the kernel has it with known parameters */
     enum probe_backend wanted; /* PROBE_NONE: whichever works */
     bool by_kprobes;           /* instead of fentry and fexit */

@@ -12,9 +12,9 @@
 #include "bpf/syscalls.skel.h"
 #include "common/cleanup.h"
 
-#define FD(operation, place)                             \
-    {                                                    \
-        .kind = SYSCALL_FD, .op = operation, .fd = place \
+#define FD(operation, argument)                             \
+    {                                                       \
+        .kind = SYSCALL_FD, .op = operation, .fd = argument \
     }
 #define TWO(from, to, source, destination)                                                 \
     {                                                                                      \
