@@ -49,14 +49,14 @@ struct {
 const volatile __u32 devtmpfs_dev = 0;
 
 /* Number of usable slots: all but slot 0. */
-const volatile __u32 account_places = 1;
+const volatile __u32 account_slots = 1;
 
 /* Initial values of elements. */
 static const struct lost_record lost_empty;
 static const struct cache_value cache_empty;
 
 #define HINT_BITS 20
-#define ACCOUNT_NO_PLACE 0xffffffff
+#define ACCOUNT_NO_SLOT 0xffffffff
 
 /* A finished call. */
 struct call {
@@ -189,34 +189,34 @@ struct htab_elem {
 
 /* The slot of the counters is the index of the key's element in `places`, because the kernel keeps
  * the elements of a hash in one array. So its list of free elements also manages the free slots. */
-static __always_inline __u32 account_place(__u32 *element)
+static __always_inline __u32 account_slot_of(__u32 *element)
 {
     __u32 size = bpf_core_type_size(struct htab_elem) + 16 /* key */ + 8 /* value */;
 
-    return 1 + address_of(element) / size % account_places;
+    return 1 + address_of(element) / size % account_slots;
 }
 
 /* Create the key. Returns the slot of its counters, or 0 if there is no room. */
 static __always_inline __u32 account_take(const struct account_key *key)
 {
-    __u32 *element, place = 0;
+    __u32 *element, slot = 0;
     struct account_value *value;
     bool exists;
 
-    exists = bpf_map_update_elem(&places, key, &place, BPF_NOEXIST);
+    exists = bpf_map_update_elem(&places, key, &slot, BPF_NOEXIST);
     element = bpf_map_lookup_elem(&places, key);
     if (!element)
         return 0;
-    place = *element ?: account_place(element);
-    value = bpf_map_lookup_elem(&account, &place);
+    slot = *element ?: account_slot_of(element);
+    value = bpf_map_lookup_elem(&account, &slot);
     /* New counters must be empty. If they are not, either the kernel's elements are not laid out as
      * expected, or another CPU has found the key meanwhile, stored the slot, and counted. */
     if (value && !exists && *(volatile __u64 *)&value->requests && !*(volatile __u32 *)element) {
-        *element = ACCOUNT_NO_PLACE;
+        *element = ACCOUNT_NO_SLOT;
         return 0;
     }
-    *element = place;
-    return value ? place : 0;
+    *element = slot;
+    return value ? slot : 0;
 }
 
 /* Shard, operation and s_dev of a call in one number: struct account_key without the step and the
@@ -240,20 +240,20 @@ static __always_inline struct account_key account_key_of(__u64 step, __u64 where
 static __always_inline __u32 account_make(__u64 step, const struct account_key *key, __u64 super,
                                           __s64 result, __u32 pid)
 {
-    __u32 place;
+    __u32 slot;
 
     /* A step that is being dropped gets no new keys, because nothing would delete them again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return 0;
     if (key->dev && !account_super(step, key->dev, key->generation, super, pid))
         return 0;
-    place = account_take(key);
-    if (!place) {
+    slot = account_take(key);
+    if (!slot) {
         account_lost(step, LOST_REQUESTS, 1);
         if (key->op < IO_OP_FIRST_META && result > 0)
             account_lost(step, LOST_BYTES, result);
     }
-    return place;
+    return slot;
 }
 
 /* Returns the slot of the counters of a call without a hint; creates the key if needed. 0: as
@@ -264,7 +264,7 @@ __noinline __u32 account_seek(__u64 step, __u64 where, __u64 super, __s64 result
     __u32 *element = bpf_map_lookup_elem(&places, &key);
 
     /* A slot outside the array means that earlier calls were lost, and so is this one. */
-    return element && *element && *element <= account_places
+    return element && *element && *element <= account_slots
                ? *element
                : account_make(step, &key, super, result, pid);
 }
@@ -352,18 +352,18 @@ static __always_inline __u32 account_shard(const struct who *who)
 static __always_inline struct account_value *account_hinted(const struct hint *hint, enum io_op op,
                                                             __u32 dev, __u32 shard)
 {
-    __u32 place = hint->place ^ hint_tag(op, shard) << HINT_BITS;
+    __u32 slot = hint->slot ^ hint_tag(op, shard) << HINT_BITS;
 
-    if (hint->dev != dev || place >> HINT_BITS || !place)
+    if (hint->dev != dev || slot >> HINT_BITS || !slot)
         return NULL;
-    return bpf_map_lookup_elem(&account, &place);
+    return bpf_map_lookup_elem(&account, &slot);
 }
 
 /* Returns the counters of a call; creates them if needed. NULL if the call is not counted or there
  * is no room. */
 static __always_inline struct account_value *account_find(const struct call *call)
 {
-    __u32 shard = account_shard(&call->who), place;
+    __u32 shard = account_shard(&call->who), slot;
     struct account_value *value;
 
     if (call->hints) {
@@ -375,14 +375,14 @@ static __always_inline struct account_value *account_find(const struct call *cal
          * without them, the map shows it. */
         return NULL;
     }
-    place = account_seek(call->who.key, account_where(call, shard), address_of(call->sb),
-                         call->result, call->pid);
-    if (!place)
+    slot = account_seek(call->who.key, account_where(call, shard), address_of(call->sb),
+                        call->result, call->pid);
+    if (!slot)
         return NULL;
-    if (call->hints && place < 1 << HINT_BITS)
-        *hint_of(call) = (struct hint){.dev = call->dev,
-                                       .place = hint_tag(call->op, shard) << HINT_BITS | place};
-    return bpf_map_lookup_elem(&account, &place);
+    if (call->hints && slot < 1 << HINT_BITS)
+        *hint_of(call) =
+            (struct hint){.dev = call->dev, .slot = hint_tag(call->op, shard) << HINT_BITS | slot};
+    return bpf_map_lookup_elem(&account, &slot);
 }
 
 static __always_inline void account_time(const struct call *call, struct account_value *value)

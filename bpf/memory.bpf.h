@@ -28,7 +28,7 @@ enum order { ORDER_UNKNOWN, ORDER_SEQUENTIAL, ORDER_RANDOM };
  */
 struct hint {
     __u32 dev;
-    __u32 place; /* the upper bits hold the operation and the shard */
+    __u32 slot; /* the upper bits hold the operation and the shard */
 };
 
 #define ACCOUNT_HINTS 11

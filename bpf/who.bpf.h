@@ -32,14 +32,14 @@ static __always_inline __u32 who_number(__u64 key)
 
 /* The deepest level in the mask, which is not 0: the position of its lowest bit, counted from the
  * top (de Bruijn, because BPF has no instruction for it). */
-static const volatile __u8 who_places[32] = {
+static const volatile __u8 who_bit_positions[32] = {
     31, 30, 3,  29, 2,  17, 7,  28, 1, 9,  11, 16, 6,  14, 27, 23,
     0,  4,  18, 8,  10, 12, 15, 24, 5, 19, 13, 25, 20, 26, 21, 22,
 };
 
 static __always_inline __u32 who_deepest(__u32 mask)
 {
-    return who_places[((mask & -mask) * 0x077cb531u) >> 27];
+    return who_bit_positions[((mask & -mask) * 0x077cb531u) >> 27];
 }
 
 static __always_inline bool who_is(struct who *who, __u64 key)

@@ -115,16 +115,16 @@ static int add_value(const void *key, const void *value, void *arg)
     const struct account_key *at = key;
     const struct account_value *from;
     struct pass *pass = arg;
-    uint32_t place;
+    uint32_t slot;
     struct tally_op *op;
     struct account_value *to;
 
     if (!pass_has(pass, at->step))
         return 0;
-    memcpy(&place, value, sizeof(place));
-    if (!maps_has_place(pass->probe, place))
+    memcpy(&slot, value, sizeof(slot));
+    if (!maps_has_slot(pass->probe, slot))
         return 0;
-    from = maps_value(pass->probe, place);
+    from = maps_value(pass->probe, slot);
     op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
     if (!op || !from)
         return -ENOMEM;

@@ -48,12 +48,12 @@ struct doomed {
 };
 
 /* A slot becomes free when its key is deleted, so clear it before. */
-static int empty_place(const void *key, const void *value, void *arg)
+static int clear_slot(const void *key, const void *value, void *arg)
 {
     struct doomed *doomed = arg;
     struct account_value *at;
     struct account_key *keys;
-    uint32_t place;
+    uint32_t slot;
 
     if (!bsearch(key, doomed->steps, doomed->n_steps, sizeof(*doomed->steps), compare_numbers))
         return 0;
@@ -66,9 +66,9 @@ static int empty_place(const void *key, const void *value, void *arg)
         doomed->keys = keys;
         doomed->room = room;
     }
-    memcpy(&place, value, sizeof(place));
-    if (maps_has_place(doomed->probe, place)) {
-        at = maps_value(doomed->probe, place);
+    memcpy(&slot, value, sizeof(slot));
+    if (maps_has_slot(doomed->probe, slot)) {
+        at = maps_value(doomed->probe, slot);
         if (!at)
             return -ENOMEM;
         memset(at, 0, sizeof(*at));
@@ -77,9 +77,9 @@ static int empty_place(const void *key, const void *value, void *arg)
     return 0;
 }
 
-/* Make sure that no program adds to the slots of these steps any more. Wait for programs that saw
- * a step: they may still take a slot and keep a hint of the old generation. Then end that
- * generation, and wait for programs that have compared it already: they may still add. */
+/* Make sure that no program adds to the slots of these steps any more. Wait for programs that saw a
+ * step: they may still take a slot and keep a hint of the old generation. Then end that generation,
+ * and wait for programs that have compared it already: they may still add. */
 static int stop_adding(struct probe *probe, struct error *error)
 {
     int r = maps_wait(probe, error);
@@ -97,7 +97,7 @@ static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_st
     int r = stop_adding(probe, error);
 
     if (r == 0)
-        r = map_each(probe, probe->skel->maps.places, empty_place, &doomed, error);
+        r = map_each(probe, probe->skel->maps.places, clear_slot, &doomed, error);
     if (r == -ENOMEM)
         (void)error_errno(error, r, "cannot drop steps");
     map_drop_all(probe, probe->skel->maps.places, doomed.keys, doomed.n);

@@ -558,8 +558,8 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     return 0;
 }
 
-/* Do not use task slots with kprobes: a task's exit may be missed, and another task would then
- * get its slot with its state. */
+/* Do not use task slots with kprobes: a task's exit may be missed, and another task would then get
+ * its slot with its state. */
 static void use_task_slots(struct probe *probe)
 {
     if (!probe->by_kprobes)

@@ -366,7 +366,7 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
 
     skel->rodata->features = probe->features;
     skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
-    skel->rodata->account_places = probe->skel->rodata->account_places;
+    skel->rodata->account_slots = probe->skel->rodata->account_slots;
     for (size_t i = 0; i < HOOK_COUNT; i++)
         skel->rodata->kprobe_table[i] =
             (struct kprobe_entry){probe->indexes[i], entries[i].op, entries[i].to, entries[i].role};

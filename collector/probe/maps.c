@@ -171,14 +171,14 @@ static struct account_value *open_window(struct probe *probe, size_t window)
     return at == MAP_FAILED ? NULL : at;
 }
 
-bool maps_has_place(const struct probe *probe, uint32_t place)
+bool maps_has_slot(const struct probe *probe, uint32_t slot)
 {
-    return place && place < bpf_map__max_entries(probe->skel->maps.account);
+    return slot && slot < bpf_map__max_entries(probe->skel->maps.account);
 }
 
-struct account_value *maps_value(struct probe *probe, uint32_t place)
+struct account_value *maps_value(struct probe *probe, uint32_t slot)
 {
-    size_t window = place / ACCOUNT_WINDOW;
+    size_t window = slot / ACCOUNT_WINDOW;
 
     if (!probe->windows) {
         probe->n_windows = bpf_map__max_entries(probe->skel->maps.account) / ACCOUNT_WINDOW;
@@ -188,7 +188,7 @@ struct account_value *maps_value(struct probe *probe, uint32_t place)
         return NULL;
     if (!probe->windows[window])
         probe->windows[window] = open_window(probe, window);
-    return probe->windows[window] ? &probe->windows[window][place % ACCOUNT_WINDOW] : NULL;
+    return probe->windows[window] ? &probe->windows[window][slot % ACCOUNT_WINDOW] : NULL;
 }
 
 void maps_close(struct probe *probe)

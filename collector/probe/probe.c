@@ -107,7 +107,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     }
     probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
     probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
-    probe->skel->rodata->account_places = bpf_map__max_entries(probe->skel->maps.account) - 1;
+    probe->skel->rodata->account_slots = bpf_map__max_entries(probe->skel->maps.account) - 1;
     return 0;
 }
 

@@ -94,9 +94,9 @@ int maps_unpin(const char *directory, struct error *error);
 /* Map `levels` of the loaded skeleton, which this process writes. */
 int maps_open(struct probe *probe, struct error *error);
 /* Returns false if a key with this slot has no counters (bpf/records.h). */
-bool maps_has_place(const struct probe *probe, uint32_t place);
+bool maps_has_slot(const struct probe *probe, uint32_t slot);
 /* Returns the counters of a valid slot, in the map itself; NULL on out-of-memory. */
-struct account_value *maps_value(struct probe *probe, uint32_t place);
+struct account_value *maps_value(struct probe *probe, uint32_t slot);
 void maps_close(struct probe *probe);
 /* Wait until all programs that are running now have ended. */
 int maps_wait(struct probe *probe, struct error *error);

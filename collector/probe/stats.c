@@ -25,8 +25,7 @@ static bool is_replaced(const struct probe *probe, size_t hook)
            !(probe->hooks[hook].ops & ~probe->syscall_hooks[0].ops);
 }
 
-/* Without task slots, a missed task exit loses no calls; it only makes a chain of threads
- * shorter.
+/* Without task slots, a missed task exit loses no calls; it only makes a chain of threads shorter.
  */
 static bool is_needless(const struct probe *probe, size_t hook)
 {

@@ -187,7 +187,7 @@ void syscalls_attach(struct probe *probe)
         memcpy((void *)skel->rodata->syscall_table, table, sizeof(table));
         skel->rodata->features = probe->features;
         skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
-        skel->rodata->account_places = probe->skel->rodata->account_places;
+        skel->rodata->account_slots = probe->skel->rodata->account_slots;
         r = syscalls_bpf__load(skel);
     }
     if (r == 0)
