@@ -42,7 +42,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, JOBIO_SIGHTINGS_BYTES);
+    __uint(max_entries, JOBIO_NEW_MOUNTS_BYTES);
 } sightings SEC(".maps");
 
 /* The s_dev of the only super block of devtmpfs, 0 if there is none. Its magic is that of tmpfs. */

@@ -229,7 +229,7 @@ static __always_inline void call_reach(struct call *call, struct super_block *sb
 }
 
 /* An inner function reports the super block of the outermost call, if that call is of this hook. */
-static __always_inline int call_tell(enum hook_number outer, struct dentry *dentry)
+static __always_inline int call_report_super(enum hook_number outer, struct dentry *dentry)
 {
     struct task_record *task;
 
@@ -237,22 +237,22 @@ static __always_inline int call_tell(enum hook_number outer, struct dentry *dent
         return 0;
     task = task_find();
     if (task && task->frame && task->hook == outer)
-        task->told = (__u64)dentry->d_sb;
+        task->reported = (__u64)dentry->d_sb;
     return 0;
 }
 
 #define on_rmdir_told(ctx, at) \
-    call_tell(HOOK_do_rmdir, (struct dentry *)argument_at(ctx, (at)->argument))
+    call_report_super(HOOK_do_rmdir, (struct dentry *)argument_at(ctx, (at)->argument))
 
-static __always_inline struct super_block *call_told(void)
+static __always_inline struct super_block *call_take_reported(void)
 {
     struct task_record *task = task_find();
     struct super_block *sb;
 
     if (!task)
         return NULL;
-    sb = (struct super_block *)task->told;
-    task->told = 0;
+    sb = (struct super_block *)task->reported;
+    task->reported = 0;
     return sb;
 }
 
@@ -284,8 +284,8 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_RENAME:
         call_reach(call, ((struct renamedata *)object)->old_dentry->d_sb);
         return true;
-    case OBJECT_TOLD:
-        sb = call_told();
+    case OBJECT_REPORTED:
+        sb = call_take_reported();
         if (sb) { /* else it failed where its walk ended */
             call->dev = BPF_CORE_READ(sb, s_dev);
             call->sb = sb;
@@ -323,11 +323,11 @@ static __always_inline void call_walk(struct task_record *task, void *ctx, bool 
 {
     struct call inner = {};
 
-    if (at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_TOLD) {
+    if (at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_REPORTED) {
         if (!outermost)
             return;
         task->walk = op;
-        task->told = 0;
+        task->reported = 0;
         task->reached = 0;
         task->reached_sb = 0;
     } else if (!outermost && task->walk == op) {

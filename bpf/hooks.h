@@ -28,15 +28,14 @@ enum hook_object {
     OBJECT_FILE,
     OBJECT_PATH,
     OBJECT_DENTRY,
-    OBJECT_RENAME,  /* struct renamedata */
-    OBJECT_OPEN,    /* the parameter is unused: the function returns the file */
-    OBJECT_WALK,    /* the parameter is unused: the function walks a path to the object */
-    OBJECT_REGS,    /* registers of a system call whose first argument is a descriptor */
-    OBJECT_REGS_32, /* the same of a 32-bit program */
-    OBJECT_TOLD,   /* the parameter is unused: an inner function reports the super block (call_tell)
-                    */
-    OBJECT_NUMBER, /* not a pointer */
-    OBJECT_FAULT,  /* struct vm_fault */
+    OBJECT_RENAME,   /* struct renamedata */
+    OBJECT_OPEN,     /* the parameter is unused: the function returns the file */
+    OBJECT_WALK,     /* the parameter is unused: the function walks a path to the object */
+    OBJECT_REGS,     /* registers of a system call whose first argument is a descriptor */
+    OBJECT_REGS_32,  /* the same of a 32-bit program */
+    OBJECT_REPORTED, /* the parameter is unused: an inner function reports the super block */
+    OBJECT_NUMBER,   /* not a pointer */
+    OBJECT_FAULT,    /* struct vm_fault */
     OBJECT_FOLIO,
     OBJECT_PAGE, /* before folios */
     OBJECT_ANY,
@@ -106,7 +105,7 @@ enum kprobe_role {
     HOOK(iterate_dir, IO_READDIR, OBJECT_FILE, "file", OBJECT_NONE, "")           \
     HOOK(vfs_mkdir, IO_MKDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")           \
     HOOK(vfs_rmdir, IO_RMDIR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")           \
-    HOOK(do_rmdir, IO_RMDIR, OBJECT_TOLD, "dfd", OBJECT_NONE, "")                 \
+    HOOK(do_rmdir, IO_RMDIR, OBJECT_REPORTED, "dfd", OBJECT_NONE, "")             \
     HOOK(vfs_unlink, IO_UNLINK, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")         \
     HOOK(vfs_rename, IO_RENAME, OBJECT_RENAME, "rd", OBJECT_DENTRY, "old_dentry") \
     HOOK(vfs_link, IO_LINK, OBJECT_DENTRY, "old_dentry", OBJECT_NONE, "")         \

@@ -107,7 +107,7 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
 /* Returns true if the path is not walked yet at entry. */
 static __always_inline bool kprobe_is_by_path(const volatile struct hook_indexes *at)
 {
-    return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_TOLD;
+    return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_REPORTED;
 }
 
 /* Start a call by path. call_is_trial() reads the arguments at return; a kretprobe cannot. */

@@ -245,6 +245,6 @@ struct aio_record {
 #define JOBIO_MAX_ERRNOS 16384
 #define JOBIO_MAX_AIO 16384
 #define JOBIO_MAX_THREADS 16384
-#define JOBIO_SIGHTINGS_BYTES (128 * 1024)
+#define JOBIO_NEW_MOUNTS_BYTES (128 * 1024)
 
 #endif

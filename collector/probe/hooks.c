@@ -36,11 +36,11 @@ struct hook_entry {
         .programs = {offsetof(struct jobio_bpf, progs.enter_##function),                  \
                      offsetof(struct jobio_bpf, progs.leave_##function)},                 \
     },
-#define ENTRY_HOOK(function, op, object1, ...)                   \
-    ENTRY_EXTRA(function, op,                                    \
-                object1 == OBJECT_REGS_32 ? "32-bit programs"    \
-                : object1 == OBJECT_TOLD  ? "inlined " #function \
-                                          : "",                   \
+#define ENTRY_HOOK(function, op, object1, ...)                      \
+    ENTRY_EXTRA(function, op,                                       \
+                object1 == OBJECT_REGS_32    ? "32-bit programs"    \
+                : object1 == OBJECT_REPORTED ? "inlined " #function \
+                                             : "",                  \
                 object1, __VA_ARGS__)
 
 #define ENTRY_EVENT(event, section_name, operations, feature_name, object1, parameter1, object2, \

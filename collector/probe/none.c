@@ -146,7 +146,7 @@ int probe_fd(const struct probe *probe)
     return -1;
 }
 
-int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
 {
     (void)probe;
     (void)each;

@@ -217,14 +217,14 @@ static int see_mount(void *arg, void *data, size_t size)
     struct probe_mount mount = {.step = key->step,
                                 .dev = (uint64_t)key->generation << 32 | key->dev};
 
-    if (size < sizeof(*key) || !probe->sighting ||
+    if (size < sizeof(*key) || !probe->new_mount ||
         map_get(probe, probe->skel->maps.mounts, key, &record) < 0)
         return 0;
     mount.pid = record.pid;
     mount.magic = record.magic;
     memcpy(mount.fstype, record.fstype, sizeof(mount.fstype));
     memcpy(mount.id, record.id, sizeof(mount.id));
-    return probe->sighting(&mount, probe->sighting_arg);
+    return probe->new_mount(&mount, probe->new_mount_arg);
 }
 
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
@@ -461,16 +461,16 @@ int probe_fd(const struct probe *probe)
     return probe->blind ? -1 : ring_buffer__epoll_fd(probe->ring);
 }
 
-int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
 {
     int r;
 
     if (probe->blind)
         return 0;
-    probe->sighting = each;
-    probe->sighting_arg = arg;
+    probe->new_mount = each;
+    probe->new_mount_arg = arg;
     r = ring_buffer__consume(probe->ring);
-    probe->sighting = NULL;
+    probe->new_mount = NULL;
     return r < 0 ? error_errno(error, r, "cannot read the ring buffer") : 0;
 }
 

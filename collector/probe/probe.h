@@ -129,10 +129,10 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
                struct error *error);
 
 /* Returns a descriptor that is readable when a step has used a super block for the first time. Then
- * probe_sightings() reports the new mounts; probe_mounts() lists all known ones. */
+ * probe_new_mounts() reports the new mounts; probe_mounts() lists all known ones. */
 int probe_fd(const struct probe *probe);
 typedef int (*probe_mount_f)(const struct probe_mount *mount, void *arg);
-int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error);
+int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error);
 int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error);
 /* Returns whether the s_dev still belongs to the super block that the step used. If so, no other
  * one has had it since *since_ns (CLOCK_MONOTONIC). If unmounts are not seen (see probe_hooks()),

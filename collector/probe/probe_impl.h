@@ -54,8 +54,8 @@ struct probe {
     struct maps_bpf *elements; /* access program; NULL: use bpf(2) */
     struct maps_page *rows;    /* of `elements` */
     void *accounts;            /* tsearch tree of struct tally, by step and dev */
-    probe_mount_f sighting;
-    void *sighting_arg;
+    probe_mount_f new_mount;
+    void *new_mount_arg;
 };
 
 /* elements.c: the elements of the hashes. map_get(), map_put() and map_drop() return the errors of

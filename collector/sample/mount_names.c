@@ -64,7 +64,7 @@ int sampler_name_new_mounts(struct sampler *sampler, struct error *error)
     int r;
 
     mounts_turn(sampler->mounts);
-    r = probe_sightings(sampler->probe, learn_mount, &l, error);
+    r = probe_new_mounts(sampler->probe, learn_mount, &l, error);
     return r < 0 ? r : l.result;
 }
 

@@ -183,7 +183,7 @@ static int print_account(struct probe *probe, uint32_t step, const char *output,
     int r = probe_read(probe, step, add_mount, &printed, error);
 
     if (r == 0)
-        r = probe_sightings(probe, add_fstype, fstypes, error);
+        r = probe_new_mounts(probe, add_fstype, fstypes, error);
     json_object_object_add(document, "adopted", json_object_new_boolean(probe_is_adopted(probe)));
     json_object_object_add(document, "mounts", printed.mounts);
     json_object_object_add(document, "caches", printed.caches);

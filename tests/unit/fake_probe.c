@@ -285,7 +285,7 @@ int probe_fd(const struct probe *probe)
     return -1;
 }
 
-int probe_sightings(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
+int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
 {
     int r = 0;
 

@@ -21,7 +21,7 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint64_t dev, enum io_
 /* What it counted; good until the step is dropped. */
 struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64_t dev,
                                       enum io_op op);
-/* The next probe_sightings() hands this out; good until the next one that is made. */
+/* The next probe_new_mounts() hands this out; good until the next one that is made. */
 struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev,
                                      const char *fstype);
 /* The super block went then (CLOCK_MONOTONIC), with all that had its number before. */
