@@ -147,8 +147,8 @@ static __always_inline bool is_pseudo(__u32 magic)
     return false;
 }
 
-static __always_inline void account_announce(__u64 step, __u32 dev, __u32 generation,
-                                             struct super_block *sb, __u32 magic, __u32 pid)
+static __always_inline void account_report_mount(__u64 step, __u32 dev, __u32 generation,
+                                                 struct super_block *sb, __u32 magic, __u32 pid)
 {
     struct mount_key key = {.step = who_number(step), .dev = dev, .generation = generation};
     struct mount_record record = {.magic = magic, .ended = generation_touch(dev)};
@@ -177,7 +177,7 @@ __noinline bool account_super(__u64 step, __u32 dev, __u32 generation, __u64 sup
 
     if (is_pseudo(magic) || dev == devtmpfs_dev)
         return false;
-    account_announce(step, dev, generation, sb, magic, pid);
+    account_report_mount(step, dev, generation, sb, magic, pid);
     return true;
 }
 
@@ -197,7 +197,7 @@ static __always_inline __u32 account_slot_of(__u32 *element)
 }
 
 /* Create the key. Returns the slot of its counters, or 0 if there is no room. */
-static __always_inline __u32 account_take(const struct account_key *key)
+static __always_inline __u32 account_create_key(const struct account_key *key)
 {
     __u32 *element, slot = 0;
     struct account_value *value;
@@ -237,8 +237,8 @@ static __always_inline struct account_key account_key_of(__u64 step, __u64 where
 
 /* Returns the slot of the counters of a new key. Returns 0 if the call is not counted, or if there
  * is no room; only the latter counts as a loss. */
-static __always_inline __u32 account_make(__u64 step, const struct account_key *key, __u64 super,
-                                          __s64 result, __u32 pid)
+static __always_inline __u32 account_create_counters(__u64 step, const struct account_key *key,
+                                                     __u64 super, __s64 result, __u32 pid)
 {
     __u32 slot;
 
@@ -247,7 +247,7 @@ static __always_inline __u32 account_make(__u64 step, const struct account_key *
         return 0;
     if (key->dev && !account_super(step, key->dev, key->generation, super, pid))
         return 0;
-    slot = account_take(key);
+    slot = account_create_key(key);
     if (!slot) {
         account_lost(step, LOST_REQUESTS, 1);
         if (key->op < IO_OP_FIRST_META && result > 0)
@@ -257,8 +257,8 @@ static __always_inline __u32 account_make(__u64 step, const struct account_key *
 }
 
 /* Returns the slot of the counters of a call without a hint; creates the key if needed. 0: as
- * account_make(). pid: of the process; 0: the current one. */
-__noinline __u32 account_seek(__u64 step, __u64 where, __u64 super, __s64 result, __u32 pid)
+ * account_create_counters(). pid: of the process; 0: the current one. */
+__noinline __u32 account_find_slot(__u64 step, __u64 where, __u64 super, __s64 result, __u32 pid)
 {
     struct account_key key = account_key_of(step, where);
     __u32 *element = bpf_map_lookup_elem(&places, &key);
@@ -266,7 +266,7 @@ __noinline __u32 account_seek(__u64 step, __u64 where, __u64 super, __s64 result
     /* A slot outside the array means that earlier calls were lost, and so is this one. */
     return element && *element && *element <= account_slots
                ? *element
-               : account_make(step, &key, super, result, pid);
+               : account_create_counters(step, &key, super, result, pid);
 }
 
 /* Number of significant bits of a byte: 0 for 0, 8 for 255. */
@@ -375,8 +375,8 @@ static __always_inline struct account_value *account_find(const struct call *cal
          * without them, the map shows it. */
         return NULL;
     }
-    slot = account_seek(call->who.key, account_where(call, shard), address_of(call->sb),
-                        call->result, call->pid);
+    slot = account_find_slot(call->who.key, account_where(call, shard), address_of(call->sb),
+                             call->result, call->pid);
     if (!slot)
         return NULL;
     if (call->hints && slot < 1 << HINT_BITS)

@@ -24,14 +24,14 @@ struct {
 
 /* Find the step of the current task; false if it is in none. Returns early for most tasks outside
  * of jobs. */
-static __always_inline bool who_runs(struct who *who)
+static __always_inline bool who_find_current(struct who *who)
 {
     struct task_record *task;
 
     if (who_is_outside())
         return false;
     task = task_find();
-    if (task && who_holds(&task->who)) {
+    if (task && who_is_valid(&task->who)) {
         *who = task->who;
         return who->shard_mask != WHO_NO_STEP;
     }
@@ -39,7 +39,7 @@ static __always_inline bool who_runs(struct who *who)
 }
 
 /* Find the step of any task; false if it is in none. */
-static __always_inline bool who_of(struct who *who, struct task_struct *task)
+static __always_inline bool who_find_of(struct who *who, struct task_struct *task)
 {
     struct css_set *set = BPF_CORE_READ(task, cgroups);
     __u64 key = 0;
@@ -48,12 +48,12 @@ static __always_inline bool who_of(struct who *who, struct task_struct *task)
         key = who_above((__u64)BPF_CORE_READ(set, dfl_cgrp), levels.v2, 0);
     if (!key && levels.v1)
         key = who_above(who_freezer(set), levels.v1, STEP_KEY_V1);
-    return key && who_is(who, key);
+    return key && who_fill(who, key);
 }
 
 /* Fill in the super block of the file. Returns false if `data` is set and the file is not regular.
  */
-static __always_inline bool async_reach(struct call *call, struct file *file, bool data)
+static __always_inline bool async_set_super(struct call *call, struct file *file, bool data)
 {
     struct inode *inode = BPF_CORE_READ(file, f_inode);
     struct super_block *sb = BPF_CORE_READ(inode, i_sb);
@@ -104,16 +104,16 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
         return 0;
     task = io_uring_task(req);
     if (task == current) {
-        if (!who_runs(&call.who))
+        if (!who_find_current(&call.who))
             return 0;
     } else {
-        if (!who_of(&call.who, task))
+        if (!who_find_of(&call.who, task))
             return 0;
         call.pid = BPF_CORE_READ(task, tgid);
     }
     file = BPF_CORE_READ(req, file);
-    if (async_reach(&call, file, true)) {
-        order_blur(order_name_at(file));
+    if (async_set_super(&call, file, true)) {
+        order_note_unknown(order_name_at(file));
         account_call(&call);
     }
     return 0;
@@ -222,7 +222,7 @@ static __always_inline int on_io_uring_overflow_only(void *ctx,
         return 0;
     if (*counted == argument_at(ctx, at->argument))
         *counted = 0;
-    else if (who_runs(&who))
+    else if (who_find_current(&who))
         account_lost(who.key, LOST_UNSEEN, 1);
     return 0;
 }
@@ -292,14 +292,14 @@ static __always_inline void aio_submit(struct kiocb *kiocb, const struct aio_rec
     *old = *record;
 }
 
-static __always_inline int aio_begin(void *ctx, const volatile struct hook_indexes *at,
+static __always_inline int aio_start(void *ctx, const volatile struct hook_indexes *at,
                                      enum io_op op)
 {
     struct kiocb *kiocb;
     struct aio_record record = {.op = op};
     struct who who = {};
 
-    if (who_has_no_steps() || !who_runs(&who))
+    if (who_has_no_steps() || !who_find_current(&who))
         return 0;
     kiocb = (struct kiocb *)argument_at(ctx, at->argument);
     if (op < IO_OP_FIRST_META && (kiocb->ki_filp->f_inode->i_mode & S_IFMT) != S_IFREG)
@@ -326,9 +326,9 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     call.pid = record->pid;
     bpf_map_delete_elem(&aio, &key);
     file = BPF_CORE_READ(kiocb, ki_filp);
-    if (async_reach(&call, file, false)) {
+    if (async_set_super(&call, file, false)) {
         if (call.op < IO_OP_FIRST_META)
-            order_blur(order_name_at(file));
+            order_note_unknown(order_name_at(file));
         account_call(&call);
     }
     return 0;
@@ -336,17 +336,17 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
 
 static __always_inline int on_aio_read(void *ctx, const volatile struct hook_indexes *at)
 {
-    return aio_begin(ctx, at, IO_READ);
+    return aio_start(ctx, at, IO_READ);
 }
 
 static __always_inline int on_aio_write(void *ctx, const volatile struct hook_indexes *at)
 {
-    return aio_begin(ctx, at, IO_WRITE);
+    return aio_start(ctx, at, IO_WRITE);
 }
 
 static __always_inline int on_aio_fsync(void *ctx, const volatile struct hook_indexes *at)
 {
-    return aio_begin(ctx, at, IO_FSYNC);
+    return aio_start(ctx, at, IO_FSYNC);
 }
 
 /* A call that io_submit(2) refuses with an error has no completion. */

@@ -111,7 +111,7 @@ static __noinline struct task_record *task_join(struct task_record *task)
         return NULL;
     }
     if (task->who.key != who.key)
-        task->wait_ns = chain_begin(who.key);
+        task->wait_ns = chain_start(who.key);
     task->who = who;
     task->async = !!(TASK_READ(current, flags) & PF_IO_WORKER);
     task->plain = task->async ? 0 : who.generation;
@@ -124,14 +124,14 @@ static __always_inline struct task_record *task_enter(void)
 {
     struct task_record *task = task_find();
 
-    if (task && who_holds(&task->who))
+    if (task && who_is_valid(&task->who))
         return task->who.shard_mask == WHO_NO_STEP ? NULL : task;
     return who_is_outside() ? NULL : task_join(task);
 }
 
 /* Note the entry of the outermost call; `argument` is the index of its witness. Returns false if
  * the call is an inner one. */
-static __always_inline bool call_begin(struct task_record *task, void *ctx, enum hook_number hook,
+static __always_inline bool call_start(struct task_record *task, void *ctx, enum hook_number hook,
                                        __u8 argument)
 {
     if (task->frame) {
@@ -154,9 +154,9 @@ static __noinline int who_search(struct who *who)
 }
 
 /* Returns true if the current task is known to be in no step. */
-static __always_inline bool call_is_beside(const struct task_record *task)
+static __always_inline bool task_is_outside(const struct task_record *task)
 {
-    return (task && task->who.shard_mask == WHO_NO_STEP && who_holds(&task->who)) ||
+    return (task && task->who.shard_mask == WHO_NO_STEP && who_is_valid(&task->who)) ||
            who_is_outside();
 }
 
@@ -190,7 +190,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
     }
     /* The task joined the step in mid-call, as a step's first process does: the time before is not
      * the step's. Or there was no memory for its record, and task_join() has counted the loss. */
-    if (call_is_beside(task) || !who_search(&who))
+    if (task_is_outside(task) || !who_search(&who))
         return false;
     call->who = who;
     return true;
@@ -222,7 +222,7 @@ static __always_inline struct file *file_of(unsigned long descriptor)
     return file;
 }
 
-static __always_inline void call_reach(struct call *call, struct super_block *sb)
+static __always_inline void call_set_super(struct call *call, struct super_block *sb)
 {
     call->dev = sb->s_dev;
     call->sb = sb;
@@ -270,19 +270,19 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_OPEN:
         object = argument_at(ctx, at->result);
         if (object < -4095ull) /* not IS_ERR */
-            call_reach(call, ((struct file *)object)->f_inode->i_sb);
+            call_set_super(call, ((struct file *)object)->f_inode->i_sb);
         return true;
     case OBJECT_FILE:
-        call_reach(call, ((struct file *)object)->f_inode->i_sb);
+        call_set_super(call, ((struct file *)object)->f_inode->i_sb);
         return true;
     case OBJECT_PATH:
-        call_reach(call, ((struct path *)object)->dentry->d_sb);
+        call_set_super(call, ((struct path *)object)->dentry->d_sb);
         return true;
     case OBJECT_DENTRY:
-        call_reach(call, ((struct dentry *)object)->d_sb);
+        call_set_super(call, ((struct dentry *)object)->d_sb);
         return true;
     case OBJECT_RENAME:
-        call_reach(call, ((struct renamedata *)object)->old_dentry->d_sb);
+        call_set_super(call, ((struct renamedata *)object)->old_dentry->d_sb);
         return true;
     case OBJECT_REPORTED:
         sb = call_take_reported();
@@ -352,7 +352,7 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     argument = op < IO_OP_FIRST_META && features.usual_calls ? USUAL_FILE : hooks[hook].argument;
     if (op < IO_OP_FIRST_META && !is_data((struct file *)argument_at(ctx, argument)))
         return 0;
-    outermost = call_begin(task, ctx, hook, argument);
+    outermost = call_start(task, ctx, hook, argument);
     if (op >= IO_OP_FIRST_META)
         call_walk(task, ctx, outermost, &hooks[hook], op);
     return 0;
@@ -382,7 +382,7 @@ static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8
  * which is on the kernel stack; fetching it costs more than all other work on the order. For
  * read(2) and pread(2) the start is known directly: read(2) does not change f_pos until vfs_read()
  * has returned. In 32-bit programs these two numbers belong to calls that do not read. */
-static __always_inline __u64 data_begin(void *ctx, const struct file *file, enum hook_number hook,
+static __always_inline __u64 data_start(void *ctx, const struct file *file, enum hook_number hook,
                                         __s64 result)
 {
     __u64 offset = call_pointer(ctx, USUAL_OFFSET), end;
@@ -423,7 +423,7 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
         account_hinted(&task->hints[op], op, file->f_inode->i_sb->s_dev, account_shard(&task->who));
     if (!value)
         return false;
-    begin = data_begin(ctx, file, hook, call.result);
+    begin = data_start(ctx, file, hook, call.result);
     if (begin == ORDER_NOWHERE)
         return false;
     task->frame = 0;
@@ -479,7 +479,7 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
         if (features.usual_calls && task->frame == (__u64)ctx && task->plain == levels.generation &&
             data_leave(task, ctx, hook, op))
             return 0;
-    } else if (call_is_beside(task) || !call_is_data(ctx, &hooks[hook])) {
+    } else if (task_is_outside(task) || !call_is_data(ctx, &hooks[hook])) {
         return 0;
     }
     return data_leave_any(ctx, hook, op);

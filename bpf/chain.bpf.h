@@ -18,7 +18,7 @@ struct {
 
 /* Returns the wait, in ns, with which a thread starts in the step. Not static: see bpf/who.bpf.h.
  */
-__noinline __u64 chain_begin(__u64 key)
+__noinline __u64 chain_start(__u64 key)
 {
     __u32 step = who_number(key);
     __u64 *chain = bpf_map_lookup_elem(&chains, &step);

@@ -34,9 +34,9 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_in
     return 0;
 }
 
-#define on_file_freed(ctx, at)                                                       \
-    (levels.orders && !who_has_no_steps()                                            \
-         ? order_forget(order_name((struct file *)argument_at(ctx, (at)->argument))) \
+#define on_file_freed(ctx, at)                                                            \
+    (levels.orders && !who_has_no_steps()                                                 \
+         ? order_release_way(order_name((struct file *)argument_at(ctx, (at)->argument))) \
          : 0)
 
 #endif

@@ -25,11 +25,11 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("kprobe")
 int enter_any(struct pt_regs *regs)
 {
-    return kprobe_begin(regs, bpf_get_attach_cookie(regs));
+    return kprobe_enter(regs, bpf_get_attach_cookie(regs));
 }
 
 SEC("kretprobe")
 int leave_any(struct pt_regs *regs)
 {
-    return kprobe_end(regs, bpf_get_attach_cookie(regs));
+    return kprobe_leave(regs, bpf_get_attach_cookie(regs));
 }

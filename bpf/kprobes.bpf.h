@@ -111,7 +111,7 @@ static __always_inline bool kprobe_is_by_path(const volatile struct hook_indexes
 }
 
 /* Start a call by path. call_is_trial() reads the arguments at return; a kretprobe cannot. */
-static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved_call *saved,
+static __always_inline void kprobe_start_walk(struct pt_regs *regs, struct saved_call *saved,
                                               const volatile struct hook_indexes *at, enum io_op op)
 {
     struct open_flags *how = (struct open_flags *)argument_at(regs, at->argument);
@@ -123,13 +123,15 @@ static __always_inline void kprobe_begin_walk(struct pt_regs *regs, struct saved
 
 /* Take the super block from the inner call that does the operation once the path has been walked.
  */
-static __always_inline void kprobe_end_walk(struct pt_regs *regs, struct saved_call *saved,
-                                            const volatile struct hook_indexes *at, enum io_op op)
+static __always_inline void kprobe_finish_walk(struct pt_regs *regs, struct saved_call *saved,
+                                               const volatile struct hook_indexes *at,
+                                               enum io_op op)
 {
     if (!saved->walk || saved->walk != op ||
         kprobe_is_by_path(at)) /* walk 0: none, but op may be 0, a read */
         return;
-    saved_reach(&saved->files[0], kprobe_super(argument_at(regs, at->argument), at->object, op));
+    saved_set_super(&saved->files[0],
+                    kprobe_super(argument_at(regs, at->argument), at->object, op));
     saved->walk = 0;
 }
 
@@ -167,23 +169,23 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
 {
     struct super_block *sb;
 
-    saved_reach(&saved->files[0], NULL);
+    saved_set_super(&saved->files[0], NULL);
     saved->files[1].sb = NULL;
     saved->walk = 0;
     if (kprobe_is_by_path(at)) {
-        kprobe_begin_walk(regs, saved, at, op);
+        kprobe_start_walk(regs, saved, at, op);
         return true;
     }
     sb = kprobe_super(argument_at(regs, at->argument), at->object, op);
     if (sb) {
-        saved_reach(&saved->files[0], sb);
+        saved_set_super(&saved->files[0], sb);
         kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op, to != IO_OP_COUNT);
     }
     if (to == IO_OP_COUNT || at->second == HOOK_NO_INDEX)
         return sb;
     sb = kprobe_super(argument_at(regs, at->second), OBJECT_FILE, to);
     if (sb) {
-        saved_reach(&saved->files[1], sb);
+        saved_set_super(&saved->files[1], sb);
         kprobe_save_order(regs, &saved->files[1], at->second, at->target_offset, to, true);
     }
     return saved->files[0].sb || sb;
@@ -196,7 +198,7 @@ static __always_inline bool kprobe_is_own(const volatile struct hook_indexes *at
            bpf_get_current_task_btf()->flags & PF_DUMPCORE;
 }
 
-static __always_inline int kprobe_begin_call(struct pt_regs *regs,
+static __always_inline int kprobe_enter_call(struct pt_regs *regs,
                                              const volatile struct kprobe_entry *entry)
 {
     const volatile struct hook_indexes *at = &entry->at;
@@ -211,7 +213,7 @@ static __always_inline int kprobe_begin_call(struct pt_regs *regs,
         return 0;
     if (saved->frame) {
         if (kprobe_is_inside(saved, frame)) {
-            kprobe_end_walk(regs, saved, at, op);
+            kprobe_finish_walk(regs, saved, at, op);
             return 0;
         }
         account_lost(saved->who.key, LOST_ENDS, 1);
@@ -252,8 +254,8 @@ static __always_inline void kprobe_count(struct call *call, struct saved_call *s
 }
 
 /* A call that started before its task joined the step is not counted: its arguments are gone. */
-static __always_inline int kprobe_end_call(struct pt_regs *regs,
-                                           const volatile struct kprobe_entry *entry)
+static __always_inline int kprobe_leave_call(struct pt_regs *regs,
+                                             const volatile struct kprobe_entry *entry)
 {
     __u64 frame = KERNEL_STACK(regs), result = KERNEL_RESULT(regs), witness;
     struct call call = {.op = entry->op};
@@ -299,7 +301,7 @@ static __always_inline int kprobe_walked(struct pt_regs *regs,
         return 0;
     found = BPF_CORE_READ(nd, path.dentry);
     if (found)
-        saved_reach(&saved->files[0], BPF_CORE_READ(found, d_sb));
+        saved_set_super(&saved->files[0], BPF_CORE_READ(found, d_sb));
     return 0;
 }
 
@@ -319,13 +321,13 @@ static __always_inline int kprobe_found_parent(struct pt_regs *regs)
     struct path *parent = saved ? saved->parent : NULL;
 
     if (parent && (__s32)KERNEL_RESULT(regs) >= 0)
-        saved_reach(&saved->files[0], BPF_CORE_READ(parent, dentry, d_sb));
+        saved_set_super(&saved->files[0], BPF_CORE_READ(parent, dentry, d_sb));
     return 0;
 }
 
 /* --- the programs ----------------------------------------------------------------------------- */
 
-static __always_inline int kprobe_begin(struct pt_regs *regs, __u64 cookie)
+static __always_inline int kprobe_enter(struct pt_regs *regs, __u64 cookie)
 {
     const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
 
@@ -333,22 +335,24 @@ static __always_inline int kprobe_begin(struct pt_regs *regs, __u64 cookie)
         return 0;
     switch (entry->role) {
     case KPROBE_FREED:
-        return levels.orders ? order_forget(kprobe_name(argument_at(regs, entry->at.argument))) : 0;
+        return levels.orders ? order_release_way(kprobe_name(argument_at(regs, entry->at.argument)))
+                             : 0;
     case KPROBE_WALKED:
         return kprobe_walked(regs, entry);
     case KPROBE_PARENT:
         return kprobe_seek_parent(regs, entry);
     }
-    return kprobe_begin_call(regs, entry);
+    return kprobe_enter_call(regs, entry);
 }
 
-static __always_inline int kprobe_end(struct pt_regs *regs, __u64 cookie)
+static __always_inline int kprobe_leave(struct pt_regs *regs, __u64 cookie)
 {
     const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
 
     if (who_has_no_steps())
         return 0;
-    return entry->role == KPROBE_PARENT ? kprobe_found_parent(regs) : kprobe_end_call(regs, entry);
+    return entry->role == KPROBE_PARENT ? kprobe_found_parent(regs)
+                                        : kprobe_leave_call(regs, entry);
 }
 
 #endif

@@ -39,7 +39,7 @@ struct task_record {
     __u64 frame;    /* of the outermost call; 0: the task is in no call */
     __u64 witness;  /* the argument that leads to the super block: shows that the frame is live */
     __u64 start;    /* when the call started, ns */
-    __u64 wait_ns;  /* spent in calls since the task joined this step, plus chain_begin() */
+    __u64 wait_ns;  /* spent in calls since the task joined this step, plus chain_start() */
     __u64 filled;   /* the start of the call for which a page was read into the page cache */
     __u64 reported; /* super block of the outermost call, if an inner function reported it */
     struct who who;

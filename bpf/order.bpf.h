@@ -103,11 +103,11 @@ static __always_inline void order_unlock(struct order_line *line, const struct o
         *(volatile __u32 *)&line->locks = lock->number + 1;
 }
 
-enum order_room { ORDER_NO_ROOM, ORDER_ROOM, ORDER_ROOM_OF_ANOTHER };
+enum order_room { ORDER_NO_ROOM, ORDER_ROOM, ORDER_ROOM_OF_OTHER_REQUEST };
 
 /* Assign a way of its line to the file, unless another request has done so meanwhile. Not static:
  * see bpf/who.bpf.h. */
-__noinline __u32 order_settle(__u64 file, __u64 end)
+__noinline __u32 order_assign_way(__u64 file, __u64 end)
 {
     struct order_lock lock = {.line = order_line_of(file)};
     struct order_line *line = order_line(file);
@@ -119,7 +119,7 @@ __noinline __u32 order_settle(__u64 file, __u64 end)
     }
     for (int way = 0; way < ORDER_WAYS; way++)
         if (*(volatile __u64 *)&line->file[way] == file)
-            room = ORDER_ROOM_OF_ANOTHER;
+            room = ORDER_ROOM_OF_OTHER_REQUEST;
     for (int way = 0; way < ORDER_WAYS && !room; way++) {
         if (*(volatile __u64 *)&line->file[way])
             continue;
@@ -168,10 +168,10 @@ __noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
 
     if (!levels.orders || order_find(line, file, begin, end, &order))
         return order;
-    switch (order_settle(file, end)) {
+    switch (order_assign_way(file, end)) {
     case ORDER_NO_ROOM:
         return ORDER_UNKNOWN;
-    case ORDER_ROOM_OF_ANOTHER: /* another first request ended before this one */
+    case ORDER_ROOM_OF_OTHER_REQUEST: /* another first request ended before this one */
         (void)order_find(line, file, begin, end, &order);
         return order;
     }
@@ -196,13 +196,13 @@ static __always_inline __u32 order_of(__u64 file, __u64 end, __s64 result, __u32
 }
 
 /* Note a request whose offset is unknown. */
-static __always_inline void order_blur(__u64 file)
+static __always_inline void order_note_unknown(__u64 file)
 {
     (void)order_of(file, ORDER_NOWHERE, 0, 0);
 }
 
 /* Free the file's way, because the kernel is about to free the file. */
-static __always_inline int order_forget(__u64 file)
+static __always_inline int order_release_way(__u64 file)
 {
     struct order_line *line = order_line(file);
 

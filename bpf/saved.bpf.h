@@ -20,7 +20,7 @@ static __always_inline struct saved_call *saved_enter(struct task_struct *task,
     struct saved_call *saved = saved_find(task);
     struct who who = {};
 
-    if (saved && who_holds(&saved->who))
+    if (saved && who_is_valid(&saved->who))
         return saved;
     if (who_is_outside() || !who_find(&who, task))
         return NULL;
@@ -32,12 +32,12 @@ static __always_inline struct saved_call *saved_enter(struct task_struct *task,
     }
     levels.saved = 1;
     if (saved->who.key != who.key)
-        saved->wait_ns = chain_begin(who.key);
+        saved->wait_ns = chain_start(who.key);
     saved->who = who;
     return saved;
 }
 
-static __always_inline void saved_reach(struct saved_file *saved, struct super_block *sb)
+static __always_inline void saved_set_super(struct saved_file *saved, struct super_block *sb)
 {
     saved->sb = sb;
     saved->dev = sb ? BPF_CORE_READ(sb, s_dev) : 0;

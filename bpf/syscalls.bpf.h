@@ -59,7 +59,7 @@ static __always_inline void target_find(struct saved_file *target, struct task_s
 
     target->sb = NULL;
     if (file && file_takes(file, kind, op))
-        saved_reach(target, BPF_CORE_READ(file, f_inode, i_sb));
+        saved_set_super(target, BPF_CORE_READ(file, f_inode, i_sb));
 }
 
 /* Returns whether a call with these arguments works on the file of its descriptor. For SYSCALL_AT

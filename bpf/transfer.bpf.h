@@ -49,7 +49,7 @@ static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum
         return 0;
     task = task_enter();
     if (task && (transfer_source(ctx, at) || transfer_target(ctx, at)))
-        call_begin(task, ctx, hook, at->object == OBJECT_FILE ? at->argument : at->second);
+        call_start(task, ctx, hook, at->object == OBJECT_FILE ? at->argument : at->second);
     return 0;
 }
 
@@ -88,7 +88,7 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
         call.bypassed = bypasses(file);
         if (from == IO_READ)
             call.order = transfer_order(ctx, file, at->offset, call.result);
-        call_reach(&call, file->f_inode->i_sb);
+        call_set_super(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }
     if (call.wait_ns) {
@@ -100,7 +100,7 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
         call.op = to;
         if (to == IO_WRITE)
             call.order = transfer_order(ctx, file, at->target_offset, call.result);
-        call_reach(&call, file->f_inode->i_sb);
+        call_set_super(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }
     if (call.wait_ns)

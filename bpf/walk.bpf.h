@@ -18,7 +18,7 @@ static __always_inline struct task_record *walk_of_current(void)
     return task && task->frame && task->walk ? task : NULL;
 }
 
-static __always_inline void walk_reach(struct task_record *task, struct super_block *sb)
+static __always_inline void walk_set_super(struct task_record *task, struct super_block *sb)
 {
     task->reached = sb->s_dev;
     task->reached_sb = (__u64)sb;
@@ -35,7 +35,7 @@ static __always_inline int on_walked(void *ctx, const volatile struct hook_index
         return 0;
     found = ((struct nameidata *)argument_at(ctx, at->argument))->path.dentry;
     if (found)
-        walk_reach(task, found->d_sb);
+        walk_set_super(task, found->d_sb);
     return 0;
 }
 
@@ -46,7 +46,7 @@ static __always_inline int on_found_parent(void *ctx, const volatile struct hook
     struct task_record *task = walk_of_current();
 
     if (task && call_result(ctx, at) >= 0)
-        walk_reach(task, ((struct path *)argument_at(ctx, at->argument))->dentry->d_sb);
+        walk_set_super(task, ((struct path *)argument_at(ctx, at->argument))->dentry->d_sb);
     return 0;
 }
 

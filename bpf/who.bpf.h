@@ -42,7 +42,7 @@ static __always_inline __u32 who_deepest(__u32 mask)
     return who_bit_positions[((mask & -mask) * 0x077cb531u) >> 27];
 }
 
-static __always_inline bool who_is(struct who *who, __u64 key)
+static __always_inline bool who_fill(struct who *who, __u64 key)
 {
     struct step_record *step = bpf_map_lookup_elem(&steps, &key);
 
@@ -53,7 +53,7 @@ static __always_inline bool who_is(struct who *who, __u64 key)
     return true;
 }
 
-static __always_inline bool who_holds(const struct who *who)
+static __always_inline bool who_is_valid(const struct who *who)
 {
     return who->generation == levels.generation && who->cgroup == bpf_get_current_cgroup_id();
 }
@@ -86,19 +86,19 @@ __noinline __u64 who_above(__u64 cgroup, __u32 mask, __u64 kind)
 }
 
 /* who_at() for the current task. */
-__noinline __u64 who_am_at(__u32 level)
+__noinline __u64 who_current_at(__u32 level)
 {
     __u64 key = current_ancestor(level);
 
     return key && bpf_map_lookup_elem(&steps, &key) ? key : 0;
 }
 
-__noinline __u64 who_am_below(__u32 mask)
+__noinline __u64 who_current_below(__u32 mask)
 {
     __u64 key = 0;
 
     for (int i = 0; i < JOBIO_MAX_LEVELS && mask && !key; i++, mask &= mask - 1)
-        key = who_am_at(who_deepest(mask));
+        key = who_current_at(who_deepest(mask));
     return key;
 }
 
@@ -124,7 +124,7 @@ static __always_inline bool who_find(struct who *who, struct task_struct *task)
 {
     __u32 v2 = levels.v2, v1 = levels.v1, generation = levels.generation;
     /* Read the cgroup first: if the task is moved meanwhile, the result is not valid. */
-    __u64 cgroup = bpf_get_current_cgroup_id(), key = v2 ? who_am_below(v2) : 0;
+    __u64 cgroup = bpf_get_current_cgroup_id(), key = v2 ? who_current_below(v2) : 0;
 
     if (key) {
         who->generation = generation;
@@ -133,7 +133,7 @@ static __always_inline bool who_find(struct who *who, struct task_struct *task)
         who->generation = 0;
         key = who_above(who_freezer(TASK_READ(task, cgroups)), v1, STEP_KEY_V1);
     }
-    return key && who_is(who, key) && !(TASK_READ(task, flags) & PF_KTHREAD);
+    return key && who_fill(who, key) && !(TASK_READ(task, flags) & PF_KTHREAD);
 }
 
 /* True if no step was tagged since the maps were created. */
