@@ -110,7 +110,16 @@ const struct bpf_object_open_opts *features_types(void);
 /* Open a skeleton that fits the kernel. On failure returns NULL and sets errno. */
 struct jobio_bpf *features_open(const struct kernel_features *features);
 
-/* hooks.c: the functions of the kernel, and the links. */
+/* links.c: the links of a hook. */
+
+/* Store the link of a hook's side; the state owns it. */
+void state_link(struct hook_state *state, int side, struct bpf_link *link);
+/* Unpin and detach both sides. */
+void state_unlink(struct hook_state *state);
+/* Close both sides. Pinned links stay attached. */
+void state_close(struct hook_state *state);
+
+/* hooks.c: the functions of the kernel, and fentry. */
 
 /* Look up every hook in the kernel's BTF. hooks[].why reports what is missing. */
 int hooks_resolve(struct probe *probe, struct error *error);
@@ -131,11 +140,6 @@ void hooks_replace(struct probe *probe);
 size_t hooks_attached(const struct probe *probe);
 size_t hooks_resolved(const struct probe *probe);
 void hooks_close(struct probe *probe);
-/* Store the link of a hook's side; the state owns it. */
-void state_link(struct hook_state *state, int side, struct bpf_link *link);
-/* Unpin and detach both sides. */
-void state_unlink(struct hook_state *state);
-void state_close(struct hook_state *state);
 
 /* kprobes.c: the functions by kprobe and kretprobe. This backend hooks all of them or none, because
  * only one backend can know which call is the outermost. */
