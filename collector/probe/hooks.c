@@ -323,10 +323,10 @@ static enum probe_backend backend_of(const struct hook_entry *entry)
 
 static void hook_linked(struct probe *probe, size_t hook, int side, struct bpf_link *link)
 {
-    struct hook_state *state = &probe->state[hook];
+    struct hook_links *links = &probe->fentry[hook];
 
-    state_link(state, side, link);
-    if (state->links[SIDE_LEAVE])
+    links_add(links, side, link);
+    if (links->link[SIDE_LEAVE])
         probe->hooks[hook].backend = backend_of(&entries[hook]);
 }
 
@@ -374,7 +374,7 @@ void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         for (int side = 0; side < SIDE_COUNT; side++)
             (void)choose(probe, skel, i, side,
-                         !probe->hooks[i].why[0] && !probe->state[i].links[side] &&
+                         !probe->hooks[i].why[0] && !probe->fentry[i].link[side] &&
                              probe->hooks[i].backend != PROBE_KPROBE);
     }
 }
@@ -383,7 +383,7 @@ void hooks_choose(const struct probe *probe, struct jobio_bpf *skel)
  * would count as well, and no call would have its time. */
 static void hook_detach(struct probe *probe, size_t hook)
 {
-    state_unlink(&probe->state[hook]);
+    links_unpin(&probe->fentry[hook]);
     probe->hooks[hook].backend = PROBE_NONE;
 }
 
@@ -502,7 +502,7 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
     char path[PATH_MAX];
     int r;
 
-    if (!program || probe->state[hook].links[side])
+    if (!program || probe->fentry[hook].link[side])
         return 0;
     link = bpf_program__attach(program);
     if (!link)
@@ -554,7 +554,7 @@ void hooks_attach(struct probe *probe)
 void hooks_close(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
-        state_close(&probe->state[i]);
+        links_close(&probe->fentry[i]);
     kprobes_close(probe);
-    state_close(&probe->syscall_state);
+    links_close(&probe->syscall_links);
 }

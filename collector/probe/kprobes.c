@@ -170,7 +170,7 @@ static void read_missed_links(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
         for (int side = 0; side < SIDE_COUNT; side++)
-            probe->hooks[i].missed += missed_by_link(probe->kprobes[i].links[side]);
+            probe->hooks[i].missed += missed_by_link(probe->kprobes[i].link[side]);
 }
 
 static void read_missed_events(struct probe *probe)
@@ -307,14 +307,14 @@ static struct bpf_link *open_event(const struct probe *probe, const struct bpf_p
 /* All links share the same programs. Their statistics count only once, for the first hook. */
 static void take_link(struct probe *probe, size_t hook, int side, struct bpf_link *link)
 {
-    struct hook_state *state = &probe->kprobes[hook];
+    struct hook_links *links = &probe->kprobes[hook];
 
-    state_link(state, side, link);
-    for (size_t i = 0; i < hook && state->programs[side] > 0; i++) {
-        if (probe->kprobes[i].programs[side] <= 0)
+    links_add(links, side, link);
+    for (size_t i = 0; i < hook && links->program[side] > 0; i++) {
+        if (probe->kprobes[i].program[side] <= 0)
             continue;
-        (void)close(state->programs[side]);
-        state->programs[side] = 0;
+        (void)close(links->program[side]);
+        links->program[side] = 0;
     }
 }
 
@@ -342,7 +342,7 @@ static int attach_side(struct probe *probe, const struct kprobes_bpf *skel, size
 
 static void detach(struct probe *probe, size_t hook)
 {
-    state_unlink(&probe->kprobes[hook]);
+    links_unpin(&probe->kprobes[hook]);
     for (int side = 0; side <= main_side(hook) && !probe->kprobes_multi; side++)
         remove_event(probe, hook, side);
 }
@@ -414,7 +414,7 @@ void kprobes_use(struct probe *probe)
 
         if (!is_wanted(probe, i))
             continue;
-        if (probe->kprobes[link_of(probe, i)].links[main_side(i)]) {
+        if (probe->kprobes[link_of(probe, i)].link[main_side(i)]) {
             hook->backend = PROBE_KPROBE;
             hook->why[0] = '\0';
         } else {
@@ -452,9 +452,9 @@ bool kprobes_adopt(struct probe *probe)
 void kprobes_close(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
-        bool attached = probe->kprobes[i].links[main_side(i)];
+        bool attached = probe->kprobes[i].link[main_side(i)];
 
-        state_close(&probe->kprobes[i]);
+        links_close(&probe->kprobes[i]);
         for (int side = 0; side <= main_side(i) && attached && !probe->directory; side++)
             if (!probe->kprobes_multi)
                 remove_event(probe, i, side);

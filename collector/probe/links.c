@@ -16,26 +16,26 @@ static int link_program(const struct bpf_link *link)
     return fd < 0 ? 0 : fd;
 }
 
-void state_link(struct hook_state *state, int side, struct bpf_link *link)
+void links_add(struct hook_links *links, int side, struct bpf_link *link)
 {
-    state->links[side] = link;
-    state->programs[side] = link ? link_program(link) : 0;
+    links->link[side] = link;
+    links->program[side] = link ? link_program(link) : 0;
 }
 
-void state_close(struct hook_state *state)
+void links_close(struct hook_links *links)
 {
     for (int side = 0; side < SIDE_COUNT; side++) {
-        (void)bpf_link__destroy(state->links[side]);
-        if (state->programs[side] > 0)
-            (void)close(state->programs[side]);
+        (void)bpf_link__destroy(links->link[side]);
+        if (links->program[side] > 0)
+            (void)close(links->program[side]);
     }
-    *state = (struct hook_state){0};
+    *links = (struct hook_links){0};
 }
 
-void state_unlink(struct hook_state *state)
+void links_unpin(struct hook_links *links)
 {
     for (int side = 0; side < SIDE_COUNT; side++)
-        if (state->links[side])
-            (void)bpf_link__unpin(state->links[side]);
-    state_close(state);
+        if (links->link[side])
+            (void)bpf_link__unpin(links->link[side]);
+    links_close(links);
 }

@@ -17,9 +17,9 @@
 /* The two programs of a hook. */
 enum { SIDE_ENTER, SIDE_LEAVE, SIDE_COUNT };
 
-struct hook_state {
-    struct bpf_link *links[SIDE_COUNT];
-    int programs[SIDE_COUNT]; /* owned descriptors; 0: none */
+struct hook_links {
+    struct bpf_link *link[SIDE_COUNT];
+    int program[SIDE_COUNT]; /* owned descriptors; 0: none */
 };
 
 /* Entries of the system call backend, including what it cannot see. */
@@ -31,7 +31,7 @@ struct probe {
     char *directory;        /* owned; directory of this layout's pins; NULL: nothing is pinned */
     bool adopted;
     struct kernel_features features;
-    struct hook_state state[HOOK_COUNT];
+    struct hook_links fentry[HOOK_COUNT]; /* also fexit and tp_btf */
     struct probe_hook hooks[HOOK_COUNT];
     struct hook_indexes indexes[HOOK_COUNT];
     bool resolved[HOOK_COUNT]; /* the kernel has it with known parameters */
@@ -39,10 +39,10 @@ struct probe {
     bool by_kprobes;           /* instead of fentry and fexit */
     bool kprobes_multi;        /* attached by kprobe.multi, else by tracefs events */
     bool kprobes_better;       /* on this kernel fentry would miss calls, kprobes do not */
-    struct hook_state kprobes[HOOK_COUNT];
+    struct hook_links kprobes[HOOK_COUNT];
     int kprobe_errors[HOOK_COUNT];
     bool by_syscalls; /* no hook on a function is used */
-    struct hook_state syscall_state;
+    struct hook_links syscall_links;
     struct probe_hook syscall_hooks[SYSCALL_HOOKS];
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* the list that probe_hooks() returns */
     uint64_t distrusted, ns_per_event;                    /* probe_tested() */
@@ -112,12 +112,12 @@ struct jobio_bpf *features_open(const struct kernel_features *features);
 
 /* links.c: the links of a hook. */
 
-/* Store the link of a hook's side; the state owns it. */
-void state_link(struct hook_state *state, int side, struct bpf_link *link);
+/* Store the link of a hook's side; `links` owns it. */
+void links_add(struct hook_links *links, int side, struct bpf_link *link);
 /* Unpin and detach both sides. */
-void state_unlink(struct hook_state *state);
+void links_unpin(struct hook_links *links);
 /* Close both sides. Pinned links stay attached. */
-void state_close(struct hook_state *state);
+void links_close(struct hook_links *links);
 
 /* hooks.c: the functions of the kernel, and fentry. */
 

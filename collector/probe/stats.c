@@ -2,15 +2,15 @@
 /* Statistics of the hooks, and the operations that are not counted. */
 #include "collector/probe/probe_impl.h"
 
-static void add_statistics(struct probe_hook *hook, const struct hook_state *state)
+static void add_statistics(struct probe_hook *hook, const struct hook_links *links)
 {
     hook->run_count = hook->run_time_ns = hook->missed = 0;
     for (int side = 0; side < SIDE_COUNT; side++) {
         struct bpf_prog_info info = {0};
         uint32_t size = sizeof(info);
 
-        if (state->programs[side] <= 0 ||
-            bpf_obj_get_info_by_fd(state->programs[side], &info, &size) < 0)
+        if (links->program[side] <= 0 ||
+            bpf_obj_get_info_by_fd(links->program[side], &info, &size) < 0)
             continue;
         hook->run_count += info.run_cnt;
         hook->run_time_ns += info.run_time_ns;
@@ -35,24 +35,24 @@ static bool is_needless(const struct probe *probe, size_t hook)
 /* The hooks that affect the counters. */
 struct hook_list {
     const struct probe_hook *hooks[HOOK_COUNT + SYSCALL_HOOKS];
-    const struct hook_state *states[HOOK_COUNT + SYSCALL_HOOKS];
+    const struct hook_links *links[HOOK_COUNT + SYSCALL_HOOKS];
     size_t n;
 };
 
 static void list_hooks(const struct probe *probe, struct hook_list *list)
 {
-    static const struct hook_state none;
+    static const struct hook_links none;
 
     list->n = 0;
     for (size_t i = 0; i < HOOK_COUNT; i++)
         if (!is_replaced(probe, i) && !is_needless(probe, i)) {
             list->hooks[list->n] = &probe->hooks[i];
-            list->states[list->n++] =
-                probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i] : &probe->state[i];
+            list->links[list->n++] =
+                probe->hooks[i].backend == PROBE_KPROBE ? &probe->kprobes[i] : &probe->fentry[i];
         }
     for (size_t i = 0; i < SYSCALL_HOOKS && probe->by_syscalls; i++) {
         list->hooks[list->n] = &probe->syscall_hooks[i];
-        list->states[list->n++] = i ? &none : &probe->syscall_state;
+        list->links[list->n++] = i ? &none : &probe->syscall_links;
     }
 }
 
@@ -89,7 +89,7 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
     list_hooks(probe, &list);
     for (size_t i = 0; i < list.n; i++) {
         probe->listed[i] = *list.hooks[i];
-        add_statistics(&probe->listed[i], list.states[i]);
+        add_statistics(&probe->listed[i], list.links[i]);
         probe->listed[i].missed += list.hooks[i]->missed;
         limit_missed(probe, &probe->listed[i]);
     }

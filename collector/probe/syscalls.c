@@ -145,7 +145,7 @@ bool syscalls_adopt(struct probe *probe)
         return false;
     }
     for (int side = 0; side < SIDE_COUNT; side++)
-        state_link(&probe->syscall_state, side, links[side]);
+        links_add(&probe->syscall_links, side, links[side]);
     list_sights(probe);
     say_attached(probe);
     return true;
@@ -167,7 +167,7 @@ static int attach_side(struct probe *probe, const struct bpf_program *program, i
     if (r < 0)
         (void)bpf_link__destroy(link);
     else
-        state_link(&probe->syscall_state, side, link);
+        links_add(&probe->syscall_links, side, link);
     return r;
 }
 
@@ -198,6 +198,6 @@ void syscalls_attach(struct probe *probe)
         say_attached(probe);
         return;
     }
-    state_unlink(&probe->syscall_state);
+    links_unpin(&probe->syscall_links);
     snprintf(hook->why, sizeof(hook->why), "the kernel refused it: %s", strerror(-r));
 }
