@@ -308,7 +308,7 @@ void accounts_sum(const struct probe *probe, struct probe_step *steps, size_t n)
 }
 
 /* The tallies to delete, collected first because deletion during a walk is not allowed. */
-struct victims {
+struct found_tallies {
     const uint32_t *steps; /* ascending */
     size_t n_steps;
     struct tally *first;
@@ -321,28 +321,27 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void find_victims(const void *node, VISIT visit, void *arg)
+static void find_tallies(const void *node, VISIT visit, void *arg)
 {
     struct tally *tally = *(struct tally *const *)node;
-    struct victims *victims = arg;
+    struct found_tallies *found = arg;
 
     if ((visit == postorder || visit == leaf) &&
-        bsearch(&tally->step, victims->steps, victims->n_steps, sizeof(tally->step),
-                compare_numbers)) {
-        tally->next = victims->first;
-        victims->first = tally;
+        bsearch(&tally->step, found->steps, found->n_steps, sizeof(tally->step), compare_numbers)) {
+        tally->next = found->first;
+        found->first = tally;
     }
 }
 
 void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n)
 {
-    struct victims victims = {.steps = steps, .n_steps = n};
+    struct found_tallies found = {.steps = steps, .n_steps = n};
 
-    twalk_r(probe->accounts, find_victims, &victims);
-    while (victims.first) {
-        struct tally *tally = victims.first;
+    twalk_r(probe->accounts, find_tallies, &found);
+    while (found.first) {
+        struct tally *tally = found.first;
 
-        victims.first = tally->next;
+        found.first = tally->next;
         tdelete(tally, &probe->accounts, tally_compare);
         tally_destroy(tally);
     }

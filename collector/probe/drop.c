@@ -39,7 +39,7 @@ static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, si
     return result;
 }
 
-struct doomed {
+struct drop_list {
     struct probe *probe;
     const uint32_t *steps; /* ascending */
     size_t n_steps;
@@ -50,30 +50,30 @@ struct doomed {
 /* A slot becomes free when its key is deleted, so clear it before. */
 static int clear_slot(const void *key, const void *value, void *arg)
 {
-    struct doomed *doomed = arg;
+    struct drop_list *list = arg;
     struct account_value *at;
     struct account_key *keys;
     uint32_t slot;
 
-    if (!bsearch(key, doomed->steps, doomed->n_steps, sizeof(*doomed->steps), compare_numbers))
+    if (!bsearch(key, list->steps, list->n_steps, sizeof(*list->steps), compare_numbers))
         return 0;
-    if (doomed->n == doomed->room) {
-        size_t room = doomed->room ? doomed->room * 2 : 256;
+    if (list->n == list->room) {
+        size_t room = list->room ? list->room * 2 : 256;
 
-        keys = reallocarray(doomed->keys, room, sizeof(*keys));
+        keys = reallocarray(list->keys, room, sizeof(*keys));
         if (!keys)
             return -ENOMEM;
-        doomed->keys = keys;
-        doomed->room = room;
+        list->keys = keys;
+        list->room = room;
     }
     memcpy(&slot, value, sizeof(slot));
-    if (maps_has_slot(doomed->probe, slot)) {
-        at = maps_value(doomed->probe, slot);
+    if (maps_has_slot(list->probe, slot)) {
+        at = maps_value(list->probe, slot);
         if (!at)
             return -ENOMEM;
         memset(at, 0, sizeof(*at));
     }
-    memcpy(&doomed->keys[doomed->n++], key, sizeof(*doomed->keys));
+    memcpy(&list->keys[list->n++], key, sizeof(*list->keys));
     return 0;
 }
 
@@ -93,15 +93,15 @@ static int stop_adding(struct probe *probe, struct error *error)
 static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_steps,
                          struct error *error)
 {
-    struct doomed doomed = {.probe = probe, .steps = steps, .n_steps = n_steps};
+    struct drop_list list = {.probe = probe, .steps = steps, .n_steps = n_steps};
     int r = stop_adding(probe, error);
 
     if (r == 0)
-        r = map_each(probe, probe->skel->maps.places, clear_slot, &doomed, error);
+        r = map_each(probe, probe->skel->maps.places, clear_slot, &list, error);
     if (r == -ENOMEM)
         (void)error_errno(error, r, "cannot drop steps");
-    map_drop_all(probe, probe->skel->maps.places, doomed.keys, doomed.n);
-    free(doomed.keys);
+    map_drop_all(probe, probe->skel->maps.places, list.keys, list.n);
+    free(list.keys);
     return r;
 }
 
@@ -132,7 +132,7 @@ int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, siz
     return !n || probe->blind ? 0 : drop_steps(probe, cgroups, n, error);
 }
 
-/* --- strays ----------------------------------------------------------------------------------- */
+/* --- leftovers -------------------------------------------------------------------------------- */
 
 struct numbers {
     uint32_t *items;
@@ -162,7 +162,7 @@ static int add_number(const void *key, const void *value, void *arg)
 }
 
 /* Keep the numbers without a step, each once. */
-static void keep_strays(struct numbers *numbers, const struct probe_step *steps, size_t n_steps)
+static void keep_leftovers(struct numbers *numbers, const struct probe_step *steps, size_t n_steps)
 {
     size_t kept = 0;
 
@@ -180,7 +180,7 @@ static void keep_strays(struct numbers *numbers, const struct probe_step *steps,
     numbers->n = kept;
 }
 
-static int drop_strays(struct probe *probe, struct error *error)
+static int drop_leftovers(struct probe *probe, struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
                                     probe->skel->maps.mounts, probe->skel->maps.chains,
@@ -196,7 +196,7 @@ static int drop_strays(struct probe *probe, struct error *error)
     if (!r)
         r = probe_steps(probe, &steps, &n_steps, error);
     if (!r)
-        keep_strays(&numbers, steps, n_steps);
+        keep_leftovers(&numbers, steps, n_steps);
     if (!r && numbers.n)
         r = drop_accounts(probe, numbers.items, numbers.n, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r && numbers.n; i++)
@@ -209,5 +209,5 @@ static int drop_strays(struct probe *probe, struct error *error)
 
 int probe_sweep(struct probe *probe, struct error *error)
 {
-    return probe->blind ? 0 : drop_strays(probe, error);
+    return probe->blind ? 0 : drop_leftovers(probe, error);
 }

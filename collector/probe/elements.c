@@ -137,7 +137,7 @@ void elements_close(struct probe *probe)
     maps_bpf__destroy(probe->elements);
 }
 
-static int ask(const struct probe *probe, const struct bpf_map *map, enum maps_action action)
+static int run_action(const struct probe *probe, const struct bpf_map *map, enum maps_action action)
 {
     LIBBPF_OPTS(bpf_test_run_opts, options);
     int r;
@@ -148,11 +148,11 @@ static int ask(const struct probe *probe, const struct bpf_map *map, enum maps_a
     return r < 0 ? r : (int)options.retval;
 }
 
-static int ask_for(const struct probe *probe, const struct bpf_map *map, enum maps_action action,
-                   const void *key)
+static int run_with_key(const struct probe *probe, const struct bpf_map *map,
+                        enum maps_action action, const void *key)
 {
     memcpy(probe->elements->data_call->call.key, key, bpf_map__key_size(map));
-    return ask(probe, map, action);
+    return run_action(probe, map, action);
 }
 
 /* Returns a copy of the rows, because `each` may access a map, too. NULL on out-of-memory. */
@@ -173,7 +173,7 @@ static int map_each_row(const struct probe *probe, const struct bpf_map *map, ma
 {
     size_t key = bpf_map__key_size(map), row = key + bpf_map__value_size(map), n;
     _free_ char *rows = NULL;
-    int r = ask(probe, map, MAPS_WALK);
+    int r = run_action(probe, map, MAPS_WALK);
 
     if (r < 0)
         return r;
@@ -195,7 +195,7 @@ int map_get(const struct probe *probe, const struct bpf_map *map, const void *ke
 
     if (!probe->elements)
         return bpf_map_lookup_elem(bpf_map__fd(map), key, value);
-    r = ask_for(probe, map, MAPS_GET, key);
+    r = run_with_key(probe, map, MAPS_GET, key);
     if (r == 0)
         memcpy(value, probe->elements->data_call->call.value, bpf_map__value_size(map));
     return r;
@@ -208,12 +208,12 @@ int map_put(const struct probe *probe, const struct bpf_map *map, const void *ke
         return bpf_map_update_elem(bpf_map__fd(map), key, value, flags);
     memcpy(probe->elements->data_call->call.value, value, bpf_map__value_size(map));
     probe->elements->data_call->call.flags = flags;
-    return ask_for(probe, map, MAPS_PUT, key);
+    return run_with_key(probe, map, MAPS_PUT, key);
 }
 
 int map_drop(const struct probe *probe, const struct bpf_map *map, const void *key)
 {
-    return probe->elements ? ask_for(probe, map, MAPS_DROP, key)
+    return probe->elements ? run_with_key(probe, map, MAPS_DROP, key)
                            : bpf_map_delete_elem(bpf_map__fd(map), key);
 }
 
@@ -238,7 +238,7 @@ int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f ea
     return r == -ENOSPC ? map_each_batch(map, each, arg, error) : r;
 }
 
-struct doomed {
+struct drop_list {
     const uint32_t *steps; /* ascending */
     size_t n_steps;
     size_t key_size;
@@ -257,33 +257,34 @@ static int compare_steps(const void *a, const void *b)
 
 static int collect_steps(const void *key, const void *value, void *arg)
 {
-    struct doomed *doomed = arg;
+    struct drop_list *list = arg;
     char *keys;
 
     (void)value;
-    if (!bsearch(key, doomed->steps, doomed->n_steps, sizeof(*doomed->steps), compare_steps))
+    if (!bsearch(key, list->steps, list->n_steps, sizeof(*list->steps), compare_steps))
         return 0;
-    if (doomed->n == doomed->room) {
-        size_t room = doomed->room ? doomed->room * 2 : 256;
+    if (list->n == list->room) {
+        size_t room = list->room ? list->room * 2 : 256;
 
-        keys = realloc(doomed->keys, room * doomed->key_size);
+        keys = realloc(list->keys, room * list->key_size);
         if (!keys)
             return -ENOMEM;
-        doomed->keys = keys;
-        doomed->room = room;
+        list->keys = keys;
+        list->room = room;
     }
-    memcpy(doomed->keys + doomed->n++ * doomed->key_size, key, doomed->key_size);
+    memcpy(list->keys + list->n++ * list->key_size, key, list->key_size);
     return 0;
 }
 
 int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const uint32_t *steps,
                    size_t n_steps, struct error *error)
 {
-    struct doomed doomed = {.steps = steps, .n_steps = n_steps, .key_size = bpf_map__key_size(map)};
-    int r = map_each(probe, map, collect_steps, &doomed, error);
+    struct drop_list list = {
+        .steps = steps, .n_steps = n_steps, .key_size = bpf_map__key_size(map)};
+    int r = map_each(probe, map, collect_steps, &list, error);
 
     if (!r)
-        map_drop_all(probe, map, doomed.keys, doomed.n);
-    free(doomed.keys);
+        map_drop_all(probe, map, list.keys, list.n);
+    free(list.keys);
     return r;
 }

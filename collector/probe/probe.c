@@ -69,7 +69,7 @@ static uint32_t find_devtmpfs(void)
 }
 
 /* Open the directory of this layout; creates it if needed. */
-static int open_folder(struct probe *probe, const char *pin_dir, struct error *error)
+static int open_directory(struct probe *probe, const char *pin_dir, struct error *error)
 {
     struct statfs fs;
 
@@ -112,7 +112,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
 }
 
 /* Before 5.11 the kernel also returns -EPERM if maps exceed RLIMIT_MEMLOCK. */
-static int say_load(int r, struct error *error)
+static int set_load_error(int r, struct error *error)
 {
     struct rlimit limit;
     char locked[96] = "";
@@ -155,7 +155,7 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
     hooks_choose(probe, probe->skel);
     r = jobio_bpf__load(probe->skel);
     if (r < 0)
-        return say_load(r, error);
+        return set_load_error(r, error);
     return 0;
 }
 
@@ -193,7 +193,7 @@ static void attach(struct probe *probe)
 }
 
 /* A probe with programs but without hooks counts nothing, so it is blind, too. */
-static int see_whether_blind(struct probe *probe, struct error *error)
+static int check_blind(struct probe *probe, struct error *error)
 {
     const struct probe_hook *hooks;
     size_t n;
@@ -209,7 +209,7 @@ static int see_whether_blind(struct probe *probe, struct error *error)
     return error_errno(error, -ENOMEM, "cannot make the probe");
 }
 
-static int see_mount(void *arg, void *data, size_t size)
+static int report_new_mount(void *arg, void *data, size_t size)
 {
     const struct mount_key *key = data;
     struct probe *probe = arg;
@@ -242,7 +242,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     features_detect(&probe->features);
     r = hooks_resolve(probe, error);
     if (r == 0 && options->pin_dir)
-        r = open_folder(probe, options->pin_dir, error);
+        r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
         r = load(probe, options->max_steps, error);
     if (r < 0)
@@ -261,11 +261,11 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     attach(probe);
     if (probe->by_kprobes)
         elements_open(probe);
-    r = see_whether_blind(probe, error);
+    r = check_blind(probe, error);
     if (r < 0)
         return r;
     probe->ring =
-        ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), see_mount, probe, NULL);
+        ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), report_new_mount, probe, NULL);
     if (!probe->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
     *ret = TAKE_PTR(probe);
@@ -375,7 +375,7 @@ bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
 }
 
 struct shards_used {
-    uint64_t but; /* this step */
+    uint64_t except; /* this step */
     uint32_t n;
 };
 
@@ -384,14 +384,14 @@ static int sum_shards(const void *key, const void *value, void *arg)
     const struct step_record *record = value;
     struct shards_used *used = arg;
 
-    if (memcmp(key, &used->but, sizeof(used->but)))
+    if (memcmp(key, &used->except, sizeof(used->except)))
         used->n += record->shard_mask;
     return 0;
 }
 
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards)
 {
-    struct shards_used used = {.but = step_key(cgroup_id, cgroup_version)};
+    struct shards_used used = {.except = step_key(cgroup_id, cgroup_version)};
     struct step_record record = {0};
     uint32_t limit = shards_of_cpus(), n = 1;
     int r;
@@ -402,7 +402,7 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
     while (n < shards && n < limit && n * 2 - 1 + used.n <= pool_size())
         n *= 2;
     record.shard_mask = n - 1;
-    return map_put(probe, probe->skel->maps.steps, &used.but, &record, BPF_EXIST);
+    return map_put(probe, probe->skel->maps.steps, &used.except, &record, BPF_EXIST);
 }
 
 struct step_list {

@@ -81,7 +81,7 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
      OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR))
 
 /* What the programs see, and what is not covered by them. */
-static const struct probe_hook sights[SYSCALL_HOOKS] = {
+static const struct probe_hook coverage[SYSCALL_HOOKS] = {
     {.function = "system calls", .feature = "", .ops = OPS_BY_FD},
     {.function = "calls by path",
      .feature = PROBE_BY_PATH,
@@ -116,14 +116,14 @@ static int pin_path(const struct probe *probe, int side, char path[PATH_MAX])
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static void list_sights(struct probe *probe)
+static void list_coverage(struct probe *probe)
 {
-    memcpy(probe->syscall_hooks, sights, sizeof(sights));
+    memcpy(probe->syscall_hooks, coverage, sizeof(coverage));
     probe->by_syscalls = true;
 }
 
 /* System calls are the last resort, so also report what prevented hooks on functions. */
-static void say_attached(struct probe *probe)
+static void set_attached(struct probe *probe)
 {
     struct probe_hook *hook = &probe->syscall_hooks[0];
 
@@ -146,8 +146,8 @@ bool syscalls_adopt(struct probe *probe)
     }
     for (int side = 0; side < SIDE_COUNT; side++)
         links_add(&probe->syscall_links, side, links[side]);
-    list_sights(probe);
-    say_attached(probe);
+    list_coverage(probe);
+    set_attached(probe);
     return true;
 }
 
@@ -180,7 +180,7 @@ void syscalls_attach(struct probe *probe)
     struct probe_hook *hook = &probe->syscall_hooks[0];
     int r = skel ? 0 : -errno;
 
-    list_sights(probe);
+    list_coverage(probe);
     if (r == 0)
         r = maps_share(probe, skel->obj);
     if (r == 0) {
@@ -195,7 +195,7 @@ void syscalls_attach(struct probe *probe)
     if (r == 0)
         r = attach_side(probe, skel->progs.enter_syscall, SIDE_ENTER);
     if (r == 0) {
-        say_attached(probe);
+        set_attached(probe);
         return;
     }
     links_unpin(&probe->syscall_links);
