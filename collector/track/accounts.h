@@ -3,7 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_ACCOUNTS_H
 #define JOBIO_COLLECTOR_TRACK_ACCOUNTS_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* The account of a step: as of now, or as it ended. 0 or a negative errno. */
 int step_get_account(const struct step *step, struct step_account *ret);

@@ -20,7 +20,7 @@
 #include "collector/track/missed_record.h"
 #include "collector/track/records.h"
 #include "collector/track/start.h"
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 #include "collector/track/stored_steps.h"
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"

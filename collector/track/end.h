@@ -3,7 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_END_H
 #define JOBIO_COLLECTOR_TRACK_END_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* The step has ended, at_boot_ns (CLOCK_BOOTTIME; 0: just now). Its final account is made by the
  * next steps_close(). */

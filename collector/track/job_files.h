@@ -3,7 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_JOB_FILES_H
 #define JOBIO_COLLECTOR_TRACK_JOB_FILES_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* Set user, account and partition of all runs of the job that are tracked, and learn their nodes
  * from the job's file. NULL: not known. */

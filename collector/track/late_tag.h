@@ -7,7 +7,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_LATE_TAG_H
 #define JOBIO_COLLECTOR_TRACK_LATE_TAG_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* When (CLOCK_BOOTTIME) the plugin lets the user's code start, answered or not. */
 uint64_t tag_deadline(const struct tag *tag);

@@ -3,7 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_MISSED_RECORD_H
 #define JOBIO_COLLECTOR_TRACK_MISSED_RECORD_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 struct store;
 

@@ -6,7 +6,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_RECORDS_H
 #define JOBIO_COLLECTOR_TRACK_RECORDS_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* Hand all unsaved rows of the job to the writer. What the writer cannot take now is left for the
  * next call. */

@@ -3,7 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_START_H
 #define JOBIO_COLLECTOR_TRACK_START_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* Put the step's cgroup into the map and track the step. Idempotent. -ENOENT, -ESTALE: there is no
  * such cgroup. */

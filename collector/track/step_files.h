@@ -3,7 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_STEP_FILES_H
 #define JOBIO_COLLECTOR_TRACK_STEP_FILES_H
 
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* A step file has appeared: track its step. Its .end file is left to step_files_scan(), since an
  * END message may be on its way. */

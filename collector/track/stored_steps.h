@@ -4,7 +4,7 @@
 #define JOBIO_COLLECTOR_TRACK_STORED_STEPS_H
 
 #include "collector/track/folded_steps.h"
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 /* Drop the counters and files of all such steps in one pass over the maps. Unless `now`, they wait
  * for steps that the writer still has, and for the gap after the last pass: then the function

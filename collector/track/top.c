@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The live view of the jobs: sums, without the copies that a snapshot makes. */
 #include "collector/sample/sampler.h"
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 #include "collector/track/tracker.h"
 #include "common/clock.h"
 #include "report/top/top.h"

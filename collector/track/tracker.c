@@ -17,7 +17,7 @@
 #include "collector/track/missed_record.h"
 #include "collector/track/records.h"
 #include "collector/track/start.h"
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 #include "collector/track/step_files.h"
 #include "collector/track/stored_steps.h"
 #include "common/cleanup.h"

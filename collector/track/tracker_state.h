@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the modules of this room share: the jobs, and the parts that a tracker works with. */
-#ifndef JOBIO_COLLECTOR_TRACK_STATE_H
-#define JOBIO_COLLECTOR_TRACK_STATE_H
+/* The state of a tracker, shared by the modules of this room. */
+#ifndef JOBIO_COLLECTOR_TRACK_TRACKER_STATE_H
+#define JOBIO_COLLECTOR_TRACK_TRACKER_STATE_H
 
 #include "collector/track/job.h"
 #include "collector/track/options.h"

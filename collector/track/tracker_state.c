@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collector/track/state.h"
+#include "collector/track/tracker_state.h"
 
 #include <stdarg.h>
 #include <stdio.h>
