@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 
 /* Users with jobs on one node; beyond this, the oldest entries are looked up again. */
-#define NAMES_MAX 256
+#define USERS_MAX 256
 #define ENTRY_MAX (1024 * 1024)
 
 struct entry {
@@ -19,18 +19,18 @@ struct entry {
     char *name; /* NULL: not looked up yet */
 };
 
-struct names {
+struct users {
     pthread_mutex_t mutex;
-    names_lookup_f ask;
+    users_lookup_f look_up;
     unsigned holders; /* the owner and the thread: the last one frees */
-    bool asking;      /* the thread runs */
+    bool running;     /* the thread runs */
     bool closed;
-    struct entry entries[NAMES_MAX];
+    struct entry entries[USERS_MAX];
     size_t n, oldest;
 };
 
 /* A name service may have entries of any size (a GECOS field, a long home). */
-static char *ask_system(uid_t uid)
+static char *look_up_in_system(uid_t uid)
 {
     for (size_t size = 4096; size <= ENTRY_MAX; size *= 4) {
         _free_ char *buf = malloc(size);
@@ -43,62 +43,62 @@ static char *ask_system(uid_t uid)
     return NULL;
 }
 
-int names_create(struct names **ret, names_lookup_f ask, struct error *error)
+int users_create(struct users **ret, users_lookup_f look_up, struct error *error)
 {
-    struct names *names = calloc(1, sizeof(*names));
+    struct users *users = calloc(1, sizeof(*users));
 
-    if (!names)
+    if (!users)
         return error_set(error, -ENOMEM, "no memory for the names of users");
-    (void)pthread_mutex_init(&names->mutex, NULL);
-    names->ask = ask ? ask : ask_system;
-    names->holders = 1;
-    *ret = names;
+    (void)pthread_mutex_init(&users->mutex, NULL);
+    users->look_up = look_up ? look_up : look_up_in_system;
+    users->holders = 1;
+    *ret = users;
     return 0;
 }
 
 /* Called with the mutex held; releases it. */
-static void let_go(struct names *names)
+static void release(struct users *users)
 {
-    bool last = --names->holders == 0;
+    bool last = --users->holders == 0;
 
-    (void)pthread_mutex_unlock(&names->mutex);
+    (void)pthread_mutex_unlock(&users->mutex);
     if (!last)
         return;
-    for (size_t i = 0; i < names->n; i++)
-        free(names->entries[i].name);
-    (void)pthread_mutex_destroy(&names->mutex);
-    free(names);
+    for (size_t i = 0; i < users->n; i++)
+        free(users->entries[i].name);
+    (void)pthread_mutex_destroy(&users->mutex);
+    free(users);
 }
 
-void names_destroy(struct names *names)
+void users_destroy(struct users *users)
 {
-    if (!names)
+    if (!users)
         return;
-    (void)pthread_mutex_lock(&names->mutex);
-    names->closed = true;
-    let_go(names);
+    (void)pthread_mutex_lock(&users->mutex);
+    users->closed = true;
+    release(users);
 }
 
-static struct entry *entry_find(struct names *names, uid_t uid)
+static struct entry *entry_find(struct users *users, uid_t uid)
 {
-    for (size_t i = 0; i < names->n; i++)
-        if (names->entries[i].uid == uid)
-            return &names->entries[i];
+    for (size_t i = 0; i < users->n; i++)
+        if (users->entries[i].uid == uid)
+            return &users->entries[i];
     return NULL;
 }
 
-static struct entry *entry_unnamed(struct names *names)
+static struct entry *entry_unnamed(struct users *users)
 {
-    for (size_t i = 0; i < names->n; i++)
-        if (!names->entries[i].name)
-            return &names->entries[i];
+    for (size_t i = 0; i < users->n; i++)
+        if (!users->entries[i].name)
+            return &users->entries[i];
     return NULL;
 }
 
 /* A user without a name is forgotten, so that the next call looks it up again. */
-static void take_answer(struct names *names, uid_t uid, char *name)
+static void set_name(struct users *users, uid_t uid, char *name)
 {
-    struct entry *entry = entry_find(names, uid);
+    struct entry *entry = entry_find(users, uid);
 
     if (!entry || entry->name) {
         free(name);
@@ -107,69 +107,69 @@ static void take_answer(struct names *names, uid_t uid, char *name)
     entry->name = name;
     if (name)
         return;
-    *entry = names->entries[--names->n];
-    names->entries[names->n] = (struct entry){0};
+    *entry = users->entries[--users->n];
+    users->entries[users->n] = (struct entry){0};
 }
 
-static void *ask_all(void *arg)
+static void *look_up_all(void *arg)
 {
-    struct names *names = arg;
+    struct users *users = arg;
     struct entry *entry;
 
-    (void)pthread_mutex_lock(&names->mutex);
-    while (!names->closed && (entry = entry_unnamed(names))) {
+    (void)pthread_mutex_lock(&users->mutex);
+    while (!users->closed && (entry = entry_unnamed(users))) {
         uid_t uid = entry->uid;
         char *name;
 
-        (void)pthread_mutex_unlock(&names->mutex);
-        name = names->ask(uid);
-        (void)pthread_mutex_lock(&names->mutex);
-        take_answer(names, uid, name);
+        (void)pthread_mutex_unlock(&users->mutex);
+        name = users->look_up(uid);
+        (void)pthread_mutex_lock(&users->mutex);
+        set_name(users, uid, name);
     }
-    names->asking = false;
-    let_go(names);
+    users->running = false;
+    release(users);
     return NULL;
 }
 
-static void start_asking(struct names *names)
+static void start_thread(struct users *users)
 {
     pthread_attr_t attr;
     pthread_t thread;
 
-    if (names->asking || pthread_attr_init(&attr))
+    if (users->running || pthread_attr_init(&attr))
         return;
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    names->asking = pthread_create(&thread, &attr, ask_all, names) == 0;
-    names->holders += names->asking;
+    users->running = pthread_create(&thread, &attr, look_up_all, users) == 0;
+    users->holders += users->running;
     (void)pthread_attr_destroy(&attr);
 }
 
-static void entry_add(struct names *names, uid_t uid)
+static void entry_add(struct users *users, uid_t uid)
 {
     struct entry *entry;
 
-    if (names->n < NAMES_MAX) {
-        entry = &names->entries[names->n++];
+    if (users->n < USERS_MAX) {
+        entry = &users->entries[users->n++];
     } else {
-        entry = &names->entries[names->oldest++ % NAMES_MAX];
+        entry = &users->entries[users->oldest++ % USERS_MAX];
         free(entry->name);
     }
     *entry = (struct entry){.uid = uid};
 }
 
-char *names_find(struct names *names, uid_t uid)
+char *users_find_name(struct users *users, uid_t uid)
 {
     struct entry *entry;
     char *name = NULL;
 
-    (void)pthread_mutex_lock(&names->mutex);
-    entry = entry_find(names, uid);
+    (void)pthread_mutex_lock(&users->mutex);
+    entry = entry_find(users, uid);
     if (entry && entry->name)
         name = strdup(entry->name);
     if (!entry)
-        entry_add(names, uid);
+        entry_add(users, uid);
     if (!name)
-        start_asking(names);
-    (void)pthread_mutex_unlock(&names->mutex);
+        start_thread(users);
+    (void)pthread_mutex_unlock(&users->mutex);
     return name;
 }

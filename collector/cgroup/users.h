@@ -10,18 +10,18 @@
 
 #include "common/error.h"
 
-struct names;
+struct users;
 
 /* Called on that thread. Returns the malloc'd name; NULL: none. */
-typedef char *(*names_lookup_f)(uid_t uid);
+typedef char *(*users_lookup_f)(uid_t uid);
 
 /* look_up NULL: getpwuid_r. */
-int names_create(struct names **ret, names_lookup_f look_up, struct error *error);
+int users_create(struct users **ret, users_lookup_f look_up, struct error *error);
 /* Does not wait for a running lookup. NULL is fine. */
-void names_destroy(struct names *names);
+void users_destroy(struct users *users);
 
 /* Never blocks. The name, malloc'd; NULL if it is not known yet: then the lookup starts, and a
  * later call may return it. */
-char *names_find(struct names *names, uid_t uid);
+char *users_find_name(struct users *users, uid_t uid);
 
 #endif

@@ -142,7 +142,7 @@ static struct saving *saving_create(struct job *job, size_t n)
         return NULL;
     s->job = job;
     if (!job->sum->user)
-        job->sum->user = names_find(job->tracker->names, job->sum->uid);
+        job->sum->user = users_find_name(job->tracker->users, job->sum->uid);
     s->row = job_row(job);
     s->steps = calloc(n ? n : 1, sizeof(*s->steps));
     s->ending = calloc(job->n_steps + 1, sizeof(struct step *));

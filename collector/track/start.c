@@ -48,7 +48,7 @@ static struct job *get_job(struct tracker *tracker, const struct tag *tag)
     }
     job->start_boot_ns = tag->tagged_boot_ns;
     /* Look the name up now, so that it is known when the job ends, unless the prolog reports it. */
-    account->user = names_find(tracker->names, account->uid);
+    account->user = users_find_name(tracker->users, account->uid);
     return job;
 }
 

@@ -56,7 +56,7 @@ void tracker_destroy(struct tracker *tracker)
     free(tracker->node);
     free(tracker->missed);
     stored_steps_clear(tracker);
-    names_destroy(tracker->names);
+    users_destroy(tracker->users);
     io_mounts_clear(&tracker->totals);
     cleanup_close(&tracker->steps_fd);
     cleanup_close(&tracker->jobs_fd);
@@ -86,7 +86,7 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
     tracker->sampler = options->sampler;
     tracker->hierarchy = options->hierarchy;
     tracker->hooks = *hooks;
-    r = names_create(&tracker->names, NULL, error);
+    r = users_create(&tracker->users, NULL, error);
     if (r < 0)
         return r;
     tracker->steps_fd = open_dir(options->runtime_dir, "steps", error);

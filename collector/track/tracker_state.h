@@ -8,7 +8,7 @@
 #include "collector/track/recent_steps.h"
 
 struct folded_marks;
-struct names;
+struct users;
 struct writer;
 
 /* Times are CLOCK_BOOTTIME. */
@@ -19,7 +19,7 @@ struct tracker {
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
-    struct names *names;   /* of users that no prolog has reported */
+    struct users *users;   /* of users that no prolog has reported */
     struct writer *writer; /* NULL: rows have to wait */
     struct tracker_hooks hooks;
     const char *const *sinks;

@@ -34,67 +34,67 @@ static void wait_for(sem_t *sem)
 }
 
 /* As a tick does: again and again, at most 10 s. */
-static char *poll_name(struct names *names, uid_t uid)
+static char *poll_name(struct users *users, uid_t uid)
 {
     const struct timespec pause = {0, 5000000};
     char *name = NULL;
 
-    for (int i = 0; i < 2000 && !(name = names_find(names, uid)); i++)
+    for (int i = 0; i < 2000 && !(name = users_find_name(users, uid)); i++)
         (void)nanosleep(&pause, NULL);
     return name;
 }
 
 static void test_the_system(void **state)
 {
-    struct names *names;
+    struct users *users;
     char *name;
 
     (void)state;
-    assert_int_equal(names_create(&names, NULL, &error), 0);
-    name = poll_name(names, 0);
+    assert_int_equal(users_create(&users, NULL, &error), 0);
+    name = poll_name(users, 0);
     assert_non_null(name);
     assert_string_equal(name, "root");
     free(name);
-    names_destroy(names);
+    users_destroy(users);
 }
 
 static void test_a_service_that_hangs(void **state)
 {
-    struct names *names;
+    struct users *users;
     char *name;
 
     (void)state;
-    assert_int_equal(names_create(&names, hang, &error), 0);
-    assert_null(names_find(names, 7));
+    assert_int_equal(users_create(&users, hang, &error), 0);
+    assert_null(users_find_name(users, 7));
     wait_for(&asked);
-    assert_null(names_find(names, 7));
-    assert_null(names_find(names, 404));
-    assert_null(names_find(names, 8));
+    assert_null(users_find_name(users, 7));
+    assert_null(users_find_name(users, 404));
+    assert_null(users_find_name(users, 8));
     (void)sem_post(&go);
-    name = poll_name(names, 7);
+    name = poll_name(users, 7);
     assert_string_equal(name, "user7");
     free(name);
     (void)sem_post(&go);
     (void)sem_post(&go);
-    name = poll_name(names, 8);
+    name = poll_name(users, 8);
     assert_string_equal(name, "user8");
     free(name);
     for (int i = 0; i < 3; i++)
         wait_for(&gone);
-    names_destroy(names);
+    users_destroy(users);
 }
 
 static void test_nobody_waits_at_the_end(void **state)
 {
-    struct names *names;
+    struct users *users;
 
     (void)state;
     while (sem_trywait(&asked) == 0)
         ;
-    assert_int_equal(names_create(&names, hang, &error), 0);
-    assert_null(names_find(names, 7));
+    assert_int_equal(users_create(&users, hang, &error), 0);
+    assert_null(users_find_name(users, 7));
     wait_for(&asked);
-    names_destroy(names); /* and comes back */
+    users_destroy(users); /* and comes back */
     assert_int_equal(sem_trywait(&gone), -1);
     (void)sem_post(&go);
     wait_for(&gone);
