@@ -199,7 +199,7 @@ static void give_account(const struct job_key *key, const struct gather_step *st
     bool is_busy = step && is_busy_with(daemon, key, step);
 
     if (!step)
-        tracker_gathered_by(daemon->tracker, key, from);
+        tracker_set_first_node(daemon->tracker, key, from);
     if (!is_busy || !hold(daemon, key, step, question))
         answer_account(daemon, key, is_busy, question);
 }

@@ -80,9 +80,9 @@ int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task,
 /* The nodes of a job, separated by commas; NULL: it has only this one, or is not known. Valid until
  * the loop runs on. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
-/* That node collects the account of the job: it is the first node, unless the prolog has reported
- * another. Steps that have ended here are queued for it, too. */
-void tracker_gathered_by(struct tracker *tracker, const struct job_key *key, const char *node);
+/* Set the job's first node, which collects its account, unless the prolog has reported the nodes.
+ * Steps that have ended here are queued for it, too. */
+void tracker_set_first_node(struct tracker *tracker, const struct job_key *key, const char *node);
 /* The batch step of the job runs here. */
 bool tracker_has_batch(struct tracker *tracker, const struct job_key *key);
 /* The job runs here, or its last rows are on their way to the store. */

@@ -142,7 +142,7 @@ const char *tracker_nodes(struct tracker *tracker, const struct job_key *key)
     return job ? job->nodes : NULL;
 }
 
-void tracker_gathered_by(struct tracker *tracker, const struct job_key *key, const char *node)
+void tracker_set_first_node(struct tracker *tracker, const struct job_key *key, const char *node)
 {
     struct job *job = jobs_find(&tracker->jobs, key->jobid, key->restart);
 

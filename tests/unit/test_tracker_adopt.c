@@ -261,10 +261,10 @@ static void test_gathered_by(void **state)
     node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
     node_flush();
     assert_int_equal(waiting_for("peer:first"), 0);
-    tracker_gathered_by(node.tracker, &key, "first");
+    tracker_set_first_node(node.tracker, &key, "first");
     node_flush();
     assert_int_equal(waiting_for("peer:first"), 1);
-    tracker_gathered_by(node.tracker, &key, "other");
+    tracker_set_first_node(node.tracker, &key, "other");
     node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 1, 0, &node.error));
     node_flush();
     assert_int_equal(waiting_for("peer:first"), 2);
@@ -283,7 +283,7 @@ static void test_gathered_by_a_stranger(void **state)
     node_put("run/jobs/17", "JOBID=17\nNODE=n\nGATHER=n\nNODELIST=n,other\n");
     node_begin(0);
     node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
-    tracker_gathered_by(node.tracker, &key, "other");
+    tracker_set_first_node(node.tracker, &key, "other");
     node_flush();
     assert_int_equal(waiting_for("peer:other"), 0);
 }
