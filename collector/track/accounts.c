@@ -10,6 +10,11 @@
 #include "common/clock.h"
 #include "common/text.h"
 
+const struct io_mounts *step_unsummed_mounts(const struct step *step)
+{
+    return step->summed ? NULL : sampler_mounts(step->job->tracker->sampler, step->number);
+}
+
 int step_get_account(const struct step *step, struct step_account *ret)
 {
     const struct tracker *tracker = step->job->tracker;
@@ -30,24 +35,31 @@ int step_get_account(const struct step *step, struct step_account *ret)
     return 0;
 }
 
-static int copy_identity(const struct job_account *from, struct job_account *to)
+int job_copy_identity(const struct job_account *from, struct job_account *to)
 {
     to->key.jobid = from->key.jobid;
     to->key.restart = from->key.restart;
     to->uid = from->uid;
     to->array_job = from->array_job;
     to->array_task = from->array_task;
-    to->ended = from->ended;
     to->start_ns = from->start_ns;
-    to->end_ns = from->end_ns;
     to->nodes_expected = from->nodes_expected;
-    to->nodes_reported = 1;
-    to->longest_wait_ns = from->longest_wait_ns;
     if (text_copy(&to->key.cluster, from->key.cluster) < 0 ||
         text_copy(&to->user, from->user) < 0 || text_copy(&to->account, from->account) < 0 ||
         text_copy(&to->partition, from->partition) < 0 || text_copy(&to->name, from->name) < 0)
         return -ENOMEM;
-    return io_mounts_copy(&from->mounts, &to->mounts);
+    return 0;
+}
+
+static int copy_sum(const struct job_account *from, struct job_account *to)
+{
+    int r = job_copy_identity(from, to);
+
+    to->ended = from->ended;
+    to->end_ns = from->end_ns;
+    to->nodes_reported = 1;
+    to->longest_wait_ns = from->longest_wait_ns;
+    return r < 0 ? r : io_mounts_copy(&from->mounts, &to->mounts);
 }
 
 static uint64_t over_or_now(const struct job *job)
@@ -69,9 +81,7 @@ int job_update_meter(struct job *job, uint64_t now_ns, bool tick)
     meter_start(job->meter);
     r = meter_add(job->meter, &job->sum->mounts);
     for (size_t i = 0; i < job->n_steps && !r; i++) {
-        const struct step *step = job->steps[i];
-        const struct io_mounts *mounts =
-            step->summed ? NULL : sampler_mounts(job->tracker->sampler, step->number);
+        const struct io_mounts *mounts = step_unsummed_mounts(job->steps[i]);
 
         if (mounts)
             r = meter_add(job->meter, mounts);
@@ -116,7 +126,7 @@ static struct job_account *build(struct job *job, bool keep)
     if (!ret)
         return NULL;
     ret->steps = keep ? calloc(job->n_steps + 1, sizeof(*ret->steps)) : NULL;
-    if ((keep && !ret->steps) || copy_identity(job->sum, ret) < 0 ||
+    if ((keep && !ret->steps) || copy_sum(job->sum, ret) < 0 ||
         completeness_merge(&ret->completeness, &job->own) < 0 ||
         completeness_merge(&ret->completeness, &job->sum->completeness) < 0 ||
         add_steps(job, ret, keep) < 0 || job_update_meter(job, over_or_now(job), false) < 0 ||

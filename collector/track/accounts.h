@@ -7,6 +7,10 @@
 
 /* The account of a step: as of now, or as it ended. 0 or a negative errno. */
 int step_get_account(const struct step *step, struct step_account *ret);
+/* The mounts of a step as of the last reading; NULL if its job's sum includes them. */
+const struct io_mounts *step_unsummed_mounts(const struct step *step);
+/* Copy who the job is: its ids, names and start. 0 or -ENOMEM; then *to is incomplete. */
+int job_copy_identity(const struct job_account *from, struct job_account *to);
 /* The account of the job: its sum and, also in `steps`, all steps that are not in the store. NULL:
  * out of memory. */
 struct job_account *job_snapshot(struct job *job);

@@ -78,28 +78,14 @@ static int check_boot(struct adoption *a, struct error *error)
     return before && !a->rebooted ? 0 : store_put_state(a->store, BOOT_ID_KEY, now, error);
 }
 
-static char *copy(const char *text)
+static struct job_account *create_sum(const struct job_account *stored)
 {
-    return text ? strdup(text) : NULL;
-}
+    struct job_account *sum = job_account_create();
 
-static struct job_account *identity(const struct job_account *from)
-{
-    struct job_account *to = job_account_create();
-
-    if (!to)
-        return NULL;
-    to->key = (struct job_key){copy(from->key.cluster), from->key.jobid, from->key.restart};
-    to->uid = from->uid;
-    to->user = copy(from->user);
-    to->account = copy(from->account);
-    to->partition = copy(from->partition);
-    to->name = copy(from->name);
-    to->array_job = from->array_job;
-    to->array_task = from->array_task;
-    to->start_ns = from->start_ns;
-    to->nodes_expected = from->nodes_expected;
-    return to;
+    if (sum && job_copy_identity(stored, sum) == 0)
+        return sum;
+    job_account_destroy(sum);
+    return NULL;
 }
 
 static int load_steps(struct job *job, const struct job_account *stored)
@@ -127,7 +113,7 @@ static int load_steps(struct job *job, const struct job_account *stored)
 static int load_job(struct adoption *a, size_t i)
 {
     const struct job_account *stored = a->stored[i];
-    struct job_account *sum = identity(stored);
+    struct job_account *sum = create_sum(stored);
     struct job *job = sum ? job_start(a->tracker, sum) : NULL;
 
     a->taken[i] = calloc(stored->n_steps + 1, sizeof(bool));

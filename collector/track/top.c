@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The live view of the jobs: sums, without the copies that a snapshot makes. */
 #include "collector/sample/sampler.h"
+#include "collector/track/accounts.h"
 #include "collector/track/tracker_state.h"
 #include "collector/track/tracker.h"
 #include "common/clock.h"
@@ -13,8 +14,7 @@ static int add_parts(const struct job *job, struct top_reading *reading, struct 
 
     for (size_t i = 0; i < job->n_steps && !r; i++) {
         const struct step *step = job->steps[i];
-        const struct io_mounts *mounts =
-            step->summed ? NULL : sampler_mounts(tracker->sampler, step->number);
+        const struct io_mounts *mounts = step_unsummed_mounts(step);
 
         who->steps += step->phase == PHASE_RUNNING;
         if (!mounts)

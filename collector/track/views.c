@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "collector/cgroup/hierarchy.h"
-#include "collector/sample/sampler.h"
 #include "collector/store/store.h"
 #include "collector/track/accounts.h"
 #include "collector/track/job_files.h"
@@ -119,9 +118,7 @@ int tracker_totals(struct tracker *tracker, struct io_mounts *ret)
 
     for (size_t i = 0; i < tracker->jobs.n && !r; i++)
         for (size_t j = 0; j < tracker->jobs.items[i]->n_steps && !r; j++) {
-            const struct step *step = tracker->jobs.items[i]->steps[j];
-            const struct io_mounts *mounts =
-                step->summed ? NULL : sampler_mounts(tracker->sampler, step->number);
+            const struct io_mounts *mounts = step_unsummed_mounts(tracker->jobs.items[i]->steps[j]);
 
             if (mounts)
                 r = totals_add(&totals, mounts);
