@@ -104,7 +104,7 @@ static void amounts_add(struct amount *to, const struct amount *from)
 }
 
 /* The mount got its name in this interval: its earlier I/O is not a burst of this interval. */
-static void take_nameless(struct meter *meter, struct channel *c, uint64_t dev)
+static void merge_unnamed(struct meter *meter, struct channel *c, uint64_t dev)
 {
     for (size_t i = 0; dev && i < meter->n; i++) {
         struct channel *from = &meter->channels[i];
@@ -167,7 +167,7 @@ int meter_add(struct meter *meter, const struct io_mounts *mounts)
             return -ENOMEM;
         c->dev = mounts->items[i].dev;
         if (strcmp(c->mount, "(unknown)") != 0)
-            take_nameless(meter, c, c->dev);
+            merge_unnamed(meter, c, c->dev);
         channel_add(c, &mounts->items[i]);
     }
     return 0;
@@ -220,10 +220,10 @@ void meter_end(struct meter *meter, uint64_t now_ns, bool tick)
 static void add_open(const struct meter *meter, const struct channel *c, int op,
                      struct io_peak *peak)
 {
-    bool whole = is_long(meter, meter->start_ns, meter->mark_ns);
-    bool rest = is_long(meter, meter->mark_ns, meter->now_ns);
+    bool first = is_long(meter, meter->start_ns, meter->mark_ns);
+    bool second = is_long(meter, meter->mark_ns, meter->now_ns);
 
-    if (whole && rest) {
+    if (first && second) {
         raise_peak(peak, c->start[op], c->mark[op], meter->mark_ns - meter->start_ns);
         raise_peak(peak, c->mark[op], c->now[op], meter->now_ns - meter->mark_ns);
     } else if (is_long(meter, meter->start_ns, meter->now_ns)) {

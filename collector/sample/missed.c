@@ -70,7 +70,7 @@ int sampler_resume_missed(struct sampler *sampler, const char *text)
     return r;
 }
 
-int missed_remember(struct sampler *sampler, const struct probe_hook *hooks, size_t n)
+int missed_set(struct sampler *sampler, const struct probe_hook *hooks, size_t n)
 {
     uint64_t *grown;
 
@@ -86,7 +86,7 @@ int missed_remember(struct sampler *sampler, const struct probe_hook *hooks, siz
     return 0;
 }
 
-int missed_take(struct sampler *sampler)
+int missed_update(struct sampler *sampler)
 {
     const struct probe_hook *hooks;
     size_t n;
@@ -98,12 +98,12 @@ int missed_take(struct sampler *sampler)
             hooks[i].missed > sampler->missed[i] ? hooks[i].missed - sampler->missed[i] : 0;
 
         for (size_t j = 0; more && j < sampler->n; j++) {
-            struct follower *f = sampler->followers[j];
+            struct followed *f = sampler->steps[j];
 
             if (!f->finished &&
                 completeness_add(&f->causes, CAUSE_MISSED, more, missed_ops(&hooks[i])) < 0)
                 return -ENOMEM;
         }
     }
-    return missed_remember(sampler, hooks, n);
+    return missed_set(sampler, hooks, n);
 }

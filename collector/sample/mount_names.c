@@ -13,7 +13,7 @@
 /* The number of tasks of a step to try at a time. */
 #define TASKS 64
 
-struct learning {
+struct learn_pass {
     struct sampler *sampler;
     struct error *error;
     int result;
@@ -46,7 +46,7 @@ static int keep_unnamed(struct sampler *sampler, const struct probe_mount *m)
 
 static int learn_mount(const struct probe_mount *m, void *arg)
 {
-    struct learning *l = arg;
+    struct learn_pass *l = arg;
     struct error error;
     int r = mounts_learn(l->sampler->mounts, m->step, m->dev, m->pid, m->fstype, m->id, &error);
 
@@ -60,7 +60,7 @@ static int learn_mount(const struct probe_mount *m, void *arg)
 
 int sampler_name_new_mounts(struct sampler *sampler, struct error *error)
 {
-    struct learning l = {sampler, error, 0};
+    struct learn_pass l = {sampler, error, 0};
     int r;
 
     mounts_turn(sampler->mounts);
@@ -68,9 +68,9 @@ int sampler_name_new_mounts(struct sampler *sampler, struct error *error)
     return r < 0 ? r : l.result;
 }
 
-int names_learn_known(struct sampler *sampler, struct error *error)
+int mount_names_learn(struct sampler *sampler, struct error *error)
 {
-    struct learning l = {sampler, NULL, 0};
+    struct learn_pass l = {sampler, NULL, 0};
 
     mounts_turn(sampler->mounts);
     return probe_mounts(sampler->probe, learn_mount, &l, error);
@@ -83,7 +83,7 @@ void sampler_set_tasks(struct sampler *sampler, sampler_tasks_f tasks, void *arg
 }
 
 /* True if it has a name, or there are no more attempts. */
-static bool ask(struct sampler *sampler, struct unnamed *u)
+static bool retry(struct sampler *sampler, struct unnamed *u)
 {
     uint32_t pids[TASKS];
     size_t n = sampler->tasks ? sampler->tasks(u->step, pids, TASKS, sampler->tasks_arg) : 0;
@@ -97,20 +97,20 @@ static bool ask(struct sampler *sampler, struct unnamed *u)
     return r == 0 || u->pause > LAST_PAUSE;
 }
 
-void names_ask_again(struct sampler *sampler)
+void mount_names_retry(struct sampler *sampler)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < sampler->n_unnamed; i++) {
         struct unnamed *u = &sampler->unnamed[i];
 
-        if (--u->wait || !ask(sampler, u))
+        if (--u->wait || !retry(sampler, u))
             sampler->unnamed[kept++] = *u;
     }
     sampler->n_unnamed = kept;
 }
 
-void names_forget(struct sampler *sampler, uint32_t step)
+void mount_names_forget(struct sampler *sampler, uint32_t step)
 {
     size_t kept = 0;
 

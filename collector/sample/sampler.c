@@ -49,14 +49,14 @@ static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_n
 /* --- the list --------------------------------------------------------------------------------- */
 
 /* The index of the step, or where to insert it. */
-static size_t follower_index(const struct sampler *sampler, uint32_t step)
+static size_t followed_index(const struct sampler *sampler, uint32_t step)
 {
     size_t low = 0, high = sampler->n;
 
     while (low < high) {
         size_t mid = (low + high) / 2;
 
-        if (sampler->followers[mid]->step < step)
+        if (sampler->steps[mid]->step < step)
             low = mid + 1;
         else
             high = mid;
@@ -64,14 +64,14 @@ static size_t follower_index(const struct sampler *sampler, uint32_t step)
     return low;
 }
 
-struct follower *follower_find(const struct sampler *sampler, uint32_t step)
+struct followed *followed_find(const struct sampler *sampler, uint32_t step)
 {
-    size_t i = follower_index(sampler, step);
+    size_t i = followed_index(sampler, step);
 
-    return i < sampler->n && sampler->followers[i]->step == step ? sampler->followers[i] : NULL;
+    return i < sampler->n && sampler->steps[i]->step == step ? sampler->steps[i] : NULL;
 }
 
-static void follower_destroy(struct follower *f)
+static void followed_destroy(struct followed *f)
 {
     if (!f)
         return;
@@ -83,17 +83,16 @@ static void follower_destroy(struct follower *f)
     meter_destroy(f->meter);
     free(f);
 }
-DEFINE_CLEANUP(struct follower, follower_destroy)
+DEFINE_CLEANUP(struct followed, followed_destroy)
 
-static int follower_insert(struct sampler *sampler, struct follower *f)
+static int followed_insert(struct sampler *sampler, struct followed *f)
 {
-    size_t i = follower_index(sampler, f->step);
-    struct follower **grown =
-        realloc(sampler->followers, (sampler->n + 1) * sizeof(*sampler->followers));
+    size_t i = followed_index(sampler, f->step);
+    struct followed **grown = realloc(sampler->steps, (sampler->n + 1) * sizeof(*sampler->steps));
 
     if (!grown)
         return -ENOMEM;
-    sampler->followers = grown;
+    sampler->steps = grown;
     memmove(&grown[i + 1], &grown[i], (sampler->n - i) * sizeof(*grown));
     grown[i] = f;
     sampler->n++;
@@ -108,8 +107,8 @@ void sampler_destroy(struct sampler *sampler)
     if (!sampler)
         return;
     for (size_t i = 0; i < sampler->n; i++)
-        follower_destroy(sampler->followers[i]);
-    free(sampler->followers);
+        followed_destroy(sampler->steps[i]);
+    free(sampler->steps);
     free(sampler->missed);
     free(sampler->unnamed);
     completeness_clear(&sampler->gap);
@@ -136,10 +135,10 @@ int sampler_create(struct sampler **ret, struct probe *probe, struct mounts *mou
     sampler->mounts = mounts;
     sampler->interval_ns = interval_ns;
     mounts_set_check(mounts, is_mounted, probe);
-    r = names_learn_known(sampler, error);
+    r = mount_names_learn(sampler, error);
     if (r < 0)
         return r;
-    if (!probe_hooks(probe, &hooks, &n) && missed_remember(sampler, hooks, n) < 0)
+    if (!probe_hooks(probe, &hooks, &n) && missed_set(sampler, hooks, n) < 0)
         return error_set(error, -ENOMEM, "no memory for the sampler");
     *ret = TAKE_PTR(sampler);
     return 0;
@@ -165,7 +164,7 @@ static bool has_cause(const struct completeness *c, const char *cause)
 
 /* Take over the causes of an earlier process. Those that are counted in the maps are read from them
  * again, unless `keep`: then they cannot be read. */
-static int follower_resume(struct follower *f, const struct step_account *before, bool keep)
+static int followed_resume(struct followed *f, const struct step_account *before, bool keep)
 {
     int r = 0;
 
@@ -181,12 +180,12 @@ static int follower_resume(struct follower *f, const struct step_account *before
     else if (!r)
         r = wraps_resume(f, &before->mounts);
     if (!r && !keep)
-        r = times_resume(f, before);
+        r = timelines_resume(f, before);
     return r < 0 ? r : meter_resume(f->meter, &before->mounts, f->started_ns + before->elapsed_ns);
 }
 
 /* A way to do I/O that is not covered by any hook, though this kernel has it. */
-static int blame_missing_feature(const struct probe_hook *hook, struct completeness *causes)
+static int mark_missing_feature(const struct probe_hook *hook, struct completeness *causes)
 {
     char cause[64];
 
@@ -196,7 +195,7 @@ static int blame_missing_feature(const struct probe_hook *hook, struct completen
     return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, hook->ops);
 }
 
-static int blame_missing_features(struct sampler *sampler, struct completeness *causes)
+static int mark_missing_features(struct sampler *sampler, struct completeness *causes)
 {
     uint64_t distrusted = probe_distrusted(sampler->probe);
     const struct probe_hook *hooks;
@@ -208,12 +207,12 @@ static int blame_missing_features(struct sampler *sampler, struct completeness *
     if (r < 0 || probe_hooks(sampler->probe, &hooks, &n) < 0)
         return r;
     for (size_t i = 0; i < n && r == 0; i++)
-        r = blame_missing_feature(&hooks[i], causes);
+        r = mark_missing_feature(&hooks[i], causes);
     return r;
 }
 
 /* Nothing is counted. */
-static int blame_blindness(const char *why, struct completeness *causes)
+static int mark_not_counted(const char *why, struct completeness *causes)
 {
     _free_ char *cause = NULL;
 
@@ -224,7 +223,7 @@ static int blame_blindness(const char *why, struct completeness *causes)
     return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, 0);
 }
 
-static int blame_missing_hooks(struct sampler *sampler, struct completeness *causes)
+static int mark_missing_hooks(struct sampler *sampler, struct completeness *causes)
 {
     const struct probe_hook *hooks;
     uint64_t unsupported = probe_unsupported(sampler->probe), ops = 0, count = 0;
@@ -244,23 +243,23 @@ static int blame_missing_hooks(struct sampler *sampler, struct completeness *cau
     return count ? completeness_add(causes, CAUSE_HOOK, count, ops) : 0;
 }
 
-static int blame_the_probe(struct sampler *sampler, struct completeness *causes)
+static int mark_uncovered(struct sampler *sampler, struct completeness *causes)
 {
     const char *blind = probe_blind(sampler->probe);
     int r;
 
     if (blind)
-        return blame_blindness(blind, causes);
-    r = blame_missing_hooks(sampler, causes);
-    return r < 0 ? r : blame_missing_features(sampler, causes);
+        return mark_not_counted(blind, causes);
+    r = mark_missing_hooks(sampler, causes);
+    return r < 0 ? r : mark_missing_features(sampler, causes);
 }
 
 int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uint64_t real_ns,
                 const struct step_account *before, struct error *error)
 {
-    CLEANUP(follower_destroyp) struct follower *f = NULL;
+    CLEANUP(followed_destroyp) struct followed *f = NULL;
 
-    if (follower_find(sampler, step))
+    if (followed_find(sampler, step))
         return error_set(error, -EEXIST, "step number %u is followed already", step);
     f = calloc(1, sizeof(*f));
     if (!f)
@@ -270,9 +269,9 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uin
     f->real_ns = real_ns;
     f->shards = 1;
     f->meter = meter_create(sampler->interval_ns, started_ns);
-    if (!f->meter || (before && follower_resume(f, before, probe_blind(sampler->probe)) < 0) ||
+    if (!f->meter || (before && followed_resume(f, before, probe_blind(sampler->probe)) < 0) ||
         completeness_merge(&f->causes, &sampler->gap) < 0 ||
-        blame_the_probe(sampler, &f->causes) < 0 || follower_insert(sampler, f) < 0)
+        mark_uncovered(sampler, &f->causes) < 0 || followed_insert(sampler, f) < 0)
         return error_set(error, -ENOMEM, "no memory to follow a step");
     (void)TAKE_PTR(f);
     return 0;
@@ -281,22 +280,21 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uin
 int sampler_mark_incomplete(struct sampler *sampler, uint32_t step, const char *cause,
                             uint64_t count, uint64_t ops)
 {
-    struct follower *f = follower_find(sampler, step);
+    struct followed *f = followed_find(sampler, step);
 
     return f ? completeness_add(&f->causes, cause, count, ops) : -ENOENT;
 }
 
 void sampler_forget(struct sampler *sampler, uint32_t step)
 {
-    size_t i = follower_index(sampler, step);
+    size_t i = followed_index(sampler, step);
 
-    if (i >= sampler->n || sampler->followers[i]->step != step)
+    if (i >= sampler->n || sampler->steps[i]->step != step)
         return;
-    follower_destroy(sampler->followers[i]);
+    followed_destroy(sampler->steps[i]);
     sampler->n--;
-    memmove(&sampler->followers[i], &sampler->followers[i + 1],
-            (sampler->n - i) * sizeof(*sampler->followers));
-    names_forget(sampler, step);
+    memmove(&sampler->steps[i], &sampler->steps[i + 1], (sampler->n - i) * sizeof(*sampler->steps));
+    mount_names_forget(sampler, step);
     mounts_forget(sampler->mounts, step);
 }
 
@@ -316,11 +314,11 @@ static bool may_label(const struct sampler *sampler, const char *fstype)
     return false;
 }
 
-static int take_account(uint32_t step, uint64_t dev, const struct io_account *io,
-                        const struct io_cache *cache, void *arg)
+static int add_account(uint32_t step, uint64_t dev, const struct io_account *io,
+                       const struct io_cache *cache, void *arg)
 {
     struct sampler *sampler = arg;
-    struct follower *f = follower_find(sampler, step);
+    struct followed *f = followed_find(sampler, step);
     struct mount_name name;
     struct io_mount *m;
 
@@ -339,7 +337,7 @@ static int take_account(uint32_t step, uint64_t dev, const struct io_account *io
 }
 
 /* Too many CPUs for the shards of the step: take more shards. */
-static void spread(struct sampler *sampler, struct follower *f, const struct probe_step *now,
+static void spread(struct sampler *sampler, struct followed *f, const struct probe_step *now,
                    uint64_t now_ns)
 {
     uint64_t span = now_ns > f->read_ns ? now_ns - f->read_ns : 0;
@@ -352,8 +350,8 @@ static void spread(struct sampler *sampler, struct follower *f, const struct pro
     (void)probe_shards(sampler->probe, now->cgroup_id, now->cgroup_version, f->shards);
 }
 
-static int take_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, bool tick,
-                      struct error *error)
+static int update_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, bool tick,
+                        struct error *error)
 {
     _free_ struct probe_step *steps = NULL;
     size_t n;
@@ -362,7 +360,7 @@ static int take_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, b
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
-        struct follower *f = follower_find(sampler, steps[i].step);
+        struct followed *f = followed_find(sampler, steps[i].step);
         uint64_t wait;
 
         if (!f || f->finished || (step && step != f->step))
@@ -377,8 +375,8 @@ static int take_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, b
     return 0;
 }
 
-static int follower_take(struct sampler *sampler, struct follower *f, uint64_t now_ns, bool tick,
-                         bool keep)
+static int followed_update(struct sampler *sampler, struct followed *f, uint64_t now_ns, bool tick,
+                           bool keep)
 {
     int r;
 
@@ -386,7 +384,7 @@ static int follower_take(struct sampler *sampler, struct follower *f, uint64_t n
     if (keep)
         return 0;
     wraps_apply(f);
-    r = times_take(sampler, f, now_ns);
+    r = timelines_update(sampler, f, now_ns);
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
@@ -398,7 +396,7 @@ static int follower_take(struct sampler *sampler, struct follower *f, uint64_t n
     return r;
 }
 
-static void begin_taking(const struct sampler *sampler, struct follower *f)
+static void start_pass(const struct sampler *sampler, struct followed *f)
 {
     io_mounts_clear(&f->fresh);
     if (f->finished)
@@ -414,21 +412,21 @@ static int read_pass(struct sampler *sampler, uint32_t step, uint64_t now_ns, bo
 
     (void)sampler_name_new_mounts(sampler, NULL);
     if (tick)
-        names_ask_again(sampler);
+        mount_names_retry(sampler);
     for (size_t i = 0; i < sampler->n; i++)
-        begin_taking(sampler, sampler->followers[i]);
-    r = probe_read(sampler->probe, step, take_account, sampler, error);
+        start_pass(sampler, sampler->steps[i]);
+    r = probe_read(sampler->probe, step, add_account, sampler, error);
     if (r < 0)
         return r == -ENOMEM ? error_set(error, r, "no memory for a reading") : r;
-    r = take_steps(sampler, step, now_ns, tick, error);
+    r = update_steps(sampler, step, now_ns, tick, error);
     if (r < 0)
         return r;
-    r = missed_take(sampler);
+    r = missed_update(sampler);
     for (size_t i = 0; i < sampler->n && !r; i++) {
-        struct follower *f = sampler->followers[i];
+        struct followed *f = sampler->steps[i];
 
         if (!f->finished && (!step || f->step == step))
-            r = follower_take(sampler, f, now_ns, tick, probe_blind(sampler->probe));
+            r = followed_update(sampler, f, now_ns, tick, probe_blind(sampler->probe));
     }
     return r < 0 ? error_set(error, r, "no memory for a reading") : 0;
 }
@@ -445,7 +443,7 @@ int sampler_peek(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct
 
 int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error)
 {
-    struct follower *f = follower_find(sampler, step);
+    struct followed *f = followed_find(sampler, step);
     int r;
 
     if (!f)
@@ -462,7 +460,7 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
 
 int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t idle_since_ns)
 {
-    struct follower *f = follower_find(sampler, step);
+    struct followed *f = followed_find(sampler, step);
     int r;
 
     if (!f)
@@ -484,12 +482,12 @@ int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t idle_since_ns)
 
 /* --- accounts --------------------------------------------------------------------------------- */
 
-static int fill_completeness(const struct follower *f, struct completeness *ret)
+static int fill_completeness(const struct followed *f, struct completeness *ret)
 {
     int r = completeness_merge(ret, &f->causes);
 
     if (!r)
-        r = wraps_blame(f, ret);
+        r = wraps_mark_incomplete(f, ret);
     for (size_t i = 0; i < ARRAY_SIZE(lost_causes) && !r; i++) {
         uint64_t count = lost_value(&f->last, &lost_causes[i]);
 
@@ -503,7 +501,7 @@ static int fill_completeness(const struct follower *f, struct completeness *ret)
 
 int sampler_account(const struct sampler *sampler, uint32_t step, struct step_account *ret)
 {
-    const struct follower *f = follower_find(sampler, step);
+    const struct followed *f = followed_find(sampler, step);
     struct completeness completeness = {0};
     struct io_mounts mounts = {0};
 
@@ -523,14 +521,14 @@ int sampler_account(const struct sampler *sampler, uint32_t step, struct step_ac
 
 const struct io_mounts *sampler_mounts(const struct sampler *sampler, uint32_t step)
 {
-    const struct follower *f = follower_find(sampler, step);
+    const struct followed *f = followed_find(sampler, step);
 
     return f ? &f->mounts : NULL;
 }
 
 uint64_t sampler_lost(const struct sampler *sampler, uint32_t step)
 {
-    const struct follower *f = follower_find(sampler, step);
+    const struct followed *f = followed_find(sampler, step);
     uint64_t lost = 0;
 
     for (size_t i = 0; f && i < ARRAY_SIZE(lost_causes); i++)

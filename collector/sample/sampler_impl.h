@@ -14,7 +14,7 @@ struct unnamed {
     unsigned wait, pause; /* readings until the next attempt; between the last one and that */
 };
 
-struct follower {
+struct followed {
     uint32_t step;
     bool finished;
     uint64_t started_ns, read_ns;
@@ -37,7 +37,7 @@ struct sampler {
     struct probe *probe;
     struct mounts *mounts;
     uint64_t interval_ns;
-    struct follower **followers; /* ascending step number */
+    struct followed **steps; /* ascending step number */
     size_t n;
     uint64_t *missed; /* by hook, as of the last reading */
     size_t n_missed;
@@ -51,38 +51,38 @@ struct sampler {
 };
 
 /* NULL: not followed. */
-struct follower *follower_find(const struct sampler *sampler, uint32_t step);
+struct followed *followed_find(const struct sampler *sampler, uint32_t step);
 
 /* --- mount_names.c: names of mounts ------------------------------------------------------------
  */
 /* Look up the super blocks that the probe knows already. */
-int names_learn_known(struct sampler *sampler, struct error *error);
+int mount_names_learn(struct sampler *sampler, struct error *error);
 /* At the start of a reading: look super blocks without a name up in the tables of other tasks. */
-void names_ask_again(struct sampler *sampler);
-void names_forget(struct sampler *sampler, uint32_t step);
+void mount_names_retry(struct sampler *sampler);
+void mount_names_forget(struct sampler *sampler, uint32_t step);
 
 /* --- missed.c: events that the programs missed ------------------------------------------------
  */
-int missed_remember(struct sampler *sampler, const struct probe_hook *hooks, size_t n);
+int missed_set(struct sampler *sampler, const struct probe_hook *hooks, size_t n);
 /* Mark every step as incomplete by what was missed since the last reading: the step is unknown. */
-int missed_take(struct sampler *sampler);
+int missed_update(struct sampler *sampler);
 
 /* --- timelines.c: time lines -----------------------------------------------------------------
  */
 /* The earlier process has stored these. 0 or -ENOMEM. */
-int times_resume(struct follower *f, const struct step_account *stored);
+int timelines_resume(struct followed *f, const struct step_account *stored);
 /* The time lines of the current pass: those of the last reading and what was added since. They add
  * up to the totals, also after -ENOMEM and another attempt. */
-int times_take(struct sampler *sampler, struct follower *f, uint64_t now_ns);
+int timelines_update(struct sampler *sampler, struct followed *f, uint64_t now_ns);
 
 /* --- wraps.c: histograms that wrapped ----------------------------------------------------
  */
 #define CAUSE_HISTOGRAM "histogram-short"
 /* The earlier process has stored these. 0 or -ENOMEM. */
-int wraps_resume(struct follower *f, const struct io_mounts *stored);
+int wraps_resume(struct followed *f, const struct io_mounts *stored);
 /* Correct the histograms of the current pass. */
-void wraps_apply(struct follower *f);
+void wraps_apply(struct followed *f);
 /* Mark the step as incomplete if some wrapped more than once, or while nothing was stored. */
-int wraps_blame(const struct follower *f, struct completeness *causes);
+int wraps_mark_incomplete(const struct followed *f, struct completeness *causes);
 
 #endif

@@ -15,7 +15,7 @@ static bool is_same(const struct io_mount *a, const struct io_mount *b)
 }
 
 /* a - b, at least 0. */
-static struct timeline_bin more(struct timeline_bin a, struct timeline_bin b)
+static struct timeline_bin subtract(struct timeline_bin a, struct timeline_bin b)
 {
     for (int k = 0; k < TIMELINE_KINDS; k++)
         a.of[k] = a.of[k] > b.of[k] ? a.of[k] - b.of[k] : 0;
@@ -25,21 +25,21 @@ static struct timeline_bin more(struct timeline_bin a, struct timeline_bin b)
 /* The I/O of the mount that is not on its time line yet. */
 static struct timeline_bin missing(const struct io_mount *m)
 {
-    return more(io_account_now(&m->io), timeline_sum(&m->timeline));
+    return subtract(io_account_now(&m->io), timeline_sum(&m->timeline));
 }
 
 /* The I/O on its time line that belongs to a mount with another name, as is known now. */
-static struct timeline_bin foreign(const struct io_mount *m)
+static struct timeline_bin misplaced(const struct io_mount *m)
 {
-    return more(timeline_sum(&m->timeline), io_account_now(&m->io));
+    return subtract(timeline_sum(&m->timeline), io_account_now(&m->io));
 }
 
-static uint64_t real_time(const struct follower *f, uint64_t boot_ns)
+static uint64_t real_time(const struct followed *f, uint64_t boot_ns)
 {
     return f->real_ns + (boot_ns > f->started_ns ? boot_ns - f->started_ns : 0);
 }
 
-int times_resume(struct follower *f, const struct step_account *stored)
+int timelines_resume(struct followed *f, const struct step_account *stored)
 {
     int r = io_mounts_copy(&stored->mounts, &f->before);
 
@@ -54,7 +54,7 @@ int times_resume(struct follower *f, const struct step_account *stored)
     return r;
 }
 
-static void take_own(struct io_mount *m, struct io_mounts *before)
+static void take_timeline(struct io_mount *m, struct io_mounts *before)
 {
     for (size_t i = 0; i < before->n; i++) {
         struct io_mount *from = &before->items[i];
@@ -78,8 +78,8 @@ static bool may_take(const struct io_mount *m, uint64_t dev, enum preference pre
 
 /* Move `what` to mounts whose time lines lack it. What no mount lacks is dropped: its counters are
  * gone. */
-static int give_away(struct io_mounts *fresh, struct timeline *from, uint64_t dev,
-                     struct timeline_bin what)
+static int move_to_lacking(struct io_mounts *fresh, struct timeline *from, uint64_t dev,
+                           struct timeline_bin what)
 {
     for (int preference = SAME_DEVICE; preference <= ANY; preference++)
         for (size_t i = 0; i < fresh->n && !timeline_bin_is_empty(&what); i++) {
@@ -89,8 +89,8 @@ static int give_away(struct io_mounts *fresh, struct timeline *from, uint64_t de
             if (&to->timeline == from || !may_take(to, dev, (enum preference)preference))
                 continue;
             lack = missing(to);
-            rest = more(what, lack);
-            part = more(what, rest);
+            rest = subtract(what, lack);
+            part = subtract(what, rest);
             if (timeline_move(from, &part, &to->timeline) < 0)
                 return -ENOMEM;
             what = rest;
@@ -105,24 +105,24 @@ static int move_renamed(struct io_mounts *fresh, struct io_mounts *before)
     for (size_t i = 0; i < before->n && !r; i++) {
         struct io_mount *m = &before->items[i];
 
-        r = give_away(fresh, &m->timeline, m->dev, timeline_sum(&m->timeline));
+        r = move_to_lacking(fresh, &m->timeline, m->dev, timeline_sum(&m->timeline));
     }
     for (size_t i = 0; i < fresh->n && !r; i++) {
         struct io_mount *m = &fresh->items[i];
 
-        r = give_away(fresh, &m->timeline, m->dev, foreign(m));
+        r = move_to_lacking(fresh, &m->timeline, m->dev, misplaced(m));
     }
     return r;
 }
 
-int times_take(struct sampler *sampler, struct follower *f, uint64_t now_ns)
+int timelines_update(struct sampler *sampler, struct followed *f, uint64_t now_ns)
 {
     struct io_mounts *before = f->before.n ? &f->before : &f->mounts;
     uint64_t width = timeline_width(sampler->interval_ns);
     int r;
 
     for (size_t i = 0; i < f->fresh.n; i++)
-        take_own(&f->fresh.items[i], before);
+        take_timeline(&f->fresh.items[i], before);
     r = move_renamed(&f->fresh, before);
     for (size_t i = 0; i < f->fresh.n && !r; i++) {
         struct io_mount *m = &f->fresh.items[i];

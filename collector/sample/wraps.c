@@ -10,7 +10,7 @@
 
 #define WRAP (1ull << 32)
 
-int wraps_resume(struct follower *f, const struct io_mounts *stored)
+int wraps_resume(struct followed *f, const struct io_mounts *stored)
 {
     int r = io_mounts_copy(stored, &f->wraps);
 
@@ -66,7 +66,7 @@ static void apply(struct io_mount *m, const struct io_mount *wraps, bool known)
     }
 }
 
-void wraps_apply(struct follower *f)
+void wraps_apply(struct followed *f)
 {
     for (size_t i = 0; f->wraps.n && i < f->fresh.n; i++) {
         const struct io_mount *wraps = find_mount(&f->wraps, &f->fresh.items[i]);
@@ -89,7 +89,7 @@ static uint64_t missing(const struct io_counter *c)
     return any && c->requests > sum && c->requests - sum >= WRAP ? c->requests - sum : 0;
 }
 
-int wraps_blame(const struct follower *f, struct completeness *causes)
+int wraps_mark_incomplete(const struct followed *f, struct completeness *causes)
 {
     uint64_t count = 0, ops = 0;
 
