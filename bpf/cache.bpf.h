@@ -60,8 +60,7 @@ static __always_inline struct task_record *cache_task(void)
     return task_enter();
 }
 
-/* --- stages: where the task is ------------------------------------------------------------------
- */
+/* --- stages: where the task is ---------------------------------------------------------------- */
 
 static __always_inline void stage_enter(struct stage *stage, void *ctx,
                                         const volatile struct hook_indexes *at)

@@ -97,8 +97,7 @@ static int map_each_batch(const struct bpf_map *map, map_each_f each, void *arg,
     return 0;
 }
 
-/* --- by a program of our own -------------------------------------------------------------------
- */
+/* --- by a program of our own ------------------------------------------------------------------ */
 
 DEFINE_CLEANUP(struct maps_bpf, maps_bpf__destroy)
 
@@ -186,8 +185,7 @@ static int map_each_row(const struct probe *probe, const struct bpf_map *map, ma
     return r;
 }
 
-/* --- both --------------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 int map_get(const struct probe *probe, const struct bpf_map *map, const void *key, void *value)
 {

@@ -201,8 +201,7 @@ void kprobes_read_missed(struct probe *probe)
         read_missed_events(probe);
 }
 
-/* --- which kind ----------------------------------------------------------------------------------
- */
+/* --- which kind ------------------------------------------------------------------------------- */
 
 /* Returns whether no function return is lost: if the function graph tracer follows them. Older
  * kernels take the records from a pool that is too small. */
@@ -258,8 +257,7 @@ void kprobes_choose_kind(struct probe *probe, const struct btf *btf)
     probe->kprobes_better = probe->kprobes_multi && is_preemptible();
 }
 
-/* --- links ---------------------------------------------------------------------------------------
- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static struct bpf_program *program_of(const struct kprobes_bpf *skel, int side)
 {

@@ -99,8 +99,7 @@ static int followed_insert(struct sampler *sampler, struct followed *f)
     return 0;
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 void sampler_destroy(struct sampler *sampler)
 {

@@ -53,30 +53,26 @@ struct sampler {
 /* NULL: not followed. */
 struct followed *followed_find(const struct sampler *sampler, uint32_t step);
 
-/* --- mount_names.c: names of mounts ------------------------------------------------------------
- */
+/* --- mount_names.c: names of mounts ----------------------------------------------------------- */
 /* Look up the super blocks that the probe knows already. */
 int mount_names_learn(struct sampler *sampler, struct error *error);
 /* At the start of a reading: look super blocks without a name up in the tables of other tasks. */
 void mount_names_retry(struct sampler *sampler);
 void mount_names_forget(struct sampler *sampler, uint32_t step);
 
-/* --- missed.c: events that the programs missed ------------------------------------------------
- */
+/* --- missed.c: events that the programs missed ------------------------------------------------ */
 int missed_set(struct sampler *sampler, const struct probe_hook *hooks, size_t n);
 /* Mark every step as incomplete by what was missed since the last reading: the step is unknown. */
 int missed_update(struct sampler *sampler);
 
-/* --- timelines.c: time lines -----------------------------------------------------------------
- */
+/* --- timelines.c: time lines ------------------------------------------------------------------ */
 /* The earlier process has stored these. 0 or -ENOMEM. */
 int timelines_resume(struct followed *f, const struct step_account *stored);
 /* The time lines of the current pass: those of the last reading and what was added since. They add
  * up to the totals, also after -ENOMEM and another attempt. */
 int timelines_update(struct sampler *sampler, struct followed *f, uint64_t now_ns);
 
-/* --- wraps.c: histograms that wrapped ----------------------------------------------------
- */
+/* --- wraps.c: histograms that wrapped --------------------------------------------------------- */
 #define CAUSE_HISTOGRAM "histogram-short"
 /* The earlier process has stored these. 0 or -ENOMEM. */
 int wraps_resume(struct followed *f, const struct io_mounts *stored);

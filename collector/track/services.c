@@ -109,8 +109,7 @@ static void scan(struct services *services)
     services->logged = services->left_out;
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static void drop(struct services *services, bool all)
 {

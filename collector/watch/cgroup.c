@@ -29,8 +29,7 @@ struct cgroup {
     unsigned level;
 };
 
-/* --- where cgroup2 is --------------------------------------------------------------------------
- */
+/* --- where cgroup2 is ------------------------------------------------------------------------- */
 
 /* mountinfo writes a blank, tab, newline and backslash as three octal digits. */
 static void unescape(char *text)
@@ -130,8 +129,7 @@ unsigned cgroup_depth(const char *path)
     return depth;
 }
 
-/* --- files of a cgroup -------------------------------------------------------------------------
- */
+/* --- files of a cgroup ------------------------------------------------------------------------ */
 
 static int file_write(const char *directory, const char *name, const char *text)
 {
@@ -167,8 +165,7 @@ static int pid_write(const char *directory, pid_t pid)
     return file_write(directory, "cgroup.procs", text);
 }
 
-/* --- the tree ----------------------------------------------------------------------------------
- */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 /* The command may have mounted something there: leave that alone. */
 static bool is_cgroup(const char *directory)
@@ -217,8 +214,7 @@ static void count_one(const char *directory, void *arg)
         ++*n;
 }
 
-/* --- processes ------------------------------------------------------------------------------
- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static bool is_populated(int events_fd)
 {

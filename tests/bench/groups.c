@@ -63,8 +63,7 @@ static double quantile(double *values, size_t n, double q)
     return values[(size_t)((double)(n - 1) * q)];
 }
 
-/* --- requests ----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static size_t count_bytes(char *data, size_t size, size_t n, void *arg)
 {
@@ -160,8 +159,7 @@ static double cpu_s(void)
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* --- what a node pushes ------------------------------------------------------------------------
- */
+/* --- what a node pushes ----------------------------------------------------------------------- */
 
 static void fill(struct io_mounts *mounts, size_t n, uint64_t seed)
 {
@@ -260,8 +258,7 @@ static double push(size_t number, struct curl_slist *headers)
     return now() - began;
 }
 
-/* --- measurements ------------------------------------------------------------------------------
- */
+/* --- measurements ----------------------------------------------------------------------------- */
 
 static void measure(const char *what, size_t nodes, size_t pushes, struct curl_slist *headers)
 {

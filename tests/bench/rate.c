@@ -147,8 +147,7 @@ static int live(unsigned long i)
     return status != 0 || steps[i].tag_s < 0 || steps[i].end_s < 0;
 }
 
-/* --- all of them -------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static void reap(bool wait, unsigned *left)
 {

@@ -85,8 +85,7 @@ void truth_init(void)
         die("mmap");
 }
 
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 struct mount_line {
     unsigned major, minor;
@@ -195,8 +194,7 @@ void place_name(int place, const char *name)
     snprintf(places[place].mount, sizeof(places[place].mount), "%s", name);
 }
 
-/* --- notes -------------------------------------------------------------------------------------
- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
 static void add(uint64_t *counter, uint64_t n)
 {
@@ -300,8 +298,7 @@ void did_fail(int place, enum io_op op, long result, int code, const char *what)
     did(place, op, result);
 }
 
-/* --- printing ----------------------------------------------------------------------------------
- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 static void print_errnos(const struct tally *tally)
 {

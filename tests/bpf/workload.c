@@ -128,8 +128,7 @@ void in_child(void (*work)(void))
     await(pid);
 }
 
-/* --- start and end -----------------------------------------------------------------------------
- */
+/* --- start and end ---------------------------------------------------------------------------- */
 
 /* Of cgroup v2, with v1 beside it or not. */
 static const char *cgroup_root(void)
