@@ -209,17 +209,17 @@ void mountinfo_close(struct mountinfo *info)
     free(info);
 }
 
-static int take_line(struct mountinfo *info, const struct mountinfo *but)
+static int take_line(struct mountinfo *info, const struct mountinfo *except)
 {
     struct mountinfo_entry entry;
 
     /* A line of another form: a field that a later kernel adds must not cost all names. */
-    if (!entry_parse(info->line, &entry) || (but && mountinfo_find(but, entry.dev)))
+    if (!entry_parse(info->line, &entry) || (except && mountinfo_find(except, entry.dev)))
         return 0;
     return item_add(info, &entry);
 }
 
-int mountinfo_read(struct mountinfo *info, const struct mountinfo *but, size_t *lines)
+int mountinfo_read(struct mountinfo *info, const struct mountinfo *except, size_t *lines)
 {
     int r = 0;
 
@@ -227,7 +227,7 @@ int mountinfo_read(struct mountinfo *info, const struct mountinfo *but, size_t *
     while (info->file && !r && *lines) {
         if (getline(&info->line, &info->line_size, info->file) <= 0)
             break;
-        r = take_line(info, but);
+        r = take_line(info, except);
         --*lines;
     }
     if (r < 0 || !info->file)

@@ -31,8 +31,8 @@ void mountinfo_close(struct mountinfo *info); /* NULL is fine */
 
 /* Read at most *lines more lines and subtract those that were read from *lines. 1: there are more;
  * 0: the end, and the file is closed. Lines of another form are skipped, and so are super blocks
- * that `but` (may be NULL) has. */
-int mountinfo_read(struct mountinfo *info, const struct mountinfo *but, size_t *lines);
+ * that `except` (may be NULL) has. */
+int mountinfo_read(struct mountinfo *info, const struct mountinfo *except, size_t *lines);
 
 /* NULL: no such super block, or not read to the end. Valid until mountinfo_close(). */
 const struct mountinfo_entry *mountinfo_find(const struct mountinfo *info, uint32_t dev);

@@ -201,7 +201,7 @@ static bool is_fuse(const char *fstype)
            strcmp(fstype, "fuseblk") == 0;
 }
 
-static size_t known_place(const struct mounts *mounts, uint32_t step, uint64_t dev)
+static size_t known_index(const struct mounts *mounts, uint32_t step, uint64_t dev)
 {
     size_t low = 0, high = mounts->n_known;
 
@@ -219,7 +219,7 @@ static size_t known_place(const struct mounts *mounts, uint32_t step, uint64_t d
 
 static struct known *known_find(const struct mounts *mounts, uint32_t step, uint64_t dev)
 {
-    size_t at = known_place(mounts, step, dev);
+    size_t at = known_index(mounts, step, dev);
 
     if (at == mounts->n_known || mounts->known[at].step != step || mounts->known[at].dev != dev)
         return NULL;
@@ -252,7 +252,7 @@ static int known_put(struct mounts *mounts, uint32_t step, uint64_t dev,
         return -ENOMEM;
     }
     mounts->known = known;
-    at = known_place(mounts, step, dev);
+    at = known_index(mounts, step, dev);
     memmove(&known[at + 1], &known[at], (mounts->n_known - at) * sizeof(*known));
     known[at] = (struct known){.step = step, .dev = dev, .name = name};
     mounts->n_known++;
@@ -380,8 +380,8 @@ void mounts_turn(struct mounts *mounts)
     namespaces_turn(mounts->namespaces, mounts->lines);
 }
 
-static int take_told(uint32_t step, uint64_t dev, uint64_t started_ns,
-                     const struct mountinfo_entry *entry, void *arg)
+static int take_found(uint32_t step, uint64_t dev, uint64_t started_ns,
+                      const struct mountinfo_entry *entry, void *arg)
 {
     struct mounts *mounts = arg;
     const struct known *known = known_find(mounts, step, dev);
@@ -396,7 +396,7 @@ static int take_told(uint32_t step, uint64_t dev, uint64_t started_ns,
 bool mounts_work(struct mounts *mounts)
 {
     mounts_turn(mounts);
-    (void)namespaces_work(mounts->namespaces, mounts->host, 0, take_told, mounts);
+    (void)namespaces_work(mounts->namespaces, mounts->host, 0, take_found, mounts);
     return namespaces_busy(mounts->namespaces);
 }
 
@@ -410,14 +410,14 @@ void mounts_finish(struct mounts *mounts, uint32_t step)
     if (!namespaces_busy(mounts->namespaces))
         return;
     namespaces_turn(mounts->namespaces, SIZE_MAX);
-    (void)namespaces_work(mounts->namespaces, mounts->host, step, take_told, mounts);
+    (void)namespaces_work(mounts->namespaces, mounts->host, step, take_found, mounts);
 }
 
 unsigned mounts_renamed(const struct mounts *mounts, uint32_t step)
 {
     unsigned n = 0;
 
-    for (size_t i = known_place(mounts, step, 0);
+    for (size_t i = known_index(mounts, step, 0);
          i < mounts->n_known && mounts->known[i].step == step; i++)
         n += mounts->known[i].name->before != NULL;
     return n;
@@ -437,7 +437,7 @@ struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev
 
 void mounts_forget(struct mounts *mounts, uint32_t step)
 {
-    size_t from = known_place(mounts, step, 0), to = from;
+    size_t from = known_index(mounts, step, 0), to = from;
 
     namespaces_forget(mounts->namespaces, step);
     while (to < mounts->n_known && mounts->known[to].step == step)

@@ -262,7 +262,7 @@ static bool is_wanted(const struct space *space, uint32_t step)
     return false;
 }
 
-static int tell(struct space *space, namespaces_found_f found, void *arg)
+static int report_found(struct space *space, namespaces_found_f found, void *arg)
 {
     int r = 0;
 
@@ -286,7 +286,7 @@ int namespaces_work(struct namespaces *namespaces, const struct mountinfo *host,
             continue;
         r = space_read(namespaces, host, space);
         if (r == 0)
-            r = tell(space, found, arg);
+            r = report_found(space, found, arg);
         result = r < 0 && !result ? r : result;
     }
     return result;

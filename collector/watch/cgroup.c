@@ -324,7 +324,7 @@ static bool takes_processes(const char *directory)
 }
 
 /* Remove what a killed jobio with the same process number has left. */
-static int folder_make(const char *directory)
+static int make_directory(const char *directory)
 {
     if (mkdir(directory, 0755) == 0)
         return 0;
@@ -342,7 +342,7 @@ static int cgroup_make(struct cgroup *cgroup, const char *parent, const char *pa
 
     if (asprintf(&directory, "%s/jobio-run-%d", parent, (int)getpid()) < 0)
         return -ENOMEM;
-    rc = folder_make(directory);
+    rc = make_directory(directory);
     if (rc < 0) {
         free(directory);
         return rc;

@@ -17,7 +17,7 @@
 /* Wait so long for processes that end together with the command, as in a pipeline. */
 #define GRACE_MS 100
 /* Any file system that is counted. */
-#define SELFTEST_FOLDER "/run"
+#define SELFTEST_DIRECTORY "/run"
 
 struct watch {
     uint64_t interval_ns, due_ns;
@@ -72,7 +72,7 @@ static void test_probe(struct probe *probe)
     struct selftest test;
 
     if (hierarchy_create(&hierarchy, "/proc/self/mountinfo", NULL) == 0 &&
-        selftest_run(probe, hierarchy, SELFTEST_FOLDER, &test, NULL) == 0)
+        selftest_run(probe, hierarchy, SELFTEST_DIRECTORY, &test, NULL) == 0)
         probe_tested(probe, test.failed, test.ns_per_event);
     hierarchy_destroy(hierarchy);
 }
