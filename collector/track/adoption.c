@@ -33,7 +33,7 @@ struct adoption {
     bool rebooted;
     bool incomplete;             /* a step file could not be handled */
     struct job_account **stored; /* unfinished, as loaded */
-    bool **taken;                /* by job and step: it has a step file */
+    bool **has_file;             /* by job and step: it has a step file */
     struct probe_step *counted;
     size_t n_counted;
     bool *stored_counted; /* by counted: it is in the store */
@@ -41,9 +41,9 @@ struct adoption {
 
 static void adoption_clear(struct adoption *a)
 {
-    for (size_t i = 0; a->taken && a->stored && a->stored[i]; i++)
-        free(a->taken[i]);
-    free(a->taken);
+    for (size_t i = 0; a->has_file && a->stored && a->stored[i]; i++)
+        free(a->has_file[i]);
+    free(a->has_file);
     store_jobs_free(a->stored);
     free(a->counted);
     free(a->stored_counted);
@@ -116,7 +116,7 @@ static int load_job(struct adoption *a, size_t i)
     struct job_account *sum = create_sum(stored);
     struct job *job = sum ? job_start(a->tracker, sum) : NULL;
 
-    a->taken[i] = calloc(stored->n_steps + 1, sizeof(bool));
+    a->has_file[i] = calloc(stored->n_steps + 1, sizeof(bool));
     if (!job) {
         job_account_destroy(sum);
         return -ENOMEM;
@@ -126,7 +126,7 @@ static int load_job(struct adoption *a, size_t i)
     /* The file of its prolog is lost at a reboot. */
     if (!job->first_node && stored->first_node && !(job->first_node = strdup(stored->first_node)))
         return -ENOMEM;
-    if (!a->taken[i] || load_steps(job, stored) < 0)
+    if (!a->has_file[i] || load_steps(job, stored) < 0)
         return -ENOMEM;
     return meter_resume(job->meter, &stored->mounts, job->start_boot_ns + stored->elapsed_ns);
 }
@@ -140,15 +140,15 @@ static int load_jobs(struct adoption *a, struct error *error)
         return r;
     while (a->stored[n])
         n++;
-    a->taken = calloc(n + 1, sizeof(*a->taken));
-    for (size_t i = 0; i < n && a->taken && !r; i++)
+    a->has_file = calloc(n + 1, sizeof(*a->has_file));
+    for (size_t i = 0; i < n && a->has_file && !r; i++)
         r = load_job(a, i);
-    return r < 0 || !a->taken ? error_set(error, -ENOMEM, "no memory for unfinished jobs") : 0;
+    return r < 0 || !a->has_file ? error_set(error, -ENOMEM, "no memory for unfinished jobs") : 0;
 }
 
 /* Queue its last row for all sinks, in the transaction of the row, as at the end of a step. */
-static int put_lost(struct adoption *a, const struct job *job, const struct step_account *step,
-                    struct error *error)
+static int store_lost_step(struct adoption *a, const struct job *job,
+                           const struct step_account *step, struct error *error)
 {
     const struct job_key *key = &job->sum->key;
     const char *const *sinks = a->tracker->sinks;
@@ -172,8 +172,8 @@ static int put_lost(struct adoption *a, const struct job *job, const struct step
 }
 
 /* A step that is running as of the store, but has no step file any more. */
-static int lose_step(struct adoption *a, const struct job_account *stored,
-                     struct step_account *step, struct error *error)
+static int end_lost_step(struct adoption *a, const struct job_account *stored,
+                         struct step_account *step, struct error *error)
 {
     const char *cause = a->rebooted ? "node-restarted" : "step-vanished";
     struct job *job = jobs_find(&a->tracker->jobs, stored->key.jobid, stored->key.restart);
@@ -185,17 +185,17 @@ static int lose_step(struct adoption *a, const struct job_account *stored,
         return error_set(error, -ENOMEM, "no memory for a lost step");
     job->n_rows++;
     a->tracker->vanished++;
-    return put_lost(a, job, step, error);
+    return store_lost_step(a, job, step, error);
 }
 
-static int lose_steps(struct adoption *a, struct error *error)
+static int end_lost_steps(struct adoption *a, struct error *error)
 {
     int r = 0;
 
     for (size_t i = 0; a->stored[i]; i++)
         for (size_t j = 0; j < a->stored[i]->n_steps && !r; j++)
-            if (a->stored[i]->steps[j].state == STEP_RUNNING && !a->taken[i][j])
-                r = lose_step(a, a->stored[i], &a->stored[i]->steps[j], error);
+            if (a->stored[i]->steps[j].state == STEP_RUNNING && !a->has_file[i][j])
+                r = end_lost_step(a, a->stored[i], &a->stored[i]->steps[j], error);
     return r;
 }
 
@@ -228,7 +228,7 @@ static const struct step_account *find_stored(struct adoption *a, const struct t
             continue;
         step = find_step(job, tag, &index);
         if (step) {
-            a->taken[i][index] = true;
+            a->has_file[i][index] = true;
             return step;
         }
     }
@@ -395,7 +395,7 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
         r = adopt_files(&a, error);
     (void)sampler_resume_missed(tracker->sampler, NULL);
     if (!r)
-        r = lose_steps(&a, error);
+        r = end_lost_steps(&a, error);
     if (r < 0)
         return r;
     drop_untracked(&a);

@@ -10,7 +10,7 @@
 #include "collector/track/records.h"
 #include "common/clock.h"
 
-static int sum_up(struct step *step)
+static int add_to_sums(struct step *step)
 {
     struct job *job = step->job;
     int r = job_account_add_step(job->sum, &step->account);
@@ -95,7 +95,7 @@ static int close_step(struct step *step)
     if (step->ended_boot_ns > step->tag.tagged_boot_ns)
         step->account.elapsed_ns = step->ended_boot_ns - step->tag.tagged_boot_ns;
     step->phase = PHASE_UNSAVED;
-    r = sum_up(step);
+    r = add_to_sums(step);
     step->summed = true;
     if (step->idle_since_ns > job->last_end_boot_ns)
         job->last_end_boot_ns = step->idle_since_ns;

@@ -79,7 +79,7 @@ static int saving_run(struct store *store, void *arg, struct error *error)
 
 /* --- on the loop's thread --------------------------------------------------------------------- */
 
-static void take_success(struct saving *s)
+static void finish_saving(struct saving *s)
 {
     struct job *job = s->job;
     struct tracker *tracker = job->tracker;
@@ -120,7 +120,7 @@ static void saving_done(int result, const struct error *error, void *arg)
         for (size_t i = 0; i < s->n_ending; i++)
             s->ending[i]->phase = PHASE_UNSAVED;
     } else {
-        take_success(s);
+        finish_saving(s);
         job_save(job); /* rows that had to wait for this request */
     }
     job_remove_if_stored(job);

@@ -80,7 +80,7 @@ static bool start(struct services *services, const struct hierarchy_leaf *leaf)
     return true;
 }
 
-static void take(const struct hierarchy_leaf *leaf, void *arg)
+static void add_or_keep(const struct hierarchy_leaf *leaf, void *arg)
 {
     struct services *services = arg;
     struct service *known;
@@ -93,7 +93,7 @@ static void take(const struct hierarchy_leaf *leaf, void *arg)
     else if (!start(services, leaf))
         services->left_out++;
     if (leaf->level == 1 && has_end(leaf->path, ".slice"))
-        (void)hierarchy_children(services->hierarchy, leaf->path, take, services);
+        (void)hierarchy_children(services->hierarchy, leaf->path, add_or_keep, services);
 }
 
 static void scan(struct services *services)
@@ -101,7 +101,7 @@ static void scan(struct services *services)
     for (size_t i = 0; i < services->n; i++)
         services->list[i].exists = false;
     services->left_out = 0;
-    (void)hierarchy_children(services->hierarchy, "", take, services);
+    (void)hierarchy_children(services->hierarchy, "", add_or_keep, services);
     services->scanned = true;
     if (services->left_out > services->logged)
         log_warning("%zu services are not counted on their own, but as parts of their slices",

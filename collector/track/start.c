@@ -104,7 +104,7 @@ static int copy_tag(const struct tag *from, struct tag *ret)
 }
 
 /* The step belongs to a job that is over, and its row is not in the store yet. */
-static bool waits_for_store(struct tracker *tracker, const struct tag *tag)
+static bool is_being_stored(struct tracker *tracker, const struct tag *tag)
 {
     for (size_t i = 0; i < tracker->jobs.n; i++) {
         struct job *job = tracker->jobs.items[i];
@@ -133,7 +133,7 @@ bool step_is_tracked(struct tracker *tracker, const struct tag *tag)
     struct job *job = jobs_find(&tracker->jobs, tag->jobid, tag->restart);
     struct step *step = job ? job_find_step(job, tag->het, tag->step) : NULL;
 
-    if (waits_for_store(tracker, tag) || is_over(tracker, tag))
+    if (is_being_stored(tracker, tag) || is_over(tracker, tag))
         return true;
     if (!step)
         return false;

@@ -62,7 +62,7 @@ static struct step *step_of_file(struct tracker *tracker, const char *name)
 }
 
 /* The file is now that of another step with the same ids. */
-static bool is_another(const struct step *step, const char *name)
+static bool is_of_other_step(const struct step *step, const char *name)
 {
     CLEANUP(tag_clear) struct tag tag = {0};
     uint64_t ended_boot;
@@ -71,7 +71,7 @@ static bool is_another(const struct step *step, const char *name)
            (tag.cgroup_id != step->tag.cgroup_id || tag.version != step->tag.version);
 }
 
-static void take_file(struct tracker *tracker, const char *name, bool look_for_end)
+static void handle_file(struct tracker *tracker, const char *name, bool look_for_end)
 {
     struct step *step = step_of_file(tracker, name);
     bool running = step && step->phase == PHASE_RUNNING;
@@ -81,7 +81,7 @@ static void take_file(struct tracker *tracker, const char *name, bool look_for_e
 
     if (ended_boot)
         step_end(step, STEP_ENDED, ended_boot);
-    else if (!step || (!running && is_another(step, name)))
+    else if (!step || (!running && is_of_other_step(step, name)))
         r = adopt_file(tracker, name, &error);
     if (r < 0)
         tracker_log(tracker, LOG_LEVEL_WARNING, "step file %s: %s", name, error.text);
@@ -89,11 +89,11 @@ static void take_file(struct tracker *tracker, const char *name, bool look_for_e
         tag_reject_file(tracker->steps_fd, name);
 }
 
-void step_file_take(struct tracker *tracker, const char *name)
+void step_file_track(struct tracker *tracker, const char *name)
 {
     /* The file may have been removed since. */
     if (tag_is_file_name(name) && faccessat(tracker->steps_fd, name, F_OK, 0) == 0)
-        take_file(tracker, name, false);
+        handle_file(tracker, name, false);
 }
 
 /* Remove an .end file without a step file: the plugin wrote it after the step was stored. */
@@ -117,7 +117,7 @@ void step_files_scan(struct tracker *tracker)
 
     while (dir && (entry = readdir(dir)))
         if (tag_is_file_name(entry->d_name))
-            take_file(tracker, entry->d_name, true);
+            handle_file(tracker, entry->d_name, true);
         else
             sweep_end(tracker, entry->d_name);
 }

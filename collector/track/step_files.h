@@ -7,7 +7,7 @@
 
 /* A step file has appeared: track its step. Its .end file is left to step_files_scan(), since an
  * END message may be on its way. */
-void step_file_take(struct tracker *tracker, const char *name);
+void step_file_track(struct tracker *tracker, const char *name);
 /* Look at all files: track steps that are not tracked, end those with an .end file. */
 void step_files_scan(struct tracker *tracker);
 

@@ -11,7 +11,7 @@
 #include "common/clock.h"
 
 /* So many steps are dropped without waiting for those that the writer has. */
-#define ENOUGH 512
+#define DROP_AT_ONCE 512
 
 /* --- marks of aggregated steps ---------------------------------------------------------------- */
 
@@ -134,7 +134,7 @@ static void remove_stored(struct job *job)
 
 /* A pass waits twice for running programs, and so does a tag that arrives meanwhile: many ended
  * steps a second must not cause many passes. In ns; 0: no need to wait. */
-static uint64_t gap_left(const struct tracker *tracker)
+static uint64_t remaining_gap(const struct tracker *tracker)
 {
     uint64_t age = clock_ns(CLOCK_BOOTTIME) - tracker->dropped_ns;
 
@@ -146,10 +146,10 @@ uint64_t stored_steps_drop(struct tracker *tracker, bool now)
     size_t n = count_steps(tracker, PHASE_SAVED);
     _free_ struct probe_cgroup *cgroups = NULL;
 
-    if (!n || (!now && n < ENOUGH && count_steps(tracker, PHASE_SAVING)))
+    if (!n || (!now && n < DROP_AT_ONCE && count_steps(tracker, PHASE_SAVING)))
         return 0;
-    if (!now && n < ENOUGH && gap_left(tracker))
-        return gap_left(tracker);
+    if (!now && n < DROP_AT_ONCE && remaining_gap(tracker))
+        return remaining_gap(tracker);
     cgroups = malloc(n * sizeof(*cgroups));
     if (!cgroups) /* the next tick tries again */
         return 0;

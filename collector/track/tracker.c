@@ -127,7 +127,7 @@ int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint3
 
     if (!step || step->phase != PHASE_RUNNING) {
         tag_file_name(name, jobid, restart, het, step_id);
-        step_file_take(tracker, name);
+        step_file_track(tracker, name);
         step = jobs_find_step(&tracker->jobs, &ids);
     }
     if (!step && recent_steps_has(&tracker->recent, &ids, 0))
@@ -170,7 +170,7 @@ void tracker_describe(struct tracker *tracker, uint32_t jobid, const char *user,
 
 void tracker_file(struct tracker *tracker, const char *name)
 {
-    step_file_take(tracker, name);
+    step_file_track(tracker, name);
 }
 
 static bool is_of_job(const struct job *job, uint32_t jobid)
