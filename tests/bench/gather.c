@@ -43,7 +43,7 @@
 
 static size_t nodes = 4096;
 static struct munged *munged;
-static char folder[] = "/tmp/jobio-bench-gather-XXXXXX", path[64];
+static char directory[] = "/tmp/jobio-bench-gather-XXXXXX", path[64];
 
 /* Between the two processes. */
 static struct shared {
@@ -466,9 +466,9 @@ int main(int argc, char **argv)
         nodes = strtoul(argv[1], NULL, 10);
     (void)setrlimit(RLIMIT_NOFILE, &files);
     (void)signal(SIGPIPE, SIG_IGN);
-    if (!munged_is_there() || !mkdtemp(folder))
+    if (!munged_is_there() || !mkdtemp(directory))
         return 77;
-    (void)snprintf(path, sizeof(path), "%s/jobio.db", folder);
+    (void)snprintf(path, sizeof(path), "%s/jobio.db", directory);
     munged = munged_start();
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid = fork();
@@ -492,7 +492,7 @@ int main(int argc, char **argv)
     (void)kill(pid, SIGTERM);
     (void)waitpid(pid, NULL, 0);
     munged_stop(munged);
-    if (asprintf(&argv[0], "rm -rf %s", folder) > 0)
+    if (asprintf(&argv[0], "rm -rf %s", directory) > 0)
         (void)!system(argv[0]);
     return ok ? 0 : 1;
 }

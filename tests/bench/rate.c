@@ -105,12 +105,12 @@ static void end_job(unsigned long job)
 }
 
 /* The user's code. */
-static int work(unsigned long i, const char *folder)
+static int work(unsigned long i, const char *directory)
 {
     char path[600], block[STEP_BYTES] = "";
     int fd;
 
-    snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+    snprintf(path, sizeof(path), "%s/cgroup.procs", directory);
     fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "0", 1) != 1)
         return 1;
@@ -126,23 +126,23 @@ static int work(unsigned long i, const char *folder)
 /* What slurmstepd does. */
 static int live(unsigned long i)
 {
-    char path[256], folder[512];
+    char path[256], directory[512];
     struct stat st;
     int status = 1;
     pid_t pid;
 
     snprintf(path, sizeof(path), "%s/%lu", group, i);
-    snprintf(folder, sizeof(folder), "%s%s", hierarchy, path);
-    if (mkdir(folder, 0755) < 0 || stat(folder, &st) < 0)
+    snprintf(directory, sizeof(directory), "%s%s", hierarchy, path);
+    if (mkdir(directory, 0755) < 0 || stat(directory, &st) < 0)
         return 1;
     steps[i].tag_s = tag(i, path, &st);
     pid = fork();
     if (pid == 0)
-        _exit(work(i, folder));
+        _exit(work(i, directory));
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
         return 1;
     steps[i].end_s = end(i);
-    for (int n = 0; rmdir(folder) < 0 && n < 1000; n++)
+    for (int n = 0; rmdir(directory) < 0 && n < 1000; n++)
         usleep(1000);
     return status != 0 || steps[i].tag_s < 0 || steps[i].end_s < 0;
 }
