@@ -4,8 +4,8 @@
  * JSON. The command is told its cgroup in $CGROUP and goes there itself when it is ready.
  *
  *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-b BACKEND] [-1] [-k] -- COMMAND...
- * -g: the cgroup's folder (made if missing), -1: of the freezer hierarchy, -k: leave the step and
- * the pins when done; -b: fentry, kprobe or tp_btf (default: what works).
+ * -g: the cgroup's directory (made if missing), -1: of the freezer hierarchy, -k: leave the step
+ * and the pins when done; -b: fentry, kprobe or tp_btf (default: what works).
  */
 #include "config.h"
 
@@ -197,8 +197,8 @@ static int print_account(struct probe *probe, uint32_t step, const char *output,
     return r;
 }
 
-/* The depth of a cgroup below its hierarchy's root, which is the first folder with another device
- * above it. */
+/* The depth of a cgroup below its hierarchy's root, which is the first directory with another
+ * device above it. */
 static unsigned level_of(const char *cgroup)
 {
     char path[PATH_MAX];

@@ -129,9 +129,9 @@ mount_btrfsb() {
 
 # The files that workloads on images expect.
 fill_directory() {
-    mkdir -p "$1/folder"
+    mkdir -p "$1/directory"
     head -c 100000 /dev/zero > "$1/data"
-    echo below > "$1/folder/below"
+    echo below > "$1/directory/below"
 }
 
 mount_overlay() {

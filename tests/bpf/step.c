@@ -112,18 +112,18 @@ static void write_by_many(const char *path, long n, bool at_once)
     }
 }
 
-static void mount_many(const char *folder, long n)
+static void mount_many(const char *directory, long n)
 {
     char path[PATH_MAX];
 
     for (long i = 0; i < n; i++) {
-        snprintf(path, sizeof(path), "%s/%ld", folder, i);
+        snprintf(path, sizeof(path), "%s/%ld", directory, i);
         if (mkdir(path, 0755) < 0 || mount("tmpfs", path, "tmpfs", 0, NULL) < 0)
             die(path);
     }
 }
 
-static void touch_many(const char *folder, long n)
+static void touch_many(const char *directory, long n)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -131,7 +131,7 @@ static void touch_many(const char *folder, long n)
     for (long i = 0; i < n; i++) {
         int fd;
 
-        snprintf(path, sizeof(path), "%s/%ld/file", folder, i);
+        snprintf(path, sizeof(path), "%s/%ld/file", directory, i);
         fd = open(path, O_WRONLY | O_CREAT, 0600);
         if (fd < 0 || write(fd, "0123456789", 10) != 10 || fstat(fd, &st) < 0)
             die(path);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes known calls in known numbers on each of some folders, and prints what it did, as JSON: what
- * jobio must have counted (truth.h). It goes into the cgroup $CGROUP itself, after all that is not
- * to be counted.
+ * Makes known calls in known numbers on each of some directories, and prints what it did, as JSON:
+ * what jobio must have counted (truth.h). It goes into the cgroup $CGROUP itself, after all that is
+ * not to be counted.
  *
- *   work [-u] [-c FILE]... [-s FILE] FOLDER...
+ *   work [-u] [-c FILE]... [-s FILE] DIRECTORY...
  * -c: a file of an overlay's lower layer, which is opened for writing (copied up); -s: a file on a
  * file system that is small enough to be filled up; -u: for who counts system calls, and cannot
  * tell where a failed open got to.
@@ -31,11 +31,11 @@
 
 #include "tests/bpf/truth.h"
 
-#define FOLDERS 8
+#define DIRECTORIES 8
 #define THREADS 64
 
-/* The folders on them, by place (truth.h). */
-static char places[FOLDERS + 1][PATH_MAX - 64];
+/* The directories on them, by place (truth.h). */
+static char places[DIRECTORIES + 1][PATH_MAX - 64];
 static uint64_t *outside; /* shared by all processes */
 static bool paths_are_blind;
 static char block[65536] __attribute__((aligned(4096)));
@@ -360,7 +360,7 @@ static pid_t start_outsider(void)
     }
 }
 
-/* The place of a path, and the folder on it that is ours. */
+/* The place of a path, and the directory on it that is ours. */
 static int find_place(const char *path)
 {
     char real[PATH_MAX];
@@ -369,7 +369,7 @@ static int find_place(const char *path)
     if (!realpath(path, real))
         die(path);
     place = place_of(real);
-    if (place > FOLDERS)
+    if (place > DIRECTORIES)
         die("too many places");
     if (!*places[place])
         snprintf(places[place], sizeof(places[place]), "%s/work", path);
@@ -380,7 +380,7 @@ static int find_place(const char *path)
 struct order {
     const char *copied[8], *small;
     int n_copied, copied_at[8], small_at;
-    int n_folders;
+    int n_directories;
 };
 
 static bool order_parse(struct order *order, int argc, char **argv)
@@ -397,14 +397,14 @@ static bool order_parse(struct order *order, int argc, char **argv)
         else
             return false;
     }
-    order->n_folders = argc - optind;
+    order->n_directories = argc - optind;
     return true;
 }
 
-static void order_find(struct order *order, char **folders)
+static void order_find(struct order *order, char **directories)
 {
-    for (int i = 0; i < order->n_folders; i++) {
-        int place = find_place(folders[i]);
+    for (int i = 0; i < order->n_directories; i++) {
+        int place = find_place(directories[i]);
 
         if (mkdir(places[place], 0755) < 0)
             die(places[place]);
@@ -417,7 +417,7 @@ static void order_find(struct order *order, char **folders)
 
 static void order_work(const struct order *order, int nested)
 {
-    for (int p = 1; p <= order->n_folders; p++) {
+    for (int p = 1; p <= order->n_directories; p++) {
         work_data(p);
         work_errors(p);
         work_opens(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does one workload, known by its name, on some folders, and prints what it did, as JSON: what
- * `jobio run -- workload NAME FOLDER...` must have counted. It leaves the cgroup of the run at
+ * Does one workload, known by its name, on some directories, and prints what it did, as JSON: what
+ * `jobio run -- workload NAME DIRECTORY...` must have counted. It leaves the cgroup of the run at
  * once, prepares, and comes back for the work. Linked statically: its exec opens one file and no
  * more.
  */
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FOLDERS 4
+#define DIRECTORIES 4
 
 char block[BLOCK] __attribute__((aligned(4096)));
 void *volatile bad_address = (void *)8;
@@ -32,8 +32,8 @@ static const struct workload *const tables[] = {
 static struct {
     char given[PATH_MAX / 2], own[PATH_MAX - 300];
     int place;
-} folder_list[FOLDERS];
-static int n_folders, job_procs, root_procs;
+} directory_list[DIRECTORIES];
+static int n_directories, job_procs, root_procs;
 static const struct workload *workload;
 
 static void move_to(int procs)
@@ -52,28 +52,28 @@ void leave(void)
     move_to(root_procs);
 }
 
-int place_at(int folder)
+int place_at(int directory)
 {
-    return folder_list[folder].place;
+    return directory_list[directory].place;
 }
 
-const char *given(int folder)
+const char *given(int directory)
 {
-    return folder_list[folder].given;
+    return directory_list[directory].given;
 }
 
-int folders(void)
+int directories(void)
 {
-    return n_folders;
+    return n_directories;
 }
 
-const char *at(int folder, const char *name)
+const char *at(int directory, const char *name)
 {
     static __thread char paths[4][PATH_MAX];
     static __thread unsigned next;
     char *path = paths[next++ % 4];
 
-    snprintf(path, PATH_MAX, "%s/%s", folder_list[folder].own, name);
+    snprintf(path, PATH_MAX, "%s/%s", directory_list[directory].own, name);
     return path;
 }
 
@@ -162,21 +162,21 @@ static int open_own_procs(void)
     return fd;
 }
 
-/* A folder of the workload's own, unless the file system takes none. */
-static void add_folder(const char *folder)
+/* A directory of the workload's own, unless the file system takes none. */
+static void add_directory(const char *directory)
 {
-    if (n_folders == FOLDERS)
-        die("too many folders");
-    snprintf(folder_list[n_folders].given, sizeof(folder_list[0].given), "%s", folder);
-    snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s/%s.%d.%d", folder,
-             workload->name, n_folders, (int)getpid());
-    if (mkdir(folder_list[n_folders].own, 0777) < 0) {
+    if (n_directories == DIRECTORIES)
+        die("too many directories");
+    snprintf(directory_list[n_directories].given, sizeof(directory_list[0].given), "%s", directory);
+    snprintf(directory_list[n_directories].own, sizeof(directory_list[0].own), "%s/%s.%d.%d",
+             directory, workload->name, n_directories, (int)getpid());
+    if (mkdir(directory_list[n_directories].own, 0777) < 0) {
         if (errno != EROFS && errno != ENOSYS && errno != EACCES)
-            die(folder);
-        snprintf(folder_list[n_folders].own, sizeof(folder_list[0].own), "%s", folder);
+            die(directory);
+        snprintf(directory_list[n_directories].own, sizeof(directory_list[0].own), "%s", directory);
     }
-    folder_list[n_folders].place = place_of(folder);
-    n_folders++;
+    directory_list[n_directories].place = place_of(directory);
+    n_directories++;
 }
 
 static const struct workload *find(const char *name)
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
     job_procs = open_own_procs();
     leave();
     if (!workload) {
-        fprintf(stderr, "usage: workload NAME FOLDER...\n");
+        fprintf(stderr, "usage: workload NAME DIRECTORY...\n");
         return 2;
     }
     MUST(setresuid(0, 0, 0));
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     note_exec();
     memset(block, 'x', sizeof(block));
     for (int i = 2; i < argc; i++)
-        add_folder(argv[i]);
+        add_directory(argv[i]);
     workload->run();
     in_child(print_truth);
     return 0;

@@ -23,16 +23,17 @@ void begin(void);
 /* And from here on it is not, until the next begin(). */
 void leave(void);
 
-/* The place of the folder that was given first, second... and a path in it, good for some calls. */
-int place_at(int folder);
-const char *at(int folder, const char *name);
-/* The same of the first folder. */
+/* The place of the directory that was given first, second... and a path in it, good for some calls.
+ */
+int place_at(int directory);
+const char *at(int directory, const char *name);
+/* The same of the first directory. */
 #define HERE place_at(0)
 #define IN(name) at(0, name)
-/* The folder itself as it was given, without the workload's own one below. */
-const char *given(int folder);
-/* How many folders there are. */
-int folders(void);
+/* The directory itself as it was given, without the workload's own one below. */
+const char *given(int directory);
+/* How many directories there are. */
+int directories(void);
 
 /* Make a file of that many bytes, on disk and, if `cold`, not in the page cache; open it for
  * reading and writing. To be called before begin(). */

@@ -282,11 +282,11 @@ static void do_mmap_rewrite(void)
     did_between(HERE, IO_MMAP_WRITE, 64 * PAGE, 5 * 64 * PAGE);
 }
 
-/* Faults inside calls: on the last folder's file, and for the mapping alone. */
+/* Faults inside calls: on the last directory's file, and for the mapping alone. */
 static void do_mmap_in_calls(void)
 {
-    int last = place_at(folders() - 1), fd = make_file(IN("file"), SIZE, WARM);
-    int mapped = make_cold(at(folders() - 1, "mapped"));
+    int last = place_at(directories() - 1), fd = make_file(IN("file"), SIZE, WARM);
+    int mapped = make_cold(at(directories() - 1, "mapped"));
     char *map = map_file(mapped, PROT_READ | PROT_WRITE, MAP_SHARED);
 
     begin();

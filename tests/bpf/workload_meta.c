@@ -28,14 +28,14 @@ static void do_opens(void)
 {
     touch(IN("file"));
     MUST(symlink("file", IN("soft")));
-    MUST(mkdir(IN("folder"), 0755));
+    MUST(mkdir(IN("directory"), 0755));
     begin();
     for (int i = 0; i < 5; i++)
         close(do_open(HERE, IN("file"), O_RDONLY));
     for (int i = 0; i < 3; i++)
         close(do_open(HERE, IN("file"), O_WRONLY | O_TRUNC)); /* truncates inside the open */
     close(do_open(HERE, IN("soft"), O_RDWR));
-    close(do_open(HERE, IN("folder"), O_RDONLY | O_DIRECTORY));
+    close(do_open(HERE, IN("directory"), O_RDONLY | O_DIRECTORY));
     close(do_open(HERE, IN("file"), O_PATH));
 }
 
@@ -71,7 +71,7 @@ static void do_stats(void)
     WELL(HERE, IO_STAT, statx(fd, "", AT_EMPTY_PATH, STATX_SIZE, &stx));
 }
 
-static void do_folders(void)
+static void do_directories(void)
 {
     char entries[512];
     int fd;
@@ -245,7 +245,7 @@ const struct workload workloads_meta[] = {
     {"opens", do_opens},
     {"creates", do_creates},
     {"stats", do_stats},
-    {"folders", do_folders},
+    {"directories", do_directories},
     {"readdir_error", do_readdir_error},
     {"names", do_names},
     {"mknods", do_mknods},

@@ -25,7 +25,7 @@ static const char *given_in(const char *name)
     return path;
 }
 
-/* A read-only image: a file, a folder. */
+/* A read-only image: a file, a directory. */
 static void do_image(void)
 {
     struct stat st;
@@ -38,7 +38,7 @@ static void do_image(void)
         die("size");
     while (WELL(HERE, IO_READ, read(fd, block, 30000)) > 0)
         ;
-    WELL(HERE, IO_STAT, stat(given_in("folder/below"), &st));
+    WELL(HERE, IO_STAT, stat(given_in("directory/below"), &st));
     FAILS(HERE, IO_OPEN, EROFS, open(given_in("data"), O_RDWR));
     FAILS(HERE, IO_STAT, ENOENT, stat(given_in("absent"), &st));
 }
@@ -54,22 +54,22 @@ static void do_copy_up(void)
     fd = do_open(HERE, given_in("data"), O_RDWR);
     WELL(HERE, IO_WRITE, pwrite(fd, block, 2000, 0));
     WELL(HERE, IO_READ, pread(fd, block, 3000, 0));
-    WELL(HERE, IO_UNLINK, unlink(given_in("folder/below")));
+    WELL(HERE, IO_UNLINK, unlink(given_in("directory/below")));
 }
 
-static void use(int place, const char *folder)
+static void use(int place, const char *directory)
 {
     char path[PATH_MAX];
     int fd;
 
-    snprintf(path, sizeof(path), "%s/file", folder);
+    snprintf(path, sizeof(path), "%s/file", directory);
     fd = do_open(place, path, O_RDWR | O_CREAT);
     WELL(place, IO_WRITE, write(fd, block, 12345));
     WELL(place, IO_READ, pread(fd, block, 345, 0));
     close(fd);
 }
 
-/* A tmpfs of the workload's own, in its folder; its place. */
+/* A tmpfs of the workload's own, in its directory; its place. */
 static int mount_own(const char *name)
 {
     MUST(mkdir(IN(name), 0755));
@@ -80,7 +80,7 @@ static int mount_own(const char *name)
 static void do_everywhere(void)
 {
     begin();
-    for (int i = 0; i < folders(); i++)
+    for (int i = 0; i < directories(); i++)
         use(place_at(i), at(i, "."));
 }
 
@@ -171,7 +171,7 @@ static void do_detached(void)
     WELL(place, IO_WRITE, write(fd, block, 200));
 }
 
-/* A bind mount of a folder that is deleted: "//deleted" in the table of mounts. */
+/* A bind mount of a directory that is deleted: "//deleted" in the table of mounts. */
 static void do_deleted(void)
 {
     int fd;
@@ -192,15 +192,15 @@ static void do_deleted(void)
 /* The first access mounts it. */
 static void do_automount(void)
 {
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     int fd;
 
-    snprintf(folder, sizeof(folder), "%s/auto", given(0));
+    snprintf(directory, sizeof(directory), "%s/auto", given(0));
     begin();
     fd = (int)MUST(open(given_in("auto/file"), O_RDWR | O_CREAT, 0600));
-    did(place_of(folder), IO_OPEN, 0);
-    did(place_of(folder), IO_CREATE, 0);
-    WELL(place_of(folder), IO_WRITE, write(fd, block, 1234));
+    did(place_of(directory), IO_OPEN, 0);
+    did(place_of(directory), IO_CREATE, 0);
+    WELL(place_of(directory), IO_WRITE, write(fd, block, 1234));
 }
 
 const struct workload workloads_mount[] = {

@@ -32,18 +32,18 @@ static void do_enoent(void)
 
 static void do_relative(void)
 {
-    int folder;
+    int directory;
 
-    MUST(mkdir(IN("folder"), 0755));
-    folder = (int)MUST(open(IN("folder"), O_RDONLY | O_DIRECTORY));
-    MUST(chdir(IN("folder")));
+    MUST(mkdir(IN("directory"), 0755));
+    directory = (int)MUST(open(IN("directory"), O_RDONLY | O_DIRECTORY));
+    MUST(chdir(IN("directory")));
     begin();
     for (int i = 0; i < 5; i++)
         FAILS(HERE, IO_OPEN, ENOENT, open("absent", O_RDONLY));
     FAILS(HERE, IO_OPEN, ENOENT, open("../absent", O_RDONLY));
     FAILS(HERE, IO_STAT, ENOENT, stat("absent", &st));
-    FAILS(HERE, IO_OPEN, ENOENT, openat(folder, "absent", O_RDONLY));
-    FAILS(HERE, IO_STAT, ENOENT, fstatat(folder, "absent", &st, 0));
+    FAILS(HERE, IO_OPEN, ENOENT, openat(directory, "absent", O_RDONLY));
+    FAILS(HERE, IO_STAT, ENOENT, fstatat(directory, "absent", &st, 0));
     MUST(chdir("/"));
 }
 
@@ -70,11 +70,11 @@ static void do_other_errors(void)
     for (size_t i = 0; i < sizeof(name) - 1; i++)
         name[i] = 'n';
     touch(IN("file"));
-    MUST(mkdir(IN("folder"), 0755));
+    MUST(mkdir(IN("directory"), 0755));
     MUST(symlink("loop", IN("loop")));
     begin();
     FAILS(HERE, IO_OPEN, EEXIST, open(IN("file"), O_RDWR | O_CREAT | O_EXCL, 0600));
-    FAILS(HERE, IO_OPEN, EISDIR, open(IN("folder"), O_WRONLY));
+    FAILS(HERE, IO_OPEN, EISDIR, open(IN("directory"), O_WRONLY));
     FAILS(HERE, IO_OPEN, ENOTDIR, open(IN("file/below"), O_RDONLY));
     FAILS(HERE, IO_STAT, ENOTDIR, stat(IN("file/below"), &st));
     FAILS(HERE, IO_OPEN, ENOTDIR, open(IN("file"), O_RDONLY | O_DIRECTORY));
@@ -85,7 +85,8 @@ static void do_other_errors(void)
     FAILS(HERE, IO_STAT, ENAMETOOLONG, stat(IN(name), &st));
 }
 
-/* A symbolic link from the first folder into the second: its mount is the last that is searched. */
+/* A symbolic link from the first directory into the second: its mount is the last that is searched.
+ */
 static void do_through_link(void)
 {
     MUST(symlink(at(1, "."), IN("there")));
@@ -103,26 +104,26 @@ static void do_through_link(void)
 static void do_names_refused(void)
 {
     touch(IN("file"));
-    MUST(mkdir(IN("folder"), 0755));
-    MUST(symlink(at(folders() - 1, "."), IN("there")));
+    MUST(mkdir(IN("directory"), 0755));
+    MUST(symlink(at(directories() - 1, "."), IN("there")));
     begin();
-    FAILS(HERE, IO_MKDIR, EEXIST, mkdir(IN("folder"), 0755));
-    FAILS(HERE, IO_MKDIR, ENOENT, mkdir(IN("absent/folder"), 0755));
-    FAILS(HERE, IO_MKDIR, ENOTDIR, mkdir(IN("file/folder"), 0755));
+    FAILS(HERE, IO_MKDIR, EEXIST, mkdir(IN("directory"), 0755));
+    FAILS(HERE, IO_MKDIR, ENOENT, mkdir(IN("absent/directory"), 0755));
+    FAILS(HERE, IO_MKDIR, ENOTDIR, mkdir(IN("file/directory"), 0755));
     FAILS(HERE, IO_UNLINK, ENOENT, unlink(IN("absent")));
-    FAILS(HERE, IO_UNLINK, EISDIR, unlink(IN("folder")));
+    FAILS(HERE, IO_UNLINK, EISDIR, unlink(IN("directory")));
     FAILS(HERE, IO_RMDIR, ENOENT, rmdir(IN("absent")));
     FAILS(HERE, IO_RMDIR, ENOTDIR, rmdir(IN("file")));
     FAILS(HERE, IO_RENAME, ENOENT, rename(IN("absent"), IN("new")));
-    FAILS(HERE, IO_LINK, EEXIST, link(IN("file"), IN("folder")));
+    FAILS(HERE, IO_LINK, EEXIST, link(IN("file"), IN("directory")));
     FAILS(HERE, IO_LINK, ENOENT, link(IN("absent"), IN("new")));
     FAILS(HERE, IO_SYMLINK, EEXIST, symlink("target", IN("file")));
     for (int i = 0; i < 5; i++)
-        FAILS(place_at(folders() - 1), IO_UNLINK, ENOENT, unlink(IN("there/absent")));
-    FAILS(place_at(folders() - 1), IO_MKDIR, ENOENT, mkdir(IN("there/absent/folder"), 0755));
-    WELL(place_at(folders() - 1), IO_MKDIR, mkdir(IN("there/made"), 0755));
-    WELL(place_at(folders() - 1), IO_STAT, stat(IN("there"), &st));
-    if (folders() > 1)
+        FAILS(place_at(directories() - 1), IO_UNLINK, ENOENT, unlink(IN("there/absent")));
+    FAILS(place_at(directories() - 1), IO_MKDIR, ENOENT, mkdir(IN("there/absent/directory"), 0755));
+    WELL(place_at(directories() - 1), IO_MKDIR, mkdir(IN("there/made"), 0755));
+    WELL(place_at(directories() - 1), IO_STAT, stat(IN("there"), &st));
+    if (directories() > 1)
         FAILS(place_at(1), IO_RENAME, EXDEV, rename(IN("file"), IN("there/moved")));
 }
 
@@ -133,8 +134,8 @@ static void do_changes_refused(void)
     char value[10];
 
     touch(IN("file"));
-    MUST(mkdir(IN("folder"), 0755));
-    MUST(symlink(at(folders() - 1, "."), IN("there")));
+    MUST(mkdir(IN("directory"), 0755));
+    MUST(symlink(at(directories() - 1, "."), IN("there")));
     begin();
     FAILS(HERE, IO_SETATTR, ENOENT, chmod(IN("absent"), 0600));
     FAILS(HERE, IO_SETATTR, ENOTDIR, chmod(IN("file/below"), 0600));
@@ -145,17 +146,17 @@ static void do_changes_refused(void)
     FAILS(HERE, IO_GETXATTR, ENODATA, getxattr(IN("file"), "user.x", value, sizeof(value)));
     FAILS(HERE, IO_SETXATTR, ENOENT, setxattr(IN("absent"), "user.x", value, 1, 0));
     for (int i = 0; i < 5; i++) {
-        FAILS(place_at(folders() - 1), IO_SETATTR, ENOENT, chmod(IN("there/absent"), 0600));
-        FAILS(place_at(folders() - 1), IO_GETXATTR, ENOENT,
+        FAILS(place_at(directories() - 1), IO_SETATTR, ENOENT, chmod(IN("there/absent"), 0600));
+        FAILS(place_at(directories() - 1), IO_GETXATTR, ENOENT,
               lgetxattr(IN("there/absent"), "user.x", value, sizeof(value)));
     }
     WELL(HERE, IO_SETATTR, chmod(IN("file"), 0640));
     WELL(HERE, IO_SETATTR, utimensat(AT_FDCWD, IN("file"), times, 0));
-    WELL(place_at(folders() - 1), IO_SETATTR, chmod(IN("there/."), 0755));
+    WELL(place_at(directories() - 1), IO_SETATTR, chmod(IN("there/."), 0755));
 }
 
 /* A path that needs no search counts where it is; one that begins nowhere, nowhere. */
-static void do_no_folder(void)
+static void do_no_directory(void)
 {
     int root = place_of("/");
 
@@ -183,7 +184,7 @@ const struct workload workloads_path[] = {
     {"through_link", do_through_link},
     {"names_refused", do_names_refused},
     {"changes_refused", do_changes_refused},
-    {"no_folder", do_no_folder},
+    {"no_directory", do_no_directory},
     {"no_path", do_no_path},
     {NULL, NULL},
 };

@@ -107,20 +107,20 @@ static void serve(int server)
 }
 
 /* Mount it where nobody else sees it, and serve it from outside of the job; its place. */
-static int mount_served(const char *folder)
+static int mount_served(const char *directory)
 {
     int server = (int)MUST(open("/dev/fuse", O_RDWR | O_CLOEXEC));
     char options[100];
 
     MUST(unshare(CLONE_NEWNS));
     MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
-    MUST(mkdir(folder, 0755));
+    MUST(mkdir(directory, 0755));
     snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", server);
-    MUST(mount("own", folder, "fuse", 0, options));
+    MUST(mount("own", directory, "fuse", 0, options));
     if (MUST(fork()) == 0)
         serve(server);
     close(server);
-    return place_of(folder);
+    return place_of(directory);
 }
 
 static void do_order_stream(void)

@@ -25,19 +25,19 @@
 
 static int source, target, pipes[2];
 
-/* A file of the first folder, one of the last, and a pipe. */
+/* A file of the first directory, one of the last, and a pipe. */
 static void prepare(void)
 {
     source = make_file(IN("source"), SIZE, WARM);
     MUST(lseek(source, 0, SEEK_SET));
-    target = make_file(at(folders() - 1, "target"), 0, WARM);
+    target = make_file(at(directories() - 1, "target"), 0, WARM);
     MUST(pipe(pipes));
     MUST(fcntl(pipes[1], F_SETPIPE_SZ, BLOCK));
 }
 
 static int last_place(void)
 {
-    return place_at(folders() - 1);
+    return place_at(directories() - 1);
 }
 
 static void do_sendfile_file(void)
@@ -108,7 +108,7 @@ static void do_splice_errors(void)
     int append;
 
     prepare();
-    append = (int)MUST(open(at(folders() - 1, "target"), O_WRONLY | O_APPEND));
+    append = (int)MUST(open(at(directories() - 1, "target"), O_WRONLY | O_APPEND));
     MUST(write(pipes[1], block, 100));
     begin();
     FAILS(last_place(), IO_WRITE, EINVAL, splice(pipes[0], NULL, append, NULL, 100, 0));
@@ -160,7 +160,7 @@ static void do_copy_refused(void)
     int append;
 
     prepare();
-    append = (int)MUST(open(at(folders() - 1, "target"), O_WRONLY | O_APPEND));
+    append = (int)MUST(open(at(directories() - 1, "target"), O_WRONLY | O_APPEND));
     begin();
     FAILS(HERE, IO_COPY_READ, EBADF, copy_file_range(source, &from, append, NULL, 10, 0));
     did(last_place(), IO_COPY_WRITE, -1);
