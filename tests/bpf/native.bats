@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The backend of system calls on the kernel of the machine that builds (make check-native): what a
-# program did against what was counted, with no tolerance. As root; $BUILD is the build directory.
+# The system call backend on the kernel of the build machine (make check-native): compares what a
+# program did with what was counted, without tolerance. As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 
@@ -23,13 +23,13 @@ teardown_file() {
     [ -z "${GROUP-}" ] || find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
-# What jobiod pins stays behind it, and its programs would run with every system call here.
+# Pinned programs outlive jobiod and would run at every system call of this machine.
 teardown() {
     [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
     [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
 }
 
-# What this backend does not count, or not in all its ways.
+# Operations that this backend does not count, or counts only in part.
 blind='mkdir rmdir unlink rename link symlink stat truncate'
 
 numbers() {
@@ -52,7 +52,7 @@ numbers() {
     jq -e '[.mounts[].stat.requests // 0] | add > 0' "$T/counted" # fstat(2)
 }
 
-@test "threads one after the other wait as one, those at the same time do not" {
+@test "consecutive threads add up their waits, concurrent threads do not" {
     local how waited
     for how in "chain 300" "crowd 20"; do
         "$BIN/count" -b tp_btf -g "$GROUP" -o "$T/${how% *}" -- \
@@ -64,7 +64,7 @@ numbers() {
     jq -e ".longest_wait_ns < ($waited) * 0.9" "$T/crowd"
 }
 
-@test "what this backend cannot see is said" {
+@test "jobiod reports what this backend does not cover" {
     jq -e '.not_attached | has("32-bit system calls") and has("calls by path")' "$T/counted"
 }
 
@@ -83,7 +83,7 @@ start_jobiod() {
     return 1
 }
 
-@test "jobiod tests itself, and a report says what the accounting cost" {
+@test "jobiod runs its self-test, and a report has the cost of accounting" {
     mkdir "$T/run" "$T/state" "$T/open"
     chmod 755 "$BATS_RUN_TMPDIR" "$T"
     chmod 777 "$T/open"
@@ -102,13 +102,13 @@ start_jobiod() {
     [ -z "$(find "$T/run" -name 'selftest-*')" ]
 }
 
-# It gives up on a machine that is too busy.
+# The self-test gives up if the machine is too busy.
 accounted() {
     "$BUILD/jobio" run --json --output "$T/own" -- cat /etc/passwd > /dev/null
     jq -e .accounting "$T/own"
 }
 
-@test "jobio run tests its probe, and says what the accounting cost" {
+@test "jobio run runs the self-test, and its report has the cost of accounting" {
     for ((i = 0; i < 20; i++)); do
         ! accounted || break
     done
@@ -124,7 +124,7 @@ stop_jobiod() {
     jobiod=
 }
 
-# tags CGROUP...: a step each, 500 a job from 7 on, as its plugin's file says it
+# tags CGROUP...: a step file for each, as the plugin writes it; 500 steps per job, from job 7
 tags() {
     stat -c '%i %n' "$@" | awk -v runtime="$T/run" -v mount="$CGROUPS" -v now="$(date +%s%N)" '{
         step = $2
@@ -140,7 +140,7 @@ tags() {
     }' | xargs mv -t "$T/run/steps"
 }
 
-# tag: one, with somebody in it
+# tag: one step, with a process in it
 tag() {
     mkdir -p "$GROUP/step_0"
     (echo $BASHPID > "$GROUP/step_0/cgroup.procs" && exec sleep 600) 3>&- &
@@ -158,8 +158,8 @@ status_is() {
     return 1
 }
 
-# is_blind WORDS PREFIX...: jobiod runs, says once what is missing, follows steps, serves commands
-# and calls nothing complete that it did not count.
+# is_blind WORDS PREFIX...: jobiod runs, logs once what is missing, tracks steps, serves commands, and
+# reports uncounted jobs as incomplete.
 is_blind() {
     local words=$1 member
     shift
@@ -197,23 +197,23 @@ is_blind() {
     stop_jobiod
 }
 
-@test "without CAP_BPF jobiod runs, and says that nothing is counted" {
+@test "without CAP_BPF jobiod runs and reports that nothing is counted" {
     run -1 setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf \
         "$BIN/count" -g "$GROUP" -o /dev/null
     [[ "$output" == *"CAP_BPF"* && "${#lines[@]}" = 1 ]]
     is_blind CAP_BPF setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf
 }
 
-@test "without BTF jobiod runs, and says that nothing is counted" {
+@test "without BTF jobiod runs and reports that nothing is counted" {
     is_blind "has no BTF" unshare -m sh -c 'mount --bind /dev/null /sys/kernel/btf/vmlinux &&
         exec "$@"' sh
 }
 
-@test "without a BPF file system jobiod runs, and says that nothing is counted" {
+@test "without a BPF file system jobiod runs and reports that nothing is counted" {
     is_blind "is /sys/fs/bpf mounted?" unshare -m sh -c 'umount -l /sys/fs/bpf; exec "$@"' sh
 }
 
-@test "without CAP_PERFMON jobiod runs, and says that nothing is counted" {
+@test "without CAP_PERFMON jobiod runs and reports that nothing is counted" {
     mkdir -p "$T/run" "$T/state"
     start_jobiod setpriv --bounding-set -sys_admin,-perfmon --inh-caps -sys_admin,-perfmon
     cat "$T/jobiod.log"
@@ -222,7 +222,7 @@ is_blind() {
     stop_jobiod
 }
 
-@test "a second jobiod leaves the first alone" {
+@test "a second jobiod exits and does not disturb the first" {
     mkdir -p "$T/run" "$T/state"
     start_jobiod
     run -1 "$BUILD/jobiod" --config /dev/null --runtime "$T/run" --state "$T/state"
@@ -231,23 +231,23 @@ is_blind() {
     stop_jobiod
 }
 
-@test "a small limit of locked memory is raised, or not needed" {
+@test "jobiod starts with a small RLIMIT_MEMLOCK" {
     mkdir -p "$T/run" "$T/state"
     start_jobiod prlimit --memlock=65536:65536
     status_is '.not_counted == null and .operations.read != "none"'
     stop_jobiod
-    # From 5.11 on; before, `make check-kernels` sees it fail with a word about the limit.
+    # Works since 5.11; on older kernels, `make check-kernels` checks the error message.
     start_jobiod prlimit --memlock=65536:65536 \
         setpriv --bounding-set -sys_resource --inh-caps -sys_resource
     jq -e '.not_counted == null or (.not_counted | contains("RLIMIT_MEMLOCK"))' "$T/status"
     stop_jobiod
 }
 
-@test "what the kernel refuses is named, and the rest counts" {
+@test "jobiod names the hooks that the kernel refuses, and counts with the others" {
     mkdir -p "$T/run" "$T/state"
     start_jobiod
     stop_jobiod
-    # On a kernel that refuses nothing the list is empty, and nothing is said to be refused.
+    # If the kernel refuses nothing, the list is empty and the log has no such line.
     jq -r '.hooks[] | select(.backend == "none" and (.why // "" | test("refused"))) | .function' \
         "$T/status" > "$T/refused"
     while read -r function; do
@@ -257,7 +257,7 @@ is_blind() {
     jq -e '.operations | .read != "none" and .write != "none"' "$T/status"
 }
 
-@test "maps of another layout are removed, with a word" {
+@test "maps of another layout are removed, with a log line" {
     local maps
     mkdir -p "$T/run" "$T/state"
     start_jobiod
@@ -273,8 +273,8 @@ is_blind() {
     stop_jobiod
 }
 
-# A process that is moved takes the kernel many milliseconds, so few of them do anything.
-@test "5,000 steps at once are followed, and what they do is counted" {
+# The kernel takes many milliseconds to move a process, so only a few steps do I/O.
+@test "5,000 concurrent steps are tracked and counted" {
     local step work=100 home
     home=$CGROUPS$(sed -n 's/^0:://p' /proc/self/cgroup)
     rm -rf "$T/run" "$T/state"
@@ -303,7 +303,7 @@ is_blind() {
     [ "$(cat "$T/sums")" = "5000|$work|$((work * 5))|0" ]
 }
 
-@test "where functions cannot be hooked, it is chosen by itself, and only there" {
+@test "the system call backend is chosen only if functions cannot be hooked" {
     "$BIN/count" -b fentry -g "$GROUP" -o "$T/fentry"
     "$BIN/count" -g "$GROUP" -o "$T/chosen" -- "$BIN/step" join write "$T/tmpfs/chosen" 7
     jq -e '[.mounts[].write.requests // 0] | add == 7' "$T/chosen"

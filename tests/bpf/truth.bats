@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the probe counts against what a program did, field by field, with no tolerance. Runs as root
-# in a guest (make check-kernels); $BUILD is the build directory.
+# Compares what the probe counts with what a program did, field by field, without tolerance. Runs as
+# root in a guest (make check-kernels); $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 
@@ -28,8 +28,8 @@ numbers() {
            | map_values(map_values({requests, bytes, errors, errno, size_log2}))' "$1"
 }
 
-# compare TRUTH COUNTED: nothing else was counted, nothing was lost, and each timed call lies in one
-# bucket of latency.
+# compare TRUTH COUNTED: nothing else was counted, nothing was lost, and each timed call is in one
+# latency bucket.
 compare() {
     diff <(numbers "$1") <(numbers "$2") || { jq "del(.mounts)" "$2"; return 1; }
     jq -e '[.lost, .lost_bytes, .lost_latencies, .lost_ends, .lost_errnos, .lost_mounts, .missed]
@@ -46,7 +46,7 @@ counted() {
     shift
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
-    # Nothing of it is left to be read by faults.
+    # Read it now, so that no page fault reads it later.
     # shellcheck disable=SC2046 # a list of files
     cat "$BIN/work" $(ldd "$BIN/work" | grep -o '/[^ ]*') > /dev/null
     "$BIN/count" "${options[@]}" -o "$T/$name.counted" -- "$BIN/work" "$@" > "$T/$name.truth"
@@ -75,7 +75,7 @@ counter() {
     jq "[.mounts[].$2.$3 // 0] | add // 0" "$1"
 }
 
-# Where kprobes count: the end of a call has no arguments, but no other tracer hides it.
+# With kprobes the return of a call has no arguments, but no other tracer can hide it.
 by_kprobes() {
     [ "$(jq -r .backend "$1")" = kprobe ]
 }
@@ -93,7 +93,7 @@ await() {
 
 pins=/sys/fs/bpf/jobio-test
 
-@test "killed and started again in the middle of the work, it loses no call" {
+@test "a probe that is killed and restarted during the work loses no call" {
     local group=/sys/fs/cgroup/jobio-adopt counting loop writes i
     "$BIN/count" -k -p $pins -g $group -o "$T/first" -- \
         "$BIN/step" join loop "$T/tmpfs/loop" > >(cat > "$T/writes") 3>&- &
@@ -124,7 +124,7 @@ pins=/sys/fs/bpf/jobio-test
     [ -z "$(ls $pins)" ]
 }
 
-@test "what finds no room is counted as lost, to the byte" {
+@test "calls without room in the maps are counted as lost, to the byte" {
     local n=500 requests
     mkdir "$T/many"
     "$BIN/count" -s 1 -o "$T/full" -- "$BIN/step" mounts "$T/many" $n join touch "$T/many" $n
@@ -136,11 +136,11 @@ pins=/sys/fs/bpf/jobio-test
     [ "$(jq .lost_mounts "$T/full")" -gt 0 ]
 }
 
-@test "a step that is tagged in the middle of a call counts it without its time, or not" {
+@test "a call that started before its step was tagged counts without its time, or not at all" {
     local group=/sys/fs/cgroup/jobio-late blocked opens=1
     mkdir $group
     mkfifo "$T/fifo"
-    # The programs are there before the call, the tag comes after its begin.
+    # The programs are attached before the call; the step is tagged after its start.
     "$BIN/count" -k -p $pins -g /sys/fs/cgroup/jobio-other -o /dev/null
     CGROUP=$group "$BIN/step" join open "$T/fifo" 3>&- &
     blocked=$!
@@ -156,7 +156,7 @@ pins=/sys/fs/bpf/jobio-test
     rmdir $group
 }
 
-@test "a call whose end another tracer hid is told, and the next calls count" {
+@test "a call whose return another tracer hid is reported, and the next calls are counted" {
     local group=/sys/fs/cgroup/jobio-hidden hidden=1
     mkfifo "$T/fifo2"
     cat > "$T/hide" << END
@@ -176,8 +176,8 @@ END
     [ "$(jq .lost_ends "$T/hidden")" -eq $hidden ]
 }
 
-@test "tasks that find no seat are counted exactly as well" {
-    local group=/sys/fs/cgroup/jobio-seatless key="key 0 0 0 0" value
+@test "tasks without a task slot are counted exactly" {
+    local group=/sys/fs/cgroup/jobio-no-slot key="key 0 0 0 0" value
     "$BIN/count" -k -p $pins -g $group -o /dev/null
     value=$(bpftool -j map lookup pinned $pins/*/levels $key |
         jq -r '.value | .[12:16] = ["0", "0", "0", "0"] | join(" ")')
@@ -189,12 +189,12 @@ END
     rmdir $group
 }
 
-# waited FILE: the time in all calls
+# waited FILE: the total time of all calls
 waited() {
     jq '[.mounts[] | to_entries[] | select(.key != "create").value.time_ns] | add' "$1"
 }
 
-@test "threads one after the other wait as one, those at the same time do not" {
+@test "consecutive threads add up their waits, concurrent threads do not" {
     "$BIN/count" -o "$T/chain" -- "$BIN/step" join chain "$T/tmpfs/chain" 300
     jq . "$T/chain"
     [ "$(counter "$T/chain" write requests)" -eq 30000 ]
@@ -205,7 +205,7 @@ waited() {
     [ "$(jq .longest_wait_ns "$T/crowd")" -lt $(($(waited "$T/crowd") * 9 / 10)) ]
 }
 
-@test "a task that goes in and out of a step is counted inside only" {
+@test "a task that enters and leaves a step is counted only while it is inside" {
     local group=/sys/fs/cgroup/jobio-in other=/sys/fs/cgroup/jobio-out # as deep
     mkdir $other
     cat > "$T/in-out" << END
@@ -224,7 +224,7 @@ END
     rmdir $other
 }
 
-@test "what cannot work is said in one line" {
+@test "a probe that cannot start prints one line" {
     run -1 setpriv --reuid 65534 --clear-groups "$BIN/count" -g /sys/fs/cgroup -o /dev/null
     [[ "$output" == *"CAP_BPF"* ]]
     run -1 "$BIN/count" -p "$T/pins" -o /dev/null
@@ -236,7 +236,7 @@ END
     [ ! -d /sys/fs/cgroup/jobio-limited ] || rmdir /sys/fs/cgroup/jobio-limited
 }
 
-@test "what a killed process pinned only in part is made anew" {
+@test "an incomplete set of pinned maps is replaced" {
     "$BIN/count" -k -p $pins -o /dev/null
     rm $pins/*/lost
     "$BIN/count" -k -p $pins -o "$T/anew" -- "$BIN/step" join write "$T/tmpfs/anew" 3
@@ -247,8 +247,8 @@ END
     [ "$(counter "$T/anew" write requests)" -eq 3 ]
 }
 
-# Where the kernel takes the CPU from a task in bpf(2), its maps' guard keeps kprobes from running.
-@test "that steps come and go keeps no call of others from being counted" {
+# If the kernel preempts a task in bpf(2), the guard of its maps prevents kprobes from running.
+@test "steps that start and end do not prevent the calls of other steps from being counted" {
     local noise pids=()
     for noise in 1 2; do
         timeout 120 sh -c "while :; do dd if=/dev/zero of=$T/tmpfs/$noise bs=4k count=200 status=none; done" &
