@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# tests/guest/run itself, from outside: what every test in a guest relies on.
+# Tests tests/guest/run from outside: what every test in a guest relies on.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -10,7 +10,7 @@ guest() {
     "$BATS_TEST_DIRNAME/run" --quiet "$@"
 }
 
-@test "stdout, stderr and the exit status come out apart and clean, from the same directory" {
+@test "stdout, stderr and the exit status are passed on unchanged, from the same directory" {
     cd "$BATS_TEST_TMPDIR"
     run --separate-stderr guest --env 'WORD=two words' -- sh -c 'pwd; echo "$WORD"; echo no >&2; exit 7'
     [ "$status" = 7 ]
@@ -18,33 +18,33 @@ guest() {
     [ "$stderr" = no ]
 }
 
-@test "the kernel is that of the row, and is named; its modules can be loaded" {
+@test "the guest runs and names the kernel of the row, and can load its modules" {
     run --separate-stderr "$BATS_TEST_DIRNAME/run" --kernel 6.1 -- sh -c 'uname -r; modprobe ext4 && grep -c ^ext4 /proc/modules'
     [ "$status" = 0 ]
     [[ ${lines[0]} == 6.1.* && ${lines[1]} == 1 ]]
     [[ $stderr == *"Linux ${lines[0]}"*console* ]]
 }
 
-@test "OUT is shared; all else that the command writes is gone" {
+@test "files in OUT are kept; all other files that the command writes are discarded" {
     guest -- sh -c "echo kept > $OUT/file; echo gone > $BATS_TEST_TMPDIR/file; cat $BATS_TEST_TMPDIR/file"
     [ "$(cat "$OUT/file")" = kept ]
     [ ! -e "$BATS_TEST_TMPDIR/file" ]
 }
 
-@test "all output arrives, also with a process left behind that holds it open" {
+@test "all output arrives even if a background process keeps stdout open" {
     guest -- sh -c 'sleep 1000 & seq 300000; echo end > /dev/stderr' > "$BATS_TEST_TMPDIR/text" 2> "$BATS_TEST_TMPDIR/err"
     seq 300000 | cmp - "$BATS_TEST_TMPDIR/text"
     [ "$(cat "$BATS_TEST_TMPDIR/err")" = end ]
 }
 
-@test "the timeout ends the guest, with 124 and the console's name" {
+@test "a timeout ends the guest: status 124, and the name of the console file" {
     run --separate-stderr guest --timeout 8 -- sleep 1000
     [ "$status" = 124 ]
     [[ $stderr =~ (/[^ ]*console[^ ]*) ]]
     [ -e "${BASH_REMATCH[1]}" ]
 }
 
-@test "TERM ends the guest, and nothing of it is left" {
+@test "SIGTERM ends the guest and leaves nothing behind" {
     local i status=0
     export TMPDIR=$BATS_TEST_TMPDIR
     "$BATS_TEST_DIRNAME/run" --quiet -- sleep 1000 3>&- &
@@ -59,19 +59,19 @@ guest() {
     [ -z "$(compgen -G "$TMPDIR/guest.*")" ]
 }
 
-@test "a guest that dies says so, with 125" {
+@test "a guest that dies is reported with status 125" {
     run --separate-stderr guest -- sh -c 'echo c > /proc/sysrq-trigger; sleep 100'
     [ "$status" = 125 ]
     [[ $stderr == *console* ]]
 }
 
-@test "with systemd: PID 1 is systemd, cgroup v2, the command is a unit of its own slice" {
+@test "with systemd: PID 1 is systemd, cgroup v2, and the command is a unit in its own slice" {
     run --separate-stderr guest --systemd -- sh -c 'cat /proc/1/comm /proc/self/cgroup; systemctl is-active basic.target'
     [ "$status" = 0 ]
     [ "$output" = $'systemd\n0::/guest.slice/guest.service\nactive' ]
 }
 
-@test "two guests side by side" {
+@test "two guests run side by side" {
     for n in 1 2; do
         OUT=$OUT$n guest -- sh -c "sleep 3; echo $n > \$OUT/n; echo $n" > "$BATS_TEST_TMPDIR/$n" &
         pids[n]=$!
@@ -81,7 +81,7 @@ guest() {
     [ "$(cat "$BATS_TEST_TMPDIR/1") $(cat "$BATS_TEST_TMPDIR/2")" = "1 2" ]
 }
 
-@test "an unknown row, option or release is named, with 125" {
+@test "an unknown row, option or release is named, with status 125" {
     run guest --kernel 0.99 -- true
     [ "$status" = 125 ]
     [[ $output == *0.99* ]]
