@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# contrib/grafana and contrib/prometheus with all that they ask: a job under a real jobiod, pushed to
-# two real Pushgateways, scraped by a real Prometheus with the shipped scrape job and rules, and sent
-# to a real ClickHouse with the shipped views. As root; $BUILD is the build directory.
+# The queries of contrib/grafana and contrib/prometheus: a job under a real jobiod is pushed to two real
+# Pushgateways, scraped by a real Prometheus with the shipped scrape job and rules, and sent to a real
+# ClickHouse with the shipped views. As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 load native
@@ -41,20 +41,20 @@ teardown_file() {
     [ ! -e "$T/victoria.pid" ] || end_it KILL victoria.pid
 }
 
-@test "each source has its dashboard" {
+@test "each data source has its dashboard" {
     local made source
     made=$(cd "$GRAFANA" && printf '%s\n' *.json)
     source=$(cd "$ROOT/contrib/grafana/src" && printf '%s\n' *.jq | sed '/^panels/d; s/^/jobio-/; s/jq$/json/')
     [ "$made" = "$source" ]
 }
 
-@test "Grafana finds in the dashboards what it needs" {
+@test "the dashboards have the fields that Grafana needs" {
     local found
     found=$(jq -rn -f "$BATS_TEST_DIRNAME/grafana_check.jq" "$GRAFANA"/*.json)
     echo "$found"
     [ -z "$found" ]
     [ "$(jq -r .uid "$GRAFANA"/*.json | sort | uniq -d)" = "" ]
-    # a link leads to a dashboard that there is, with a variable that it has
+    # a link leads to an existing dashboard, with one of its variables
     local uid variable
     jq -r '.. | .url? // empty | select(startswith("/d/"))' "$GRAFANA"/*.json | sort -u |
         sed -E 's|^/d/([a-z-]+)\?\$\{([a-z]+):queryparam\}&\$\{cluster:queryparam\}&var-([a-z]+)=.*|\1 \2 \3|' > "$T/links"
@@ -66,7 +66,7 @@ teardown_file() {
     done < "$T/links"
 }
 
-@test "Prometheus takes the rules, and each has something to record" {
+@test "Prometheus accepts the rules, and each recording rule has a result" {
     promtool check config "$T/prometheus.yml"
     curl -sSf "$SERVER/api/v1/rules" > "$T/rules.json"
     jq -e '[.data.groups[].rules[]] | length > 30 and all(.health == "ok")' "$T/rules.json" ||
@@ -77,7 +77,7 @@ teardown_file() {
     done
 }
 
-@test "each alert is tested firing and silent" {
+@test "each alert has a test that fires and one that does not" {
     awk '
         FNR == NR { if (/- alert: /) fires[$3] = silent[$3] = 0; next }
         /- eval_time: /  { if (name != "" && !expects) silent[name]++; name = ""; expects = 0 }
@@ -90,7 +90,7 @@ teardown_file() {
         }' "$ROOT"/contrib/prometheus/{rules,rules_test}.yml
 }
 
-@test "every expression of the dashboards has an answer" {
+@test "every PromQL expression of the dashboards has a result" {
     expressions > "$T/expressions"
     [ "$(wc -l < "$T/expressions")" -gt 100 ]
     local where text
@@ -103,7 +103,7 @@ teardown_file() {
     compare_verdicts "$T/verdicts"
 }
 
-@test "VictoriaMetrics understands every expression" {
+@test "VictoriaMetrics accepts every expression" {
     command -v victoria-metrics > /dev/null || skip "no victoria-metrics"
     local where text victoria="http://127.0.0.1:$((BASE + 7))"
     victoria-metrics -httpListenAddr="${victoria#http://}" -storageDataPath="$T/victoria" \
@@ -118,7 +118,7 @@ teardown_file() {
     [ ! -e "$T/wrong_victoria" ] || { cat "$T/wrong_victoria"; return 1; }
 }
 
-@test "every statement of the dashboards has an answer, and the columns that have a unit" {
+@test "every SQL statement of the dashboards has a result, with the columns that have a unit" {
     statements > "$T/statements"
     [ "$(wc -l < "$T/statements")" -gt 40 ]
     local where columns text column
@@ -135,7 +135,7 @@ teardown_file() {
     compare_verdicts "$T/verdicts_sql" jobio-history
 }
 
-@test "every variable can be chosen" {
+@test "every variable of the dashboards has values" {
     local text metric label
     while IFS=$'\t' read -r text; do
         metric=${text#label_values(} metric=${metric%, *} label=${text##*, } label=${label%)}
@@ -150,7 +150,7 @@ teardown_file() {
     [ "$(variables grafana-clickhouse-datasource | wc -l)" -ge 3 ]
 }
 
-@test "doc/metrics.md has every metric, and no other" {
+@test "doc/metrics.md lists every metric and no other" {
     local name
     { curl -sSf "http://127.0.0.1:$PAGE/metrics"; curl -sSf "http://127.0.0.1:$GATEWAY1/metrics"; } |
         sed -n 's/^# TYPE \(jobio_[a-z_]*\) .*/\1/p' | sort -u > "$T/shown"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# From a real step over a real jobiod into a real ClickHouse and back to the command, on the machine
-# that builds (make check-native). As root; $BUILD is the build directory.
+# From a real step through a real jobiod into a real ClickHouse and back to the command, on the build
+# machine (make check-native). As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 load native
@@ -31,7 +31,7 @@ END
     start_jobiod
 }
 
-# Old names of the sections, which newer releases take as well.
+# Old names of the sections, which newer releases accept, too.
 configure_server() {
     cat > "$T/clickhouse/config.xml" << END
 <yandex><logger><level>warning</level><console>1</console></logger><http_port>$PORT</http_port>
@@ -75,7 +75,7 @@ ask() {
     curl -sSf "$URL/" --data-binary "$1" 2> "$T/curl"
 }
 
-# the statements of a file, one after the other
+# Run the statements of a file one after the other.
 ask_file() {
     local statement
     grep -v '^--' "$1" | while IFS= read -r -d ';' statement; do
@@ -83,17 +83,17 @@ ask_file() {
     done
 }
 
-# says WANT SQL
+# says WANT SQL: true if the query returns WANT
 says() {
     [ "$(ask "$2")" = "$1" ]
 }
 
-# status JQ: true of the sink
+# status JQ: true if the filter holds for the sink in the status
 status() {
     jobio status --json | jq -e ".history | $1" > /dev/null
 }
 
-# step JOBID STEP REQUESTS: a step that writes 100 bytes so often, and ends
+# step JOBID STEP REQUESTS: a step that makes this many writes of 100 bytes, and ends
 step() {
     local group
     tag "$1" "$2"
@@ -101,7 +101,7 @@ step() {
     "$TELL" "$JOBIO_SOCKET" end JOBID="$1" STEP="$2"
 }
 
-@test "without its table nothing is lost, and jobiod says what is missing" {
+@test "without the table nothing is lost, and jobiod reports what is missing" {
     step 7 0 1000
     until_true 60 status '.failures > 0'
     status '.state == "misconfigured" and .last_code == 404 and .waiting == 1 and .refused == 0'
@@ -109,7 +109,7 @@ step() {
     jobio status | grep -A20 '^history' | grep -q 'waiting: 1'
 }
 
-@test "it is delivered once there is a table, by the next jobiod if need be" {
+@test "queued steps are delivered once the table exists, also by the next jobiod" {
     ask_file "$SQL/schema.sql"
     ask_file "$SQL/views.sql"
     end_it KILL pid
@@ -120,7 +120,7 @@ step() {
     says "running" "SELECT state FROM jobio.v_job"
 }
 
-@test "the end of the job and later steps follow; a server that is killed misses none" {
+@test "the end of the job and later steps are delivered, also after the server was killed" {
     end_it KILL server
     step 7 1 500
     "$TELL" "$JOBIO_SOCKET" job-end JOBID=7
@@ -131,7 +131,7 @@ step() {
     until_true 60 says "ended	2	150000" "SELECT state, steps, write_bytes FROM jobio.v_job"
 }
 
-@test "the command shows from there what jobiod shows" {
+@test "jobio prints the same from ClickHouse as from jobiod" {
     for words in "job 7 --json --steps" "job 7 --full" "job 7 --json --steps --timeline" "job 7 --timeline"; do
         jobio $words --config "$T/jobio.conf" > "$T/told"
         jobio $words --from store > "$T/stored"
@@ -144,7 +144,7 @@ step() {
     diff "$T/stored" "$T/told"
 }
 
-@test "who may not read the password is answered by jobiod, and may not insist" {
+@test "a user who may not read the password is served by jobiod, and cannot force ClickHouse" {
     local copy
     copy=$(mktemp -d)
     cp "$BUILD/jobio" "$copy/" 2> /dev/null && "$copy/jobio" --version > /dev/null 2>&1 || skip "jobio is a script"
@@ -162,7 +162,7 @@ step() {
     rm -r "$copy"
 }
 
-@test "who needs no password sees their own jobs, root sees all" {
+@test "without a password, users see their own jobs and root sees all" {
     local copy words
     copy=$(mktemp -d)
     cp "$BUILD/jobio" "$copy/" 2> /dev/null && "$copy/jobio" --version > /dev/null 2>&1 || skip "jobio is a script"
@@ -182,13 +182,13 @@ step() {
     setpriv --reuid 65534 --regid 65534 --clear-groups -- "$copy/jobio" job 70 --config "$copy/conf" --from clickhouse
     jobio history -P -o JobID --config "$copy/conf" --from clickhouse | sort > "$copy/all"
     printf '%s\n' 7 70 JobID | diff - "$copy/all"
-    # With a password the database knows what they may see.
+    # With a password, the database decides what they may see.
     setpriv --reuid 65534 --regid 65534 --clear-groups -- "$copy/jobio" job 7 --config "$copy/conf" \
         --credentials "$copy/reader" --from clickhouse
     rm -r "$copy"
 }
 
-@test "a step that the database refuses is put aside, and tried again at the next start" {
+@test "a step that the database refuses is set aside, and retried at the next start" {
     ask "ALTER TABLE jobio.io MODIFY COLUMN account FixedString(8)"
     step 8 0 10
     until_true 60 status '.waiting == 0'

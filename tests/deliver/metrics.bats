@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a real jobiod shows to those who scrape, on the machine that builds (make check-native): over
-# HTTP, and through a real node_exporter. As root; $BUILD is the build directory.
+# The metrics of a real jobiod on the build machine (make check-native): scraped over HTTP, and through
+# a real node_exporter. As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 load native
@@ -39,7 +39,7 @@ scrape() {
     curl -sSf "http://127.0.0.1:$PORT/metrics" > "$T/metrics" 2> "$T/curl"
 }
 
-# value FILE NAME [LABEL...]: of the one sample of this name that has the labels
+# value FILE NAME [LABEL...]: the value of the only sample with this name and these labels
 value() {
     local file=$1 name=$2 lines label
     shift 2
@@ -51,7 +51,7 @@ value() {
     echo "${lines##* }"
 }
 
-# shows VALUE NAME [LABEL...]: a new scrape does
+# shows VALUE NAME [LABEL...]: true if a new scrape has the sample with this value
 shows() {
     local want=$1
     shift
@@ -59,7 +59,7 @@ shows() {
     [ "$(value "$T/metrics" "$@")" = "$want" ]
 }
 
-@test "a running job is shown to the byte" {
+@test "a running job has exact metrics" {
     tag 7 0
     "$TELL" "$JOBIO_SOCKET" job JOBID=7 USER=alice ACCOUNT=physics PARTITION=batch
     CGROUP=$group "$BIN/step" join write "$T/tmpfs/file" 1234
@@ -71,7 +71,7 @@ shows() {
     promtool check metrics < "$T/metrics"
 }
 
-@test "the page says how jobiod is" {
+@test "the page has the metrics of jobiod itself" {
     jobio status --json > "$T/status"
     shows 1 jobio_tracked_jobs
     shows 1 jobio_tracked_steps
@@ -84,7 +84,7 @@ shows() {
     jq -e '.metrics.scrapes > 0 and .metrics.textfiles > 0' "$T/status"
 }
 
-@test "an ended job stays for the linger, the totals of the node for ever" {
+@test "an ended job is kept for the linger time, the totals of the node forever" {
     "$TELL" "$JOBIO_SOCKET" end JOBID=7 STEP=0
     "$TELL" "$JOBIO_SOCKET" job-end JOBID=7
     until_true 12 shows 1 jobio_job_info 'jobid="7"' 'state="ended"'
@@ -96,7 +96,7 @@ shows() {
     shows 123400 jobio_node_write_bytes_total "mountpoint=\"$T/tmpfs\""
 }
 
-@test "node_exporter takes the file" {
+@test "node_exporter accepts the text file" {
     [ "$(stat -c %a "$T/text/jobio.prom")" = 644 ]
     curl -sSf "http://127.0.0.1:$EXPORTER/metrics" > "$T/exported"
     [ "$(value "$T/exported" jobio_node_write_bytes_total "mountpoint=\"$T/tmpfs\"")" = 123400 ]
@@ -106,7 +106,7 @@ shows() {
     promtool check metrics < "$T/text/jobio.prom"
 }
 
-@test "a file that cannot be written is counted and said once" {
+@test "a text file that cannot be written is counted, and logged once" {
     mv "$T/text" "$T/elsewhere"
     failures() { jobio status --json | jq -e '.metrics.textfile_failures >= 3' > /dev/null; }
     until_true 60 failures
@@ -120,7 +120,7 @@ shows() {
     [ "$(value "$T/metrics" jobio_textfile_failures_total)" -ge 3 ]
 }
 
-@test "other requests are refused" {
+@test "other HTTP requests are refused" {
     code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
     [ "$(code "http://[::1]:$PORT/metrics")" = 200 ]
     [ "$(code "http://127.0.0.1:$PORT/")" = 404 ]
@@ -130,7 +130,7 @@ shows() {
     jobio status --json | jq -e '.metrics.refused == 3'
 }
 
-@test "a node that retires leaves no file" {
+@test "a node that retires leaves no text file" {
     jobio retire
     until_true 30 eval '[ ! -e "$T/text/jobio.prom" ]'
     sleep 1.5 # an interval
