@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/store/store_impl.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "common/text.h"
@@ -270,18 +269,6 @@ static int jobs_read(struct store *store, sqlite3_stmt *row, const char *node,
     return r;
 }
 
-int store_snapshot(struct store *store, bool *begun, struct error *error)
-{
-    *begun = sqlite3_get_autocommit(store->db);
-    return *begun ? store_exec(store, "BEGIN", error) : 0;
-}
-
-void store_snapshot_end(struct store *store, bool begun)
-{
-    if (begun && !sqlite3_get_autocommit(store->db))
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
 static int jobs_query(struct store *store, enum sql_query query, const struct sql_value *values,
                       size_t n, const char *node, struct job_account ***ret, struct error *error)
 {
@@ -404,40 +391,6 @@ int store_node_totals(struct store *store, struct io_mounts *ret, struct error *
     *ret = totals;
     totals = (struct io_mounts){0};
     return 0;
-}
-
-int store_get_state(struct store *store, const char *key, char **ret, struct error *error)
-{
-    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    char *value = NULL;
-    int r = store_start(store, SQL_STATE_GET, VALUES(TEXT(key)), &row, error);
-
-    if (r == 0)
-        r = store_next(store, row, error);
-    if (r > 0 && column_copy(row, 0, &value) < 0)
-        return no_memory(store, error);
-    if (r < 0)
-        return r;
-    *ret = value;
-    return 0;
-}
-
-int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
-                     struct error *error)
-{
-    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    int r = store_start(store, SQL_STATE_LIST, VALUES(TEXT(prefix)), &row, error);
-
-    if (r == 0)
-        r = store_next(store, row, error);
-    while (r > 0 && strncmp(column_text(row, 0), prefix, strlen(prefix)) == 0) {
-        int stop = each(column_text(row, 0), column_text(row, 1), arg);
-
-        if (stop != 0)
-            return stop;
-        r = store_next(store, row, error);
-    }
-    return r < 0 ? r : 0;
 }
 
 int store_stats(struct store *store, struct store_stats *ret, struct error *error)

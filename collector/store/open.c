@@ -2,40 +2,13 @@
 #define _GNU_SOURCE /* asprintf */
 #include "collector/store/store_impl.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #define BUSY_MS 5000
 /* quick_check reads all of the file, 3 ms a MiB and more from a slow disk, and jobiod is not ready
  * meanwhile. In a larger one a fault is found when a statement meets it. */
 #define CHECK_BYTES (512ll << 20)
-
-/* File systems that several hosts can see at once, or that do not keep a shared mapping coherent:
- * statfs(2) f_type. WAL needs one host. */
-static const struct {
-    unsigned long magic;
-    const char *name;
-} network_fs[] = {
-    {0x6969, "NFS"},          {0x517b, "SMB"},        {0xfe534d42, "SMB"},   {0xff534d42, "CIFS"},
-    {0x0bd00bd0, "Lustre"},   {0x00c36400, "CephFS"}, {0x47504653, "GPFS"},  {0x19830326, "BeeGFS"},
-    {0x20030528, "OrangeFS"}, {0xaad7aaea, "PanFS"},  {0x5346414f, "AFS"},   {0x6b414653, "AFS"},
-    {0x73757245, "Coda"},     {0x01021997, "9P"},     {0x7461636f, "OCFS2"}, {0x01161970, "GFS2"},
-    {0x65735546, "FUSE"},     {0x564c, "NCP"},
-};
-
-int store_check_fs(const char *path, unsigned long magic, struct error *error)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(network_fs); i++)
-        if (network_fs[i].magic == magic)
-            return error_set(error, -EOPNOTSUPP,
-                             "store \"%s\": on %s, and it must be on a local file system", path,
-                             network_fs[i].name);
-    return 0;
-}
 
 static void store_closep(struct store **store)
 {
@@ -74,73 +47,6 @@ void store_close(struct store *store)
     free(store->path);
     free(store->node);
     free(store);
-}
-
-static int check_folder(const char *path, struct error *error)
-{
-    _free_ char *directory = strdup(path);
-    char *slash = directory ? strrchr(directory, '/') : NULL;
-    const char *name = slash == directory ? "/" : directory;
-    struct statfs fs;
-
-    if (!directory)
-        return error_errno(error, -ENOMEM, "store \"%s\"", path);
-    if (!slash)
-        name = ".";
-    else if (slash > directory)
-        *slash = '\0';
-    if (statfs(name, &fs) < 0)
-        return error_errno(error, -errno, "store \"%s\": its directory \"%s\"", path, name);
-    return store_check_fs(path, (unsigned long)fs.f_type & 0xffffffffu, error);
-}
-
-/* Nothing here opens the file: POSIX drops the locks that SQLite holds on it for another connection
- * of this process as soon as any descriptor of it is closed. *exists: there is a file. */
-static int check_path(const char *path, bool *exists, struct error *error)
-{
-    struct stat st;
-    int r = check_folder(path, error);
-
-    if (r < 0)
-        return r;
-    *exists = lstat(path, &st) == 0;
-    if (!*exists)
-        return errno == ENOENT ? 0 : error_errno(error, -errno, "store \"%s\"", path);
-    if (S_ISLNK(st.st_mode))
-        return error_set(error, -ELOOP, "store \"%s\": it is a symbolic link", path);
-    if (S_ISDIR(st.st_mode))
-        return error_set(error, -EISDIR, "store \"%s\": it is a directory", path);
-    if (!S_ISREG(st.st_mode))
-        return error_set(error, -EINVAL, "store \"%s\": it is not a regular file", path);
-    return 0;
-}
-
-/* One writer in the whole system. The lock is on a file of its own, see check_path. */
-static int lock_take(const char *path, int *ret, struct error *error)
-{
-    _free_ char *name = NULL;
-    _close_ int fd = -1;
-
-    if (asprintf(&name, "%s.lock", path) < 0)
-        return error_errno(error, -ENOMEM, "store \"%s\"", path);
-    fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-    if (fd < 0)
-        return error_errno(error, -errno, "store \"%s\": its lock \"%s\"", path, name);
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return error_set(error, errno == EWOULDBLOCK ? -EBUSY : -errno,
-                         "store \"%s\": another jobiod writes to it", path);
-    *ret = TAKE_FD(fd);
-    return 0;
-}
-
-/* -wal and -shm inherit the mode of the file: it holds the jobs of all users. */
-int store_file_create(const char *path, struct error *error)
-{
-    _close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
-
-    if (fd < 0)
-        return error_errno(error, -errno, "store \"%s\"", path);
-    return 0;
 }
 
 /* For a PRAGMA that answers what came of it: journal_mode can refuse without an error, and
@@ -226,9 +132,9 @@ int store_open(struct store **ret, const struct store_options *options, struct e
     store->keep_bytes = options->keep_bytes;
     if (options->node && !(store->node = strdup(options->node)))
         return error_errno(error, -ENOMEM, "store \"%s\"", options->path);
-    r = check_path(store->path, &exists, error);
+    r = store_file_check(store->path, &exists, error);
     if (r == 0)
-        r = lock_take(store->path, &store->lock, error);
+        r = store_file_lock(store->path, &store->lock, error);
     if (r == 0 && !exists)
         r = store_file_create(store->path, error);
     if (r == 0)
@@ -301,7 +207,7 @@ int store_open_reader(struct store **ret, const char *path, struct error *error)
 
     if (!store)
         return error_errno(error, -ENOMEM, "store \"%s\"", path);
-    r = check_path(path, &exists, error);
+    r = store_file_check(path, &exists, error);
     if (r == 0 && !exists)
         r = error_errno(error, -ENOENT, "store \"%s\"", path);
     if (r == 0)

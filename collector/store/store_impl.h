@@ -104,6 +104,13 @@ static inline const char *column_text(sqlite3_stmt *statement, int column)
 /* Run `write` as a savepoint of the open transaction, or as a final transaction of its own. */
 int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),
                 const void *arg, struct error *error);
+/* Savepoints: undo one request of a shared transaction. Each must be released or undone. */
+int store_savepoint(struct store *store, struct error *error);
+int store_release(struct store *store, struct error *error);
+void store_undo(struct store *store);
+/* Start a read transaction unless one is open, so that several statements see one state. */
+int store_snapshot(struct store *store, bool *begun, struct error *error);
+void store_snapshot_end(struct store *store, bool begun);
 
 /* Rows of the newest holder of a job number, and of one of its steps. */
 struct job_row {
@@ -140,20 +147,19 @@ int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *j
 int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account *step,
                     struct error *error);
 int store_read_peaks(struct store *store, int64_t id, struct job_account *job, struct error *error);
-/* Start a read transaction unless one is open, so that several statements see one state. */
-int store_snapshot(struct store *store, bool *begun, struct error *error);
-void store_snapshot_end(struct store *store, bool begun);
-
-/* Savepoints: undo one request of a shared transaction. Each must be released or undone. */
-int store_savepoint(struct store *store, struct error *error);
-int store_release(struct store *store, struct error *error);
-void store_undo(struct store *store);
-
 /* Calls fail with -ECANCELED once *canceled is true. Another thread may set it atomically. */
 void store_cancel_on(struct store *store, const bool *canceled);
 
 /* -EOPNOTSUPP for a file system (statfs f_type) on which WAL is not safe. */
 int store_check_fs(const char *path, unsigned long magic, struct error *error);
+/* Check the path of a database, without opening the file. *exists: there is a file. -ELOOP,
+ * -EISDIR, -EINVAL: it is not a regular file. */
+int store_file_check(const char *path, bool *exists, struct error *error);
+/* Take the lock of the one writer; *ret is a descriptor, which keeps it. -EBUSY. */
+int store_file_lock(const char *path, int *ret, struct error *error);
+/* Create an empty file that only its owner and group may read. -EEXIST. */
+int store_file_create(const char *path, struct error *error);
+
 /* Check the contents of the file, read-only. -EMEDIUMTYPE: the database of another program;
  * -EPROTONOSUPPORT: newer than the last migration. `migrations` ends with version 0. */
 struct schema_state {
@@ -161,9 +167,6 @@ struct schema_state {
     int newest;
     bool empty; /* no table yet */
 };
-/* Create an empty file that only its owner and group may read. -EEXIST. */
-int store_file_create(const char *path, struct error *error);
-
 int store_identify(struct store *store, const struct sql_migration *migrations,
                    struct schema_state *ret, struct error *error);
 /* Update the schema to the version of the last migration: run `schema` in an empty database, else
