@@ -97,7 +97,7 @@ void exchange_wake(struct http_exchange *exchange)
         return;
     exchange->suspended = false;
     MHD_resume_connection(exchange->connection);
-    http_server_run_again(exchange->peer->server);
+    server_run_again(exchange->peer->server);
 }
 
 void http_exchange_answer(struct http_exchange *exchange, unsigned code, const char *content_type,

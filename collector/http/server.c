@@ -55,12 +55,6 @@ static void arm(struct http_server *server)
     (void)sd_event_source_set_enabled(server->timer, first ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-void http_server_run_again(struct http_server *server)
-{
-    if (!server->dying)
-        (void)sd_event_source_set_enabled(server->again, SD_EVENT_ONESHOT);
-}
-
 static void peer_connected(struct http_server *server, struct MHD_Connection *connection,
                            void **context)
 {
@@ -96,7 +90,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         free(peer);
         *context = NULL;
         /* libmicrohttpd accepts again only in the run after the one that closed a connection. */
-        http_server_run_again(server);
+        server_run_again(server);
     }
 }
 
@@ -141,7 +135,7 @@ static void run(struct http_server *server, struct listener *listener)
 
     (void)MHD_run(listener->daemon);
     if (MHD_get_timeout(listener->daemon, &ms) == MHD_YES && ms == 0)
-        http_server_run_again(server);
+        server_run_again(server);
 }
 
 static int on_again(sd_event_source *source, void *arg)

@@ -65,7 +65,7 @@ struct http_server {
     struct listener listeners[];
 };
 
-/* libmicrohttpd's access handler and its completion callback. */
+/* exchange.c: libmicrohttpd's access handler and its completion callback. */
 enum MHD_Result exchange_on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                     const char *method, const char *version, const char *data,
                                     size_t *size, void **context);
@@ -75,7 +75,12 @@ void exchange_on_completed(void *cls, struct MHD_Connection *connection, void **
 bool exchange_expire(struct http_exchange *exchange);
 /* Resume the suspended connection of an exchange that waits for its handler. */
 void exchange_wake(struct http_exchange *exchange);
+
 /* Run libmicrohttpd once more, although none of its descriptors is ready. */
-void http_server_run_again(struct http_server *server);
+static inline void server_run_again(struct http_server *server)
+{
+    if (!server->dying)
+        (void)sd_event_source_set_enabled(server->again, SD_EVENT_ONESHOT);
+}
 
 #endif

@@ -8,8 +8,8 @@ NM=${NM:-nm}
 n=0
 
 # Rooms with a circle that has yet to be removed; remove the room here together with its circle:
-# http (exchange server), peers (first_node gather gather_ask gather_serve).
-known=" collector/http collector/peers "
+# peers (first_node gather gather_ask gather_serve).
+known=" collector/peers "
 
 # "USER USED" for each pair of modules of the room's library.
 arrows() {
