@@ -18,7 +18,7 @@
 #include "collector/daemon/instance.h"
 #include "collector/daemon/live_view.h"
 #include "collector/daemon/reports.h"
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/cgroup/hierarchy.h"
 #include "collector/mounts/mounts.h"
 #include "collector/probe/probe.h"

@@ -8,7 +8,7 @@
 #include "collector/daemon/baselines.h"
 #include "collector/daemon/limited_log.h"
 #include "collector/daemon/recorder.h"
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "report/advice/advice.h"

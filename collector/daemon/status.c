@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collector/daemon/metrics.h"
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/probe/probe.h"
 #include "collector/store/query.h"
 #include "collector/daemon/recorder.h"

@@ -9,7 +9,7 @@
 
 #include "collector/deliver/step_queue.h"
 #include "collector/http/backoff.h"
-#include "collector/peers/gather_impl.h"
+#include "collector/peers/peers_impl.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collector/cgroup/users.h"
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "collector/track/accounts.h"

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/http/client.h"
 #include "collector/http/server.h"
 #include "collector/store/query.h"

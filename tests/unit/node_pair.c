@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tests/unit/gather_side.h"
+#include "tests/unit/node_pair.h"
 
 #include <arpa/inet.h>
 #include <json-c/json.h>

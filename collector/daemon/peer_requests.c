@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "collector/daemon/daemon_impl.h"
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
 #include "common/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define _GNU_SOURCE
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 
 #include <json-c/json.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/peers/gather_impl.h"
+#include "collector/peers/peers_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/json/json.h"

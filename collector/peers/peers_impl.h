@@ -5,7 +5,7 @@
 
 #include <sys/queue.h>
 
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/http/client.h"
 #include "collector/http/server.h"
 #include "collector/peers/sealer.h"

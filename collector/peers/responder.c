@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/peers/gather_impl.h"
+#include "collector/peers/peers_impl.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"

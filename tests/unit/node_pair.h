@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "collector/peers/gather.h"
+#include "collector/peers/peers.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"

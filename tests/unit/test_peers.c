@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What one node asks and sends, and what another makes of it (gather_side.h). */
-#include "tests/unit/gather_side.h"
+/* What one node asks and sends, and what another makes of it (node_pair.h). */
+#include "tests/unit/node_pair.h"
 
 #include "common/cleanup.h"
 
