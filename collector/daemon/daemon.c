@@ -79,8 +79,8 @@ static void on_queued(void *arg)
 {
     struct daemon *d = arg;
 
-    if (d->gather)
-        gather_queued(d->gather);
+    if (d->peers)
+        peers_notify(d->peers);
     if (d->sink)
         step_queue_notify(d->sink);
 }
@@ -142,7 +142,7 @@ static int create_tracker(struct daemon *d, struct error *error)
         .interval_ns = d->settings->interval_ns,
         .drop_gap_ns = DROP_GAP_NS,
         .rows_ns = ROWS_NS,
-        .peers = peers_are_wanted(d->settings),
+        .peers = peer_requests_are_wanted(d->settings),
         .sinks = history_sink_names(d->settings),
         .probe = d->probe,
         .sampler = d->sampler,
@@ -153,7 +153,7 @@ static int create_tracker(struct daemon *d, struct error *error)
     int r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)
-        r = peers_tidy_outbox(d, error);
+        r = peer_requests_tidy_outbox(d, error);
     if (!r)
         r = tracker_adopt(d->tracker, d->store, error);
     if (!r)
@@ -254,7 +254,7 @@ static int create_reports(struct daemon *d, struct error *error)
         .tracker = d->tracker,
         .recorder = d->recorder,
         .baselines = d->baselines,
-        .gather = d->gather,
+        .peers = d->peers,
     };
 
     return reports_create(&d->reports, &options, error);
@@ -333,7 +333,7 @@ static void fill_status(struct daemon *d)
         .deliver = d->deliver,
         .sink = d->sink,
         .sink_name = HISTORY_SINK,
-        .gather = d->gather,
+        .peers = d->peers,
         .metrics = d->metrics,
         .runs = d->runs,
         .services = d->services,
@@ -363,7 +363,7 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_tracker(d, error);
     if (!r)
-        r = peers_create(d, error);
+        r = peer_requests_create(d, error);
     if (!r)
         r = create_runs(d, error);
     if (!r)
@@ -394,7 +394,7 @@ void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
-    peers_stop(d); /* answer requests that wait for other nodes, while all parts exist */
+    peer_requests_stop(d); /* answer requests that wait for other nodes, while all parts exist */
     server_destroy(d->server);
     metrics_forget_server(d->metrics);
     events_destroy(d->events);
@@ -415,7 +415,7 @@ void daemon_destroy(struct daemon *d)
     node_state_destroy(d->node_state);
     writer_destroy(d->writer);
     notes_destroy(d->notes);
-    gather_destroy(d->gather);
+    peers_destroy(d->peers);
     tracker_destroy(d->tracker);
     sampler_destroy(d->sampler);
     probe_destroy(d->probe);

@@ -20,7 +20,7 @@
 
 struct baselines;
 struct events;
-struct gather;
+struct peers;
 struct held;
 struct live_view;
 struct query;
@@ -53,7 +53,7 @@ struct daemon {
     struct reports *reports;
     struct node_queue *deliver;
     struct step_queue *sink; /* NULL: no [history] */
-    struct gather *gather;   /* NULL: no [peers] */
+    struct peers *peers;     /* NULL: no [peers] */
     LIST_HEAD(, held) held;  /* questions that wait until tasks end */
     struct metrics *metrics;
     struct runs *runs;
@@ -84,12 +84,13 @@ void daemon_retire(struct daemon *daemon, struct request *request, const struct 
 const char *const *history_sink_names(const struct settings *settings);
 int history_sink_create(struct daemon *daemon, struct error *error);
 
-/* peers.c: what the other nodes need from the daemon. */
-bool peers_are_wanted(const struct settings *settings);
-int peers_tidy_outbox(struct daemon *daemon, struct error *error); /* while the store is ours */
-int peers_create(struct daemon *daemon, struct error *error);
+/* peer_requests.c: what the other nodes need from the daemon. */
+bool peer_requests_are_wanted(const struct settings *settings);
+int peer_requests_tidy_outbox(struct daemon *daemon,
+                              struct error *error); /* while the store is ours */
+int peer_requests_create(struct daemon *daemon, struct error *error);
 /* Tasks have ended: answer the questions that waited for that. */
-void peers_recheck(struct daemon *daemon);
-void peers_stop(struct daemon *daemon);
+void peer_requests_recheck(struct daemon *daemon);
+void peer_requests_stop(struct daemon *daemon);
 
 #endif

@@ -67,7 +67,7 @@ static void handle_task_exit(struct daemon *daemon, struct request *request,
         return;
     tracker_task_exit(daemon->tracker, &key, het, step);
     request_ok(request);
-    peers_recheck(daemon);
+    peer_requests_recheck(daemon);
 }
 
 static void handle_end(struct daemon *daemon, struct request *request, const struct message *m)
@@ -93,7 +93,7 @@ static void handle_end(struct daemon *daemon, struct request *request, const str
         request_refuse(request, "end: %s", error.text);
     else
         request_ok(request);
-    peers_recheck(daemon);
+    peer_requests_recheck(daemon);
 }
 
 /* Read the number of a job, or refuse the request; then 0. */

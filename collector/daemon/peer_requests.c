@@ -72,7 +72,7 @@ static void on_account(int result, const struct error *error, void *arg)
 {
     struct lookup *l = arg;
 
-    gather_provide(l->question, l->found, l->is_busy, result < 0 ? error : NULL);
+    peers_provide_account(l->question, l->found, l->is_busy, result < 0 ? error : NULL);
     lookup_free(l);
 }
 
@@ -80,8 +80,8 @@ static void on_record(int result, const struct error *error, void *arg)
 {
     struct lookup *l = arg;
 
-    gather_provide_record(l->question, l->found ? &l->found->key : &l->key,
-                          l->found && l->found->ended, l->record, result < 0 ? error : NULL);
+    peers_provide_record(l->question, l->found ? &l->found->key : &l->key,
+                         l->found && l->found->ended, l->record, result < 0 ? error : NULL);
     lookup_free(l);
 }
 
@@ -114,12 +114,12 @@ static void answer_account(struct daemon *daemon, const struct job_key *key, boo
     int r = tracker_report(daemon->tracker, key->jobid, key->restart, true, &account, &error);
 
     if (r == 0) {
-        gather_provide(question, account, is_busy, NULL);
+        peers_provide_account(question, account, is_busy, NULL);
         job_account_destroy(account);
     } else if (r != -ENOENT) {
-        gather_provide(question, NULL, false, &error);
+        peers_provide_account(question, NULL, false, &error);
     } else if (look_up(daemon, key, is_busy, question, run_account, on_account) < 0) {
-        gather_provide(question, NULL, false, &busy);
+        peers_provide_account(question, NULL, false, &busy);
     }
 }
 
@@ -128,7 +128,7 @@ struct held {
     LIST_ENTRY(held) link;
     struct daemon *daemon;
     struct job_key key;
-    struct gather_step step;
+    struct peers_step step;
     void *question;
     sd_event_source *timer;
 };
@@ -148,7 +148,7 @@ static int on_patience(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-static bool hold(struct daemon *daemon, const struct job_key *key, const struct gather_step *step,
+static bool hold(struct daemon *daemon, const struct job_key *key, const struct peers_step *step,
                  void *question)
 {
     struct held *held = calloc(1, sizeof(*held));
@@ -166,14 +166,14 @@ static bool hold(struct daemon *daemon, const struct job_key *key, const struct 
 }
 
 static bool is_busy_with(struct daemon *daemon, const struct job_key *key,
-                         const struct gather_step *step)
+                         const struct peers_step *step)
 {
     enum tracker_progress progress = tracker_progress(daemon->tracker, key, step->het, step->step);
 
     return progress == TRACKER_BUSY || (progress == TRACKER_UNKNOWN && step->expected);
 }
 
-void peers_recheck(struct daemon *daemon)
+void peer_requests_recheck(struct daemon *daemon)
 {
     struct held *held, *next;
 
@@ -184,16 +184,16 @@ void peers_recheck(struct daemon *daemon)
     }
 }
 
-void peers_stop(struct daemon *daemon)
+void peer_requests_stop(struct daemon *daemon)
 {
     while (LIST_FIRST(&daemon->held))
         release(LIST_FIRST(&daemon->held), true);
-    gather_stop(daemon->gather);
+    peers_stop(daemon->peers);
 }
 
 /* A question without a step is from the first node, at the end of the batch script. */
-static void give_account(const struct job_key *key, const struct gather_step *step,
-                         const char *from, void *question, void *arg)
+static void give_account(const struct job_key *key, const struct peers_step *step, const char *from,
+                         void *question, void *arg)
 {
     struct daemon *daemon = arg;
     bool is_busy = step && is_busy_with(daemon, key, step);
@@ -207,7 +207,7 @@ static void give_account(const struct job_key *key, const struct gather_step *st
 static void give_record(const struct job_key *key, void *question, void *arg)
 {
     if (look_up(arg, key, false, question, run_record, on_record) < 0)
-        gather_provide_record(question, key, false, NULL, &busy);
+        peers_provide_record(question, key, false, NULL, &busy);
 }
 
 /* Its prolog has run here, even if none of its steps has. */
@@ -219,13 +219,13 @@ static bool has_job_file(const struct daemon *daemon, uint32_t jobid)
     return access(path, F_OK) == 0;
 }
 
-static enum gather_known known(const struct job_key *key, void *arg)
+static enum peers_job_state known(const struct job_key *key, void *arg)
 {
     struct daemon *daemon = arg;
 
     if (tracker_knows(daemon->tracker, key))
-        return GATHER_TRACKED;
-    return has_job_file(daemon, key->jobid) ? GATHER_ANNOUNCED : GATHER_UNKNOWN;
+        return PEERS_JOB_TRACKED;
+    return has_job_file(daemon, key->jobid) ? PEERS_JOB_ANNOUNCED : PEERS_JOB_UNKNOWN;
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -257,36 +257,36 @@ static int find_readers(const struct settings_list *names, uid_t **ret, struct e
     return 0;
 }
 
-bool peers_are_wanted(const struct settings *settings)
+bool peer_requests_are_wanted(const struct settings *settings)
 {
     return settings->peers.url != NULL;
 }
 
 /* Refused accounts are tried again. Without [peers], queued ones would exempt their jobs from
  * retention for ever. */
-int peers_tidy_outbox(struct daemon *daemon, struct error *error)
+int peer_requests_tidy_outbox(struct daemon *daemon, struct error *error)
 {
-    return peers_are_wanted(daemon->settings)
-               ? store_outbox_retry(daemon->store, GATHER_SINK_PREFIX "*", error)
-               : store_outbox_forget(daemon->store, GATHER_SINK_PREFIX "*", error);
+    return peer_requests_are_wanted(daemon->settings)
+               ? store_outbox_retry(daemon->store, PEERS_SINK_PREFIX "*", error)
+               : store_outbox_forget(daemon->store, PEERS_SINK_PREFIX "*", error);
 }
 
-int peers_create(struct daemon *daemon, struct error *error)
+int peer_requests_create(struct daemon *daemon, struct error *error)
 {
     const struct settings *settings = daemon->settings;
-    const struct gather_hooks hooks = {give_account, give_record, known, say, daemon};
-    struct gather_options options;
+    const struct peers_hooks hooks = {give_account, give_record, known, say, daemon};
+    struct peers_options options;
     _free_ uid_t *readers = NULL;
     int r;
 
-    if (!peers_are_wanted(settings))
+    if (!peer_requests_are_wanted(settings))
         return settings->peers.listen.n
                    ? error_set(error, -EINVAL, "[peers] listen without url: set both")
                    : 0;
     r = find_readers(&settings->peers.readers, &readers, error);
     if (r < 0)
         return r;
-    gather_defaults(&options);
+    peers_defaults(&options);
     options.cluster = settings->cluster;
     options.node = daemon->node;
     options.listen = (const char *const *)settings->peers.listen.items;
@@ -298,6 +298,6 @@ int peers_create(struct daemon *daemon, struct error *error)
     options.timeout_ns = settings->peers.timeout_ns;
     options.query = daemon->query;
     options.writer = daemon->writer;
-    r = gather_create(&daemon->gather, daemon->loop, &options, &hooks, error);
+    r = peers_create(&daemon->peers, daemon->loop, &options, &hooks, error);
     return r < 0 ? error_prefix(error, r, "[peers]") : 0;
 }

@@ -19,7 +19,7 @@
  * answer is sent within that time, whatever other nodes and jobio-record do. */
 #define WITHIN_MS 2000
 #define WITHIN_MS_MAX 120000
-#define GATHER_NS(within_ms) ((within_ms)*650000ull)
+#define QUERY_NS(within_ms) ((within_ms)*650000ull)
 #define ANSWER_NS(within_ms) ((within_ms)*800000ull)
 
 struct reports {
@@ -131,7 +131,7 @@ static bool wants_record(const struct reports *reports)
 /* What to report, and how. */
 struct wanted {
     uint32_t jobid, restart;
-    struct gather_step step;
+    struct peers_step step;
     bool so_far; /* at the end of that step; the job goes on */
     uint64_t within_ms;
     enum summary summary;
@@ -256,7 +256,7 @@ static void finish(struct reports *reports, struct request *request, const struc
     job_account_destroy(job);
 }
 
-static void on_gathered(struct job_account *job, void *arg)
+static void on_queried(struct job_account *job, void *arg)
 {
     struct waiting *w = arg;
 
@@ -265,11 +265,11 @@ static void on_gathered(struct job_account *job, void *arg)
 }
 
 /* Takes the job over. */
-static void gather_or_finish(struct reports *reports, struct request *request,
-                             const struct wanted *wanted, struct job_account *job)
+static void query_or_finish(struct reports *reports, struct request *request,
+                            const struct wanted *wanted, struct job_account *job)
 {
     bool wants_nodes = !wanted->so_far || wanted->summary != SUMMARY_OFF;
-    const char *nodes = reports->options.gather && wants_nodes
+    const char *nodes = reports->options.peers && wants_nodes
                             ? tracker_nodes(reports->options.tracker, &job->key)
                             : NULL;
     struct waiting *w = nodes ? malloc(sizeof(*w)) : NULL;
@@ -280,8 +280,8 @@ static void gather_or_finish(struct reports *reports, struct request *request,
     }
     *w = (struct waiting){reports, request, *wanted};
     w->wanted.step.nodes = NULL; /* the message's */
-    gather_ask(reports->options.gather, nodes, wanted->so_far ? &wanted->step : NULL,
-               request_monotonic_ns(request) + GATHER_NS(wanted->within_ms), job, on_gathered, w);
+    peers_query(reports->options.peers, nodes, wanted->so_far ? &wanted->step : NULL,
+                request_monotonic_ns(request) + QUERY_NS(wanted->within_ms), job, on_queried, w);
 }
 
 void reports_answer(struct reports *reports, struct request *request, const struct message *m)
@@ -303,5 +303,5 @@ void reports_answer(struct reports *reports, struct request *request, const stru
         wanted.summary = SUMMARY_OFF;
     /* At the end of the batch script the job has ended for the reader of the report. */
     job->ended = !wanted.so_far;
-    gather_or_finish(reports, request, &wanted, job);
+    query_or_finish(reports, request, &wanted, job);
 }

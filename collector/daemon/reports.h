@@ -9,7 +9,7 @@
 #include "settings/settings.h"
 
 struct baselines;
-struct gather;
+struct peers;
 struct recorder;
 struct reports;
 struct tracker;
@@ -21,13 +21,13 @@ struct reports_options {
     struct tracker *tracker;
     struct recorder *recorder;
     struct baselines *baselines;
-    struct gather *gather; /* NULL: no [peers] */
+    struct peers *peers; /* NULL: no [peers] */
 };
 
 /* Reads the rules of the advice; an invalid rule is logged and left out. */
 int reports_create(struct reports **ret, const struct reports_options *options,
                    struct error *error);
-void reports_destroy(struct reports *reports); /* after gather and recorder; NULL is fine */
+void reports_destroy(struct reports *reports); /* after peers and recorder; NULL is fine */
 /* Answer the request, inside the call or later. */
 void reports_answer(struct reports *reports, struct request *request, const struct message *m);
 

@@ -237,8 +237,8 @@ static struct json_object *build(const struct status_sources *sources)
         put_metrics(document, sources);
     if (sources->sink)
         (void)json_object_object_add(document, "history", step_queue_status(sources->sink));
-    if (sources->gather)
-        (void)json_object_object_add(document, "peers", gather_status(sources->gather));
+    if (sources->peers)
+        (void)json_object_object_add(document, "peers", peers_status(sources->peers));
     return document;
 }
 

@@ -8,7 +8,7 @@
 #include "settings/settings.h"
 
 struct node_queue;
-struct gather;
+struct peers;
 struct metrics;
 struct probe;
 struct query;
@@ -33,7 +33,7 @@ struct status_sources {
     struct node_queue *deliver;
     const struct step_queue *sink; /* NULL: no [history] */
     const char *sink_name;         /* in the outbox */
-    struct gather *gather;         /* NULL: no [peers] */
+    struct peers *peers;           /* NULL: no [peers] */
     struct metrics *metrics;
     struct runs *runs;
     struct services *services; /* NULL: not counted */

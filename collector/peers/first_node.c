@@ -22,9 +22,9 @@
 #define BATCH_BYTES (CREDENTIAL_PAYLOAD_MAX / 2)
 
 /* A node that the outbox has rows for. */
-struct gather_peer {
-    LIST_ENTRY(gather_peer) link;
-    struct gather *gather;
+struct first_node {
+    LIST_ENTRY(first_node) link;
+    struct peers *peers;
     char *node, *sink; /* its name in the outbox */
     struct step_queue *queue;
     unsigned writes;       /* in progress */
@@ -52,7 +52,7 @@ static int hide_end(const struct step_source *step, struct json_object *account,
 static int write_step(FILE *out, const struct step_source *step,
                       const struct target_options *options, unsigned *rows, struct error *error)
 {
-    struct json_object *account = gather_document(step->job, REPORT_STEPS);
+    struct json_object *account = peers_document(step->job, REPORT_STEPS);
     int r = account ? hide_end(step, account, error) : -ENOMEM;
 
     (void)options;
@@ -84,7 +84,7 @@ static void on_sealed(int result, const struct error *error, const char *text, v
 }
 
 /* The document: a head and the accounts that write_step() wrote, each followed by a comma. */
-static char *make_payload(struct gather_peer *peer, const char *accounts, size_t size)
+static char *make_payload(struct first_node *peer, const char *accounts, size_t size)
 {
     struct wire_head head;
     _free_ char *start = NULL;
@@ -92,7 +92,7 @@ static char *make_payload(struct gather_peer *peer, const char *accounts, size_t
     char *payload;
 
     wire_new_id(peer->id);
-    head = gather_head(peer->gather, peer->node, peer->id);
+    head = peers_head(peer->peers, peer->node, peer->id);
     start = wire_text(wire_create(&head), &length);
     if (!start || asprintf(&payload, "%.*s,\"accounts\":[%.*s]}", (int)length - 1, start,
                            (int)size - 1, accounts) < 0)
@@ -102,13 +102,13 @@ static char *make_payload(struct gather_peer *peer, const char *accounts, size_t
 
 static int request(struct target *target, void *body, size_t size, struct error *error)
 {
-    struct gather_peer *peer = target->arg;
+    struct first_node *peer = target->arg;
     char *payload = make_payload(peer, body, size);
     int r = -ENOMEM;
 
     free(body);
     if (payload)
-        r = sealer_seal(peer->gather->sealer, payload, strlen(payload), on_sealed, target);
+        r = sealer_seal(peer->peers->sealer, payload, strlen(payload), on_sealed, target);
     return r < 0 ? error_errno(error, r, "make a credential") : 0;
 }
 
@@ -142,8 +142,8 @@ static int read_refused(struct json_object *document, struct target *target, str
 static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
 {
     struct target *target = arg;
-    const struct gather_peer *peer = target->arg;
-    const struct wire_head head = {peer->gather->cluster, peer->node, peer->gather->node, peer->id};
+    const struct first_node *peer = target->arg;
+    const struct wire_head head = {peer->peers->cluster, peer->node, peer->peers->node, peer->id};
     struct json_object *document = NULL;
     int r;
 
@@ -168,7 +168,7 @@ static void on_opened(int result, const struct error *error, void *arg)
 static enum answer judge(struct target *target, const struct http_answer *answer, size_t rows,
                          struct answer_verdict *verdicts, char why[ANSWER_WHY_MAX])
 {
-    const struct gather_peer *peer = target->arg;
+    const struct first_node *peer = target->arg;
     int r;
 
     (void)rows, (void)verdicts;
@@ -177,7 +177,7 @@ static enum answer judge(struct target *target, const struct http_answer *answer
         return ANSWER_REFUSED;
     if (answer->code != 200 || !answer->body)
         return ANSWER_WAIT;
-    r = sealer_open(peer->gather->sealer, answer->body, answer->size, read_answer, on_opened,
+    r = sealer_open(peer->peers->sealer, answer->body, answer->size, read_answer, on_opened,
                     target);
     if (r == 0)
         return ANSWER_PENDING;
@@ -198,7 +198,7 @@ static const struct target_kind first_node_kind = {
 /* --- the outbox of the store ------------------------------------------------------------------ */
 
 struct reading {
-    struct gather_peer *peer;
+    struct first_node *peer;
     int64_t after;
     const struct step_limits *limits;
     const struct step_format *format;
@@ -225,20 +225,20 @@ static void on_read(int result, const struct error *error, void *arg)
 static void read_outbox(int64_t after, const struct step_limits *limits,
                         const struct step_format *format, void *arg)
 {
-    struct gather_peer *peer = arg;
+    struct first_node *peer = arg;
     const struct error busy = {"too many queries of the store are waiting"};
     struct reading *reading = malloc(sizeof(*reading));
 
     if (reading)
         *reading = (struct reading){peer, after, limits, format, NULL};
-    if (reading && query_submit(peer->gather->query, run_reading, on_read, reading) == 0)
+    if (reading && query_submit(peer->peers->query, run_reading, on_read, reading) == 0)
         return;
     free(reading);
     step_queue_provide(peer->queue, -EBUSY, NULL, &busy);
 }
 
 struct settling {
-    struct gather_peer *peer;
+    struct first_node *peer;
     char why[ANSWER_WHY_MAX]; /* "": accepted, else the reason of the refusal */
     size_t n;
     int64_t ids[];
@@ -256,20 +256,20 @@ static int run_settling(struct store *store, void *arg, struct error *error)
 static void on_settled(int result, const struct error *error, void *arg)
 {
     _free_ struct settling *s = arg;
-    struct gather_peer *peer = s->peer;
+    struct first_node *peer = s->peer;
 
     peer->writes--;
     if (result < 0) {
-        gather_say(peer->gather, "gather-outbox", "the outbox cannot be written: %s", error->text);
+        peers_warn(peer->peers, "peers-outbox", "the outbox cannot be written: %s", error->text);
         step_queue_rewind(peer->queue);
     } else if (*s->why) {
-        peer->gather->counts.refused_by_peer++;
+        peer->peers->counts.refused_by_peer++;
     } else {
-        peer->gather->counts.sent += s->n;
+        peer->peers->counts.sent += s->n;
     }
 }
 
-static void settle(struct gather_peer *peer, const int64_t *ids, size_t n, const char *why)
+static void settle(struct first_node *peer, const int64_t *ids, size_t n, const char *why)
 {
     const struct error full = {"the queue of the store is full"};
     struct settling *s = malloc(sizeof(*s) + n * sizeof(*ids));
@@ -283,7 +283,7 @@ static void settle(struct gather_peer *peer, const int64_t *ids, size_t n, const
     memcpy(s->ids, ids, n * sizeof(*ids));
     (void)snprintf(s->why, sizeof(s->why), "%s", why);
     peer->writes++;
-    if (writer_submit(peer->gather->writer, true, run_settling, on_settled, s) < 0)
+    if (writer_submit(peer->peers->writer, true, run_settling, on_settled, s) < 0)
         on_settled(-EAGAIN, &full, s);
 }
 
@@ -294,22 +294,22 @@ static void on_delivered(const int64_t *ids, size_t n, void *arg)
 
 static void on_refused(int64_t id, const char *why, void *arg)
 {
-    struct gather_peer *peer = arg;
+    struct first_node *peer = arg;
 
-    gather_say(peer->gather, "gather-refused", "%s refuses an account: %.150s", peer->node, why);
+    peers_warn(peer->peers, "peers-refused", "%s refuses an account: %.150s", peer->node, why);
     settle(peer, &id, 1, why);
 }
 
 static void say(enum log_level level, const char *text, void *arg)
 {
-    const struct gather_peer *peer = arg;
+    const struct first_node *peer = arg;
 
-    peer->gather->hooks.say(level, text, peer->gather->hooks.arg);
+    peer->peers->hooks.say(level, text, peer->peers->hooks.arg);
 }
 
 /* --- peers ------------------------------------------------------------------------------------ */
 
-static void peer_free(struct gather_peer *peer)
+static void peer_free(struct first_node *peer)
 {
     step_queue_destroy(peer->queue);
     free(peer->node);
@@ -317,10 +317,10 @@ static void peer_free(struct gather_peer *peer)
     free(peer);
 }
 
-static int peer_init(struct gather_peer *peer, struct gather *gather, const char *node,
+static int peer_init(struct first_node *peer, struct peers *peers, const char *node,
                      struct error *error)
 {
-    _free_ char *url = gather_url(gather, node, "/v1/accounts");
+    _free_ char *url = peers_url(peers, node, "/v1/accounts");
     const struct step_queue_hooks hooks = {read_outbox, on_delivered, on_refused, say, peer};
     const struct step_queue_options options = {
         .kind = &first_node_kind,
@@ -328,44 +328,44 @@ static int peer_init(struct gather_peer *peer, struct gather *gather, const char
         .to = {.url = url, .answer_max = CREDENTIAL_TEXT_MAX},
         .what = "accounts for",
         .name = node,
-        .client = gather->client,
+        .client = peers->client,
         .poll_ns = UINT64_MAX,
-        .backoff_ns = gather->backoff_ns,
-        .slow_ns = gather->slow_ns,
+        .backoff_ns = peers->backoff_ns,
+        .slow_ns = peers->slow_ns,
         .limits = {.rows = BATCH_ROWS, .bytes = BATCH_BYTES},
     };
 
-    peer->gather = gather;
+    peer->peers = peers;
     peer->node = strdup(node);
-    if (!url || !peer->node || asprintf(&peer->sink, GATHER_SINK_PREFIX "%s", node) < 0) {
+    if (!url || !peer->node || asprintf(&peer->sink, PEERS_SINK_PREFIX "%s", node) < 0) {
         peer->sink = NULL;
         return error_set(error, -ENOMEM, "out of memory");
     }
-    return step_queue_create(&peer->queue, gather->loop, &options, &hooks, error);
+    return step_queue_create(&peer->queue, peers->loop, &options, &hooks, error);
 }
 
 /* Find or create the peer. Returns NULL on failure, which is logged. */
-static struct gather_peer *get_peer(struct gather *gather, const char *node)
+static struct first_node *get_peer(struct peers *peers, const char *node)
 {
     struct error error = {"out of memory"};
-    struct gather_peer *peer;
+    struct first_node *peer;
 
-    LIST_FOREACH(peer, &gather->peers, link)
+    LIST_FOREACH(peer, &peers->first_nodes, link)
     if (!strcmp(peer->node, node))
         return peer;
     peer = calloc(1, sizeof(*peer));
-    if (!peer || peer_init(peer, gather, node, &error) < 0) {
-        gather_say(gather, node, "accounts for %s cannot be sent: %s", node, error.text);
+    if (!peer || peer_init(peer, peers, node, &error) < 0) {
+        peers_warn(peers, node, "accounts for %s cannot be sent: %s", node, error.text);
         if (peer)
             peer_free(peer);
         return NULL;
     }
-    LIST_INSERT_HEAD(&gather->peers, peer, link);
+    LIST_INSERT_HEAD(&peers->first_nodes, peer, link);
     step_queue_start(peer->queue);
     return peer;
 }
 
-static uint64_t count_failures(const struct gather_peer *peer)
+static uint64_t count_failures(const struct first_node *peer)
 {
     struct step_queue_counts counts;
 
@@ -373,26 +373,26 @@ static uint64_t count_failures(const struct gather_peer *peer)
     return counts.failures;
 }
 
-uint64_t first_node_failures(const struct gather *gather)
+uint64_t first_node_failures(const struct peers *peers)
 {
-    uint64_t failures = gather->counts.send_failures; /* of peers that are gone */
-    const struct gather_peer *peer;
+    uint64_t failures = peers->counts.send_failures; /* of peers that are gone */
+    const struct first_node *peer;
 
-    LIST_FOREACH(peer, &gather->peers, link)
+    LIST_FOREACH(peer, &peers->first_nodes, link)
     failures += count_failures(peer);
     return failures;
 }
 
 /* Free the peers that have no rows in the outbox any more. */
-static void drop_idle_peers(struct gather *gather)
+static void drop_idle_peers(struct peers *peers)
 {
-    struct gather_peer *peer, *next;
+    struct first_node *peer, *next;
 
-    for (peer = LIST_FIRST(&gather->peers); peer; peer = next) {
+    for (peer = LIST_FIRST(&peers->first_nodes); peer; peer = next) {
         next = LIST_NEXT(peer, link);
         if (peer->wanted || peer->writes || !step_queue_is_idle(peer->queue))
             continue;
-        gather->counts.send_failures += count_failures(peer);
+        peers->counts.send_failures += count_failures(peer);
         LIST_REMOVE(peer, link);
         peer_free(peer);
     }
@@ -400,27 +400,27 @@ static void drop_idle_peers(struct gather *gather)
 
 /* --- the nodes that the outbox has rows for --------------------------------------------------- */
 
-static void wake_at(struct gather *gather, uint64_t at_ns)
+static void wake_at(struct peers *peers, uint64_t at_ns)
 {
     uint64_t usec = at_ns / 1000, set;
     int on = SD_EVENT_OFF;
 
-    if (gather->ending)
+    if (peers->ending)
         return;
-    (void)sd_event_source_get_enabled(gather->timer, &on);
-    if (on != SD_EVENT_OFF && sd_event_source_get_time(gather->timer, &set) >= 0 && set <= usec)
+    (void)sd_event_source_get_enabled(peers->timer, &on);
+    if (on != SD_EVENT_OFF && sd_event_source_get_time(peers->timer, &set) >= 0 && set <= usec)
         return;
-    (void)sd_event_source_set_time(gather->timer, usec);
-    (void)sd_event_source_set_enabled(gather->timer, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_time(peers->timer, usec);
+    (void)sd_event_source_set_enabled(peers->timer, SD_EVENT_ONESHOT);
 }
 
-void gather_queued(struct gather *gather)
+void peers_notify(struct peers *peers)
 {
-    wake_at(gather, gather_now_ns() + backoff_random(gather->spread_ns));
+    wake_at(peers, peers_now_ns() + backoff_random(peers->spread_ns));
 }
 
 struct listing {
-    struct gather *gather;
+    struct peers *peers;
     char **nodes; /* owned */
     size_t n;
 };
@@ -430,13 +430,13 @@ static int add_sink(const char *sink, void *arg)
     struct listing *listing = arg;
     char **grown;
 
-    if (strncmp(sink, GATHER_SINK_PREFIX, strlen(GATHER_SINK_PREFIX)) != 0)
+    if (strncmp(sink, PEERS_SINK_PREFIX, strlen(PEERS_SINK_PREFIX)) != 0)
         return 0;
     grown = realloc(listing->nodes, (listing->n + 1) * sizeof(*grown));
     if (!grown)
         return -ENOMEM;
     listing->nodes = grown;
-    grown[listing->n] = strdup(sink + strlen(GATHER_SINK_PREFIX));
+    grown[listing->n] = strdup(sink + strlen(PEERS_SINK_PREFIX));
     if (!grown[listing->n])
         return -ENOMEM;
     listing->n++;
@@ -456,94 +456,94 @@ static void listing_free(struct listing *listing)
     free(listing);
 }
 
-static void notify_peers(struct gather *gather, const struct listing *listing)
+static void notify_peers(struct peers *peers, const struct listing *listing)
 {
-    struct gather_peer *peer;
+    struct first_node *peer;
 
-    LIST_FOREACH(peer, &gather->peers, link)
+    LIST_FOREACH(peer, &peers->first_nodes, link)
     peer->wanted = false;
     for (size_t i = 0; i < listing->n; i++) {
-        peer = get_peer(gather, listing->nodes[i]);
+        peer = get_peer(peers, listing->nodes[i]);
         if (!peer)
             continue;
         peer->wanted = true;
         step_queue_notify(peer->queue);
     }
-    drop_idle_peers(gather);
+    drop_idle_peers(peers);
 }
 
-static void list_again(struct gather *gather);
+static void list_again(struct peers *peers);
 
 static void on_listed(int result, const struct error *error, void *arg)
 {
     struct listing *listing = arg;
-    struct gather *gather = listing->gather;
+    struct peers *peers = listing->peers;
 
-    gather->looking = false;
-    if (result < 0 && !gather->ending) {
-        gather_say(gather, "gather-outbox", "the outbox cannot be read: %s", error->text);
-        wake_at(gather, gather_now_ns() + gather->backoff_ns);
-    } else if (!gather->ending) {
-        notify_peers(gather, listing);
+    peers->looking = false;
+    if (result < 0 && !peers->ending) {
+        peers_warn(peers, "peers-outbox", "the outbox cannot be read: %s", error->text);
+        wake_at(peers, peers_now_ns() + peers->backoff_ns);
+    } else if (!peers->ending) {
+        notify_peers(peers, listing);
     }
     listing_free(listing);
-    if (gather->again && !gather->ending)
-        list_again(gather);
+    if (peers->again && !peers->ending)
+        list_again(peers);
 }
 
-static void list_again(struct gather *gather)
+static void list_again(struct peers *peers)
 {
     struct listing *listing = calloc(1, sizeof(*listing));
 
-    gather->again = false;
+    peers->again = false;
     if (listing)
-        listing->gather = gather;
-    if (listing && query_submit(gather->query, list_sinks, on_listed, listing) == 0) {
-        gather->looking = true;
+        listing->peers = peers;
+    if (listing && query_submit(peers->query, list_sinks, on_listed, listing) == 0) {
+        peers->looking = true;
         return;
     }
     free(listing);
-    wake_at(gather, gather_now_ns() + gather->backoff_ns);
+    wake_at(peers, peers_now_ns() + peers->backoff_ns);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
-    struct gather *gather = arg;
+    struct peers *peers = arg;
 
     (void)source, (void)usec;
-    if (gather->looking)
-        gather->again = true;
+    if (peers->looking)
+        peers->again = true;
     else
-        list_again(gather);
+        list_again(peers);
     return 0;
 }
 
 /* --- start and end ---------------------------------------------------------------------------- */
 
-int first_node_start(struct gather *gather, struct error *error)
+int first_node_start(struct peers *peers, struct error *error)
 {
-    int r = sd_event_add_time(gather->loop, &gather->timer, CLOCK_MONOTONIC, 0, 10000, on_timer,
-                              gather);
+    int r =
+        sd_event_add_time(peers->loop, &peers->timer, CLOCK_MONOTONIC, 0, 10000, on_timer, peers);
 
     if (r >= 0)
-        r = sd_event_source_set_enabled(gather->timer, SD_EVENT_OFF);
+        r = sd_event_source_set_enabled(peers->timer, SD_EVENT_OFF);
     return r < 0 ? error_errno(error, r, "cannot make a timer") : 0;
 }
 
-void first_node_stop(struct gather *gather)
+void first_node_stop(struct peers *peers)
 {
-    struct gather_peer *peer;
+    struct first_node *peer;
 
-    gather->timer = sd_event_source_disable_unref(gather->timer);
-    LIST_FOREACH(peer, &gather->peers, link)
+    peers->timer = sd_event_source_disable_unref(peers->timer);
+    LIST_FOREACH(peer, &peers->first_nodes, link)
     step_queue_stop(peer->queue);
 }
 
-void first_node_free(struct gather *gather)
+void first_node_free(struct peers *peers)
 {
-    struct gather_peer *peer;
+    struct first_node *peer;
 
-    while ((peer = LIST_FIRST(&gather->peers))) {
+    while ((peer = LIST_FIRST(&peers->first_nodes))) {
         LIST_REMOVE(peer, link);
         peer_free(peer);
     }

@@ -14,72 +14,72 @@
 #include "report/nodes.h"
 
 /* One question to one node. */
-struct ask {
-    LIST_ENTRY(ask) link, all;
-    struct gather *gather;
-    struct gathering *gathering; /* NULL: its time is up */
+struct peer_query {
+    LIST_ENTRY(peer_query) link, all;
+    struct peers *peers;
+    struct job_query *job_query; /* NULL: its time is up */
     char *node;
     char id[WIRE_ID_SIZE];
     struct job_key key; /* whose account it is to be; without the cluster */
-    struct gather_step step;
+    struct peers_step step;
     bool has_step;
     struct job_account *account; /* the answer; NULL: nothing was done there */
     bool busy;                   /* tasks run there */
 };
 
-struct gathering {
-    LIST_ENTRY(gathering) link;
-    struct gather *gather;
+struct job_query {
+    LIST_ENTRY(job_query) link;
+    struct peers *peers;
     struct job_account *job;
-    gather_done_f done;
+    peers_done_f done;
     void *arg;
     sd_event_source *timer;
-    LIST_HEAD(, ask) asks;
+    LIST_HEAD(, peer_query) queries;
 };
 
-static void ask_free(struct ask *ask)
+static void peer_query_free(struct peer_query *query)
 {
-    if (ask->gathering)
-        LIST_REMOVE(ask, link);
-    LIST_REMOVE(ask, all);
-    job_account_destroy(ask->account);
-    free(ask->node);
-    free(ask);
+    if (query->job_query)
+        LIST_REMOVE(query, link);
+    LIST_REMOVE(query, all);
+    job_account_destroy(query->account);
+    free(query->node);
+    free(query);
 }
 
-static void gathering_finish(struct gathering *gathering)
+static void job_query_finish(struct job_query *job_query)
 {
-    struct ask *ask, *next;
+    struct peer_query *query, *next;
 
-    LIST_REMOVE(gathering, link);
-    sd_event_source_disable_unref(gathering->timer);
-    for (ask = LIST_FIRST(&gathering->asks); ask; ask = next) {
-        next = LIST_NEXT(ask, link);
-        ask->gathering = NULL;
-        gathering->gather->counts.unanswered++;
+    LIST_REMOVE(job_query, link);
+    sd_event_source_disable_unref(job_query->timer);
+    for (query = LIST_FIRST(&job_query->queries); query; query = next) {
+        next = LIST_NEXT(query, link);
+        query->job_query = NULL;
+        job_query->peers->counts.unanswered++;
     }
-    gathering->done(gathering->job, gathering->arg);
-    free(gathering);
+    job_query->done(job_query->job, job_query->arg);
+    free(job_query);
 }
 
 /* The answer has come, or none will. */
-static void ask_finish(struct ask *ask)
+static void peer_query_finish(struct peer_query *query)
 {
-    struct gathering *gathering = ask->gathering;
+    struct job_query *job_query = query->job_query;
 
-    ask_free(ask);
-    if (gathering && LIST_EMPTY(&gathering->asks))
-        gathering_finish(gathering);
+    peer_query_free(query);
+    if (job_query && LIST_EMPTY(&job_query->queries))
+        job_query_finish(job_query);
 }
 
-static void ask_fail(struct ask *ask, const char *why)
+static void peer_query_fail(struct peer_query *query, const char *why)
 {
-    if (ask->gathering)
-        ask->gather->counts.unanswered++;
-    if (!ask->gather->ending)
-        gather_say(ask->gather, "gather-ask", "job %u: no account from %s: %s", ask->key.jobid,
-                   ask->node, why);
-    ask_finish(ask);
+    if (query->job_query)
+        query->peers->counts.unanswered++;
+    if (!query->peers->ending)
+        peers_warn(query->peers, "peers-query", "job %u: no account from %s: %s", query->key.jobid,
+                   query->node, why);
+    peer_query_finish(query);
 }
 
 static int add(struct job_account *job, const char *node, const struct job_account *from, bool busy)
@@ -100,70 +100,71 @@ static int add(struct job_account *job, const char *node, const struct job_accou
 }
 
 /* A node on which nothing was done when the job's script had ended has sent all that it had. */
-struct quiet {
+struct idle_node {
     struct job_key key;
     char *node;
 };
 
-static void quiet_free(struct quiet *quiet)
+static void idle_node_free(struct idle_node *idle)
 {
-    free(quiet->key.cluster);
-    free(quiet->node);
-    free(quiet);
+    free(idle->key.cluster);
+    free(idle->node);
+    free(idle);
 }
 
-static int put_quiet(struct store *store, void *arg, struct error *error)
+static int put_idle_node(struct store *store, void *arg, struct error *error)
 {
-    const struct quiet *quiet = arg;
+    const struct idle_node *idle = arg;
 
-    return store_put_node(store, &quiet->key, quiet->node, error);
+    return store_put_node(store, &idle->key, idle->node, error);
 }
 
-static void on_quiet(int result, const struct error *error, void *arg)
+static void on_idle_node(int result, const struct error *error, void *arg)
 {
     (void)result, (void)error; /* without it, `jobio job` says that the node was not heard */
-    quiet_free(arg);
+    idle_node_free(arg);
 }
 
-static void note_quiet(const struct ask *ask)
+static void record_idle_node(const struct peer_query *query)
 {
-    struct quiet *quiet = calloc(1, sizeof(*quiet));
+    struct idle_node *idle = calloc(1, sizeof(*idle));
 
-    if (!quiet)
+    if (!idle)
         return;
-    quiet->key = ask->key;
-    quiet->key.cluster = strdup(ask->gather->cluster);
-    quiet->node = strdup(ask->node);
-    if (!quiet->key.cluster || !quiet->node ||
-        writer_submit(ask->gather->writer, false, put_quiet, on_quiet, quiet) < 0)
-        quiet_free(quiet);
+    idle->key = query->key;
+    idle->key.cluster = strdup(query->peers->cluster);
+    idle->node = strdup(query->node);
+    if (!idle->key.cluster || !idle->node ||
+        writer_submit(query->peers->writer, false, put_idle_node, on_idle_node, idle) < 0)
+        idle_node_free(idle);
 }
 
 static void on_opened(int result, const struct error *error, void *arg)
 {
-    struct ask *ask = arg;
+    struct peer_query *query = arg;
 
     if (result < 0) {
-        ask_fail(ask, error->text);
+        peer_query_fail(query, error->text);
         return;
     }
-    if (ask->gathering && !ask->account) {
-        ask->gathering->job->nodes_reported += !ask->busy;
-        if (!ask->has_step)
-            note_quiet(ask);
-    } else if (ask->gathering && add(ask->gathering->job, ask->node, ask->account, ask->busy) < 0) {
-        ask_fail(ask, "no memory");
+    if (query->job_query && !query->account) {
+        query->job_query->job->nodes_reported += !query->busy;
+        if (!query->has_step)
+            record_idle_node(query);
+    } else if (query->job_query &&
+               add(query->job_query->job, query->node, query->account, query->busy) < 0) {
+        peer_query_fail(query, "no memory");
         return;
     }
-    ask->gather->counts.answered += ask->gathering != NULL;
-    ask_finish(ask);
+    query->peers->counts.answered += query->job_query != NULL;
+    peer_query_finish(query);
 }
 
 /* On the sealer's thread. */
 static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
 {
-    struct ask *ask = arg;
-    struct wire_head head = {ask->gather->cluster, ask->node, ask->gather->node, ask->id};
+    struct peer_query *query = arg;
+    struct wire_head head = {query->peers->cluster, query->node, query->peers->node, query->id};
     struct json_object *document = NULL, *account, *busy;
     int r;
 
@@ -175,11 +176,12 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
     if (!json_object_object_get_ex(document, "account", &account))
         r = error_set(error, -EBADMSG, "\"account\" is missing");
     else if (account)
-        r = report_json_parse(account, &ask->account, error);
-    ask->busy = json_object_object_get_ex(document, "busy", &busy) && json_object_get_boolean(busy);
-    if (r == 0 && ask->account &&
-        (ask->account->key.jobid != ask->key.jobid ||
-         ask->account->key.restart != ask->key.restart))
+        r = report_json_parse(account, &query->account, error);
+    query->busy =
+        json_object_object_get_ex(document, "busy", &busy) && json_object_get_boolean(busy);
+    if (r == 0 && query->account &&
+        (query->account->key.jobid != query->key.jobid ||
+         query->account->key.restart != query->key.restart))
         r = error_set(error, -EBADMSG, "its answer is of another job");
     json_object_put(document);
     return r;
@@ -187,60 +189,61 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
 
 static void on_answer(const struct http_answer *answer, void *arg)
 {
-    struct ask *ask = arg;
+    struct peer_query *query = arg;
     struct error error;
     int r;
 
     if (answer->code != 200 || !answer->body) {
         (void)error_set(&error, 0, answer->code ? "HTTP %ld: %.100s" : "%.0ld%.100s", answer->code,
                         answer->text);
-        ask_fail(ask, error.text);
+        peer_query_fail(query, error.text);
         return;
     }
-    r = sealer_open(ask->gather->sealer, answer->body, answer->size, read_answer, on_opened, ask);
+    r = sealer_open(query->peers->sealer, answer->body, answer->size, read_answer, on_opened,
+                    query);
     if (r < 0)
-        ask_fail(ask, strerror(-r));
+        peer_query_fail(query, strerror(-r));
 }
 
 static void on_sealed(int result, const struct error *error, const char *text, void *arg)
 {
-    struct ask *ask = arg;
-    struct gather *gather = ask->gather;
-    _free_ char *url = gather_url(gather, ask->node, "/v1/job");
+    struct peer_query *query = arg;
+    struct peers *peers = query->peers;
+    _free_ char *url = peers_url(peers, query->node, "/v1/job");
     struct http_request request = {.method = "POST",
                                    .url = url,
                                    .answer_max = CREDENTIAL_TEXT_MAX,
-                                   .timeout_ns = gather->timeout_ns};
+                                   .timeout_ns = peers->timeout_ns};
     struct error why;
 
-    if (result < 0 || gather->ending || !ask->gathering) {
-        ask_fail(ask, result < 0 ? error->text : "its time is up");
+    if (result < 0 || peers->ending || !query->job_query) {
+        peer_query_fail(query, result < 0 ? error->text : "its time is up");
         return;
     }
     request.body = strdup(text);
     request.size = strlen(text);
     if (!request.body || !url) {
         free(request.body);
-        ask_fail(ask, "no memory");
-    } else if (http_client_send(gather->client, &request, on_answer, ask, &why) < 0) {
-        ask_fail(ask, why.text);
+        peer_query_fail(query, "no memory");
+    } else if (http_client_send(peers->client, &request, on_answer, query, &why) < 0) {
+        peer_query_fail(query, why.text);
     }
 }
 
-static char *question_text(const struct ask *ask, size_t *size)
+static char *question_text(const struct peer_query *query, size_t *size)
 {
-    const struct wire_head head = gather_head(ask->gather, ask->node, ask->id);
+    const struct wire_head head = peers_head(query->peers, query->node, query->id);
     struct json_object *document = wire_create(&head);
 
     if (!document)
         return NULL;
-    (void)json_object_object_add(document, "jobid", json_object_new_int64(ask->key.jobid));
-    (void)json_object_object_add(document, "restart", json_object_new_int64(ask->key.restart));
-    if (ask->has_step) {
-        (void)json_object_object_add(document, "het", json_object_new_int64(ask->step.het));
-        (void)json_object_object_add(document, "step", json_object_new_int64(ask->step.step));
+    (void)json_object_object_add(document, "jobid", json_object_new_int64(query->key.jobid));
+    (void)json_object_object_add(document, "restart", json_object_new_int64(query->key.restart));
+    if (query->has_step) {
+        (void)json_object_object_add(document, "het", json_object_new_int64(query->step.het));
+        (void)json_object_object_add(document, "step", json_object_new_int64(query->step.step));
         (void)json_object_object_add(document, "expected",
-                                     json_object_new_boolean(ask->step.expected));
+                                     json_object_new_boolean(query->step.expected));
     }
     return wire_text(document, size);
 }
@@ -255,35 +258,36 @@ static bool has_name(const char *list, const char *name)
     return false;
 }
 
-static int ask_start(struct gathering *gathering, const char *node, const struct gather_step *step)
+static int peer_query_start(struct job_query *job_query, const char *node,
+                            const struct peers_step *step)
 {
-    struct ask *ask = calloc(1, sizeof(*ask));
+    struct peer_query *query = calloc(1, sizeof(*query));
     char *text;
     size_t size = 0;
 
-    if (!ask || !(ask->node = strdup(node))) {
-        free(ask);
+    if (!query || !(query->node = strdup(node))) {
+        free(query);
         return -ENOMEM;
     }
-    ask->gather = gathering->gather;
-    ask->gathering = gathering;
-    ask->key = gathering->job->key;
-    ask->key.cluster = NULL;
-    ask->has_step = step != NULL;
+    query->peers = job_query->peers;
+    query->job_query = job_query;
+    query->key = job_query->job->key;
+    query->key.cluster = NULL;
+    query->has_step = step != NULL;
     if (step)
-        ask->step = (struct gather_step){
+        query->step = (struct peers_step){
             .het = step->het,
             .step = step->step,
             .expected = step->nodes && has_name(step->nodes, node),
         };
-    wire_new_id(ask->id);
-    LIST_INSERT_HEAD(&gathering->asks, ask, link);
-    LIST_INSERT_HEAD(&ask->gather->asks, ask, all);
-    gathering->gather->counts.asked++;
-    text = question_text(ask, &size);
-    if (!text || sealer_seal(ask->gather->sealer, text, size, on_sealed, ask) < 0) {
-        gathering->gather->counts.unanswered++;
-        ask_free(ask);
+    wire_new_id(query->id);
+    LIST_INSERT_HEAD(&job_query->queries, query, link);
+    LIST_INSERT_HEAD(&query->peers->peer_queries, query, all);
+    job_query->peers->counts.asked++;
+    text = question_text(query, &size);
+    if (!text || sealer_seal(query->peers->sealer, text, size, on_sealed, query) < 0) {
+        job_query->peers->counts.unanswered++;
+        peer_query_free(query);
         return -ENOMEM;
     }
     return 0;
@@ -292,50 +296,50 @@ static int ask_start(struct gathering *gathering, const char *node, const struct
 static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
 {
     (void)source, (void)usec;
-    gathering_finish(arg);
+    job_query_finish(arg);
     return 0;
 }
 
-void gather_ask(struct gather *gather, const char *nodes, const struct gather_step *step,
-                uint64_t deadline_ns, struct job_account *job, gather_done_f done, void *arg)
+void peers_query(struct peers *peers, const char *nodes, const struct peers_step *step,
+                 uint64_t deadline_ns, struct job_account *job, peers_done_f done, void *arg)
 {
-    struct gathering *gathering = calloc(1, sizeof(*gathering));
+    struct job_query *job_query = calloc(1, sizeof(*job_query));
     _free_ char *copy = strdup(nodes);
     char *rest = copy, *node;
 
-    if (!gathering || !copy ||
-        nodes_add(job, gather->node, &job->mounts, job->longest_wait_ns) < 0 ||
-        sd_event_add_time(gather->loop, &gathering->timer, CLOCK_MONOTONIC, deadline_ns / 1000,
-                          1000, on_deadline, gathering) < 0) {
-        free(gathering);
+    if (!job_query || !copy ||
+        nodes_add(job, peers->node, &job->mounts, job->longest_wait_ns) < 0 ||
+        sd_event_add_time(peers->loop, &job_query->timer, CLOCK_MONOTONIC, deadline_ns / 1000, 1000,
+                          on_deadline, job_query) < 0) {
+        free(job_query);
         done(job, arg);
         return;
     }
-    gathering->gather = gather;
-    gathering->job = job;
-    gathering->done = done;
-    gathering->arg = arg;
-    LIST_INSERT_HEAD(&gather->gatherings, gathering, link);
+    job_query->peers = peers;
+    job_query->job = job;
+    job_query->done = done;
+    job_query->arg = arg;
+    LIST_INSERT_HEAD(&peers->job_queries, job_query, link);
     while ((node = strsep(&rest, ",")))
-        if (*node && strcmp(node, gather->node) != 0 && ask_start(gathering, node, step) < 0)
-            gather_say(gather, "gather-ask", "job %u: %s is not asked: too many questions wait",
+        if (*node && strcmp(node, peers->node) != 0 && peer_query_start(job_query, node, step) < 0)
+            peers_warn(peers, "peers-query", "job %u: %s is not asked: too many questions wait",
                        job->key.jobid, node);
-    if (LIST_EMPTY(&gathering->asks))
-        gathering_finish(gathering);
+    if (LIST_EMPTY(&job_query->queries))
+        job_query_finish(job_query);
 }
 
-void gather_ask_stop(struct gather *gather)
+void job_queries_stop(struct peers *peers)
 {
-    struct gathering *gathering;
+    struct job_query *job_query;
 
-    while ((gathering = LIST_FIRST(&gather->gatherings)))
-        gathering_finish(gathering);
+    while ((job_query = LIST_FIRST(&peers->job_queries)))
+        job_query_finish(job_query);
 }
 
-void gather_ask_free(struct gather *gather)
+void job_queries_free(struct peers *peers)
 {
-    struct ask *ask;
+    struct peer_query *query;
 
-    while ((ask = LIST_FIRST(&gather->asks)))
-        ask_free(ask);
+    while ((query = LIST_FIRST(&peers->peer_queries)))
+        peer_query_free(query);
 }

@@ -13,9 +13,9 @@
 #include "common/clock.h"
 #include "report/json/json.h"
 
-void gather_defaults(struct gather_options *options)
+void peers_defaults(struct peers_options *options)
 {
-    *options = (struct gather_options){
+    *options = (struct peers_options){
         .timeout_ns = 10 * NS_PER_S,
         .backoff_ns = 5 * NS_PER_S,
         .slow_ns = 15 * NS_PER_MINUTE,
@@ -23,12 +23,12 @@ void gather_defaults(struct gather_options *options)
     };
 }
 
-uint64_t gather_now_ns(void)
+uint64_t peers_now_ns(void)
 {
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-void gather_say(struct gather *gather, const char *key, const char *format, ...)
+void peers_warn(struct peers *peers, const char *key, const char *format, ...)
 {
     char text[512];
     unsigned held = 0;
@@ -42,7 +42,7 @@ void gather_say(struct gather *gather, const char *key, const char *format, ...)
     if (held)
         (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), " (%u more like this)",
                        held);
-    gather->hooks.say(LOG_LEVEL_WARNING, text, gather->hooks.arg);
+    peers->hooks.say(LOG_LEVEL_WARNING, text, peers->hooks.arg);
 }
 
 /* In practice a bin has at most some 40 bytes, so that all bins of a message have 160 kB of the 720
@@ -69,7 +69,7 @@ static size_t count_bins(const struct io_mounts *mounts, unsigned max)
     return n;
 }
 
-struct json_object *gather_document(const struct job_account *job, unsigned flags)
+struct json_object *peers_document(const struct job_account *job, unsigned flags)
 {
     unsigned max = bins_of_a_node(job);
     size_t bins = count_bins(&job->mounts, max);
@@ -81,72 +81,72 @@ struct json_object *gather_document(const struct job_account *job, unsigned flag
     return report_json_bins(job, flags | REPORT_WIRE, max);
 }
 
-struct wire_head gather_head(const struct gather *gather, const char *to, const char *id)
+struct wire_head peers_head(const struct peers *peers, const char *to, const char *id)
 {
-    return (struct wire_head){gather->cluster, gather->node, to, id};
+    return (struct wire_head){peers->cluster, peers->node, to, id};
 }
 
-char *gather_url(const struct gather *gather, const char *node, const char *path)
+char *peers_url(const struct peers *peers, const char *node, const char *path)
 {
-    const char *at = strstr(gather->url, "%n");
+    const char *at = strstr(peers->url, "%n");
     char *url;
 
-    if (asprintf(&url, "%.*s%s%s%s", at ? (int)(at - gather->url) : (int)strlen(gather->url),
-                 gather->url, at ? node : "", at ? at + 2 : "", path) < 0)
+    if (asprintf(&url, "%.*s%s%s%s", at ? (int)(at - peers->url) : (int)strlen(peers->url),
+                 peers->url, at ? node : "", at ? at + 2 : "", path) < 0)
         return NULL;
     return url;
 }
 
 /* --- creation --------------------------------------------------------------------------------- */
 
-void gather_stop(struct gather *gather)
+void peers_stop(struct peers *peers)
 {
-    if (!gather)
+    if (!peers)
         return;
-    gather->ending = true;
-    first_node_stop(gather);
-    gather_ask_stop(gather);
-    http_server_destroy(gather->server);
-    gather->server = NULL;
+    peers->ending = true;
+    first_node_stop(peers);
+    job_queries_stop(peers);
+    http_server_destroy(peers->server);
+    peers->server = NULL;
 }
 
-void gather_destroy(struct gather *gather)
+void peers_destroy(struct peers *peers)
 {
-    if (!gather)
+    if (!peers)
         return;
-    gather_stop(gather);
-    sealer_destroy(gather->sealer);
-    sealer_destroy(gather->opener);
-    http_client_destroy(gather->client);
-    gather_ask_free(gather);
-    first_node_free(gather);
-    gather_serve_free(gather);
-    sd_event_unref(gather->loop);
-    free(gather->cluster);
-    free(gather->node);
-    free(gather->url);
-    free(gather->readers);
-    free(gather);
+    peers_stop(peers);
+    sealer_destroy(peers->sealer);
+    sealer_destroy(peers->opener);
+    http_client_destroy(peers->client);
+    job_queries_free(peers);
+    first_node_free(peers);
+    responder_free(peers);
+    sd_event_unref(peers->loop);
+    free(peers->cluster);
+    free(peers->node);
+    free(peers->url);
+    free(peers->readers);
+    free(peers);
 }
-DEFINE_CLEANUP(struct gather, gather_destroy)
+DEFINE_CLEANUP(struct peers, peers_destroy)
 
-static int copy_options(struct gather *gather, const struct gather_options *options)
+static int copy_options(struct peers *peers, const struct peers_options *options)
 {
-    gather->query = options->query;
-    gather->writer = options->writer;
-    gather->timeout_ns = options->timeout_ns;
-    gather->backoff_ns = options->backoff_ns;
-    gather->slow_ns = options->slow_ns;
-    gather->spread_ns = options->spread_ns;
-    gather->cluster = strdup(options->cluster);
-    gather->node = strdup(options->node);
-    gather->url = strdup(options->url);
-    gather->readers = calloc(options->n_readers + 1, sizeof(*gather->readers));
-    if (!gather->cluster || !gather->node || !gather->url || !gather->readers)
+    peers->query = options->query;
+    peers->writer = options->writer;
+    peers->timeout_ns = options->timeout_ns;
+    peers->backoff_ns = options->backoff_ns;
+    peers->slow_ns = options->slow_ns;
+    peers->spread_ns = options->spread_ns;
+    peers->cluster = strdup(options->cluster);
+    peers->node = strdup(options->node);
+    peers->url = strdup(options->url);
+    peers->readers = calloc(options->n_readers + 1, sizeof(*peers->readers));
+    if (!peers->cluster || !peers->node || !peers->url || !peers->readers)
         return -ENOMEM;
     if (options->n_readers)
-        memcpy(gather->readers, options->readers, options->n_readers * sizeof(*gather->readers));
-    gather->n_readers = options->n_readers;
+        memcpy(peers->readers, options->readers, options->n_readers * sizeof(*peers->readers));
+    peers->n_readers = options->n_readers;
     return 0;
 }
 
@@ -159,40 +159,40 @@ static int check_url(const char *url, struct error *error)
     return 0;
 }
 
-int gather_create(struct gather **ret, sd_event *loop, const struct gather_options *options,
-                  const struct gather_hooks *hooks, struct error *error)
+int peers_create(struct peers **ret, sd_event *loop, const struct peers_options *options,
+                 const struct peers_hooks *hooks, struct error *error)
 {
-    CLEANUP(gather_destroyp) struct gather *gather = calloc(1, sizeof(*gather));
+    CLEANUP(peers_destroyp) struct peers *peers = calloc(1, sizeof(*peers));
     const struct http_client_options client = {.connect_timeout_ns = 3 * NS_PER_S,
                                                .timeout_ns = options->timeout_ns};
     int r = check_url(options->url, error);
 
-    if (!gather)
-        return error_set(error, -ENOMEM, "no memory to gather accounts");
+    if (!peers)
+        return error_set(error, -ENOMEM, "no memory for the queries of other nodes");
     if (r < 0)
         return r;
-    gather->loop = sd_event_ref(loop);
-    gather->hooks = *hooks;
-    if (copy_options(gather, options) < 0)
-        return error_set(error, -ENOMEM, "no memory to gather accounts");
-    r = sealer_create(&gather->sealer, loop, options->munge_socket, error);
+    peers->loop = sd_event_ref(loop);
+    peers->hooks = *hooks;
+    if (copy_options(peers, options) < 0)
+        return error_set(error, -ENOMEM, "no memory for the queries of other nodes");
+    r = sealer_create(&peers->sealer, loop, options->munge_socket, error);
     if (r == 0)
-        r = sealer_create(&gather->opener, loop, options->munge_socket, error);
+        r = sealer_create(&peers->opener, loop, options->munge_socket, error);
     if (r == 0)
-        r = http_client_create(&gather->client, loop, &client, error);
+        r = http_client_create(&peers->client, loop, &client, error);
     if (r == 0)
-        r = first_node_start(gather, error);
+        r = first_node_start(peers, error);
     if (r == 0)
-        r = gather_serve_start(gather, options, error);
+        r = responder_start(peers, options, error);
     if (r < 0)
         return r;
-    *ret = TAKE_PTR(gather);
+    *ret = TAKE_PTR(peers);
     return 0;
 }
 
 /* --- status ----------------------------------------------------------------------------------- */
 
-static bool put_counts(struct json_object *to, const struct gather_counts *c)
+static bool put_counts(struct json_object *to, const struct peers_counts *c)
 {
     const struct {
         const char *name;
@@ -222,12 +222,12 @@ static bool put_counts(struct json_object *to, const struct gather_counts *c)
     return true;
 }
 
-struct json_object *gather_status(const struct gather *gather)
+struct json_object *peers_status(const struct peers *peers)
 {
     struct json_object *status = json_object_new_object();
-    struct gather_counts counts = gather->counts;
+    struct peers_counts counts = peers->counts;
 
-    counts.send_failures = first_node_failures(gather);
+    counts.send_failures = first_node_failures(peers);
     if (status && put_counts(status, &counts))
         return status;
     json_object_put(status);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One account from many nodes (doc/peers.md). The first node of a job gathers: at the end of the
- * batch script it queries the accounts of the other nodes. When a step ends on another node, that
- * node queues its final account in its outbox and sends it until the first node has it. All
+ * One account from many nodes (doc/peers.md). The first node of a job collects it: at the end of
+ * the batch script it queries the accounts of the other nodes. When a step ends on another node,
+ * that node queues its final account in its outbox and sends it until the first node has it. All
  * messages are HTTP whose bodies are munge credentials of root (of a reader for records). Runs on
  * the caller's loop and never blocks.
  */
-#ifndef JOBIO_COLLECTOR_PEERS_GATHER_H
-#define JOBIO_COLLECTOR_PEERS_GATHER_H
+#ifndef JOBIO_COLLECTOR_PEERS_PEERS_H
+#define JOBIO_COLLECTOR_PEERS_PEERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,43 +19,43 @@
 #include "common/job.h"
 #include "common/log.h"
 
-struct gather;
+struct peers;
 struct json_object;
 struct query;
 struct writer;
 
 /* The outbox sink of another node: this prefix and the node's name. */
-#define GATHER_SINK_PREFIX "peer:"
+#define PEERS_SINK_PREFIX "peer:"
 
 /* A step whose tasks must have ended before a node counts as reported; NULL: no such step. */
-struct gather_step {
+struct peers_step {
     uint32_t het, step;
-    const char *nodes; /* for gather_ask(): where it runs, comma-separated; NULL: unknown */
+    const char *nodes; /* for peers_query(): where it runs, comma-separated; NULL: unknown */
     bool expected;     /* for the hook: it runs here, even if it has not started yet */
 };
 
-enum gather_known {
-    GATHER_UNKNOWN,
-    GATHER_ANNOUNCED, /* its prolog has run here */
-    GATHER_TRACKED,   /* it runs here, or has just ended and will soon be in the store */
+enum peers_job_state {
+    PEERS_JOB_UNKNOWN,
+    PEERS_JOB_ANNOUNCED, /* its prolog has run here */
+    PEERS_JOB_TRACKED,   /* it runs here, or has just ended and will soon be in the store */
 };
 
-struct gather_hooks {
+struct peers_hooks {
     /* Get this node's account of the job, which may have ended. Answer exactly once with
-     * gather_provide(): now or, if tasks of `step` run here, a moment later. `step` is valid until
-     * then. `from`: the node that asks. */
-    void (*account)(const struct job_key *key, const struct gather_step *step, const char *from,
+     * peers_provide_account(): now or, if tasks of `step` run here, a moment later. `step` is valid
+     * until then. `from`: the node that asks. */
+    void (*account)(const struct job_key *key, const struct peers_step *step, const char *from,
                     void *question, void *arg);
-    /* Get the record of a job that this node has gathered. restart UINT32_MAX: its newest run.
-     * Answer with gather_provide_record(). */
+    /* Get the record of a job that this node has collected. restart UINT32_MAX: its newest run.
+     * Answer with peers_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);
-    enum gather_known (*known)(const struct job_key *key, void *arg);
+    enum peers_job_state (*known)(const struct job_key *key, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };
 
 /* Strings are copied. */
-struct gather_options {
+struct peers_options {
     const char *cluster, *node;
     const char *const *listen; /* "ADDRESS:PORT"; none: other nodes cannot query or send */
     size_t n_listen;
@@ -71,38 +71,38 @@ struct gather_options {
     uint64_t slow_ns;    /* its maximum */
     uint64_t spread_ns;  /* queued rows are sent after a random delay of at most this */
 };
-void gather_defaults(struct gather_options *options);
+void peers_defaults(struct peers_options *options);
 
-/* Create a gather that listens. Returns 0 or -errno; -EINVAL: a bad address or url. *ret is
+/* Create and listen. Returns 0 or -errno; -EINVAL: a bad address or url. *ret is
  * untouched on failure. */
-int gather_create(struct gather **ret, sd_event *loop, const struct gather_options *options,
-                  const struct gather_hooks *hooks, struct error *error);
-/* Start nothing new, give up running queries and call their `done`. Order: gather_stop(), destroy
- * the query and the writer (their results are still handled), gather_destroy(). Both accept NULL.
+int peers_create(struct peers **ret, sd_event *loop, const struct peers_options *options,
+                 const struct peers_hooks *hooks, struct error *error);
+/* Start nothing new, give up running queries and call their `done`. Order: peers_stop(), destroy
+ * the query and the writer (their results are still handled), peers_destroy(). Both accept NULL.
  */
-void gather_stop(struct gather *gather);
-void gather_destroy(struct gather *gather);
+void peers_stop(struct peers *peers);
+void peers_destroy(struct peers *peers);
 
 /* Answers to the hooks. `account` and `record` are borrowed; NULL: the job did nothing here. busy:
  * tasks of the step in question still run, or have not started yet. */
-void gather_provide(void *question, const struct job_account *account, bool busy,
-                    const struct error *why);
-void gather_provide_record(void *question, const struct job_key *key, bool ended,
-                           const char *record, const struct error *why);
+void peers_provide_account(void *question, const struct job_account *account, bool busy,
+                           const struct error *why);
+void peers_provide_record(void *question, const struct job_key *key, bool ended, const char *record,
+                          const struct error *why);
 
 /* Notify that the outbox may have rows: at the start, and after each commit that queued some. */
-void gather_queued(struct gather *gather);
+void peers_notify(struct peers *peers);
 
 /* Query the nodes (comma-separated names; this node is skipped) for the job until `deadline_ns`
  * (CLOCK_MONOTONIC) and add their accounts to `job`: mounts, causes, the longest wait, what each
  * node did (job->nodes, with this node) and the number of nodes that have reported. A node on which
  * tasks of the step run, or will run, does not count as reported. Takes ownership of `job`; `done`
  * gets it back, once, on the loop, possibly inside this call. */
-typedef void (*gather_done_f)(struct job_account *job, void *arg);
-void gather_ask(struct gather *gather, const char *nodes, const struct gather_step *step,
-                uint64_t deadline_ns, struct job_account *job, gather_done_f done, void *arg);
+typedef void (*peers_done_f)(struct job_account *job, void *arg);
+void peers_query(struct peers *peers, const char *nodes, const struct peers_step *step,
+                 uint64_t deadline_ns, struct job_account *job, peers_done_f done, void *arg);
 
 /* For `jobio status`: what was sent, accepted, refused and why. NULL on out-of-memory. */
-struct json_object *gather_status(const struct gather *gather);
+struct json_object *peers_status(const struct peers *peers);
 
 #endif

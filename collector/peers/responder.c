@@ -13,14 +13,14 @@
 
 enum route { ROUTE_ACCOUNTS, ROUTE_JOB, ROUTE_RECORD };
 
-struct served {
-    LIST_ENTRY(served) link;
-    struct gather *gather;
+struct peer_request {
+    LIST_ENTRY(peer_request) link;
+    struct peers *peers;
     struct http_exchange *exchange;
     enum route route;
     struct json_object *document; /* the question */
     struct job_key key;           /* without the cluster */
-    struct gather_step step;
+    struct peers_step step;
     bool has_step;
     /* ROUTE_ACCOUNTS: */
     struct job_account **accounts; /* owned */
@@ -30,74 +30,74 @@ struct served {
     size_t n;
 };
 
-static void served_free(struct served *served)
+static void request_free(struct peer_request *request)
 {
-    LIST_REMOVE(served, link);
-    json_object_put(served->document);
-    for (size_t i = 0; i < served->n; i++)
-        job_account_destroy(served->accounts[i]);
-    free(served->accounts);
-    free(served->unknown);
-    free(served->backwards);
-    free(served->elsewhere);
-    free(served);
+    LIST_REMOVE(request, link);
+    json_object_put(request->document);
+    for (size_t i = 0; i < request->n; i++)
+        job_account_destroy(request->accounts[i]);
+    free(request->accounts);
+    free(request->unknown);
+    free(request->backwards);
+    free(request->elsewhere);
+    free(request);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void finish_text(struct served *served, unsigned code, const char *text)
+static void finish_text(struct peer_request *request, unsigned code, const char *text)
 {
-    http_exchange_text(served->exchange, code, "%s", text);
-    served_free(served);
+    http_exchange_text(request->exchange, code, "%s", text);
+    request_free(request);
 }
 
 static void on_sealed(int result, const struct error *error, const char *text, void *arg)
 {
-    struct served *served = arg;
+    struct peer_request *request = arg;
     char *body = result < 0 ? NULL : strdup(text);
 
     if (!body) {
-        finish_text(served, 503, result < 0 ? error->text : "no memory");
+        finish_text(request, 503, result < 0 ? error->text : "no memory");
         return;
     }
-    served->gather->counts.served++;
-    http_exchange_answer(served->exchange, 200, GATHER_TYPE, body, strlen(body));
-    served_free(served);
+    request->peers->counts.served++;
+    http_exchange_answer(request->exchange, 200, PEERS_CONTENT_TYPE, body, strlen(body));
+    request_free(request);
 }
 
-static struct json_object *begin_answer(const struct served *served)
+static struct json_object *begin_answer(const struct peer_request *request)
 {
-    const struct wire_head head = gather_head(served->gather, wire_string(served->document, "from"),
-                                              wire_string(served->document, "id"));
+    const struct wire_head head = peers_head(request->peers, wire_string(request->document, "from"),
+                                             wire_string(request->document, "id"));
 
     return wire_create(&head);
 }
 
 /* Takes the document over; NULL: there was no memory for it. */
-static void finish(struct served *served, struct json_object *answer)
+static void finish(struct peer_request *request, struct json_object *answer)
 {
     size_t size = 0;
     _free_ char *text = wire_text(answer, &size);
 
-    if (!text || served->gather->ending ||
-        sealer_seal(served->gather->opener, TAKE_PTR(text), size, on_sealed, served) < 0)
-        finish_text(served, 503, "too much to do");
+    if (!text || request->peers->ending ||
+        sealer_seal(request->peers->opener, TAKE_PTR(text), size, on_sealed, request) < 0)
+        finish_text(request, 503, "too much to do");
 }
 
 /* --- POST /v1/job, /v1/record ----------------------------------------------------------------- */
 
-void gather_provide(void *question, const struct job_account *account, bool busy,
-                    const struct error *why)
+void peers_provide_account(void *question, const struct job_account *account, bool busy,
+                           const struct error *why)
 {
-    struct served *served = question;
+    struct peer_request *request = question;
     struct json_object *answer, *document = NULL;
 
     if (why) {
-        finish_text(served, 503, why->text);
+        finish_text(request, 503, why->text);
         return;
     }
-    answer = begin_answer(served);
-    if (answer && account && !(document = gather_document(account, 0))) {
+    answer = begin_answer(request);
+    if (answer && account && !(document = peers_document(account, 0))) {
         json_object_put(answer);
         answer = NULL;
     }
@@ -108,27 +108,27 @@ void gather_provide(void *question, const struct job_account *account, bool busy
         json_object_put(answer);
         answer = NULL;
     }
-    finish(served, answer);
+    finish(request, answer);
 }
 
-void gather_provide_record(void *question, const struct job_key *key, bool ended,
-                           const char *record, const struct error *why)
+void peers_provide_record(void *question, const struct job_key *key, bool ended, const char *record,
+                          const struct error *why)
 {
-    struct served *served = question;
+    struct peer_request *request = question;
     struct json_object *answer;
 
     if (why || !record) {
-        finish_text(served, why ? 503 : 404, why ? why->text : "the job is not known here");
+        finish_text(request, why ? 503 : 404, why ? why->text : "the job is not known here");
         return;
     }
-    answer = begin_answer(served);
+    answer = begin_answer(request);
     if (answer) {
         (void)json_object_object_add(answer, "jobid", json_object_new_int64(key->jobid));
         (void)json_object_object_add(answer, "restart", json_object_new_int64(key->restart));
         (void)json_object_object_add(answer, "ended", json_object_new_boolean(ended));
         (void)json_object_object_add(answer, "record", json_object_new_string(record));
     }
-    finish(served, answer);
+    finish(request, answer);
 }
 
 /* --- POST /v1/accounts ------------------------------------------------------------------------ */
@@ -179,14 +179,14 @@ static int put_account(struct store *store, const struct job_account *account, c
 /* On the writer's thread. */
 static int put_accounts(struct store *store, void *arg, struct error *error)
 {
-    struct served *served = arg;
-    const char *from = wire_string(served->document, "from");
+    struct peer_request *request = arg;
+    const char *from = wire_string(request->document, "from");
 
-    for (size_t i = 0; i < served->n; i++) {
-        int r = put_account(store, served->accounts[i], from, served->elsewhere[i],
-                            &served->backwards[i], error);
+    for (size_t i = 0; i < request->n; i++) {
+        int r = put_account(store, request->accounts[i], from, request->elsewhere[i],
+                            &request->backwards[i], error);
 
-        served->unknown[i] = r == -ENOENT;
+        request->unknown[i] = r == -ENOENT;
         if (r < 0 && r != -ENOENT)
             return r;
     }
@@ -203,81 +203,81 @@ static void add_refused(struct json_object *list, size_t index, const char *why)
     (void)json_object_array_add(list, item);
 }
 
-static struct json_object *list_refused(struct served *served)
+static struct json_object *list_refused(struct peer_request *request)
 {
-    struct gather *gather = served->gather;
+    struct peers *peers = request->peers;
     struct json_object *list = json_object_new_array();
     char why[400];
 
-    for (size_t i = 0; list && i < served->n; i++) {
-        const struct job_key *key = &served->accounts[i]->key;
+    for (size_t i = 0; list && i < request->n; i++) {
+        const struct job_key *key = &request->accounts[i]->key;
         bool soon =
-            served->unknown[i] && gather->hooks.known(key, gather->hooks.arg) != GATHER_UNKNOWN;
+            request->unknown[i] && peers->hooks.known(key, peers->hooks.arg) != PEERS_JOB_UNKNOWN;
 
-        gather->counts.taken += !served->unknown[i];
-        gather->counts.unknown_jobs += served->unknown[i] && !soon;
-        if (served->backwards[i]) {
-            gather->counts.backwards++;
-            gather_say(
-                gather, "gather-backwards",
+        peers->counts.taken += !request->unknown[i];
+        peers->counts.unknown_jobs += request->unknown[i] && !soon;
+        if (request->backwards[i]) {
+            peers->counts.backwards++;
+            peers_warn(
+                peers, "peers-backwards",
                 "job %u: an account from %s has less than it had before: the first one stays",
-                key->jobid, wire_string(served->document, "from"));
+                key->jobid, wire_string(request->document, "from"));
         }
-        (void)snprintf(why, sizeof(why), "job %u was never seen on %s", key->jobid, gather->node);
-        if (served->unknown[i])
+        (void)snprintf(why, sizeof(why), "job %u was never seen on %s", key->jobid, peers->node);
+        if (request->unknown[i])
             add_refused(list, i, soon ? "" : why);
-        if (served->unknown[i] && !soon)
-            gather_say(gather, "gather-unknown", "account from %s: %s",
-                       wire_string(served->document, "from"), why);
+        if (request->unknown[i] && !soon)
+            peers_warn(peers, "peers-unknown", "account from %s: %s",
+                       wire_string(request->document, "from"), why);
     }
     return list;
 }
 
 static void on_put(int result, const struct error *error, void *arg)
 {
-    struct served *served = arg;
+    struct peer_request *request = arg;
     struct json_object *answer;
 
     if (result < 0) {
-        finish_text(served, 503, error->text);
+        finish_text(request, 503, error->text);
         return;
     }
-    answer = begin_answer(served);
-    if (answer && json_object_object_add(answer, "refused", list_refused(served)) < 0) {
+    answer = begin_answer(request);
+    if (answer && json_object_object_add(answer, "refused", list_refused(request)) < 0) {
         json_object_put(answer);
         answer = NULL;
     }
-    finish(served, answer);
+    finish(request, answer);
 }
 
 /* Without an extern step, Slurm begins a job only on the nodes that its steps run on. */
-static bool is_elsewhere(const struct gather *gather, const struct job_account *account)
+static bool is_elsewhere(const struct peers *peers, const struct job_account *account)
 {
-    return account->first_node && strcmp(account->first_node, gather->node) == 0 &&
-           gather->hooks.known(&account->key, gather->hooks.arg) != GATHER_TRACKED;
+    return account->first_node && strcmp(account->first_node, peers->node) == 0 &&
+           peers->hooks.known(&account->key, peers->hooks.arg) != PEERS_JOB_TRACKED;
 }
 
-static void take_accounts(struct served *served)
+static void take_accounts(struct peer_request *request)
 {
-    for (size_t i = 0; i < served->n; i++)
-        served->elsewhere[i] = is_elsewhere(served->gather, served->accounts[i]);
-    if (writer_submit(served->gather->writer, true, put_accounts, on_put, served) < 0)
-        finish_text(served, 503, "the queue of the store is full");
+    for (size_t i = 0; i < request->n; i++)
+        request->elsewhere[i] = is_elsewhere(request->peers, request->accounts[i]);
+    if (writer_submit(request->peers->writer, true, put_accounts, on_put, request) < 0)
+        finish_text(request, 503, "the queue of the store is full");
 }
 
 /* --- questions, on the sealer's thread -------------------------------------------------------- */
 
-static int check_account(const struct served *served, const struct job_account *account,
+static int check_account(const struct peer_request *request, const struct job_account *account,
                          struct error *error)
 {
-    const char *from = wire_string(served->document, "from");
+    const char *from = wire_string(request->document, "from");
 
-    if (!account->key.cluster || strcmp(account->key.cluster, served->gather->cluster) != 0)
+    if (!account->key.cluster || strcmp(account->key.cluster, request->peers->cluster) != 0)
         return error_set(error, -EXDEV, "an account of another cluster");
     for (size_t i = 0; i < account->n_steps; i++) {
         const struct step_account *step = &account->steps[i];
 
-        if (!step->node || strcmp(step->node, served->gather->node) == 0)
+        if (!step->node || strcmp(step->node, request->peers->node) == 0)
             return error_set(error, -EBADMSG, "%.64s sends an account of our own", from);
         if (step->state == STEP_RUNNING)
             return error_set(error, -EBADMSG, "%.64s sends a step that still runs", from);
@@ -285,75 +285,75 @@ static int check_account(const struct served *served, const struct job_account *
     return 0;
 }
 
-static int read_accounts(struct served *served, struct error *error)
+static int read_accounts(struct peer_request *request, struct error *error)
 {
     struct json_object *list;
     size_t n;
 
-    if (!json_object_object_get_ex(served->document, "accounts", &list) ||
+    if (!json_object_object_get_ex(request->document, "accounts", &list) ||
         !json_object_is_type(list, json_type_array))
         return error_set(error, -EBADMSG, "\"accounts\" is missing");
     n = json_object_array_length(list);
-    served->accounts = calloc(n + 1, sizeof(*served->accounts));
-    served->unknown = calloc(n + 1, sizeof(*served->unknown));
-    served->backwards = calloc(n + 1, sizeof(*served->backwards));
-    served->elsewhere = calloc(n + 1, sizeof(*served->elsewhere));
-    if (!served->accounts || !served->unknown || !served->backwards || !served->elsewhere)
+    request->accounts = calloc(n + 1, sizeof(*request->accounts));
+    request->unknown = calloc(n + 1, sizeof(*request->unknown));
+    request->backwards = calloc(n + 1, sizeof(*request->backwards));
+    request->elsewhere = calloc(n + 1, sizeof(*request->elsewhere));
+    if (!request->accounts || !request->unknown || !request->backwards || !request->elsewhere)
         return error_set(error, -ENOMEM, "no memory for accounts");
-    for (; served->n < n; served->n++) {
-        int r = report_json_parse(json_object_array_get_idx(list, served->n),
-                                  &served->accounts[served->n], error);
+    for (; request->n < n; request->n++) {
+        int r = report_json_parse(json_object_array_get_idx(list, request->n),
+                                  &request->accounts[request->n], error);
 
         if (r == 0)
-            r = check_account(served, served->accounts[served->n], error);
+            r = check_account(request, request->accounts[request->n], error);
         if (r < 0) {
-            served->n += served->accounts[served->n] != NULL;
+            request->n += request->accounts[request->n] != NULL;
             return r;
         }
     }
     return 0;
 }
 
-static int read_step(struct served *served, struct error *error)
+static int read_step(struct peer_request *request, struct error *error)
 {
     struct json_object *value;
     unsigned long long step = 0, het = HET_NONE;
     int r;
 
-    if (!json_object_object_get_ex(served->document, "step", &value))
+    if (!json_object_object_get_ex(request->document, "step", &value))
         return 0;
-    r = wire_number(served->document, "step", UINT32_MAX, &step, error);
+    r = wire_number(request->document, "step", UINT32_MAX, &step, error);
     if (r == 0)
-        r = wire_number(served->document, "het", UINT32_MAX, &het, error);
-    served->step = (struct gather_step){
+        r = wire_number(request->document, "het", UINT32_MAX, &het, error);
+    request->step = (struct peers_step){
         .het = (uint32_t)het,
         .step = (uint32_t)step,
-        .expected = json_object_object_get_ex(served->document, "expected", &value) &&
+        .expected = json_object_object_get_ex(request->document, "expected", &value) &&
                     json_object_get_boolean(value),
     };
-    served->has_step = true;
+    request->has_step = true;
     return r;
 }
 
-static int read_key(struct served *served, bool any_restart, struct error *error)
+static int read_key(struct peer_request *request, bool any_restart, struct error *error)
 {
     struct json_object *value;
     unsigned long long jobid = 0, restart = UINT32_MAX;
-    int r = wire_number(served->document, "jobid", UINT32_MAX, &jobid, error);
+    int r = wire_number(request->document, "jobid", UINT32_MAX, &jobid, error);
 
-    if (r == 0 && (!any_restart || json_object_object_get_ex(served->document, "restart", &value)))
-        r = wire_number(served->document, "restart", UINT32_MAX, &restart, error);
-    served->key.jobid = (uint32_t)jobid;
-    served->key.restart = (uint32_t)restart;
-    return r < 0 || any_restart ? r : read_step(served, error);
+    if (r == 0 && (!any_restart || json_object_object_get_ex(request->document, "restart", &value)))
+        r = wire_number(request->document, "restart", UINT32_MAX, &restart, error);
+    request->key.jobid = (uint32_t)jobid;
+    request->key.restart = (uint32_t)restart;
+    return r < 0 || any_restart ? r : read_step(request, error);
 }
 
-static bool may_ask(const struct served *served, uid_t uid)
+static bool may_ask(const struct peer_request *request, uid_t uid)
 {
     if (uid == 0)
         return true;
-    for (size_t i = 0; served->route == ROUTE_RECORD && i < served->gather->n_readers; i++)
-        if (served->gather->readers[i] == uid)
+    for (size_t i = 0; request->route == ROUTE_RECORD && i < request->peers->n_readers; i++)
+        if (request->peers->readers[i] == uid)
             return true;
     return false;
 }
@@ -361,17 +361,18 @@ static bool may_ask(const struct served *served, uid_t uid)
 static int read_question(const char *payload, size_t size, uid_t uid, void *arg,
                          struct error *error)
 {
-    struct served *served = arg;
-    const struct wire_head head = {.cluster = served->gather->cluster, .to = served->gather->node};
+    struct peer_request *request = arg;
+    const struct wire_head head = {.cluster = request->peers->cluster, .to = request->peers->node};
     int r;
 
-    if (!may_ask(served, uid))
+    if (!may_ask(request, uid))
         return error_set(error, -EPERM, "user %u may not ask that", uid);
-    r = wire_parse(payload, size, &head, &served->document, error);
+    r = wire_parse(payload, size, &head, &request->document, error);
     if (r < 0)
         return r;
-    return served->route == ROUTE_ACCOUNTS ? read_accounts(served, error)
-                                           : read_key(served, served->route == ROUTE_RECORD, error);
+    return request->route == ROUTE_ACCOUNTS
+               ? read_accounts(request, error)
+               : read_key(request, request->route == ROUTE_RECORD, error);
 }
 
 /* --- on the loop ------------------------------------------------------------------------------ */
@@ -383,67 +384,67 @@ static const struct {
     size_t count;
     const char *limit; /* key of the limit on log lines */
 } failures[] = {
-    {-EKEYREJECTED, 401, offsetof(struct gather_counts, forged), "gather-forged"},
-    {-EACCES, 401, offsetof(struct gather_counts, forged), "gather-forged"},
-    {-EALREADY, 401, offsetof(struct gather_counts, replayed), "gather-replayed"},
-    {-ETIME, 401, offsetof(struct gather_counts, out_of_time), "gather-time"},
-    {-EPERM, 403, offsetof(struct gather_counts, not_root), "gather-root"},
-    {-EPROTONOSUPPORT, 409, offsetof(struct gather_counts, other_version), "gather-version"},
-    {-EBADMSG, 400, offsetof(struct gather_counts, malformed), "gather-malformed"},
-    {-EXDEV, 421, offsetof(struct gather_counts, malformed), "gather-malformed"},
-    {-EADDRNOTAVAIL, 421, offsetof(struct gather_counts, malformed), "gather-malformed"},
+    {-EKEYREJECTED, 401, offsetof(struct peers_counts, forged), "peers-forged"},
+    {-EACCES, 401, offsetof(struct peers_counts, forged), "peers-forged"},
+    {-EALREADY, 401, offsetof(struct peers_counts, replayed), "peers-replayed"},
+    {-ETIME, 401, offsetof(struct peers_counts, out_of_time), "peers-time"},
+    {-EPERM, 403, offsetof(struct peers_counts, not_root), "peers-root"},
+    {-EPROTONOSUPPORT, 409, offsetof(struct peers_counts, other_version), "peers-version"},
+    {-EBADMSG, 400, offsetof(struct peers_counts, malformed), "peers-malformed"},
+    {-EXDEV, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
+    {-EADDRNOTAVAIL, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
 };
 
-static void refuse(struct served *served, int result, const struct error *error)
+static void refuse(struct peer_request *request, int result, const struct error *error)
 {
-    struct gather *gather = served->gather;
-    const char *limit = "gather-failed";
+    struct peers *peers = request->peers;
+    const char *limit = "peers-failed";
     unsigned http = 503;
 
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         if (failures[i].code != result)
             continue;
-        (*(uint64_t *)((char *)&gather->counts + failures[i].count))++;
+        (*(uint64_t *)((char *)&peers->counts + failures[i].count))++;
         http = failures[i].http;
         limit = failures[i].limit;
         break;
     }
-    gather_say(gather, limit, "refused what %s sent: %s", http_exchange_peer(served->exchange),
+    peers_warn(peers, limit, "refused what %s sent: %s", http_exchange_peer(request->exchange),
                error->text);
-    finish_text(served, http, error->text);
+    finish_text(request, http, error->text);
 }
 
 static void on_opened(int result, const struct error *error, void *arg)
 {
-    struct served *served = arg;
-    struct gather *gather = served->gather;
+    struct peer_request *request = arg;
+    struct peers *peers = request->peers;
 
     if (result < 0)
-        refuse(served, result, error);
-    else if (gather->ending)
-        finish_text(served, 503, "jobiod ends");
-    else if (served->route == ROUTE_ACCOUNTS)
-        take_accounts(served);
-    else if (served->route == ROUTE_JOB)
-        gather->hooks.account(&served->key, served->has_step ? &served->step : NULL,
-                              wire_string(served->document, "from"), served, gather->hooks.arg);
+        refuse(request, result, error);
+    else if (peers->ending)
+        finish_text(request, 503, "jobiod ends");
+    else if (request->route == ROUTE_ACCOUNTS)
+        take_accounts(request);
+    else if (request->route == ROUTE_JOB)
+        peers->hooks.account(&request->key, request->has_step ? &request->step : NULL,
+                             wire_string(request->document, "from"), request, peers->hooks.arg);
     else
-        gather->hooks.record(&served->key, served, gather->hooks.arg);
+        peers->hooks.record(&request->key, request, peers->hooks.arg);
 }
 
-static void serve(struct gather *gather, enum route route, struct http_exchange *exchange,
+static void serve(struct peers *peers, enum route route, struct http_exchange *exchange,
                   const void *body, size_t size)
 {
-    struct served *served = calloc(1, sizeof(*served));
+    struct peer_request *request = calloc(1, sizeof(*request));
 
-    if (!served) {
+    if (!request) {
         http_exchange_text(exchange, 503, "no memory");
         return;
     }
-    *served = (struct served){.gather = gather, .exchange = exchange, .route = route};
-    LIST_INSERT_HEAD(&gather->served, served, link);
-    if (sealer_open(gather->opener, size ? body : "", size, read_question, on_opened, served) < 0)
-        finish_text(served, 503, "too much to do");
+    *request = (struct peer_request){.peers = peers, .exchange = exchange, .route = route};
+    LIST_INSERT_HEAD(&peers->requests, request, link);
+    if (sealer_open(peers->opener, size ? body : "", size, read_question, on_opened, request) < 0)
+        finish_text(request, 503, "too much to do");
 }
 
 static void on_accounts(struct http_exchange *exchange, const void *body, size_t size, void *arg)
@@ -461,8 +462,7 @@ static void on_record(struct http_exchange *exchange, const void *body, size_t s
     serve(arg, ROUTE_RECORD, exchange, body, size);
 }
 
-int gather_serve_start(struct gather *gather, const struct gather_options *options,
-                       struct error *error)
+int responder_start(struct peers *peers, const struct peers_options *options, struct error *error)
 {
     const struct http_server_options server = {
         .listen = options->listen,
@@ -480,17 +480,17 @@ int gather_serve_start(struct gather *gather, const struct gather_options *optio
 
     if (!options->n_listen)
         return 0;
-    r = http_server_create(&gather->server, gather->loop, &server, error);
+    r = http_server_create(&peers->server, peers->loop, &server, error);
     for (size_t i = 0; i < ARRAY_SIZE(routes) && r == 0; i++)
-        if (http_server_route(gather->server, "POST", routes[i].path, routes[i].handle, gather) < 0)
-            r = error_set(error, -ENOMEM, "no memory to gather accounts");
+        if (http_server_route(peers->server, "POST", routes[i].path, routes[i].handle, peers) < 0)
+            r = error_set(error, -ENOMEM, "no memory for the queries of other nodes");
     return r;
 }
 
-void gather_serve_free(struct gather *gather)
+void responder_free(struct peers *peers)
 {
-    struct served *served;
+    struct peer_request *request;
 
-    while ((served = LIST_FIRST(&gather->served)))
-        finish_text(served, 503, "jobiod ends");
+    while ((request = LIST_FIRST(&peers->requests)))
+        finish_text(request, 503, "jobiod ends");
 }

@@ -131,7 +131,7 @@ int job_peer_sink(const struct job *job, char **ret)
     *ret = NULL;
     if (!job->tracker->peers || !job->first_node)
         return 0;
-    return asprintf(ret, GATHER_SINK_PREFIX "%s", job->first_node) < 0 ? -ENOMEM : 0;
+    return asprintf(ret, PEERS_SINK_PREFIX "%s", job->first_node) < 0 ? -ENOMEM : 0;
 }
 
 static struct saving *saving_create(struct job *job, size_t n)

@@ -2,7 +2,7 @@
 /*
  * The first node of a large job: NODES others send their accounts within 5 s, then it asks all of
  * them for the summary. `make check` runs it with 100. Its side is a process of its own with the
- * real store, writer and gather (no programs in the kernel); all others are this process, with
+ * real store, writer and peers (no programs in the kernel); all others are this process, with
  * credentials of a real munged that both share. Says times, memory and what is missing; fails if
  * anything is.
  *
@@ -139,26 +139,26 @@ static char *seal(size_t i, const char *id, const char *key, bool is_array, unsi
 static struct store *opened;
 static struct writer *writer;
 static struct query *query;
-static struct gather *gather;
+static struct peers *peers;
 static sd_event *loop;
 
-static void no_account(const struct job_key *key, const struct gather_step *step, const char *from,
+static void no_account(const struct job_key *key, const struct peers_step *step, const char *from,
                        void *question, void *arg)
 {
     (void)key, (void)step, (void)from, (void)arg;
-    gather_provide(question, NULL, false, NULL);
+    peers_provide_account(question, NULL, false, NULL);
 }
 
 static void no_record(const struct job_key *key, void *question, void *arg)
 {
     (void)arg;
-    gather_provide_record(question, key, false, NULL, NULL);
+    peers_provide_record(question, key, false, NULL, NULL);
 }
 
-static enum gather_known never(const struct job_key *key, void *arg)
+static enum peers_job_state never(const struct job_key *key, void *arg)
 {
     (void)key, (void)arg;
-    return GATHER_UNKNOWN;
+    return PEERS_JOB_UNKNOWN;
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -206,7 +206,7 @@ static void ask_all(void)
     job->key.cluster = strdup("c");
     job->key.jobid = JOB;
     shared->ask_ns = clock_ns(CLOCK_MONOTONIC);
-    gather_ask(gather, names, NULL, shared->ask_ns + 60 * SECOND, job, on_gathered, NULL);
+    peers_query(peers, names, NULL, shared->ask_ns + 60 * SECOND, job, on_gathered, NULL);
     free(names);
 }
 
@@ -264,9 +264,9 @@ static void put_first(void)
 static void first_node(void)
 {
     const struct store_options store = {.path = path, .node = "first"};
-    const struct gather_hooks hooks = {no_account, no_record, never, say, NULL};
+    const struct peers_hooks hooks = {no_account, no_record, never, say, NULL};
     const char *const listen[] = {"127.0.0.1:" SEND_PORT};
-    struct gather_options options;
+    struct peers_options options;
     struct error error;
 
     must(sd_event_default(&loop), NULL, "loop");
@@ -274,7 +274,7 @@ static void first_node(void)
     put_first();
     must(writer_create(&writer, opened, 0, 0, &error), &error, "writer");
     must(query_create(&query, &(struct query_options){.path = path}, &error), &error, "query");
-    gather_defaults(&options);
+    peers_defaults(&options);
     options.cluster = "c";
     options.node = "first";
     options.url = "http://127.0.0.1:" ASK_PORT "/%n";
@@ -285,16 +285,16 @@ static void first_node(void)
     options.munge_socket = munged_socket(munged);
     options.query = query;
     options.writer = writer;
-    must(gather_create(&gather, loop, &options, &hooks, &error), &error, "gather");
+    must(peers_create(&peers, loop, &options, &hooks, &error), &error, "gather");
     (void)sd_event_add_io(loop, NULL, writer_fd(writer), 1, on_writer, NULL);
     (void)sd_event_add_time_relative(loop, NULL, CLOCK_MONOTONIC, 10000, 1000, on_tick, NULL);
     (void)sd_event_add_signal(loop, NULL, SIGTERM, NULL, NULL);
     shared->ready = true;
     (void)sd_event_loop(loop);
-    gather_stop(gather);
+    peers_stop(peers);
     query_destroy(query);
     writer_destroy(writer);
-    gather_destroy(gather);
+    peers_destroy(peers);
     exit(0);
 }
 

@@ -24,7 +24,7 @@ static unsigned port;
 
 /* --- hooks ------------------------------------------------------------------------------------ */
 
-static void on_account(const struct job_key *key, const struct gather_step *step, const char *from,
+static void on_account(const struct job_key *key, const struct peers_step *step, const char *from,
                        void *question, void *arg)
 {
     struct side *side = arg;
@@ -32,17 +32,17 @@ static void on_account(const struct job_key *key, const struct gather_step *step
     (void)key;
     assert_string_equal(from, side == &first ? OTHER : FIRST);
     side->asked++;
-    side->step = step ? *step : (struct gather_step){0};
-    gather_provide(question, side->account, side->busy, NULL);
+    side->step = step ? *step : (struct peers_step){0};
+    peers_provide_account(question, side->account, side->busy, NULL);
 }
 
 static void on_record(const struct job_key *key, void *question, void *arg)
 {
     (void)arg;
-    gather_provide_record(question, key, false, NULL, NULL);
+    peers_provide_record(question, key, false, NULL, NULL);
 }
 
-static enum gather_known known(const struct job_key *key, void *arg)
+static enum peers_job_state known(const struct job_key *key, void *arg)
 {
     const struct side *side = arg;
 
@@ -95,17 +95,17 @@ static unsigned free_port(void)
     return ntohs(any.sin_port);
 }
 
-static void start_gather(struct side *side)
+static void start_peers(struct side *side)
 {
-    const struct gather_hooks hooks = {on_account, on_record, known, say, side};
-    struct gather_options options;
+    const struct peers_hooks hooks = {on_account, on_record, known, say, side};
+    struct peers_options options;
     char listen[64], url[64];
     const char *const addresses[] = {listen};
     struct error error;
 
     (void)snprintf(listen, sizeof(listen), "%s:%u", side->node, port);
     (void)snprintf(url, sizeof(url), "http://%%n:%u", port);
-    gather_defaults(&options);
+    peers_defaults(&options);
     options.cluster = "c";
     options.node = side->node;
     options.listen = addresses;
@@ -117,10 +117,10 @@ static void start_gather(struct side *side)
     options.timeout_ns = LONG;
     options.backoff_ns = SECOND / 10;
     options.spread_ns = 0;
-    must(gather_create(&side->gather, loop, &options, &hooks, &error), &error);
+    must(peers_create(&side->peers, loop, &options, &hooks, &error), &error);
 }
 
-void gather_side_start(struct side *side)
+void node_pair_start(struct side *side)
 {
     struct error error;
 
@@ -129,7 +129,7 @@ void gather_side_start(struct side *side)
     must(sd_event_add_io(loop, &side->sources[0], writer_fd(side->writer), 1, on_writer, side),
          NULL);
     must(sd_event_add_io(loop, &side->sources[1], query_fd(side->query), 1, on_query, side), NULL);
-    start_gather(side);
+    start_peers(side);
 }
 
 static void open_side(struct side *side)
@@ -140,19 +140,19 @@ static void open_side(struct side *side)
     must(store_open(&side->store, &options, &error), &error);
 }
 
-void gather_side_stop(struct side *side)
+void node_pair_stop(struct side *side)
 {
-    gather_stop(side->gather);
+    peers_stop(side->peers);
     for (size_t i = 0; i < ARRAY_SIZE(side->sources); i++)
         side->sources[i] = sd_event_source_disable_unref(side->sources[i]);
     query_destroy(side->query);
     writer_destroy(side->writer);
-    gather_destroy(side->gather);
-    side->gather = NULL;
+    peers_destroy(side->peers);
+    side->peers = NULL;
     open_side(side);
 }
 
-int gather_side_begin(void **state)
+int node_pair_begin(void **state)
 {
     (void)state;
     if (geteuid() == 0 && munged_is_there())
@@ -160,14 +160,14 @@ int gather_side_begin(void **state)
     return 0;
 }
 
-int gather_side_end(void **state)
+int node_pair_end(void **state)
 {
     (void)state;
     munged_stop(munged);
     return 0;
 }
 
-void gather_side_skip(void)
+void node_pair_skip(void)
 {
     if (!munged) {
         print_message("needs root, and a munged\n");
@@ -175,14 +175,14 @@ void gather_side_skip(void)
     }
 }
 
-int gather_side_setup(void **state)
+int node_pair_setup(void **state)
 {
     struct side *sides[] = {&first, &other};
 
     (void)state;
     if (!munged)
         return 0;
-    (void)snprintf(directory, sizeof(directory), "/tmp/jobio-test-gather-XXXXXX");
+    (void)snprintf(directory, sizeof(directory), "/tmp/jobio-test-peers-XXXXXX");
     assert_non_null(mkdtemp(directory));
     must(sd_event_new(&loop), NULL);
     port = free_port();
@@ -191,20 +191,20 @@ int gather_side_setup(void **state)
         (void)snprintf(sides[i]->path, sizeof(sides[i]->path), "%s/%s.db", directory,
                        sides[i]->node);
         open_side(sides[i]);
-        gather_side_start(sides[i]);
+        node_pair_start(sides[i]);
     }
     return 0;
 }
 
-int gather_side_teardown(void **state)
+int node_pair_teardown(void **state)
 {
     char command[128];
 
     (void)state;
     if (!munged)
         return 0;
-    gather_side_stop(&first);
-    gather_side_stop(&other);
+    node_pair_stop(&first);
+    node_pair_stop(&other);
     store_close(first.store);
     store_close(other.store);
     loop = sd_event_unref(loop);
@@ -214,7 +214,7 @@ int gather_side_teardown(void **state)
 
 /* --- what happens ----------------------------------------------------------------------------- */
 
-void gather_side_until(bool (*is)(void))
+void node_pair_until(bool (*is)(void))
 {
     uint64_t end = clock_ns(CLOCK_MONOTONIC) + LONG;
 
@@ -224,9 +224,9 @@ void gather_side_until(bool (*is)(void))
     }
 }
 
-uint64_t gather_side_count(const struct side *side, const char *name)
+uint64_t node_pair_count(const struct side *side, const char *name)
 {
-    struct json_object *status = gather_status(side->gather), *value;
+    struct json_object *status = peers_status(side->peers), *value;
     uint64_t count;
 
     assert_true(json_object_object_get_ex(status, name, &value));
@@ -235,42 +235,42 @@ uint64_t gather_side_count(const struct side *side, const char *name)
     return count;
 }
 
-static struct job_account *gathered;
+static struct job_account *queried;
 
-static void on_gathered(struct job_account *job, void *arg)
+static void on_queried(struct job_account *job, void *arg)
 {
     (void)arg;
-    gathered = job;
+    queried = job;
 }
 
-static bool is_gathered(void)
+static bool is_queried(void)
 {
-    return gathered;
+    return queried;
 }
 
-struct job_account *gather_side_gather(struct job_account *job, const struct gather_step *step)
+struct job_account *node_pair_query(struct job_account *job, const struct peers_step *step)
 {
-    gathered = NULL;
-    gather_ask(first.gather, NODES, step, clock_ns(CLOCK_MONOTONIC) + LONG, job, on_gathered, NULL);
-    gather_side_until(is_gathered);
-    return gathered;
+    queried = NULL;
+    peers_query(first.peers, NODES, step, clock_ns(CLOCK_MONOTONIC) + LONG, job, on_queried, NULL);
+    node_pair_until(is_queried);
+    return queried;
 }
 
-unsigned gather_side_ask(const struct gather_step *step)
+unsigned node_pair_ask(const struct peers_step *step)
 {
     struct job_account *job = job_account_create();
     unsigned reported;
 
     assert_non_null(job);
     job->key = (struct job_key){strdup("c"), JOB, 0};
-    job = gather_side_gather(job, step);
+    job = node_pair_query(job, step);
     reported = job->nodes_reported;
     job_account_destroy(job);
     return reported;
 }
 
-struct job_account *gather_side_job(const struct side *side, const char *first_node, uint32_t step,
-                                    uint64_t bytes)
+struct job_account *node_pair_job(const struct side *side, const char *first_node, uint32_t step,
+                                  uint64_t bytes)
 {
     struct job_account *job = job_account_create();
     struct step_account *s = calloc(1, sizeof(*s));
@@ -306,7 +306,7 @@ struct job_account *gather_side_job(const struct side *side, const char *first_n
     return job;
 }
 
-void gather_side_put(struct side *side, const struct job_account *job)
+void node_pair_put(struct side *side, const struct job_account *job)
 {
     struct error error;
 
@@ -314,7 +314,7 @@ void gather_side_put(struct side *side, const struct job_account *job)
     for (size_t i = 0; i < job->n_steps; i++) {
         must(store_put_step(side->store, &job->key, &job->steps[i], true, &error), &error);
         if (side == &other)
-            must(store_outbox_put(side->store, &job->key, &job->steps[i], GATHER_SINK_PREFIX FIRST,
+            must(store_outbox_put(side->store, &job->key, &job->steps[i], PEERS_SINK_PREFIX FIRST,
                                   &error),
                  &error);
     }
@@ -327,18 +327,18 @@ static bool is_sent(void)
     struct error error;
 
     must(store_open_reader(&reader, other.path, &error), &error);
-    must(store_outbox_stats(reader, GATHER_SINK_PREFIX FIRST, &stats, &error), &error);
+    must(store_outbox_stats(reader, PEERS_SINK_PREFIX FIRST, &stats, &error), &error);
     store_close(reader);
     return !stats.waiting;
 }
 
-void gather_side_send(void)
+void node_pair_send(void)
 {
-    gather_queued(other.gather);
-    gather_side_until(is_sent);
+    peers_notify(other.peers);
+    node_pair_until(is_sent);
 }
 
-struct job_account *gather_side_stored(const struct side *side)
+struct job_account *node_pair_stored(const struct side *side)
 {
     struct job_account **jobs, *job;
     struct store *reader;

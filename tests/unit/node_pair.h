@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two nodes in one process, FIRST and OTHER: each with a real store, writer and gather, on one
+ * Two nodes in one process, FIRST and OTHER: each with a real store, writer and peers, on one
  * event loop, with credentials of a real munged that both share. What cannot be done fails the
  * test.
  */
-#ifndef JOBIO_TESTS_UNIT_GATHER_SIDE_H
-#define JOBIO_TESTS_UNIT_GATHER_SIDE_H
+#ifndef JOBIO_TESTS_UNIT_NODE_PAIR_H
+#define JOBIO_TESTS_UNIT_NODE_PAIR_H
 
 #include "tests/unit/test.h"
 
@@ -29,46 +29,46 @@ struct side {
     struct store *store; /* the writer's, while that is there */
     struct writer *writer;
     struct query *query;
-    struct gather *gather;
+    struct peers *peers;
     sd_event_source *sources[2];
     /* What its hooks answer, and what they were asked last. */
     bool busy;
     struct job_account *account; /* borrowed; NULL: nothing was done there */
-    enum gather_known known;
+    enum peers_job_state known;
     unsigned asked;
-    struct gather_step step; /* without its nodes */
+    struct peers_step step; /* without its nodes */
 };
 extern struct side first, other;
 
-/* cmocka's: of the group, and of each test. Without munged or root, gather_side_skip() skips. */
-int gather_side_begin(void **state);
-int gather_side_end(void **state);
-int gather_side_setup(void **state);
-int gather_side_teardown(void **state);
-void gather_side_skip(void);
+/* cmocka's: of the group, and of each test. Without munged or root, node_pair_skip() skips. */
+int node_pair_begin(void **state);
+int node_pair_end(void **state);
+int node_pair_setup(void **state);
+int node_pair_teardown(void **state);
+void node_pair_skip(void);
 
 /* Run the loop until `is` says so. */
-void gather_side_until(bool (*is)(void));
-/* A number of gather_status(). */
-uint64_t gather_side_count(const struct side *side, const char *name);
+void node_pair_until(bool (*is)(void));
+/* A number of peers_status(). */
+uint64_t node_pair_count(const struct side *side, const char *name);
 
 /* On its store, when the loop runs next: nothing else uses it then. */
-void gather_side_stop(struct side *side);
-void gather_side_start(struct side *side);
+void node_pair_stop(struct side *side);
+void node_pair_start(struct side *side);
 
-/* Ask FIRST for the job: `steps` as gather_ask(). How many nodes beside it have reported. */
-unsigned gather_side_ask(const struct gather_step *step);
+/* Ask FIRST for the job: `steps` as peers_query(). How many nodes beside it have reported. */
+unsigned node_pair_ask(const struct peers_step *step);
 /* The same with what FIRST has, which it takes over; the answer, job_account_destroy() it. */
-struct job_account *gather_side_gather(struct job_account *job, const struct gather_step *step);
+struct job_account *node_pair_query(struct job_account *job, const struct peers_step *step);
 /* A job that begins at STARTED (first: its first node, NULL: not told), and an ended step of it on
  * that node, of one write of `bytes`; job_account_destroy() it. */
-struct job_account *gather_side_job(const struct side *side, const char *first_node, uint32_t step,
-                                    uint64_t bytes);
+struct job_account *node_pair_job(const struct side *side, const char *first_node, uint32_t step,
+                                  uint64_t bytes);
 /* Put it into the stopped side's store, and into its outbox for the first node. */
-void gather_side_put(struct side *side, const struct job_account *job);
+void node_pair_put(struct side *side, const struct job_account *job);
 /* Until nothing waits in the outbox of OTHER: sent, or refused. */
-void gather_side_send(void);
+void node_pair_send(void);
 /* The newest job in the store of that side, NULL: it has none. job_account_destroy() it. */
-struct job_account *gather_side_stored(const struct side *side);
+struct job_account *node_pair_stored(const struct side *side);
 
 #endif

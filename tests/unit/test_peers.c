@@ -9,26 +9,26 @@
 /* A node that Slurm runs the step on is to wait for it, though it has not begun there. */
 static void test_expected(void **state)
 {
-    const struct gather_step here = {.het = 1, .step = 2, .nodes = "127.0.0.11," OTHER};
-    const struct gather_step elsewhere = {.step = 2, .nodes = FIRST ",127.0.0.21,127.0.0.22"};
-    const struct gather_step unknown = {.step = 2};
+    const struct peers_step here = {.het = 1, .step = 2, .nodes = "127.0.0.11," OTHER};
+    const struct peers_step elsewhere = {.step = 2, .nodes = FIRST ",127.0.0.21,127.0.0.22"};
+    const struct peers_step unknown = {.step = 2};
 
     (void)state;
-    gather_side_skip();
+    node_pair_skip();
     other.busy = true;
-    assert_int_equal(gather_side_ask(&here), 0);
+    assert_int_equal(node_pair_ask(&here), 0);
     assert_int_equal(other.asked, 1);
     assert_int_equal(other.step.het, 1);
     assert_int_equal(other.step.step, 2);
     assert_true(other.step.expected);
     other.busy = false;
-    assert_int_equal(gather_side_ask(&here), 1);
-    assert_int_equal(gather_side_ask(&elsewhere), 1);
+    assert_int_equal(node_pair_ask(&here), 1);
+    assert_int_equal(node_pair_ask(&elsewhere), 1);
     assert_false(other.step.expected);
-    assert_int_equal(gather_side_ask(&unknown), 1);
+    assert_int_equal(node_pair_ask(&unknown), 1);
     assert_false(other.step.expected);
-    assert_int_equal(gather_side_ask(NULL), 1);
-    assert_int_equal(gather_side_count(&first, "answered"), 5);
+    assert_int_equal(node_pair_ask(NULL), 1);
+    assert_int_equal(node_pair_count(&first, "answered"), 5);
 }
 
 /* A job that opened so many files on the mount. */
@@ -51,9 +51,9 @@ static void test_nodes(void **state)
     struct job_account *job;
 
     (void)state;
-    gather_side_skip();
+    node_pair_skip();
     other.account = job_with_opens("/tmp", 5);
-    job = gather_side_gather(job_with_opens("/scratch", 3), NULL);
+    job = node_pair_query(job_with_opens("/scratch", 3), NULL);
     job_account_destroy(other.account);
     other.account = NULL;
     assert_int_equal(job->nodes_reported, 2);
@@ -72,10 +72,10 @@ static void test_nodes(void **state)
 /* What OTHER has goes to FIRST. */
 static void send(struct job_account *job)
 {
-    gather_side_stop(&other);
-    gather_side_put(&other, job);
-    gather_side_start(&other);
-    gather_side_send();
+    node_pair_stop(&other);
+    node_pair_put(&other, job);
+    node_pair_start(&other);
+    node_pair_send();
     job_account_destroy(job);
 }
 
@@ -84,20 +84,20 @@ static void test_unsupported(void **state)
     struct job_account *job;
 
     (void)state;
-    gather_side_skip();
-    job = gather_side_job(&first, NULL, 0, 100);
+    node_pair_skip();
+    job = node_pair_job(&first, NULL, 0, 100);
     job->unsupported = 1ull << IO_FSYNC;
-    gather_side_stop(&first);
-    gather_side_put(&first, job);
-    gather_side_start(&first);
+    node_pair_stop(&first);
+    node_pair_put(&first, job);
+    node_pair_start(&first);
     job_account_destroy(job);
-    job = gather_side_job(&other, FIRST, 0, 20);
+    job = node_pair_job(&other, FIRST, 0, 20);
     job->unsupported = 1ull << IO_CLONE | 1ull << IO_FSYNC;
     send(job);
-    job = gather_side_job(&other, FIRST, 1, 3);
+    job = node_pair_job(&other, FIRST, 1, 3);
     job->unsupported = 1ull << IO_MMAP_READ;
     send(job);
-    job = gather_side_stored(&first);
+    job = node_pair_stored(&first);
     assert_int_equal(job->unsupported, 1ull << IO_FSYNC | 1ull << IO_CLONE | 1ull << IO_MMAP_READ);
     assert_int_equal(job->n_steps, 3);
     job_account_destroy(job);
@@ -109,9 +109,9 @@ static void test_elsewhere(void **state)
     struct job_account *job;
 
     (void)state;
-    gather_side_skip();
-    send(gather_side_job(&other, FIRST, 0, 20));
-    job = gather_side_stored(&first);
+    node_pair_skip();
+    send(node_pair_job(&other, FIRST, 0, 20));
+    job = node_pair_stored(&first);
     assert_non_null(job);
     assert_string_equal(job->user, "alice");
     assert_false(job->ended);
@@ -119,12 +119,12 @@ static void test_elsewhere(void **state)
     assert_int_equal(job->n_steps, 1);
     assert_int_equal(io_account_writes(&job->mounts.items[0].io).bytes, 20);
     job_account_destroy(job);
-    job = gather_side_job(&other, FIRST, 1, 3);
+    job = node_pair_job(&other, FIRST, 1, 3);
     job->ended = true;
     job->end_ns = STARTED + 20 * SECOND;
     job->elapsed_ns = 20 * SECOND;
     send(job);
-    job = gather_side_stored(&first);
+    job = node_pair_stored(&first);
     assert_true(job->ended);
     assert_int_equal(job->end_ns, STARTED + 20 * SECOND);
     assert_int_equal(job->elapsed_ns, 20 * SECOND);
@@ -133,7 +133,7 @@ static void test_elsewhere(void **state)
     assert_int_equal(timeline_sum(&job->mounts.items[0].timeline).of[TIMELINE_WRITE], 23);
     assert_true(job_is_complete(job));
     job_account_destroy(job);
-    assert_int_equal(gather_side_count(&first, "unknown_jobs"), 0);
+    assert_int_equal(node_pair_count(&first, "unknown_jobs"), 0);
 }
 
 /* It runs here as well, but that was not known yet: one job. */
@@ -142,19 +142,19 @@ static void test_elsewhere_and_here(void **state)
     struct job_account *job;
 
     (void)state;
-    gather_side_skip();
-    send(gather_side_job(&other, FIRST, 0, 20));
-    job = gather_side_job(&first, NULL, 1, 300);
+    node_pair_skip();
+    send(node_pair_job(&other, FIRST, 0, 20));
+    job = node_pair_job(&first, NULL, 1, 300);
     job->start_ns += SECOND;
-    gather_side_stop(&first);
-    gather_side_put(&first, job);
-    gather_side_start(&first);
+    node_pair_stop(&first);
+    node_pair_put(&first, job);
+    node_pair_start(&first);
     job_account_destroy(job);
-    job = gather_side_job(&other, FIRST, 2, 4000);
+    job = node_pair_job(&other, FIRST, 2, 4000);
     job->ended = true;
     job->end_ns = STARTED + 20 * SECOND;
     send(job);
-    job = gather_side_stored(&first);
+    job = node_pair_stored(&first);
     assert_int_equal(job->start_ns, STARTED + SECOND);
     assert_false(job->ended); /* here it runs */
     assert_int_equal(job->n_steps, 3);
@@ -168,13 +168,13 @@ static void test_unknown_job(void **state)
     static const char *const said[] = {NULL, OTHER, "127.0.0.11"};
 
     (void)state;
-    gather_side_skip();
+    node_pair_skip();
     for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
-        send(gather_side_job(&other, said[i], (uint32_t)i, 20));
-        assert_null(gather_side_stored(&first));
-        assert_int_equal(gather_side_count(&first, "unknown_jobs"), 1);
-        (void)gather_side_teardown(NULL);
-        (void)gather_side_setup(NULL);
+        send(node_pair_job(&other, said[i], (uint32_t)i, 20));
+        assert_null(node_pair_stored(&first));
+        assert_int_equal(node_pair_count(&first, "unknown_jobs"), 1);
+        (void)node_pair_teardown(NULL);
+        (void)node_pair_setup(NULL);
     }
 }
 
@@ -183,21 +183,21 @@ static void test_unknown_job(void **state)
 
 static bool are_all_settled(void)
 {
-    return gather_side_count(&other, "sent") + gather_side_count(&other, "refused_by_peer") == MANY;
+    return node_pair_count(&other, "sent") + node_pair_count(&other, "refused_by_peer") == MANY;
 }
 
 static void send_many(const char *first_node)
 {
-    gather_side_stop(&other);
+    node_pair_stop(&other);
     for (uint32_t i = 0; i < MANY; i++) {
-        struct job_account *job = gather_side_job(&other, first_node, i, 20);
+        struct job_account *job = node_pair_job(&other, first_node, i, 20);
 
-        gather_side_put(&other, job);
+        node_pair_put(&other, job);
         job_account_destroy(job);
     }
-    gather_side_start(&other);
-    gather_side_send();
-    gather_side_until(are_all_settled);
+    node_pair_start(&other);
+    node_pair_send();
+    node_pair_until(are_all_settled);
 }
 
 static void test_many_taken(void **state)
@@ -205,30 +205,30 @@ static void test_many_taken(void **state)
     struct job_account *job;
 
     (void)state;
-    gather_side_skip();
+    node_pair_skip();
     send_many(FIRST);
-    job = gather_side_stored(&first);
+    job = node_pair_stored(&first);
     assert_int_equal(job->n_steps, MANY);
     job_account_destroy(job);
-    assert_int_equal(gather_side_count(&other, "sent"), MANY);
-    assert_int_equal(gather_side_count(&other, "send_failures"), 0);
+    assert_int_equal(node_pair_count(&other, "sent"), MANY);
+    assert_int_equal(node_pair_count(&other, "send_failures"), 0);
 }
 
 /* A node that refuses each account, with a reason, is believed. */
 static void test_many_refused(void **state)
 {
     (void)state;
-    gather_side_skip();
+    node_pair_skip();
     send_many(OTHER);
-    assert_null(gather_side_stored(&first));
-    assert_int_equal(gather_side_count(&first, "unknown_jobs"), MANY);
-    assert_int_equal(gather_side_count(&other, "refused_by_peer"), MANY);
-    assert_int_equal(gather_side_count(&other, "send_failures"), 0);
+    assert_null(node_pair_stored(&first));
+    assert_int_equal(node_pair_count(&first, "unknown_jobs"), MANY);
+    assert_int_equal(node_pair_count(&other, "refused_by_peer"), MANY);
+    assert_int_equal(node_pair_count(&other, "send_failures"), 0);
 }
 
 static bool was_put_off(void)
 {
-    return gather_side_count(&other, "send_failures") > 0;
+    return node_pair_count(&other, "send_failures") > 0;
 }
 
 /* The store of FIRST will know it in a moment, better than OTHER does. */
@@ -237,28 +237,28 @@ static void test_known_soon(void **state)
     struct job_account *job;
 
     (void)state;
-    gather_side_skip();
-    first.known = GATHER_TRACKED;
-    gather_side_stop(&other);
-    job = gather_side_job(&other, FIRST, 0, 20);
-    gather_side_put(&other, job);
+    node_pair_skip();
+    first.known = PEERS_JOB_TRACKED;
+    node_pair_stop(&other);
+    job = node_pair_job(&other, FIRST, 0, 20);
+    node_pair_put(&other, job);
     job_account_destroy(job);
-    gather_side_start(&other);
-    gather_queued(other.gather);
-    gather_side_until(was_put_off);
-    assert_null(gather_side_stored(&first));
-    job = gather_side_job(&first, NULL, 0, 100);
-    gather_side_stop(&first);
-    gather_side_put(&first, job);
-    gather_side_start(&first);
+    node_pair_start(&other);
+    peers_notify(other.peers);
+    node_pair_until(was_put_off);
+    assert_null(node_pair_stored(&first));
+    job = node_pair_job(&first, NULL, 0, 100);
+    node_pair_stop(&first);
+    node_pair_put(&first, job);
+    node_pair_start(&first);
     job_account_destroy(job);
-    gather_side_send();
-    job = gather_side_stored(&first);
+    node_pair_send();
+    job = node_pair_stored(&first);
     assert_int_equal(job->n_steps, 2);
     job_account_destroy(job);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, gather_side_setup, gather_side_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, node_pair_setup, node_pair_teardown)
 
 int main(void)
 {
@@ -270,5 +270,5 @@ int main(void)
         TEST(test_many_refused),
     };
 
-    return cmocka_run_group_tests(tests, gather_side_begin, gather_side_end);
+    return cmocka_run_group_tests(tests, node_pair_begin, node_pair_end);
 }
