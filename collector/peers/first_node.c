@@ -14,6 +14,7 @@
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/credential.h"
 #include "report/json/json.h"
 
@@ -416,7 +417,7 @@ static void wake_at(struct peers *peers, uint64_t at_ns)
 
 void peers_notify(struct peers *peers)
 {
-    wake_at(peers, peers_now_ns() + backoff_random(peers->spread_ns));
+    wake_at(peers, clock_ns(CLOCK_MONOTONIC) + backoff_random(peers->spread_ns));
 }
 
 struct listing {
@@ -482,7 +483,7 @@ static void on_listed(int result, const struct error *error, void *arg)
     peers->looking = false;
     if (result < 0 && !peers->ending) {
         peers_warn(peers, "peers-outbox", "the outbox cannot be read: %s", error->text);
-        wake_at(peers, peers_now_ns() + peers->backoff_ns);
+        wake_at(peers, clock_ns(CLOCK_MONOTONIC) + peers->backoff_ns);
     } else if (!peers->ending) {
         notify_peers(peers, listing);
     }
@@ -503,7 +504,7 @@ static void list_again(struct peers *peers)
         return;
     }
     free(listing);
-    wake_at(peers, peers_now_ns() + peers->backoff_ns);
+    wake_at(peers, clock_ns(CLOCK_MONOTONIC) + peers->backoff_ns);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)

@@ -3,15 +3,12 @@
 #include "collector/peers/peers.h"
 
 #include <json-c/json.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/peers/peers_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "report/json/json.h"
 
 void peers_defaults(struct peers_options *options)
 {
@@ -21,80 +18,6 @@ void peers_defaults(struct peers_options *options)
         .slow_ns = 15 * NS_PER_MINUTE,
         .spread_ns = NS_PER_S / 2,
     };
-}
-
-uint64_t peers_now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
-
-void peers_warn(struct peers *peers, const char *key, const char *format, ...)
-{
-    char text[512];
-    unsigned held = 0;
-    va_list ap;
-
-    if (!log_allowed(key, 60, &held))
-        return;
-    va_start(ap, format);
-    (void)vsnprintf(text, sizeof(text), format, ap);
-    va_end(ap);
-    if (held)
-        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), " (%u more like this)",
-                       held);
-    peers->hooks.say(LOG_LEVEL_WARNING, text, peers->hooks.arg);
-}
-
-/* In practice a bin has at most some 40 bytes, so that all bins of a message have 160 kB of the 720
- * kB that munge accepts. That is 20 mounts with all their bins. */
-#define MAX_BINS 4000
-/* Bins of all nodes of a job together, per mount, on its first node. Up to 64 nodes have complete
- * time lines; a job of 4,096 nodes needs some 5 MB per mount there. */
-#define JOB_BINS (64 * TIMELINE_BINS)
-#define LEAST_BINS 50
-
-static unsigned bins_of_a_node(const struct job_account *job)
-{
-    unsigned bins = job->nodes_expected ? JOB_BINS / job->nodes_expected : TIMELINE_BINS;
-
-    return bins > TIMELINE_BINS ? TIMELINE_BINS : bins < LEAST_BINS ? LEAST_BINS : bins;
-}
-
-static size_t count_bins(const struct io_mounts *mounts, unsigned max)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < mounts->n; i++)
-        n += mounts->items[i].timeline.n < max ? mounts->items[i].timeline.n : max;
-    return n;
-}
-
-struct json_object *peers_document(const struct job_account *job, unsigned flags)
-{
-    unsigned max = bins_of_a_node(job);
-    size_t bins = count_bins(&job->mounts, max);
-
-    for (size_t i = 0; flags & REPORT_STEPS && i < job->n_steps; i++)
-        bins += count_bins(&job->steps[i].mounts, max);
-    if (bins <= MAX_BINS)
-        flags |= REPORT_TIMELINE;
-    return report_json_bins(job, flags | REPORT_WIRE, max);
-}
-
-struct wire_head peers_head(const struct peers *peers, const char *to, const char *id)
-{
-    return (struct wire_head){peers->cluster, peers->node, to, id};
-}
-
-char *peers_url(const struct peers *peers, const char *node, const char *path)
-{
-    const char *at = strstr(peers->url, "%n");
-    char *url;
-
-    if (asprintf(&url, "%.*s%s%s%s", at ? (int)(at - peers->url) : (int)strlen(peers->url),
-                 peers->url, at ? node : "", at ? at + 2 : "", path) < 0)
-        return NULL;
-    return url;
 }
 
 /* --- creation --------------------------------------------------------------------------------- */

@@ -53,14 +53,14 @@ struct peers {
     struct peers_counts counts;
 };
 
+/* message.c */
+/* Log a warning, at most one a minute for each key. */
 void peers_warn(struct peers *peers, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-uint64_t peers_now_ns(void); /* CLOCK_MONOTONIC */
 /* The URL of a path on a node, malloc'd. NULL on out-of-memory. */
 char *peers_url(const struct peers *peers, const char *node, const char *path);
 /* The head of a message from this node to node `to`. */
 struct wire_head peers_head(const struct peers *peers, const char *to, const char *id);
-
 /* The document for another node (REPORT_WIRE and `flags`). It has time lines if they leave enough
  * room in a message for the rest; the more nodes the job has, the fewer bins they have. NULL on
  * out-of-memory. */
