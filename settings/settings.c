@@ -119,11 +119,11 @@ static const struct key keys[] = {
     KEY("push", "linger", push.linger_ns, parse_span, 0, NS_PER_DAY, false),
     KEY("push", "timeout", push.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
     KEY("push", "metrics_user", metrics_user, parse_bool, 0, 0, false),
-    KEY("push", "ca_file", push.ca_file, parse_path, 0, 0, false),
-    KEY("push", "cert_file", push.cert_file, parse_path, 0, 0, false),
-    KEY("push", "key_file", push.key_file, parse_path, 0, 0, false),
-    KEY("push", "credentials", push.credentials, parse_path, 0, 0, false),
-    KEY("push", "proxy", push.proxy, parse_text, 0, 0, false),
+    KEY("push", "ca_file", push.access.ca_file, parse_path, 0, 0, false),
+    KEY("push", "cert_file", push.access.cert_file, parse_path, 0, 0, false),
+    KEY("push", "key_file", push.access.key_file, parse_path, 0, 0, false),
+    KEY("push", "credentials", push.access.credentials, parse_path, 0, 0, false),
+    KEY("push", "proxy", push.access.proxy, parse_text, 0, 0, false),
     KEY("metrics", "listen", metrics.listen, parse_listen, 0, 0, true),
     KEY("metrics", "textfile", metrics.textfile, parse_path, 0, 0, false),
     KEY("metrics", "interval", metrics.interval_ns, parse_span, NS_PER_S, NS_PER_HOUR, false),
@@ -136,11 +136,11 @@ static const struct key keys[] = {
     KEY("history", "timeout", history.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
     KEY("history", "batch_rows", history.batch_rows, parse_count, 1, 10000, false),
     KEY("history", "batch_size", history.batch_bytes, parse_batch, 1 << 10, 64 << 20, false),
-    KEY("history", "ca_file", history.ca_file, parse_path, 0, 0, false),
-    KEY("history", "cert_file", history.cert_file, parse_path, 0, 0, false),
-    KEY("history", "key_file", history.key_file, parse_path, 0, 0, false),
-    KEY("history", "credentials", history.credentials, parse_path, 0, 0, false),
-    KEY("history", "proxy", history.proxy, parse_text, 0, 0, false),
+    KEY("history", "ca_file", history.access.ca_file, parse_path, 0, 0, false),
+    KEY("history", "cert_file", history.access.cert_file, parse_path, 0, 0, false),
+    KEY("history", "key_file", history.access.key_file, parse_path, 0, 0, false),
+    KEY("history", "credentials", history.access.credentials, parse_path, 0, 0, false),
+    KEY("history", "proxy", history.access.proxy, parse_text, 0, 0, false),
     KEY("history", "from", history.ask, parse_from, 0, 0, false),
     KEY("history", "read_url", history.read_url, parse_text, 0, 0, false),
     KEY("history", "read_credentials", history.read_credentials, parse_path, 0, 0, false),
@@ -180,6 +180,15 @@ struct settings *settings_create(void)
     return NULL;
 }
 
+static void access_clear(struct settings_access *access)
+{
+    free(access->ca_file);
+    free(access->cert_file);
+    free(access->key_file);
+    free(access->credentials);
+    free(access->proxy);
+}
+
 void settings_destroy(struct settings *settings)
 {
     if (!settings)
@@ -194,21 +203,13 @@ void settings_destroy(struct settings *settings)
     free(settings->peers.url);
     free(settings->peers.munge_socket);
     settings_list_clear(&settings->push.urls);
-    free(settings->push.ca_file);
-    free(settings->push.cert_file);
-    free(settings->push.key_file);
-    free(settings->push.credentials);
-    free(settings->push.proxy);
+    access_clear(&settings->push.access);
     settings_list_clear(&settings->metrics.listen);
     free(settings->metrics.textfile);
     free(settings->history.url);
     free(settings->history.table);
     free(settings->history.parameters);
-    free(settings->history.ca_file);
-    free(settings->history.cert_file);
-    free(settings->history.key_file);
-    free(settings->history.credentials);
-    free(settings->history.proxy);
+    access_clear(&settings->history.access);
     free(settings->history.read_url);
     free(settings->history.read_credentials);
     free(settings->explain.url);

@@ -17,6 +17,11 @@ enum settings_record { RECORD_OFF, RECORD_DEFERRED, RECORD_JOB_END };
 /* How the kernel is hooked; see enum probe_backend. */
 enum settings_backend { BACKEND_AUTO, BACKEND_FENTRY, BACKEND_KPROBE, BACKEND_TP_BTF };
 
+/* How this node identifies itself to a server, and which server it trusts. NULL: not set. */
+struct settings_access {
+    char *ca_file, *cert_file, *key_file, *credentials, *proxy;
+};
+
 /* Strings are owned; NULL where the comment says so. Times in ns. */
 struct settings {
     char *cluster;
@@ -41,7 +46,7 @@ struct settings {
     struct {
         struct settings_list urls;
         uint64_t interval_ns, linger_ns, timeout_ns;
-        char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
+        struct settings_access access;
     } push;
     struct {
         struct settings_list listen; /* addresses and ports */
@@ -49,9 +54,9 @@ struct settings {
         uint64_t interval_ns;
     } metrics;
     struct {
-        char *url, *table, *parameters;                             /* NULL: not set */
-        char *ca_file, *cert_file, *key_file, *credentials, *proxy; /* NULL: not set */
-        char *read_url, *read_credentials;                          /* NULL: not set */
+        char *url, *table, *parameters; /* NULL: not set */
+        struct settings_access access;
+        char *read_url, *read_credentials; /* NULL: not set */
         enum sink_format format;
         bool bulk_create; /* action = create, not index */
         bool ask;         /* `jobio job` and `jobio history` query ClickHouse by default */

@@ -276,9 +276,9 @@ static size_t take(char *data, size_t size, size_t n, void *arg)
 static void set_options(CURL *easy, const struct clickhouse *c, struct answer *answer)
 {
     const struct http_setup setup = {
-        .ca_file = c->settings->history.ca_file,
+        .ca_file = c->settings->history.access.ca_file,
         .userpwd = c->userpwd,
-        .proxy = c->settings->history.proxy,
+        .proxy = c->settings->history.access.proxy,
         .compressed = true,
         .connect_timeout_ms = 10000L,
         .timeout_ms = TIMEOUT_MS,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/target_access.h"
 #include "collector/store/query.h"
 #include "collector/deliver/step_queue.h"
 #include "collector/deliver/kinds.h"
@@ -135,13 +136,7 @@ static void fill_options(const struct settings *settings, struct step_queue_opti
         o->to.table = settings->history.table;
     o->to.action = settings->history.bulk_create ? "create" : "index";
     o->to.parameters = settings->history.parameters;
-    o->access = (struct http_access){
-        .ca_file = settings->history.ca_file,
-        .cert_file = settings->history.cert_file,
-        .key_file = settings->history.key_file,
-        .userpwd_file = settings->history.credentials,
-        .proxy = settings->history.proxy,
-    };
+    o->access = target_access(&settings->history.access);
     o->delay_ns = settings->history.delay_ns;
     o->timeout_ns = settings->history.timeout_ns;
     o->limits = (struct step_limits){.rows = (unsigned)settings->history.batch_rows,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/target_access.h"
 #include "collector/store/store.h"
 #include "common/cleanup.h"
 
@@ -62,13 +63,7 @@ static void fill_options(const struct daemon *daemon, struct node_queue_options 
     o->instance = daemon->node;
     o->urls = (const char *const *)settings->push.urls.items;
     o->n_urls = settings->push.urls.n;
-    o->access = (struct http_access){
-        .ca_file = settings->push.ca_file,
-        .cert_file = settings->push.cert_file,
-        .key_file = settings->push.key_file,
-        .userpwd_file = settings->push.credentials,
-        .proxy = settings->push.proxy,
-    };
+    o->access = target_access(&settings->push.access);
     o->interval_ns = settings->push.interval_ns;
     o->linger_ns = settings->push.linger_ns;
     o->timeout_ns = settings->push.timeout_ns;
