@@ -11,25 +11,35 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "collector/cgroup/hierarchy.h"
 #include "collector/daemon/backend.h"
 #include "collector/daemon/baselines.h"
-#include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/dispatch.h"
 #include "collector/daemon/events.h"
+#include "collector/daemon/history_sink.h"
 #include "collector/daemon/instance.h"
 #include "collector/daemon/live_view.h"
-#include "collector/daemon/reports.h"
-#include "collector/peers/peers.h"
-#include "collector/cgroup/hierarchy.h"
-#include "collector/mounts/mounts.h"
-#include "collector/probe/probe.h"
-#include "collector/store/query.h"
+#include "collector/daemon/metrics.h"
+#include "collector/daemon/metrics_push.h"
+#include "collector/daemon/node_state.h"
+#include "collector/daemon/notes.h"
+#include "collector/daemon/peer_requests.h"
 #include "collector/daemon/recorder.h"
+#include "collector/daemon/reports.h"
 #include "collector/daemon/runs.h"
-#include "collector/sample/sampler.h"
-#include "collector/track/services.h"
+#include "collector/daemon/status.h"
+#include "collector/deliver/node_queue.h"
 #include "collector/deliver/step_queue.h"
+#include "collector/mounts/mounts.h"
+#include "collector/peers/peers.h"
+#include "collector/probe/probe.h"
+#include "collector/probe/selftest.h"
+#include "collector/sample/sampler.h"
+#include "collector/store/query.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
+#include "collector/track/services.h"
+#include "collector/track/tracker.h"
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -42,8 +52,42 @@
 /* Lines of a task's table of mounts to read in a turn of the loop: about 3 ms. */
 #define MOUNT_LINES 1000
 
-/* --- directories and names ---------------------------------------------------------------------
- */
+struct daemon {
+    const struct settings *settings;
+    char *runtime_dir, *state_dir, *pin_dir, *store_path, *node;
+    uint64_t started_ns; /* CLOCK_BOOTTIME */
+    int lock_fd;
+    sd_event *loop;
+    struct probe *probe;
+    struct selftest selftest; /* all 0: not done */
+    struct mounts *mounts;
+    struct hierarchy *hierarchy;
+    struct sampler *sampler;
+    struct tracker *tracker;
+    struct store *store; /* until the writer has it */
+    struct writer *writer;
+    struct query *query; /* short questions: the live view, the status, peers, one job */
+    struct query *large; /* questions that may use all of their time */
+    struct recorder *recorder;
+    struct baselines *baselines;
+    struct notes *notes;
+    struct node_state *node_state;
+    struct reports *reports;
+    struct metrics_push *push;
+    struct history_sink *sink;           /* NULL: no [history] */
+    struct peer_requests *peer_requests; /* NULL: no [peers] */
+    struct metrics *metrics;
+    struct runs *runs;
+    struct services *services; /* NULL: not counted */
+    char *no_services;         /* why not */
+    struct live_view *live_view;
+    struct status_sources status;
+    struct dispatch dispatch;
+    struct server *server;
+    struct events *events;
+};
+
+/* --- directories and names -------------------------------------------------------------------- */
 
 static int set_names(struct daemon *d, const struct daemon_options *options, struct error *error)
 {
@@ -71,7 +115,7 @@ static void on_job_over(const struct job_account *job, void *arg)
 {
     struct daemon *d = arg;
 
-    if (node_queue_job_ended(d->deliver, &job->key) < 0)
+    if (node_queue_job_ended(metrics_push_queue(d->push), &job->key) < 0)
         log_error("job %u: no memory to deliver it", job->key.jobid);
 }
 
@@ -79,10 +123,10 @@ static void on_queued(void *arg)
 {
     struct daemon *d = arg;
 
-    if (d->peers)
-        peers_notify(d->peers);
+    if (d->peer_requests)
+        peers_notify(peer_requests_peers(d->peer_requests));
     if (d->sink)
-        step_queue_notify(d->sink);
+        step_queue_notify(history_sink_queue(d->sink));
 }
 
 /* A store that cannot be used is left as it is, and prevents jobiod from starting. Nothing is lost
@@ -153,7 +197,7 @@ static int create_tracker(struct daemon *d, struct error *error)
     int r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)
-        r = peer_requests_tidy_outbox(d, error);
+        r = peer_requests_tidy_outbox(d->store, d->settings, error);
     if (!r)
         r = tracker_adopt(d->tracker, d->store, error);
     if (!r)
@@ -163,10 +207,12 @@ static int create_tracker(struct daemon *d, struct error *error)
     d->store = NULL;
     tracker_attach(d->tracker, d->writer);
     notes_attach(d->notes, d->writer);
-    r = questions_create(d, error);
-    if (!r)
-        node_state_attach(d->node_state, d->tracker, d->query);
-    return r;
+    r = question_queries_create(&d->query, &d->large, d->loop, d->store_path, error);
+    if (r < 0)
+        return r;
+    node_state_attach(d->node_state, d->tracker, d->query);
+    history_sink_attach(d->sink, d->query, d->writer);
+    return 0;
 }
 
 static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
@@ -223,7 +269,7 @@ static int create_server(struct daemon *d, struct error *error)
         .path = path,
         .admin_gid = group ? group->gr_gid : (gid_t)-1,
     };
-    const struct server_hooks hooks = {daemon_handle, say, d};
+    const struct server_hooks hooks = {dispatch_request, say, &d->dispatch};
 
     if (!group)
         log_info("there is no group %s: only root sees the jobs of others", d->settings->group);
@@ -246,6 +292,35 @@ static int create_node_state(struct daemon *d, struct error *error)
     return node_state_create(&d->node_state, &options, d->notes, d->store, error);
 }
 
+static int create_push(struct daemon *d, struct error *error)
+{
+    const struct metrics_push_options options = {
+        .loop = d->loop,
+        .settings = d->settings,
+        .node = d->node,
+        .notes = d->notes,
+        .node_state = d->node_state,
+        .store = d->store,
+    };
+
+    return metrics_push_create(&d->push, &options, error);
+}
+
+static int create_peer_requests(struct daemon *d, struct error *error)
+{
+    const struct peer_requests_options options = {
+        .loop = d->loop,
+        .settings = d->settings,
+        .node = d->node,
+        .runtime_dir = d->runtime_dir,
+        .tracker = d->tracker,
+        .query = d->query,
+        .writer = d->writer,
+    };
+
+    return peer_requests_create(&d->peer_requests, &options, error);
+}
+
 static int create_reports(struct daemon *d, struct error *error)
 {
     const struct reports_options options = {
@@ -254,7 +329,7 @@ static int create_reports(struct daemon *d, struct error *error)
         .tracker = d->tracker,
         .recorder = d->recorder,
         .baselines = d->baselines,
-        .peers = d->peers,
+        .peers = peer_requests_peers(d->peer_requests),
     };
 
     return reports_create(&d->reports, &options, error);
@@ -286,8 +361,8 @@ static int create_metrics(struct daemon *d, struct error *error)
                 .started_ns = d->started_ns,
                 .tracker = d->tracker,
                 .probe = d->probe,
-                .deliver = d->deliver,
-                .sink = d->sink,
+                .deliver = metrics_push_queue(d->push),
+                .sink = history_sink_queue(d->sink),
                 .sink_name = HISTORY_SINK,
                 .writer = d->writer,
                 .server = d->server,
@@ -330,14 +405,30 @@ static void fill_status(struct daemon *d)
         .small = d->query,
         .large = d->large,
         .recorder = d->recorder,
-        .deliver = d->deliver,
-        .sink = d->sink,
+        .deliver = metrics_push_queue(d->push),
+        .sink = history_sink_queue(d->sink),
         .sink_name = HISTORY_SINK,
-        .peers = d->peers,
+        .peers = peer_requests_peers(d->peer_requests),
         .metrics = d->metrics,
         .runs = d->runs,
         .services = d->services,
         .server = d->server,
+    };
+}
+
+static void fill_dispatch(struct daemon *d)
+{
+    d->dispatch = (struct dispatch){
+        .runtime_dir = d->runtime_dir,
+        .tracker = d->tracker,
+        .peer_requests = d->peer_requests,
+        .reports = d->reports,
+        .live_view = d->live_view,
+        .runs = d->runs,
+        .metrics = d->metrics,
+        .push = d->push,
+        .status = &d->status,
+        .questions = {d->node, d->tracker, d->query, d->large},
     };
 }
 
@@ -355,15 +446,15 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_node_state(d, error);
     if (!r)
-        r = metrics_push_create(d, error);
+        r = create_push(d, error);
     if (!r)
-        r = history_sink_create(d, error);
+        r = history_sink_create(&d->sink, d->loop, d->settings, d->store, error);
     if (!r)
         r = create_services(d, error);
     if (!r)
         r = create_tracker(d, error);
     if (!r)
-        r = peer_requests_create(d, error);
+        r = create_peer_requests(d, error);
     if (!r)
         r = create_runs(d, error);
     if (!r)
@@ -381,20 +472,21 @@ static int create_parts(struct daemon *d, struct error *error)
     if (r < 0)
         return r;
     fill_status(d);
+    fill_dispatch(d);
     on_queued(d); /* rows of an earlier process */
     if (d->sink)
-        step_queue_start(d->sink);
-    return node_queue_start(d->deliver, error);
+        step_queue_start(history_sink_queue(d->sink));
+    return node_queue_start(metrics_push_queue(d->push), error);
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
-    peer_requests_stop(d); /* answer requests that wait for other nodes, while all parts exist */
+    peer_requests_stop(
+        d->peer_requests); /* answer requests that wait for other nodes, while all parts exist */
     server_destroy(d->server);
     metrics_forget_server(d->metrics);
     events_destroy(d->events);
@@ -410,12 +502,13 @@ void daemon_destroy(struct daemon *d)
     query_destroy(d->large);
     baselines_destroy(d->baselines);
     metrics_destroy(d->metrics);
-    node_queue_destroy(d->deliver);
-    step_queue_destroy(TAKE_PTR(d->sink));
+    metrics_push_destroy(d->push);
+    history_sink_stop(d->sink);
     node_state_destroy(d->node_state);
     writer_destroy(d->writer);
+    history_sink_destroy(d->sink);
     notes_destroy(d->notes);
-    peers_destroy(d->peers);
+    peer_requests_destroy(d->peer_requests);
     tracker_destroy(d->tracker);
     sampler_destroy(d->sampler);
     probe_destroy(d->probe);
@@ -485,11 +578,11 @@ int daemon_check(const struct settings *settings, struct error *error)
     if (r < 0)
         return error_errno(error, r, "cannot make an event loop");
     d.node = instance_node(settings->node);
-    r = metrics_push_create(&d, error);
+    r = create_push(&d, error);
     if (r >= 0)
-        r = history_sink_create(&d, error);
-    step_queue_destroy(d.sink);
-    node_queue_destroy(d.deliver);
+        r = history_sink_create(&d.sink, d.loop, settings, NULL, error);
+    history_sink_destroy(d.sink);
+    metrics_push_destroy(d.push);
     sd_event_unref(d.loop);
     free(d.node);
     return r;

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The types of requests: who may send them, and which part answers. */
+#include "collector/daemon/dispatch.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/daemon/daemon_impl.h"
 #include "collector/daemon/live_view.h"
+#include "collector/daemon/metrics.h"
+#include "collector/daemon/metrics_push.h"
+#include "collector/daemon/peer_requests.h"
 #include "collector/daemon/reports.h"
 #include "collector/daemon/runs.h"
+#include "collector/daemon/status.h"
+#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 
 /* --- from the plugin -------------------------------------------------------------------------- */
 
-static void handle_tag(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_tag(const struct dispatch *dispatch, struct request *request,
+                       const struct message *m)
 {
     CLEANUP(tag_clear) struct tag tag = {0};
     struct error error;
     int r = tag_parse(m, &tag, &error);
 
     if (!r)
-        r = tracker_tag(daemon->tracker, &tag, &error);
+        r = tracker_tag(dispatch->tracker, &tag, &error);
     if (r < 0)
         request_refuse(request, "tag of job %u: %s", tag.jobid, error.text);
     else
@@ -57,7 +63,7 @@ static bool read_step(struct request *request, const struct message *m, struct j
     return true;
 }
 
-static void handle_task_exit(struct daemon *daemon, struct request *request,
+static void handle_task_exit(const struct dispatch *dispatch, struct request *request,
                              const struct message *m)
 {
     struct job_key key;
@@ -65,12 +71,13 @@ static void handle_task_exit(struct daemon *daemon, struct request *request,
 
     if (!read_step(request, m, &key, &het, &step))
         return;
-    tracker_task_exit(daemon->tracker, &key, het, step);
+    tracker_task_exit(dispatch->tracker, &key, het, step);
     request_ok(request);
-    peer_requests_recheck(daemon);
+    peer_requests_recheck(dispatch->peer_requests);
 }
 
-static void handle_end(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_end(const struct dispatch *dispatch, struct request *request,
+                       const struct message *m)
 {
     uint64_t jobid, restart, het, step, ended_boot;
     struct error error;
@@ -87,13 +94,13 @@ static void handle_end(struct daemon *daemon, struct request *request, const str
     if (!r && (!jobid || step == UINT64_MAX))
         r = error_set(&error, -EINVAL, "JOBID or STEP is missing");
     if (!r)
-        r = tracker_end(daemon->tracker, (uint32_t)jobid, (uint32_t)restart, (uint32_t)het,
+        r = tracker_end(dispatch->tracker, (uint32_t)jobid, (uint32_t)restart, (uint32_t)het,
                         (uint32_t)step, ended_boot, &error);
     if (r < 0)
         request_refuse(request, "end: %s", error.text);
     else
         request_ok(request);
-    peer_requests_recheck(daemon);
+    peer_requests_recheck(dispatch->peer_requests);
 }
 
 /* Read the number of a job, or refuse the request; then 0. */
@@ -111,25 +118,27 @@ static uint32_t read_jobid(struct request *request, const struct message *m)
     return 0;
 }
 
-static void handle_job(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_job(const struct dispatch *dispatch, struct request *request,
+                       const struct message *m)
 {
     uint32_t jobid = read_jobid(request, m);
 
     if (!jobid)
         return;
-    tracker_describe(daemon->tracker, jobid, message_get(m, "USER"), message_get(m, "ACCOUNT"),
+    tracker_describe(dispatch->tracker, jobid, message_get(m, "USER"), message_get(m, "ACCOUNT"),
                      message_get(m, "PARTITION"));
     request_ok(request);
 }
 
-static void handle_job_end(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_job_end(const struct dispatch *dispatch, struct request *request,
+                           const struct message *m)
 {
     uint32_t jobid = read_jobid(request, m);
     struct error error;
 
     if (!jobid)
         return;
-    if (tracker_job_end(daemon->tracker, jobid, &error) < 0)
+    if (tracker_job_end(dispatch->tracker, jobid, &error) < 0)
         request_refuse(request, "job-end: %s", error.text);
     else
         request_ok(request);
@@ -137,37 +146,68 @@ static void handle_job_end(struct daemon *daemon, struct request *request, const
 
 /* --- from the command ------------------------------------------------------------------------- */
 
-static void handle_report(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_report(const struct dispatch *dispatch, struct request *request,
+                          const struct message *m)
 {
-    reports_answer(daemon->reports, request, m);
+    reports_answer(dispatch->reports, request, m);
 }
 
-static void handle_top(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_top(const struct dispatch *dispatch, struct request *request,
+                       const struct message *m)
 {
-    live_view_answer(daemon->live_view, request, m);
+    live_view_answer(dispatch->live_view, request, m);
 }
 
-static void handle_status(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_status(const struct dispatch *dispatch, struct request *request,
+                          const struct message *m)
 {
     (void)m;
-    status_answer(&daemon->status, request);
+    status_answer(dispatch->status, request);
 }
 
-static void handle_run_begin(struct daemon *daemon, struct request *request,
+static void handle_run_begin(const struct dispatch *dispatch, struct request *request,
                              const struct message *m)
 {
-    runs_start(daemon->runs, request, m);
+    runs_start(dispatch->runs, request, m);
 }
 
-static void handle_run_end(struct daemon *daemon, struct request *request, const struct message *m)
+static void handle_run_end(const struct dispatch *dispatch, struct request *request,
+                           const struct message *m)
 {
-    runs_end(daemon->runs, request, m);
+    runs_end(dispatch->runs, request, m);
+}
+
+static void handle_retire(const struct dispatch *dispatch, struct request *request,
+                          const struct message *m)
+{
+    (void)m;
+    metrics_retire(dispatch->metrics);
+    metrics_push_retire(dispatch->push, request);
+}
+
+static void handle_query_job(const struct dispatch *dispatch, struct request *request,
+                             const struct message *m)
+{
+    question_job(&dispatch->questions, request, m);
+}
+
+static void handle_query_history(const struct dispatch *dispatch, struct request *request,
+                                 const struct message *m)
+{
+    question_history(&dispatch->questions, request, m);
+}
+
+static void handle_query_array(const struct dispatch *dispatch, struct request *request,
+                               const struct message *m)
+{
+    question_array(&dispatch->questions, request, m);
 }
 
 static const struct handler {
     const char *type;
     bool root; /* only uid 0 */
-    void (*handle)(struct daemon *daemon, struct request *request, const struct message *m);
+    void (*handle)(const struct dispatch *dispatch, struct request *request,
+                   const struct message *m);
 } handlers[] = {
     {"tag", true, handle_tag},
     {"task-exit", true, handle_task_exit},
@@ -175,10 +215,10 @@ static const struct handler {
     {"report", true, handle_report},
     {"job", true, handle_job},
     {"job-end", true, handle_job_end},
-    {"retire", true, daemon_retire},
-    {"query-job", false, daemon_query_job},
-    {"query-history", false, daemon_query_history},
-    {"query-array", false, daemon_query_array},
+    {"retire", true, handle_retire},
+    {"query-job", false, handle_query_job},
+    {"query-history", false, handle_query_history},
+    {"query-array", false, handle_query_array},
     {"query-top", false, handle_top},
     {"status", false, handle_status},
     {"run-begin", false, handle_run_begin},
@@ -187,28 +227,28 @@ static const struct handler {
 
 /* A hook that met its deadline left a mark, and other hooks do not contact jobiod until it is gone.
  */
-static void clear_down_mark(const struct daemon *daemon)
+static void clear_down_mark(const struct dispatch *dispatch)
 {
     char path[PATH_MAX];
 
-    (void)snprintf(path, sizeof(path), "%s/down", daemon->runtime_dir);
+    (void)snprintf(path, sizeof(path), "%s/down", dispatch->runtime_dir);
     (void)unlink(path);
 }
 
-void daemon_handle(struct request *request, const struct message *m, void *arg)
+void dispatch_request(struct request *request, const struct message *m, void *arg)
 {
     const char *type = message_get(m, "TYPE");
-    struct daemon *daemon = arg;
+    const struct dispatch *dispatch = arg;
 
     if (request_uid(request) == 0)
-        clear_down_mark(daemon);
+        clear_down_mark(dispatch);
     for (size_t i = 0; type && i < ARRAY_SIZE(handlers); i++) {
         if (strcmp(type, handlers[i].type) != 0)
             continue;
         if (handlers[i].root && request_uid(request) != 0)
             request_refuse(request, "only root may ask \"%s\"", type);
         else
-            handlers[i].handle(daemon, request, m);
+            handlers[i].handle(dispatch, request, m);
         return;
     }
     request_refuse(request, "unknown TYPE \"%.64s\"", type ? type : "");

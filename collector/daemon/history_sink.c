@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the history sink needs from the daemon: to read rows of the outbox, and to remove them. */
+#include "collector/daemon/history_sink.h"
+
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/limited_log.h"
 #include "collector/daemon/target_access.h"
-#include "collector/store/query.h"
-#include "collector/deliver/step_queue.h"
 #include "collector/deliver/kinds.h"
+#include "collector/deliver/step_queue.h"
+#include "collector/store/query.h"
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"
+
+struct history_sink {
+    struct step_queue *queue; /* NULL: stopped */
+    struct query *query;
+    struct writer *writer;
+};
 
 /* --- reading -----------------------------------------------------------------------------------
  */
 
 struct look {
-    struct daemon *daemon;
+    struct history_sink *sink;
     int64_t after;
     const struct step_limits *limits;
     const struct step_format *format;
@@ -36,8 +44,7 @@ static void on_looked(int result, const struct error *error, void *arg)
 {
     struct look *look = arg;
 
-    step_queue_provide(look->daemon->sink, result, result < 0 ? NULL : TAKE_PTR(look->batch),
-                       error);
+    step_queue_provide(look->sink->queue, result, result < 0 ? NULL : TAKE_PTR(look->batch), error);
     step_batch_destroy(look->batch);
     free(look);
 }
@@ -45,23 +52,23 @@ static void on_looked(int result, const struct error *error, void *arg)
 static void read_outbox(int64_t after, const struct step_limits *limits,
                         const struct step_format *format, void *arg)
 {
-    struct daemon *daemon = arg;
+    struct history_sink *sink = arg;
     const struct error busy = {"too many queries of the store are waiting"};
     struct look *look = calloc(1, sizeof(*look));
 
     if (look)
-        *look = (struct look){daemon, after, limits, format, NULL};
-    if (look && query_submit(daemon->query, run_look, on_looked, look) == 0)
+        *look = (struct look){sink, after, limits, format, NULL};
+    if (look && query_submit(sink->query, run_look, on_looked, look) == 0)
         return;
     free(look);
-    step_queue_provide(daemon->sink, -EBUSY, NULL, &busy);
+    step_queue_provide(sink->queue, -EBUSY, NULL, &busy);
 }
 
 /* --- writing -----------------------------------------------------------------------------------
  */
 
 struct settle {
-    struct daemon *daemon;
+    struct history_sink *sink;
     char why[ANSWER_WHY_MAX]; /* "": delivered, else refused */
     size_t n;
     int64_t ids[];
@@ -82,27 +89,27 @@ static void on_settled(int result, const struct error *error, void *arg)
     if (result < 0) {
         log_limited("feeding", 60, "history: delivered steps cannot be removed from the outbox: %s",
                     error->text);
-        if (settle->daemon->sink)
-            step_queue_rewind(settle->daemon->sink);
+        if (settle->sink->queue)
+            step_queue_rewind(settle->sink->queue);
     }
     free(settle);
 }
 
-static void settle_items(struct daemon *daemon, const int64_t *ids, size_t n, const char *why)
+static void settle_items(struct history_sink *sink, const int64_t *ids, size_t n, const char *why)
 {
     const struct error full = {"too many writes are waiting"};
     struct settle *settle = calloc(1, sizeof(*settle) + n * sizeof(*ids));
 
     if (!settle) {
-        step_queue_rewind(daemon->sink);
+        step_queue_rewind(sink->queue);
         return;
     }
-    settle->daemon = daemon;
+    settle->sink = sink;
     settle->n = n;
     memcpy(settle->ids, ids, n * sizeof(*ids));
     (void)snprintf(settle->why, sizeof(settle->why), "%s", why);
     /* A step that a power failure brings back is delivered again, which is harmless. */
-    if (!daemon->writer || writer_submit(daemon->writer, false, run_settle, on_settled, settle) < 0)
+    if (writer_submit(sink->writer, false, run_settle, on_settled, settle) < 0)
         on_settled(-EAGAIN, &full, settle);
 }
 
@@ -146,18 +153,18 @@ static void fill_options(const struct settings *settings, struct step_queue_opti
 /* Clean up after an earlier configuration: steps that are queued for a sink that was removed would
  * exempt their jobs from retention for ever. Refused steps are tried again, since the database may
  * have been repaired. */
-static int tidy_outbox(struct daemon *daemon, struct error *error)
+static int tidy_outbox(struct store *store, bool wanted, struct error *error)
 {
     struct outbox_stats stats;
-    int r = store_outbox_stats(daemon->store, HISTORY_SINK, &stats, error);
+    int r = store_outbox_stats(store, HISTORY_SINK, &stats, error);
 
-    if (r < 0 || daemon->settings->history.url)
-        return r < 0 ? r : store_outbox_retry(daemon->store, HISTORY_SINK, error);
+    if (r < 0 || wanted)
+        return r < 0 ? r : store_outbox_retry(store, HISTORY_SINK, error);
     if (!stats.waiting && !stats.refused)
         return 0;
     log_warning("[history] was removed: %" PRIu64 " steps are not delivered to it",
                 stats.waiting + stats.refused);
-    return store_outbox_forget(daemon->store, HISTORY_SINK, error);
+    return store_outbox_forget(store, HISTORY_SINK, error);
 }
 
 const char *const *history_sink_names(const struct settings *settings)
@@ -167,16 +174,52 @@ const char *const *history_sink_names(const struct settings *settings)
     return settings->history.url ? sinks : NULL;
 }
 
-int history_sink_create(struct daemon *daemon, struct error *error)
+int history_sink_create(struct history_sink **ret, sd_event *loop, const struct settings *settings,
+                        struct store *store, struct error *error)
 {
-    const struct step_queue_hooks hooks = {read_outbox, on_delivered, on_refused, say, daemon};
+    bool wanted = settings->history.url != NULL;
+    struct step_queue_hooks hooks = {read_outbox, on_delivered, on_refused, say, NULL};
     struct step_queue_options options;
-    int r;
+    struct history_sink *sink;
+    int r = store ? tidy_outbox(store, wanted, error) : 0;
 
-    r = daemon->store ? tidy_outbox(daemon, error) : 0;
-    if (r < 0 || !daemon->settings->history.url)
+    if (r < 0 || !wanted)
         return r;
-    fill_options(daemon->settings, &options);
-    r = step_queue_create(&daemon->sink, daemon->loop, &options, &hooks, error);
-    return r < 0 ? error_prefix(error, r, "[history]") : 0;
+    sink = calloc(1, sizeof(*sink));
+    if (!sink)
+        return error_set(error, -ENOMEM, "no memory");
+    hooks.arg = sink;
+    fill_options(settings, &options);
+    r = step_queue_create(&sink->queue, loop, &options, &hooks, error);
+    if (r < 0) {
+        free(sink);
+        return error_prefix(error, r, "[history]");
+    }
+    *ret = sink;
+    return 0;
+}
+
+void history_sink_attach(struct history_sink *sink, struct query *query, struct writer *writer)
+{
+    if (!sink)
+        return;
+    sink->query = query;
+    sink->writer = writer;
+}
+
+struct step_queue *history_sink_queue(const struct history_sink *sink)
+{
+    return sink ? sink->queue : NULL;
+}
+
+void history_sink_stop(struct history_sink *sink)
+{
+    if (sink)
+        step_queue_destroy(TAKE_PTR(sink->queue));
+}
+
+void history_sink_destroy(struct history_sink *sink)
+{
+    history_sink_stop(sink);
+    free(sink);
 }

@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the pushes of metrics need from the daemon: the state of the node, and a place to keep what
- * is not yet acknowledged. */
-#include "config.h"
+#include "collector/daemon/metrics_push.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/daemon/daemon_impl.h"
+#include "collector/daemon/node_state.h"
+#include "collector/daemon/notes.h"
 #include "collector/daemon/target_access.h"
+#include "collector/deliver/node_queue.h"
 #include "collector/store/store.h"
 #include "common/cleanup.h"
 
+struct metrics_push {
+    struct node_queue *queue;
+    struct notes *notes;
+    struct node_state *node_state;
+};
+
 static void keep(const char *key, const char *value, void *arg)
 {
-    struct daemon *daemon = arg;
+    struct metrics_push *push = arg;
 
-    notes_put(daemon->notes, key, value);
+    notes_put(push->notes, key, value);
 }
 
 /* --- the state of the node -------------------------------------------------------------------- */
 
 static void on_collected(const struct node_reading *collected, const struct error *why, void *arg)
 {
-    struct daemon *daemon = arg;
+    struct metrics_push *push = arg;
 
-    node_queue_provide(daemon->deliver, collected ? &collected->node : NULL, why);
+    node_queue_provide(push->queue, collected ? &collected->node : NULL, why);
 }
 
 static void collect(const struct job_key *ended, size_t n, void *arg)
 {
-    struct daemon *daemon = arg;
+    struct metrics_push *push = arg;
 
-    node_state_load(daemon->node_state, &(struct node_query){.ended = ended, .n_ended = n},
-                    on_collected, daemon);
+    node_state_load(push->node_state, &(struct node_query){.ended = ended, .n_ended = n},
+                    on_collected, push);
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -46,21 +52,20 @@ static void say(enum log_level level, const char *text, void *arg)
 
 static int restore(const char *key, const char *value, void *arg)
 {
-    struct daemon *daemon = arg;
+    struct metrics_push *push = arg;
     struct error error;
 
-    if (node_queue_restore(daemon->deliver, key, value, &error) < 0)
+    if (node_queue_restore(push->queue, key, value, &error) < 0)
         log_warning("deliver: \"%s\" is ignored: %s", key, error.text);
     return 0;
 }
 
-static void fill_options(const struct daemon *daemon, struct node_queue_options *o)
+static void fill_options(const struct settings *settings, const char *node,
+                         struct node_queue_options *o)
 {
-    const struct settings *settings = daemon->settings;
-
     node_queue_defaults(o);
     o->cluster = settings->cluster;
-    o->instance = daemon->node;
+    o->instance = node;
     o->urls = (const char *const *)settings->push.urls.items;
     o->n_urls = settings->push.urls.n;
     o->access = target_access(&settings->push.access);
@@ -69,17 +74,40 @@ static void fill_options(const struct daemon *daemon, struct node_queue_options 
     o->timeout_ns = settings->push.timeout_ns;
 }
 
-int metrics_push_create(struct daemon *daemon, struct error *error)
+void metrics_push_destroy(struct metrics_push *push)
 {
-    const struct node_queue_hooks hooks = {collect, keep, say, daemon};
-    struct node_queue_options options;
+    if (!push)
+        return;
+    node_queue_destroy(push->queue);
+    free(push);
+}
+DEFINE_CLEANUP(struct metrics_push, metrics_push_destroy)
+
+int metrics_push_create(struct metrics_push **ret, const struct metrics_push_options *options,
+                        struct error *error)
+{
+    CLEANUP(metrics_push_destroyp) struct metrics_push *push = calloc(1, sizeof(*push));
+    const struct node_queue_hooks hooks = {collect, keep, say, push};
+    struct node_queue_options queue;
     int r;
 
-    fill_options(daemon, &options);
-    r = node_queue_create(&daemon->deliver, daemon->loop, &options, &hooks, error);
-    return r < 0 || !daemon->store
-               ? r
-               : store_each_state(daemon->store, NODE_QUEUE_STATE_PREFIX, restore, daemon, error);
+    if (!push)
+        return error_set(error, -ENOMEM, "no memory");
+    push->notes = options->notes;
+    push->node_state = options->node_state;
+    fill_options(options->settings, options->node, &queue);
+    r = node_queue_create(&push->queue, options->loop, &queue, &hooks, error);
+    if (!r && options->store)
+        r = store_each_state(options->store, NODE_QUEUE_STATE_PREFIX, restore, push, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(push);
+    return 0;
+}
+
+struct node_queue *metrics_push_queue(const struct metrics_push *push)
+{
+    return push->queue;
 }
 
 /* --- retire ----------------------------------------------------------------------------------- */
@@ -101,13 +129,10 @@ static void on_retired(const char *text, size_t failed, void *arg)
     free(copy);
 }
 
-void daemon_retire(struct daemon *daemon, struct request *request, const struct message *m)
+void metrics_push_retire(struct metrics_push *push, struct request *request)
 {
-    int r;
+    int r = node_queue_retire(push->queue, on_retired, request);
 
-    (void)m;
-    metrics_retire(daemon->metrics);
-    r = node_queue_retire(daemon->deliver, on_retired, request);
     if (r == -EALREADY)
         request_error(request, "a retirement is under way already");
     else if (r < 0)

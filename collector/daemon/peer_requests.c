@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the other nodes need from the daemon. */
+#include "collector/daemon/peer_requests.h"
+
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
-#include "collector/daemon/daemon_impl.h"
 #include "collector/peers/peers.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
+#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "report/record/record.h"
 
 /* How long a question waits for the tasks of a step to end. The node that asks waits 1.3 s. */
 #define HOLD_US 900000
 
+struct peer_requests {
+    struct peer_requests_options options;
+    struct peers *peers;
+    LIST_HEAD(, held) held;
+};
+
 /* A question from another node that the store answers. */
 struct lookup {
-    struct daemon *daemon;
+    struct peer_requests *requests;
     void *question;
     struct job_key key; /* restart UINT32_MAX: the newest */
     struct job_account **jobs;
@@ -47,7 +55,8 @@ static void find(struct lookup *l)
 static int run_account(struct store *reader, void *arg, struct error *error)
 {
     struct lookup *l = arg;
-    int r = store_node_jobs(reader, l->key.cluster, l->key.jobid, l->daemon->node, &l->jobs, error);
+    int r = store_node_jobs(reader, l->key.cluster, l->key.jobid, l->requests->options.node,
+                            &l->jobs, error);
 
     if (r == 0)
         find(l);
@@ -85,19 +94,19 @@ static void on_record(int result, const struct error *error, void *arg)
     lookup_free(l);
 }
 
-static int look_up(struct daemon *daemon, const struct job_key *key, bool is_busy, void *question,
-                   query_run_f run, query_done_f done)
+static int look_up(struct peer_requests *requests, const struct job_key *key, bool is_busy,
+                   void *question, query_run_f run, query_done_f done)
 {
     struct lookup *l = calloc(1, sizeof(*l));
 
     if (!l)
         return -ENOMEM;
-    l->daemon = daemon;
+    l->requests = requests;
     l->question = question;
     l->is_busy = is_busy;
     l->key = *key;
-    l->key.cluster = strdup(daemon->settings->cluster);
-    if (l->key.cluster && query_submit(daemon->query, run, done, l) == 0)
+    l->key.cluster = strdup(requests->options.settings->cluster);
+    if (l->key.cluster && query_submit(requests->options.query, run, done, l) == 0)
         return 0;
     lookup_free(l);
     return -EBUSY;
@@ -105,20 +114,21 @@ static int look_up(struct daemon *daemon, const struct job_key *key, bool is_bus
 
 static const struct error busy = {"too many queries of the store are waiting"};
 
-static void answer_account(struct daemon *daemon, const struct job_key *key, bool is_busy,
+static void answer_account(struct peer_requests *requests, const struct job_key *key, bool is_busy,
                            void *question)
 {
     struct job_account *account;
     struct error error;
     /* Its tasks have ended, but its steps may not have. */
-    int r = tracker_report(daemon->tracker, key->jobid, key->restart, true, &account, &error);
+    int r =
+        tracker_report(requests->options.tracker, key->jobid, key->restart, true, &account, &error);
 
     if (r == 0) {
         peers_provide_account(question, account, is_busy, NULL);
         job_account_destroy(account);
     } else if (r != -ENOENT) {
         peers_provide_account(question, NULL, false, &error);
-    } else if (look_up(daemon, key, is_busy, question, run_account, on_account) < 0) {
+    } else if (look_up(requests, key, is_busy, question, run_account, on_account) < 0) {
         peers_provide_account(question, NULL, false, &busy);
     }
 }
@@ -126,7 +136,7 @@ static void answer_account(struct daemon *daemon, const struct job_key *key, boo
 /* A question that waits for the tasks of a step to start and to end. */
 struct held {
     LIST_ENTRY(held) link;
-    struct daemon *daemon;
+    struct peer_requests *requests;
     struct job_key key;
     struct peers_step step;
     void *question;
@@ -137,7 +147,7 @@ static void release(struct held *held, bool is_busy)
 {
     LIST_REMOVE(held, link);
     sd_event_source_disable_unref(held->timer);
-    answer_account(held->daemon, &held->key, is_busy, held->question);
+    answer_account(held->requests, &held->key, is_busy, held->question);
     free(held);
 }
 
@@ -148,60 +158,65 @@ static int on_patience(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-static bool hold(struct daemon *daemon, const struct job_key *key, const struct peers_step *step,
-                 void *question)
+static bool hold(struct peer_requests *requests, const struct job_key *key,
+                 const struct peers_step *step, void *question)
 {
     struct held *held = calloc(1, sizeof(*held));
 
     if (!held)
         return false;
-    *held = (struct held){.daemon = daemon, .key = *key, .step = *step, .question = question};
-    if (sd_event_add_time_relative(daemon->loop, &held->timer, CLOCK_MONOTONIC, HOLD_US, 0,
-                                   on_patience, held) < 0) {
+    *held = (struct held){.requests = requests, .key = *key, .step = *step, .question = question};
+    if (sd_event_add_time_relative(requests->options.loop, &held->timer, CLOCK_MONOTONIC, HOLD_US,
+                                   0, on_patience, held) < 0) {
         free(held);
         return false;
     }
-    LIST_INSERT_HEAD(&daemon->held, held, link);
+    LIST_INSERT_HEAD(&requests->held, held, link);
     return true;
 }
 
-static bool is_busy_with(struct daemon *daemon, const struct job_key *key,
+static bool is_busy_with(const struct peer_requests *requests, const struct job_key *key,
                          const struct peers_step *step)
 {
-    enum tracker_progress progress = tracker_progress(daemon->tracker, key, step->het, step->step);
+    enum tracker_progress progress =
+        tracker_progress(requests->options.tracker, key, step->het, step->step);
 
     return progress == TRACKER_BUSY || (progress == TRACKER_UNKNOWN && step->expected);
 }
 
-void peer_requests_recheck(struct daemon *daemon)
+void peer_requests_recheck(struct peer_requests *requests)
 {
     struct held *held, *next;
 
-    for (held = LIST_FIRST(&daemon->held); held; held = next) {
+    if (!requests)
+        return;
+    for (held = LIST_FIRST(&requests->held); held; held = next) {
         next = LIST_NEXT(held, link);
-        if (!is_busy_with(daemon, &held->key, &held->step))
+        if (!is_busy_with(requests, &held->key, &held->step))
             release(held, false);
     }
 }
 
-void peer_requests_stop(struct daemon *daemon)
+void peer_requests_stop(struct peer_requests *requests)
 {
-    while (LIST_FIRST(&daemon->held))
-        release(LIST_FIRST(&daemon->held), true);
-    peers_stop(daemon->peers);
+    if (!requests)
+        return;
+    while (LIST_FIRST(&requests->held))
+        release(LIST_FIRST(&requests->held), true);
+    peers_stop(requests->peers);
 }
 
 /* A question without a step is from the first node, at the end of the batch script. */
 static void give_account(const struct job_key *key, const struct peers_step *step, const char *from,
                          void *question, void *arg)
 {
-    struct daemon *daemon = arg;
-    bool is_busy = step && is_busy_with(daemon, key, step);
+    struct peer_requests *requests = arg;
+    bool is_busy = step && is_busy_with(requests, key, step);
 
     if (!step)
-        tracker_set_first_node(daemon->tracker, key, from);
-    if (!is_busy || !hold(daemon, key, step, question))
-        answer_account(daemon, key, is_busy, question);
+        tracker_set_first_node(requests->options.tracker, key, from);
+    if (!is_busy || !hold(requests, key, step, question))
+        answer_account(requests, key, is_busy, question);
 }
 
 static void give_record(const struct job_key *key, void *question, void *arg)
@@ -211,21 +226,21 @@ static void give_record(const struct job_key *key, void *question, void *arg)
 }
 
 /* Its prolog has run here, even if none of its steps has. */
-static bool has_job_file(const struct daemon *daemon, uint32_t jobid)
+static bool has_job_file(const struct peer_requests *requests, uint32_t jobid)
 {
     char path[PATH_MAX];
 
-    (void)snprintf(path, sizeof(path), "%s/jobs/%u", daemon->runtime_dir, jobid);
+    (void)snprintf(path, sizeof(path), "%s/jobs/%u", requests->options.runtime_dir, jobid);
     return access(path, F_OK) == 0;
 }
 
 static enum peers_job_state known(const struct job_key *key, void *arg)
 {
-    struct daemon *daemon = arg;
+    struct peer_requests *requests = arg;
 
-    if (tracker_knows(daemon->tracker, key))
+    if (tracker_knows(requests->options.tracker, key))
         return PEERS_JOB_TRACKED;
-    return has_job_file(daemon, key->jobid) ? PEERS_JOB_ANNOUNCED : PEERS_JOB_UNKNOWN;
+    return has_job_file(requests, key->jobid) ? PEERS_JOB_ANNOUNCED : PEERS_JOB_UNKNOWN;
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -264,31 +279,27 @@ bool peer_requests_are_wanted(const struct settings *settings)
 
 /* Refused accounts are tried again. Without [peers], queued ones would exempt their jobs from
  * retention for ever. */
-int peer_requests_tidy_outbox(struct daemon *daemon, struct error *error)
+int peer_requests_tidy_outbox(struct store *store, const struct settings *settings,
+                              struct error *error)
 {
-    return peer_requests_are_wanted(daemon->settings)
-               ? store_outbox_retry(daemon->store, PEERS_SINK_PREFIX "*", error)
-               : store_outbox_forget(daemon->store, PEERS_SINK_PREFIX "*", error);
+    return peer_requests_are_wanted(settings)
+               ? store_outbox_retry(store, PEERS_SINK_PREFIX "*", error)
+               : store_outbox_forget(store, PEERS_SINK_PREFIX "*", error);
 }
 
-int peer_requests_create(struct daemon *daemon, struct error *error)
+static int create_peers(struct peer_requests *requests, struct error *error)
 {
-    const struct settings *settings = daemon->settings;
-    const struct peers_hooks hooks = {give_account, give_record, known, say, daemon};
+    const struct settings *settings = requests->options.settings;
+    const struct peers_hooks hooks = {give_account, give_record, known, say, requests};
     struct peers_options options;
     _free_ uid_t *readers = NULL;
-    int r;
+    int r = find_readers(&settings->peers.readers, &readers, error);
 
-    if (!peer_requests_are_wanted(settings))
-        return settings->peers.listen.n
-                   ? error_set(error, -EINVAL, "[peers] listen without url: set both")
-                   : 0;
-    r = find_readers(&settings->peers.readers, &readers, error);
     if (r < 0)
         return r;
     peers_defaults(&options);
     options.cluster = settings->cluster;
-    options.node = daemon->node;
+    options.node = requests->options.node;
     options.listen = (const char *const *)settings->peers.listen.items;
     options.n_listen = settings->peers.listen.n;
     options.url = settings->peers.url;
@@ -296,8 +307,44 @@ int peer_requests_create(struct daemon *daemon, struct error *error)
     options.readers = readers;
     options.n_readers = settings->peers.readers.n;
     options.timeout_ns = settings->peers.timeout_ns;
-    options.query = daemon->query;
-    options.writer = daemon->writer;
-    r = peers_create(&daemon->peers, daemon->loop, &options, &hooks, error);
+    options.query = requests->options.query;
+    options.writer = requests->options.writer;
+    r = peers_create(&requests->peers, requests->options.loop, &options, &hooks, error);
     return r < 0 ? error_prefix(error, r, "[peers]") : 0;
+}
+
+int peer_requests_create(struct peer_requests **ret, const struct peer_requests_options *options,
+                         struct error *error)
+{
+    struct peer_requests *requests;
+    int r;
+
+    if (!peer_requests_are_wanted(options->settings))
+        return options->settings->peers.listen.n
+                   ? error_set(error, -EINVAL, "[peers] listen without url: set both")
+                   : 0;
+    requests = calloc(1, sizeof(*requests));
+    if (!requests)
+        return error_set(error, -ENOMEM, "out of memory");
+    requests->options = *options;
+    r = create_peers(requests, error);
+    if (r < 0) {
+        free(requests);
+        return r;
+    }
+    *ret = requests;
+    return 0;
+}
+
+struct peers *peer_requests_peers(const struct peer_requests *requests)
+{
+    return requests ? requests->peers : NULL;
+}
+
+void peer_requests_destroy(struct peer_requests *requests)
+{
+    if (!requests)
+        return;
+    peers_destroy(requests->peers);
+    free(requests);
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query-job, query-history and query-array: the store's rows, asked on threads of their own, with
- * what runs. */
 #define _GNU_SOURCE
+#include "collector/daemon/questions.h"
+
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/store/array_json.h"
-#include "collector/daemon/daemon_impl.h"
-#include "collector/probe/probe.h"
-#include "collector/store/query.h"
 #include "collector/store/history_json.h"
+#include "collector/store/query.h"
 #include "collector/store/store.h"
+#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/json/json.h"
@@ -95,25 +94,26 @@ static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
     return 0;
 }
 
-static int create(struct daemon *daemon, struct query **ret, const struct query_options *options,
-                  struct error *error)
+static int create_query(struct query **ret, sd_event *loop, const struct query_options *options,
+                        struct error *error)
 {
     int r = query_create(ret, options, error);
 
     if (r < 0)
         return r;
-    r = sd_event_add_io(daemon->loop, NULL, query_fd(*ret), EPOLLIN, on_query, *ret);
+    r = sd_event_add_io(loop, NULL, query_fd(*ret), EPOLLIN, on_query, *ret);
     return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
 }
 
-int questions_create(struct daemon *daemon, struct error *error)
+int question_queries_create(struct query **small, struct query **large, sd_event *loop,
+                            const char *path, struct error *error)
 {
-    const struct query_options small = {.path = daemon->store_path};
-    const struct query_options large = {
-        .path = daemon->store_path, .name = "jobiod-large", .idle_ms = LARGE_IDLE_MS};
-    int r = create(daemon, &daemon->query, &small, error);
+    const struct query_options for_small = {.path = path};
+    const struct query_options for_large = {
+        .path = path, .name = "jobiod-large", .idle_ms = LARGE_IDLE_MS};
+    int r = create_query(small, loop, &for_small, error);
 
-    return r < 0 ? r : create(daemon, &daemon->large, &large, error);
+    return r < 0 ? r : create_query(large, loop, &for_large, error);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -272,8 +272,8 @@ static void hide_others(struct question *q)
     q->live[kept] = NULL;
 }
 
-static int parse_query_job(struct daemon *daemon, const struct message *m, struct question *q,
-                           struct error *error)
+static int parse_query_job(const struct question_sources *sources, const struct message *m,
+                           struct question *q, struct error *error)
 {
     uint64_t jobid, task, all, steps, timeline;
     int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, error);
@@ -293,30 +293,31 @@ static int parse_query_job(struct daemon *daemon, const struct message *m, struc
     q->jobid = (uint32_t)jobid;
     q->is_task = task != UINT32_MAX;
     q->task = (uint32_t)task;
-    q->node = daemon->node;
+    q->node = sources->node;
     q->all = all;
     q->flags = (steps ? REPORT_STEPS : 0) | (timeline ? REPORT_TIMELINE : 0);
-    r = q->is_task ? tracker_task_jobs(daemon->tracker, q->jobid, q->task, &q->live, error)
-                   : tracker_jobs(daemon->tracker, q->jobid, &q->live, error);
+    r = q->is_task ? tracker_task_jobs(sources->tracker, q->jobid, q->task, &q->live, error)
+                   : tracker_jobs(sources->tracker, q->jobid, &q->live, error);
     if (!r)
         hide_others(q);
     q->asked_ns = clock_ns(CLOCK_REALTIME);
     return r;
 }
 
-void daemon_query_job(struct daemon *daemon, struct request *request, const struct message *m)
+void question_job(const struct question_sources *sources, struct request *request,
+                  const struct message *m)
 {
     struct question *q = question_create(request);
     struct error error;
 
     if (!q)
         return;
-    if (parse_query_job(daemon, m, q, &error) < 0) {
+    if (parse_query_job(sources, m, q, &error) < 0) {
         request_error(request, "query-job: %s", error.text);
         question_free(q);
         return;
     }
-    ask(q->all ? daemon->large : daemon->query, q, run_query_job);
+    ask(q->all ? sources->large : sources->small, q, run_query_job);
 }
 
 /* --- query-history ---------------------------------------------------------------------------- */
@@ -408,7 +409,8 @@ static int parse_query_history(const struct message *m, struct question *q, stru
     return 0;
 }
 
-void daemon_query_history(struct daemon *daemon, struct request *request, const struct message *m)
+void question_history(const struct question_sources *sources, struct request *request,
+                      const struct message *m)
 {
     struct question *q = question_create(request);
     struct error error;
@@ -420,7 +422,7 @@ void daemon_query_history(struct daemon *daemon, struct request *request, const 
         question_free(q);
         return;
     }
-    ask(daemon->large, q, run_query_history);
+    ask(sources->large, q, run_query_history);
 }
 
 /* --- query-array ------------------------------------------------------------------------------ */
@@ -436,7 +438,8 @@ static int run_query_array(struct store *reader, void *arg, struct error *error)
     return r;
 }
 
-void daemon_query_array(struct daemon *daemon, struct request *request, const struct message *m)
+void question_array(const struct question_sources *sources, struct request *request,
+                    const struct message *m)
 {
     struct question *q = question_create(request);
     struct error error;
@@ -453,5 +456,5 @@ void daemon_query_array(struct daemon *daemon, struct request *request, const st
     q->jobid = (uint32_t)jobid;
     q->task = (uint32_t)from;
     q->in_parts = message_get(m, "FROM");
-    ask(daemon->large, q, run_query_array);
+    ask(sources->large, q, run_query_array);
 }
