@@ -11,7 +11,7 @@
 
 /* --- write ----------------------------------------------------------------------------------- */
 
-/* Mounts of steps that are read for one answer: about 30 us each. */
+/* Limit of mounts of steps per answer; reading one takes about 30 us. */
 #define WORK_MAX 20000
 
 struct part {
@@ -36,7 +36,7 @@ static int take_task(const struct job_account *job, void *arg)
         part->work += job->steps[i].mounts.n;
     if (part->n++)
         (void)fputc(',', part->text);
-    /* As text: json-c objects would take ten times the memory. */
+    /* Text, because json-c objects take ten times the memory. */
     history_row_write(&row, part->text);
     return array_sum_add(&part->sum, job);
 }

@@ -35,7 +35,7 @@ static int kind_of(const char *op)
 struct on_mount {
     int64_t mount; /* 0: not set yet */
     uint64_t latency[KINDS][IO_BUCKETS];
-    bool unreadable[KINDS]; /* no median then */
+    bool unreadable[KINDS]; /* a histogram is unreadable: no median */
 };
 
 struct counted_job {
@@ -103,7 +103,7 @@ static int set_waiting(struct store *store, int64_t job, bool waits, struct erro
     return store_put_state(store, key, waits ? "waits" : NULL, error);
 }
 
-/* 1: found. */
+/* Returns 1 if found. */
 static int take_found(struct store *store, sqlite3_stmt *row, struct counted_job *ret,
                       struct error *error)
 {
@@ -199,7 +199,7 @@ int store_take_baseline(struct store *store, int64_t id, struct error *error)
 
 /* --- the sweep -------------------------------------------------------------------------------- */
 
-/* Nodes that have not reported by then are down or have no jobiod. */
+/* A node that has not reported by then is down or has no jobiod. */
 #define SETTLE_NS NS_PER_HOUR
 /* A transaction takes milliseconds. */
 #define DUE_MAX 50

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* File systems that several hosts can see at once, or that do not keep a shared mapping coherent:
- * statfs(2) f_type. WAL needs one host. */
+/* f_type of statfs(2) of file systems that several hosts share, or whose shared mappings are not
+ * coherent. WAL requires a single host. */
 static const struct {
     unsigned long magic;
     const char *name;

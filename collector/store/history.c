@@ -12,8 +12,7 @@
 #include "common/clock.h"
 #include "common/numbers.h"
 
-/* --- words -------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 void history_words_free(char **words)
 {
@@ -23,10 +22,10 @@ void history_words_free(char **words)
 }
 DEFINE_CLEANUP(char *, history_words_free)
 
-/* More than anybody writes: each is looked for. */
+/* More than anybody writes; the query looks up each word. */
 #define WORDS_MAX 1000
 
-/* The bytes up to the comma that ends the word. */
+/* Length of the word: up to the next unquoted comma. */
 static size_t word_bytes(const char *p)
 {
     size_t n = 0;
@@ -36,7 +35,7 @@ static size_t word_bytes(const char *p)
     return n;
 }
 
-/* The word at *p, which moves to the comma behind it or to the end. */
+/* Copy the word at *p, and move *p to the comma after it or to the end. */
 static char *take_word(const char **p)
 {
     char *word = malloc(word_bytes(*p) + 1), *to = word;
@@ -175,18 +174,17 @@ int history_row_copy(const struct history_row *row, struct history_row *ret, cha
     return 0;
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
-/* A row with its strings; those of a job are in one piece, `key` is that of a group. */
+/* A row with its strings: `texts` has those of a job, `key` is the name of a group. */
 struct kept {
     struct history_row row;
     char *texts, *key;
-    uint64_t order; /* in which it came */
+    uint64_t order; /* of arrival */
     struct last {
         uint32_t jobid, restart;
         uint64_t start_ns;
-    } last; /* the job whose row came last */
+    } last; /* the job of the last row that was added */
 };
 
 struct history_table {
@@ -194,9 +192,9 @@ struct history_table {
     struct kept *items;
     size_t n, room;
     uint64_t seen;
-    size_t newest; /* index + 1 of the job that came last; 0: none, or it is in order already */
-    /* Groups by the hash of their key: index + 1 into items, 0: free. A power of two, at most half
-     * full. */
+    size_t newest; /* index + 1 of the job that was added last; 0: none, or sorted since */
+    /* Hash table of groups by key: index + 1 into items, 0: free. The size is a power of two, and
+     * at most half of it is used. */
     size_t *slots, n_slots;
 };
 
@@ -241,8 +239,7 @@ static struct kept *append(struct history_table *table)
     return &table->items[table->n++];
 }
 
-/* --- order -------------------------------------------------------------------------------------
- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static uint64_t sort_value(enum history_sort sort, const struct history_row *row)
 {
@@ -267,7 +264,7 @@ static uint64_t sort_value(enum history_sort sort, const struct history_row *row
     return 0;
 }
 
-/* The largest first; of equal ones the group whose key comes first, the job that came first. */
+/* Largest first; equal groups by key, equal jobs in the order of their arrival. */
 static int compare(const void *left, const void *right, void *arg)
 {
     const struct history_filter *filter = arg;
@@ -304,8 +301,7 @@ int history_table_each(struct history_table *table, history_f each, void *arg)
     return r;
 }
 
-/* --- jobs ---------------------------------------------------------------------------------------
- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static bool is_last(const struct kept *kept, const struct history_row *row)
 {
@@ -327,7 +323,7 @@ static void add_sums(struct history_row *to, const struct history_row *row)
     add_saturating(&to->wait_ns, row->wait_ns);
 }
 
-/* One more mount of the job that came last. */
+/* Add another mount of the job that was added last. */
 static int add_mount(struct kept *kept, const struct history_row *row)
 {
     const char *mount = kept->row.mount ? kept->row.mount : "";
@@ -345,7 +341,7 @@ static int add_mount(struct kept *kept, const struct history_row *row)
     return 0;
 }
 
-/* Twice the limit is sorted and halved, so that memory is bound and each row costs little. */
+/* Sort and truncate at twice the limit: memory is bounded, and the cost per row stays small. */
 static int add_job(struct history_table *table, const struct history_row *row)
 {
     struct kept *kept = table->newest ? &table->items[table->newest - 1] : NULL;
@@ -362,10 +358,9 @@ static int add_job(struct history_table *table, const struct history_row *row)
     return 0;
 }
 
-/* --- groups ------------------------------------------------------------------------------------
- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
-/* What is of the job, not of its mounts. */
+/* Add the numbers of the job itself, once per job; add_sums() adds those of a mount. */
 static void add_one(struct history_row *to, const struct history_row *row)
 {
     bool first = to->jobs == 0;
@@ -443,7 +438,7 @@ static size_t hash(const char *text)
     return (size_t)(h ^ h >> 32);
 }
 
-/* The slot that has the key, or the free one for it. */
+/* Returns the slot of the key, or a free one. */
 static size_t *find_slot(struct history_table *table, const char *key)
 {
     size_t at = hash(key) & (table->n_slots - 1);

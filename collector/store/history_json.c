@@ -10,12 +10,12 @@
 
 #include "common/cleanup.h"
 
-/* One line a field, for both directions. */
+/* One line per field, used for writing and reading. */
 enum row_type {
     ROW_TEXT,
     ROW_U32,
     ROW_U64,
-    ROW_COUNT, /* as ROW_U64, left out when it is 0 */
+    ROW_COUNT, /* like ROW_U64, omitted if 0 */
     ROW_BOOL,
 };
 
@@ -44,7 +44,7 @@ static const struct row_field row_fields[] = {
     {"wait_ns", ROW_U64, offsetof(struct history_row, wait_ns)},
 };
 
-/* Not of groups. */
+/* Omitted for groups. */
 static const struct row_field job_fields[] = {
     {"jobid", ROW_U32, offsetof(struct history_row, jobid)},
     {"restart", ROW_U32, offsetof(struct history_row, restart)},
@@ -52,7 +52,7 @@ static const struct row_field job_fields[] = {
     {"longest_wait_ns", ROW_U64, offsetof(struct history_row, longest_wait_ns)},
 };
 
-/* Only of tasks of arrays. */
+/* Only for array tasks. */
 static const struct row_field array_fields[] = {
     {"array_jobid", ROW_U32, offsetof(struct history_row, array_job)},
     {"array_task", ROW_U32, offsetof(struct history_row, array_task)},
@@ -75,8 +75,7 @@ static const struct row_sum {
     {"meta", offsetof(struct history_row, meta)},
 };
 
-/* --- as text -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void write_string(const char *text, FILE *out)
 {
@@ -157,8 +156,7 @@ void history_row_write(const struct history_row *row, FILE *out)
     (void)putc_unlocked('}', out);
 }
 
-/* --- many --------------------------------------------------------------------------------------
- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 struct answer {
     FILE *file;
@@ -166,7 +164,7 @@ struct answer {
     bool cut;
 };
 
-/* Text at once: the objects of many rows take ten times its memory. */
+/* Text, because json-c objects take ten times the memory. */
 static int add_row(const struct history_row *row, void *arg)
 {
     struct answer *answer = arg;
@@ -207,8 +205,7 @@ int history_answer(struct store *reader, const struct history_filter *filter, ui
     return 0;
 }
 
-/* --- the reverse -------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int field_parse(const struct row_field *field, struct json_object *object, void *base,
                        struct error *error)

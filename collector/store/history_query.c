@@ -7,8 +7,7 @@
 
 #define QUARTER_NS (15 * NS_PER_MINUTE)
 
-/* --- rows --------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static struct io_sum sum_columns(sqlite3_stmt *row, int column)
 {
@@ -19,7 +18,7 @@ static struct io_sum sum_columns(sqlite3_stmt *row, int column)
                            .max_ns = column_u64(row, column + 4)};
 }
 
-/* The part of the longest wait that a mount has, as its part of all wait. */
+/* Estimate the longest wait on a mount: the share of the mount in the total wait. */
 static uint64_t part_of(uint64_t longest, uint64_t wait, uint64_t whole)
 {
     return whole > wait ? (uint64_t)((double)longest * ((double)wait / (double)whole)) : longest;
@@ -70,7 +69,7 @@ static int next(struct store *store, sqlite3_stmt *statement, struct error *erro
     return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : store_error(store, error, rc, "history");
 }
 
-/* The rows as they come. */
+/* Pass on the rows in the order of the statement. */
 static int each_row(struct store *store, sqlite3_stmt *statement, history_f each, void *arg,
                     struct error *error)
 {
@@ -92,10 +91,10 @@ static int add_row(const struct history_row *row, void *arg)
 }
 
 /* --- sums of blocks ----------------------------------------------------------------------------
- * What is whole in the span of time comes from the sums of blocks of days, the rest from the jobs.
+ * Blocks of days that lie completely within the period are read as sums, the rest as jobs.
  */
 
-/* The kind of sums that has all that is asked for; 0: none has. */
+/* The kind of sums that can answer the filter; 0: none can. */
 static int rollup_kind(const struct asked *asked)
 {
     static const int kinds[] = {
@@ -117,16 +116,16 @@ static int rollup_kind(const struct asked *asked)
         return 0;
     if (kind != ROLLUP_WHO && of_someone)
         return 0;
-    /* A job on several of the mounts is one job. */
+    /* The sums would count a job once for each of the mounts. */
     if (!by_mount && asked->n_mounts > 1)
         return 0;
     return kind && (by_mount || filter->mount) ? kind + ROLLUP_MOUNTS : kind;
 }
 
-/* Blocks that follow each other. */
+/* Adjacent blocks. */
 struct span {
-    uint64_t first_ns, last_ns; /* where the first and the last begin */
-    uint64_t end_ns;            /* where the last ends */
+    uint64_t first_ns, last_ns; /* start of the first and of the last block */
+    uint64_t end_ns;            /* end of the last block */
 };
 struct spans {
     struct span *items;
@@ -171,7 +170,7 @@ static int list_spans(struct store *store, const struct asked *asked, int kind, 
     return r;
 }
 
-/* A sum that the table of blocks could not hold. */
+/* The sum may have overflowed in the table of blocks. */
 static bool is_full(const struct io_sum *sum)
 {
     return sum->requests >= INT64_MAX || sum->bytes >= INT64_MAX || sum->errors >= INT64_MAX ||
@@ -183,7 +182,7 @@ struct block_rows {
     bool by_day;
 };
 
-/* 1: the block is of no use, for it may have been more, or it is of two days where we are. */
+/* 1: the block is unusable: a sum may have overflowed, or the local time zone splits it. */
 static int add_block_row(const struct history_row *row, void *arg)
 {
     const struct block_rows *rows = arg;
@@ -198,7 +197,7 @@ static int add_block_row(const struct history_row *row, void *arg)
     return history_table_add(rows->table, row);
 }
 
-/* What ended from `from` to `to`. */
+/* Pass on the rows whose end is from `from` to `to`. */
 static int add_between(struct store *store, sqlite3_stmt *statement, uint64_t from, uint64_t to,
                        history_f each, void *arg, struct error *error)
 {
@@ -213,7 +212,7 @@ static void finalizep(sqlite3_stmt **statement)
     (void)sqlite3_finalize(*statement);
 }
 
-/* 1: they are of no use. */
+/* 1: the blocks are unusable. */
 static int add_blocks(struct store *store, const struct asked *asked, int kind,
                       const struct spans *spans, struct history_table *table, struct error *error)
 {
@@ -229,7 +228,7 @@ static int add_blocks(struct store *store, const struct asked *asked, int kind,
     return r;
 }
 
-/* What ended before the blocks, between and after them. */
+/* Add the jobs that ended before, between and after the blocks. */
 static int add_pieces(struct store *store, const struct asked *asked, const struct spans *spans,
                       struct history_table *table, struct error *error)
 {
@@ -261,7 +260,7 @@ static int add_running(struct store *store, const struct asked *asked, struct hi
     return r < 0 ? r : each_row(store, statement, add_row, table, error);
 }
 
-/* 1: the table has all; 0: it is to be made from the jobs alone. */
+/* 1: the table is complete; 0: make it from the jobs alone. */
 static int add_rolled_up(struct store *store, const struct asked *asked,
                          struct history_table *table, struct error *error)
 {
@@ -289,8 +288,7 @@ static int add_jobs(struct store *store, const struct asked *asked, struct histo
     return r < 0 ? r : each_row(store, statement, add_row, table, error);
 }
 
-/* --- tables ------------------------------------------------------------------------------------
- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static int fill_table(struct store *store, const struct asked *asked, struct history_table **table,
                       struct error *error)
@@ -328,9 +326,9 @@ static int each_job(struct store *store, const struct asked *asked, history_f ea
     return r < 0 ? r : each_row(store, statement, each, arg, error);
 }
 
-/* The longest run, the blocks and the jobs are of one state, or a job that ends meanwhile is in
- * none of them. What is put in order is told afterwards, when the store need not keep that state
- * any more. */
+/* The longest run, the blocks and the jobs are read in one snapshot; otherwise a job that ends
+ * meanwhile could be in none of them. A table is passed on after the snapshot, which holds back
+ * checkpoints. */
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error)
 {

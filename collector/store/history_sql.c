@@ -9,12 +9,11 @@
 #include "collector/store/history.h"
 #include "common/clock.h"
 
-/* --- what is asked for -------------------------------------------------------------------------
- */
+/* --- the filter ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *column;
-    const char *index; /* that serves it; NULL: none */
+    const char *index; /* NULL: none */
 } choices[] = {
     [BY_USER] = {"user", "job_user_start"},          [BY_UID] = {"uid", "job_uid_start"},
     [BY_ACCOUNT] = {"account", "job_account_start"}, [BY_PARTITION] = {"partition", NULL},
@@ -45,7 +44,7 @@ static struct json_object *word_json(const char *word, bool number)
                   : json_object_new_string(word);
 }
 
-/* The words of a list that are numbers, or those that are none, as a JSON array; *n of them. */
+/* The words of a list as JSON, *n of them; `only`: just the numbers, or just the others. */
 static int words_json(char **words, bool numbers, bool only, char **ret, size_t *n)
 {
     CLEANUP(put_object) struct json_object *array = json_object_new_array();
@@ -63,7 +62,7 @@ static int words_json(char **words, bool numbers, bool only, char **ret, size_t 
         return 0;
     *ret = strdup(json_object_to_json_string_ext(
         *n > 1 ? array : json_object_array_get_idx(array, 0), JSON_C_TO_STRING_PLAIN));
-    if (*ret && *n == 1 && !numbers) { /* as itself */
+    if (*ret && *n == 1 && !numbers) { /* without quotes */
         free(*ret);
         *ret = strdup(json_object_get_string(json_object_array_get_idx(array, 0)));
     }
@@ -81,7 +80,7 @@ static int choose(struct choice *choice, const char *list, const char *what, str
     return r;
 }
 
-/* Names and numbers of users. */
+/* A user may be a name or a uid. */
 static int choose_users(struct asked *asked, const char *list, struct error *error)
 {
     struct choice *name = &asked->by[BY_USER], *uid = &asked->by[BY_UID];
@@ -168,10 +167,9 @@ int ask_filter(struct store *store, const struct history_filter *filter, struct 
     return 0;
 }
 
-/* --- the statement -----------------------------------------------------------------------------
- */
+/* --- the statement ---------------------------------------------------------------------------- */
 
-/* The most selective first. */
+/* Prefer the most selective index. */
 static const char *index_of(const struct asked *asked)
 {
     const struct history_filter *filter = asked->filter;
@@ -277,7 +275,7 @@ static void write_word(FILE *out, const char *word, size_t n, const struct asked
         write_order(out, asked->filter);
 }
 
-/* The words between % are replaced. */
+/* Replace the words between %. */
 static void write_text(FILE *out, const char *text, const struct asked *asked)
 {
     for (const char *p = text, *end; *p; p = end) {
@@ -293,7 +291,7 @@ static void write_text(FILE *out, const char *text, const struct asked *asked)
     }
 }
 
-/* malloc'd; NULL: no memory. */
+/* Returns malloc'd text; NULL on out-of-memory. */
 static char *statement_text(const char *text, const struct asked *asked)
 {
     char *filled = NULL;

@@ -24,21 +24,20 @@ struct asked {
     uint64_t first_ns, since_ns, until_ns;
 };
 
-/* Fills *ret, which is all zeros before; `filter` must outlive it. Clear it also after an error.
+/* Fill *ret, which must be zeroed; `filter` must outlive it. Clear it even after an error.
  * -EINVAL: a malformed list. */
 int ask_filter(struct store *store, const struct history_filter *filter, struct asked *ret,
                struct error *error);
 void ask_clear(struct asked *asked);
 
-/* Prepare a text of sql/history and bind its parameters; those that `asked` does not have stay
- * unbound. The caller finalizes it, and `asked` must live until then. */
+/* Prepare a text of sql/history and bind its parameters; those that the filter does not set stay
+ * unbound. The caller finalizes the statement before it clears `asked`. */
 int ask_prepare(struct store *store, const char *text, const struct asked *asked,
                 sqlite3_stmt **ret, struct error *error);
 /* Rebind a parameter. Does nothing if the statement has no parameter of that name. */
 void ask_bind(sqlite3_stmt *statement, const char *name, uint64_t value);
 
-/* Rows that are summed up or put in order by the caller: the mounts of a job follow each other as
- * they come. */
+/* The caller aggregates and sorts the rows; those of a job, one per mount, are adjacent. */
 bool ask_is_table(const struct history_filter *filter);
 
 #endif

@@ -30,7 +30,7 @@ static int count_take(struct store *store, sqlite3_stmt *row, struct io_account 
     int op = io_op_parse(column_text(row, 1));
     struct io_counter *counter = op < 0 ? NULL : io_account_op(io, op);
 
-    if (op < 0) /* A newer version stored it, and added it to the sums itself. */
+    if (op < 0) /* stored by a newer version, which updates the sums itself */
         return 0;
     if (!counter)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);

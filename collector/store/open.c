@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #define BUSY_MS 5000
-/* quick_check reads all of the file, 3 ms a MiB and more from a slow disk, and jobiod is not ready
- * meanwhile. In a larger one a fault is found when a statement meets it. */
+/* Limit for quick_check, which reads the whole file: 3 ms per MiB, more from a slow disk, and
+ * jobiod is not ready meanwhile. In a larger file, a fault is found when a statement reaches it. */
 #define CHECK_BYTES (512ll << 20)
 
 static void store_closep(struct store **store)
@@ -41,7 +41,7 @@ void store_close(struct store *store)
     for (int i = 0; i < SQL_QUERY_COUNT; i++)
         (void)sqlite3_finalize(store->statements[i]);
     (void)sqlite3_close(store->db);
-    /* Only now: the last checkpoint is the writer's too. */
+    /* Keep the lock until after the last checkpoint, which writes. */
     if (store->lock >= 0)
         (void)close(store->lock);
     free(store->path);
@@ -49,8 +49,8 @@ void store_close(struct store *store)
     free(store);
 }
 
-/* For a PRAGMA that answers what came of it: journal_mode can refuse without an error, and
- * quick_check reports in rows. */
+/* Run a PRAGMA that reports its result as a row: journal_mode can fail without an error, and
+ * quick_check lists faults. */
 static int pragma_expect(struct store *store, const char *pragma, const char *want, int code,
                          struct error *error)
 {
@@ -85,7 +85,7 @@ static int writer_check(struct store *store, struct error *error)
     return pragma_expect(store, "PRAGMA quick_check(1)", "ok", -EMEDIUMTYPE, error);
 }
 
-/* auto_vacuum counts only before the first table, and before WAL. */
+/* auto_vacuum takes effect only before the first table exists, and before WAL mode. */
 static int writer_prepare(struct store *store, bool empty, struct error *error)
 {
     int r = 0;
@@ -151,7 +151,7 @@ int store_open(struct store **ret, const struct store_options *options, struct e
     return 0;
 }
 
-/* A file name as a URI, in which '?', '#' and '%' mean something. */
+/* A file name as a URI: quotes '?', '#' and '%'. */
 static char *reader_uri(const char *path, const char *options)
 {
     static const char plain[] =
@@ -190,7 +190,7 @@ static int reader_try(struct store *store, const char *options, struct error *er
     return store_exec(store, "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", error);
 }
 
-/* What a writer that was killed left in the WAL is part of the store. */
+/* A writer that was killed may leave committed rows in the WAL. */
 static bool wal_is_empty(const char *path)
 {
     _free_ char *name = NULL;
@@ -212,8 +212,7 @@ int store_open_reader(struct store **ret, const char *path, struct error *error)
         r = error_errno(error, -ENOENT, "store \"%s\"", path);
     if (r == 0)
         r = reader_try(store, "mode=ro", error);
-    /* A store in WAL mode needs its -shm, and where that neither exists nor can be made there is no
-     * writer either. */
+    /* WAL mode needs the -shm file. If it neither exists nor can be created, there is no writer. */
     if ((r == -EROFS || r == -EACCES || r == -EIO || r == -ENOENT) && exists &&
         wal_is_empty(path)) {
         (void)sqlite3_close(TAKE_PTR(store->db));

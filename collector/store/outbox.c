@@ -107,8 +107,8 @@ int store_outbox_refuse(struct store *store, int64_t id, const char *why, struct
     return store_write(store, refuse, &(struct outbox_write){.ids = &id, .why = why}, error);
 }
 
-/* Run on a range of sinks, for which there is an index: this sink, or for a name that ends in '*'
- * all that start with it. */
+/* Run the query on a range of sinks, which an index serves: one sink, or, for a pattern "PREFIX*",
+ * all sinks with that prefix. */
 static int run_on_sinks(struct store *store, enum sql_query query, const char *sink,
                         struct error *error)
 {

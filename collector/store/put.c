@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Run a query that gives at most one number. 1: found; 0: no row. */
+/* Run a query that returns at most one number. 1: found; 0: no row. */
 static int find_id(struct store *store, enum sql_query query, const struct sql_value *values,
                    size_t n, int64_t *id, struct error *error)
 {
@@ -164,7 +164,7 @@ int store_put_elsewhere(struct store *store, const struct job_account *job, stru
     return store_write(store, elsewhere_write, job, error);
 }
 
-/* The column of a field; texts are made in `buf` or `errnos`. */
+/* The column of a field. Its text is in `buf` or `errnos`. */
 static struct sql_value field_value(const struct io_field *field, const struct io_counter *c,
                                     const char *errnos, char buf[IO_HISTOGRAM_TEXT])
 {
@@ -305,8 +305,8 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
     return 0;
 }
 
-/* Subtract the stored rows from the sums, change the rows, and add them again. So each sum counts a
- * step once, however often it is written. */
+/* Subtract the stored rows from the sums, change the rows, and add them again: each sum counts a
+ * step once, no matter how often it is written. */
 static int step_write(struct store *store, const void *arg, struct error *error)
 {
     const struct step_write *w = arg;

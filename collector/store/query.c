@@ -15,8 +15,8 @@ struct query {
     struct worker *worker;
     char *path;
     unsigned limit_ms, idle_ms;
-    struct store *reader; /* the thread's; NULL: not open */
-    uint64_t asked_ns;    /* the thread's: when it was asked last */
+    struct store *reader; /* used by the thread only; NULL: not open */
+    uint64_t asked_ns;    /* used by the thread only: end of the last query */
     bool canceled;        /* atomic */
 };
 
@@ -50,10 +50,10 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
 {
     struct query *query = owner;
 
-    (void)n; /* one at a time */
+    (void)n; /* always 1 */
     tasks->result = question(query, tasks, &tasks->error);
     query->asked_ns = clock_ns(CLOCK_MONOTONIC);
-    /* The file may be another one by now. */
+    /* The file may have been replaced. */
     if (tasks->result < 0 && tasks->result != -ETIMEDOUT) {
         store_close(query->reader);
         query->reader = NULL;

@@ -33,7 +33,7 @@ static int two_numbers(struct store *store, enum sql_query query, const struct s
     return r;
 }
 
-/* 1: dropped one. */
+/* 1: a block was dropped. */
 static int drop_stale(struct store *store, uint64_t now_ns, struct error *error)
 {
     struct store_rollup *rollup = &store->rollup;

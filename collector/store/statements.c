@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 
-/* What the system said below SQLite, where it says more than SQLite's own code. */
+/* The errno of the system call that failed, if it is more specific than the code of SQLite. */
 static int system_errno(const struct store *store)
 {
     switch (store->db ? sqlite3_system_errno(store->db) : 0) {
@@ -58,7 +58,7 @@ static int sql_errno(const struct store *store, int rc)
         return -EINVAL;
     case SQLITE_TOOBIG:
         return -EFBIG;
-    case SQLITE_ERROR: /* a table or column that is not there: not our schema */
+    case SQLITE_ERROR: /* a table or column is missing: not our schema */
     case SQLITE_SCHEMA:
         return -EBADMSG;
     case SQLITE_CANTOPEN:
@@ -112,7 +112,7 @@ static int bind(sqlite3_stmt *statement, int index, const struct sql_value *valu
     case SQL_U64:
         return sqlite3_bind_int64(statement, index,
                                   value->number > INT64_MAX ? INT64_MAX : (int64_t)value->number);
-    case SQL_TEXT: /* a NULL pointer binds NULL */
+    case SQL_TEXT: /* a NULL pointer binds SQL NULL */
         return sqlite3_bind_text(statement, index, value->text, -1, SQLITE_STATIC);
     case SQL_NONE:
         break;
@@ -120,7 +120,7 @@ static int bind(sqlite3_stmt *statement, int index, const struct sql_value *valu
     return sqlite3_bind_null(statement, index);
 }
 
-/* The statement, prepared once. */
+/* Prepare the statement at its first use. */
 static int statement_get(struct store *store, enum sql_query query, sqlite3_stmt **ret,
                          struct error *error)
 {
@@ -195,7 +195,7 @@ static int is_over(void *arg)
     return is_canceled(store) || (store->limit_ns && clock_ns(CLOCK_MONOTONIC) > store->limit_ns);
 }
 
-/* Every 1,000 virtual machine steps: some 20 us, and the look at the clock costs 30 ns. */
+/* 1,000 steps of the virtual machine take about 20 us; reading the clock takes 30 ns. */
 static void watch(struct store *store)
 {
     sqlite3_progress_handler(store->db, 1000, is_over, store);

@@ -89,26 +89,27 @@ int store_newest_jobs(struct store *store, const char *cluster, uint32_t jobid, 
 /* The same for a task of an array, by their numbers. */
 int store_task_jobs(struct store *store, const char *cluster, uint32_t array, uint32_t task,
                     uint32_t limit, uint32_t uid, struct job_account ***ret, struct error *error);
-/* The newest run of each task of an array from task `from` on, with its steps, in the order of the
- * tasks; of an array number that was given out again, those of the last owner. The account is the
- * store's until the call returns. A non-zero return of `each` ends it and is returned. */
+/* The newest run of each task of an array from task `from` on, with its steps, ordered by task. If
+ * the array number was used again, only tasks of the last user. The store owns the account, which
+ * is valid until `each` returns. A non-zero return of `each` stops the iteration and is returned.
+ */
 typedef int (*store_job_f)(const struct job_account *job, void *arg);
 int store_array(struct store *store, uint32_t array, uint32_t uid, uint32_t from, store_job_f each,
                 void *arg, struct error *error);
-/* All jobs of that number, with the steps and sums of this node only. */
+/* All jobs of that number, with the steps and sums of `node` only. */
 int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, const char *node,
                     struct job_account ***ret, struct error *error);
 void store_jobs_free(struct job_account **jobs);
 
-/* The jobs that had not ended when they were last written, with the steps of the store's own node:
- * for a restart. */
+/* The jobs that had not ended when they were last written, with the steps of the store's own node.
+ * Called after a restart. */
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error);
 
-/* One line of `jobio history`: a job, or a group of them. Strings are owned by the store until
- * `each` returns. */
+/* One line of `jobio history`: a job, or a group of jobs. The store owns the strings, which are
+ * valid until `each` returns. */
 struct history_row {
     const char *cluster, *user, *account, *partition, *name;
-    const char *mount; /* the sums are those of this mount, or of these (commas); NULL: of all */
+    const char *mount; /* the sums are those of these mounts, comma-separated; NULL: of all */
     const char *day;   /* of a group by day: YYYY-MM-DD */
     uint64_t jobs;     /* of a group; 0: it is one job */
     uint32_t jobid, restart, uid;
@@ -118,7 +119,7 @@ struct history_row {
     uint32_t steps;
     struct io_sum reads, writes, meta;
     uint64_t errors, wait_ns;
-    /* Of a mount: its part of the job's, by wait. Of a group 0. */
+    /* For a mount: its share of that of the job, by wait. For a group: 0. */
     uint64_t longest_wait_ns;
 };
 
@@ -147,8 +148,8 @@ enum history_state { HISTORY_ANY, HISTORY_RUNNING, HISTORY_ENDED };
 
 struct history_filter {
     uint32_t uid; /* UINT32_MAX: all */
-    /* NULL: all; else one or several, with commas between; "\," is a comma and "\\" a backslash.
-     * A number for a user is a uid. */
+    /* Comma-separated lists, NULL: all. "\," is a comma and "\\" a backslash in an item. A number
+     * for a user is a uid. */
     const char *user, *account, *partition, *name;
     const char *mount; /* jobs that touched one of these, and what they did there */
     const char *jobs;  /* numbers */
@@ -161,9 +162,9 @@ struct history_filter {
     uint32_t limit; /* 0: no limit */
 };
 
-/* One call a job, sums over its steps, the newest or the largest first; or one a group, those by
- * day the latest first unless they are sorted otherwise. A non-zero return of `each` ends it and is
- * returned. -EINVAL: a list in the filter that is none. */
+/* Call `each` for each job, with the sums over its steps, or for each group; newest or largest
+ * first. A non-zero return of `each` stops the iteration and is returned. -EINVAL: a malformed
+ * list. */
 typedef int (*history_f)(const struct history_row *row, void *arg);
 int store_history(struct store *store, const struct history_filter *filter, history_f each,
                   void *arg, struct error *error);
@@ -175,16 +176,15 @@ int store_history(struct store *store, const struct history_filter *filter, hist
 int store_put_baseline(struct store *store, const struct job_key *key, struct error *error);
 
 /* The baseline of a mount (mount point, type, source) without the job `but` (NULL: of all jobs), so
- * that no job is compared with itself. Private mounts have none. Reads a few small rows, whatever
- * the number of jobs. */
+ * that no job is compared with itself. Private mounts have none. The cost does not depend on the
+ * number of jobs. */
 int store_mount_baseline(struct store *store, const struct io_mount *mount,
                          const struct job_key *but, uint64_t now_ns, struct mount_baseline *ret,
                          struct error *error);
 /* Fill in the baselines of all mounts of a job, without the job itself, as of its end. store_jobs()
  * does so already. */
 int store_fill_baseline(struct store *store, struct job_account *job, struct error *error);
-/* The baselines of all mounts that have one: mounts with empty accounts. Clear *ret with
- * io_mounts_clear(). */
+/* All mounts that have a baseline, with empty accounts. Clear *ret with io_mounts_clear(). */
 int store_baselines(struct store *store, uint64_t now_ns, struct io_mounts *ret,
                     struct error *error);
 
@@ -193,14 +193,14 @@ int store_baselines(struct store *store, uint64_t now_ns, struct io_mounts *ret,
  * histograms, errnos or peaks. Fills *ret (clear it with io_mounts_clear). */
 int store_node_totals(struct store *store, struct io_mounts *ret, struct error *error);
 
-/* Small texts that outlive the process (delivery state). NULL value: remove. get: *ret is malloc'd,
- * NULL if there is none. */
+/* Small texts that outlive the process (delivery state). A NULL value removes the key. get: *ret is
+ * malloc'd, NULL if the key does not exist. */
 int store_put_state(struct store *store, const char *key, const char *value, struct error *error);
 int store_get_state(struct store *store, const char *key, char **ret, struct error *error);
-/* Remove all whose key begins with `prefix`. */
+/* Remove all texts whose key has the prefix. */
 int store_drop_states(struct store *store, const char *prefix, struct error *error);
-/* All of them whose key begins with `prefix`, in the order of the keys. A non-zero return of `each`
- * ends the pass and is returned. */
+/* Call `each` for all texts whose key has the prefix, ordered by key. A non-zero return of `each`
+ * stops the iteration and is returned. */
 typedef int (*store_state_f)(const char *key, const char *value, void *arg);
 int store_each_state(struct store *store, const char *prefix, store_state_f each, void *arg,
                      struct error *error);
@@ -224,9 +224,9 @@ int store_outbox_put_all(struct store *store, const struct job_key *key, const c
 
 /* Read the rows queued for the sink, ordered by id, from the first above `after_id`, at most `max`.
  * The account is that of store_put_job() (own completeness, in its mounts only the job's peaks)
- * with exactly one step; it is the store's until the call returns. A non-zero return of `each` ends
- * it and is returned. Ids grow and are never used twice: a step that is queued again has a new one.
- */
+ * with exactly one step; it is valid until `each` returns. A non-zero return of `each` stops the
+ * iteration and is returned. Ids grow and are never reused: a step that is queued again has a new
+ * one. */
 typedef int (*store_outbox_f)(int64_t id, const struct job_account *job, void *arg);
 int store_outbox_read(struct store *store, const char *sink, int64_t after_id, uint32_t max,
                       store_outbox_f each, void *arg, struct error *error);
@@ -249,7 +249,8 @@ struct outbox_stats {
 };
 int store_outbox_stats(struct store *store, const char *sink, struct outbox_stats *ret,
                        struct error *error);
-/* The sinks that have queued rows. A non-zero return of `each` ends it and is returned. */
+/* Call `each` for the sinks that have queued rows. A non-zero return stops the iteration and is
+ * returned. */
 int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *arg), void *arg,
                        struct error *error);
 

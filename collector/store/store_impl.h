@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Internals of the store: the connection, its statements, and the errors of SQLite. */
+/* Private to the store: the connection, its statements, and the errors of SQLite. */
 #ifndef JOBIO_COLLECTOR_STORE_STORE_IMPL_H
 #define JOBIO_COLLECTOR_STORE_STORE_IMPL_H
 
@@ -72,7 +72,7 @@ int store_error(const struct store *store, struct error *error, int rc, const ch
 
 /* Run SQL text (several statements, no parameters) to its end; rows are ignored. */
 int store_exec(struct store *store, const char *sql, struct error *error);
-/* Run a PRAGMA or SELECT that gives one number. */
+/* Run a PRAGMA or SELECT that returns one number. */
 int store_number(struct store *store, const char *sql, int64_t *ret, struct error *error);
 
 /* Bind the values to ?1, ?2, ... of a named query. The store keeps the statement: call store_next
@@ -133,10 +133,11 @@ bool store_is_own(const struct store *store, const struct step_account *step);
 
 /* The sums of io_sum_columns, as parameters of a statement. */
 void store_sum_values(const struct io_sums *sums, struct sql_value ret[IO_SUM_COLUMNS]);
-/* Read every column of the row that is named as a number of the field table. */
+/* Read each column whose name is that of a number in the field table. */
 void store_read_numbers(sqlite3_stmt *row, struct io_counter *ret);
 
-/* Add an account to the sums of a job on a mount; subtract what is stored of a step from them. */
+/* Add an account to the sums of a job on a mount; subtract the stored account of a step from them.
+ */
 int store_give_mount(struct store *store, int64_t job, int64_t mount, const struct io_account *io,
                      struct error *error);
 int store_take_mounts(struct store *store, const struct step_row *step, struct error *error);
@@ -150,12 +151,12 @@ int store_read_peaks(struct store *store, int64_t id, struct job_account *job, s
 /* Calls fail with -ECANCELED once *canceled is true. Another thread may set it atomically. */
 void store_cancel_on(struct store *store, const bool *canceled);
 
-/* -EOPNOTSUPP for a file system (statfs f_type) on which WAL is not safe. */
+/* Returns -EOPNOTSUPP for a file system (f_type of statfs) on which WAL is not safe. */
 int store_check_fs(const char *path, unsigned long magic, struct error *error);
 /* Check the path of a database, without opening the file. *exists: there is a file. -ELOOP,
  * -EISDIR, -EINVAL: it is not a regular file. */
 int store_file_check(const char *path, bool *exists, struct error *error);
-/* Take the lock of the one writer; *ret is a descriptor, which keeps it. -EBUSY. */
+/* Take the lock of the only writer; *ret is a descriptor that holds it. -EBUSY. */
 int store_file_lock(const char *path, int *ret, struct error *error);
 /* Create an empty file that only its owner and group may read. -EEXIST. */
 int store_file_create(const char *path, struct error *error);

@@ -2,18 +2,17 @@
 #include "collector/store/store_impl.h"
 #include "common/clock.h"
 
-/* A step has at most some 20 mounts x 24 operations: a transaction deletes less than 1,000 rows,
- * which is a few milliseconds, and then lets the next write pass. */
+/* A step has at most about 20 mounts x 24 operations, so a transaction deletes less than 1,000
+ * rows. This takes a few milliseconds; then the next write can run. */
 #define SWEEP_ROWS 500
-/* Freed pages go back to the file system 200 (800 KiB) at a time, and the last 64 stay: the next
- * jobs need them again. */
+/* Return up to 200 free pages (800 KiB) at a time to the file system. Keep 64 for the next jobs. */
 #define SWEEP_PAGES 200
 #define SPARE_PAGES 64
-/* Steps of a job that ended just now may be written once more (jobiod was killed before it could
- * drop their counters): they must find their row, or the node's totals would count them twice. */
+/* A step that has just ended may be written again (jobiod was killed before it could drop the
+ * counters). Without its row, the node's totals would count it twice. */
 #define GRACE_NS NS_PER_HOUR
 #define MOUNT_WINDOW 500
-/* 64 MiB, of which SQLite keeps the first 16 when it begins anew. */
+/* 64 MiB. SQLite truncates the WAL to 16 MiB when it restarts. */
 #define LOG_PAGES (16 * 1024)
 
 static int one_number(struct store *store, enum sql_query query, const struct sql_value *values,
@@ -29,7 +28,7 @@ static int one_number(struct store *store, enum sql_query query, const struct sq
     return r;
 }
 
-/* The job that ended first before that time, if one did. */
+/* The job that ended first, if it ended before that time. 1: found. */
 static int ended_first(struct store *store, enum sql_query query, uint64_t before, int64_t *id,
                        struct error *error)
 {
@@ -57,7 +56,9 @@ static int size_is_over(struct store *store, struct error *error)
     return r < 0 ? r : (uint64_t)((pages - spare) * page_size) > store->keep_bytes;
 }
 
-/* By size, also what a sink still waits for: it is counted as given up. By age, nothing of that. */
+/* By size, a job may have rows queued for a sink, which are counted as given up; by age, it may
+ * not.
+ */
 static int choose_job(struct store *store, uint64_t now_ns, int64_t *id, struct error *error)
 {
     uint64_t before = store->keep_ns && now_ns > store->keep_ns ? now_ns - store->keep_ns : 0;
@@ -72,8 +73,8 @@ static int choose_job(struct store *store, uint64_t now_ns, int64_t *id, struct 
     return r;
 }
 
-/* The job that is to go next: 1 and its id, or 0. It is hidden first, so that nobody sees a part of
- * it, also not after a crash. */
+/* Choose the next job to delete. 1: found. Hides the job first, so that no query sees a part of it,
+ * even after a crash. */
 static int next_job(struct store *store, uint64_t now_ns, int64_t *id, struct error *error)
 {
     static const enum sql_query queries[] = {SQL_SWEEP_GIVEN_UP, SQL_SWEEP_OUTBOX,
@@ -111,7 +112,7 @@ static int delete_some(struct store *store, uint64_t now_ns, struct error *error
     return r;
 }
 
-/* Mounts that no row names any more: one window of ids. */
+/* Delete unused mounts in one window of ids. 1: there may be more. */
 static int delete_mounts(struct store *store, struct error *error)
 {
     uint64_t end = store->mounts_at + MOUNT_WINDOW;
@@ -126,8 +127,8 @@ static int delete_mounts(struct store *store, struct error *error)
     return store->mounts_at != UINT64_MAX;
 }
 
-/* 1: there is more to give back. The pragma frees one page a step: store_exec goes on to the end.
- */
+/* 1: there are more free pages. The pragma frees one page per step of the statement; store_exec()
+ * runs all of them. */
 static int give_back(struct store *store, struct error *error)
 {
     char pragma[64];
@@ -143,7 +144,7 @@ static int give_back(struct store *store, struct error *error)
     return r < 0 ? r : left > SWEEP_PAGES;
 }
 
-/* Rows first, then mounts, sums of days, pages. */
+/* Delete rows first: only then are their mounts unused. */
 static int sweep(struct store *store, uint64_t now_ns, struct error *error)
 {
     int r = store_begin(store, false, error);
@@ -168,9 +169,8 @@ static int sweep(struct store *store, uint64_t now_ns, struct error *error)
     return committed < 0 ? committed : r;
 }
 
-/* Questions that overlap keep the log from beginning anew, and it would grow as long as they do. So
- * once it is long, those that read it are waited for, as for a lock; those that come meanwhile need
- * not be. */
+/* Overlapping readers prevent the WAL from being restarted, so it grows. Once it is long, wait for
+ * its readers as for a lock; new readers do not prolong the wait. */
 static int shorten_log(struct store *store, struct error *error)
 {
     int pages = 0;

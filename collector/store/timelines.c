@@ -8,7 +8,7 @@
 
 #define BINS_TEXT (TIMELINE_BINS * 21 + 3)
 
-/* NULL if all bins are 0. */
+/* Returns NULL if all bins are 0. */
 static const char *bins_text(const struct timeline *t, enum timeline_kind kind, char buf[BINS_TEXT])
 {
     unsigned n = t->n;
@@ -24,7 +24,7 @@ static const char *bins_text(const struct timeline *t, enum timeline_kind kind, 
     return buf;
 }
 
-/* Raises *n to the number of bins read. */
+/* Raise *n to the number of bins read. */
 static int bins_parse(const char *text, enum timeline_kind kind,
                       struct timeline_bin bins[TIMELINE_BINS], size_t *n)
 {

@@ -57,7 +57,7 @@ void store_undo(struct store *store)
 }
 
 /* Errors that end the transaction: SQLite may have rolled back more than the statement, or the next
- * statement would fail as well. */
+ * statement would fail, too. */
 static bool is_fatal(int r)
 {
     return r == -ENOSPC || r == -EIO || r == -EMEDIUMTYPE || r == -ENOMEM || r == -EROFS;

@@ -18,15 +18,15 @@ struct task_list {
 struct worker {
     struct worker_options options;
     pthread_t thread;
-    struct timespec idle_at; /* the thread's: when `idle` is due */
+    struct timespec idle_at; /* used by the thread only: when `idle` is due */
     int fd;
-    pthread_mutex_t mutex; /* for all below */
-    pthread_cond_t wanted; /* a task, or the end */
-    pthread_cond_t made;   /* an outcome */
+    pthread_mutex_t mutex; /* protects everything below */
+    pthread_cond_t wanted; /* a task was queued, or `stop` was set */
+    pthread_cond_t made;   /* an outcome was added */
     struct task_list queue, outcomes;
-    size_t waiting, undispatched; /* not yet carried out; carried out */
+    size_t waiting, undispatched; /* tasks without, and with an outcome */
     uint64_t submitted, done, failed, refused;
-    uint64_t turn, owner; /* of the task that was taken last */
+    uint64_t turn, owner; /* of the last task that was started */
     bool stop;
 };
 
@@ -42,7 +42,7 @@ static void list_append(struct task_list *list, struct worker_task *first, struc
     list->tail = &last->next;
 }
 
-/* Behind all whose turn is not later. */
+/* Insert after all tasks of the same or an earlier turn. */
 static void list_insert(struct task_list *list, struct worker_task *task)
 {
     struct worker_task **at = &list->head;
@@ -55,7 +55,7 @@ static void list_insert(struct task_list *list, struct worker_task *task)
         list->tail = &task->next;
 }
 
-/* Cut the first n off. */
+/* Remove up to `max` tasks from the front; *n: how many. */
 static struct worker_task *list_take(struct task_list *list, size_t max, size_t *n)
 {
     struct worker_task *head = list->head, **end = &list->head;
@@ -76,8 +76,8 @@ static struct timespec after_ms(unsigned ms)
     return (struct timespec){.tv_sec = (time_t)(at / NS_PER_S), .tv_nsec = (long)(at % NS_PER_S)};
 }
 
-/* With the mutex held: false when it is time to end. What is due while nothing waits is due however
- * often something comes: a node with jobs always has rows to write. */
+/* Called with the mutex held. Returns false at the end. New tasks do not postpone `idle`: a node
+ * with jobs always has rows to write. */
 static bool worker_wait(struct worker *worker)
 {
     const struct worker_options *o = &worker->options;
@@ -96,7 +96,7 @@ static bool worker_wait(struct worker *worker)
     return worker->queue.head != NULL;
 }
 
-/* With the mutex held. */
+/* Called with the mutex held. */
 static struct worker_task *worker_take(struct worker *worker, size_t *n)
 {
     struct worker_task *tasks = list_take(&worker->queue, worker->options.batch, n);
@@ -122,7 +122,7 @@ static void worker_finish(struct worker *worker, struct worker_task *tasks, size
     worker->undispatched += n;
     list_append(&worker->outcomes, tasks, last);
     (void)pthread_cond_broadcast(&worker->made);
-    /* Cannot fail but at 2^64 - 1 outcomes. */
+    /* Fails only at 2^64 - 1 outcomes. */
     (void)!write(worker->fd, &one, sizeof(one));
 }
 
@@ -144,7 +144,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Signals are the main loop's. */
+/* The main loop handles all signals. */
 static int thread_start(struct worker *worker)
 {
     sigset_t all, before;
@@ -210,9 +210,8 @@ void worker_destroy(struct worker *worker)
     worker_free(worker);
 }
 
-/* Its turn is that of the task that is carried out now, or the next one if the same owner has that:
- * whoever hands in many waits for each of the others once between two of them. *n: how many of the
- * owner wait. */
+/* Tasks run in the order of their turns, and each owner has one task per turn: between two tasks of
+ * an owner, every other owner gets one. *n: the number of queued tasks of the owner. */
 static uint64_t next_turn(const struct worker *worker, uint64_t owner, size_t *n)
 {
     uint64_t turn = worker->turn + (worker->owner == owner);
@@ -269,7 +268,7 @@ size_t worker_dispatch(struct worker *worker)
     size_t n;
 
     (void)pthread_mutex_lock(&worker->mutex);
-    (void)!read(worker->fd, &count, sizeof(count)); /* EAGAIN: nothing new */
+    (void)!read(worker->fd, &count, sizeof(count)); /* EAGAIN: no new outcome */
     tasks = list_take(&worker->outcomes, SIZE_MAX, &n);
     worker->undispatched -= n;
     (void)pthread_mutex_unlock(&worker->mutex);

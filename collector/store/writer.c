@@ -8,17 +8,17 @@
 #include "collector/store/worker.h"
 #include "common/clock.h"
 
-/* One fsync for up to 64 job ends: at 0.2 ms a small write and some ms an fsync, a node that ends
- * 100 steps a second stays far below one second of work a second. */
+/* Requests per fsync. A small write takes 0.2 ms and an fsync several ms, so a node that ends 100
+ * steps per second keeps the thread far from saturated. */
 #define BATCH 64
 #define DEFAULT_CAPACITY 1024
 #define DEFAULT_SWEEP_MS (10 * 60 * 1000)
 
 struct writer {
-    struct store *store; /* the thread's */
+    struct store *store; /* used by the thread only */
     struct worker *worker;
     unsigned sweep_ms;
-    pthread_mutex_t mutex; /* for the two below */
+    pthread_mutex_t mutex; /* protects the two below */
     uint64_t commits;
     struct error sweep_error;
 };
@@ -26,7 +26,7 @@ struct writer {
 static void fail_all(struct worker_task *tasks, int result, const struct error *error)
 {
     for (struct worker_task *task = tasks; task; task = task->next) {
-        if (task->result < 0) /* it has a reason of its own */
+        if (task->result < 0) /* it failed by itself */
             continue;
         task->result = result;
         task->error = *error;
