@@ -36,7 +36,7 @@ static void on_refreshed(int result, const struct error *error, void *arg)
     struct baselines *baselines = refresh->baselines;
 
     if (result < 0 && result != -ECANCELED)
-        log_limited("normals", 3600, "cannot read the baselines of mounts: %s", error->text);
+        log_limited("baselines", 3600, "cannot read the baselines of mounts: %s", error->text);
     if (result >= 0) {
         io_mounts_clear(&baselines->mounts);
         baselines->mounts = refresh->mounts;

@@ -18,7 +18,7 @@ struct query;
 int baselines_create(struct baselines **ret, sd_event *loop, struct query *query,
                      struct error *error);
 void baselines_destroy(struct baselines *baselines); /* NULL is fine */
-/* Set `normal` of these mounts. */
+/* Set `baseline` of these mounts. */
 void baselines_fill(const struct baselines *baselines, struct io_mounts *mounts);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 
-#define NORMAL_DAYS 30
+#define BASELINE_DAYS 30
 
 /* The members of struct mount_baseline. */
 static const struct {
@@ -45,7 +45,7 @@ struct counted_job {
     bool settled; /* all of its nodes have reported, or report to another node */
 };
 
-/* Count the medians (SQL_NORMAL_PUT), or remove them again (SQL_NORMAL_TAKE). */
+/* Count the medians (SQL_BASELINE_PUT), or remove them again (SQL_BASELINE_TAKE). */
 static int change_mount(struct store *store, enum sql_query change, const struct on_mount *on,
                         uint64_t day, struct error *error)
 {
@@ -82,7 +82,7 @@ static int change_job(struct store *store, enum sql_query change, int64_t job, u
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     struct on_mount on = {0};
-    int r = store_start(store, SQL_NORMAL_LIST, VALUES(U64((uint64_t)job)), &row, error);
+    int r = store_start(store, SQL_BASELINE_LIST, VALUES(U64((uint64_t)job)), &row, error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0) {
         if (on.mount != sqlite3_column_int64(row, 0)) {
@@ -125,7 +125,7 @@ static int find_ended(struct store *store, const struct job_key *key, struct cou
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     int r = store_start(
-        store, SQL_NORMAL_JOB,
+        store, SQL_BASELINE_JOB,
         VALUES(TEXT(key->cluster ? key->cluster : ""), U64(key->jobid), U64(key->restart)), &row,
         error);
 
@@ -135,7 +135,7 @@ static int find_ended(struct store *store, const struct job_key *key, struct cou
 static int find_row(struct store *store, int64_t id, struct counted_job *ret, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    int r = store_start(store, SQL_NORMAL_ROW, VALUES(U64((uint64_t)id)), &row, error);
+    int r = store_start(store, SQL_BASELINE_ROW, VALUES(U64((uint64_t)id)), &row, error);
 
     return r < 0 ? r : take_found(store, row, ret, error);
 }
@@ -143,10 +143,10 @@ static int find_row(struct store *store, int64_t id, struct counted_job *ret, st
 static int count(struct store *store, const struct counted_job *job, struct error *error)
 {
     uint64_t day = job->end_ns / NS_PER_DAY;
-    int r = change_job(store, SQL_NORMAL_PUT, job->id, day, error);
+    int r = change_job(store, SQL_BASELINE_PUT, job->id, day, error);
 
     if (r == 0)
-        r = store_run(store, SQL_NORMAL_MARK, VALUES(U64((uint64_t)job->id), U64(day)), error);
+        r = store_run(store, SQL_BASELINE_MARK, VALUES(U64((uint64_t)job->id), U64(day)), error);
     return r < 0 ? r : set_waiting(store, job->id, false, error);
 }
 
@@ -189,11 +189,11 @@ int store_take_baseline(struct store *store, int64_t id, struct error *error)
 
     if (r <= 0 || !job.day)
         return r < 0 ? r : 0;
-    r = change_job(store, SQL_NORMAL_TAKE, id, job.day, error);
+    r = change_job(store, SQL_BASELINE_TAKE, id, job.day, error);
     if (r == 0)
-        r = store_run(store, SQL_NORMAL_TIDY, VALUES(U64(job.day)), error);
+        r = store_run(store, SQL_BASELINE_TIDY, VALUES(U64(job.day)), error);
     if (r == 0)
-        r = store_run(store, SQL_NORMAL_MARK, VALUES(U64((uint64_t)id), U64(0)), error);
+        r = store_run(store, SQL_BASELINE_MARK, VALUES(U64((uint64_t)id), U64(0)), error);
     return r < 0 ? r : set_waiting(store, id, true, error);
 }
 
@@ -210,7 +210,7 @@ static int list_due(struct store *store, uint64_t now_ns, int64_t ids[DUE_MAX], 
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     uint64_t before = now_ns > SETTLE_NS ? now_ns - SETTLE_NS : 0;
-    int r = store_start(store, SQL_NORMAL_DUE, VALUES(U64(before), U64(DUE_MAX)), &row, error);
+    int r = store_start(store, SQL_BASELINE_DUE, VALUES(U64(before), U64(DUE_MAX)), &row, error);
 
     while (r >= 0 && *n < DUE_MAX && (r = store_next(store, row, error)) > 0)
         ids[(*n)++] = sqlite3_column_int64(row, 0);
@@ -221,21 +221,21 @@ static uint64_t first_day(uint64_t now_ns)
 {
     uint64_t day = now_ns / NS_PER_DAY;
 
-    return day > NORMAL_DAYS ? day - NORMAL_DAYS : 0;
+    return day > BASELINE_DAYS ? day - BASELINE_DAYS : 0;
 }
 
 static int drop_days(struct store *store, uint64_t now_ns, struct error *error)
 {
     int r = store->baseline_day == now_ns / NS_PER_DAY
                 ? 0
-                : store_run(store, SQL_NORMAL_DROP, VALUES(U64(first_day(now_ns))), error);
+                : store_run(store, SQL_BASELINE_DROP, VALUES(U64(first_day(now_ns))), error);
 
     if (r < 0 || store->baseline_day == now_ns / NS_PER_DAY)
         return r;
     if (sqlite3_changes(store->db))
         store->mounts_at = 0; /* some mounts may be unused now */
     store->baseline_day = now_ns / NS_PER_DAY;
-    return store_run(store, SQL_NORMAL_FORGET, NULL, 0, error);
+    return store_run(store, SQL_BASELINE_FORGET, NULL, 0, error);
 }
 
 int store_sweep_baseline(struct store *store, uint64_t now_ns, struct error *error)
@@ -269,7 +269,7 @@ static int medians_read(struct store *store, const struct io_mount *mount, uint6
                         struct medians of[KINDS], struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    int r = store_start(store, SQL_NORMAL_GET,
+    int r = store_start(store, SQL_BASELINE_GET,
                         VALUES(TEXT(mount->mount), TEXT(mount->fstype), TEXT(mount->source),
                                U64(first_day(now_ns))),
                         &row, error);
@@ -345,7 +345,7 @@ int store_baselines(struct store *store, uint64_t now_ns, struct io_mounts *ret,
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    int r = store_start(store, SQL_NORMAL_MOUNTS, NULL, 0, &row, error);
+    int r = store_start(store, SQL_BASELINE_MOUNTS, NULL, 0, &row, error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0)
         if (!io_mounts_get(&mounts, column_text(row, 0), column_text(row, 1), column_text(row, 2),
