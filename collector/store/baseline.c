@@ -32,7 +32,7 @@ static int kind_of(const char *op)
 /* --- counting --------------------------------------------------------------------------------- */
 
 /* Latencies of all steps of a job on one mount. */
-struct on_mount {
+struct mount_latency {
     int64_t mount; /* 0: not set yet */
     uint64_t latency[KINDS][IO_BUCKETS];
     bool unreadable[KINDS]; /* a histogram is unreadable: no median */
@@ -46,8 +46,8 @@ struct counted_job {
 };
 
 /* Count the medians (SQL_BASELINE_PUT), or remove them again (SQL_BASELINE_TAKE). */
-static int change_mount(struct store *store, enum sql_query change, const struct on_mount *on,
-                        uint64_t day, struct error *error)
+static int change_medians(struct store *store, enum sql_query change,
+                          const struct mount_latency *on, uint64_t day, struct error *error)
 {
     int r = 0;
 
@@ -63,7 +63,7 @@ static int change_mount(struct store *store, enum sql_query change, const struct
     return r;
 }
 
-static void add_row(sqlite3_stmt *row, struct on_mount *on)
+static void add_row(sqlite3_stmt *row, struct mount_latency *on)
 {
     int kind = kind_of(column_text(row, 1));
     uint64_t buckets[IO_BUCKETS];
@@ -81,17 +81,17 @@ static int change_job(struct store *store, enum sql_query change, int64_t job, u
                       struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
-    struct on_mount on = {0};
+    struct mount_latency on = {0};
     int r = store_start(store, SQL_BASELINE_LIST, VALUES(U64((uint64_t)job)), &row, error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0) {
         if (on.mount != sqlite3_column_int64(row, 0)) {
-            r = change_mount(store, change, &on, day, error);
-            on = (struct on_mount){.mount = sqlite3_column_int64(row, 0)};
+            r = change_medians(store, change, &on, day, error);
+            on = (struct mount_latency){.mount = sqlite3_column_int64(row, 0)};
         }
         add_row(row, &on);
     }
-    return r < 0 ? r : change_mount(store, change, &on, day, error);
+    return r < 0 ? r : change_medians(store, change, &on, day, error);
 }
 
 /* Remember jobs whose nodes have not all reported; the sweep looks at these only. */

@@ -177,7 +177,7 @@ int history_row_copy(const struct history_row *row, struct history_row *ret, cha
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* A row with its strings: `texts` has those of a job, `key` is the name of a group. */
-struct kept {
+struct item {
     struct history_row row;
     char *texts, *key;
     uint64_t order; /* of arrival */
@@ -189,7 +189,7 @@ struct kept {
 
 struct history_table {
     const struct history_filter *filter;
-    struct kept *items;
+    struct item *items;
     size_t n, room;
     uint64_t seen;
     size_t newest; /* index + 1 of the job that was added last; 0: none, or sorted since */
@@ -207,10 +207,10 @@ struct history_table *history_table_create(const struct history_filter *filter)
     return table;
 }
 
-static void kept_clear(struct kept *kept)
+static void item_clear(struct item *item)
 {
-    free(kept->texts);
-    free(kept->key);
+    free(item->texts);
+    free(item->key);
 }
 
 void history_table_destroy(struct history_table *table)
@@ -218,24 +218,24 @@ void history_table_destroy(struct history_table *table)
     if (!table)
         return;
     for (size_t i = 0; i < table->n; i++)
-        kept_clear(&table->items[i]);
+        item_clear(&table->items[i]);
     free(table->items);
     free(table->slots);
     free(table);
 }
 
-static struct kept *append(struct history_table *table)
+static struct item *append(struct history_table *table)
 {
     if (table->n == table->room) {
         size_t room = table->room ? 2 * table->room : 64;
-        struct kept *grown = reallocarray(table->items, room, sizeof(*grown));
+        struct item *grown = reallocarray(table->items, room, sizeof(*grown));
 
         if (!grown)
             return NULL;
         table->items = grown;
         table->room = room;
     }
-    table->items[table->n] = (struct kept){.order = table->seen++};
+    table->items[table->n] = (struct item){.order = table->seen++};
     return &table->items[table->n++];
 }
 
@@ -268,7 +268,7 @@ static uint64_t sort_value(enum history_sort sort, const struct history_row *row
 static int compare(const void *left, const void *right, void *arg)
 {
     const struct history_filter *filter = arg;
-    const struct kept *a = left, *b = right;
+    const struct item *a = left, *b = right;
     uint64_t x = sort_value(filter->sort, &a->row), y = sort_value(filter->sort, &b->row);
 
     if (filter->group == HISTORY_BY_DAY && filter->sort == HISTORY_TIME)
@@ -280,7 +280,7 @@ static int compare(const void *left, const void *right, void *arg)
     return a->order < b->order ? -1 : 1;
 }
 
-static void put_in_order(struct history_table *table)
+static void sort_items(struct history_table *table)
 {
     const struct history_filter *filter = table->filter;
 
@@ -288,14 +288,14 @@ static void put_in_order(struct history_table *table)
     if (table->n)
         qsort_r(table->items, table->n, sizeof(*table->items), compare, (void *)filter);
     while (filter->limit && table->n > filter->limit)
-        kept_clear(&table->items[--table->n]);
+        item_clear(&table->items[--table->n]);
 }
 
 int history_table_each(struct history_table *table, history_f each, void *arg)
 {
     int r = 0;
 
-    put_in_order(table);
+    sort_items(table);
     for (size_t i = 0; i < table->n && !r; i++)
         r = each(&table->items[i].row, arg);
     return r;
@@ -303,15 +303,15 @@ int history_table_each(struct history_table *table, history_f each, void *arg)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-static bool is_last(const struct kept *kept, const struct history_row *row)
+static bool is_last(const struct item *item, const struct history_row *row)
 {
-    return kept->last.start_ns == row->start_ns && kept->last.jobid == row->jobid &&
-           kept->last.restart == row->restart;
+    return item->last.start_ns == row->start_ns && item->last.jobid == row->jobid &&
+           item->last.restart == row->restart;
 }
 
-static void set_last(struct kept *kept, const struct history_row *row)
+static void set_last(struct item *item, const struct history_row *row)
 {
-    kept->last = (struct last){row->jobid, row->restart, row->start_ns};
+    item->last = (struct last){row->jobid, row->restart, row->start_ns};
 }
 
 static void add_sums(struct history_row *to, const struct history_row *row)
@@ -324,36 +324,36 @@ static void add_sums(struct history_row *to, const struct history_row *row)
 }
 
 /* Add another mount of the job that was added last. */
-static int add_mount(struct kept *kept, const struct history_row *row)
+static int add_mount(struct item *item, const struct history_row *row)
 {
-    const char *mount = kept->row.mount ? kept->row.mount : "";
+    const char *mount = item->row.mount ? item->row.mount : "";
     char *grown;
 
-    add_sums(&kept->row, row);
-    add_saturating(&kept->row.longest_wait_ns, row->longest_wait_ns);
+    add_sums(&item->row, row);
+    add_saturating(&item->row.longest_wait_ns, row->longest_wait_ns);
     if (!row->mount || strcmp(mount, row->mount) == 0)
         return 0;
     if (asprintf(&grown, "%s%s%s", mount, *mount ? "," : "", row->mount) < 0)
         return -ENOMEM;
-    free(kept->key);
-    kept->key = grown;
-    kept->row.mount = grown;
+    free(item->key);
+    item->key = grown;
+    item->row.mount = grown;
     return 0;
 }
 
 /* Sort and truncate at twice the limit: memory is bounded, and the cost per row stays small. */
 static int add_job(struct history_table *table, const struct history_row *row)
 {
-    struct kept *kept = table->newest ? &table->items[table->newest - 1] : NULL;
+    struct item *item = table->newest ? &table->items[table->newest - 1] : NULL;
 
-    if (kept && is_last(kept, row))
-        return add_mount(kept, row);
+    if (item && is_last(item, row))
+        return add_mount(item, row);
     if (table->filter->limit && table->n >= 2 * (size_t)table->filter->limit + 64)
-        put_in_order(table);
-    kept = append(table);
-    if (!kept || history_row_copy(row, &kept->row, &kept->texts) < 0)
+        sort_items(table);
+    item = append(table);
+    if (!item || history_row_copy(row, &item->row, &item->texts) < 0)
         return -ENOMEM;
-    set_last(kept, row);
+    set_last(item, row);
     table->newest = table->n;
     return 0;
 }
@@ -417,15 +417,15 @@ static const char *key_of(enum history_group group, const struct history_row *ro
     return text ? text : "(none)";
 }
 
-static void name_group(enum history_group group, struct kept *kept)
+static void name_group(enum history_group group, struct item *item)
 {
     const char **names[] = {
-        [HISTORY_BY_USER] = &kept->row.user,           [HISTORY_BY_ACCOUNT] = &kept->row.account,
-        [HISTORY_BY_PARTITION] = &kept->row.partition, [HISTORY_BY_NAME] = &kept->row.name,
-        [HISTORY_BY_MOUNT] = &kept->row.mount,         [HISTORY_BY_DAY] = &kept->row.day,
+        [HISTORY_BY_USER] = &item->row.user,           [HISTORY_BY_ACCOUNT] = &item->row.account,
+        [HISTORY_BY_PARTITION] = &item->row.partition, [HISTORY_BY_NAME] = &item->row.name,
+        [HISTORY_BY_MOUNT] = &item->row.mount,         [HISTORY_BY_DAY] = &item->row.day,
     };
 
-    *names[group] = kept->key;
+    *names[group] = item->key;
 }
 
 /* FNV-1a. */
@@ -468,30 +468,30 @@ static int add_to_group(struct history_table *table, const struct history_row *r
     enum history_group group = table->filter->group;
     char buf[KEY_SIZE];
     const char *key = key_of(group, row, buf);
-    struct kept *kept;
+    struct item *item;
     size_t *slot;
 
     if (2 * table->n >= table->n_slots && grow_slots(table) < 0)
         return -ENOMEM;
     slot = find_slot(table, key);
     if (!*slot) {
-        kept = append(table);
-        if (!kept)
+        item = append(table);
+        if (!item)
             return -ENOMEM;
-        kept->key = strdup(key);
-        if (!kept->key) {
+        item->key = strdup(key);
+        if (!item->key) {
             table->n--;
             return -ENOMEM;
         }
-        name_group(group, kept);
+        name_group(group, item);
         *slot = table->n;
     }
-    kept = &table->items[*slot - 1];
-    if (row->jobs || kept->row.jobs == 0 || !is_last(kept, row))
-        add_one(&kept->row, row);
+    item = &table->items[*slot - 1];
+    if (row->jobs || item->row.jobs == 0 || !is_last(item, row))
+        add_one(&item->row, row);
     if (!row->jobs)
-        set_last(kept, row);
-    add_sums(&kept->row, row);
+        set_last(item, row);
+    add_sums(&item->row, row);
     return 0;
 }
 

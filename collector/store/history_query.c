@@ -95,7 +95,7 @@ static int add_row(const struct history_row *row, void *arg)
  */
 
 /* The kind of sums that can answer the filter; 0: none can. */
-static int rollup_kind(const struct asked *asked)
+static int rollup_kind(const struct history_sql *sql)
 {
     static const int kinds[] = {
         [HISTORY_NO_GROUP] = 0,
@@ -106,7 +106,7 @@ static int rollup_kind(const struct asked *asked)
         [HISTORY_BY_MOUNT] = ROLLUP_WHO,
         [HISTORY_BY_DAY] = ROLLUP_START,
     };
-    const struct history_filter *filter = asked->filter;
+    const struct history_filter *filter = sql->filter;
     bool by_mount = filter->group == HISTORY_BY_MOUNT;
     bool of_someone =
         filter->uid != UINT32_MAX || filter->user || filter->account || filter->partition;
@@ -117,7 +117,7 @@ static int rollup_kind(const struct asked *asked)
     if (kind != ROLLUP_WHO && of_someone)
         return 0;
     /* The sums would count a job once for each of the mounts. */
-    if (!by_mount && asked->n_mounts > 1)
+    if (!by_mount && sql->n_mounts > 1)
         return 0;
     return kind && (by_mount || filter->mount) ? kind + ROLLUP_MOUNTS : kind;
 }
@@ -155,14 +155,13 @@ static int add_block(struct spans *spans, uint64_t first_ns, uint64_t end_ns)
     return 0;
 }
 
-static int list_spans(struct store *store, const struct asked *asked, int kind, struct spans *ret,
-                      struct error *error)
+static int list_spans(struct store *store, const struct history_sql *sql, int kind,
+                      struct spans *ret, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     int r = store_start(
         store, SQL_ROLLUP_LIST,
-        VALUES(U64(store_rollup_days(kind)), U64(asked->since_ns), U64(asked->until_ns)), &row,
-        error);
+        VALUES(U64(store_rollup_days(kind)), U64(sql->since_ns), U64(sql->until_ns)), &row, error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0)
         if (add_block(ret, column_u64(row, 0), column_u64(row, 1)) < 0)
@@ -202,8 +201,8 @@ static int add_between(struct store *store, sqlite3_stmt *statement, uint64_t fr
                        history_f each, void *arg, struct error *error)
 {
     (void)sqlite3_reset(statement);
-    ask_bind(statement, ":from", from);
-    ask_bind(statement, ":to", to);
+    history_sql_bind(statement, ":from", from);
+    history_sql_bind(statement, ":to", to);
     return each_row(store, statement, each, arg, error);
 }
 
@@ -213,15 +212,15 @@ static void finalizep(sqlite3_stmt **statement)
 }
 
 /* 1: the blocks are unusable. */
-static int add_blocks(struct store *store, const struct asked *asked, int kind,
+static int add_blocks(struct store *store, const struct history_sql *sql, int kind,
                       const struct spans *spans, struct history_table *table, struct error *error)
 {
     CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
-    struct block_rows rows = {table, asked->filter->group == HISTORY_BY_DAY};
-    int r = ask_prepare(store, sql_history_rollup, asked, &statement, error);
+    struct block_rows rows = {table, sql->filter->group == HISTORY_BY_DAY};
+    int r = history_sql_prepare(store, sql_history_rollup, sql, &statement, error);
 
     if (r == 0)
-        ask_bind(statement, ":kind", (uint64_t)kind);
+        history_sql_bind(statement, ":kind", (uint64_t)kind);
     for (size_t i = 0; i < spans->n && r == 0; i++)
         r = add_between(store, statement, spans->items[i].first_ns, spans->items[i].last_ns,
                         add_block_row, &rows, error);
@@ -229,12 +228,12 @@ static int add_blocks(struct store *store, const struct asked *asked, int kind,
 }
 
 /* Add the jobs that ended before, between and after the blocks. */
-static int add_pieces(struct store *store, const struct asked *asked, const struct spans *spans,
+static int add_pieces(struct store *store, const struct history_sql *sql, const struct spans *spans,
                       struct history_table *table, struct error *error)
 {
     CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
-    uint64_t from = asked->since_ns, last = asked->until_ns + asked->longest_ns;
-    int r = ask_prepare(store, sql_history_piece, asked, &statement, error);
+    uint64_t from = sql->since_ns, last = sql->until_ns + sql->longest_ns;
+    int r = history_sql_prepare(store, sql_history_piece, sql, &statement, error);
 
     for (size_t i = 0; i <= spans->n && r == 0; i++) {
         uint64_t to = i < spans->n ? spans->items[i].first_ns - 1 : last;
@@ -246,60 +245,60 @@ static int add_pieces(struct store *store, const struct asked *asked, const stru
     return r;
 }
 
-static int add_running(struct store *store, const struct asked *asked, struct history_table *table,
-                       struct error *error)
+static int add_running(struct store *store, const struct history_sql *sql,
+                       struct history_table *table, struct error *error)
 {
     CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
     int r;
 
-    if (asked->filter->state == HISTORY_ENDED)
+    if (sql->filter->state == HISTORY_ENDED)
         return 0;
-    r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+    r = history_sql_prepare(store, sql_history_jobs, sql, &statement, error);
     if (r == 0)
-        ask_bind(statement, ":state", HISTORY_RUNNING);
+        history_sql_bind(statement, ":state", HISTORY_RUNNING);
     return r < 0 ? r : each_row(store, statement, add_row, table, error);
 }
 
 /* 1: the table is complete; 0: make it from the jobs alone. */
-static int add_rolled_up(struct store *store, const struct asked *asked,
+static int add_rolled_up(struct store *store, const struct history_sql *sql,
                          struct history_table *table, struct error *error)
 {
     CLEANUP(spans_clear) struct spans spans = {0};
-    int kind = store->rollup.off ? 0 : rollup_kind(asked);
-    int r = kind ? list_spans(store, asked, kind, &spans, error) : 0;
+    int kind = store->rollup.off ? 0 : rollup_kind(sql);
+    int r = kind ? list_spans(store, sql, kind, &spans, error) : 0;
 
     if (r < 0 || !spans.n)
         return r;
-    r = add_blocks(store, asked, kind, &spans, table, error);
+    r = add_blocks(store, sql, kind, &spans, table, error);
     if (r)
         return r < 0 ? r : 0;
-    r = add_pieces(store, asked, &spans, table, error);
+    r = add_pieces(store, sql, &spans, table, error);
     if (r == 0)
-        r = add_running(store, asked, table, error);
+        r = add_running(store, sql, table, error);
     return r < 0 ? r : 1;
 }
 
-static int add_jobs(struct store *store, const struct asked *asked, struct history_table *table,
+static int add_jobs(struct store *store, const struct history_sql *sql, struct history_table *table,
                     struct error *error)
 {
     CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
-    int r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+    int r = history_sql_prepare(store, sql_history_jobs, sql, &statement, error);
 
     return r < 0 ? r : each_row(store, statement, add_row, table, error);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static int fill_table(struct store *store, const struct asked *asked, struct history_table **table,
-                      struct error *error)
+static int fill_table(struct store *store, const struct history_sql *sql,
+                      struct history_table **table, struct error *error)
 {
-    int r = *table ? add_rolled_up(store, asked, *table, error) : -ENOMEM;
+    int r = *table ? add_rolled_up(store, sql, *table, error) : -ENOMEM;
 
     if (r)
         return r < 0 ? r : 0;
     history_table_destroy(*table);
-    *table = history_table_create(asked->filter);
-    return *table ? add_jobs(store, asked, *table, error) : -ENOMEM;
+    *table = history_table_create(sql->filter);
+    return *table ? add_jobs(store, sql, *table, error) : -ENOMEM;
 }
 
 static void table_destroyp(struct history_table **table)
@@ -307,21 +306,21 @@ static void table_destroyp(struct history_table **table)
     history_table_destroy(*table);
 }
 
-static int make_table(struct store *store, const struct asked *asked, struct history_table **ret,
-                      struct error *error)
+static int make_table(struct store *store, const struct history_sql *sql,
+                      struct history_table **ret, struct error *error)
 {
     int r;
 
-    *ret = history_table_create(asked->filter);
-    r = fill_table(store, asked, ret, error);
+    *ret = history_table_create(sql->filter);
+    r = fill_table(store, sql, ret, error);
     return r == -ENOMEM ? error_errno(error, r, "store \"%s\"", store->path) : r;
 }
 
-static int each_job(struct store *store, const struct asked *asked, history_f each, void *arg,
+static int each_job(struct store *store, const struct history_sql *sql, history_f each, void *arg,
                     struct error *error)
 {
     CLEANUP(finalizep) sqlite3_stmt *statement = NULL;
-    int r = ask_prepare(store, sql_history_jobs, asked, &statement, error);
+    int r = history_sql_prepare(store, sql_history_jobs, sql, &statement, error);
 
     return r < 0 ? r : each_row(store, statement, each, arg, error);
 }
@@ -333,16 +332,16 @@ int store_history(struct store *store, const struct history_filter *filter, hist
                   void *arg, struct error *error)
 {
     CLEANUP(table_destroyp) struct history_table *table = NULL;
-    CLEANUP(ask_clear) struct asked asked = {0};
+    CLEANUP(history_sql_clear) struct history_sql sql = {0};
     bool begun;
     int r = store_snapshot(store, &begun, error);
 
     if (r < 0)
         return r;
-    r = ask_filter(store, filter, &asked, error);
+    r = history_sql_init(store, filter, &sql, error);
     if (r == 0)
-        r = ask_is_table(filter) ? make_table(store, &asked, &table, error)
-                                 : each_job(store, &asked, each, arg, error);
+        r = history_sql_is_table(filter) ? make_table(store, &sql, &table, error)
+                                         : each_job(store, &sql, each, arg, error);
     store_snapshot_end(store, begun);
     return r == 0 && table ? history_table_each(table, each, arg) : r;
 }

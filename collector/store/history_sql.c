@@ -20,11 +20,11 @@ static const struct {
     [BY_NAME] = {"name", "job_name_start"},          [BY_JOB] = {"jobid", "job_number"},
 };
 
-void ask_clear(struct asked *asked)
+void history_sql_clear(struct history_sql *sql)
 {
     for (size_t i = 0; i < CHOICES; i++)
-        free(asked->by[i].text);
-    free(asked->mounts);
+        free(sql->by[i].text);
+    free(sql->mounts);
 }
 
 static void put_object(struct json_object **object)
@@ -69,7 +69,8 @@ static int words_json(char **words, bool numbers, bool only, char **ret, size_t 
     return *ret ? 0 : -ENOMEM;
 }
 
-static int choose(struct choice *choice, const char *list, const char *what, struct error *error)
+static int parse_choice(struct choice *choice, const char *list, const char *what,
+                        struct error *error)
 {
     char **words = NULL;
     int r = list ? history_words(list, what, &words, error) : 0;
@@ -81,9 +82,9 @@ static int choose(struct choice *choice, const char *list, const char *what, str
 }
 
 /* A user may be a name or a uid. */
-static int choose_users(struct asked *asked, const char *list, struct error *error)
+static int parse_users(struct history_sql *sql, const char *list, struct error *error)
 {
-    struct choice *name = &asked->by[BY_USER], *uid = &asked->by[BY_UID];
+    struct choice *name = &sql->by[BY_USER], *uid = &sql->by[BY_UID];
     char **words = NULL;
     int r = list ? history_words(list, "user", &words, error) : 0;
 
@@ -95,7 +96,7 @@ static int choose_users(struct asked *asked, const char *list, struct error *err
     return r;
 }
 
-static int choose_jobs(struct choice *choice, const char *list, struct error *error)
+static int parse_jobs(struct choice *choice, const char *list, struct error *error)
 {
     char **words = NULL;
     int r = list ? history_words(list, "job", &words, error) : 0;
@@ -109,7 +110,7 @@ static int choose_jobs(struct choice *choice, const char *list, struct error *er
     return r;
 }
 
-static int choose_mounts(struct asked *asked, const char *list, struct error *error)
+static int parse_mounts(struct history_sql *sql, const char *list, struct error *error)
 {
     CLEANUP(put_object) struct json_object *array = list ? json_object_new_array() : NULL;
     char **words = NULL;
@@ -121,34 +122,35 @@ static int choose_mounts(struct asked *asked, const char *list, struct error *er
     history_words_free(words);
     if (r < 0 || !array)
         return r;
-    asked->n_mounts = (size_t)json_object_array_length(array);
-    asked->mounts = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN));
-    return asked->mounts ? 0 : error_errno(error, -ENOMEM, "mount");
+    sql->n_mounts = (size_t)json_object_array_length(array);
+    sql->mounts = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN));
+    return sql->mounts ? 0 : error_errno(error, -ENOMEM, "mount");
 }
 
-static int choose_all(struct asked *asked, const struct history_filter *filter, struct error *error)
+static int parse_all(struct history_sql *sql, const struct history_filter *filter,
+                     struct error *error)
 {
-    int r = choose_users(asked, filter->user, error);
+    int r = parse_users(sql, filter->user, error);
 
     if (r == 0)
-        r = choose(&asked->by[BY_ACCOUNT], filter->account, "account", error);
+        r = parse_choice(&sql->by[BY_ACCOUNT], filter->account, "account", error);
     if (r == 0)
-        r = choose(&asked->by[BY_PARTITION], filter->partition, "partition", error);
+        r = parse_choice(&sql->by[BY_PARTITION], filter->partition, "partition", error);
     if (r == 0)
-        r = choose(&asked->by[BY_NAME], filter->name, "name", error);
+        r = parse_choice(&sql->by[BY_NAME], filter->name, "name", error);
     if (r == 0)
-        r = choose_jobs(&asked->by[BY_JOB], filter->jobs, error);
+        r = parse_jobs(&sql->by[BY_JOB], filter->jobs, error);
     if (r == 0)
-        r = choose_mounts(asked, filter->mount, error);
+        r = parse_mounts(sql, filter->mount, error);
     return r;
 }
 
-int ask_filter(struct store *store, const struct history_filter *filter, struct asked *asked,
-               struct error *error)
+int history_sql_init(struct store *store, const struct history_filter *filter,
+                     struct history_sql *sql, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     uint64_t longest = NS_PER_DAY;
-    int r = choose_all(asked, filter, error);
+    int r = parse_all(sql, filter, error);
 
     if (r == 0)
         r = store_start(store, SQL_HISTORY_LONGEST, NULL, 0, &row, error);
@@ -158,22 +160,21 @@ int ask_filter(struct store *store, const struct history_filter *filter, struct 
         return r;
     if (r > 0 && column_u64(row, 0) > longest)
         longest = column_u64(row, 0);
-    asked->filter = filter;
-    asked->longest_ns = longest;
-    asked->since_ns = filter->since_ns;
-    asked->until_ns =
-        filter->until_ns && filter->until_ns < INT64_MAX ? filter->until_ns : INT64_MAX;
-    asked->first_ns = filter->since_ns > longest ? filter->since_ns - longest : 0;
+    sql->filter = filter;
+    sql->longest_ns = longest;
+    sql->since_ns = filter->since_ns;
+    sql->until_ns = filter->until_ns && filter->until_ns < INT64_MAX ? filter->until_ns : INT64_MAX;
+    sql->first_ns = filter->since_ns > longest ? filter->since_ns - longest : 0;
     return 0;
 }
 
 /* --- the statement ---------------------------------------------------------------------------- */
 
 /* Prefer the most selective index. */
-static const char *index_of(const struct asked *asked)
+static const char *index_of(const struct history_sql *sql)
 {
-    const struct history_filter *filter = asked->filter;
-    const struct choice *by = asked->by;
+    const struct history_filter *filter = sql->filter;
+    const struct choice *by = sql->by;
 
     if (by[BY_JOB].n)
         return choices[BY_JOB].index;
@@ -194,10 +195,10 @@ static void write_choice(FILE *out, size_t i, size_t n)
                   choices[i].column, choices[i].column);
 }
 
-static void write_conditions(FILE *out, const struct asked *asked)
+static void write_conditions(FILE *out, const struct history_sql *sql)
 {
-    const struct history_filter *filter = asked->filter;
-    const struct choice *by = asked->by;
+    const struct history_filter *filter = sql->filter;
+    const struct choice *by = sql->by;
     bool either = by[BY_USER].n && by[BY_UID].n;
 
     if (filter->uid != UINT32_MAX)
@@ -229,7 +230,7 @@ static const char *const sort_columns[] = {
     [HISTORY_JOBS] = NULL,
 };
 
-bool ask_is_table(const struct history_filter *filter)
+bool history_sql_is_table(const struct history_filter *filter)
 {
     return filter->mount || filter->group != HISTORY_NO_GROUP;
 }
@@ -238,7 +239,7 @@ static void write_order(FILE *out, const struct history_filter *filter)
 {
     const char *way = filter->reverse ? "ASC" : "DESC";
 
-    if (ask_is_table(filter))
+    if (history_sql_is_table(filter))
         return;
     (void)fputs("ORDER BY ", out);
     if (sort_columns[filter->sort])
@@ -255,28 +256,28 @@ static const char *mounts_text(const struct history_filter *filter)
                                                : "";
 }
 
-static void write_text(FILE *out, const char *text, const struct asked *asked);
+static void write_text(FILE *out, const char *text, const struct history_sql *sql);
 
-static void write_word(FILE *out, const char *word, size_t n, const struct asked *asked)
+static void write_word(FILE *out, const char *word, size_t n, const struct history_sql *sql)
 {
-    const char *mounts = mounts_text(asked->filter);
+    const char *mounts = mounts_text(sql->filter);
 
     if (!strncmp(word, "COLUMNS", n))
-        write_text(out, sql_history_columns, asked);
+        write_text(out, sql_history_columns, sql);
     else if (!strncmp(word, "INDEX", n))
-        (void)fputs(index_of(asked), out);
+        (void)fputs(index_of(sql), out);
     else if (!strncmp(word, "MOUNTS", n))
         (void)fputs(mounts, out);
     else if (!strncmp(word, "SUMS", n))
         (void)fputs(*mounts ? sql_history_mount_sums : sql_history_job_sums, out);
     else if (!strncmp(word, "CONDITIONS", n))
-        write_conditions(out, asked);
+        write_conditions(out, sql);
     else
-        write_order(out, asked->filter);
+        write_order(out, sql->filter);
 }
 
 /* Replace the words between %. */
-static void write_text(FILE *out, const char *text, const struct asked *asked)
+static void write_text(FILE *out, const char *text, const struct history_sql *sql)
 {
     for (const char *p = text, *end; *p; p = end) {
         size_t n = strcspn(p, "%");
@@ -286,13 +287,13 @@ static void write_text(FILE *out, const char *text, const struct asked *asked)
         if (!*end)
             break;
         n = strcspn(end + 1, "%");
-        write_word(out, end + 1, n, asked);
+        write_word(out, end + 1, n, sql);
         end += n + 2;
     }
 }
 
 /* Returns malloc'd text; NULL on out-of-memory. */
-static char *statement_text(const char *text, const struct asked *asked)
+static char *statement_text(const char *text, const struct history_sql *sql)
 {
     char *filled = NULL;
     size_t size;
@@ -300,7 +301,7 @@ static char *statement_text(const char *text, const struct asked *asked)
 
     if (!out)
         return NULL;
-    write_text(out, text, asked);
+    write_text(out, text, sql);
     if (fclose(out) != 0) {
         free(filled);
         return NULL;
@@ -308,7 +309,7 @@ static char *statement_text(const char *text, const struct asked *asked)
     return filled;
 }
 
-void ask_bind(sqlite3_stmt *statement, const char *name, uint64_t value)
+void history_sql_bind(sqlite3_stmt *statement, const char *name, uint64_t value)
 {
     int at = sqlite3_bind_parameter_index(statement, name);
 
@@ -324,33 +325,33 @@ static void bind_text(sqlite3_stmt *statement, const char *name, const char *tex
         (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
 }
 
-static void bind_all(sqlite3_stmt *statement, const struct asked *asked)
+static void bind_all(sqlite3_stmt *statement, const struct history_sql *sql)
 {
-    const struct history_filter *filter = asked->filter;
+    const struct history_filter *filter = sql->filter;
 
-    ask_bind(statement, ":since", asked->since_ns);
-    ask_bind(statement, ":first", asked->first_ns);
-    ask_bind(statement, ":until", asked->until_ns);
-    ask_bind(statement, ":state", filter->state);
-    ask_bind(statement, ":own", filter->uid);
-    ask_bind(statement, ":limit", filter->limit);
-    bind_text(statement, ":mounts", asked->mounts);
+    history_sql_bind(statement, ":since", sql->since_ns);
+    history_sql_bind(statement, ":first", sql->first_ns);
+    history_sql_bind(statement, ":until", sql->until_ns);
+    history_sql_bind(statement, ":state", filter->state);
+    history_sql_bind(statement, ":own", filter->uid);
+    history_sql_bind(statement, ":limit", filter->limit);
+    bind_text(statement, ":mounts", sql->mounts);
     for (size_t i = 0; i < CHOICES; i++) {
-        const struct choice *choice = &asked->by[i];
+        const struct choice *choice = &sql->by[i];
         char name[16];
 
         (void)snprintf(name, sizeof(name), ":%s", choices[i].column);
         if (choice->n == 1 && (i == BY_UID || i == BY_JOB))
-            ask_bind(statement, name, strtoull(choice->text, NULL, 10));
+            history_sql_bind(statement, name, strtoull(choice->text, NULL, 10));
         else
             bind_text(statement, name, choice->text);
     }
 }
 
-int ask_prepare(struct store *store, const char *text, const struct asked *asked,
-                sqlite3_stmt **ret, struct error *error)
+int history_sql_prepare(struct store *store, const char *text, const struct history_sql *sql,
+                        sqlite3_stmt **ret, struct error *error)
 {
-    _free_ char *filled = statement_text(text, asked);
+    _free_ char *filled = statement_text(text, sql);
     int rc;
 
     if (!filled)
@@ -358,6 +359,6 @@ int ask_prepare(struct store *store, const char *text, const struct asked *asked
     rc = sqlite3_prepare_v2(store->db, filled, -1, ret, NULL);
     if (rc != SQLITE_OK)
         return store_error(store, error, rc, "history");
-    bind_all(*ret, asked);
+    bind_all(*ret, sql);
     return 0;
 }

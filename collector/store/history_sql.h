@@ -15,7 +15,7 @@ struct choice {
 
 enum { BY_USER, BY_UID, BY_ACCOUNT, BY_PARTITION, BY_NAME, BY_JOB, CHOICES };
 
-struct asked {
+struct history_sql {
     const struct history_filter *filter;
     struct choice by[CHOICES];
     char *mounts; /* JSON; NULL: all */
@@ -26,18 +26,18 @@ struct asked {
 
 /* Fill *ret, which must be zeroed; `filter` must outlive it. Clear it even after an error.
  * -EINVAL: a malformed list. */
-int ask_filter(struct store *store, const struct history_filter *filter, struct asked *ret,
-               struct error *error);
-void ask_clear(struct asked *asked);
+int history_sql_init(struct store *store, const struct history_filter *filter,
+                     struct history_sql *ret, struct error *error);
+void history_sql_clear(struct history_sql *sql);
 
 /* Prepare a text of sql/history and bind its parameters; those that the filter does not set stay
- * unbound. The caller finalizes the statement before it clears `asked`. */
-int ask_prepare(struct store *store, const char *text, const struct asked *asked,
-                sqlite3_stmt **ret, struct error *error);
+ * unbound. The caller finalizes the statement before it clears `sql`. */
+int history_sql_prepare(struct store *store, const char *text, const struct history_sql *sql,
+                        sqlite3_stmt **ret, struct error *error);
 /* Rebind a parameter. Does nothing if the statement has no parameter of that name. */
-void ask_bind(sqlite3_stmt *statement, const char *name, uint64_t value);
+void history_sql_bind(sqlite3_stmt *statement, const char *name, uint64_t value);
 
 /* The caller aggregates and sorts the rows; those of a job, one per mount, are adjacent. */
-bool ask_is_table(const struct history_filter *filter);
+bool history_sql_is_table(const struct history_filter *filter);
 
 #endif

@@ -16,7 +16,7 @@ struct query {
     char *path;
     unsigned limit_ms, idle_ms;
     struct store *reader; /* used by the thread only; NULL: not open */
-    uint64_t asked_ns;    /* used by the thread only: end of the last query */
+    uint64_t used_ns;     /* used by the thread only: end of the last query */
     bool canceled;        /* atomic */
 };
 
@@ -29,7 +29,7 @@ static int reader_open(struct query *query, struct error *error)
     return r;
 }
 
-static int question(struct query *query, struct worker_task *task, struct error *error)
+static int run_task(struct query *query, struct worker_task *task, struct error *error)
 {
     uint64_t waited_ms = (clock_ns(CLOCK_MONOTONIC) - task->queued_ns) / NS_PER_MS;
     int r;
@@ -37,7 +37,7 @@ static int question(struct query *query, struct worker_task *task, struct error 
     if (__atomic_load_n(&query->canceled, __ATOMIC_RELAXED))
         return error_errno(error, -ECANCELED, "store \"%s\"", query->path);
     if (waited_ms >= query->limit_ms)
-        return error_set(error, -ETIMEDOUT, "store \"%s\": other questions took too long",
+        return error_set(error, -ETIMEDOUT, "store \"%s\": other queries took too long",
                          query->path);
     r = reader_open(query, error);
     if (r < 0)
@@ -51,8 +51,8 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
     struct query *query = owner;
 
     (void)n; /* always 1 */
-    tasks->result = question(query, tasks, &tasks->error);
-    query->asked_ns = clock_ns(CLOCK_MONOTONIC);
+    tasks->result = run_task(query, tasks, &tasks->error);
+    query->used_ns = clock_ns(CLOCK_MONOTONIC);
     /* The file may have been replaced. */
     if (tasks->result < 0 && tasks->result != -ETIMEDOUT) {
         store_close(query->reader);
@@ -63,7 +63,7 @@ static void query_execute(struct worker_task *tasks, size_t n, void *owner)
 static unsigned query_idle(void *owner)
 {
     struct query *query = owner;
-    uint64_t idle_ms = (clock_ns(CLOCK_MONOTONIC) - query->asked_ns) / NS_PER_MS;
+    uint64_t idle_ms = (clock_ns(CLOCK_MONOTONIC) - query->used_ns) / NS_PER_MS;
 
     if (!query->reader)
         return query->idle_ms;

@@ -13,10 +13,10 @@
 #define GRACE_NS NS_PER_HOUR
 #define MOUNT_WINDOW 500
 /* 64 MiB. SQLite truncates the WAL to 16 MiB when it restarts. */
-#define LOG_PAGES (16 * 1024)
+#define WAL_PAGES (16 * 1024)
 
-static int one_number(struct store *store, enum sql_query query, const struct sql_value *values,
-                      size_t n, int64_t *ret, struct error *error)
+static int read_number(struct store *store, enum sql_query query, const struct sql_value *values,
+                       size_t n, int64_t *ret, struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     int r = store_start(store, query, values, n, &row, error);
@@ -29,8 +29,8 @@ static int one_number(struct store *store, enum sql_query query, const struct sq
 }
 
 /* The job that ended first, if it ended before that time. 1: found. */
-static int ended_first(struct store *store, enum sql_query query, uint64_t before, int64_t *id,
-                       struct error *error)
+static int find_first_ended(struct store *store, enum sql_query query, uint64_t before, int64_t *id,
+                            struct error *error)
 {
     CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
     int r = store_start(store, query, VALUES(U64(before)), &row, error);
@@ -44,7 +44,7 @@ static int ended_first(struct store *store, enum sql_query query, uint64_t befor
     return r;
 }
 
-static int size_is_over(struct store *store, struct error *error)
+static int is_too_large(struct store *store, struct error *error)
 {
     int64_t pages, spare, page_size;
     int r = store_number(store, "PRAGMA page_count", &pages, error);
@@ -63,13 +63,13 @@ static int choose_job(struct store *store, uint64_t now_ns, int64_t *id, struct 
 {
     uint64_t before = store->keep_ns && now_ns > store->keep_ns ? now_ns - store->keep_ns : 0;
     uint64_t grace = now_ns > GRACE_NS ? now_ns - GRACE_NS : 0;
-    int r = ended_first(store, SQL_SWEEP_OLD, before, id, error);
+    int r = find_first_ended(store, SQL_SWEEP_OLD, before, id, error);
 
     if (r)
         return r;
-    r = store->keep_bytes ? size_is_over(store, error) : 0;
+    r = store->keep_bytes ? is_too_large(store, error) : 0;
     if (r > 0)
-        r = ended_first(store, SQL_SWEEP_OLDEST, grace, id, error);
+        r = find_first_ended(store, SQL_SWEEP_OLDEST, grace, id, error);
     return r;
 }
 
@@ -79,7 +79,7 @@ static int next_job(struct store *store, uint64_t now_ns, int64_t *id, struct er
 {
     static const enum sql_query queries[] = {SQL_SWEEP_GIVEN_UP, SQL_SWEEP_OUTBOX,
                                              SQL_SWEEP_EXPIRE};
-    int r = one_number(store, SQL_SWEEP_EXPIRED, NULL, 0, id, error);
+    int r = read_number(store, SQL_SWEEP_EXPIRED, NULL, 0, id, error);
 
     if (r)
         return r;
@@ -117,7 +117,7 @@ static int delete_mounts(struct store *store, struct error *error)
 {
     uint64_t end = store->mounts_at + MOUNT_WINDOW;
     int64_t last = 0;
-    int r = one_number(store, SQL_SWEEP_MOUNT_MAX, NULL, 0, &last, error);
+    int r = read_number(store, SQL_SWEEP_MOUNT_MAX, NULL, 0, &last, error);
 
     if (r >= 0)
         r = store_run(store, SQL_SWEEP_MOUNTS, VALUES(U64(store->mounts_at), U64(end)), error);
@@ -129,7 +129,7 @@ static int delete_mounts(struct store *store, struct error *error)
 
 /* 1: there are more free pages. The pragma frees one page per step of the statement; store_exec()
  * runs all of them. */
-static int give_back(struct store *store, struct error *error)
+static int free_pages(struct store *store, struct error *error)
 {
     char pragma[64];
     int64_t spare, left;
@@ -171,12 +171,12 @@ static int sweep(struct store *store, uint64_t now_ns, struct error *error)
 
 /* Overlapping readers prevent the WAL from being restarted, so it grows. Once it is long, wait for
  * its readers as for a lock; new readers do not prolong the wait. */
-static int shorten_log(struct store *store, struct error *error)
+static int restart_wal(struct store *store, struct error *error)
 {
     int pages = 0;
     int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, NULL);
 
-    if (rc == SQLITE_OK && pages > LOG_PAGES)
+    if (rc == SQLITE_OK && pages > WAL_PAGES)
         rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
     return rc == SQLITE_OK || (rc & 0xff) == SQLITE_BUSY
                ? 0
@@ -186,10 +186,10 @@ static int shorten_log(struct store *store, struct error *error)
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error)
 {
     int r = sweep(store, now_ns, error);
-    int pages = r < 0 ? r : give_back(store, error);
+    int pages = r < 0 ? r : free_pages(store, error);
 
     if (pages < 0)
         return pages;
     *more = r || pages;
-    return *more ? 0 : shorten_log(store, error);
+    return *more ? 0 : restart_wal(store, error);
 }
