@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel side of jobiod: it is loaded as the configuration says, tested, and announced to the
+/* The kernel side of jobiod: loads it according to the settings, tests it, and announces it to the
  * plugin. */
 #ifndef JOBIO_COLLECTOR_DAEMON_BACKEND_H
 #define JOBIO_COLLECTOR_DAEMON_BACKEND_H
@@ -19,8 +19,9 @@ struct backend_options {
  * being counted. The file `probe` in the runtime directory lets plugins tag steps while jobiod does
  * not run. */
 int backend_create(struct probe **ret, const struct backend_options *options, struct error *error);
-/* Test what the probe counts. *ret is all 0 if that was not possible; then the probe is assumed to
- * work. */
+/* Test what the probe counts. If the test cannot run, *ret is all 0 and the probe is assumed to
+ * work.
+ */
 void backend_test(struct probe *probe, struct hierarchy *hierarchy, const char *runtime_dir,
                   struct selftest *ret);
 

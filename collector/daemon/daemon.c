@@ -45,11 +45,11 @@
 #include "common/clock.h"
 
 #define FLUSH_MS 10000
-/* Each pass that drops counters delays the tags that arrive meanwhile: twice about 10 ms. */
+/* Minimum time between two passes that drop counters; each delays tags by about 10 ms, twice. */
 #define DROP_GAP_NS (2 * NS_PER_S)
-/* A crash of the node loses about this much of the running steps' accounts. */
+/* How often the accounts of running steps are stored: a crash of the node loses this much. */
 #define ROWS_NS NS_PER_MINUTE
-/* Lines of a task's table of mounts to read in a turn of the loop: about 3 ms. */
+/* Lines of mountinfo to read per iteration of the loop; they take about 3 ms. */
 #define MOUNT_LINES 1000
 
 struct daemon {
@@ -64,7 +64,7 @@ struct daemon {
     struct hierarchy *hierarchy;
     struct sampler *sampler;
     struct tracker *tracker;
-    struct store *store; /* until the writer has it */
+    struct store *store; /* NULL once the writer owns it */
     struct writer *writer;
     struct query *query; /* short questions: the live view, the status, peers, one job */
     struct query *large; /* questions that may use all of their time */
@@ -79,7 +79,7 @@ struct daemon {
     struct metrics *metrics;
     struct runs *runs;
     struct services *services; /* NULL: not counted */
-    char *no_services;         /* why not */
+    char *no_services;         /* why they are not counted */
     struct live_view *live_view;
     struct status_sources status;
     struct dispatch dispatch;
@@ -129,8 +129,8 @@ static void on_queued(void *arg)
         step_queue_notify(history_sink_queue(d->sink));
 }
 
-/* A store that cannot be used is left as it is, and prevents jobiod from starting. Nothing is lost
- * until an admin repairs it: the maps exist by then, and plugins can tag steps without jobiod. */
+/* An unusable store is left as it is, and jobiod does not start. Nothing is lost until an admin
+ * repairs it: the maps exist already, and plugins can tag steps without jobiod. */
 static int create_store(struct daemon *d, struct error *error)
 {
     const struct store_options options = {
@@ -141,7 +141,7 @@ static int create_store(struct daemon *d, struct error *error)
     };
     int r;
 
-    /* A store of an older release is migrated first, which may take longer than systemd waits. */
+    /* Migrating a store of an older release may take longer than the start timeout of systemd. */
     (void)sd_notify(0, "EXTEND_TIMEOUT_USEC=1800000000");
     r = store_open(&d->store, &options, error);
     return r < 0 ? error_prefix(error, r, "the store") : 0;
@@ -244,8 +244,8 @@ static int create_runs(struct daemon *d, struct error *error)
     return r;
 }
 
-/* Before the steps of an earlier process are adopted, so that the counters of services are not
- * taken for those of unknown cgroups. */
+/* Must run before the steps of an earlier process are adopted; otherwise the counters of services
+ * would seem to belong to unknown cgroups. */
 static int create_services(struct daemon *d, struct error *error)
 {
     struct error why = {"\"services = yes\" is not in jobio.conf"};
@@ -473,7 +473,7 @@ static int create_parts(struct daemon *d, struct error *error)
         return r;
     fill_status(d);
     fill_dispatch(d);
-    on_queued(d); /* rows of an earlier process */
+    on_queued(d); /* an earlier process may have left rows */
     if (d->sink)
         step_queue_start(history_sink_queue(d->sink));
     return node_queue_start(metrics_push_queue(d->push), error);
@@ -559,7 +559,7 @@ int daemon_run(struct daemon *d, struct error *error)
 
     tracker_stats(d->tracker, &stats);
     log_info("%s: %zu jobs and %zu steps are followed%s", d->node, stats.jobs, stats.steps,
-             probe_is_adopted(d->probe) ? ", the maps of an earlier process go on" : "");
+             probe_is_adopted(d->probe) ? ", the maps of an earlier process are reused" : "");
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(d->loop);
     (void)sd_notify(0, "STOPPING=1");

@@ -16,14 +16,14 @@ struct daemon_options {
     const char *pin_dir;     /* NULL: derived from the runtime directory */
 };
 
-/* Set everything up, adopt what an earlier process left, and answer the socket. Signals SIGTERM,
+/* Set everything up, adopt the steps of an earlier process, and listen at the socket. SIGTERM,
  * SIGINT and SIGCHLD must be blocked. The settings must outlive it. -EBUSY: another jobiod
  * serves this runtime directory. */
 int daemon_create(struct daemon **ret, const struct daemon_options *options,
                   const struct settings *settings, struct error *error);
 /* Run until SIGTERM or SIGINT. */
 int daemon_run(struct daemon *daemon, struct error *error);
-/* The pinned programs go on counting. NULL is fine. */
+/* The pinned programs continue to count. Accepts NULL. */
 void daemon_destroy(struct daemon *daemon);
 
 /* Check the settings as daemon_create() does, without side effects. */

@@ -33,7 +33,7 @@ static void handle_tag(const struct dispatch *dispatch, struct request *request,
         request_ok(request);
 }
 
-/* Read the numbers of a step, or refuse the request. */
+/* Read the numbers of a step. Returns false if the request was refused. */
 static bool read_step(struct request *request, const struct message *m, struct job_key *key,
                       uint32_t *het, uint32_t *step)
 {
@@ -103,7 +103,7 @@ static void handle_end(const struct dispatch *dispatch, struct request *request,
     peer_requests_recheck(dispatch->peer_requests);
 }
 
-/* Read the number of a job, or refuse the request; then 0. */
+/* Read the number of a job. Returns 0 if the request was refused. */
 static uint32_t read_jobid(struct request *request, const struct message *m)
 {
     struct error error;
@@ -225,8 +225,8 @@ static const struct handler {
     {"run-end", false, handle_run_end},
 };
 
-/* A hook that met its deadline left a mark, and other hooks do not contact jobiod until it is gone.
- */
+/* A hook of the plugin that timed out leaves a mark; until it is removed, other hooks do not
+ * contact jobiod. */
 static void clear_down_mark(const struct dispatch *dispatch)
 {
     char path[PATH_MAX];
@@ -246,7 +246,7 @@ void dispatch_request(struct request *request, const struct message *m, void *ar
         if (strcmp(type, handlers[i].type) != 0)
             continue;
         if (handlers[i].root && request_uid(request) != 0)
-            request_refuse(request, "only root may ask \"%s\"", type);
+            request_refuse(request, "only root may send \"%s\"", type);
         else
             handlers[i].handle(dispatch, request, m);
         return;

@@ -29,7 +29,7 @@ struct dispatch {
     struct question_sources questions;
 };
 
-/* Answer one request; `arg` is a struct dispatch. As handle of struct server_hooks. */
+/* Answer one request; `arg` is a struct dispatch. For `handle` of struct server_hooks. */
 void dispatch_request(struct request *request, const struct message *m, void *arg);
 
 #endif

@@ -32,6 +32,6 @@ struct events_options {
 };
 
 int events_create(struct events **ret, const struct events_options *options, struct error *error);
-void events_destroy(struct events *events); /* NULL is fine */
+void events_destroy(struct events *events); /* accepts NULL */
 
 #endif

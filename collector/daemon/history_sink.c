@@ -21,8 +21,7 @@ struct history_sink {
     struct writer *writer;
 };
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct look {
     struct history_sink *sink;
@@ -64,8 +63,7 @@ static void read_outbox(int64_t after, const struct step_limits *limits,
     step_queue_provide(sink->queue, -EBUSY, NULL, &busy);
 }
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 struct settle {
     struct history_sink *sink;
@@ -87,8 +85,8 @@ static void on_settled(int result, const struct error *error, void *arg)
     struct settle *settle = arg;
 
     if (result < 0) {
-        log_limited("feeding", 60, "history: delivered steps cannot be removed from the outbox: %s",
-                    error->text);
+        log_limited("history-outbox", 60,
+                    "history: delivered steps cannot be removed from the outbox: %s", error->text);
         if (settle->sink->queue)
             step_queue_rewind(settle->sink->queue);
     }
@@ -108,7 +106,7 @@ static void settle_items(struct history_sink *sink, const int64_t *ids, size_t n
     settle->n = n;
     memcpy(settle->ids, ids, n * sizeof(*ids));
     (void)snprintf(settle->why, sizeof(settle->why), "%s", why);
-    /* A step that a power failure brings back is delivered again, which is harmless. */
+    /* Not final: after a power failure, a step may be delivered again, which is harmless. */
     if (writer_submit(sink->writer, false, run_settle, on_settled, settle) < 0)
         on_settled(-EAGAIN, &full, settle);
 }
@@ -120,7 +118,7 @@ static void on_delivered(const int64_t *ids, size_t n, void *arg)
 
 static void on_refused(int64_t id, const char *why, void *arg)
 {
-    log_limited("refused", 60, "history: a step was refused and is put aside: %s", why);
+    log_limited("history-refused", 60, "history: a step was refused and is put aside: %s", why);
     settle_items(arg, &id, 1, why);
 }
 
@@ -130,9 +128,7 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "%s", text);
 }
 
-/* --- start and stop
- * --------------------------------------------------------------------------------------
- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static void fill_options(const struct settings *settings, struct step_queue_options *o)
 {
@@ -150,9 +146,9 @@ static void fill_options(const struct settings *settings, struct step_queue_opti
                                      .bytes = settings->history.batch_bytes};
 }
 
-/* Clean up after an earlier configuration: steps that are queued for a sink that was removed would
- * exempt their jobs from retention for ever. Refused steps are tried again, since the database may
- * have been repaired. */
+/* Clean up after an earlier configuration. Steps queued for a sink that was removed would exempt
+ * their jobs from retention for ever. Refused steps are queued again, because the database may have
+ * been repaired. */
 static int tidy_outbox(struct store *store, bool wanted, struct error *error)
 {
     struct outbox_stats stats;

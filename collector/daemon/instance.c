@@ -60,7 +60,7 @@ int instance_make_dir(const char *path, mode_t mode, struct error *error)
     return 0;
 }
 
-/* The kernel releases the lock at the end of the process, however it ends. */
+/* The kernel releases the lock when the process ends, even if it crashes. */
 int instance_lock(const char *runtime_dir, struct error *error)
 {
     char path[512], pid[32] = "";

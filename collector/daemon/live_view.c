@@ -16,7 +16,7 @@
 /* The maximum age of a reading in an answer. */
 #define READING_MAX_NS 200000000ull
 
-/* A reading, shared by all questions until the next one. */
+/* A reading, shared by all requests until the next one. */
 struct snapshot {
     struct top_reading reading;
     unsigned refs; /* changed on the loop's thread only */
@@ -94,7 +94,7 @@ static int take_reading(struct live_view *view, struct top_reading *reading, str
     return 0;
 }
 
-/* Make view->snapshot that of the last reading of the counters, and that one young enough. */
+/* Set view->snapshot to the last reading of the counters; read them first if it is too old. */
 static int refresh(struct live_view *view, struct error *error)
 {
     struct snapshot *snapshot;
@@ -155,7 +155,7 @@ void live_view_answer(struct live_view *view, struct request *request, const str
     q->snapshot->refs++;
     if (query_submit_for(view->options.query, request_uid(request), write_answer, on_answered, q) <
         0) {
-        request_error(request, "too many questions at once: try again");
+        request_error(request, "too many queries at once: try again");
         question_free(q);
     }
 }

@@ -21,10 +21,10 @@ static const char help[] =
     "usage: jobiod [--config FILE] [--runtime DIR] [--state DIR] [--check-config]\n"
     "The collector of jobio: counts the I/O of the jobs on this node. Runs in the foreground.\n"
     "\n"
-    "      --config FILE   settings (" DEFAULT_CONFIG ", which need not be there)\n"
+    "      --config FILE   settings (" DEFAULT_CONFIG ", if it exists)\n"
     "      --runtime DIR   socket and step files (" JOBIO_RUNTIME_DIR ")\n"
     "      --state DIR     the store (" JOBIO_STATEDIR ")\n"
-    "      --check-config  only say whether the settings are good\n"
+    "      --check-config  check the settings and exit\n"
     "      --version, --help\n"
     "\n"
     "Exit status: 0 stopped by a signal, 1 failed, 2 usage.\n";
@@ -35,7 +35,7 @@ struct arguments {
     bool check;
 };
 
-/* -1: go on; else the exit status. */
+/* Returns the exit status; -1: continue. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     enum { CONFIG = 256, RUNTIME, STATE, CHECK, FOREGROUND, SHOW_VERSION, HELP };
@@ -95,7 +95,7 @@ static void block_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* The soft limit is small because of select(), which is not used here. */
+/* The soft limit is low only for programs that use select(). */
 static void raise_limits(void)
 {
     struct rlimit files;
@@ -106,9 +106,8 @@ static void raise_limits(void)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* The kernel's types and the logs of the verifier, about 12 MiB, are needed only at the start. With
- * this threshold malloc() keeps large blocks in mappings of their own, so that free() returns them.
- */
+/* BTF and the logs of the verifier take about 12 MiB, only at the start. With this threshold,
+ * malloc() uses mmap() for large blocks, so that free() returns them to the system. */
 static void return_memory(void)
 {
     (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);

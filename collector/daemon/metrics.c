@@ -8,7 +8,7 @@
 #include "common/clock.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-#define FRESH_NS NS_PER_S /* the maximum age of a page that is served again */
+#define FRESH_NS NS_PER_S /* maximum age of a cached page */
 
 struct metrics {
     struct metrics_options options;
@@ -17,7 +17,7 @@ struct metrics {
     sd_event_source *timer;     /* of the textfile */
     bool retired;
     bool loading, for_file;
-    struct http_exchange **waiting; /* for the page that is being made */
+    struct http_exchange **waiting; /* requests that wait for the page */
     size_t n_waiting;
     char *page;
     uint64_t page_ns; /* CLOCK_BOOTTIME */
@@ -152,7 +152,7 @@ static int create_file(struct metrics *metrics, struct error *error)
 
     if (r < 0)
         return r;
-    /* At once: the file of an earlier process is old. */
+    /* Write it at once: the file of an earlier process is outdated. */
     r = sd_event_add_time_relative(loop, &metrics->timer, CLOCK_MONOTONIC, 0, 0, on_timer, metrics);
     return r < 0 ? error_errno(error, r, "metrics") : 0;
 }

@@ -17,14 +17,14 @@ struct metrics_options {
     struct self_metrics_sources sources;
 };
 
-/* As far as they are configured. */
+/* Creates the page and the textfile if they are configured. */
 int metrics_create(struct metrics **ret, const struct metrics_options *options,
                    struct error *error);
-/* After the query of node_state. NULL is fine. */
+/* Call it after the query of node_state was destroyed. Accepts NULL. */
 void metrics_destroy(struct metrics *metrics);
-/* The local socket is closed. NULL is fine. */
+/* Notify that the local socket was destroyed. Accepts NULL. */
 void metrics_forget_server(struct metrics *metrics);
-/* The node is retired: remove its textfile. NULL is fine. */
+/* Remove the textfile, because the node is retired. Accepts NULL. */
 void metrics_retire(struct metrics *metrics);
 
 struct metrics_stats {

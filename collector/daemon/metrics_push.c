@@ -112,7 +112,7 @@ struct node_queue *metrics_push_queue(const struct metrics_push *push)
 
 /* --- retire ----------------------------------------------------------------------------------- */
 
-/* `text` has a line a gateway; an error is one line. */
+/* `text` has one line per gateway; an error must be a single line. */
 static void on_retired(const char *text, size_t failed, void *arg)
 {
     char *copy = strdup(text);

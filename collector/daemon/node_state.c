@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-#define RECENT_MAX 1000 /* jobs in one body; the newest */
+#define RECENT_MAX 1000 /* maximum number of ended jobs in one body; the newest */
 
 struct node_state {
     struct node_state_options options;
@@ -21,12 +21,12 @@ struct node_state {
     struct tracker *tracker;
     struct query *query;
     struct prometheus_names names; /* of mounts in the metrics */
-    size_t names_kept;             /* of these, in the store */
+    size_t names_kept;             /* how many of them are in the store */
 };
 
 /* --- names of mounts -------------------------------------------------------------------------- */
 
-/* One name a line, in the order of their numbers. */
+/* One name per line, ordered by number. */
 #define NAMES_KEY "metric-names"
 
 static void keep_names(struct node_state *state)
@@ -146,7 +146,9 @@ static int take_recent(const struct history_row *row, void *arg)
 {
     struct load *load = arg;
 
-    /* A job that ended in the future, by a clock that was set back, would stay until then. */
+    /* Exclude jobs that ended in the future, before the clock was set back: they would stay until
+     * then.
+     */
     if (!row->ended || row->end_ns + load->recent_ns < load->now_ns ||
         row->end_ns > load->now_ns + load->recent_ns)
         return 0;
@@ -164,7 +166,8 @@ static int load_recent(struct store *reader, struct load *load, struct error *er
     return r == -ENOMEM ? error_set(error, r, "no memory for the state of the node") : r;
 }
 
-/* The newest ended job of the key, without what it did on other nodes: they show that. */
+/* The newest ended job of the key, without its steps on other nodes, which report them themselves.
+ */
 static int load_job(struct store *reader, struct load *load, const struct job_key *key,
                     struct error *error)
 {
@@ -179,7 +182,7 @@ static int load_job(struct store *reader, struct load *load, const struct job_ke
             continue;
         if (load->recent_ns && !jobs[j]->n_steps)
             break; /* it ran on other nodes only */
-        /* Swap it out of the array that is freed below. */
+        /* Remove it from the array, which is freed below. */
         load->ended[load->n_ended++] = jobs[j];
         for (size_t k = j; jobs[k]; k++)
             jobs[k] = jobs[k + 1];
@@ -205,7 +208,7 @@ static int take_sink(const char *sink, void *arg)
     return grown[reading->n_sinks++].name ? 0 : -ENOMEM;
 }
 
-/* The sinks with queued rows, and the configured one. */
+/* List the sinks with queued rows, and the configured one. */
 static int load_sinks(struct store *reader, const struct node_state *state,
                       struct node_reading *reading, struct error *error)
 {
@@ -221,7 +224,7 @@ static int load_sinks(struct store *reader, const struct node_state *state,
     return r;
 }
 
-/* On the query's thread. */
+/* Runs on the query's thread. */
 static int run_load(struct store *reader, void *arg, struct error *error)
 {
     struct load *load = arg;

@@ -23,23 +23,23 @@ struct node_state_options {
     bool users;          /* metrics may name users and accounts */
 };
 
-/* Restores the names of mounts, so that counters keep their labels over a restart. */
+/* Restores the names of mounts, so that counters keep their labels after a restart. */
 int node_state_create(struct node_state **ret, const struct node_state_options *options,
                       struct notes *notes, struct store *store, struct error *error);
-/* Before the first node_state_load(). */
+/* Call it before the first node_state_load(). */
 void node_state_attach(struct node_state *state, struct tracker *tracker, struct query *query);
-void node_state_destroy(struct node_state *state); /* after the query; NULL is fine */
+void node_state_destroy(struct node_state *state); /* after the query; accepts NULL */
 
 struct node_query {
     const struct job_key *ended; /* include these ended jobs; copied */
     size_t n_ended;
-    uint64_t recent_ns; /* and the newest that ended at most so long ago; 0: no others */
+    uint64_t recent_ns; /* and the newest jobs that ended within this time; 0: none */
 };
 struct sink_stats {
     char *name;
     struct outbox_stats stats;
 };
-/* Valid during the call that gets it. */
+/* Valid until node_state_done_f returns. */
 struct node_reading {
     struct prometheus_node node; /* totals, running jobs, and the ended jobs of the query */
     /* with recent_ns: */
@@ -47,7 +47,7 @@ struct node_reading {
     struct sink_stats *sinks;
     size_t n_sinks;
 };
-/* reading is NULL if it failed, and `why` says why. */
+/* On failure, `reading` is NULL and `why` has the reason. */
 typedef void (*node_state_done_f)(const struct node_reading *reading, const struct error *why,
                                   void *arg);
 /* `done` is called once, inside the call or later. */

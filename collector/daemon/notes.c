@@ -11,7 +11,7 @@
 #include "common/log.h"
 
 struct notes {
-    struct store *store; /* NULL: the writer has it */
+    struct store *store; /* NULL: the writer owns it */
     struct writer *writer;
 };
 

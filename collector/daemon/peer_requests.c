@@ -16,7 +16,7 @@
 #include "common/cleanup.h"
 #include "report/record/record.h"
 
-/* How long a question waits for the tasks of a step to end. The node that asks waits 1.3 s. */
+/* How long a request waits for the tasks of a step to end. The other node waits 1.3 s. */
 #define HOLD_US 900000
 
 struct peer_requests {
@@ -25,7 +25,7 @@ struct peer_requests {
     LIST_HEAD(, held) held;
 };
 
-/* A question from another node that the store answers. */
+/* A request from another node that is answered from the store. */
 struct lookup {
     struct peer_requests *requests;
     void *question;
@@ -119,7 +119,7 @@ static void answer_account(struct peer_requests *requests, const struct job_key 
 {
     struct job_account *account;
     struct error error;
-    /* Its tasks have ended, but its steps may not have. */
+    /* The steps may not have ended yet, although their tasks have. */
     int r =
         tracker_report(requests->options.tracker, key->jobid, key->restart, true, &account, &error);
 
@@ -133,7 +133,7 @@ static void answer_account(struct peer_requests *requests, const struct job_key 
     }
 }
 
-/* A question that waits for the tasks of a step to start and to end. */
+/* A request that waits for the tasks of a step to start and end. */
 struct held {
     LIST_ENTRY(held) link;
     struct peer_requests *requests;
@@ -206,7 +206,7 @@ void peer_requests_stop(struct peer_requests *requests)
     peers_stop(requests->peers);
 }
 
-/* A question without a step is from the first node, at the end of the batch script. */
+/* Only the first node sends requests without a step, at the end of the batch script. */
 static void give_account(const struct job_key *key, const struct peers_step *step, const char *from,
                          void *question, void *arg)
 {
@@ -225,7 +225,7 @@ static void give_record(const struct job_key *key, void *question, void *arg)
         peers_provide_record(question, key, false, NULL, &busy);
 }
 
-/* Its prolog has run here, even if none of its steps has. */
+/* The prolog of the job has run here, perhaps none of its steps. */
 static bool has_job_file(const struct peer_requests *requests, uint32_t jobid)
 {
     char path[PATH_MAX];
@@ -249,8 +249,7 @@ static void say(enum log_level level, const char *text, void *arg)
     log_write(level, "peers: %s", text);
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static int find_readers(const struct settings_list *names, uid_t **ret, struct error *error)
 {
@@ -277,7 +276,7 @@ bool peer_requests_are_wanted(const struct settings *settings)
     return settings->peers.url != NULL;
 }
 
-/* Refused accounts are tried again. Without [peers], queued ones would exempt their jobs from
+/* Queue refused accounts again. Without [peers], queued accounts would exempt their jobs from
  * retention for ever. */
 int peer_requests_tidy_outbox(struct store *store, const struct settings *settings,
                               struct error *error)

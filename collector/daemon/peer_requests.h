@@ -21,7 +21,7 @@ bool peer_requests_are_wanted(const struct settings *settings);
 int peer_requests_tidy_outbox(struct store *store, const struct settings *settings,
                               struct error *error);
 
-/* All must outlive it, but for the query and the writer: see peers_stop(). */
+/* All must outlive it, except the query and the writer: see peers_stop(). */
 struct peer_requests_options {
     sd_event *loop;
     const struct settings *settings;

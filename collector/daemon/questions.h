@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The questions query-job, query-history and query-array: rows of the store, read on threads of
- * their own, updated with what is running. */
+/* The requests query-job, query-history and query-array: rows of the store, which threads of their
+ * own read, combined with running jobs. */
 #ifndef JOBIO_COLLECTOR_DAEMON_QUESTIONS_H
 #define JOBIO_COLLECTOR_DAEMON_QUESTIONS_H
 
@@ -11,7 +11,7 @@
 struct query;
 struct tracker;
 
-/* Create the threads on the loop. On an error those that exist remain the caller's. */
+/* Create both queries and attach them to the loop. On an error, destroy those that are not NULL. */
 int question_queries_create(struct query **small, struct query **large, sd_event *loop,
                             const char *path, struct error *error);
 
@@ -19,8 +19,8 @@ int question_queries_create(struct query **small, struct query **large, sd_event
 struct question_sources {
     const char *node;
     struct tracker *tracker;
-    struct query *small; /* short questions: one job */
-    struct query *large; /* questions that may use all of their time */
+    struct query *small; /* for short questions: one job */
+    struct query *large; /* for questions that may use their whole time limit */
 };
 
 /* Answer the request, inside the call or later. */

@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 
-/* Each child makes requests to slurmctld: many jobs that end at once must not flood it. */
+/* Limit of children at once: each sends requests to slurmctld. */
 #define AT_ONCE 4
 #define WAITING_MAX 4096
 
@@ -149,7 +149,7 @@ static void finish(struct job *job, int result, const struct error *error)
     start_waiting(recorder);
 }
 
-/* The first line of its output. */
+/* The first line of the output. */
 static void read_words(const struct job *job, struct error *error)
 {
     ssize_t n = read(job->error_fd, error->text, sizeof(error->text) - 1);
@@ -217,13 +217,13 @@ static int launch(struct job *job)
     r = sd_event_add_child(job->recorder->loop, &job->child, job->pid, WEXITED, on_exit_of_child,
                            job);
     if (r < 0) {
-        /* It would not be reaped. */
+        /* Without the event source, it would not be reaped. */
         (void)kill(job->pid, SIGKILL);
         (void)waitpid(job->pid, NULL, 0);
         job->pid = -1;
         return r;
     }
-    /* The program has its own time limit; this is for one that hangs. */
+    /* The program has its own time limit; this one is for a program that hangs. */
     return sd_event_add_time_relative(job->recorder->loop, &job->timer, CLOCK_MONOTONIC,
                                       (uint64_t)(job->recorder->timeout_ms + 1000) * 1000, 0,
                                       on_late, job);
@@ -238,7 +238,7 @@ static void start_waiting(struct recorder *recorder)
             recorder->running++;
             continue;
         }
-        /* Report it from the loop: recorder_start() must not call back. */
+        /* Report the failure from the loop: recorder_start() must not call back. */
         job->pid = -1;
         job->child = sd_event_source_disable_unref(job->child);
         (void)sd_event_add_time_relative(recorder->loop, &job->timer, CLOCK_MONOTONIC, 0, 0,
@@ -260,7 +260,7 @@ int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, 
     if (recorder->n >= WAITING_MAX) {
         free(job->record);
         free(job);
-        return error_set(error, -EAGAIN, "too many records wait");
+        return error_set(error, -EAGAIN, "too many records are queued");
     }
     job->recorder = recorder;
     job->jobid = jobid;

@@ -15,17 +15,19 @@ struct recorder;
  * 30 s. */
 int recorder_create(struct recorder **ret, sd_event *loop, const char *program, unsigned timeout_ms,
                     struct error *error);
-/* Running children go on; their recorder_done_f is not called. */
-void recorder_destroy(struct recorder *recorder); /* NULL is fine */
+/* Running children continue; their recorder_done_f is not called. */
+void recorder_destroy(struct recorder *recorder); /* accepts NULL */
 
-/* result 0: the record is in the job; else a negative errno with the output of the program. */
+/* result 0: the record was written; else a negative errno, and `error` has the output of the
+ * program.
+ */
 typedef void (*recorder_done_f)(int result, const struct error *error, void *arg);
 
 /* Write the record of the job. Few run at a time, the others are queued. `done` is called once, on
  * the loop, never inside this call. -ENOMEM, -EAGAIN: the queue is full. */
 int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, const char *record,
                    recorder_done_f done, void *arg, struct error *error);
-/* The number of records that run or are queued. */
+/* The number of records that are being written or queued. */
 size_t recorder_pending(const struct recorder *recorder);
 
 #endif

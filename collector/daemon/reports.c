@@ -15,8 +15,8 @@
 #include "report/record/record.h"
 #include "report/text/text.h"
 
-/* slurmstepd waits so long in all, from its END on, unless it reports another time as WITHIN. The
- * answer is sent within that time, whatever other nodes and jobio-record do. */
+/* How long slurmstepd waits in total, from its END on, unless its request has another WITHIN. The
+ * answer is sent within that time, even if other nodes or jobio-record do not answer. */
 #define WITHIN_MS 2000
 #define WITHIN_MS_MAX 120000
 #define QUERY_NS(within_ms) ((within_ms)*650000ull)
@@ -55,7 +55,7 @@ static void answer(struct request *request, char *text, const char *record)
         request_message(request, m);
         free(text);
     } else {
-        request_text(request, text, false); /* in parts, without RECORD */
+        request_text(request, text, false); /* in several messages, without RECORD */
     }
     free(m);
 }
@@ -80,7 +80,7 @@ static void on_recorded(int result, const struct error *error, void *arg)
 {
     struct pending *p = arg;
 
-    /* Slurm refuses it for a job that has finished: cancelled, or out of time. */
+    /* Slurm refuses a record for a job that was cancelled or has timed out. */
     if (result < 0)
         log_limited("record", 60, "job %u: its record cannot be written: %s", p->jobid,
                     error->text);
@@ -96,7 +96,7 @@ static int start_timer(struct pending *p, sd_event *loop, uint64_t within_ms)
                              p);
 }
 
-/* 0: `request` and `text` are taken over, or were answered. */
+/* Takes ownership of `request` and `text` if it returns 0. */
 static int start_record(struct reports *reports, struct request *request, char *text,
                         const struct job_account *job, uint64_t within_ms, struct error *error)
 {
@@ -132,7 +132,7 @@ static bool wants_record(const struct reports *reports)
 struct wanted {
     uint32_t jobid, restart;
     struct peers_step step;
-    bool so_far; /* at the end of that step; the job goes on */
+    bool so_far; /* at the end of that step; the job continues */
     uint64_t within_ms;
     enum summary summary;
 };
@@ -222,7 +222,7 @@ void reports_destroy(struct reports *reports)
     free(reports);
 }
 
-/* If the advice fails, the text goes without it. */
+/* If the advice fails, the text has none. */
 static char *write_text(struct reports *reports, const struct job_account *job,
                         enum summary summary)
 {
@@ -236,7 +236,7 @@ static char *write_text(struct reports *reports, const struct job_account *job,
     return report_text(job, summary, &style);
 }
 
-/* Takes the job over. */
+/* Takes ownership of `job`. */
 static void finish(struct reports *reports, struct request *request, const struct wanted *wanted,
                    struct job_account *job)
 {
@@ -264,7 +264,7 @@ static void on_queried(struct job_account *job, void *arg)
     free(w);
 }
 
-/* Takes the job over. */
+/* Takes ownership of `job`. */
 static void query_or_finish(struct reports *reports, struct request *request,
                             const struct wanted *wanted, struct job_account *job)
 {
@@ -279,7 +279,7 @@ static void query_or_finish(struct reports *reports, struct request *request,
         return;
     }
     *w = (struct waiting){reports, request, *wanted};
-    w->wanted.step.nodes = NULL; /* the message's */
+    w->wanted.step.nodes = NULL; /* owned by the message */
     peers_query(reports->options.peers, nodes, wanted->so_far ? &wanted->step : NULL,
                 request_monotonic_ns(request) + QUERY_NS(wanted->within_ms), job, on_queried, w);
 }
@@ -298,10 +298,10 @@ void reports_answer(struct reports *reports, struct request *request, const stru
         request_refuse(request, "report: %s", error.text);
         return;
     }
-    /* With `srun --export=NONE` the plugin cannot know that there is a batch script. */
+    /* With `srun --export=NONE`, the plugin cannot detect that there is a batch script. */
     if (wanted.so_far && tracker_has_batch(reports->options.tracker, &job->key))
         wanted.summary = SUMMARY_OFF;
-    /* At the end of the batch script the job has ended for the reader of the report. */
+    /* At the end of the batch script, the report shows the job as ended. */
     job->ended = !wanted.so_far;
     query_or_finish(reports, request, &wanted, job);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The question `report`: the summary for the end of the job's output, and the job record. */
+/* The request `report`: the summary for the end of the job's output, and the job record. */
 #ifndef JOBIO_COLLECTOR_DAEMON_REPORTS_H
 #define JOBIO_COLLECTOR_DAEMON_REPORTS_H
 
@@ -27,7 +27,8 @@ struct reports_options {
 /* Reads the rules of the advice; an invalid rule is logged and left out. */
 int reports_create(struct reports **ret, const struct reports_options *options,
                    struct error *error);
-void reports_destroy(struct reports *reports); /* after peers and recorder; NULL is fine */
+void reports_destroy(
+    struct reports *reports); /* call it after peers and recorder were destroyed; accepts NULL */
 /* Answer the request, inside the call or later. */
 void reports_answer(struct reports *reports, struct request *request, const struct message *m);
 

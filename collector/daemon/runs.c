@@ -34,7 +34,7 @@ struct run {
     uint32_t step;
     uint64_t start_ns, start_boot_ns;
     struct hierarchy_leaf leaf;
-    bool over; /* only its cgroup is left */
+    bool over; /* not counted (any more): only its cgroup exists */
     int pidfd;
     sd_event_source *watch, *timer;
 };
@@ -47,8 +47,7 @@ struct runs {
     int dir; /* has a file for each run, named by its number, with the path of its cgroup */
 };
 
-/* --- files -------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* Best effort: without the file, the cgroup is left behind if jobiod is killed. */
 static void write_note(const struct run *run)
@@ -72,8 +71,9 @@ static void remove_note(const struct run *run)
     (void)unlinkat(run->runs->dir, name, 0);
 }
 
-/* A run of an earlier process: its account cannot be requested any more, and its cgroup is removed
- * once it is empty. */
+/* Adopt a run of an earlier process: its account is lost, but its cgroup is removed once it is
+ * empty.
+ */
 static void take_note(struct runs *runs, const char *name)
 {
     _close_ int fd = openat(runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -120,9 +120,7 @@ static int open_notes(const char *runtime_dir)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* --- start and stop
- * --------------------------------------------------------------------------------------
- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error)
@@ -178,8 +176,7 @@ size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size
     return 0;
 }
 
-/* --- end of runs
- * ------------------------------------------------------------------------------------- */
+/* --- end of runs ------------------------------------------------------------------------------ */
 
 static void stop_counting(struct run *run)
 {
@@ -280,7 +277,7 @@ static bool is_below(const char *path, const char *parent)
     return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
 }
 
-/* A process is counted once: inside a step it belongs to the step. */
+/* A process is counted only once, so it must be neither in a step nor in another run. */
 static int check_free(struct runs *runs, pid_t pid, struct error *error)
 {
     char path[512];
@@ -323,7 +320,7 @@ static int watch(struct run *run, int pidfd, struct error *error)
 
     run->pidfd = pidfd;
     r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_client_exit, run);
-    return r < 0 ? error_errno(error, r, "cannot watch the process that asked") : 0;
+    return r < 0 ? error_errno(error, r, "cannot watch the process that sent the request") : 0;
 }
 
 static int start(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
@@ -345,7 +342,7 @@ static int start(struct runs *runs, struct request *request, uint64_t *number, s
     run->uid = request_uid(request);
     run->number = ++runs->last;
     run->pidfd = -1;
-    run->over = true; /* nothing is counted yet */
+    run->over = true; /* not counted yet */
     (void)snprintf(name, sizeof(name), "jobio-run-%" PRIu64, run->number);
     r = hierarchy_enclose(runs->options.hierarchy, pid, name, &run->leaf, error);
     if (r < 0) {
@@ -355,7 +352,8 @@ static int start(struct runs *runs, struct request *request, uint64_t *number, s
     run->next = runs->list;
     runs->list = run;
     write_note(run);
-    /* If the process has ended meanwhile, another one may have been moved: do not count it. */
+    /* If the process has ended meanwhile, another one with its PID may have been moved: do not
+     * count it. */
     r = peer_check(pidfd, error);
     if (!r)
         r = count(run, error);

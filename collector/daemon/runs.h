@@ -38,13 +38,13 @@ void runs_destroy(struct runs *runs);
 void runs_start(struct runs *runs, struct request *request, const struct message *m);
 void runs_end(struct runs *runs, struct request *request, const struct message *m);
 
-/* Every interval: remove cgroups that could not be removed before. */
+/* Call it every interval: removes cgroups that were not empty before. */
 void runs_tick(struct runs *runs);
 size_t runs_count(const struct runs *runs);
 struct top_reading;
-/* Add each run, with its values of the last reading. Returns 0 or -ENOMEM. */
+/* Add each run, with the values of its last reading. Returns 0 or -ENOMEM. */
 int runs_top(const struct runs *runs, struct top_reading *reading);
-/* Live tasks of a run by the number in the maps, as sampler_tasks_f. */
+/* List the live tasks of a run by its number in the maps. For sampler_tasks_f. */
 size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max);
 
 #endif

@@ -12,7 +12,7 @@
 #include "collector/store/writer.h"
 #include "common/clock.h"
 
-#define PEERS "peers" /* the sum of the outboxes of all other nodes */
+#define PEERS "peers" /* sum over the outboxes of all other nodes */
 #define PEER_PREFIX "peer:"
 
 enum family {

@@ -31,6 +31,6 @@ struct self_metrics *self_metrics_create(const struct self_metrics_sources *sour
                                          const struct textfile *file,
                                          const struct node_reading *reading);
 const struct prometheus_family *self_metrics_families(const struct self_metrics *self, size_t *n);
-void self_metrics_destroy(struct self_metrics *self); /* NULL is fine */
+void self_metrics_destroy(struct self_metrics *self); /* accepts NULL */
 
 #endif

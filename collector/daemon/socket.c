@@ -17,8 +17,8 @@
 
 #define BACKLOG 512
 #define CLIENTS_ROOT 1024
-/* A part of a long text: with its keys it fits into a message, and three into a socket's default
- * buffer. */
+/* Size of a part of a long text: with its keys it fits into a message, and three messages fit into
+ * the default buffer of a socket. */
 #define PART 60000
 #define SHORT_TEXT 100000
 
@@ -33,10 +33,10 @@ struct request {
     bool admin;
     uint64_t monotonic_ns;
     sd_event_source *io, *timer;
-    char *answer; /* the message, or the text */
+    char *answer; /* a message, or a text */
     size_t size, sent;
     bool is_text, cut;
-    char applied[160]; /* keys, a blank behind each */
+    char applied[160]; /* keys, each followed by a blank */
 };
 
 struct server {
@@ -73,7 +73,7 @@ uint64_t request_monotonic_ns(const struct request *request)
     return request->monotonic_ns;
 }
 
-/* Close the connection; the memory stays until the request is answered. */
+/* Close the connection, but keep the memory until the request is answered. */
 static void hang_up(struct request *request)
 {
     request->io = sd_event_source_disable_unref(request->io);
@@ -118,7 +118,7 @@ static int set_timer(struct request *request, unsigned ms)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* The next message of the answer, in the server's buffer. */
+/* Make the next message of the answer in the server's buffer. *taken: bytes of the answer in it. */
 static void next_part(struct request *request, size_t *taken)
 {
     struct message *m = &request->server->out;
@@ -146,7 +146,7 @@ static void next_part(struct request *request, size_t *taken)
     request->answer[request->sent + part] = saved;
 }
 
-/* 1: all is sent; 0: continue later; negative: the peer is gone. */
+/* 1: everything is sent; 0: continue later; negative: the peer is gone. */
 static int send_parts(struct request *request)
 {
     struct message *m = &request->server->out;
@@ -163,7 +163,7 @@ static int send_parts(struct request *request)
     return 1;
 }
 
-/* Send what can be sent now, the rest when the socket is writable. */
+/* Send as much as possible now, and the rest when the socket is writable. */
 static void answer(struct request *request, char *text, size_t size, bool is_text)
 {
     request->answer = text;
@@ -240,8 +240,8 @@ static void say_limited(struct server *server, const struct ucred *peer, const c
     server->hooks.say(LOG_LEVEL_WARNING, line, server->hooks.arg);
 }
 
-/* Short texts are always accepted: the limit of connections bounds their number. One long text of a
- * user is accepted if there is room among those of all users. */
+/* Short texts are always accepted, because the limit of connections bounds their number. The first
+ * long text of a user is accepted if the limit of all users permits it. */
 static bool has_memory(const struct request *request, size_t size)
 {
     const struct server *server = request->server;
@@ -265,7 +265,7 @@ void request_text(struct request *request, char *text, bool cut)
 
     if (!has_memory(request, size)) {
         free(text);
-        request_error(request, "too many long answers wait to be taken: try again");
+        request_error(request, "too many long answers are not read yet: try again");
         return;
     }
     request->cut = cut;
@@ -294,7 +294,7 @@ void request_refuse(struct request *request, const char *format, ...)
     say_error(request, error.text);
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- reading a request ------------------------------------------------------------------------ */
 
 static void take_question(struct request *request)
 {
@@ -313,7 +313,7 @@ static void take_question(struct request *request)
     request->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     request->phase = THINKING;
     (void)set_timer(request, 0);
-    /* Until there is an answer, only wait for the end of the peer. */
+    /* Until there is an answer, wait only for the peer to hang up. */
     (void)sd_event_source_set_io_events(request->io, 0);
     if (message_check(m, &error) < 0) {
         server->stats.bad++;
@@ -414,8 +414,8 @@ static int welcome(struct server *server, int *fd, const struct ucred *peer)
     return 0;
 }
 
-/* Out of descriptors: the loop would retry a failing accept at once, for ever. Close the spare
- * descriptor, accept, and close the connection. */
+/* Called when no descriptor is left: the loop would retry the failing accept() for ever. Close the
+ * spare descriptor, accept the connection, and close it. */
 static void shed(struct server *server)
 {
     struct ucred nobody = {.uid = (uid_t)-1};
@@ -425,7 +425,7 @@ static void shed(struct server *server)
     fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
     cleanup_close(&fd);
     server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    say_limited(server, &nobody, "no descriptor is left for a connection");
+    say_limited(server, &nobody, "cannot accept a connection: too many open files");
 }
 
 static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, void *arg)
@@ -450,8 +450,7 @@ static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, v
     return 0;
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static int listen_on(const char *path, struct error *error)
 {
@@ -466,7 +465,7 @@ static int listen_on(const char *path, struct error *error)
     (void)unlink(path);
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         return error_errno(error, -errno, "cannot bind %s", path);
-    /* Everybody may connect; SO_PEERCRED decides what they may see. */
+    /* All users may connect; SO_PEERCRED decides what they may see. */
     if (chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0)
         return error_errno(error, -errno, "cannot listen on %s", path);
     return TAKE_FD(fd);

@@ -22,28 +22,28 @@ struct server;
 
 struct server_options {
     const char *path;        /* replaced if it is there */
-    gid_t admin_gid;         /* its members are admins; (gid_t)-1: only root is */
-    unsigned question_ms;    /* for the question after the connect; 0: 2000 */
-    unsigned answer_ms;      /* for the peer to take each part of the answer; 0: 10000 */
-    unsigned clients_a_user; /* at once, for others than root; 0: 16 */
-    unsigned clients_users;  /* of all others than root together; 0: 128 */
-    size_t answers_a_user;   /* bytes of text that the peer has not taken yet; 0: 64 MiB */
-    size_t answers_users;    /* the same of all others than root together; 0: 256 MiB */
+    gid_t admin_gid;         /* its members are admins; (gid_t)-1: only root is one */
+    unsigned question_ms;    /* time limit for the request after the connect; 0: 2000 */
+    unsigned answer_ms;      /* time limit for the peer to read each part of the answer; 0: 10000 */
+    unsigned clients_a_user; /* limit per user other than root; 0: 16 */
+    unsigned clients_users;  /* limit for all users other than root; 0: 128 */
+    size_t answers_a_user;   /* bytes of text that a user has not read yet; 0: 64 MiB */
+    size_t answers_users;    /* the same for all users other than root; 0: 256 MiB */
 };
 
 struct server_hooks {
     /* A well-formed message. The request must be answered once, now or later, with one of the
-     * request_ functions below, which also end it. `m` is good until the call returns. */
+     * request_ functions below, which also free it. `m` is valid until the call returns. */
     void (*handle)(struct request *request, const struct message *m, void *arg);
     /* A line for the log, already rate-limited. */
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };
 
-/* -EADDRINUSE, -EACCES... of bind. */
+/* Returns 0 or -errno; -EADDRINUSE, -EACCES...: from bind(). */
 int server_create(struct server **ret, sd_event *loop, const struct server_options *options,
                   const struct server_hooks *hooks, struct error *error);
-/* Closes all connections. Pending requests stay valid and must still be answered. NULL is fine. */
+/* Closes all connections. Pending requests stay valid and must still be answered. Accepts NULL. */
 void server_destroy(struct server *server);
 
 /* The peer, as reported by the kernel. */
@@ -62,11 +62,11 @@ void request_error(struct request *request, const char *format, ...)
 /* Answer with one message that the caller has built (with STATUS). */
 void request_message(struct request *request, const struct message *m);
 /* STATUS=ok and TEXT, in as many messages as necessary, the last with CUT=1 if `cut`. Takes
- * ownership of the malloc'd text. A user whose other answers are not taken yet and too long with
- * this one gets an error instead; short texts (100,000 bytes) are always sent. */
+ * ownership of the malloc'd text. If the unread answers of the user would exceed a limit, an
+ * error is sent instead; short texts (up to 100,000 bytes) are always sent. */
 void request_text(struct request *request, char *text, bool cut);
-/* Name this short key of the request in APPLIED of the last message of a text: the answer takes the
- * key into account. */
+/* List this key of the request in APPLIED, in the last message of a text: the answer takes the key
+ * into account. */
 void request_applied(struct request *request, const char *key);
 
 struct server_stats {

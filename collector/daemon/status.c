@@ -75,7 +75,7 @@ static struct json_object *hook_json(const struct probe_hook *hook)
     return object;
 }
 
-/* Each operation with the backend that counts it; "none": it is not counted. */
+/* Each operation with the backend that counts it, or "none". */
 static struct json_object *op_backends(const struct probe_hook *hooks, size_t n,
                                        uint64_t unsupported)
 {
@@ -292,7 +292,7 @@ static void on_stats(int result, const struct error *error, void *arg)
     free(status);
 }
 
-/* An answer of a server may quote the names of other users' jobs and mounts. */
+/* Show only to admins: an answer of a server may quote names of jobs and mounts of other users. */
 static void hide_answers(struct json_object *document)
 {
     struct json_object *part, *targets;
@@ -309,7 +309,7 @@ static void hide_answers(struct json_object *document)
 void status_answer(const struct status_sources *sources, struct request *request)
 {
     struct status *status = calloc(1, sizeof(*status));
-    const struct error busy = {"too many questions wait"};
+    const struct error busy = {"too many queries are waiting"};
 
     if (status)
         status->document = build(sources);

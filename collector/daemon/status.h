@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The question `status`: the state of the collector as one JSON object. */
+/* The request `status`: the state of the collector as one JSON object. */
 #ifndef JOBIO_COLLECTOR_DAEMON_STATUS_H
 #define JOBIO_COLLECTOR_DAEMON_STATUS_H
 
@@ -19,7 +19,7 @@ struct step_queue;
 struct tracker;
 struct writer;
 
-/* What it reports about. */
+/* The parts that it reports about. */
 struct status_sources {
     uint64_t started_ns; /* CLOCK_BOOTTIME */
     const struct settings *settings;
@@ -40,7 +40,9 @@ struct status_sources {
     struct server *server;
 };
 
-/* Answer the request, later. `sources` must outlive the query's last result. */
+/* Answer the request, inside the call or later. `sources` must outlive the last result of the
+ * query.
+ */
 void status_answer(const struct status_sources *sources, struct request *request);
 
 #endif

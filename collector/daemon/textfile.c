@@ -13,7 +13,7 @@
 #include "collector/store/worker.h"
 #include "common/cleanup.h"
 
-#define WRITES_MAX 4 /* in the queue, while the disk hangs */
+#define WRITES_MAX 4 /* queue length; it fills while the disk hangs */
 
 struct textfile {
     const char *path;
@@ -42,8 +42,8 @@ static int write_all(int fd, const char *text)
     return fchmod(fd, 0644) < 0 ? -errno : 0;
 }
 
-/* Write beside the file, under a name that node_exporter does not read, and rename. Others may
- * write to this directory, so a symbolic link of that name is not followed. */
+/* Write to a temporary file with a name that node_exporter does not read, and rename it. Other
+ * users may write to this directory, so do not follow a symbolic link. */
 static int replace_file(const char *path, const char *text, struct error *error)
 {
     _free_ char *making = NULL;
@@ -101,7 +101,7 @@ static void on_done(int result, const struct error *error, void *arg)
 
 static void execute(struct worker_task *tasks, size_t n, void *owner)
 {
-    (void)n, (void)owner; /* one at a time */
+    (void)n, (void)owner; /* always 1 */
     tasks->result = tasks->run(NULL, tasks->arg, &tasks->error);
 }
 

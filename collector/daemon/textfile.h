@@ -12,12 +12,12 @@ struct textfile;
 
 /* The path must outlive it. */
 int textfile_create(struct textfile **ret, sd_event *loop, const char *path, struct error *error);
-void textfile_destroy(struct textfile *file); /* NULL is fine */
+void textfile_destroy(struct textfile *file); /* accepts NULL */
 
-/* Replace the contents; takes the text over. A failure is logged and counted. */
+/* Replace the contents; takes ownership of the text. Failures are logged and counted. */
 void textfile_write(struct textfile *file, char *text);
 void textfile_remove(struct textfile *file);
-/* There is no text to write: log and count that as a failure. */
+/* Log and count a failure to make the text. */
 void textfile_fail(struct textfile *file, const char *why);
 
 struct textfile_stats {

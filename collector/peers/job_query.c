@@ -322,7 +322,7 @@ void peers_query(struct peers *peers, const char *nodes, const struct peers_step
     LIST_INSERT_HEAD(&peers->job_queries, job_query, link);
     while ((node = strsep(&rest, ",")))
         if (*node && strcmp(node, peers->node) != 0 && peer_query_start(job_query, node, step) < 0)
-            peers_warn(peers, "peers-query", "job %u: %s is not asked: too many questions wait",
+            peers_warn(peers, "peers-query", "job %u: %s is not queried: too many queries are waiting",
                        job->key.jobid, node);
     if (LIST_EMPTY(&job_query->queries))
         job_query_finish(job_query);

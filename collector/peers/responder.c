@@ -366,7 +366,7 @@ static int read_question(const char *payload, size_t size, uid_t uid, void *arg,
     int r;
 
     if (!may_ask(request, uid))
-        return error_set(error, -EPERM, "user %u may not ask that", uid);
+        return error_set(error, -EPERM, "user %u may not send this request", uid);
     r = wire_parse(payload, size, &head, &request->document, error);
     if (r < 0)
         return r;
