@@ -10,7 +10,7 @@ struct http_access {
     const char *ca_file;              /* PEM; NULL: the CAs of the system */
     const char *cert_file, *key_file; /* PEM; NULL: no client certificate */
     const char *userpwd_file;         /* one line "user:password"; NULL: no password */
-    const char *proxy;                /* NULL: no proxy, even if the environment names one */
+    const char *proxy;                /* NULL: no proxy, even if the environment has one */
 };
 
 /* Check that the PEM files are readable. Returns 0 or -errno. */

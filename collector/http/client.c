@@ -23,7 +23,7 @@ struct transfer {
     http_done_f done;
     void *arg;
     size_t length, kept, answer_max;
-    char *kept_body; /* NUL-terminated; NULL: the body is not kept, or it is empty */
+    char *kept_body; /* NUL-terminated; NULL: the body is empty or not kept */
     const char *mark;
     char error[CURL_ERROR_SIZE];
     struct http_answer answer;
@@ -50,7 +50,7 @@ static void transfer_destroy(struct transfer *transfer)
     free(transfer);
 }
 
-/* Errors that a retry cannot fix. */
+/* Errors that a retry does not fix. */
 static bool is_misconfigured(CURLcode code)
 {
     switch (code) {
@@ -189,7 +189,7 @@ static bool keep(struct transfer *transfer, const char *data, size_t length)
 }
 
 /* Keep the start of the body for the operator. Read the rest, so that the connection can be reused;
- * the total timeout ends a body that never ends. */
+ * the total timeout limits it. */
 static size_t take_text(char *data, size_t size, size_t n, void *arg)
 {
     struct transfer *transfer = arg;
@@ -243,8 +243,8 @@ static int client_init(struct http_client *client, sd_event *loop,
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, want_timer);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
-    /* Newer libcurls keep the resolver threads in the multi handle, and its cleanup would wait for
-     * them. */
+    /* In newer versions of libcurl, the cleanup of the multi handle waits for the resolver threads.
+     */
 #if HAVE_DECL_CURLMOPT_QUICK_EXIT
     curl_multi_setopt(client->multi, CURLMOPT_QUICK_EXIT, 1L);
 #endif

@@ -64,7 +64,8 @@ void http_client_destroy(struct http_client *client);
 int http_client_send(struct http_client *client, const struct http_request *request,
                      http_done_f done, void *arg, struct error *error);
 
-/* Why a name server that does not answer could block the caller with this libcurl; NULL: it cannot.
+/* The reason why an unresponsive name server can block the caller with this libcurl; NULL: it
+ * cannot.
  */
 const char *http_client_weakness(void);
 

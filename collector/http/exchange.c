@@ -9,11 +9,10 @@
 #include "common/cleanup.h"
 
 #define BODY_FIRST 4096
-/* Bytes to read of a body that is too long, so that its sender gets to read the refusal. */
+/* Bytes to read of a body that is too long, so that its sender reads the refusal. */
 #define DRAIN_MAX (4u << 20)
 
-/* --- exchanges ---------------------------------------------------------------------------------
- */
+/* --- exchanges -------------------------------------------------------------------------------- */
 
 static void drop_body(struct http_exchange *exchange)
 {
@@ -32,8 +31,8 @@ static void exchange_free(struct http_exchange *exchange)
     free(exchange);
 }
 
-/* The connection is closed. The body no longer counts for the server's limit, but the handler may
- * still read it. */
+/* Called when the connection is closed. The body no longer counts for the limit of the server, but
+ * the handler may still read it. */
 static void exchange_detach(struct http_exchange *exchange)
 {
     exchange->peer->server->stats.bodies -= exchange->room;
@@ -110,7 +109,7 @@ void http_exchange_answer(struct http_exchange *exchange, unsigned code, const c
         return;
     }
     drop_body(exchange);
-    if (exchange->response) { /* too late: exchange_expire() has answered */
+    if (exchange->response) { /* too late: exchange_expire() has responded */
         free(body);
         return;
     }
@@ -148,8 +147,7 @@ bool exchange_expire(struct http_exchange *exchange)
     return true;
 }
 
-/* --- requests ----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void refuse(struct http_exchange *exchange, unsigned code, const char *why)
 {
@@ -218,7 +216,7 @@ static enum MHD_Result queue(struct http_exchange *exchange)
     return MHD_queue_response(exchange->connection, exchange->code, exchange->response);
 }
 
-/* The request is complete. */
+/* Called when the request is complete. */
 static void handle(struct http_exchange *exchange, const char *method, const char *path)
 {
     struct http_server *server = exchange->peer->server;

@@ -18,8 +18,7 @@ static uint64_t now_us(void)
     return clock_ns(CLOCK_MONOTONIC) / 1000;
 }
 
-/* --- connections -------------------------------------------------------------------------------
- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 static bool same_address(const union address *a, const struct sockaddr *b)
 {
@@ -62,7 +61,7 @@ static void peer_connected(struct http_server *server, struct MHD_Connection *co
     const union MHD_ConnectionInfo *info;
 
     *context = peer;
-    if (!peer) /* its request will be refused */
+    if (!peer) /* the request will be refused */
         return;
     peer->server = server;
     peer->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -94,8 +93,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
     }
 }
 
-/* The peer's time is up. If a handler is still running, the peer gets a 503 and the same time again
- * to read it. */
+/* The time limit has passed. If a handler is still running, respond 503, and give the peer the same
+ * time again to read it. */
 static void expire(struct http_server *server, struct peer *peer)
 {
     static const char late[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
@@ -110,7 +109,7 @@ static void expire(struct http_server *server, struct peer *peer)
     if (!peer->answering && !peer->cut)
         (void)send(peer->fd, late, sizeof(late) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     peer->cut = true;
-    /* libmicrohttpd owns the descriptor: it sees the end of the stream and closes it. */
+    /* libmicrohttpd owns the descriptor. It detects the end of the stream and closes it. */
     (void)shutdown(peer->fd, SHUT_RDWR);
 }
 
@@ -126,8 +125,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-/* --- the loop ----------------------------------------------------------------------------------
- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void run(struct http_server *server, struct listener *listener)
 {
@@ -159,8 +157,7 @@ static int on_events(sd_event_source *source, int fd, uint32_t revents, void *ar
     return 0;
 }
 
-/* --- creation ----------------------------------------------------------------------------------
- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static int bound_socket(const union address *address, socklen_t size, int *ret)
 {

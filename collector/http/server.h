@@ -17,7 +17,7 @@
 struct http_exchange;
 struct http_server;
 
-/* A value of 0 selects the default, which stands last in each comment. */
+/* A value of 0 selects the default, which is last in each comment. */
 struct http_server_options {
     const char *const *listen; /* "127.0.0.1:9417", "[::1]:9417"; no host names */
     size_t n_listen;
@@ -39,7 +39,7 @@ void http_server_destroy(struct http_server *server);
 
 /* A handler must answer its exchange exactly once, now or later, with one of the functions below,
  * which also free it. The body is valid until then. The handler must answer even if the peer or the
- * server is gone. If it takes longer than the limit, the server responds 503 itself. */
+ * server is gone. After the time limit, the server responds 503 itself. */
 typedef void (*http_handler_f)(struct http_exchange *exchange, const void *body, size_t size,
                                void *arg);
 

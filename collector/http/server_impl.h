@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by server.c (connections, and libmicrohttpd on the loop) and exchange.c (requests and
- * their answers) only. */
+/* Private to server.c (connections, and libmicrohttpd on the loop) and exchange.c (requests and
+ * their answers). */
 #ifndef JOBIO_COLLECTOR_HTTP_SERVER_IMPL_H
 #define JOBIO_COLLECTOR_HTTP_SERVER_IMPL_H
 
@@ -30,8 +30,7 @@ struct peer {
 };
 TAILQ_HEAD(peers, peer);
 
-/* Owned by its connection and, from the call of the handler until its answer, also by the handler.
- */
+/* Owned by its connection, and by the handler from its call until its answer. */
 struct http_exchange {
     struct peer *peer;                 /* NULL: the connection is closed */
     struct MHD_Connection *connection; /* of `peer` */
@@ -71,7 +70,8 @@ enum MHD_Result exchange_on_request(void *cls, struct MHD_Connection *connection
                                     size_t *size, void **context);
 void exchange_on_completed(void *cls, struct MHD_Connection *connection, void **context,
                            enum MHD_RequestTerminationCode code);
-/* Respond 503, because the handler has not answered in time. False: no handler is running. */
+/* Respond 503, because the handler has not answered in time. Returns false if no handler is
+ * running. */
 bool exchange_expire(struct http_exchange *exchange);
 /* Resume the suspended connection of an exchange that waits for its handler. */
 void exchange_wake(struct http_exchange *exchange);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first node of a job as a target: this node sends it the accounts of the steps that have ended
- * here, and repeats each until the first node confirms that its store has it. Requests and answers
- * are munge credentials. */
+/* The first node of a job as a target: this node sends the accounts of steps that have ended here,
+ * and resends each until the first node confirms that it is stored. Requests and answers are munge
+ * credentials. */
 #define _GNU_SOURCE /* asprintf */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "common/credential.h"
 #include "report/json/json.h"
 
-/* Accounts in a request, and the length of their text after which no further one is added. */
+/* Limits of a request: number of accounts, and length of their text before the last one. */
 #define BATCH_ROWS 64
 #define BATCH_BYTES (CREDENTIAL_PAYLOAD_MAX / 2)
 
@@ -26,7 +26,7 @@
 struct first_node {
     LIST_ENTRY(first_node) link;
     struct peers *peers;
-    char *node, *sink; /* its name in the outbox */
+    char *node, *sink; /* `sink`: in the outbox */
     struct step_queue *queue;
     unsigned writes;       /* in progress */
     bool wanted;           /* the outbox has rows for it */
@@ -110,7 +110,7 @@ static int request(struct target *target, void *body, size_t size, struct error 
     free(body);
     if (payload)
         r = sealer_seal(peer->peers->sealer, payload, strlen(payload), on_sealed, target);
-    return r < 0 ? error_errno(error, r, "make a credential") : 0;
+    return r < 0 ? error_errno(error, r, "cannot make a credential") : 0;
 }
 
 /* --- an answer -------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static int read_refused(struct json_object *document, struct target *target, str
     return 0;
 }
 
-/* On the sealer's thread. The verdicts are initialised to ANSWER_OK. */
+/* Runs on the sealer's thread. The verdicts are initialised to ANSWER_OK. */
 static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
 {
     struct target *target = arg;
@@ -245,7 +245,7 @@ struct settling {
     int64_t ids[];
 };
 
-/* On the writer's thread. */
+/* Runs on the writer's thread. */
 static int run_settling(struct store *store, void *arg, struct error *error)
 {
     const struct settling *s = arg;
@@ -345,7 +345,7 @@ static int peer_init(struct first_node *peer, struct peers *peers, const char *n
     return step_queue_create(&peer->queue, peers->loop, &options, &hooks, error);
 }
 
-/* Find or create the peer. Returns NULL on failure, which is logged. */
+/* Find or create the node. Returns NULL on failure, which is logged. */
 static struct first_node *get_peer(struct peers *peers, const char *node)
 {
     struct error error = {"out of memory"};
@@ -376,7 +376,7 @@ static uint64_t count_failures(const struct first_node *peer)
 
 uint64_t first_node_failures(const struct peers *peers)
 {
-    uint64_t failures = peers->counts.send_failures; /* of peers that are gone */
+    uint64_t failures = peers->counts.send_failures; /* of nodes that were freed */
     const struct first_node *peer;
 
     LIST_FOREACH(peer, &peers->first_nodes, link)
@@ -384,7 +384,7 @@ uint64_t first_node_failures(const struct peers *peers)
     return failures;
 }
 
-/* Free the peers that have no rows in the outbox any more. */
+/* Free the nodes that have no rows in the outbox any more. */
 static void drop_idle_peers(struct peers *peers)
 {
     struct first_node *peer, *next;
@@ -528,7 +528,7 @@ int first_node_start(struct peers *peers, struct error *error)
 
     if (r >= 0)
         r = sd_event_source_set_enabled(peers->timer, SD_EVENT_OFF);
-    return r < 0 ? error_errno(error, r, "cannot make a timer") : 0;
+    return r < 0 ? error_errno(error, r, "cannot create a timer") : 0;
 }
 
 void first_node_stop(struct peers *peers)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asking other nodes what they have of a job, all at once, until a deadline. */
+/* Queries the accounts of a job from other nodes, in parallel, until a deadline. */
 #define _GNU_SOURCE
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -13,18 +13,18 @@
 #include "report/json/json.h"
 #include "report/nodes.h"
 
-/* One question to one node. */
+/* The query to one node. */
 struct peer_query {
     LIST_ENTRY(peer_query) link, all;
     struct peers *peers;
-    struct job_query *job_query; /* NULL: its time is up */
+    struct job_query *job_query; /* NULL: past its deadline */
     char *node;
     char id[WIRE_ID_SIZE];
-    struct job_key key; /* whose account it is to be; without the cluster */
+    struct job_key key; /* of the requested account, without the cluster */
     struct peers_step step;
     bool has_step;
-    struct job_account *account; /* the answer; NULL: nothing was done there */
-    bool busy;                   /* tasks run there */
+    struct job_account *account; /* the answer; NULL: the job did nothing there */
+    bool busy;                   /* tasks of `step` run there */
 };
 
 struct job_query {
@@ -62,7 +62,7 @@ static void job_query_finish(struct job_query *job_query)
     free(job_query);
 }
 
-/* The answer has come, or none will. */
+/* Called after the answer, or after a failure. */
 static void peer_query_finish(struct peer_query *query)
 {
     struct job_query *job_query = query->job_query;
@@ -99,7 +99,8 @@ static int add(struct job_account *job, const char *node, const struct job_accou
     return 0;
 }
 
-/* A node on which nothing was done when the job's script had ended has sent all that it had. */
+/* A node on which the job did nothing until the end of the batch script has nothing more to send.
+ */
 struct idle_node {
     struct job_key key;
     char *node;
@@ -121,7 +122,7 @@ static int put_idle_node(struct store *store, void *arg, struct error *error)
 
 static void on_idle_node(int result, const struct error *error, void *arg)
 {
-    (void)result, (void)error; /* without it, `jobio job` says that the node was not heard */
+    (void)result, (void)error; /* on failure, `jobio job` counts the node as missing */
     idle_node_free(arg);
 }
 
@@ -160,7 +161,7 @@ static void on_opened(int result, const struct error *error, void *arg)
     peer_query_finish(query);
 }
 
-/* On the sealer's thread. */
+/* Runs on the sealer's thread. */
 static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
 {
     struct peer_query *query = arg;
@@ -169,7 +170,7 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
     int r;
 
     if (uid != 0)
-        return error_set(error, -EPERM, "its answer is of user %u, not of root", uid);
+        return error_set(error, -EPERM, "its answer is from user %u, not from root", uid);
     r = wire_parse(payload, size, &head, &document, error);
     if (r < 0)
         return r;
@@ -182,7 +183,7 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
     if (r == 0 && query->account &&
         (query->account->key.jobid != query->key.jobid ||
          query->account->key.restart != query->key.restart))
-        r = error_set(error, -EBADMSG, "its answer is of another job");
+        r = error_set(error, -EBADMSG, "its answer is for another job");
     json_object_put(document);
     return r;
 }
@@ -217,7 +218,7 @@ static void on_sealed(int result, const struct error *error, const char *text, v
     struct error why;
 
     if (result < 0 || peers->ending || !query->job_query) {
-        peer_query_fail(query, result < 0 ? error->text : "its time is up");
+        peer_query_fail(query, result < 0 ? error->text : "the deadline has passed");
         return;
     }
     request.body = strdup(text);
@@ -322,8 +323,9 @@ void peers_query(struct peers *peers, const char *nodes, const struct peers_step
     LIST_INSERT_HEAD(&peers->job_queries, job_query, link);
     while ((node = strsep(&rest, ",")))
         if (*node && strcmp(node, peers->node) != 0 && peer_query_start(job_query, node, step) < 0)
-            peers_warn(peers, "peers-query", "job %u: %s is not queried: too many queries are waiting",
-                       job->key.jobid, node);
+            peers_warn(peers, "peers-query",
+                       "job %u: %s is not queried: too many queries are queued", job->key.jobid,
+                       node);
     if (LIST_EMPTY(&job_query->queries))
         job_query_finish(job_query);
 }

@@ -26,11 +26,11 @@ void peers_warn(struct peers *peers, const char *key, const char *format, ...)
     peers->hooks.say(LOG_LEVEL_WARNING, text, peers->hooks.arg);
 }
 
-/* In practice a bin has at most some 40 bytes, so that all bins of a message have 160 kB of the 720
- * kB that munge accepts. That is 20 mounts with all their bins. */
+/* Limit of bins in a message: 20 mounts with complete time lines. A bin has at most about 40 bytes
+ * in practice, so they take 160 kB of the 720 kB that munge accepts. */
 #define MAX_BINS 4000
-/* Bins of all nodes of a job together, per mount, on its first node. Up to 64 nodes have complete
- * time lines; a job of 4,096 nodes needs some 5 MB per mount there. */
+/* Limit of bins of all nodes of a job on its first node, per mount: up to 64 nodes have complete
+ * time lines. A job with 4,096 nodes takes about 5 MB per mount there. */
 #define JOB_BINS (64 * TIMELINE_BINS)
 #define LEAST_BINS 50
 

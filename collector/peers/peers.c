@@ -76,7 +76,7 @@ static int copy_options(struct peers *peers, const struct peers_options *options
 static int check_url(const char *url, struct error *error)
 {
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return error_set(error, -EINVAL, "\"%.100s\" is no http:// address", url);
+        return error_set(error, -EINVAL, "\"%.100s\" does not start with http:// or https://", url);
     if (!strstr(url, "%n"))
         return error_set(error, -EINVAL, "\"%.100s\" has no %%n for the name of the node", url);
     return 0;

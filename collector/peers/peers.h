@@ -43,7 +43,7 @@ enum peers_job_state {
 struct peers_hooks {
     /* Get this node's account of the job, which may have ended. Answer exactly once with
      * peers_provide_account(): now or, if tasks of `step` run here, a moment later. `step` is valid
-     * until then. `from`: the node that asks. */
+     * until then. `from`: the node that sent the request. */
     void (*account)(const struct job_key *key, const struct peers_step *step, const char *from,
                     void *question, void *arg);
     /* Get the record of a job that this node has collected. restart UINT32_MAX: its newest run.
@@ -73,8 +73,8 @@ struct peers_options {
 };
 void peers_defaults(struct peers_options *options);
 
-/* Create and listen. Returns 0 or -errno; -EINVAL: a bad address or url. *ret is
- * untouched on failure. */
+/* Create it, and listen. Returns 0 or -errno; -EINVAL: a bad address or url. *ret is untouched on
+ * failure. */
 int peers_create(struct peers **ret, sd_event *loop, const struct peers_options *options,
                  const struct peers_hooks *hooks, struct error *error);
 /* Start nothing new, give up running queries and call their `done`. Order: peers_stop(), destroy

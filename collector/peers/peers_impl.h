@@ -39,11 +39,11 @@ struct peers {
     uint64_t timeout_ns, backoff_ns, slow_ns, spread_ns;
     struct peers_hooks hooks;
     struct sealer *sealer; /* for queries and messages of this node */
-    struct sealer *opener; /* for those of other nodes, which therefore cannot delay ours */
+    struct sealer *opener; /* for requests of other nodes, which cannot delay our own */
     struct http_client *client;
     struct http_server *server;
     sd_event_source *timer; /* for the next read of the outbox */
-    bool ending;            /* since peers_stop(): callbacks only free */
+    bool ending;            /* set by peers_stop(): callbacks only free */
     bool looking;           /* the outbox is being read */
     bool again;             /* the outbox must be read once more */
     LIST_HEAD(, first_node) first_nodes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What other nodes ask and send. */
+/* Answers the requests of other nodes, and stores the accounts that they send. */
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +18,15 @@ struct peer_request {
     struct peers *peers;
     struct http_exchange *exchange;
     enum route route;
-    struct json_object *document; /* the question */
+    struct json_object *document; /* the message */
     struct job_key key;           /* without the cluster */
     struct peers_step step;
     bool has_step;
-    /* ROUTE_ACCOUNTS: */
+    /* Only for ROUTE_ACCOUNTS: */
     struct job_account **accounts; /* owned */
-    bool *unknown;                 /* of each: its job is not in the store */
-    bool *backwards;               /* the store has more of it */
-    bool *elsewhere;               /* its sender has us for its first node, where it does not run */
+    bool *unknown;                 /* per account: its job is not in the store */
+    bool *backwards;               /* per account: a stored step has more requests */
+    bool *elsewhere; /* per account: this is the first node, but the job does not run here */
     size_t n;
 };
 
@@ -65,7 +65,7 @@ static void on_sealed(int result, const struct error *error, const char *text, v
     request_free(request);
 }
 
-static struct json_object *begin_answer(const struct peer_request *request)
+static struct json_object *start_answer(const struct peer_request *request)
 {
     const struct wire_head head = peers_head(request->peers, wire_string(request->document, "from"),
                                              wire_string(request->document, "id"));
@@ -73,7 +73,7 @@ static struct json_object *begin_answer(const struct peer_request *request)
     return wire_create(&head);
 }
 
-/* Takes the document over; NULL: there was no memory for it. */
+/* Send the answer. Takes ownership of it; NULL: out of memory. */
 static void finish(struct peer_request *request, struct json_object *answer)
 {
     size_t size = 0;
@@ -81,7 +81,7 @@ static void finish(struct peer_request *request, struct json_object *answer)
 
     if (!text || request->peers->ending ||
         sealer_seal(request->peers->opener, TAKE_PTR(text), size, on_sealed, request) < 0)
-        finish_text(request, 503, "too much to do");
+        finish_text(request, 503, "too many requests are queued");
 }
 
 /* --- POST /v1/job, /v1/record ----------------------------------------------------------------- */
@@ -96,7 +96,7 @@ void peers_provide_account(void *question, const struct job_account *account, bo
         finish_text(request, 503, why->text);
         return;
     }
-    answer = begin_answer(request);
+    answer = start_answer(request);
     if (answer && account && !(document = peers_document(account, 0))) {
         json_object_put(answer);
         answer = NULL;
@@ -121,7 +121,7 @@ void peers_provide_record(void *question, const struct job_key *key, bool ended,
         finish_text(request, why ? 503 : 404, why ? why->text : "the job is not known here");
         return;
     }
-    answer = begin_answer(request);
+    answer = start_answer(request);
     if (answer) {
         (void)json_object_object_add(answer, "jobid", json_object_new_int64(key->jobid));
         (void)json_object_object_add(answer, "restart", json_object_new_int64(key->restart));
@@ -146,7 +146,7 @@ static uint64_t requests_of(const struct step_account *step)
     return n;
 }
 
-/* What a step has done does not become less: then the first account stays. */
+/* Counters of a step never decrease: if they do, keep the stored account. */
 static int put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                     bool *backwards, struct error *error)
 {
@@ -176,7 +176,7 @@ static int put_account(struct store *store, const struct job_account *account, c
     return r;
 }
 
-/* On the writer's thread. */
+/* Runs on the writer's thread. */
 static int put_accounts(struct store *store, void *arg, struct error *error)
 {
     struct peer_request *request = arg;
@@ -193,7 +193,7 @@ static int put_accounts(struct store *store, void *arg, struct error *error)
     return 0;
 }
 
-/* An empty `why`: not now, but soon. */
+/* An empty `why` means: try again, the job is not stored yet. */
 static void add_refused(struct json_object *list, size_t index, const char *why)
 {
     struct json_object *item = json_object_new_object();
@@ -218,10 +218,9 @@ static struct json_object *list_refused(struct peer_request *request)
         peers->counts.unknown_jobs += request->unknown[i] && !soon;
         if (request->backwards[i]) {
             peers->counts.backwards++;
-            peers_warn(
-                peers, "peers-backwards",
-                "job %u: an account from %s has less than it had before: the first one stays",
-                key->jobid, wire_string(request->document, "from"));
+            peers_warn(peers, "peers-backwards",
+                       "job %u: an account from %s has less than the stored one, which is kept",
+                       key->jobid, wire_string(request->document, "from"));
         }
         (void)snprintf(why, sizeof(why), "job %u was never seen on %s", key->jobid, peers->node);
         if (request->unknown[i])
@@ -242,7 +241,7 @@ static void on_put(int result, const struct error *error, void *arg)
         finish_text(request, 503, error->text);
         return;
     }
-    answer = begin_answer(request);
+    answer = start_answer(request);
     if (answer && json_object_object_add(answer, "refused", list_refused(request)) < 0) {
         json_object_put(answer);
         answer = NULL;
@@ -250,7 +249,7 @@ static void on_put(int result, const struct error *error, void *arg)
     finish(request, answer);
 }
 
-/* Without an extern step, Slurm begins a job only on the nodes that its steps run on. */
+/* Without an extern step, Slurm starts a job only on the nodes of its steps. */
 static bool is_elsewhere(const struct peers *peers, const struct job_account *account)
 {
     return account->first_node && strcmp(account->first_node, peers->node) == 0 &&
@@ -377,12 +376,12 @@ static int read_question(const char *payload, size_t size, uid_t uid, void *arg,
 
 /* --- on the loop ------------------------------------------------------------------------------ */
 
-/* What a failure is counted as, and answered with. */
+/* The HTTP status and the counter of each failure. */
 static const struct {
     int code;
     unsigned http;
     size_t count;
-    const char *limit; /* key of the limit on log lines */
+    const char *limit; /* key of the rate limit */
 } failures[] = {
     {-EKEYREJECTED, 401, offsetof(struct peers_counts, forged), "peers-forged"},
     {-EACCES, 401, offsetof(struct peers_counts, forged), "peers-forged"},
@@ -409,7 +408,7 @@ static void refuse(struct peer_request *request, int result, const struct error 
         limit = failures[i].limit;
         break;
     }
-    peers_warn(peers, limit, "refused what %s sent: %s", http_exchange_peer(request->exchange),
+    peers_warn(peers, limit, "refused a message from %s: %s", http_exchange_peer(request->exchange),
                error->text);
     finish_text(request, http, error->text);
 }
@@ -422,7 +421,7 @@ static void on_opened(int result, const struct error *error, void *arg)
     if (result < 0)
         refuse(request, result, error);
     else if (peers->ending)
-        finish_text(request, 503, "jobiod ends");
+        finish_text(request, 503, "jobiod is stopping");
     else if (request->route == ROUTE_ACCOUNTS)
         take_accounts(request);
     else if (request->route == ROUTE_JOB)
@@ -444,7 +443,7 @@ static void serve(struct peers *peers, enum route route, struct http_exchange *e
     *request = (struct peer_request){.peers = peers, .exchange = exchange, .route = route};
     LIST_INSERT_HEAD(&peers->requests, request, link);
     if (sealer_open(peers->opener, size ? body : "", size, read_question, on_opened, request) < 0)
-        finish_text(request, 503, "too much to do");
+        finish_text(request, 503, "too many requests are queued");
 }
 
 static void on_accounts(struct http_exchange *exchange, const void *body, size_t size, void *arg)
@@ -492,5 +491,5 @@ void responder_free(struct peers *peers)
     struct peer_request *request;
 
     while ((request = LIST_FIRST(&peers->requests)))
-        finish_text(request, 503, "jobiod ends");
+        finish_text(request, 503, "jobiod is stopping");
 }

@@ -13,12 +13,12 @@ struct sealer {
     struct worker *worker;
     sd_event_source *source;
     char *socket;
-    size_t bytes; /* of the credentials queued to be opened */
+    size_t bytes; /* of the queued credentials to open */
 };
 
 struct seal_task {
     struct sealer *sealer;
-    char *text; /* first the payload, later the credential; or the credential to open */
+    char *text; /* to seal: the payload, then the credential; to open: the credential */
     size_t size;
     sealer_sealed_f sealed;
     sealer_read_f read;

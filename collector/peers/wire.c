@@ -128,7 +128,7 @@ int wire_parse(const char *payload, size_t size, const struct wire_head *head,
     int r;
 
     if (!document)
-        return error_set(error, -EBADMSG, "the payload is no JSON object");
+        return error_set(error, -EBADMSG, "the payload is not a JSON object");
     r = check_version(document, error);
     if (r == 0)
         r = check_head(document, head, error);

@@ -16,12 +16,13 @@ struct json_object;
 #define WIRE_VERSION 1
 #define WIRE_ID_SIZE 17
 
-/* id: of the query; its answer repeats it, so that it cannot be the answer to another query. */
+/* id: of the query. The answer repeats it, so that it cannot pass for the answer to another query.
+ */
 struct wire_head {
     const char *cluster, *from, *to, *id;
 };
 
-/* A new random id. */
+/* Make a random id. */
 void wire_new_id(char ret[WIRE_ID_SIZE]);
 
 /* Create a document with this head. The caller owns it. NULL on out-of-memory. */
