@@ -23,7 +23,7 @@ struct history_sink {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-struct look {
+struct reading {
     struct history_sink *sink;
     int64_t after;
     const struct step_limits *limits;
@@ -31,21 +31,22 @@ struct look {
     struct step_batch *batch;
 };
 
-static int run_look(struct store *reader, void *arg, struct error *error)
+static int run_reading(struct store *reader, void *arg, struct error *error)
 {
-    struct look *look = arg;
+    struct reading *reading = arg;
 
-    return step_batch_read(reader, HISTORY_SINK, look->after, look->limits, look->format,
-                           &look->batch, error);
+    return step_batch_read(reader, HISTORY_SINK, reading->after, reading->limits, reading->format,
+                           &reading->batch, error);
 }
 
-static void on_looked(int result, const struct error *error, void *arg)
+static void on_read(int result, const struct error *error, void *arg)
 {
-    struct look *look = arg;
+    struct reading *reading = arg;
 
-    step_queue_provide(look->sink->queue, result, result < 0 ? NULL : TAKE_PTR(look->batch), error);
-    step_batch_destroy(look->batch);
-    free(look);
+    step_queue_provide(reading->sink->queue, result, result < 0 ? NULL : TAKE_PTR(reading->batch),
+                       error);
+    step_batch_destroy(reading->batch);
+    free(reading);
 }
 
 static void read_outbox(int64_t after, const struct step_limits *limits,
@@ -53,73 +54,73 @@ static void read_outbox(int64_t after, const struct step_limits *limits,
 {
     struct history_sink *sink = arg;
     const struct error busy = {"too many queries of the store are waiting"};
-    struct look *look = calloc(1, sizeof(*look));
+    struct reading *reading = calloc(1, sizeof(*reading));
 
-    if (look)
-        *look = (struct look){sink, after, limits, format, NULL};
-    if (look && query_submit(sink->query, run_look, on_looked, look) == 0)
+    if (reading)
+        *reading = (struct reading){sink, after, limits, format, NULL};
+    if (reading && query_submit(sink->query, run_reading, on_read, reading) == 0)
         return;
-    free(look);
+    free(reading);
     step_queue_provide(sink->queue, -EBUSY, NULL, &busy);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-struct settle {
+struct settling {
     struct history_sink *sink;
     char why[ANSWER_WHY_MAX]; /* "": delivered, else refused */
     size_t n;
     int64_t ids[];
 };
 
-static int run_settle(struct store *store, void *arg, struct error *error)
+static int run_settling(struct store *store, void *arg, struct error *error)
 {
-    const struct settle *settle = arg;
+    const struct settling *s = arg;
 
-    return *settle->why ? store_outbox_refuse(store, settle->ids[0], settle->why, error)
-                        : store_outbox_drop(store, settle->ids, settle->n, error);
+    return *s->why ? store_outbox_refuse(store, s->ids[0], s->why, error)
+                   : store_outbox_drop(store, s->ids, s->n, error);
 }
 
 static void on_settled(int result, const struct error *error, void *arg)
 {
-    struct settle *settle = arg;
+    struct settling *s = arg;
 
     if (result < 0) {
         log_limited("history-outbox", 60,
                     "history: delivered steps cannot be removed from the outbox: %s", error->text);
-        if (settle->sink->queue)
-            step_queue_rewind(settle->sink->queue);
+        if (s->sink->queue)
+            step_queue_rewind(s->sink->queue);
     }
-    free(settle);
+    free(s);
 }
 
-static void settle_items(struct history_sink *sink, const int64_t *ids, size_t n, const char *why)
+static void settle(struct history_sink *sink, const int64_t *ids, size_t n, const char *why)
 {
     const struct error full = {"too many writes are waiting"};
-    struct settle *settle = calloc(1, sizeof(*settle) + n * sizeof(*ids));
+    struct settling *s = calloc(1, sizeof(*s) + n * sizeof(*ids));
 
-    if (!settle) {
+    if (!s) {
         step_queue_rewind(sink->queue);
         return;
     }
-    settle->sink = sink;
-    settle->n = n;
-    memcpy(settle->ids, ids, n * sizeof(*ids));
-    (void)snprintf(settle->why, sizeof(settle->why), "%s", why);
+    s->sink = sink;
+    s->n = n;
+    memcpy(s->ids, ids, n * sizeof(*ids));
+    (void)snprintf(s->why, sizeof(s->why), "%s", why);
     /* Not final: after a power failure, a step may be delivered again, which is harmless. */
-    if (writer_submit(sink->writer, false, run_settle, on_settled, settle) < 0)
-        on_settled(-EAGAIN, &full, settle);
+    if (writer_submit(sink->writer, false, run_settling, on_settled, s) < 0)
+        on_settled(-EAGAIN, &full, s);
 }
 
 static void on_delivered(const int64_t *ids, size_t n, void *arg)
 {
-    settle_items(arg, ids, n, "");
+    settle(arg, ids, n, "");
 }
 
 static void on_refused(int64_t id, const char *why, void *arg)
 {
     log_limited("history-refused", 60, "history: a step was refused and is put aside: %s", why);
-    settle_items(arg, &id, 1, why);
+    settle(arg, &id, 1, why);
 }
 
 static void say(enum log_level level, const char *text, void *arg)

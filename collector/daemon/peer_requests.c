@@ -151,7 +151,7 @@ static void release(struct held *held, bool is_busy)
     free(held);
 }
 
-static int on_patience(sd_event_source *source, uint64_t usec, void *arg)
+static int on_hold_timeout(sd_event_source *source, uint64_t usec, void *arg)
 {
     (void)source, (void)usec;
     release(arg, true);
@@ -167,7 +167,7 @@ static bool hold(struct peer_requests *requests, const struct job_key *key,
         return false;
     *held = (struct held){.requests = requests, .key = *key, .step = *step, .question = question};
     if (sd_event_add_time_relative(requests->options.loop, &held->timer, CLOCK_MONOTONIC, HOLD_US,
-                                   0, on_patience, held) < 0) {
+                                   0, on_hold_timeout, held) < 0) {
         free(held);
         return false;
     }

@@ -50,7 +50,7 @@ struct runs {
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* Best effort: without the file, the cgroup is left behind if jobiod is killed. */
-static void write_note(const struct run *run)
+static void write_run_file(const struct run *run)
 {
     size_t size = strlen(run->leaf.path);
     char name[32];
@@ -63,7 +63,7 @@ static void write_note(const struct run *run)
     cleanup_close(&fd);
 }
 
-static void remove_note(const struct run *run)
+static void remove_run_file(const struct run *run)
 {
     char name[32];
 
@@ -74,7 +74,7 @@ static void remove_note(const struct run *run)
 /* Adopt a run of an earlier process: its account is lost, but its cgroup is removed once it is
  * empty.
  */
-static void take_note(struct runs *runs, const char *name)
+static void adopt_run(struct runs *runs, const char *name)
 {
     _close_ int fd = openat(runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct run *run = calloc(1, sizeof(*run));
@@ -99,7 +99,7 @@ static void take_note(struct runs *runs, const char *name)
     runs->list = run;
 }
 
-static void take_notes(struct runs *runs)
+static void adopt_runs(struct runs *runs)
 {
     int fd = runs->dir < 0 ? -1 : fcntl(runs->dir, F_DUPFD_CLOEXEC, 3);
     _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -107,10 +107,10 @@ static void take_notes(struct runs *runs)
 
     while (dir && (entry = readdir(dir)))
         if (entry->d_name[0] != '.')
-            take_note(runs, entry->d_name);
+            adopt_run(runs, entry->d_name);
 }
 
-static int open_notes(const char *runtime_dir)
+static int open_run_files(const char *runtime_dir)
 {
     char path[512];
 
@@ -133,8 +133,8 @@ int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *op
     runs->options = *options;
     /* The numbers of an earlier process must not be reused. */
     runs->last = clock_ns(CLOCK_REALTIME);
-    runs->dir = open_notes(options->runtime_dir);
-    take_notes(runs);
+    runs->dir = open_run_files(options->runtime_dir);
+    adopt_runs(runs);
     runs_tick(runs);
     *ret = runs;
     return 0;
@@ -201,7 +201,7 @@ static bool run_remove(struct run *run)
     stop_counting(run);
     if (hierarchy_remove(run->runs->options.hierarchy, run->leaf.path) == -EBUSY)
         return false;
-    remove_note(run);
+    remove_run_file(run);
     while (*at != run)
         at = &(*at)->next;
     *at = run->next;
@@ -351,7 +351,7 @@ static int start(struct runs *runs, struct request *request, uint64_t *number, s
     }
     run->next = runs->list;
     runs->list = run;
-    write_note(run);
+    write_run_file(run);
     /* If the process has ended meanwhile, another one with its PID may have been moved: do not
      * count it. */
     r = peer_check(pidfd, error);
@@ -399,7 +399,7 @@ static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
     return NULL;
 }
 
-static char *document(struct run *run, struct error *error)
+static char *make_document(struct run *run, struct error *error)
 {
     const struct runs_options *o = &run->runs->options;
     CLEANUP(step_account_clear) struct step_account step = {0};
@@ -447,7 +447,7 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
         request_error(request, "there is no run %" PRIu64 " (was jobiod restarted?)", number);
         return;
     }
-    text = document(run, &error);
+    text = make_document(run, &error);
     if (text)
         request_text(request, text, false);
     else

@@ -22,7 +22,7 @@
 #define PART 60000
 #define SHORT_TEXT 100000
 
-enum phase { ASKING, THINKING, ANSWERING };
+enum phase { READING, HANDLING, ANSWERING };
 
 struct request {
     struct server *server; /* NULL: destroyed */
@@ -74,7 +74,7 @@ uint64_t request_monotonic_ns(const struct request *request)
 }
 
 /* Close the connection, but keep the memory until the request is answered. */
-static void hang_up(struct request *request)
+static void close_connection(struct request *request)
 {
     request->io = sd_event_source_disable_unref(request->io);
     request->timer = sd_event_source_disable_unref(request->timer);
@@ -84,7 +84,7 @@ static void hang_up(struct request *request)
 
 static void request_free(struct request *request)
 {
-    hang_up(request);
+    close_connection(request);
     if (request->server) {
         if (request->previous)
             request->previous->next = request->next;
@@ -199,7 +199,7 @@ void request_ok(struct request *request)
     free(m);
 }
 
-static void say_error(struct request *request, const char *text)
+static void send_error(struct request *request, const char *text)
 {
     struct message *m = malloc(sizeof(*m));
 
@@ -222,10 +222,10 @@ void request_error(struct request *request, const char *format, ...)
     va_start(ap, format);
     (void)vsnprintf(error.text, sizeof(error.text), format, ap);
     va_end(ap);
-    say_error(request, error.text);
+    send_error(request, error.text);
 }
 
-static void say_limited(struct server *server, const struct ucred *peer, const char *text)
+static void log_peer(struct server *server, const struct ucred *peer, const char *text)
 {
     char key[48], line[512], more[64] = "";
     unsigned held = 0;
@@ -289,14 +289,14 @@ void request_refuse(struct request *request, const char *format, ...)
     va_end(ap);
     if (request->server) {
         request->server->stats.refused++;
-        say_limited(request->server, &request->peer, error.text);
+        log_peer(request->server, &request->peer, error.text);
     }
-    say_error(request, error.text);
+    send_error(request, error.text);
 }
 
 /* --- reading a request ------------------------------------------------------------------------ */
 
-static void take_question(struct request *request)
+static void read_request(struct request *request)
 {
     struct server *server = request->server;
     struct message *m = &server->in;
@@ -311,7 +311,7 @@ static void take_question(struct request *request)
     }
     m->size = (size_t)n;
     request->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-    request->phase = THINKING;
+    request->phase = HANDLING;
     (void)set_timer(request, 0);
     /* Until there is an answer, wait only for the peer to hang up. */
     (void)sd_event_source_set_io_events(request->io, 0);
@@ -329,12 +329,12 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *arg
     struct request *request = arg;
 
     (void)source, (void)fd;
-    if (request->phase == ASKING && events & EPOLLIN)
-        take_question(request);
+    if (request->phase == READING && events & EPOLLIN)
+        read_request(request);
     else if (request->phase == ANSWERING && events & EPOLLOUT && send_parts(request) == 0)
         return 0;
-    else if (request->phase == THINKING)
-        hang_up(request);
+    else if (request->phase == HANDLING)
+        close_connection(request);
     else
         request_free(request);
     return 0;
@@ -365,7 +365,7 @@ static bool is_admin(const struct server *server, int fd, const struct ucred *pe
 }
 
 /* Some connections are reserved for root. */
-static bool has_place(const struct server *server, uid_t uid)
+static bool has_room(const struct server *server, uid_t uid)
 {
     unsigned same = 0, users = 0, roots = 0;
 
@@ -379,7 +379,7 @@ static bool has_place(const struct server *server, uid_t uid)
     return same < server->options.clients_a_user && users < server->options.clients_users;
 }
 
-static void turn_away(struct server *server, int fd, const struct ucred *peer)
+static void refuse_client(struct server *server, int fd, const struct ucred *peer)
 {
     struct message *m = &server->out;
 
@@ -388,10 +388,10 @@ static void turn_away(struct server *server, int fd, const struct ucred *peer)
     (void)message_put(m, "STATUS", "error");
     (void)message_put(m, "ERROR", "too many connections at once");
     (void)send(fd, m->data, m->size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    say_limited(server, peer, "too many connections at once");
+    log_peer(server, peer, "too many connections at once");
 }
 
-static int welcome(struct server *server, int *fd, const struct ucred *peer)
+static int add_client(struct server *server, int *fd, const struct ucred *peer)
 {
     struct request *request = calloc(1, sizeof(*request));
 
@@ -416,7 +416,7 @@ static int welcome(struct server *server, int *fd, const struct ucred *peer)
 
 /* Called when no descriptor is left: the loop would retry the failing accept() for ever. Close the
  * spare descriptor, accept the connection, and close it. */
-static void shed(struct server *server)
+static void drop_connection(struct server *server)
 {
     struct ucred nobody = {.uid = (uid_t)-1};
     int fd;
@@ -425,7 +425,7 @@ static void shed(struct server *server)
     fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
     cleanup_close(&fd);
     server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    say_limited(server, &nobody, "cannot accept a connection: too many open files");
+    log_peer(server, &nobody, "cannot accept a connection: too many open files");
 }
 
 static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, void *arg)
@@ -438,15 +438,15 @@ static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, v
     (void)source, (void)events;
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE)
-            shed(server);
+            drop_connection(server);
         return 0;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return 0;
-    if (!has_place(server, peer.uid))
-        turn_away(server, fd, &peer);
+    if (!has_room(server, peer.uid))
+        refuse_client(server, fd, &peer);
     else
-        (void)welcome(server, &fd, &peer);
+        (void)add_client(server, &fd, &peer);
     return 0;
 }
 
@@ -478,12 +478,12 @@ void server_destroy(struct server *server)
     while (server->clients) {
         struct request *request = server->clients;
 
-        if (request->phase != THINKING) {
+        if (request->phase != HANDLING) {
             request_free(request);
             continue;
         }
         server->clients = request->next;
-        hang_up(request);
+        close_connection(request);
         request->server = NULL;
     }
     server->io = sd_event_source_disable_unref(server->io);
