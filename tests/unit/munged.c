@@ -53,7 +53,7 @@ static void run(const struct munged *m)
     for (int i = 0; i < 4; i++)
         (void)snprintf(words[i], sizeof(words[i]), "%s=%s/%s", options[i], m->directory, names[i]);
     (void)snprintf(socket, sizeof(socket), "--socket=%s", m->socket);
-    (void)!freopen("/dev/null", "w", stderr); /* it says the same in its log */
+    (void)!freopen("/dev/null", "w", stderr); /* its log has the same lines */
     (void)execv(PROGRAM, argv);
     _exit(127);
 }

@@ -7,11 +7,11 @@
 
 struct munged;
 
-/* False: there is no munged on this machine. */
+/* Returns false if there is no munged on this machine. */
 bool munged_is_there(void);
-/* Answers when this returns. Fails the test otherwise. */
+/* It is ready when this returns. Fails the test if it does not start. */
 struct munged *munged_start(void);
 const char *munged_socket(const struct munged *munged);
-void munged_stop(struct munged *munged); /* NULL is fine */
+void munged_stop(struct munged *munged); /* accepts NULL */
 
 #endif

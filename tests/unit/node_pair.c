@@ -13,7 +13,7 @@
 #include "tests/unit/munged.h"
 
 #define SECOND 1000000000ull
-#define LONG (60 * SECOND) /* what never takes that long, unless it is broken */
+#define LONG (60 * SECOND) /* fails only if something is broken */
 
 struct side first = {.node = FIRST}, other = {.node = OTHER};
 
@@ -76,7 +76,7 @@ static int on_query(sd_event_source *source, int fd, uint32_t events, void *arg)
     return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static void must(int r, const struct error *error)
 {
@@ -212,7 +212,7 @@ int node_pair_teardown(void **state)
     return system(command);
 }
 
-/* --- what happens ----------------------------------------------------------------------------- */
+/* --- jobs and messages ------------------------------------------------------------------------ */
 
 void node_pair_until(bool (*is)(void))
 {
@@ -256,7 +256,7 @@ struct job_account *node_pair_query(struct job_account *job, const struct peers_
     return queried;
 }
 
-unsigned node_pair_ask(const struct peers_step *step)
+unsigned node_pair_count_answers(const struct peers_step *step)
 {
     struct job_account *job = job_account_create();
     unsigned reported;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two nodes in one process, FIRST and OTHER: each with a real store, writer and peers, on one
- * event loop, with credentials of a real munged that both share. What cannot be done fails the
- * test.
+ * event loop, with credentials of a real munged that both share. Failures fail the test.
  */
 #ifndef JOBIO_TESTS_UNIT_NODE_PAIR_H
 #define JOBIO_TESTS_UNIT_NODE_PAIR_H
@@ -16,7 +15,7 @@
 #include "collector/store/store.h"
 #include "collector/store/writer.h"
 
-/* Addresses, so that they are names that can be asked. */
+/* Addresses as names, so that they need no name service. */
 #define FIRST "127.0.0.1"
 #define OTHER "127.0.0.2"
 #define NODES FIRST "," OTHER
@@ -26,49 +25,50 @@
 struct side {
     const char *node;
     char path[128];
-    struct store *store; /* the writer's, while that is there */
+    struct store *store; /* owned by the writer, while there is one */
     struct writer *writer;
     struct query *query;
     struct peers *peers;
     sd_event_source *sources[2];
-    /* What its hooks answer, and what they were asked last. */
+    /* What the hooks answer, and their last arguments. */
     bool busy;
-    struct job_account *account; /* borrowed; NULL: nothing was done there */
+    struct job_account *account; /* borrowed; NULL: the job did nothing there */
     enum peers_job_state known;
     unsigned asked;
     struct peers_step step; /* without its nodes */
 };
 extern struct side first, other;
 
-/* cmocka's: of the group, and of each test. Without munged or root, node_pair_skip() skips. */
+/* For cmocka: of the group, and of each test. Without munged or root, node_pair_skip() skips. */
 int node_pair_begin(void **state);
 int node_pair_end(void **state);
 int node_pair_setup(void **state);
 int node_pair_teardown(void **state);
 void node_pair_skip(void);
 
-/* Run the loop until `is` says so. */
+/* Run the loop until `is` returns true. */
 void node_pair_until(bool (*is)(void));
 /* A number of peers_status(). */
 uint64_t node_pair_count(const struct side *side, const char *name);
 
-/* On its store, when the loop runs next: nothing else uses it then. */
+/* Stop everything that uses the store of the node, and start it again. */
 void node_pair_stop(struct side *side);
 void node_pair_start(struct side *side);
 
-/* Ask FIRST for the job: `steps` as peers_query(). How many nodes beside it have reported. */
-unsigned node_pair_ask(const struct peers_step *step);
-/* The same with what FIRST has, which it takes over; the answer, job_account_destroy() it. */
+/* Let FIRST query the job, like peers_query(). Returns how many other nodes have reported. */
+unsigned node_pair_count_answers(const struct peers_step *step);
+/* The same with the account of FIRST, of which it takes ownership. Returns the sum of all accounts;
+ * free it with job_account_destroy(). */
 struct job_account *node_pair_query(struct job_account *job, const struct peers_step *step);
-/* A job that begins at STARTED (first: its first node, NULL: not told), and an ended step of it on
- * that node, of one write of `bytes`; job_account_destroy() it. */
+/* A job that starts at STARTED (first_node NULL: unknown) with an ended step on that node that has
+ * one write of `bytes`; free it with job_account_destroy(). */
 struct job_account *node_pair_job(const struct side *side, const char *first_node, uint32_t step,
                                   uint64_t bytes);
-/* Put it into the stopped side's store, and into its outbox for the first node. */
+/* Put the job into the store of the stopped node; on OTHER, queue its steps for FIRST. */
 void node_pair_put(struct side *side, const struct job_account *job);
-/* Until nothing waits in the outbox of OTHER: sent, or refused. */
+/* Run until the outbox of OTHER is empty: everything is sent or refused. */
 void node_pair_send(void);
-/* The newest job in the store of that side, NULL: it has none. job_account_destroy() it. */
+/* The newest job in the store of the node; NULL: none. Free it with job_account_destroy(). */
 struct job_account *node_pair_stored(const struct side *side);
 
 #endif

@@ -16,43 +16,45 @@ struct directory {
 void folder_make(struct directory *ret);
 void folder_remove(struct directory *at);
 
-/* Of every test: a directory, and in the second case a store in it, too. What is open is closed. */
+/* For cmocka: a directory, and in the second case a store in it. The teardown closes what is open.
+ */
 extern struct directory directory;
-extern struct store *opened; /* NULL: none is */
+extern struct store *opened; /* NULL: none */
 int folder_set_up(void **state);
 int store_set_up(void **state);
 int folder_tear_down(void **state);
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, folder_tear_down)
 
-/* A store there, or the test fails with the text. */
+/* Open a store there. Fails the test with the error. */
 struct store *open_store(const struct directory *at);
 struct store *open_reader(const struct directory *at);
 
-/* A running job of uid 1000, begun at `start_ns`; job_account_destroy it. */
+/* A running job of uid 1000 that started at `start_ns`; free it with job_account_destroy(). */
 struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
 /* An ended step with known numbers on two mounts; step_account_clear it. Its reads on "/scratch"
  * are `scale` requests of 4096 x `scale` bytes in all. */
 void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale);
 
-/* One job of `steps` steps. */
+/* Store one job of `steps` steps. */
 void store_fill(struct store *store, uint32_t steps);
-/* A store in `directory` with one job of `steps` steps in it, closed. */
+/* Create a store in `directory` with one job of `steps` steps, and close it. */
 void store_make(uint32_t steps);
 /* Opens it for that. */
 size_t store_count_steps(void);
-/* Statements past the store's own code, on one that is closed. */
+/* Run statements on a closed store, bypassing its code. */
 void store_sql(const char *text);
 
-/* The job, and the step unless it is NULL, into `opened`. */
+/* Put the job, and the step unless it is NULL, into `opened`. */
 void put_rows(const struct job_account *job, const struct step_account *step, bool final);
 
-/* Jobs 1, 2, 3 run for 10 s one after the other, job 4 still runs; 2 and 4 are Bob's. */
+/* Jobs 1, 2 and 3 run for 10 s one after the other, job 4 is still running; 2 and 4 belong to Bob.
+ */
 void fill_history(void);
 
 #define assert_ok(r, error) assert_ok_at((r), &(error), __FILE__, __LINE__)
 void assert_ok_at(int r, const struct error *error, const char *file, int line);
 
-/* The runs of a number as store_jobs() gives them; free them with store_jobs_free(). */
+/* The runs of a number from store_jobs(); free them with store_jobs_free(). */
 struct job_account **jobs_found(uint32_t jobid, bool all, uint32_t uid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The HTTP server, with real peers that want too much: in size, in time, in number. */
+/* The limits of the HTTP server, with real peers: sizes, times and numbers. */
 #define _GNU_SOURCE
 #include "tests/unit/http_peer.h"
 
@@ -46,7 +46,7 @@ static void test_body_too_long(void **state)
     free(body);
 }
 
-/* One that announces little memory's worth of nothing, and sends on and on. */
+/* A peer announces a body of 1 TiB and sends it. */
 static void test_endless_body_is_cut(void **state)
 {
     static char body[65536];
@@ -61,7 +61,7 @@ static void test_endless_body_is_cut(void **state)
     wait_for_quiet();
 }
 
-/* Each is allowed, together they are too much: one is told to come again. */
+/* Each body is within its limit, but all together are not: one gets 503. */
 static void test_bodies_share_a_limit(void **state)
 {
     char *body = calloc(1, 100000);
@@ -82,7 +82,7 @@ static void test_bodies_share_a_limit(void **state)
     free(body);
 }
 
-/* A byte now and then, for ever: the limit is one for all of them. */
+/* A byte now and then, for ever: the time limit is for the whole connection. */
 static void dribble(const char *request, size_t at_once)
 {
     double start = seconds();
@@ -117,7 +117,7 @@ static void test_one_byte_at_a_time(void **state)
     assert_int_equal(stats().requests, 0);
 }
 
-/* It asks for much, and does not read. */
+/* The peer requests a long answer and does not read it. */
 static void test_peer_that_does_not_read(void **state)
 {
     const int small = 4096;
@@ -135,7 +135,7 @@ static void test_peer_that_does_not_read(void **state)
     close(fd);
 }
 
-/* Its peer is told; what the handler says afterwards goes nowhere. */
+/* The peer gets 503; the later answer of the handler is dropped. */
 static void test_handler_that_is_too_slow(void **state)
 {
     int fd = peer();
@@ -150,7 +150,7 @@ static void test_handler_that_is_too_slow(void **state)
     spin(5);
 }
 
-/* Twice as many as are served at once: the rest waits for its turn. */
+/* Twice as many connections as the limit: the rest waits. */
 static void test_many_connections(void **state)
 {
     static int fds[2 * PEERS];
@@ -169,7 +169,7 @@ static void test_many_connections(void **state)
     wait_for_quiet();
 }
 
-/* All places are taken by silent ones. When they go, those who waited are served. */
+/* Silent peers use all connections. When they are cut off, the waiting peers are served. */
 static void test_places_become_free(void **state)
 {
     static int fds[PEERS];

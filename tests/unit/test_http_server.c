@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The HTTP server, with real peers: what they ask, and how they leave. */
+/* The HTTP server, with real peers: their requests, and how they disconnect. */
 #define _GNU_SOURCE
 #include "tests/unit/http_peer.h"
 
@@ -33,7 +33,7 @@ static void test_refusals(void **state)
     assert_int_equal(code_of(ask("DELETE /hello HTTP/1.1\r\nHost: x\r\n\r\n")), 405);
     assert_int_equal(stats().refused, 3);
     assert_int_equal(stats().requests, 0);
-    /* What is no HTTP gets 400 or nothing at all. */
+    /* A peer that does not speak HTTP gets 400 or no answer. */
     ask("\x16\x03\x01\x02\r\n\r\n");
     assert_true(code_of(answer) == 400 || !*answer);
     wait_for_quiet();
@@ -50,7 +50,7 @@ static void test_long_header_is_refused(void **state)
     {
         int fd = peer();
 
-        (void)say(fd, request, 100000); /* it may hang up in between */
+        (void)say(fd, request, 100000); /* the server may hang up meanwhile */
         hear(fd);
         assert_true(code_of(answer) >= 400 || !*answer);
     }
@@ -96,7 +96,7 @@ static void test_late_answer(void **state)
     assert_true(say_text(fd, "GET /park HTTP/1.1\r\nHost: x\r\n\r\n"));
     while (!parked)
         spin(1);
-    /* Others are served in the meantime. */
+    /* Other peers are served meanwhile. */
     assert_int_equal(code_of(ask("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")), 200);
     http_exchange_answer(parked, 200, "text/plain", strdup("late"), 4);
     assert_int_equal(code_of(hear(fd)), 200);
@@ -117,7 +117,7 @@ static void test_answer_without_a_peer(void **state)
     wait_for_quiet();
 }
 
-/* It has said all, closes its side, and waits. */
+/* The peer sends everything, closes its side, and waits. */
 static void test_half_closed_peer(void **state)
 {
     int fd = peer();
@@ -133,7 +133,7 @@ static void test_half_closed_peer(void **state)
         spin(1);
     http_exchange_text(parked, 200, "late");
     assert_int_equal(code_of(hear(fd)), 200);
-    /* One that closes in the middle is no request. */
+    /* A peer that disconnects in the middle has not sent a request. */
     fd = post(100);
     assert_true(say_text(fd, "half"));
     assert_int_equal(shutdown(fd, SHUT_WR), 0);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What one node asks and sends, and what another makes of it (node_pair.h). */
+/* Queries and accounts between two nodes (node_pair.h). */
 #include "tests/unit/node_pair.h"
 
 #include "common/cleanup.h"
 
 #define SECOND 1000000000ull
 
-/* A node that Slurm runs the step on is to wait for it, though it has not begun there. */
+/* A node on which Slurm runs the step waits for it, even if it has not started there yet. */
 static void test_expected(void **state)
 {
     const struct peers_step here = {.het = 1, .step = 2, .nodes = "127.0.0.11," OTHER};
@@ -16,22 +16,22 @@ static void test_expected(void **state)
     (void)state;
     node_pair_skip();
     other.busy = true;
-    assert_int_equal(node_pair_ask(&here), 0);
+    assert_int_equal(node_pair_count_answers(&here), 0);
     assert_int_equal(other.asked, 1);
     assert_int_equal(other.step.het, 1);
     assert_int_equal(other.step.step, 2);
     assert_true(other.step.expected);
     other.busy = false;
-    assert_int_equal(node_pair_ask(&here), 1);
-    assert_int_equal(node_pair_ask(&elsewhere), 1);
+    assert_int_equal(node_pair_count_answers(&here), 1);
+    assert_int_equal(node_pair_count_answers(&elsewhere), 1);
     assert_false(other.step.expected);
-    assert_int_equal(node_pair_ask(&unknown), 1);
+    assert_int_equal(node_pair_count_answers(&unknown), 1);
     assert_false(other.step.expected);
-    assert_int_equal(node_pair_ask(NULL), 1);
+    assert_int_equal(node_pair_count_answers(NULL), 1);
     assert_int_equal(node_pair_count(&first, "answered"), 5);
 }
 
-/* A job that opened so many files on the mount. */
+/* A job that opened this many files on the mount. */
 static struct job_account *job_with_opens(const char *mount, uint64_t requests)
 {
     struct job_account *job = job_account_create();
@@ -45,7 +45,7 @@ static struct job_account *job_with_opens(const char *mount, uint64_t requests)
     return job;
 }
 
-/* The answer has the sums, and each node by itself. */
+/* The answer has the sums and the numbers of each node. */
 static void test_nodes(void **state)
 {
     struct job_account *job;
@@ -69,7 +69,7 @@ static void test_nodes(void **state)
     job_account_destroy(job);
 }
 
-/* What OTHER has goes to FIRST. */
+/* Let OTHER send the job to FIRST. */
 static void send(struct job_account *job)
 {
     node_pair_stop(&other);
@@ -103,7 +103,7 @@ static void test_unsupported(void **state)
     job_account_destroy(job);
 }
 
-/* FIRST has never seen the job that OTHER does. */
+/* FIRST has never seen the job that runs on OTHER. */
 static void test_elsewhere(void **state)
 {
     struct job_account *job;
@@ -136,7 +136,7 @@ static void test_elsewhere(void **state)
     assert_int_equal(node_pair_count(&first, "unknown_jobs"), 0);
 }
 
-/* It runs here as well, but that was not known yet: one job. */
+/* The job also runs here, which was not known yet: it remains one job. */
 static void test_elsewhere_and_here(void **state)
 {
     struct job_account *job;
@@ -156,21 +156,21 @@ static void test_elsewhere_and_here(void **state)
     send(job);
     job = node_pair_stored(&first);
     assert_int_equal(job->start_ns, STARTED + SECOND);
-    assert_false(job->ended); /* here it runs */
+    assert_false(job->ended); /* it is running here */
     assert_int_equal(job->n_steps, 3);
     assert_int_equal(io_account_writes(&job->mounts.items[0].io).bytes, 4320);
     job_account_destroy(job);
 }
 
-/* Nobody has FIRST for its first node. */
+/* FIRST is not the first node of these jobs. */
 static void test_unknown_job(void **state)
 {
-    static const char *const said[] = {NULL, OTHER, "127.0.0.11"};
+    static const char *const first_nodes[] = {NULL, OTHER, "127.0.0.11"};
 
     (void)state;
     node_pair_skip();
-    for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
-        send(node_pair_job(&other, said[i], (uint32_t)i, 20));
+    for (size_t i = 0; i < ARRAY_SIZE(first_nodes); i++) {
+        send(node_pair_job(&other, first_nodes[i], (uint32_t)i, 20));
         assert_null(node_pair_stored(&first));
         assert_int_equal(node_pair_count(&first, "unknown_jobs"), 1);
         (void)node_pair_teardown(NULL);
@@ -178,7 +178,7 @@ static void test_unknown_job(void **state)
     }
 }
 
-/* More steps than one request takes. */
+/* More steps than fit into a request. */
 #define MANY 100
 
 static bool are_all_settled(void)
@@ -214,7 +214,7 @@ static void test_many_taken(void **state)
     assert_int_equal(node_pair_count(&other, "send_failures"), 0);
 }
 
-/* A node that refuses each account, with a reason, is believed. */
+/* A node may refuse every account with a reason: they are not sent again. */
 static void test_many_refused(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static bool was_put_off(void)
     return node_pair_count(&other, "send_failures") > 0;
 }
 
-/* The store of FIRST will know it in a moment, better than OTHER does. */
+/* FIRST tracks the job, but has not stored it yet. */
 static void test_known_soon(void **state)
 {
     struct job_account *job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The child that writes job records, with shell scripts in the place of jobio-record. */
+/* The child that writes job records, with shell scripts instead of jobio-record. */
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
 
@@ -117,7 +117,7 @@ static void test_no_program(void **state)
     assert_non_null(strstr(last_error.text, program));
 }
 
-/* At most four at once; the others wait for their turn. */
+/* At most four run at once; the others wait. */
 static void test_storm(void **state)
 {
     char script[256];

@@ -85,7 +85,7 @@ static int setup(void **state)
     return setup_with(10000, 10000, 4);
 }
 
-/* For the peers that are too slow. */
+/* For slow peers. */
 static int setup_impatient(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static bool is_readable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-/* Run the loop until the answer is there. */
+/* Run the loop until there is an answer. */
 static struct message *wait_answer(int fd)
 {
     static struct message m;
@@ -176,7 +176,7 @@ static void test_question_and_answer(void **state)
     ask(fd, "ok");
     m = wait_answer(fd);
     assert_string_equal(message_get(m, "STATUS"), "ok");
-    assert_null(wait_answer(fd)); /* one question a connection */
+    assert_null(wait_answer(fd)); /* one request per connection */
     close(fd);
     fd = peer();
     ask(fd, "who");
@@ -237,7 +237,7 @@ static void test_bad_messages(void **state)
             fail_msg("\"%s\" does not begin with \"%s\"", text, bad[i].reason);
         close(fd);
     }
-    /* One line for all of them. */
+    /* One log line for all of them. */
     assert_int_equal(lines, 1);
     server_stats(server, &stats);
     assert_int_equal(stats.bad, 4);
@@ -271,7 +271,7 @@ static void test_silent_peer_is_dropped(void **state)
     close(fd);
 }
 
-/* It never takes its answer: the memory is given back after a while. */
+/* The peer never reads its answer: the memory is freed after the time limit. */
 static void test_peer_that_does_not_read(void **state)
 {
     int fd = peer();
@@ -303,7 +303,7 @@ static void test_peer_goes_while_we_think(void **state)
     request_ok(parked);
     server_stats(server, &stats);
     assert_int_equal(stats.clients, 0);
-    /* And one that is answered after the server has gone. */
+    /* A request that is answered after the server was destroyed. */
     fd = peer();
     ask(fd, "park");
     spin(20);
@@ -313,7 +313,7 @@ static void test_peer_goes_while_we_think(void **state)
     close(fd);
 }
 
-/* Users cannot take the places of root, nor each other's. Needs root, to become somebody else. */
+/* Users cannot use up the connections of root or of other users. Needs root, to change the user. */
 static void test_places(void **state)
 {
     int root_fd, status;
@@ -369,8 +369,8 @@ static bool receive(int fd, struct message *m)
     return n > 0 && message_check(m, NULL) == 0;
 }
 
-/* In a process of its own: 0 if the second long answer is refused while the first one waits, and
- * given once that is taken. */
+/* Runs in a process of its own. Returns 0 if the second long answer is refused until the first one
+ * is read, and sent afterwards. */
 static int hoard(void)
 {
     static struct message m;

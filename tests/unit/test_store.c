@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is put is what comes back, and sums hold each step once however often it is written. */
+/* Rows are read back as they were stored, and sums count each step once, no matter how often it is
+ * written. */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
@@ -112,8 +113,8 @@ static int64_t count(const char *sql)
     return n;
 }
 
-/* As long and as large as it can be; the sum of the steps is that of the job; what another program
- * wrote is refused; with the step it goes. */
+/* Time lines of the maximum length and the largest numbers; their sum in the job; malformed text is
+ * refused; they are deleted with their step. */
 static void test_time_lines(void **state)
 {
     struct job_account *job = job_make(7, NOW), **found = NULL;
@@ -130,7 +131,7 @@ static void test_time_lines(void **state)
         assert_int_equal(timeline_set(&step.mounts.items[0].timeline, 1024 * n, 1 << n, bins, 200),
                          0);
         put_rows(job, &step, false);
-        put_rows(job, &step, true); /* once more: not twice */
+        put_rows(job, &step, true); /* again: counted once */
         store_jobs_free(found);
         found = jobs_found(7, false, UINT32_MAX);
         assert_same_mount(&found[0]->steps[n].mounts.items[0], &step.mounts.items[0]);
@@ -156,7 +157,7 @@ static void test_time_lines(void **state)
     job_account_destroy(job);
 }
 
-/* The job's own busiest interval, not the largest of its steps. */
+/* The peak of a job is its own busiest interval, not the largest of its steps. */
 static void test_peaks_of_the_job(void **state)
 {
     struct job_account *job = job_make(7, NOW), **found;
@@ -211,7 +212,7 @@ static uint64_t total_of(const char *mount, enum io_op op)
     return requests;
 }
 
-/* A step is written while it runs, at its end, and again after a crash: it counts once. */
+/* A step that is written while it runs, at its end, and again after a crash counts once. */
 static void test_sums_hold_a_step_once(void **state)
 {
     struct job_account *job = job_make(7, NOW);
@@ -247,7 +248,7 @@ static void test_sums_hold_a_step_once(void **state)
     job_account_destroy(job);
 }
 
-/* The row of folded steps grows after it was final; a mount's name may become known late. */
+/* The row of folded steps grows after it was final; the name of a mount may become known later. */
 static void test_final_row_that_changes(void **state)
 {
     struct job_account *job = job_make(7, NOW);
@@ -284,7 +285,7 @@ static void test_final_row_that_changes(void **state)
     job_account_destroy(job);
 }
 
-/* 1,005 steps, of which 5 are folded: the sums know all of them. */
+/* 1,005 steps, of which 5 are folded: the sums have all of them. */
 static void test_many_steps(void **state)
 {
     struct job_account *job = job_make(7, NOW), **found;
@@ -351,7 +352,7 @@ static void test_restarts_and_holders(void **state)
     job->start_ns = step.tagged_at_ns = NOW + 20 * SECOND;
     job->end_ns = NOW + 30 * SECOND;
     put_rows(job, &step, true);
-    job->key.restart = 0; /* a reset cluster gives the number to somebody else */
+    job->key.restart = 0; /* after a reset, the cluster reuses the number for another user */
     job->start_ns = step.tagged_at_ns = NOW + 40 * SECOND;
     job->end_ns = NOW + 50 * SECOND;
     job->uid = 2000;
@@ -377,7 +378,7 @@ static void test_restarts_and_holders(void **state)
     job_account_destroy(job);
 }
 
-/* Put by the steps that are told of the array, and by those that are not. */
+/* Steps with and without the numbers of the array. */
 static void test_unfinished_after_a_restart(void **state)
 {
     struct job_account *running = job_make(1, NOW), *ended = job_make(2, NOW), **found = NULL;
@@ -490,7 +491,7 @@ static void test_stats(void **state)
     assert_true(stats.bytes > 4096);
 }
 
-/* A reader beside the writer sees what was committed, and cannot write. */
+/* A reader sees what the writer has committed, and cannot write. */
 static void test_reader_beside_the_writer(void **state)
 {
     struct store *reader = open_reader(&directory);

@@ -35,7 +35,7 @@ static int see_task(const struct job_account *job, void *arg)
     return 0;
 }
 
-/* The newest run of each, in order, and no other owner's. */
+/* The newest run of each task, in order, without those of another user. */
 static void test_array(void **state)
 {
     struct job_account *job = job_make(22, NOW + 9 * SECOND);
@@ -49,7 +49,7 @@ static void test_array(void **state)
     job->key.restart = 1; /* requeued */
     job->array_job = 20;
     put_rows(job, NULL, false);
-    job->uid = 4711; /* somebody who had that number before */
+    job->uid = 4711; /* a user who had that number before */
     job->key.jobid = 9;
     job->start_ns = NOW - SECOND;
     job->array_task = 3;
@@ -148,7 +148,7 @@ static void test_bad_answers(void **state)
     }
 }
 
-/* However many tasks there are, an answer has a thousand. */
+/* An answer has at most a thousand tasks. */
 static void test_array_in_parts(void **state)
 {
     struct seen_parts seen = {.rows = 0};
@@ -193,9 +193,9 @@ static void test_tasks_of_an_array(void **state)
     (void)state;
     put_task(21, 20, 0, NOW);
     put_task(22, 20, 1, NOW);
-    put_task(20, 20, 2, NOW); /* the last one has the array's number */
+    put_task(20, 20, 2, NOW); /* the last task has the number of the array */
     put_task(31, 30, 1, NOW);
-    put_task(40, 20, 1, NOW + SECOND); /* a number that was given again */
+    put_task(40, 20, 1, NOW + SECOND); /* a reused number */
     put_task(50, 0, 0, NOW);
     assert_ok(store_task_jobs(opened, NULL, 20, 1, UINT32_MAX, UINT32_MAX, &found, &error), error);
     assert_int_equal(found[0]->key.jobid, 40);

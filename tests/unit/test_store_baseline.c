@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is normal on a mount: from medians of jobs that are known here. */
+/* The baselines of mounts, from the medians of stored jobs. */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
@@ -11,7 +11,7 @@
 #define DAY (24 * 3600 * SECOND)
 #define MS 1000000ull
 
-/* `calls` of an operation of `ns` each. */
+/* Add `calls` of an operation, each of `ns`. */
 static void calls(struct io_mount *m, enum io_op op, uint64_t n, uint64_t ns)
 {
     struct io_counter *c = io_account_op(&m->io, op);
@@ -30,7 +30,7 @@ static struct io_mount *mount_make(struct io_mounts *mounts)
     return m;
 }
 
-/* A job of two steps that ended then, of 100 reads each of which took `ns`, all but a few. */
+/* A job of two steps that ended then. It has 100 reads; all but a few took `ns`. */
 static void put_job(uint32_t jobid, uint64_t end_ns, uint64_t ns)
 {
     struct job_account *job = job_make(jobid, end_ns - 10 * SECOND);
@@ -48,16 +48,17 @@ static void put_job(uint32_t jobid, uint64_t end_ns, uint64_t ns)
 
         calls(m, IO_READ, s ? 60 : 40, ns);
         calls(m, IO_READ, 3, 500 * MS);
-        calls(m, IO_OPEN, 4, MS); /* eight of them say nothing */
+        calls(m, IO_OPEN, 4, MS); /* eight are too few for a median */
         put_rows(job, &step, true);
         step_account_clear(&step);
     }
     assert_ok(store_put_baseline(opened, &job->key, &error), error);
-    assert_ok(store_put_baseline(opened, &job->key, &error), error); /* once is enough */
+    assert_ok(store_put_baseline(opened, &job->key, &error),
+              error); /* the second call does nothing */
     job_account_destroy(job);
 }
 
-static struct mount_baseline normal(const struct io_mount *mount, uint32_t but)
+static struct mount_baseline baseline(const struct io_mount *mount, uint32_t but)
 {
     struct job_key key = {.cluster = (char *)"linux", .jobid = but};
     struct mount_baseline ret;
@@ -71,7 +72,7 @@ static void test_quantiles(void **state)
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
     struct io_mount *m = mount_make(&mounts);
-    struct mount_baseline n = normal(m, 0);
+    struct mount_baseline n = baseline(m, 0);
     const uint64_t fast = io_latency_bound(io_latency_bucket(MS)),
                    slow = io_latency_bound(io_latency_bucket(40 * MS));
 
@@ -83,23 +84,23 @@ static void test_quantiles(void **state)
         put_job(100 + i, NOW - (uint64_t)(i % 30) * DAY, MS);
     put_job(1, NOW - DAY, 40 * MS);
     put_job(2, NOW - DAY, 40 * MS);
-    n = normal(m, 0);
+    n = baseline(m, 0);
     assert_int_equal(n.read.jobs, 201);
     assert_int_equal(n.read.q50_ns, fast);
     assert_int_equal(n.read.q99_ns, fast);
     assert_int_equal(n.open.jobs, 0);
     assert_int_equal(n.write.jobs, 0);
     put_job(3, NOW - DAY, 40 * MS);
-    n = normal(m, 0);
+    n = baseline(m, 0);
     assert_int_equal(n.read.jobs, 202);
     assert_int_equal(n.read.q99_ns, slow);
-    /* Job 3 is left out: it would be its own measure. */
+    /* Job 3 is excluded: it must not be compared with itself. */
     calls(m, IO_READ, 100, 40 * MS);
-    n = normal(m, 3);
+    n = baseline(m, 3);
     assert_int_equal(n.read.jobs, 201);
     assert_int_equal(n.read.q99_ns, fast);
-    /* Not one that is not counted. */
-    assert_int_equal(normal(m, 4).read.jobs, 202);
+    /* Job 4 is not counted, so excluding it changes nothing. */
+    assert_int_equal(baseline(m, 4).read.jobs, 202);
 }
 
 static void test_other_mounts_and_old_days(void **state)
@@ -113,19 +114,19 @@ static void test_other_mounts_and_old_days(void **state)
     (void)state;
     put_job(1, NOW - 29 * DAY, MS);
     put_job(2, NOW - 40 * DAY, MS);
-    assert_int_equal(normal(m, 0).read.jobs, 1);
+    assert_int_equal(baseline(m, 0).read.jobs, 1);
     m->private = true;
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
     m->private = false;
     free(m->source);
     m->source = strdup("srv:/y");
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
     assert_ok(store_sweep(opened, NOW, &more, &error), error);
     assert_ok(store_number(opened, "SELECT count(*) FROM latency_day", &left, &error), error);
     assert_int_equal(left, 1);
 }
 
-/* A job that is read knows what is normal without it; and all mounts at once. */
+/* A job that is read has the baselines without itself; and the baselines of all mounts. */
 static void test_jobs_and_mounts(void **state)
 {
     CLEANUP(io_mounts_clear) struct io_mounts all = {0};
@@ -148,7 +149,7 @@ static void test_jobs_and_mounts(void **state)
                      io_latency_bound(io_latency_bucket(40 * MS)));
 }
 
-/* The summary does not keep jobs, and jobs that go do not take it with them. */
+/* The baseline does not keep jobs in the store, and deleting jobs does not change it. */
 static void test_after_retention(void **state)
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
@@ -165,13 +166,13 @@ static void test_after_retention(void **state)
               error);
     while (more)
         assert_ok(store_sweep(opened, NOW, &more, &error), error);
-    assert_int_equal(normal(m, 0).read.jobs, 1);
+    assert_int_equal(baseline(m, 0).read.jobs, 1);
     for (more = true; more;)
         assert_ok(store_sweep(opened, NOW + 20 * DAY, &more, &error), error);
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
 }
 
-/* One step of node `node`, of 100 reads of `ns` each. */
+/* A step on `node` with 100 reads of `ns` each. */
 static void put_node_step(const struct job_account *job, const char *node, uint64_t ns)
 {
     struct step_account step = {
@@ -184,10 +185,10 @@ static void put_node_step(const struct job_account *job, const char *node, uint6
 
 static uint64_t median_of(const struct io_mount *m)
 {
-    return normal(m, 0).read.jobs == 1 ? normal(m, 0).read.q50_ns : 0;
+    return baseline(m, 0).read.jobs == 1 ? baseline(m, 0).read.q50_ns : 0;
 }
 
-/* An ended job on three nodes, of which the first has said all. */
+/* An ended job on three nodes, of which the first has reported. */
 static struct job_account *put_large(void)
 {
     struct job_account *job = job_make(1, NOW - 30 * SECOND);
@@ -201,8 +202,8 @@ static struct job_account *put_large(void)
     return job;
 }
 
-/* It is counted once, when all have reported, with what all have done; and anew, if one reports
- * again. */
+/* The job is counted once all nodes have reported, with all their latencies, and counted again if a
+ * node reports again. */
 static void test_nodes_that_report_late(void **state)
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
@@ -214,10 +215,10 @@ static void test_nodes_that_report_late(void **state)
     int64_t rows;
 
     (void)state;
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
     put_node_step(job, "n2", 40 * MS);
     assert_ok(store_put_node(opened, &job->key, "n2", &error), error);
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
     put_node_step(job, "n3", 40 * MS);
     assert_ok(store_put_node(opened, &job->key, "n3", &error), error);
     assert_int_equal(median_of(m), slow);
@@ -225,7 +226,7 @@ static void test_nodes_that_report_late(void **state)
     assert_int_equal(median_of(m), slow);
     put_node_step(job, "n2", MS);
     put_node_step(job, "n3", MS);
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
     assert_ok(store_put_node(opened, &job->key, "n3", &error), error);
     assert_int_equal(median_of(m), fast);
     assert_ok(store_number(opened, "SELECT count(*) FROM latency_day", &rows, &error), error);
@@ -235,7 +236,7 @@ static void test_nodes_that_report_late(void **state)
     job_account_destroy(job);
 }
 
-/* What has come within an hour is all that there is; a later account is counted with it. */
+/* After an hour the job is counted without missing nodes; a later account is added. */
 static void test_nodes_that_never_report(void **state)
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
@@ -248,20 +249,20 @@ static void test_nodes_that_never_report(void **state)
 
     (void)state;
     assert_ok(store_sweep(opened, NOW + 3600 * SECOND, &more, &error), error);
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
     for (int i = 1; i < 3; i++) {
         assert_ok(store_sweep(opened, NOW + 3601 * SECOND, &more, &error), error);
         assert_int_equal(median_of(m), fast);
     }
     put_node_step(job, "n2", 40 * MS);
     put_node_step(job, "n3", 40 * MS);
-    assert_int_equal(normal(m, 0).read.jobs, 0);
+    assert_int_equal(baseline(m, 0).read.jobs, 0);
     assert_ok(store_sweep(opened, NOW + 3601 * SECOND, &more, &error), error);
     assert_int_equal(median_of(m), slow);
     job_account_destroy(job);
 }
 
-/* The whole account of a job comes together elsewhere: here it is what was done here. */
+/* If another node collects the account of a job, this node counts its own part. */
 static void test_another_node_has_it_all(void **state)
 {
     CLEANUP(io_mounts_clear) struct io_mounts mounts = {0};
@@ -276,7 +277,7 @@ static void test_another_node_has_it_all(void **state)
     job->first_node = strdup("n0");
     put_node_step(job, "n1", MS);
     assert_ok(store_put_baseline(opened, &job->key, &error), error);
-    assert_int_equal(normal(m, 0).read.jobs, 1);
+    assert_int_equal(baseline(m, 0).read.jobs, 1);
     job_account_destroy(job);
 }
 

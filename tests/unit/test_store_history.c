@@ -29,7 +29,7 @@ static int note_job(const struct history_row *row, void *arg)
     return 0;
 }
 
-/* `want` as text: the jobs in the order that they come. */
+/* `want`: the jobs as text, in the expected order. */
 static void assert_history(struct history_filter filter, const char *want)
 {
     struct seen seen = {0};
@@ -65,7 +65,7 @@ static void test_history_filters(void **state)
     assert_history((struct history_filter){.uid = 1000, .user = "2000"}, "");
     assert_history((struct history_filter){.uid = 1000, .user = "alice"}, "3 1");
     assert_history((struct history_filter){.uid = all, .user = "x' OR 1=1 --"}, "");
-    /* the first instant of job 2 and the last of job 3, and one beyond each */
+    /* the first ns of job 2 and the last of job 3, and one ns more on each side */
     assert_history((struct history_filter){.uid = all,
                                            .since_ns = NOW + 20 * SECOND,
                                            .until_ns = NOW + 40 * SECOND},
@@ -131,7 +131,7 @@ static void test_lists_of_names(void **state)
     assert_non_null(strstr(error.text, "name"));
 }
 
-/* A job whose name has a comma and a backslash is found by it. */
+/* A name with a comma and a backslash can be searched for. */
 static void test_commas_in_names(void **state)
 {
     struct job_account *job = job_make(9, NOW);
@@ -165,7 +165,7 @@ static void test_of_a_mount(void **state)
     assert_int_equal(row.reads.requests, 0);
     assert_int_equal(row.writes.bytes, 4000);
     assert_int_equal(row.wait_ns, 80 * 1000);
-    /* of 40 reads, 80 writes, 3 opens and a copy */
+    /* 40 reads, 80 writes, 3 opens and a copy */
     assert_int_equal(row.longest_wait_ns, 40 * 900 * 80 / 124);
     assert_ok(store_history(opened, &HISTORY(.mount = "/mnt/mine,/scratch", .jobs = "3"), keep_row,
                             &row, &error),
@@ -220,7 +220,7 @@ static void test_groups(void **state)
                   "/mnt/mine:4:20:0:10000 /scratch:4:20:100:2048 ");
     assert_groups(HISTORY(.group = HISTORY_BY_MOUNT, .mount = "/scratch"),
                   "/scratch:4:20:100:2048 ");
-    /* a job that touched two of the mounts is one job */
+    /* a job on two of the mounts counts once */
     assert_groups(HISTORY(.group = HISTORY_BY_USER, .mount = "/scratch,/mnt/mine",
                           .sort = HISTORY_WAIT, .state = HISTORY_ENDED),
                   "alice:2:10:70:8024 bob:1:5:10:1512 ");
@@ -228,7 +228,7 @@ static void test_groups(void **state)
     assert_groups(HISTORY(.group = HISTORY_BY_DAY), "2026-09-21:4:20:100:12048 ");
 }
 
-/* A step that is written again, and two that share a mount. */
+/* A step that is written twice, and two steps that share a mount. */
 static void test_sums_of_mounts(void **state)
 {
     struct job_account *job = job_make(5, NOW);
@@ -269,7 +269,7 @@ static int trace(unsigned what, void *arg, void *statement, void *text)
     return 0;
 }
 
-/* Every way of asking goes through the index for it, and never through a whole table. */
+/* Every filter uses its index, and never scans a whole table. */
 static void assert_plan(struct history_filter filter, const char *want)
 {
     sqlite3_stmt *row = NULL;
@@ -285,7 +285,7 @@ static void assert_plan(struct history_filter filter, const char *want)
         const char *step = column_text(row, 3);
 
         found |= strstr(step, want) != NULL;
-        /* the lists that were asked for, and the few names of mounts */
+        /* the lists of the filter, and the few names of mounts */
         assert_false(strncmp(step, "SCAN", 4) == 0 && !strstr(step, "json_each") &&
                      !strstr(step, "mount"));
     }
@@ -334,7 +334,7 @@ static void put_long_job(bool ended)
     job_account_destroy(job);
 }
 
-/* On the reader, as its first statement is over: the writer ends the job. */
+/* Called on the reader after its first statement: the writer ends the job. */
 static int end_long_job(unsigned what, void *longest_asked, void *statement, void *ns)
 {
     (void)what;
@@ -350,7 +350,7 @@ static int count_jobs(const struct history_row *row, void *arg)
     return 0;
 }
 
-/* A job that ends between the statements of an answer, and is the longest then, runs in it. */
+/* A job that ends between the statements of an answer, as the longest one, is running in it. */
 static void assert_one_state(enum history_group group)
 {
     const struct history_filter filter = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A store of an older version becomes one of this version, or stays as it is. */
+/* A store of an older version is migrated completely, or stays unchanged. */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
@@ -18,7 +18,7 @@ static int64_t number(struct store *store, const char *text)
     return value;
 }
 
-/* What version 4 brought. */
+/* New in version 4. */
 #define DROP_4                                                                                  \
     "DROP TRIGGER rollup_insert; DROP TRIGGER rollup_update; DROP TRIGGER rollup_delete; "      \
     "DROP TABLE rollup; DROP TABLE rollup_block; "                                              \
@@ -33,10 +33,10 @@ static int64_t number(struct store *store, const char *text)
     "ALTER TABLE io DROP COLUMN sequential_requests; "                                          \
     "ALTER TABLE io DROP COLUMN random_requests; "
 
-/* All that a store is made of, as one text: each column with its type, default and place in the
- * key; what refers to what; the columns of each index, also of those that SQLite makes, with their
- * order; and the text of indexes (for their WHERE) and views. Columns that were added stand at the
- * end, so their order is none of it. */
+/* The schema as one text: each column with its type, default and position in the key; foreign keys;
+ * the columns of each index, including those that SQLite creates, with their order; and the text of
+ * indexes (for their WHERE) and views. Ignores the order of columns, because added ones are last.
+ */
 static char *schema_shape(struct store *store)
 {
     static const char query[] =
@@ -81,7 +81,7 @@ static char *fresh_shape(void)
     return shape;
 }
 
-/* The test fails with the first line that the two do not share. Frees `fresh`. */
+/* Fails with the first line that differs. Frees `fresh`. */
 static void assert_shape(struct store *store, char *fresh)
 {
     char *migrated = schema_shape(store);
@@ -102,7 +102,7 @@ static void assert_shape(struct store *store, char *fresh)
     free(fresh);
 }
 
-/* As version 1 left it. */
+/* Migrate a store of version 1. */
 static void test_store_of_version_1(void **state)
 {
     char *fresh = fresh_shape();
@@ -121,7 +121,7 @@ static void test_store_of_version_1(void **state)
     store_close(store);
 }
 
-/* As version 2 left it: the outbox becomes that of a new store, and takes the old steps. */
+/* Migrate a store of version 2: the outbox is the same as in a new store, and accepts old steps. */
 static void test_store_of_version_2(void **state)
 {
     static const char fill[] =
@@ -142,7 +142,7 @@ static void test_store_of_version_2(void **state)
     store_close(store);
 }
 
-/* What jobs did on mounts, as one text. */
+/* The sums of jobs on mounts, as one text. */
 static char *mount_sums(struct store *store)
 {
     static const char query[] =
@@ -161,7 +161,7 @@ static char *mount_sums(struct store *store)
     return text;
 }
 
-/* As version 3 left it: nothing is missing that a new store has. */
+/* Migrate a store of version 3: it has everything that a new store has. */
 static void test_store_of_version_3(void **state)
 {
     char *fresh = fresh_shape(), *sums, *again;
@@ -213,12 +213,12 @@ static void test_migration(void **state)
     assert_int_equal(number(store, "SELECT two FROM job"), 2);
     assert_int_equal(number(store, "SELECT x FROM three"), 3);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
-    assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing left to do */
+    assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing to do */
     store_close(store);
     (void)strcat(directory.store, ".v4");
     assert_int_equal(stat(directory.store, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0640);
-    assert_int_equal(store_count_steps(), 5); /* the copy is a whole store of version 4 */
+    assert_int_equal(store_count_steps(), 5); /* the copy is a complete store of version 4 */
 }
 
 static void test_migration_that_fails(void **state)
@@ -231,9 +231,9 @@ static void test_migration_that_fails(void **state)
     store = open_store(&directory);
     assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
     assert_non_null(strstr(error.text, "version 6"));
-    assert_int_equal(number(store, "PRAGMA user_version"), 5); /* the step that went well */
+    assert_int_equal(number(store, "PRAGMA user_version"), 5); /* the first step succeeded */
     assert_int_equal(number(store, "SELECT count(*) FROM sqlite_master WHERE name = 'three'"), 0);
-    assert_ok(store_migrate(store, "no", made_up, &error), error); /* goes on from there */
+    assert_ok(store_migrate(store, "no", made_up, &error), error); /* continues from there */
     assert_int_equal(number(store, "PRAGMA user_version"), 6);
     store_close(store);
 }

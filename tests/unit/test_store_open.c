@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What store_open does with what it finds: a clear text, and nothing lost or overwritten. */
+/* store_open() on unusable files: it reports a clear error, and neither loses nor overwrites data.
+ */
 #define _GNU_SOURCE /* unshare */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
@@ -25,7 +26,7 @@ static void write_file(const char *path, const void *data, size_t size)
     assert_int_equal(fclose(f), 0);
 }
 
-/* The whole file, malloc'd. */
+/* The contents of the file, malloc'd. */
 static char *read_file(const char *path, size_t *size)
 {
     FILE *f = fopen(path, "r");
@@ -38,8 +39,8 @@ static char *read_file(const char *path, size_t *size)
     return data;
 }
 
-/* store_open fails with this code, a text that holds `say` and names the file, and the file is the
- * same afterwards, byte for byte. */
+/* store_open() must fail with this code and a text that contains `say` and the name of the file,
+ * and must not change the file. */
 static void assert_refused(int code, const char *say)
 {
     struct store *store = (struct store *)1;
@@ -203,7 +204,7 @@ static void test_network_file_systems(void **state)
         assert_int_equal(store_check_fs("/x/jobio.db", fine[i], &error), 0);
 }
 
-/* Run `test` as nobody in a child: root may write everywhere. */
+/* Run `test` as nobody in a child, because root may write everywhere. */
 static void as_nobody(void (*test)(void))
 {
     int status;
@@ -292,7 +293,7 @@ static void test_not_writable(void **state)
     assert_int_equal(store_count_steps(), 1);
 }
 
-/* Who may only read finds the store with and without its writer. */
+/* A user with read access can read the store with and without its writer. */
 static void test_reader_without_rights(void **state)
 {
     struct store *store;
@@ -308,7 +309,7 @@ static void test_reader_without_rights(void **state)
     store_close(store);
 }
 
-/* What a killed jobiod left in the WAL is read as well, also by who may not write there. */
+/* Rows that a killed jobiod left in the WAL are read, even by a user who may not write there. */
 static void test_reader_after_a_kill(void **state)
 {
     struct stat st;
@@ -373,7 +374,7 @@ static void test_path_is_no_uri(void **state)
     store_close(reader);
 }
 
-/* A mount that lives in this process's namespace; false where that is not allowed. */
+/* Mount in a namespace of this process. Returns false if that is not permitted. */
 static bool mount_here(const char *type, const char *options, unsigned long flags)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
@@ -382,8 +383,8 @@ static bool mount_here(const char *type, const char *options, unsigned long flag
            mount("jobio-test", directory.path, type, flags, options) == 0;
 }
 
-/* A real full disk: all writes until then are there, the one that fails says so, and when there is
- * room again the same write passes. */
+/* A real full disk: all earlier writes are stored, the one that fails reports it, and it succeeds
+ * once there is space again. */
 static void test_full_file_system(void **state)
 {
     struct job_account *job = job_make(7, NOW);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What waits for a sink: in order, each step once, until the sink has it, whatever retention
- * does. */
+/* The queue of a sink: in order, each step once, until the sink has it, even if retention runs. */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
@@ -114,7 +113,7 @@ static void test_in_order(void **state)
     assert_int_equal(stats("peer:n2").waiting, 1);
 }
 
-/* What is acknowledged is what was sent, not what was written meanwhile. */
+/* An acknowledgement covers what was sent, not what was written meanwhile. */
 static void test_written_again(void **state)
 {
     struct error error;
@@ -135,7 +134,7 @@ static void test_written_again(void **state)
     assert_ok(store_outbox_drop(opened, seen.ids, 2, &error), error);
     put_queued(0, 7, "history");
     (void)read_queue("history", 0, 100);
-    assert_true(seen.ids[0] > sent + 2); /* never used twice */
+    assert_true(seen.ids[0] > sent + 2); /* never reused */
 }
 
 static bool has_more(int64_t id)
@@ -147,7 +146,7 @@ static bool has_more(int64_t id)
     return more;
 }
 
-/* Only behind the last step of a job has a sink all of it, and not if it has refused one. */
+/* A sink has the complete job only after its last step, and only if it has not refused a step. */
 static void test_more_of_the_job(void **state)
 {
     struct error error;
@@ -215,7 +214,7 @@ static void test_only_final_steps(void **state)
     job_account_destroy(job);
 }
 
-/* Steps of another node are stored, and that is all. */
+/* Steps of another node are stored but not queued. */
 static void test_other_node(void **state)
 {
     struct error error;
@@ -255,7 +254,7 @@ static void test_refused(void **state)
     assert_int_equal(stats("history").waiting, 2);
     assert_int_equal(stats("history").refused, 1);
     assert_int_equal(number("SELECT count(*) FROM outbox WHERE refused = 'it''s bad'"), 1);
-    put_queued(1, 2, "history"); /* other numbers: another try */
+    put_queued(1, 2, "history"); /* changed numbers: queued again */
     assert_int_equal(stats("history").refused, 0);
     (void)read_queue("history", 0, 100);
     assert_ok(store_outbox_refuse(opened, seen.ids[0], "x", &error), error);
@@ -325,7 +324,7 @@ static void test_retention_by_age_waits(void **state)
     sweep_with(2 * HOUR, 0);
     assert_int_equal(number("SELECT count(*) FROM step"), 2);
     assert_ok(store_outbox_refuse(opened, seen.ids[1], "bad", &error), error);
-    sweep_with(2 * HOUR, 0); /* what is refused waits for nobody */
+    sweep_with(2 * HOUR, 0); /* refused rows do not exempt a job from retention */
     assert_int_equal(number("SELECT count(*) FROM step"), 0);
     assert_int_equal(number("SELECT count(*) FROM outbox"), 0);
     assert_int_equal(stats("history").given_up, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sums of blocks of days say the same as the jobs themselves, whatever happens to these. */
+/* The sums of blocks of days are always those of the jobs, whatever happens to the jobs. */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
@@ -73,8 +73,8 @@ static void put_step(const struct job_account *job, uint32_t number)
     step_account_clear(&step);
 }
 
-/* The job of that number, new or not, with any of its steps. Its end is not before its start, but
- * for a clock that was set back. */
+/* Put the job of that number, new or not, with any of its steps. It ends after its start, unless
+ * the clock was set back. */
 static void put_any(uint32_t jobid)
 {
     uint64_t start = NOW - jobid * (DAYS * DAY / JOBS) - any(2 * HOUR);
@@ -89,7 +89,7 @@ static void put_any(uint32_t jobid)
     job->ended = any(20) != 0;
     job->elapsed_ns = any(10) ? any(4 * HOUR) : any(5 * DAY);
     job->end_ns = any(50) ? start + job->elapsed_ns : start - any(HOUR);
-    if (any(4) == 0) /* the first or the last instant of a block */
+    if (any(4) == 0) /* the first or the last ns of a block */
         job->end_ns += DAY - job->end_ns % DAY - any(2);
     job->nodes_expected = (uint32_t)any(10) ? 1 : 2;
     assert_ok(store_put_job(opened, job, &error), error);
@@ -146,7 +146,7 @@ static char *answer(const struct history_filter *filter, bool off)
     return text;
 }
 
-static unsigned rolled; /* statements that looked at the sums of blocks */
+static unsigned rolled; /* number of statements that read the sums of blocks */
 
 static int trace(unsigned what, void *arg, void *statement, void *text)
 {
@@ -198,7 +198,7 @@ static void assert_any_same(void)
 
 static const char *const groups[] = {"user", "account", "partition", "name", "mount", "day"};
 
-/* All time, by everything; the sums are used. */
+/* All periods, by all groups; the sums are used. */
 static void assert_all_same(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
@@ -223,7 +223,7 @@ static void set_zone(const char *zone)
     tzset();
 }
 
-/* Small, so that everything happens with few jobs. */
+/* Small limits, so that everything happens with few jobs. */
 static void make_small(void)
 {
     opened->rollup.many = 20;
@@ -256,7 +256,7 @@ static void fill(void)
     assert_ok(store_commit(opened, &error), error);
 }
 
-/* At most `times`; whether there is more to do. */
+/* Run at most `times`. Returns whether there is more to do. */
 static bool sweep(uint64_t now_ns, unsigned times)
 {
     struct error error;
@@ -276,7 +276,7 @@ static int64_t number(const char *text)
     return value;
 }
 
-/* At every stage of the making. */
+/* Check every stage while the sums are made. */
 static void test_while_they_are_made(void **state)
 {
     (void)state;
@@ -318,8 +318,7 @@ static void test_after_changes(void **state)
     assert_all_same();
 }
 
-/* Deletion, by one job after the other: no block of it is left, and none is made again and again.
- */
+/* After jobs are deleted one by one, no block of them remains, and none is made over and over. */
 static void test_after_deletions(void **state)
 {
     (void)state;
@@ -342,7 +341,7 @@ static void test_after_deletions(void **state)
                      0);
 }
 
-/* Statements past the code of the store, too: the triggers see them. */
+/* The triggers also notice statements that bypass the code of the store. */
 static void test_other_writers(void **state)
 {
     static const char *const changes[] = {
@@ -362,7 +361,8 @@ static void test_other_writers(void **state)
     }
 }
 
-/* What the table cannot hold comes from the jobs; so does a day that begins within a quarter. */
+/* Sums that overflow are read from the jobs, and so are days that start within a quarter of an
+ * hour. */
 static void test_what_they_cannot_say(void **state)
 {
     struct history_filter by_user = {.uid = UINT32_MAX, .group = HISTORY_BY_USER};
@@ -394,8 +394,8 @@ static void test_what_they_cannot_say(void **state)
         assert_any_same();
 }
 
-/* More jobs than one piece has ended in one instant. By a clock that was set back, one of them
- * began after it, and is in no span of time before that. */
+/* More jobs than fit into a piece have ended at the same time. Because the clock was set back, one
+ * of them started after that time, and is in no earlier period. */
 static void test_one_instant(void **state)
 {
     struct history_filter by_user = {.uid = UINT32_MAX, .group = HISTORY_BY_USER};
@@ -415,7 +415,7 @@ static void test_one_instant(void **state)
         assert_same(&by_user);
 }
 
-/* A small store has none, nor has a block of few jobs. */
+/* A small store has no sums, and a block of few jobs has none. */
 static void test_few_jobs(void **state)
 {
     (void)state;
@@ -447,8 +447,8 @@ static int kill_at(unsigned what, void *left, void *statement, void *text)
     return 0;
 }
 
-/* Jobs come and sums are made by a process that is killed before one of its statements, `left` of
- * them later, in the middle of whatever it has begun. */
+/* The process that adds jobs and makes sums is killed after `left` more statements, in the middle
+ * of anything. */
 static bool is_killed(uint64_t left)
 {
     pid_t pid = fork();
@@ -480,7 +480,7 @@ static void test_killed(void **state)
     fill();
     for (int round = 0; round < 60; round++) {
         store_close(opened);
-        opened = NULL; /* no process has the store of another */
+        opened = NULL; /* a process must not use the store of another one */
         killed += is_killed(1 + any(400));
         opened = open_store(&directory);
         make_small();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Retention takes the oldest in small bites, a crash leaves the sums right, queries use indexes. */
+/* Retention deletes the oldest jobs in small steps, sums stay correct after a crash, queries use
+ * indexes. */
 #define _GNU_SOURCE /* asprintf */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
@@ -28,7 +29,8 @@ static void open_with(uint64_t keep_ns, uint64_t keep_bytes)
               error);
 }
 
-/* A job of `steps` steps that ended at end_ns (0: it runs), with a private mount of its own. */
+/* A job of `steps` steps that ended at end_ns (0: it is running), with a private mount of its own.
+ */
 static void put_job(uint32_t jobid, uint64_t end_ns, uint32_t steps)
 {
     struct job_account *job = job_make(jobid, (end_ns ? end_ns : NOW) - HOUR);
@@ -59,7 +61,7 @@ static int64_t number(const char *sql)
     return value;
 }
 
-/* To the end; how many steps it took. No step may change more than it promises. */
+/* Sweep to the end. Returns the number of steps; none may change more rows than documented. */
 static unsigned sweep_all(uint64_t now_ns)
 {
     unsigned calls = 0;
@@ -89,15 +91,16 @@ static void test_by_age(void **state)
     open_with(90 * 24 * HOUR, 0);
     for (uint32_t id = 1; id <= 40; id++)
         put_job(id, NOW - id * 10 * 24 * HOUR, 2);
-    put_job(41, 0, 2); /* began long ago and still runs */
+    put_job(41, 0, 2); /* started long ago and is still running */
     (void)sweep_all(NOW);
     assert_int_equal(number("SELECT count(*) FROM job"), 10);
     assert_int_equal(number("SELECT max(jobid) FROM job WHERE ended = 1"), 9);
     assert_int_equal(number("SELECT count(*) FROM step"), 20);
     assert_int_equal(number("SELECT count(*) FROM step_mount"), 40);
-    assert_int_equal(number("SELECT count(*) FROM mount"), 11); /* theirs and /scratch */
+    assert_int_equal(number("SELECT count(*) FROM mount"),
+                     11); /* those of the jobs, and /scratch */
     assert_int_equal(number("SELECT count(*) FROM io"), 80);
-    assert_int_equal(total_reads(), 82); /* nothing is taken from the totals */
+    assert_int_equal(total_reads(), 82); /* the totals are unchanged */
 }
 
 static void test_by_size(void **state)
@@ -120,10 +123,10 @@ static void test_by_size(void **state)
     store_close(opened);
     opened = NULL;
     assert_int_equal(stat(directory.store, &st), 0);
-    assert_true(st.st_size <= (1 << 20) + 64 * 4096); /* given back to the file system */
+    assert_true(st.st_size <= (1 << 20) + 64 * 4096); /* returned to the file system */
 }
 
-/* Steps that may be written once more must find their rows. */
+/* Steps that may be written again must find their rows. */
 static void test_size_spares_the_last_hour(void **state)
 {
     (void)state;
@@ -134,7 +137,8 @@ static void test_size_spares_the_last_hour(void **state)
     assert_int_equal(number("SELECT min(jobid) FROM job"), 2);
 }
 
-/* A job that goes is not seen in part, also when jobiod ends before the last bite. */
+/* A job that is being deleted is never visible in part, even if jobiod ends before the last step.
+ */
 static void test_nobody_sees_half_a_job(void **state)
 {
     struct job_account **found = NULL;
@@ -160,7 +164,8 @@ static void test_nobody_sees_half_a_job(void **state)
     assert_int_equal(total_reads(), 1000);
 }
 
-/* Write steps for ever, each provisional and then final, like a daemon. Says so in the pipe. */
+/* Write steps for ever, each provisional and then final, like jobiod, and report them in the pipe.
+ */
 static void write_for_ever(int told)
 {
     struct store *mine = open_store(&directory);
@@ -180,7 +185,7 @@ static void write_for_ever(int told)
     }
 }
 
-/* jobiod is killed at any moment: what is there is whole, and the totals are those of the steps. */
+/* jobiod is killed at any moment: stored steps are complete, and the totals are their sums. */
 static void test_killed_writer(void **state)
 {
     int64_t steps = 0;
@@ -219,7 +224,7 @@ static void test_killed_writer(void **state)
     assert_true(steps > 10);
 }
 
-/* What EXPLAIN QUERY PLAN says of a named query, one line a step. */
+/* The output of EXPLAIN QUERY PLAN for a named query, one line per step. */
 static void plan_of(enum sql_query query, char *ret, size_t size)
 {
     char sql[8192];
@@ -267,7 +272,7 @@ static void test_queries_use_indexes(void **state)
         plan_of(query, plan, sizeof(plan));
         if (query == SQL_STATS || query == SQL_TOTAL_LIST || query == SQL_SWEEP_EXPIRED ||
             query == SQL_OUTBOX_SINKS || query == SQL_BASELINE_MOUNTS || query == SQL_ROLLUP_STALE)
-            continue; /* these are meant to see all, of little */
+            continue; /* these scan a whole small table on purpose */
         if (strstr(plan, "SCAN") && !strstr(plan, "SCAN CONSTANT ROW"))
             print_error("%s: %s", sql_query_names[query], plan);
         assert_true(!strstr(plan, "SCAN") || strstr(plan, "SCAN CONSTANT ROW"));
@@ -306,7 +311,7 @@ static off_t log_bytes(void)
     return st.st_size;
 }
 
-/* Somebody always reads, but nobody for ever: the log begins anew. */
+/* There is always a reader, but none lasts for ever: the WAL is restarted. */
 static void test_log_stays_short(void **state)
 {
     struct store *first, *second;

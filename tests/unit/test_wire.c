@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What one node says to another: what is taken, and what is not. */
+/* Messages between nodes: which are accepted. */
 #include "tests/unit/test.h"
 
 #include <json-c/json.h>
@@ -10,7 +10,7 @@
 
 static const struct wire_head ours = {"c", "n2", "n1", "42"};
 
-/* What a payload of this text gives to node n1 of cluster c. */
+/* The result of parsing this payload on node n1 of cluster c. */
 static int parse(const char *text, const struct wire_head *wanted, struct error *error)
 {
     struct json_object *document = NULL;

@@ -23,12 +23,12 @@ static struct writer *writer_open(size_t capacity, unsigned sweep_ms)
     return writer;
 }
 
-/* A request that writes one job, or does what its other fields say. */
+/* A request that writes one job, or behaves as its other fields say. */
 struct request {
     uint32_t jobid;
-    sem_t *started, *go; /* tell, then wait */
+    sem_t *started, *go; /* post the first, then wait for the second */
     int fail;            /* after the write */
-    int64_t synchronous; /* what it saw */
+    int64_t synchronous; /* PRAGMA synchronous in the request */
     unsigned calls;      /* of done */
     unsigned order;
     int result;
@@ -153,7 +153,7 @@ static void test_full_queue_pushes_back(void **state)
     assert_int_equal(writer_flush(writer, 10000), 0);
     assert_int_equal(writer_submit(writer, true, carry_out, hear, &requests[2]), 0);
     assert_int_equal(writer_submit(writer, true, carry_out, hear, &requests[3]), 0);
-    writer_destroy(writer); /* carries out the rest */
+    writer_destroy(writer); /* runs the rest */
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(requests[i].calls, 1);
     assert_int_equal(count_jobs(), 4);
@@ -194,7 +194,7 @@ static int put_large(struct store *store, void *arg, struct error *error)
     return r;
 }
 
-/* SQLite's own SQLITE_FULL: everyone in the transaction hears it, and later ones work again. */
+/* A real SQLITE_FULL: every request of the transaction fails, and later ones succeed again. */
 static void test_full_disk_is_told_to_all(void **state)
 {
     struct writer *writer = writer_open(0, 0);
@@ -219,7 +219,7 @@ static void test_full_disk_is_told_to_all(void **state)
     assert_int_equal(requests[0].result, 0);
     assert_int_equal(large.result, -ENOSPC);
     assert_non_null(strstr(large.error.text, "full"));
-    assert_int_equal(requests[1].result, -ENOSPC); /* was fine, but is not stored either */
+    assert_int_equal(requests[1].result, -ENOSPC); /* succeeded, but is rolled back, too */
     assert_int_equal(requests[2].result, -ENOSPC);
     assert_int_equal(count_jobs(), 1);
     assert_int_equal(writer_submit(writer, true, set_page_limit, NULL, many), 0);
@@ -253,7 +253,7 @@ static struct writer *open_old_job(unsigned sweep_ms)
     return writer;
 }
 
-/* Nothing is queued: the thread deletes what is too old. */
+/* While no request is queued, the thread deletes old jobs. */
 static void test_sweeps_when_idle(void **state)
 {
     struct writer *writer = open_old_job(1);
@@ -266,7 +266,7 @@ static void test_sweeps_when_idle(void **state)
     writer_destroy(writer);
 }
 
-/* So it does where there is always something to write. */
+/* It also deletes them if there is always something to write. */
 static void test_sweeps_between_writes(void **state)
 {
     struct writer *writer = open_old_job(200);
@@ -299,8 +299,8 @@ static struct query *query_open(unsigned limit_ms)
 }
 
 struct answer {
-    sem_t *begun, *go; /* tell, then wait */
-    unsigned order;    /* in which they were begun, from 1 */
+    sem_t *begun, *go; /* post the first, then wait for the second */
+    unsigned order;    /* in which they were started, from 1 */
     uint64_t took_ns;
     int64_t number;
     unsigned calls;
@@ -322,7 +322,7 @@ static int ask(struct store *reader, void *arg, struct error *error)
     return store_number(reader, "SELECT count(*) FROM job", &answer->number, error);
 }
 
-/* Counts to 10^12, which nobody waits for. */
+/* Count to 10^12, which takes for ever. */
 static int ask_for_ever(struct store *reader, void *arg, struct error *error)
 {
     struct answer *answer = arg;
@@ -355,7 +355,7 @@ static void wait_for(struct query *query, const struct answer *answer)
     }
 }
 
-/* A long write and a question do not wait for one another. */
+/* A long write and a query do not wait for each other. */
 static void test_question_beside_a_write(void **state)
 {
     struct writer *writer = writer_open(0, 0);
@@ -415,7 +415,7 @@ static void test_too_many_questions_are_refused(void **state)
     query_destroy(query);
 }
 
-/* Whoever asks much at once waits for the others, and they do not wait for him. */
+/* A user with many queries waits for the others, but they do not wait for the user. */
 static void test_users_take_turns(void **state)
 {
     struct query *query = query_open(0);
@@ -462,7 +462,7 @@ static void test_question_has_a_time_limit(void **state)
     query_destroy(query);
 }
 
-/* What a question waits for others is not taken from its own time. */
+/* Waiting for other queries does not count for the time limit of a query. */
 static void test_waiting_costs_no_time(void **state)
 {
     const struct timespec pause = {.tv_nsec = 300000000};
@@ -511,7 +511,7 @@ static void test_store_that_comes_later(void **state)
     query_destroy(query);
 }
 
-/* What an idle connection has read is given up: it finds another file by the same name. */
+/* An idle connection is closed: the next query reads a file that has replaced the old one. */
 static void test_idle_question_gives_up_its_store(void **state)
 {
     const struct query_options options = {.path = directory.store, .idle_ms = 1};
