@@ -6,21 +6,22 @@
 #include "collector/store/store.h"
 #include "common/error.h"
 
-/* A list of a filter (store.h: commas between, '\' before a comma or another one) as words.
- * *ret is NULL-terminated, free it with history_words_free(); NULL text gives none. -EINVAL: an
- * empty word, with `what` in the text. */
+/* Split a list of a filter (struct history_filter) into words. *ret is NULL-terminated; free it
+ * with history_words_free(). A NULL text has no words. -EINVAL: an empty word; `what` is in the
+ * text. */
 int history_words(const char *text, const char *what, char ***ret, struct error *error);
 void history_words_free(char **words); /* accepts NULL */
-/* Quote any word as such a list; malloc'd. NULL on out-of-memory. */
+/* Quote a word as a list with one item; malloc'd. NULL on out-of-memory. */
 char *history_word_quote(const char *word);
 
-/* "time", "read", "write", "meta", "wait", "errors", "elapsed", "jobs"; the order or -EINVAL. */
+/* Parse "time", "read", "write", "meta", "wait", "errors", "elapsed" or "jobs". -EINVAL: another.
+ */
 int history_sort_parse(const char *text);
 const char *history_sort_name(enum history_sort sort);
-/* "user", "account", "partition", "name", "mount", "day"; the group or -EINVAL. */
+/* Parse "user", "account", "partition", "name", "mount" or "day". -EINVAL: another. */
 int history_group_parse(const char *text);
 const char *history_group_name(enum history_group group); /* NULL for none */
-/* "running", "ended" or Slurm's letters for them, "R" and "CD"; the state or -EINVAL. */
+/* Parse "running", "ended", or the codes of Slurm, "R" and "CD". -EINVAL: another. */
 int history_state_parse(const char *text);
 const char *history_state_name(enum history_state state); /* NULL for any */
 
@@ -30,14 +31,15 @@ bool history_is_one_day(uint64_t first_ns, uint64_t last_ns);
 /* Copy a row with its texts, which *texts owns (free it, also after a failure). 0 or -ENOMEM. */
 int history_row_copy(const struct history_row *row, struct history_row *ret, char **texts);
 
-/* A table that sorts rows, or sums them up by group. */
+/* A table that sorts rows, or aggregates them by group. */
 struct history_table;
 /* `filter` has the group, order and limit; it must outlive the table. NULL on out-of-memory. */
 struct history_table *history_table_create(const struct history_filter *filter);
 void history_table_destroy(struct history_table *table); /* accepts NULL */
-/* A job, or into a group also many (row->jobs). Copies what it keeps of the row. 0 or -ENOMEM. */
+/* Add a job or, to a group, the sums of row->jobs jobs. Copies the row. Returns 0 or -ENOMEM. */
 int history_table_add(struct history_table *table, const struct history_row *row);
-/* In the filter's order, at most its limit. A non-zero return of `each` ends it and is returned. */
+/* Call `each` for the rows, in the order and up to the limit of the filter. A non-zero return stops
+ * the iteration and is returned. */
 int history_table_each(struct history_table *table, history_f each, void *arg);
 
 #endif

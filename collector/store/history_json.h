@@ -15,20 +15,19 @@ struct json_object;
  * Fields: doc/protocol.md. */
 struct json_object *history_row_json(const struct history_row *row);
 
-/* The same as text, without a newline, ten times as fast. Strings are as they are, but for what
- * JSON escapes: bytes that are no UTF-8 stay. */
+/* The same as text, without a newline, ten times as fast. Bytes that are not UTF-8 are copied. */
 void history_row_write(const struct history_row *row, FILE *out);
 
 /* Maximum number of rows of an answer over the socket; some 60 MB of text. */
 #define HISTORY_ROWS_MAX 100000
 
-/* The rows as the text of a JSON array, malloc'd, at most `max` of them; *cut: there were more that
- * the filter's own limit would have let through. Errors of store_history(). */
+/* Up to `max` rows as the text of a JSON array, malloc'd. *cut: the filter selects more rows.
+ * Errors as of store_history(). */
 int history_answer(struct store *reader, const struct history_filter *filter, uint32_t max,
                    char **ret, bool *cut, struct error *error);
 
-/* The reverse. Strings belong to `row_document`, absent ones are NULL, absent numbers 0; unknown
- * fields are ignored. -EBADMSG with text if it is not a row. */
+/* Read such a row. `row_document` owns the strings. Missing strings are NULL, missing numbers 0,
+ * and unknown fields are ignored. -EBADMSG with text if it is not a row. */
 int history_row_parse(struct json_object *row_document, struct history_row *ret,
                       struct error *error);
 

@@ -45,17 +45,17 @@ int store_begin(struct store *store, bool final, struct error *error);
 int store_commit(struct store *store, struct error *error);
 void store_rollback(struct store *store);
 
-/* Write what is known of a job: identity, times, state, its own completeness (without that of its
- * steps), and from its mounts the job's peaks; its steps are not touched. Replaces what was there
- * under the same key. A job that starts (start_ns) after the end of a stored, ended one of the same
- * key is another holder of the number: both are kept. So start_ns of one job must never move to
- * after its end. A first node and an array that are known stay known. */
+/* Store a job without its steps: identity, times, state, its own completeness (without that of its
+ * steps), and from its mounts the job's peaks. Replaces the stored job with the same key, but keeps
+ * its first node and array if the new ones are unknown. A job that starts (start_ns) after the end
+ * of a stored, ended one of the same key is another holder of the number: both are kept. So
+ * start_ns of one job must never move to after its end. */
 int store_put_job(struct store *store, const struct job_account *job, struct error *error);
-/* Write one step's account; `final` false for a step that still runs. Replaces the same step (same
- * node, het, step, tagged_at). -ENOENT: its job was never put. A final step is in the node's totals
- * exactly once, however often it is written; once final, it stays final, and writing it again with
- * other numbers moves the totals by the difference: that is how STEP_FOLDED grows: put the sum of
- * all folded steps that have ended (never of running ones) under one unchanged tagged_at. A step of
+/* Store the account of a step; `final` is false for a running step. Replaces the same step (same
+ * node, het, step, tagged_at). -ENOENT: its job was never put. The node's totals include a final
+ * step exactly once, even if it is written again: they change by the difference. A final step stays
+ * final. STEP_FOLDED grows in this way: put the sum of all folded steps that have ended (never of
+ * running ones) under one unchanged tagged_at. A step of
  * another node is in no total. */
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
