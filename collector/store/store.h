@@ -55,8 +55,7 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
  * node, het, step, tagged_at). -ENOENT: its job was never put. The node's totals include a final
  * step exactly once, even if it is written again: they change by the difference. A final step stays
  * final. STEP_FOLDED grows in this way: put the sum of all folded steps that have ended (never of
- * running ones) under one unchanged tagged_at. A step of
- * another node is in no total. */
+ * running ones) under one unchanged tagged_at. The totals exclude steps of other nodes. */
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
 
