@@ -147,8 +147,10 @@ void tracker_task_exit(struct tracker *tracker, const struct job_key *key, uint3
     const struct step_ids ids = {key->jobid, key->restart, het, step};
     struct step *found = jobs_find_step(&tracker->jobs, &ids);
 
-    if (found)
-        found->tasks_ended = true;
+    if (!found)
+        return;
+    found->tasks_ended = true;
+    late_tag_check(found, true);
 }
 
 enum tracker_progress tracker_progress(struct tracker *tracker, const struct job_key *key,

@@ -26,6 +26,23 @@ static void test_vanished_step(void **state)
     assert_false(node_has_step(0));
 }
 
+/* The last task of a step has ended, so its plugin has nothing more to say about the start. */
+static void test_late_tag_of_a_short_step(void **state)
+{
+    struct tag tag = node_tag(0, true);
+    const struct job_key key = {NULL, JOB, 0};
+    struct job_account *report;
+
+    (void)state;
+    tag.within_ms = 6000;
+    tag.tagged_boot_ns -= 7 * S;
+    node_must(tracker_tag(node.tracker, &tag, &node.error));
+    tracker_task_exit(node.tracker, &key, HET_NONE, 0);
+    node_must(tracker_report(node.tracker, JOB, 0, true, &report, &node.error));
+    assert_true(node_blames(&report->completeness, "began-untracked"));
+    job_account_destroy(report);
+}
+
 static void test_deserted_step(void **state)
 {
     struct tracker_stats stats;
@@ -312,11 +329,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_vanished_step),          TEST(test_deserted_step),
-        TEST(test_ends_share_a_reading),   TEST(test_many_ends_cost_one_pass),
-        TEST(test_drops_keep_a_distance),  TEST(test_maps_are_swept),
-        TEST(test_many_steps_fold),        TEST(test_stop_with_a_full_queue),
-        TEST(test_final_steps_are_queued),
+        TEST(test_vanished_step),           TEST(test_late_tag_of_a_short_step),
+        TEST(test_deserted_step),           TEST(test_ends_share_a_reading),
+        TEST(test_many_ends_cost_one_pass), TEST(test_drops_keep_a_distance),
+        TEST(test_maps_are_swept),          TEST(test_many_steps_fold),
+        TEST(test_stop_with_a_full_queue),  TEST(test_final_steps_are_queued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
