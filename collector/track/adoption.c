@@ -30,6 +30,8 @@
 struct adoption {
     struct tracker *tracker;
     struct store *store;
+    char boot_id[64];
+    bool boot_stored; /* the store has this boot_id */
     bool rebooted;
     bool incomplete;             /* a step file could not be handled */
     struct job_account **stored; /* unfinished, as loaded */
@@ -63,19 +65,21 @@ static void read_boot_id(char buf[64])
 static int check_boot(struct adoption *a, struct error *error)
 {
     _free_ char *before = NULL;
-    char now[64];
     int r = store_get_state(a->store, BOOT_ID_KEY, &before, error);
 
     if (r < 0)
         return r;
-    read_boot_id(now);
-    a->rebooted = before && strcmp(before, now) != 0;
+    read_boot_id(a->boot_id);
+    a->boot_stored = before && strcmp(before, a->boot_id) == 0;
+    a->rebooted = before && !a->boot_stored;
     /* The kernel counts from zero again. */
-    if (a->rebooted)
-        r = missed_record_remove(a->store, error);
-    if (r < 0)
-        return r;
-    return before && !a->rebooted ? 0 : store_put_state(a->store, BOOT_ID_KEY, now, error);
+    return a->rebooted ? missed_record_remove(a->store, error) : 0;
+}
+
+/* Last: if the adoption fails, the next one still knows of the reboot. */
+static int store_boot(struct adoption *a, struct error *error)
+{
+    return a->boot_stored ? 0 : store_put_state(a->store, BOOT_ID_KEY, a->boot_id, error);
 }
 
 static struct job_account *create_sum(const struct job_account *stored)
@@ -396,6 +400,8 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
     (void)sampler_resume_missed(tracker->sampler, NULL);
     if (!r)
         r = end_lost_steps(&a, error);
+    if (!r)
+        r = store_boot(&a, error);
     if (r < 0)
         return r;
     drop_untracked(&a);

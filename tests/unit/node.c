@@ -95,7 +95,16 @@ static void on_queued(void *arg)
     node.queued++;
 }
 
-void node_start(void)
+/* The parts that node_stop() ends, besides the writer. */
+static void destroy_parts(void)
+{
+    tracker_destroy(node.tracker);
+    sampler_destroy(node.sampler);
+    hierarchy_destroy(node.hierarchy);
+    mounts_destroy(node.mounts);
+}
+
+int node_try_start(void)
 {
     const struct tracker_hooks hooks = {.job_over = on_over, .queued = on_queued};
     struct tracker_options options = {.cluster = "c",
@@ -108,6 +117,7 @@ void node_start(void)
     struct store_options store_options = {0};
     struct store *store;
     char full[256], runtime[256];
+    int r;
 
     node_path(full, "proc");
     node_must(mounts_create(&node.mounts, full, &node.error));
@@ -123,19 +133,27 @@ void node_start(void)
     node_path(full, "jobio.db");
     store_options.path = full;
     node_must(store_open(&store, &store_options, &node.error));
-    node_must(tracker_adopt(node.tracker, store, &node.error));
+    r = tracker_adopt(node.tracker, store, &node.error);
+    if (r < 0) {
+        store_close(store);
+        destroy_parts();
+        return r;
+    }
     node_must(writer_create(&node.writer, store, node.capacity, 0, &node.error));
     tracker_attach(node.tracker, node.writer);
+    return 0;
+}
+
+void node_start(void)
+{
+    node_must(node_try_start());
 }
 
 void node_stop(void)
 {
     tracker_attach(node.tracker, NULL);
     writer_destroy(node.writer);
-    tracker_destroy(node.tracker);
-    sampler_destroy(node.sampler);
-    hierarchy_destroy(node.hierarchy);
-    mounts_destroy(node.mounts);
+    destroy_parts();
 }
 
 void node_restart(void)

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,6 +168,41 @@ static void test_reboot(void **state)
     assert_int_equal(node_written(&jobs[0]->mounts), 70);
     store_jobs_free(jobs);
     assert_int_equal(node_total(), 70);
+}
+
+static void change_store(const char *sql)
+{
+    sqlite3 *db = NULL;
+    char full[256];
+
+    node_path(full, "jobio.db");
+    assert_int_equal(sqlite3_open(full, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* A row that jobiod writes at its start cannot be stored. The next start continues from there. */
+static void test_reboot_and_a_full_disk(void **state)
+{
+    uint32_t number = node_begin(STEP_BATCH);
+    struct job_account **jobs;
+
+    (void)state;
+    node_write(number, 1, 70);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_stop();
+    reboot();
+    change_store(
+        "CREATE TRIGGER full BEFORE UPDATE ON step BEGIN SELECT RAISE(ABORT, 'full'); END");
+    assert_true(node_try_start() < 0);
+    change_store("DROP TRIGGER full");
+    node_start();
+    node_flush();
+    assert_int_equal(node.over, 1);
+    jobs = node_stored();
+    assert_true(jobs[0]->ended);
+    assert_true(node_blames(&jobs[0]->completeness, "node-restarted"));
+    store_jobs_free(jobs);
 }
 
 static int see(int64_t id, const struct job_account *job, void *arg)
@@ -389,11 +425,17 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_restart_goes_on),        TEST(test_missed_while_nobody_read),
-        TEST(test_kill_after_commit),      TEST(test_reboot),
-        TEST(test_lost_step_is_sent),      TEST(test_gathered_by),
-        TEST(test_gathered_by_a_stranger), TEST(test_nodes_are_told_late),
-        TEST(test_lost_by_reboot_is_sent), TEST(test_kill_after_folding),
+        TEST(test_restart_goes_on),
+        TEST(test_missed_while_nobody_read),
+        TEST(test_kill_after_commit),
+        TEST(test_reboot),
+        TEST(test_reboot_and_a_full_disk),
+        TEST(test_lost_step_is_sent),
+        TEST(test_gathered_by),
+        TEST(test_gathered_by_a_stranger),
+        TEST(test_nodes_are_told_late),
+        TEST(test_lost_by_reboot_is_sent),
+        TEST(test_kill_after_folding),
         TEST(test_many_ends_while_down),
     };
 
