@@ -9,6 +9,8 @@
  * itself, and has noted that in the step's file. */
 #define DIRECT_TIME (3 * NS_PER_S)
 
+#define CAUSE "began-untracked"
+
 uint64_t tag_deadline(const struct tag *tag)
 {
     return tag->tagged_boot_ns + tag->within_ms * (NS_PER_S / 1000);
@@ -32,7 +34,7 @@ static void mark_untracked(struct step *step)
     step->unconfirmed = false;
     step->has_row = false; /* write a row with this cause now */
     tracker->untracked++;
-    (void)sampler_mark_incomplete(tracker->sampler, step->number, "began-untracked", 1, 0);
+    (void)sampler_mark_incomplete(tracker->sampler, step->number, CAUSE, 1, 0);
 }
 
 void late_tag_mark(struct step *step)
@@ -50,8 +52,15 @@ void late_tag_check(struct step *step, bool at_end)
 
     if (!step->unconfirmed)
         return;
-    if (is_direct(step))
+    if (is_direct(step)) {
         step->unconfirmed = false;
-    else if (at_end || now > tag_deadline(&step->tag) + DIRECT_TIME)
+        step->has_row = false; /* write a row without this cause now */
+    } else if (at_end || now > tag_deadline(&step->tag) + DIRECT_TIME) {
         mark_untracked(step);
+    }
+}
+
+int late_tag_mark_row(const struct step *step, struct step_account *row)
+{
+    return step->unconfirmed ? completeness_add(&row->completeness, CAUSE, 1, 0) : 0;
 }

@@ -15,5 +15,8 @@ uint64_t tag_deadline(const struct tag *tag);
 void late_tag_mark(struct step *step);
 /* Look whether the plugin has confirmed the step. at_end: it will not get another chance. */
 void late_tag_check(struct step *step, bool at_end);
+/* Mark the account of a provisional row as incomplete while the step is unconfirmed: the next
+ * jobiod finds the step in the map and cannot know that it was late. 0 or -ENOMEM. */
+int late_tag_mark_row(const struct step *step, struct step_account *row);
 
 #endif

@@ -12,6 +12,7 @@
 #include "collector/store/writer.h"
 #include "collector/track/accounts.h"
 #include "collector/track/folded_steps.h"
+#include "collector/track/late_tag.h"
 #include "collector/track/stored_steps.h"
 #include "common/cleanup.h"
 
@@ -276,6 +277,17 @@ static void note_provisional(struct job *job)
         job->steps[i]->has_row |= has_provisional(job->steps[i]);
 }
 
+/* Best effort: without memory the step gets its row later. */
+static void add_provisional(struct saving *s, const struct step *step)
+{
+    struct step_account *row = &s->steps[s->n];
+
+    if (step_get_account(step, row) == 0 && late_tag_mark_row(step, row) == 0)
+        s->n++;
+    else
+        step_account_clear(row);
+}
+
 void job_save_provisional(struct job *job)
 {
     struct saving *s;
@@ -289,8 +301,8 @@ void job_save_provisional(struct job *job)
     for (size_t i = 0; i < job->n_steps; i++) {
         const struct step *step = job->steps[i];
 
-        if (has_provisional(step) && step_get_account(step, &s->steps[s->n]) == 0)
-            s->n++;
+        if (has_provisional(step))
+            add_provisional(s, step);
     }
     if (!s->n) {
         saving_destroy(s);
