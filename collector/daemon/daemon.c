@@ -485,8 +485,9 @@ void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
-    peer_requests_stop(
-        d->peer_requests); /* answer requests that wait for other nodes, while all parts exist */
+    /* Answer what waits for other nodes, and then for records, while all parts exist. */
+    peer_requests_stop(d->peer_requests);
+    reports_stop(d->reports);
     server_destroy(d->server);
     metrics_forget_server(d->metrics);
     events_destroy(d->events);

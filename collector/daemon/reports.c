@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <time.h>
 
 #include "collector/daemon/baselines.h"
@@ -22,21 +23,24 @@
 #define QUERY_NS(within_ms) ((within_ms)*650000ull)
 #define ANSWER_NS(within_ms) ((within_ms)*800000ull)
 
-struct reports {
-    struct reports_options options;
-    struct advice *advice; /* NULL: none is given */
-};
-
 /* A report whose record is being written. */
 struct pending {
+    LIST_ENTRY(pending) link;
     struct request *request; /* NULL: answered */
     uint32_t jobid;
     char *text;
     sd_event_source *timer;
 };
 
+struct reports {
+    struct reports_options options;
+    struct advice *advice; /* NULL: none is given */
+    LIST_HEAD(, pending) pending;
+};
+
 static void pending_free(struct pending *p)
 {
+    LIST_REMOVE(p, link);
     p->timer = sd_event_source_disable_unref(p->timer);
     free(p->text);
     free(p);
@@ -115,6 +119,7 @@ static int start_record(struct reports *reports, struct request *request, char *
         free(p);
         return r;
     }
+    LIST_INSERT_HEAD(&reports->pending, p, link);
     p->request = request;
     p->text = text;
     if (reports->options.settings->record == RECORD_DEFERRED ||
@@ -214,10 +219,20 @@ int reports_create(struct reports **ret, const struct reports_options *options, 
     return 0;
 }
 
+void reports_stop(struct reports *reports)
+{
+    struct pending *p = reports ? LIST_FIRST(&reports->pending) : NULL;
+
+    for (; p; p = LIST_NEXT(p, link))
+        answer_pending(p, "deferred");
+}
+
 void reports_destroy(struct reports *reports)
 {
     if (!reports)
         return;
+    while (LIST_FIRST(&reports->pending))
+        pending_free(LIST_FIRST(&reports->pending));
     advice_destroy(reports->advice);
     free(reports);
 }

@@ -27,8 +27,10 @@ struct reports_options {
 /* Reads the rules of the advice; an invalid rule is logged and left out. */
 int reports_create(struct reports **ret, const struct reports_options *options,
                    struct error *error);
-void reports_destroy(
-    struct reports *reports); /* call it after peers and recorder were destroyed; accepts NULL */
+/* Answer the requests that wait for their records, which are written later. Accepts NULL. */
+void reports_stop(struct reports *reports);
+/* Call it after peers and recorder were destroyed; accepts NULL. */
+void reports_destroy(struct reports *reports);
 /* Answer the request, inside the call or later. */
 void reports_answer(struct reports *reports, struct request *request, const struct message *m);
 
