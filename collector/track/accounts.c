@@ -127,7 +127,6 @@ static struct job_account *build(struct job *job, bool keep)
         return NULL;
     ret->steps = keep ? calloc(job->n_steps + 1, sizeof(*ret->steps)) : NULL;
     if ((keep && !ret->steps) || copy_sum(job->sum, ret) < 0 ||
-        completeness_merge(&ret->completeness, &job->own) < 0 ||
         completeness_merge(&ret->completeness, &job->sum->completeness) < 0 ||
         add_steps(job, ret, keep) < 0 || job_update_meter(job, over_or_now(job), false) < 0 ||
         text_copy(&ret->first_node, job->first_node) < 0) {
@@ -150,13 +149,9 @@ struct job_account *job_row(struct job *job)
 {
     struct job_account *row = build(job, false);
 
-    if (!row)
-        return NULL;
-    completeness_clear(&row->completeness);
-    if (completeness_merge(&row->completeness, &job->own) == 0)
-        return row;
-    job_account_destroy(row);
-    return NULL;
+    if (row)
+        completeness_clear(&row->completeness);
+    return row;
 }
 
 /* Steps with a row of their own that are not listed: beyond the limit of ended_steps, or ended

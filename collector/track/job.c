@@ -26,7 +26,6 @@ static void job_free(struct job *job)
         step_destroy(job->steps[i]);
     free(job->steps);
     job_account_destroy(job->sum);
-    completeness_clear(&job->own);
     step_account_clear(&job->folded);
     ended_steps_clear(&job->ended);
     free(job->first_node);

@@ -16,7 +16,6 @@ struct tracker;
 struct job {
     struct tracker *tracker;
     struct job_account *sum;    /* owned: who it is, and the sum over its ended steps */
-    struct completeness own;    /* what is missing for the job itself */
     struct step_account folded; /* the sum of the steps beyond the limit; folded 0: none */
     uint64_t start_boot_ns, last_end_boot_ns, over_boot_ns;
     struct step **steps; /* owned: running, or not yet in the store */
