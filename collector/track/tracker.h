@@ -69,8 +69,8 @@ void tracker_make_rows_due(struct tracker *tracker);
  * the reading of another report of a moment ago, which has all steps that have ended. */
 int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bool fresh,
                    struct job_account **ret, struct error *error);
-/* All active runs of the job (jobid 0: all jobs), at most a second old. NULL-terminated, free with
- * store_jobs_free(). */
+/* All runs of the job (jobid 0: of all jobs) that are active, or over but not yet in the store, at
+ * most a second old. NULL-terminated, free with store_jobs_free(). */
 int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
                  struct error *error);
 /* The same for a task of an array. */
