@@ -122,11 +122,13 @@ static void on_job_over(const struct job_account *job, void *arg)
 static void on_queued(void *arg)
 {
     struct daemon *d = arg;
+    struct peers *peers = peer_requests_peers(d->peer_requests);
+    struct step_queue *sink = history_sink_queue(d->sink);
 
-    if (d->peer_requests)
-        peers_notify(peer_requests_peers(d->peer_requests));
-    if (d->sink)
-        step_queue_notify(history_sink_queue(d->sink));
+    if (peers)
+        peers_notify(peers);
+    if (sink)
+        step_queue_notify(sink);
 }
 
 /* An unusable store is left as it is, and jobiod does not start. Nothing is lost until an admin

@@ -25,7 +25,8 @@ int history_sink_create(struct history_sink **ret, sd_event *loop, const struct 
                         struct store *store, struct error *error);
 /* Before the queue is started. */
 void history_sink_attach(struct history_sink *sink, struct query *query, struct writer *writer);
-struct step_queue *history_sink_queue(const struct history_sink *sink); /* NULL: no [history] */
+/* NULL: no [history], or stopped. */
+struct step_queue *history_sink_queue(const struct history_sink *sink);
 /* Order: destroy the query, history_sink_stop(), which destroys the queue, destroy the writer,
  * history_sink_destroy(). */
 void history_sink_stop(struct history_sink *sink);
