@@ -9,118 +9,43 @@
 #include "collector/daemon/limited_log.h"
 #include "collector/daemon/target_access.h"
 #include "collector/deliver/kinds.h"
-#include "collector/deliver/step_queue.h"
-#include "collector/store/query.h"
+#include "collector/deliver/step_outbox.h"
 #include "collector/store/store.h"
-#include "collector/store/writer.h"
 #include "common/cleanup.h"
 
 struct history_sink {
-    struct step_queue *queue; /* NULL: stopped */
-    struct query *query;
-    struct writer *writer;
+    struct step_outbox outbox;
 };
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-struct reading {
-    struct history_sink *sink;
-    int64_t after;
-    const struct step_limits *limits;
-    const struct step_format *format;
-    struct step_batch *batch;
-};
-
-static int run_reading(struct store *reader, void *arg, struct error *error)
-{
-    struct reading *reading = arg;
-
-    return step_batch_read(reader, HISTORY_SINK, reading->after, reading->limits, reading->format,
-                           &reading->batch, error);
-}
-
-static void on_read(int result, const struct error *error, void *arg)
-{
-    struct reading *reading = arg;
-
-    step_queue_provide(reading->sink->queue, result, result < 0 ? NULL : TAKE_PTR(reading->batch),
-                       error);
-    step_batch_destroy(reading->batch);
-    free(reading);
-}
 
 static void read_outbox(int64_t after, const struct step_limits *limits,
                         const struct step_format *format, void *arg)
 {
     struct history_sink *sink = arg;
-    const struct error busy = {"too many queries of the store are waiting"};
-    struct reading *reading = calloc(1, sizeof(*reading));
 
-    if (reading)
-        *reading = (struct reading){sink, after, limits, format, NULL};
-    if (reading && query_submit(sink->query, run_reading, on_read, reading) == 0)
-        return;
-    free(reading);
-    step_queue_provide(sink->queue, -EBUSY, NULL, &busy);
-}
-
-/* --- writing ---------------------------------------------------------------------------------- */
-
-struct settling {
-    struct history_sink *sink;
-    char why[ANSWER_WHY_MAX]; /* "": delivered, else refused */
-    size_t n;
-    int64_t ids[];
-};
-
-static int run_settling(struct store *store, void *arg, struct error *error)
-{
-    const struct settling *s = arg;
-
-    return *s->why ? store_outbox_refuse(store, s->ids[0], s->why, error)
-                   : store_outbox_drop(store, s->ids, s->n, error);
-}
-
-static void on_settled(int result, const struct error *error, void *arg)
-{
-    struct settling *s = arg;
-
-    if (result < 0) {
-        log_limited("history-outbox", 60,
-                    "history: delivered steps cannot be removed from the outbox: %s", error->text);
-        if (s->sink->queue)
-            step_queue_rewind(s->sink->queue);
-    }
-    free(s);
-}
-
-static void settle(struct history_sink *sink, const int64_t *ids, size_t n, const char *why)
-{
-    const struct error full = {"too many writes are waiting"};
-    struct settling *s = calloc(1, sizeof(*s) + n * sizeof(*ids));
-
-    if (!s) {
-        step_queue_rewind(sink->queue);
-        return;
-    }
-    s->sink = sink;
-    s->n = n;
-    memcpy(s->ids, ids, n * sizeof(*ids));
-    (void)snprintf(s->why, sizeof(s->why), "%s", why);
-    /* Not final: after a power failure, a step may be delivered again, which is harmless. */
-    if (writer_submit(sink->writer, false, run_settling, on_settled, s) < 0)
-        on_settled(-EAGAIN, &full, s);
+    step_outbox_read(&sink->outbox, after, limits, format);
 }
 
 static void on_delivered(const int64_t *ids, size_t n, void *arg)
 {
-    settle(arg, ids, n, "");
+    struct history_sink *sink = arg;
+
+    step_outbox_settle(&sink->outbox, ids, n, "");
 }
 
 static void on_refused(int64_t id, const char *why, void *arg)
 {
+    struct history_sink *sink = arg;
+
     log_limited("history-refused", 60, "history: a step was refused and is put aside: %s", why);
-    settle(arg, &id, 1, why);
+    step_outbox_settle(&sink->outbox, &id, 1, why);
+}
+
+static void on_settled(int result, const struct error *error, size_t n, const char *why, void *arg)
+{
+    (void)n, (void)why, (void)arg;
+    if (result < 0)
+        log_limited("history-outbox", 60,
+                    "history: delivered steps cannot be removed from the outbox: %s", error->text);
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -185,9 +110,11 @@ int history_sink_create(struct history_sink **ret, sd_event *loop, const struct 
     sink = calloc(1, sizeof(*sink));
     if (!sink)
         return error_set(error, -ENOMEM, "no memory");
+    /* Not final: after a power failure, a step may be delivered again, which is harmless. */
+    sink->outbox = (struct step_outbox){.sink = HISTORY_SINK, .settled = on_settled};
     hooks.arg = sink;
     fill_options(settings, &options);
-    r = step_queue_create(&sink->queue, loop, &options, &hooks, error);
+    r = step_queue_create(&sink->outbox.queue, loop, &options, &hooks, error);
     if (r < 0) {
         free(sink);
         return error_prefix(error, r, "[history]");
@@ -200,19 +127,19 @@ void history_sink_attach(struct history_sink *sink, struct query *query, struct 
 {
     if (!sink)
         return;
-    sink->query = query;
-    sink->writer = writer;
+    sink->outbox.query = query;
+    sink->outbox.writer = writer;
 }
 
 struct step_queue *history_sink_queue(const struct history_sink *sink)
 {
-    return sink ? sink->queue : NULL;
+    return sink ? sink->outbox.queue : NULL;
 }
 
 void history_sink_stop(struct history_sink *sink)
 {
     if (sink)
-        step_queue_destroy(TAKE_PTR(sink->queue));
+        step_queue_destroy(TAKE_PTR(sink->outbox.queue));
 }
 
 void history_sink_destroy(struct history_sink *sink)

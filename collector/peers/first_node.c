@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/deliver/step_queue.h"
+#include "collector/deliver/step_outbox.h"
 #include "collector/http/backoff.h"
 #include "collector/peers/peers_impl.h"
 #include "collector/store/query.h"
@@ -26,9 +26,8 @@
 struct first_node {
     LIST_ENTRY(first_node) link;
     struct peers *peers;
-    char *node, *sink; /* `sink`: in the outbox */
-    struct step_queue *queue;
-    unsigned writes;       /* in progress */
+    char *node, *sink;
+    struct step_outbox outbox;
     bool wanted;           /* the outbox has rows for it */
     char id[WIRE_ID_SIZE]; /* of the request in progress */
 };
@@ -198,99 +197,19 @@ static const struct target_kind first_node_kind = {
 
 /* --- the outbox of the store ------------------------------------------------------------------ */
 
-struct reading {
-    struct first_node *peer;
-    int64_t after;
-    const struct step_limits *limits;
-    const struct step_format *format;
-    struct step_batch *batch;
-};
-
-static int run_reading(struct store *reader, void *arg, struct error *error)
-{
-    struct reading *reading = arg;
-
-    return step_batch_read(reader, reading->peer->sink, reading->after, reading->limits,
-                           reading->format, &reading->batch, error);
-}
-
-static void on_read(int result, const struct error *error, void *arg)
-{
-    _free_ struct reading *reading = arg;
-
-    if (result < 0)
-        step_batch_destroy(TAKE_PTR(reading->batch));
-    step_queue_provide(reading->peer->queue, result, reading->batch, error);
-}
-
 static void read_outbox(int64_t after, const struct step_limits *limits,
                         const struct step_format *format, void *arg)
 {
     struct first_node *peer = arg;
-    const struct error busy = {"too many queries of the store are waiting"};
-    struct reading *reading = malloc(sizeof(*reading));
 
-    if (reading)
-        *reading = (struct reading){peer, after, limits, format, NULL};
-    if (reading && query_submit(peer->peers->query, run_reading, on_read, reading) == 0)
-        return;
-    free(reading);
-    step_queue_provide(peer->queue, -EBUSY, NULL, &busy);
-}
-
-struct settling {
-    struct first_node *peer;
-    char why[ANSWER_WHY_MAX]; /* "": accepted, else the reason of the refusal */
-    size_t n;
-    int64_t ids[];
-};
-
-/* Runs on the writer's thread. */
-static int run_settling(struct store *store, void *arg, struct error *error)
-{
-    const struct settling *s = arg;
-
-    return *s->why ? store_outbox_refuse(store, s->ids[0], s->why, error)
-                   : store_outbox_drop(store, s->ids, s->n, error);
-}
-
-static void on_settled(int result, const struct error *error, void *arg)
-{
-    _free_ struct settling *s = arg;
-    struct first_node *peer = s->peer;
-
-    peer->writes--;
-    if (result < 0) {
-        peers_warn(peer->peers, "peers-outbox", "the outbox cannot be written: %s", error->text);
-        step_queue_rewind(peer->queue);
-    } else if (*s->why) {
-        peer->peers->counts.refused_by_peer++;
-    } else {
-        peer->peers->counts.sent += s->n;
-    }
-}
-
-static void settle(struct first_node *peer, const int64_t *ids, size_t n, const char *why)
-{
-    const struct error full = {"the queue of the store is full"};
-    struct settling *s = malloc(sizeof(*s) + n * sizeof(*ids));
-
-    if (!s) {
-        step_queue_rewind(peer->queue);
-        return;
-    }
-    s->peer = peer;
-    s->n = n;
-    memcpy(s->ids, ids, n * sizeof(*ids));
-    (void)snprintf(s->why, sizeof(s->why), "%s", why);
-    peer->writes++;
-    if (writer_submit(peer->peers->writer, true, run_settling, on_settled, s) < 0)
-        on_settled(-EAGAIN, &full, s);
+    step_outbox_read(&peer->outbox, after, limits, format);
 }
 
 static void on_delivered(const int64_t *ids, size_t n, void *arg)
 {
-    settle(arg, ids, n, "");
+    struct first_node *peer = arg;
+
+    step_outbox_settle(&peer->outbox, ids, n, "");
 }
 
 static void on_refused(int64_t id, const char *why, void *arg)
@@ -298,7 +217,19 @@ static void on_refused(int64_t id, const char *why, void *arg)
     struct first_node *peer = arg;
 
     peers_warn(peer->peers, "peers-refused", "%s refuses an account: %.150s", peer->node, why);
-    settle(peer, &id, 1, why);
+    step_outbox_settle(&peer->outbox, &id, 1, why);
+}
+
+static void on_settled(int result, const struct error *error, size_t n, const char *why, void *arg)
+{
+    struct peers *peers = ((struct first_node *)arg)->peers;
+
+    if (result < 0)
+        peers_warn(peers, "peers-outbox", "the outbox cannot be written: %s", error->text);
+    else if (*why)
+        peers->counts.refused_by_peer++;
+    else
+        peers->counts.sent += n;
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -312,7 +243,7 @@ static void say(enum log_level level, const char *text, void *arg)
 
 static void peer_free(struct first_node *peer)
 {
-    step_queue_destroy(peer->queue);
+    step_queue_destroy(peer->outbox.queue);
     free(peer->node);
     free(peer->sink);
     free(peer);
@@ -342,7 +273,15 @@ static int peer_init(struct first_node *peer, struct peers *peers, const char *n
         peer->sink = NULL;
         return error_set(error, -ENOMEM, "out of memory");
     }
-    return step_queue_create(&peer->queue, peers->loop, &options, &hooks, error);
+    peer->outbox = (struct step_outbox){
+        .sink = peer->sink,
+        .query = peers->query,
+        .writer = peers->writer,
+        .final = true,
+        .settled = on_settled,
+        .arg = peer,
+    };
+    return step_queue_create(&peer->outbox.queue, peers->loop, &options, &hooks, error);
 }
 
 /* Find or create the node. Returns NULL on failure, which is logged. */
@@ -362,7 +301,7 @@ static struct first_node *get_peer(struct peers *peers, const char *node)
         return NULL;
     }
     LIST_INSERT_HEAD(&peers->first_nodes, peer, link);
-    step_queue_start(peer->queue);
+    step_queue_start(peer->outbox.queue);
     return peer;
 }
 
@@ -370,7 +309,7 @@ static uint64_t count_failures(const struct first_node *peer)
 {
     struct step_queue_counts counts;
 
-    step_queue_counts(peer->queue, &counts);
+    step_queue_counts(peer->outbox.queue, &counts);
     return counts.failures;
 }
 
@@ -391,7 +330,7 @@ static void drop_idle_peers(struct peers *peers)
 
     for (peer = LIST_FIRST(&peers->first_nodes); peer; peer = next) {
         next = LIST_NEXT(peer, link);
-        if (peer->wanted || peer->writes || !step_queue_is_idle(peer->queue))
+        if (peer->wanted || peer->outbox.writes || !step_queue_is_idle(peer->outbox.queue))
             continue;
         peers->counts.send_failures += count_failures(peer);
         LIST_REMOVE(peer, link);
@@ -468,7 +407,7 @@ static void notify_peers(struct peers *peers, const struct listing *listing)
         if (!peer)
             continue;
         peer->wanted = true;
-        step_queue_notify(peer->queue);
+        step_queue_notify(peer->outbox.queue);
     }
     drop_idle_peers(peers);
 }
@@ -537,7 +476,7 @@ void first_node_stop(struct peers *peers)
 
     peers->timer = sd_event_source_disable_unref(peers->timer);
     LIST_FOREACH(peer, &peers->first_nodes, link)
-    step_queue_stop(peer->queue);
+    step_queue_stop(peer->outbox.queue);
 }
 
 void first_node_free(struct peers *peers)
