@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `jobio run` on a real kernel, in the guest: the numbers against what a program is known to do.
+# `jobio run` on a real kernel, in the guest: the numbers against what a program is known to do. Each run
+# loads its BPF programs, which takes about 10 s of CPU there. Tests that need no such kernel are in
+# command.bats.
 
 load cli.bash
 
@@ -130,65 +132,6 @@ no_cgroup_is_left() {
     [ "$(head -n 1 <<< "$err")" = said ]
     holds "$err" /mnt/ext4 7.8MiB "complete: 1/1 nodes"
     printable "$BATS_TEST_TMPDIR/err"
-}
-
-@test "a terminal that is not UTF-8 gets no letter of a name that it would take for a command" {
-    evil=$'\xc3\x9b31m'
-    for words in --full --json; do
-        LC_ALL=C script -qec "jobio run $words --html $BATS_TEST_TMPDIR/page.html -- true '$evil' > $BATS_TEST_TMPDIR/out" \
-            /dev/null < /dev/null > "$BATS_TEST_TMPDIR/terminal"
-        grep -E '(\?|u00db)31m' "$BATS_TEST_TMPDIR/terminal"
-        not env LC_ALL=C grep -P '[\x80-\xff]' "$BATS_TEST_TMPDIR/terminal"
-        grep -F "$evil" "$BATS_TEST_TMPDIR/page.html"
-    done
-}
-
-@test "JSON comes last on stderr, the exit status is that of the command" {
-    split jobio run --json -- sh -c 'echo words >&2; exit 4'
-    expect 4
-    [ "$(head -n 1 <<< "$err")" = words ]
-    [ "$(tail -n +2 <<< "$err" | jq -c '[.job.command, .job.exit_status]')" = \
-        '[["sh","-c","echo words >&2; exit 4"],4]' ]
-    [ -z "$out" ]
-}
-
-@test "--full to a file; 128 + n for a signal" {
-    split jobio run --full --timeline --output "$BATS_TEST_TMPDIR/text" -- \
-        sh -c "$WORK write:/mnt/ext4/made:2000:4096; kill -KILL \$\$"
-    expect 137
-    [ -z "$err" ]
-    holds "$(cat "$BATS_TEST_TMPDIR/text")" /mnt/ext4 create "complete: 1/1 nodes" "time line from" "  written "
-}
-
-@test "126 and 127 as a shell has them" {
-    split jobio run -- no-such-command
-    expect 127
-    one_line no-such-command
-    split jobio run -- /etc/passwd
-    expect 126
-    one_line /etc/passwd
-    printf '#!/no/interpreter\n' > /run/bad
-    chmod +x /run/bad
-    # More than once: its process may still be in its exit when jobio ends.
-    for i in 1 2 3 4; do
-        split jobio run -- /run/bad
-        expect 127
-        one_line /run/bad
-        no_cgroup_is_left
-    done
-}
-
-@test "a signal that is sent to jobio reaches the command" {
-    rm -f /run/ready
-    jobio run --output "$BATS_TEST_TMPDIR/text" -- \
-        sh -c "trap 'exit 77' TERM; : > /run/ready; while :; do sleep 0.05; done" 3>&- &
-    until_true 60 test -e /run/ready
-    kill -TERM $!
-    status=0
-    wait $! || status=$?
-    expect 77
-    [ -s "$BATS_TEST_TMPDIR/text" ]
-    no_cgroup_is_left
 }
 
 @test "processes that outlive the command are left alone and told" {
@@ -360,15 +303,6 @@ EOF
     one_line "cgroup namespace"
     [ ! -e /run/was-run ]
     no_cgroup_is_left
-}
-
-@test "a report that cannot be written changes nothing for the command" {
-    split jobio run --output /dev/full -- sh -c 'exit 5'
-    expect 5
-    one_line /dev/full
-    (trap '' PIPE; jobio run -- sh -c 'exit 6' || echo $? > /run/status) 2> >(true)
-    until_true 10 test -s /run/status
-    [ "$(cat /run/status)" = 6 ]
 }
 
 # Last: it takes /sys/fs/cgroup apart.
