@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bad input, on the real daemon: a clear error each, and nothing lost that was recorded.
+# Bad input to the real daemon: each gets a clear error, and no recorded job is lost.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 store=/var/lib/jobio/jobio.db
@@ -19,13 +19,13 @@ teardown() {
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
-# kept_is_there: jobiod lives, and what was recorded is unchanged
+# kept_is_there: jobiod runs, and the recorded job is unchanged
 kept_is_there() {
     [ "$(systemctl is-active jobiod)" = active ]
     [ "$(account "$kept" /scratch | grep ^write)" = "write 7 7000 0" ]
 }
 
-# tell USER: stdin as one message (\0 for NUL as printf writes it) to jobiod's socket; prints the answer
+# tell USER: sends stdin to jobiod's socket as one message; prints the answer
 tell() {
     as "$1" perl -MSocket -e '
         socket(my $s, AF_UNIX, SOCK_SEQPACKET, 0) or die; local $/;
@@ -34,7 +34,7 @@ tell() {
         my $answer = ""; recv($s, $answer, 65536, 0); $answer =~ tr/\0/\n/; print $answer'
 }
 
-@test "garbage, truncated and unknown messages get an error; jobiod lives" {
+@test "garbage, truncated and unknown messages get an error, and jobiod keeps running" {
     for message in 'garbage' 'VERSION=1' 'VERSION=1\0' 'VERSION=1\0TYPE=\0' 'VERSION=1\0TYPE=nonsense\0' \
         'TYPE=tag\0VERSION=1\0' '\0\0\0\0' 'VERSION=1\0TYPE=tag\0' '=\0=\0' \
         'VERSION=1\0TYPE=tag\0JOBID=-1\0RESTART=x\0' 'VERSION=99999999999999999999\0TYPE=status\0'; do
@@ -45,7 +45,7 @@ tell() {
     kept_is_there
 }
 
-@test "oversized and random messages get an error; jobiod lives" {
+@test "oversized and random messages get an error, and jobiod keeps running" {
     run tell root < <(head -c 200000 /dev/zero | tr '\0' x)
     echo "$output"
     [[ $output == *STATUS=error* ]]
@@ -54,14 +54,14 @@ tell() {
     kept_is_there
 }
 
-@test "an unknown protocol version is named" {
+@test "the error for an unknown protocol version names the version" {
     run tell root < <(printf 'VERSION=77\0TYPE=status\0')
     echo "$output"
     [[ $output == *STATUS=error* && $output == *77* ]]
     kept_is_there
 }
 
-@test "only root tags" {
+@test "only root can tag a step" {
     run tell alice < <(printf 'VERSION=1\0TYPE=tag\0JOBID=4711\0UID=0\0STEP=0\0CGROUP=/\0CGROUP_ID=1\0')
     echo "$output"
     [[ $output == *STATUS=error* ]]
@@ -77,7 +77,7 @@ tell() {
     kept_is_there
 }
 
-@test "a job name with escape sequences stays text" {
+@test "a job name with escape sequences is printed as text" {
     id=$(submit alice -J $'ev\e[31mil\a"\\x' --wrap 'work write:/scratch/n:300:4096')
     job_wait "$id"
     for command in "jobio job $id" "jobio history" "jobio job $id --json"; do
@@ -89,7 +89,7 @@ tell() {
     not grep -q $'\e' "/home/alice/slurm-$id.out"
 }
 
-# bad_config TEXT: jobiod must refuse it, naming file and line
+# bad_config TEXT: jobiod must refuse it and name the file and line
 bad_config() {
     cp /etc/jobio/jobio.conf $cluster_dir/good.conf
     printf '%s\n' "$1" > /etc/jobio/jobio.conf
@@ -100,12 +100,12 @@ bad_config() {
     [[ $output == */etc/jobio/jobio.conf:* ]]
 }
 
-# The daemon in the foreground, while the service is stopped.
+# Run the daemon in the foreground, while the service is stopped.
 jobiod_by_hand() {
     timeout 20 jobiod 2>&1
 }
 
-@test "a configuration with an unknown key or a bad value: file, line, reason" {
+@test "the error for an unknown key or a bad value names file, line and reason" {
     systemctl stop jobiod
     bad_config 'colour = red'
     [[ $output == *:1:*colour* ]]
@@ -116,7 +116,7 @@ jobiod_by_hand() {
     kept_is_there
 }
 
-# bad_store WORDS...: jobiod must not start on the store as it is, must say why, must not change it
+# bad_store WORDS...: jobiod must not start with this store, must print why, and must not change it
 bad_store() {
     local before
     before=$(md5sum < $store)
@@ -129,7 +129,7 @@ bad_store() {
     [ "$(md5sum < $store)" = "$before" ]
 }
 
-@test "a store that is no database, or of a newer jobio" {
+@test "a store that is not a database, or of a newer jobio, is refused" {
     systemctl stop jobiod
     cp -a $store $cluster_dir/good.db
     echo 'this is no database, and long enough to be looked at as one' > $store
@@ -168,13 +168,13 @@ bad_store() {
     kept_is_there
 }
 
-# is_stored JOB N: that it wrote N times to /scratch
+# is_stored JOB N: true if the store has N writes of the job to /scratch
 is_stored() {
     [ "$(sql "SELECT requests FROM v_job_io WHERE jobid = $1
         AND mount = '/scratch' AND op = 'write'")" = "$2" ]
 }
 
-@test "a store whose disk is full: the error is told, and nothing is lost once there is room" {
+@test "if the disk of the store is full, jobiod reports it and stores all rows once there is room" {
     systemctl stop jobiod
     cp -a /var/lib/jobio $cluster_dir/saved
     mount -t tmpfs -o size=1m tmpfs /var/lib/jobio
@@ -191,7 +191,7 @@ is_stored() {
     kept_is_there
 }
 
-@test "jobiod is not running: root reads the store, anyone else is told what to start" {
+@test "without jobiod, root reads the store and other users get the command that starts jobiod" {
     systemctl stop jobiod
     run jobio job "$kept"
     [ "$status" = 0 ]
