@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A job on four nodes, with the prolog in the job (24.05 and later): Slurm calls no hook of it.
+# A job on four nodes with the prolog in the job (24.05 and later): Slurm does not call its hooks.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 . "${BATS_TEST_DIRNAME}/nodes.bash"
 
@@ -11,7 +11,7 @@ teardown() {
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
-# $id: four ranks, and the script, write 100 times 4096 bytes each
+# $id: four ranks and the script each make 100 writes of 4096 bytes
 four_ranks() {
     id=$(submit alice -N 4 --ntasks-per-node=1 << 'END'
 #!/bin/sh
@@ -23,7 +23,7 @@ END
     cat "/home/alice/slurm-$id.out"
 }
 
-@test "its summary, its record and its history have all nodes" {
+@test "summary, record and history of the job include all nodes" {
     four_ranks
     grep -q '^complete.*4/4 nodes' "/home/alice/slurm-$id.out"
     wait_for 240 all_reported "$id"
