@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One job on four nodes: its summary, record and history are the sum of what all its ranks did.
+# One job on four nodes: its summary, record and history are the sums over all ranks.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 . "${BATS_TEST_DIRNAME}/nodes.bash"
 
@@ -16,7 +16,7 @@ teardown() {
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
-# Rank r of n writes (r + 1) x 100 times 4096 bytes, and reads them; the script itself writes 10 x 1000.
+# Rank r makes (r + 1) x 100 writes of 4096 bytes and reads them; the script makes 10 writes of 1000.
 ranks='work write:/scratch/$SLURM_JOB_ID.$SLURM_PROCID:$((100 * (SLURM_PROCID + 1))):4096 \
     read:/scratch/$SLURM_JOB_ID.$SLURM_PROCID:$((100 * (SLURM_PROCID + 1))):4096'
 
@@ -28,7 +28,7 @@ srun sh -c '$ranks'
 END
 }
 
-# The job's summary and its record say at its end that they are complete.
+# The job's summary and record are complete at its end.
 is_complete_at_end() {
     job_wait "$1"
     [ "$(job_field "$1" JobState)" = COMPLETED ]
@@ -44,14 +44,14 @@ data() {
 whole="read 1000 4096000 0
 write 1010 4106000 0"
 
-@test "summary and record at the end of the script: the sum of four nodes, to the byte" {
+@test "summary and record at the end of the script are the exact sum of four nodes" {
     id=$(four_ranks)
     echo "$id" > $cluster_dir/main
     is_complete_at_end "$id"
     record "$id" | jq -e '[.m[] | select(.[0] == "/scratch") | .[2:6]] == [[4096000, 4106000, 1000, 1010]]'
 }
 
-@test "jobio job of the first node: all steps of all nodes, complete" {
+@test "jobio job on the first node shows all steps of all nodes, complete" {
     id=$(< $cluster_dir/main)
     wait_for 240 all_reported "$id"
     same "$whole" "$(data "$id")"
@@ -65,8 +65,8 @@ write 1010 4106000 0"
     [ "$(at n1 history -P -o JobID,Exact | grep "^$id|")" = "$id|yes" ]
 }
 
-# Rank 3 wrote 4 of 10 parts, 1.6 times the mean.
-@test "the full summary at the end of the script has each node, and how evenly they share the work" {
+# Rank 3 wrote 40 %, 1.6 times the mean.
+@test "the full summary lists each node and the imbalance between them" {
     id=$(four_ranks --io-summary=full)
     job_wait "$id" 120
     cat "/home/alice/slurm-$id.out"
@@ -75,7 +75,7 @@ write 1010 4106000 0"
     wait_for 240 all_reported "$id"
 }
 
-@test "the metrics of the nodes are their own parts: their sum is the job" {
+@test "each node exports its own part of the metrics, and their sum is that of the job" {
     id=$(< $cluster_dir/main)
     sum_is() {
         [ "$(curl -sf http://127.0.0.1:9091/metrics | grep '^jobio_write_bytes_total{' |
@@ -85,17 +85,17 @@ write 1010 4106000 0"
     wait_for 60 sum_is
 }
 
-# What a rank does when its work is done: the first one stays until the others have come so far.
+# Run by each rank after its work: the first rank waits for the others.
 meet='touch /scratch/$SLURM_JOB_ID.done.$SLURM_PROCID
     [ $SLURM_PROCID != 0 ] || work await:/scratch/$SLURM_JOB_ID.done.1 \
         await:/scratch/$SLURM_JOB_ID.done.2 await:/scratch/$SLURM_JOB_ID.done.3'
 
-# srun_four SCRIPT: on four nodes; what comes out is in $cluster_dir/srun
+# srun_four SCRIPT: runs it on four nodes; its output is in $cluster_dir/srun
 srun_four() {
     as alice srun -t 5 -N 4 --ntasks-per-node=1 sh -c "echo id \$SLURM_JOB_ID; $1" > $cluster_dir/srun 2>&1
 }
 
-# srun_says LINE: once, after the account of all that was done so far; $id
+# srun_says LINE: the output has one summary of the job so far and a line that starts with LINE; sets $id
 srun_says() {
     cat $cluster_dir/srun
     id=$(sed -n 's/^id //p' $cluster_dir/srun | head -n 1)
@@ -103,7 +103,7 @@ srun_says() {
     grep -q "^$1" $cluster_dir/srun
 }
 
-@test "srun without a script: its first node says what all nodes did so far" {
+@test "srun without a script prints the summary of all nodes so far" {
     srun_four "$ranks
         $meet"
     srun_says 'complete.*4/4 nodes'
@@ -113,7 +113,7 @@ srun_says() {
 write 1000 4096000 0" "$(data "$id")"
 }
 
-@test "a rank that goes on after the first node's: counted, and not said to be complete" {
+@test "if a rank outlives that of the first node, it is counted and the summary is incomplete" {
     rm -f /scratch/late.go $cluster_dir/srun
     srun_four "work write:/scratch/\$SLURM_JOB_ID.\$SLURM_PROCID:1000:4096
         $meet
@@ -126,7 +126,7 @@ write 1000 4096000 0" "$(data "$id")"
     same "write 4010 16424960 0" "$(data "$id")"
 }
 
-# Runs a step of some ms on four nodes, while the slurmd of n4 hangs.
+# Run a step of some ms on four nodes while the slurmd of n4 hangs.
 hang_at_begin() {
     rm -f /scratch/hang.*
     as alice salloc -N 4 --ntasks-per-node=1 sh -c 'echo $SLURM_JOB_ID > /scratch/hang.id
@@ -143,14 +143,14 @@ hang_at_begin() {
     cat $cluster_dir/hang
 }
 
-@test "a node that has not begun the step when the first node has done it: not complete" {
+@test "the summary is incomplete if a node has not started the step when it ends on the first node" {
     hang_at_begin
     grep -q '^NOT complete.*3/4 nodes' $cluster_dir/hang
     wait_for 240 all_reported "$id"
     same "write 40 163840 0" "$(data "$id")"
 }
 
-@test "nodes that nothing ran on are heard as well" {
+@test "a job is complete if no step ran on some of its nodes" {
     id=$(submit alice -N 4 \
         --wrap 'work write:/scratch/alone:10:1000; srun -N 2 -n 2 work read:/scratch/alone:5:1000')
     is_complete_at_end "$id"
@@ -159,7 +159,7 @@ hang_at_begin() {
 write 10 10000 0" "$(data "$id")"
 }
 
-@test "steps that overlap on the same nodes: each has its own, the job the sum" {
+@test "steps that overlap on the same nodes are counted separately, and the job has their sum" {
     id=$(submit alice -N 4 --ntasks-per-node=1 << 'END'
 #!/bin/sh
 srun --overlap sh -c 'work write:/scratch/o1.$SLURM_PROCID:30:4096; sleep 2' &
@@ -176,7 +176,7 @@ END
         map(map(.[1]) | add) | sort == [280000, 491520]'
 }
 
-@test "the components of a heterogeneous job: a job each, with a first node of its own" {
+@test "each component of a heterogeneous job is a job with its own first node" {
     id=$(submit alice -N 1 -n 1 : -N 2 -n 2 << 'END'
 #!/bin/sh
 work write:/scratch/het.script:5:1000
@@ -191,7 +191,7 @@ END
     same "write 20 20000 0" "$(data $((id + 1)))"
 }
 
-# A job of which n3's jobiod hangs at its end; $id.
+# A job at whose end jobiod hangs on n3; sets $id.
 hang_at_end() {
     id=$(submit alice -N 4 --ntasks-per-node=1 << END
 #!/bin/sh
@@ -208,7 +208,7 @@ END
     kill -CONT "$(jobiod_pid n3)"
 }
 
-@test "a jobiod that hangs at the end: the summary says 3/4 nodes, in time, and all comes later" {
+@test "if one jobiod hangs at the end, the summary is in time with 3/4 nodes, and the rest follows" {
     hang_at_end
     cat "/home/alice/slurm-$id.out"
     grep -q '^NOT complete.*3/4 nodes' "/home/alice/slurm-$id.out"
@@ -218,7 +218,7 @@ END
     same '[true,[]]' "$(job_json "$id" | jq -c "[.complete, .incomplete]")"
 }
 
-@test "the first node's jobiod is down when the others end: their accounts wait, and arrive" {
+@test "if jobiod of the first node is down, the accounts of the others are queued and arrive later" {
     id=$(submit alice -N 4 --ntasks-per-node=1 << END
 #!/bin/sh
 work write:/scratch/\$SLURM_JOB_ID.script:10:1000
@@ -237,7 +237,7 @@ END
     wait_for 60 eval '[ "$(data "$id")" = "$whole" ]'
 }
 
-# post PATH [FILE]: what the first node answers; the body is on stdin
+# post PATH [FILE]: prints the answer of the first node; the body is on stdin
 post() {
     curl -s -o /dev/stderr -w '%{http_code}\n' --data-binary @- "http://n1:$peer_port$1"
 }
@@ -246,7 +246,7 @@ question() {
     printf '{"version":1,"cluster":"test","from":"n2","to":"n1","id":"1","jobid":%s,"restart":0}' "$(< $cluster_dir/main)"
 }
 
-@test "questions of users, forged, replayed and malformed ones are refused and counted" {
+@test "requests by users, and forged, replayed or malformed ones, are refused and counted" {
     [ "$(question | as alice munge | post /v1/job)" = 403 ]
     [ "$(echo nonsense | post /v1/job)" = 401 ]
     [ "$(printf 'MUNGE:AwQFAAC%0200d:' 7 | post /v1/accounts)" = 401 ]
@@ -266,7 +266,7 @@ question() {
     [ "$(peers n1 malformed)" = 3 ]
 }
 
-# account_of JOBID STEP NODE [FIRST]: an account that n2 might send, of a job with that first node
+# account_of JOBID STEP NODE [FIRST]: an account as n2 might send it, of a job with this first node
 account_of() {
     jq -nc --argjson job "$1" --arg step "$2" --arg node "$3" --arg first "${4-}" '{version: 1, cluster: "test",
         from: "n2", to: "n1", id: "7", accounts: [{version: 1, job: {cluster: "test", jobid: $job,
@@ -278,7 +278,7 @@ account_of() {
         private: false, ops: {write: {requests: 1, bytes: 7, errors: 0}}}]}]}]}'
 }
 
-@test "an account of a job that was never here, or of our own node, changes nothing" {
+@test "an account of an unknown job, or in the name of the receiver, changes nothing" {
     account_of 4711 0 n2 n3 | munge | curl -s --data-binary @- "http://n1:$peer_port/v1/accounts" |
         unmunge -n -m /dev/null -o - | tee /dev/stderr |
         jq -e '.refused | length == 1 and .[0].index == 0 and (.[0].why | test("never seen"))'
@@ -288,13 +288,13 @@ account_of() {
     same "$whole" "$(data "$id")"
 }
 
-@test "an account of a job that runs on other nodes only is taken by its first node" {
+@test "the first node accepts an account of a job that runs on other nodes only" {
     [ "$(account_of 4712 0 n2 n1 | munge | post /v1/accounts)" = 200 ]
     same "write 1 7 0" "$(data 4712)"
     [ "$(peers n1 unknown_jobs)" = 1 ]
 }
 
-@test "an account that is sent twice counts once, one that goes backwards not at all" {
+@test "an account that is sent twice counts once; an older one is ignored" {
     id=$(< $cluster_dir/main)
     for _ in 1 2; do
         [ "$(account_of "$id" 5 n2 | munge | post /v1/accounts)" = 200 ]
