@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The record of a job in Slurm's accounting, however the job ended; and what the controller makes of
-# it: completion lines and mails. slurmdbd, MariaDB, munge and the nodes' jobiod are the real ones.
+# The record of a job in Slurm's accounting for each way a job can end, and the controller's completion
+# lines and mails with it. slurmdbd, MariaDB, munge and the nodes' jobiod are real.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 . "${BATS_TEST_DIRNAME}/database.bash"
 
 tool=/usr/local/libexec/jobio/jobio-record
 share=/usr/local/share/jobio
 
-# All that takes Slurm's time begins at once.
+# Start all jobs that Slurm takes long over at once.
 setup_file() {
     export CLUSTER_MEMORY=1 CLUSTER_DATABASE=1 CLUSTER_GATHER=linux \
         CLUSTER_JOBCOMP=jobcomp/script CLUSTER_CONF \
@@ -48,12 +48,12 @@ END
     install -o slurm /dev/null $cluster_dir/mails
 }
 
-# work NAME COUNT: a script that writes COUNT times 1000 bytes, says so, and stays
+# work NAME COUNT: a script that makes COUNT writes of 1000 bytes, creates NAME.done, and waits
 work() {
     echo "work write:/scratch/$1:$2:1000; : > /scratch/$1.done; sleep 1000"
 }
 
-# start NAME ARGUMENTS...: a job of alice that goes by that name here
+# start NAME ARGUMENTS...: submits a job of alice under this name
 start() {
     local name=$1
     shift
@@ -74,8 +74,8 @@ teardown() {
     }
 }
 
-# records JOB: of its runs, oldest first: bytes written to /scratch, requests, how often requeued.
-# Whether they are complete is not looked at: what was killed inside a call may say that it is not.
+# records JOB: its runs, oldest first: bytes written to /scratch, requests, restart count. They may be
+# incomplete, because a task may be killed inside a call.
 records() {
     comments "$1" | sed 's/.*IO1://; s/ end$//' | jq -r '"\([.m[] | select(.[0] == "/scratch") | .[3, 5]] |
         join(" ")) \(.restart // 0)"'
@@ -87,7 +87,7 @@ records_are() {
     [ "$found" = "$2" ] || { echo "$found"; return 1; }
 }
 
-# records_come JOB RECORDS: written by the epilog, or else by the service that the timer starts
+# records_come JOB RECORDS: waits for the records of the epilog, or of the service that the timer starts
 records_come() {
     wait_for 240 or_service records_are "$@"
 }
@@ -98,13 +98,13 @@ or_service() {
     return 1
 }
 
-# disk COMMAND...: the sum of the bytes that Slurm says were written
+# disk COMMAND...: the sum of the bytes written according to Slurm
 disk() {
     "$@" -n -P --noconvert -o TRESUsageOutTot | grep -oE 'fs/disk=[0-9]+' |
         awk -F= '{ n += $2 } END { print n + 0 }'
 }
 
-@test "jobio explain: what /proc and then sacct say, beside the account" {
+@test "jobio explain compares the account with /proc, and after the end with sacct" {
     local id
     id=$(id sampled)
     wait_for 120 test -e /scratch/sampled.done
@@ -123,20 +123,20 @@ disk() {
     [ "$(jobio explain "$id" --context | jq '.other_counters[0].written_bytes')" = "$(disk sacct -j "$id")" ]
 }
 
-@test "a requeued job: what it did before" {
+@test "a requeued job has a record of its first run" {
     wait_for 120 test -e /scratch/requeued.done
     rm /scratch/requeued.done
     scontrol requeuehold "$(id requeued)"
     records_come "$(id requeued)" "4000 4 0"
 }
 
-@test "normal end" {
+@test "a job that ends normally has its record" {
     job_wait "$(id normal)" 120
     records_come "$(id normal)" "5000 5 0"
     comments "$(id normal)" | sed 's/^IO1://' | jq -e '.complete and .nodes == [1, 1]'
 }
 
-@test "scancel: the epilog of slurmctld has it written" {
+@test "a cancelled job gets its record from the epilog of slurmctld" {
     wait_for 120 test -e /scratch/cancelled.done
     : > /var/spool/jobio/log
     scancel "$(id cancelled)"
@@ -144,12 +144,12 @@ disk() {
     records_come "$(id cancelled)" "6000 6 0"
 }
 
-@test "out of memory" {
+@test "a job that runs out of memory has its record" {
     records_come "$(id oom)" "8000 8 0"
     [ "$(sacct -X -n -P -o State -j "$(id oom)")" = OUT_OF_MEMORY ]
 }
 
-@test "tasks of an array have their own, the last one, too" {
+@test "each task of an array has its own record, also the last one" {
     wait_for 120 test -e /scratch/a1.done -a -e /scratch/a2.done
     scancel "$(id array)"
     for task in 1 2; do
@@ -157,7 +157,7 @@ disk() {
     done
 }
 
-@test "another tag in the comment stays, whatever is in it" {
+@test "other tags in the comment are kept, whatever they contain" {
     local tag="JS1:it's \\n \"a\" tag%;"
     wait_for 120 test -e /scratch/tagged.done
     scontrol update job "$(id tagged)" AdminComment="$tag IO1:{\"v\":1,\"nodes\":[0,1],\"m\":[]} end"
@@ -167,21 +167,21 @@ disk() {
     [[ $(comments "$(id tagged)") == "$tag IO1:{"*"} end" ]]
 }
 
-@test "time limit" {
+@test "a job that reaches its time limit has its record" {
     records_come "$(id limit)" "3000 3 0"
     [ "$(sacct -X -n -P -o State -j "$(id limit)")" = TIMEOUT ]
 }
 
-@test "a requeued job: what it did then" {
+@test "a requeued job has a record of each run" {
     scontrol release "$(id requeued)"
     wait_for 120 test -e /scratch/requeued.done
     scancel "$(id requeued)"
     records_come "$(id requeued)" $'4000 4 0\n4000 4 1'
 }
 
-# slurmd 22.05 takes a run that begins before the credential of the last one has expired for one that it
-# knows, and does not call the prolog, from which the run's number comes.
-@test "a job that is requeued and begins again at once" {
+# If a run starts before the credential of the last run has expired, slurmd 22.05 takes it for the known
+# one and does not call the prolog, which reports the restart count.
+@test "a job that is requeued and starts again at once has a record of each run" {
     local id
     start hurried --requeue --wrap "$(work hurried 12)"
     id=$(id hurried)
@@ -196,7 +196,7 @@ disk() {
     records_come "$id" $'12000 12 0\n12500 13 1'
 }
 
-@test "scrontab: Slurm refuses the change of a running job, but not that of an ended one" {
+@test "scrontab: the record is written after the end, because Slurm refuses to change a running job" {
     local id
     id=$(< $cluster_dir/id.scron)
     wait_for 240 or_service eval '[[ $(records '"$id"') == "7000 7 0"* ]]'
@@ -205,7 +205,7 @@ disk() {
     wait_for 240 $tool --backlog "$id"
 }
 
-# batch_down NAME: kill what runs of the job on the node, and slurmd; tell Slurm that the node is down
+# batch_down NAME: kill the processes of the job and slurmd on its node, and set the node down
 batch_down() {
     local batch # its cgroup has the job's number in its name, or not (Slurm 26.05)
     batch=$(sed -n 's/^CGROUP=//p' /run/jobio/steps/"$(id "$1")".*.4294967291)
@@ -214,7 +214,7 @@ batch_down() {
     scontrol update nodename=$node state=down reason=test
 }
 
-@test "node failure; the node's jobiod is hung for a while: the timer's run finds the job" {
+@test "after a node failure with a hung jobiod, the timer writes the record" {
     start failed --no-requeue --wrap "$(work failed 10)"
     wait_for 120 test -e /scratch/failed.done
     systemctl kill -s STOP jobiod
@@ -228,7 +228,7 @@ batch_down() {
     records_come "$(id failed)" "10000 10 0"
 }
 
-@test "a job that its node does not know is marked, and then left alone" {
+@test "a job that is unknown on its node is marked and not queried again" {
     local id marked
     unit slurmd -p Delegate=yes -p KillMode=process slurmd -D
     scontrol update nodename=$node state=resume || :
@@ -245,7 +245,7 @@ batch_down() {
     [ "$(comments "$id")" = "$marked" ]
 }
 
-@test "only root and the readers may ask" {
+@test "only root and the readers can query accounts" {
     run as bob $tool --backlog --passes 1 --give-up 1s "$(id tagged)"
     echo "$output"
     [ "$status" = 0 ]
@@ -254,7 +254,7 @@ batch_down() {
     [[ $output != *"records written"* || $output == *" 0 records written, 0 jobs marked"* ]]
 }
 
-@test "the examples of the manual run" {
+@test "the examples of the manual work" {
     local example
     sed -n 's/^\.Dl # //p' "$BATS_TEST_DIRNAME/../../doc/jobio-record.8" > $cluster_dir/examples
     [ "$(wc -l < $cluster_dir/examples)" = 2 ]
@@ -265,26 +265,26 @@ batch_down() {
     done < $cluster_dir/examples
 }
 
-# line_of NAME FILTER: the filter holds for the completion line of the job
+# line_of NAME FILTER: true if the filter holds for the completion line of the job
 line_of() {
     jq -s -e --argjson id "$(id "$1")" "map(select(.jobid == \$id)) | length == 1 and (.[0] | $2)" \
         /var/log/slurm/jobio-jobcomp.jsonl
 }
 
-@test "the completion lines say what jobcomp.lua says, with the record that there was" {
+@test "the completion lines have the fields of jobcomp.lua and the record" {
     line_of normal '.state == "COMPLETED" and .name == "it\u0027s \"named\\" and .user == "alice"
         and .array_task_id == null and .exit_status == 0 and .end >= .start and has("io")'
     line_of tagged '.state == "CANCELLED" and .io.nodes[1] == 1'
     line_of limit '.state == "TIMEOUT"'
 }
 
-# mail_about NAME: the mail about the end of the job
+# mail_about NAME: prints the mail about the end of the job
 mail_about() {
     awk -v RS='==\n' -v subject="Slurm Job_id=$(id "$1") " \
         'index($0, subject) && /Ended, Run time/' $cluster_dir/mails
 }
 
-@test "the mails about the end of jobs have their summaries" {
+@test "the mails about the end of jobs contain their summaries" {
     for name in normal cancelled; do
         wait_for 240 eval "mail_about $name | grep ^/scratch"
         mail_about $name
