@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What must not hurt: jobiod absent, hung, killed, restarted; jobs that end badly; dead sinks.
+# Failures that must not disturb jobs: jobiod absent, hung, killed or restarted; failed jobs; dead sinks.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 setup_file() {
@@ -21,7 +21,7 @@ writes() {
     account "$1" /scratch | grep ^write
 }
 
-# trickle_job NAME: a job of 200 writes of 4096 bytes that takes about 6 s; prints its id when it runs
+# trickle_job NAME: a job with 200 writes of 4096 bytes in about 6 s; prints its id when it runs
 trickle_job() {
     local id
     id=$(submit alice --wrap "work trickle:/scratch/$1:200:30000")
@@ -31,7 +31,7 @@ trickle_job() {
 
 whole_trickle="write 200 819200 0"
 
-@test "jobiod killed in mid-job and started again: no byte is lost" {
+@test "no byte is lost if jobiod is killed and restarted during a job" {
     id=$(trickle_job killed)
     kill_jobiod KILL
     wait_for 60 systemctl is-active jobiod
@@ -40,7 +40,7 @@ whole_trickle="write 200 819200 0"
     job_json "$id" | jq -e .complete
 }
 
-@test "jobiod upgraded (restarted) in mid-job: no byte is lost" {
+@test "no byte is lost if jobiod is upgraded (restarted) during a job" {
     id=$(trickle_job upgraded)
     systemctl restart jobiod
     job_wait "$id"
@@ -48,7 +48,7 @@ whole_trickle="write 200 819200 0"
     job_json "$id" | jq -e .complete
 }
 
-@test "jobiod down while a whole job runs: the job ends well, and is found later" {
+@test "a job that runs while jobiod is down completes, and is adopted later" {
     systemctl stop jobiod
     id=$(submit alice --wrap 'work write:/scratch/absent:300:4096; srun work write:/scratch/absent2:20:4096')
     job_wait "$id"
@@ -58,8 +58,8 @@ whole_trickle="write 200 819200 0"
     wait_for 60 eval '[ "$(writes "$id")" = "write 320 1310720 0" ]'
 }
 
-# After a deadline the plugin leaves jobiod alone for 60 s: a slow machine takes longer over the job.
-@test "jobiod stopped (SIGSTOP): jobs and steps cost two deadlines in all" {
+# After a deadline the plugin does not contact jobiod for 60 s; on a slow machine the job takes longer.
+@test "with jobiod stopped (SIGSTOP), jobs and steps are delayed by two deadlines in total" {
     local before start=$SECONDS
     before=$(wc -l < $cluster_dir/slurmd.log)
     kill_jobiod STOP
@@ -100,7 +100,7 @@ whole_trickle="write 200 819200 0"
     wait_for 60 grep -q /scratch "/home/alice/slurm-$id.out"
 }
 
-@test "a requeued job: the restart count separates the accounts" {
+@test "the runs of a requeued job have separate accounts" {
     id=$(submit alice --requeue << 'END'
 #!/bin/sh
 n=$((10 + ${SLURM_RESTART_COUNT:-0} * 10))
@@ -110,8 +110,8 @@ END
     )
     wait_for 60 test -s /scratch/requeue10
     scontrol requeue "$id"
-    # Slurm holds a requeued job until its old credential has expired. Not to be hurried by StartTime=:
-    # slurmd would run it without a prolog, which tells the plugin the restart count.
+    # Slurm holds a requeued job until its old credential has expired. Do not set StartTime=: slurmd
+    # would then run it without a prolog, which reports the restart count to the plugin.
     wait_for 150 test -s /scratch/requeue20
     job_wait "$id"
     same "0 10
@@ -129,7 +129,7 @@ END
         jq -e '.job | .user == "alice" and .account != "forged" and .partition == "main"'
 }
 
-@test "the job's output on a hung NFS server does not hold the job's end" {
+@test "a job ends in time if its output is on a hung NFS server" {
     id=$(submit alice -o /nfs/hung.out --wrap 'echo begin; work await:/fast/hung write:/scratch/h:300:4096')
     wait_for 60 test -s /nfs/hung.out
     rpc.nfsd 0
@@ -144,7 +144,7 @@ END
     [ "$(writes "$id")" = "write 300 1228800 0" ]
 }
 
-@test "the gateway is down: jobs are untouched, status shows it, nothing is lost" {
+@test "if the Pushgateway is down, jobs are not affected, status shows it, and nothing is lost" {
     systemctl stop cluster-pushgateway
     id=$(submit alice --wrap 'work write:/scratch/g:10:4096')
     job_wait "$id"
@@ -154,21 +154,21 @@ END
     wait_for 60 metric_is 40960 jobio_write_bytes_total "jobid=$id" mountpoint=/scratch
 }
 
-@test "jobio run: one command without Slurm, as root" {
+@test "jobio run counts a command without Slurm, as root" {
     run jobio run --json --output $cluster_dir/run.json -- sh -c 'work write:/scratch/r:50:4096; exit 7'
     [ "$status" = 7 ]
     jq -e '.complete and (.mounts[] | select(.mount == "/scratch").ops.write |
         .requests == 50 and .bytes == 204800)' $cluster_dir/run.json
 }
 
-@test "jobio run: as a user, served by jobiod" {
+@test "jobio run works for a user, through jobiod" {
     run as alice jobio run -- work write:/scratch/ru:300:4096
     echo "$output"
     [ "$status" = 0 ]
     [[ $output == */scratch* ]]
 }
 
-@test "a user sees the own jobs only, root all" {
+@test "users see only their own jobs, root sees all" {
     id=$(submit bob --wrap 'work write:/scratch/bob:1:1000')
     job_wait "$id"
     run as alice jobio job "$id"
