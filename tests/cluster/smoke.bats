@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One job on another release: the plugin is loaded, and what it does reaches every part of jobio.
+# One job on another release: the plugin is loaded, and its data reaches every part of jobio.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 setup_file() {
@@ -10,7 +10,7 @@ teardown() {
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
-@test "a job of sbatch and srun: its numbers, its summary and its record" {
+@test "a job of sbatch and srun has exact numbers, a summary and a record" {
     id=$(submit alice << 'END'
 #!/bin/sh
 work write:/scratch/a:100:65536 read:/scratch/a:50:65536
