@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The main parts on Slurm with cgroup/v1, where the kernel side goes by the freezer hierarchy.
+# The main parts on Slurm with cgroup/v1, where the programs use the freezer hierarchy.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 . "${BATS_TEST_DIRNAME}/main.bash"
 
@@ -11,7 +11,7 @@ teardown() {
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
-@test "cgroup/v1: the main job: the account, the summary and the record" {
+@test "cgroup/v1: the main job has its account, summary and record" {
     id=$(submit alice << END
 #!/bin/sh
 cat /proc/self/cgroup
@@ -29,7 +29,7 @@ END
     record "$id" | jq -e '.complete and .nodes == [1, 1]'
 }
 
-@test "cgroup/v1: srun steps and the batch step are told apart" {
+@test "cgroup/v1: srun steps and the batch step are counted separately" {
     id=$(submit alice << END
 #!/bin/sh
 work write:/scratch/batch:10:4096
@@ -42,7 +42,7 @@ END
         AND mount = '/scratch' AND op = 'write' ORDER BY requests")"
 }
 
-@test "cgroup/v1: two jobs at a time never mix, and what is outside jobs is not counted" {
+@test "cgroup/v1: two concurrent jobs are counted separately, and I/O outside of jobs is not counted" {
     for n in 1 2; do
         ids[n]=$(submit alice --wrap "work await:/fast/go trickle:/scratch/par$n:$((n * 50)):20000")
     done
