@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The main job on Slurm with cgroup/v2: every outlet shows exactly what it did.
+# The main job on Slurm with cgroup/v2: every output shows exactly its I/O.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 . "${BATS_TEST_DIRNAME}/main.bash"
 
@@ -26,24 +26,24 @@ teardown() {
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
-@test "the job completes, and its own output is whole" {
+@test "the job completes with all of its own output" {
     [ "$(job_field "$main" JobState)" = COMPLETED ]
     [ "$(head -n 1 "/home/alice/slurm-$main.out")" = "output of the job" ]
 }
 
-@test "jobio job --json: exactly the requests and bytes on the three mounts" {
+@test "jobio job --json has the exact requests and bytes on the three mounts" {
     for mount in /scratch /nfs /fast; do
         same "$expected_everything" "$(account "$main" $mount)"
     done
 }
 
-@test "jobio job --json: complete, nothing lost, one node" {
+@test "jobio job --json is complete: nothing lost, one node" {
     job_json "$main" | tee /dev/stderr | jq -e '.version == 1 and .complete and .lost == 0
         and .nodes == {"expected": 1, "reported": 1} and .elapsed_s > 0
         and .wait.longest_thread_ns > 0 and .wait.total_ns >= .wait.longest_thread_ns'
 }
 
-@test "jobio job --json: bandwidths are believable" {
+@test "jobio job --json has plausible bandwidths" {
     job_json "$main" | jq -e '.elapsed_s as $s | [.mounts[] | select(.mount == "/scratch").ops |
         (.read, .write) | .peak_bytes_per_s >= .mean_bytes_per_s * 0.99
         and (.mean_bytes_per_s - .bytes / $s | fabs) <= 1 + .bytes / $s * 0.01
@@ -51,7 +51,7 @@ teardown() {
         and (.size_log2 | add) == .requests - .errors and (.latency_log2 | add) == .requests] | all'
 }
 
-@test "the summary is the end of the job's output" {
+@test "the summary is at the end of the job's output" {
     tail -n 14 "/home/alice/slurm-$main.out" | tee /dev/stderr > $cluster_dir/summary
     for mount in /scratch /nfs /fast; do
         grep -q "$mount" $cluster_dir/summary
@@ -67,13 +67,13 @@ teardown() {
         .[2:6] == [6563600, 6563600, 110, 110] and .[8] == $meta and .[9] == 0] == [true, true, true])'
 }
 
-@test "the job-completion log has the record of the job" {
+@test "the job completion log has the record of the job" {
     jq -e --argjson id "$main" --argjson io "$(record "$main")" \
         'select(.jobid == $id) | .io == $io and .user == "alice" and .state == "COMPLETED"' \
         /var/log/slurm/jobio-jobcomp.jsonl
 }
 
-@test "jobio history has the job, and its sums" {
+@test "jobio history lists the job and its sums" {
     run as alice jobio history -P -o JobID,User,State,Exact,JobName,Meta
     echo "$output"
     grep -q "^$main|alice|ended|yes|main job|" <<< "$output"
@@ -103,12 +103,12 @@ teardown() {
     metric_is 1 jobio_job_info "jobid=$main" user=alice partition=main state=ended
 }
 
-@test "promtool has no finding" {
+@test "promtool finds no problem in the metrics" {
     curl -sf http://127.0.0.1:9091/metrics | grep jobio_ > $cluster_dir/metrics
     promtool check metrics < $cluster_dir/metrics
 }
 
-@test "jobio status knows of the push" {
+@test "jobio status reports the push" {
     run jobio status
     echo "$output"
     [ "$status" = 0 ]
@@ -116,7 +116,7 @@ teardown() {
     [ "$(jobio status --json | jq -r '.delivery.targets[0] | "\(.state) \(.last_code)"')" = "ok 200" ]
 }
 
-@test "srun steps and the batch step are told apart" {
+@test "srun steps and the batch step are counted separately" {
     id=$(submit alice << END
 #!/bin/sh
 work write:/scratch/batch:10:4096
@@ -134,7 +134,7 @@ END
     [ "$(account "$id" /scratch | grep ^write)" = "write 60 245760 0" ]
 }
 
-@test "two jobs at a time never mix, and what is outside jobs is not counted" {
+@test "two concurrent jobs are counted separately, and I/O outside of jobs is not counted" {
     mkdir -p /fast/sync
     for n in 1 2; do
         ids[n]=$(submit alice --wrap "srun work await:/fast/sync/go trickle:/scratch/par$n:$((n * 50)):20000")
@@ -150,7 +150,7 @@ END
     done
 }
 
-@test "a mount namespace of the job's own: its private mount and the shared ones" {
+@test "a job in its own mount namespace has its private mount and the shared ones" {
     id=$(submit root << END
 #!/bin/sh
 unshare -m sh -c 'mkdir -p /run/private && mount -t tmpfs private /run/private &&
@@ -187,7 +187,7 @@ END
     wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 30 30000 0" ]'
 }
 
-@test "a nested cgroup still belongs to the job" {
+@test "a nested cgroup belongs to the job" {
     id=$(submit root << 'END'
 #!/bin/sh
 own=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
@@ -200,7 +200,7 @@ END
     [ "$(account "$id" /scratch | grep ^write)" = "write 20 20000 0" ]
 }
 
-@test "an array job: each task is a job of its own, and jobio array adds them up" {
+@test "each task of an array is a job, and jobio array adds them up" {
     id=$(submit alice --array=0-2 --wrap 'work write:/scratch/array$SLURM_ARRAY_TASK_ID:$((SLURM_ARRAY_TASK_ID * 10 + 10)):1000
         srun work read:/scratch/array$SLURM_ARRAY_TASK_ID:$((SLURM_ARRAY_TASK_ID + 1)):1000')
     wait_for 120 eval '[ -z "$(squeue -h)" ]'
@@ -220,7 +220,7 @@ END
     same "${id}_0 ${id}_1 ${id}_2" "$(jobio history -P -n 3 -o JobID | tail -n +2 | sort | xargs)"
 }
 
-@test "--io-summary=off, full, and JOBIO_SUMMARY; it survives --export=NONE" {
+@test "--io-summary=off and full and JOBIO_SUMMARY work, also with --export=NONE" {
     off=$(submit alice --io-summary=off --wrap 'work write:/scratch/o:300:65536')
     full=$(submit alice --io-summary=full --export=NONE --wrap '/usr/local/bin/work write:/scratch/o:300:65536')
     env=$(JOBIO_SUMMARY=off submit alice --wrap 'work write:/scratch/o:300:65536')
@@ -234,27 +234,27 @@ END
     record "$off" | jq -e .complete
 }
 
-@test "a small job's summary is one line" {
+@test "the summary of a small job is one line" {
     id=$(submit alice --wrap 'echo hi')
     job_wait "$id"
     cat "/home/alice/slurm-$id.out"
     [ "$(grep -vxc hi "/home/alice/slurm-$id.out")" = 1 ]
 }
 
-# top_sums: kind, name and bytes written on /scratch, of all that `jobio top` has said
+# top_sums: kind, name and bytes written on /scratch, summed over the output of `jobio top`
 top_sums() {
     jq -c -s '[.[].rows[] | select(.mount == "/scratch" and .write_bytes > 0)] |
         group_by([.kind, .name])[] | [.[0].kind, .[0].name, (map(.write_bytes) | add)]' /fast/top
 }
 
-# both_are_known: those who are to write can be seen
+# both_are_known: `jobio top` lists both writers
 both_are_known() {
     jobio top --once --services --idle -i 300ms --json > $cluster_dir/known
     jq -c '[.rows[] | .name]' $cluster_dir/known
     grep -q beside $cluster_dir/known && grep -q cluster-writer $cluster_dir/known
 }
 
-@test "services of systemd beside a job: each has its own, to the byte" {
+@test "systemd services that run beside a job are counted separately, to the byte" {
     local lines want='["job","beside",1000000]
 ["service","cluster-writer.service",6553600]'
     sed -i 's/^interval.*/&\nservices = yes/' /etc/jobio/jobio.conf
@@ -280,7 +280,7 @@ both_are_known() {
     systemctl restart jobiod
 }
 
-@test "an unknown word in plugstack.conf is named, and the job runs" {
+@test "an unknown option in plugstack.conf is named, and the job runs" {
     cp /etc/slurm/plugstack.conf.d/jobio.conf $cluster_dir/plugstack
     echo 'optional /usr/local/lib/slurm/jobio.so colour=red' > /etc/slurm/plugstack.conf.d/jobio.conf
     run submit alice --wrap 'echo hi'
@@ -292,7 +292,7 @@ both_are_known() {
     grep -q 'jobio:.*colour=red' $cluster_dir/slurmd.log
 }
 
-@test "a plugin that was built for another Slurm: sbatch works, the job runs, a line says why" {
+@test "with a plugin for another Slurm release, sbatch and the job work, and one line is logged" {
     cp /etc/slurm/plugstack.conf.d/jobio.conf $cluster_dir/plugstack
     echo "optional $CLUSTER_OUT/other.so" > /etc/slurm/plugstack.conf.d/jobio.conf
     run submit alice --wrap 'echo hi; srun echo ho'
@@ -307,7 +307,7 @@ both_are_known() {
     grep other.so $cluster_dir/slurmd.log | grep -i version
 }
 
-@test "stopping jobiod leaves its group at the Pushgateway, jobio retire deletes it" {
+@test "jobiod leaves its group at the Pushgateway when it stops; jobio retire deletes it" {
     systemctl stop jobiod
     curl -sf http://127.0.0.1:9091/metrics | grep -q '^jobio_node_.*instance="guest"'
     systemctl start jobiod
