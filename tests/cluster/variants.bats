@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ways to run steps that Slurm has since 24.11: hooks in the job's mount namespace (contain_spank), the
-# prolog in the job (RunInJob), cgroups named by SLUID (26.05) or by the job's number.
+# Ways to run steps since Slurm 24.11: hooks in the job's mount namespace (contain_spank), the prolog in
+# the job (RunInJob), cgroups named by SLUID (26.05) or by the job number.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 setup_file() {
@@ -11,13 +11,13 @@ teardown() {
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
-# The names of cgroups that this Slurm can use, as a line of cgroup.conf each.
+# The cgroup naming schemes of this Slurm, each as a line of cgroup.conf.
 cgroup_names() {
     echo '# by default'
     slurm_is_from 26.05 && echo 'CgroupJobIdPaths=yes' || :
 }
 
-# in_cgroup JOB LINE: the job ran in a cgroup of the name that the line stands for
+# in_cgroup JOB LINE: true if the name of the job's cgroup follows the line
 in_cgroup() {
     if slurm_is_from 26.05 && [ "$2" != CgroupJobIdPaths=yes ]; then
         grep -E '\.scope/s[0-9A-Z]+/step_batch/' "/home/alice/slurm-$1.out"
@@ -26,7 +26,7 @@ in_cgroup() {
     fi
 }
 
-# check [COUNT]: a job with this many more writes to /scratch by way of its /tmp has the right account
+# check [COUNT]: a job that also makes COUNT writes to /scratch through its /tmp has the right account
 check() {
     local more=${1:-0} id
     id=$(submit alice << END
@@ -42,7 +42,7 @@ END
     same "$((300 + more)) $((6753600 + more * 1000))" "$(sql "SELECT requests, bytes FROM v_job_io
         WHERE jobid = $id AND mount = '/scratch' AND op = 'write'")"
     job_json "$id" | tee /dev/stderr | jq -e '.complete and .lost == 0 and .job.user == "alice"'
-    # Slurm runs no hook of the prolog in the job.
+    # Slurm does not run hooks of a prolog in the job.
     [[ ${CLUSTER_PROLOG-} == *RunInJob* ]] || job_json "$id" | jq -e '.job.partition == "main"'
     tail -n 5 "/home/alice/slurm-$id.out" | grep /scratch
     record "$id" | jq -e --argjson more "$more" '.complete and .nodes == [1, 1] and
@@ -59,21 +59,21 @@ each_name() {
     done < $cluster_dir/names
 }
 
-@test "as it comes" {
+@test "default configuration" {
     each_name
 }
 
-@test "contain_spank, and a /tmp of the job's own" {
+@test "contain_spank with a private /tmp" {
     CLUSTER_SLURMD=,contain_spank CLUSTER_PRIVATE=/scratch/private
     each_name 100
 }
 
-@test "the prolog in the job" {
+@test "prolog in the job (RunInJob)" {
     CLUSTER_PROLOG=,RunInJob
     each_name
 }
 
-@test "contain_spank, a /tmp of the job's own, and the prolog in the job" {
+@test "contain_spank with a private /tmp, and prolog in the job" {
     CLUSTER_SLURMD=,contain_spank CLUSTER_PRIVATE=/scratch/private CLUSTER_PROLOG=,RunInJob
     each_name 100
 }
