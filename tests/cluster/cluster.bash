@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A one-node Slurm with three mounts and everything of jobio, inside the guest. Nothing here stands in
-# for a real part. Sourced by the suites (setup_file calls cluster_start) and by the demo.
+# A one-node Slurm with three mounts and all parts of jobio, inside the guest. No part is a fake. Sourced
+# by the suites (setup_file calls cluster_start) and by the demo.
 #
-# cluster_start [v1]: everything, up to the idle node; Slurm with cgroup/v2 or cgroup/v1.
+# cluster_start [v1]: start everything and wait for the idle node; Slurm with cgroup/v2 or cgroup/v1.
 # cluster_start_lean: the same without NFS and Pushgateway. Both look at these variables:
-#   CLUSTER_MEMORY    set: jobs are held to their memory (cgroup/v2 only: systemd has the controller)
+#   CLUSTER_MEMORY    set: Slurm limits the memory of jobs (cgroup/v2 only: systemd has the controller)
 #   CLUSTER_PROLOG    more PrologFlags, each with a comma before it; CLUSTER_SLURMD: SlurmdParameters
 #   CLUSTER_CGROUP    lines for cgroup.conf
-#   CLUSTER_PRIVATE   a directory: each job has a /tmp of its own, which lies there (Slurm >= 23.02)
+#   CLUSTER_PRIVATE   a directory: each job has a private /tmp in it (Slurm >= 23.02)
 #   CLUSTER_DATABASE  set: with slurmdbd, see database.bash; CLUSTER_JOBCOMP: another JobCompType
-#   CLUSTER_GATHER    what Slurm gathers of jobs (none): linux
+#   CLUSTER_GATHER    JobAcctGatherType without its prefix (none): linux
 #   CLUSTER_CONF      lines for slurm.conf; CLUSTER_JOBIO: for jobio.conf
-# In a guest that has the cluster of an earlier suite, both only start its parts anew, with the settings
-# of this suite, an empty store and empty mounts.
-# cluster_slurm_again: Slurm anew, after a change of those.
+# In a guest with the cluster of an earlier suite, both only restart its parts, with the settings of this
+# suite, an empty store and empty mounts.
+# cluster_slurm_again: restart Slurm after a change of these variables.
 # $CLUSTER_OUT: a directory with "install", a `make install` tree of jobio, and the programs "work" and "await".
 # Three mounts: /scratch (ext4), /nfs (NFSv4.2, served by this machine), /fast (tmpfs).
-# User of the jobs: alice; bob is another one.
+# The jobs are alice's; bob is another user.
 
 cluster_dir=/run/cluster
 node=guest
 
-# wait_for SECONDS COMMAND...: until COMMAND succeeds; fails, with the command's last output, when
-# it never does.
+# wait_for SECONDS COMMAND...: wait until COMMAND succeeds; on a timeout fail and print its last output.
 wait_for() {
     local start=$SECONDS end=$((SECONDS + $1)) output
     shift
@@ -45,7 +44,7 @@ nap() {
     exec {idle}>&-
 }
 
-# "! command" does not fail a test of bats; this does.
+# In bats, "! command" does not fail a test; this does.
 not() {
     ! "$@"
 }
@@ -56,7 +55,7 @@ as() {
     (cd / && runuser -u "$user" -- "$@")
 }
 
-# unit NAME [-p PROPERTY]... COMMAND...: a service of its own, whose output goes to a file
+# unit NAME [-p PROPERTY]... COMMAND...: run it as a service with its output in a file
 unit() {
     local name=cluster-$1
     shift
@@ -83,8 +82,7 @@ cluster_image() {
     chmod 1777 "$2"
 }
 
-# Without this the server lets nobody in for a while. Newer kernels refuse it where there is nothing to
-# wait for.
+# End the NFS server's grace period. Newer kernels refuse this if there is none.
 nfs_end_grace() {
     echo Y > /proc/fs/nfsd/v4_end_grace || :
 }
@@ -110,7 +108,7 @@ cluster_mounts() {
     mount -t tmpfs -o mode=1777 fast /fast
 }
 
-# slurmd wants an address that is not of the loopback.
+# slurmd needs an address that is not on the loopback interface.
 cluster_network() {
     modprobe dummy
     ip link add dummy0 type dummy 2> /dev/null || :
@@ -120,15 +118,15 @@ cluster_network() {
     printf '127.0.0.1 localhost\n10.99.0.1 %s\n' $node > /etc/hosts
 }
 
-# slurm_is_from 26.05: this Slurm is of that series, or of a later one. What a series does not know yet,
-# or no more, is asked here, nowhere else.
+# slurm_is_from 26.05: true if this Slurm is of that series or a later one. Differences between series are
+# decided by this function only.
 slurm_is_from() {
     local series
     series=$(slurmd -V | grep -oE '[0-9]+\.[0-9]+' | head -n 1)
     [ "$(printf '%s\n' "$1" "$series" | sort -V | head -n 1)" = "$1" ]
 }
 
-# The plugin that gives each job a /tmp of its own has a new name since 25.11.
+# The plugin for a private /tmp has a new name since 25.11.
 private_directories() {
     [ -n "${CLUSTER_PRIVATE-}" ] || return 0
     if slurm_is_from 25.11; then
@@ -176,7 +174,7 @@ ${CLUSTER_CONF-}
 END
 }
 
-# What slurmctld and slurmd read.
+# The configuration of slurmctld and slurmd.
 cluster_slurm_files() {
     local cgroup=$1
     cluster_slurm_conf > /etc/slurm/slurm.conf
@@ -204,7 +202,7 @@ cluster_slurm() {
     systemctl start munge
     [ -z "${CLUSTER_DATABASE-}" ] || cluster_database
     cluster_slurm_daemons
-    # A job waits 2 s for its record, and what is read for the first one lies on a slow disk.
+    # A job waits 2 s for its record, and the files read for the first one are on a slow disk.
     echo 'IO1:{}' | timeout 60 /usr/local/libexec/jobio/jobio-record --job 4000000000 --timeout 30s \
         > $cluster_dir/first-record.log 2>&1 || :
 }
@@ -222,7 +220,7 @@ cluster_is_there() {
 # For the next suite in the same guest; see cluster_start.
 cluster_again() {
     systemctl stop cluster-slurmd cluster-slurmctld jobiod || :
-    # A suite may have left a small file system there, which gets full.
+    # An earlier suite may have left a small file system there.
     while mountpoint -q /var/lib/jobio; do umount /var/lib/jobio; done
     rm -rf /var/lib/jobio/* /run/jobio/down /scratch/* /fast/* /srv/nfs/* /home/alice/* /home/bob/*
     truncate -s 0 $cluster_dir/*.log
@@ -236,7 +234,7 @@ node_is() {
     [ "$(sinfo -h -o %T)" = "$1" ]
 }
 
-# A job: `submit USER sbatch's arguments` prints the id; its script may come on stdin.
+# submit USER ARGUMENTS...: run sbatch with the arguments, and its script on stdin; prints the id
 submit() {
     local user=$1
     shift
@@ -252,15 +250,15 @@ job_wait() {
     "$CLUSTER_OUT/await" "${2:-180}" "$1" "${3:-ENDED}"
 }
 
-# What a suite sets of jobio
+# The settings of jobio in this suite
 cluster_settings() {
     mkdir -p /etc/slurm/plugstack.conf.d /etc/jobio
-    # This machine may be slow; what a slow jobiod costs is tested with the default.
+    # This machine may be slow; the robust suite tests a slow jobiod with the default.
     echo "optional /usr/local/lib/slurm/jobio.so patience=${CLUSTER_PATIENCE:-10}" > /etc/slurm/plugstack.conf.d/jobio.conf
     cluster_config > /etc/jobio/jobio.conf
 }
 
-# The installed tree becomes part of this machine; then what a site would do by hand.
+# Install the tree on this machine, then do the manual steps of a site.
 cluster_install() {
     cp -a "$CLUSTER_OUT/install/." /
     install "$CLUSTER_OUT/work" /usr/local/bin/work
@@ -325,12 +323,12 @@ cluster_start_lean() {
     cluster_slurm "${1:-v2}"
 }
 
-# unit_log: what jobiod has said since the unit's last start
+# unit_log: print the log of jobiod since the last start of its unit
 jobiod_log() {
     journalctl --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID jobiod)"
 }
 
-# What a failed test shows of the daemons.
+# Print the logs of the daemons after a failed test.
 cluster_logs() {
     jobio history -n 5 --json | jq -r ".[].jobid" | while read -r id; do
         job_json "$id" | jq -c '{job, complete, lost, incomplete, nodes, unsupported}'
@@ -339,31 +337,31 @@ cluster_logs() {
     journalctl -b -u jobiod --no-pager -o cat | tail -n 30
 }
 
-# What a test compares ------------------------------------------------------------------------
+# Values that tests compare ------------------------------------------------------------------------
 
-# job_json ID: the job's document, once jobiod has its end
+# job_json ID: print the job's document, once jobiod has its end
 job_json() {
     jobio job "$1" --json
 }
 
-# account ID MOUNT [STEP]: one line an operation of the mount: op requests bytes errors
+# account ID MOUNT [STEP]: print a line for each operation of the mount: op requests bytes errors
 account() {
     job_json "$1" | jq -r --arg mount "$2" '
         .mounts[] | select(.mount == $mount) | .ops | to_entries[] |
         "\(.key) \(.value.requests) \(.value.bytes // 0) \(.value.errors // 0)"' | sort
 }
 
-# same EXPECTED ACTUAL: says what differs
+# same EXPECTED ACTUAL: print the differences
 same() {
     diff <(echo "$1") <(echo "$2") >&2
 }
 
-# record ID: the JSON behind IO1: in the job's AdminComment
+# record ID: print the JSON after IO1: in the job's AdminComment
 record() {
     scontrol show job "$1" | sed -n 's/^ *AdminComment=.*IO1://p'
 }
 
-# metric NAME LABEL=VALUE...: the value of the one series at the gateway that has these labels
+# metric NAME LABEL=VALUE...: print the value of the only series at the gateway with these labels
 metric() {
     local name=$1 label lines
     shift

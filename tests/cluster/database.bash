@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# slurmdbd on MariaDB, for suites that set CLUSTER_DATABASE=1: both real, on the guest's memory.
+# slurmdbd with MariaDB, in memory, for suites that set CLUSTER_DATABASE=1.
 
-# The database's own tables take a while: called before the rest of the cluster, it works beside it.
+# Creating the database takes a while: call this first, so that it runs while the rest starts.
 cluster_mariadb() {
     local options="--no-defaults --user=mysql --datadir=$cluster_dir/mysql --innodb-log-file-size=4M
         --innodb-buffer-pool-size=24M --performance-schema=OFF
-        --loose-innodb-snapshot-isolation=OFF" # slurmdbd 26.05 ends at a conflict otherwise
+        --loose-innodb-snapshot-isolation=OFF" # else slurmdbd 26.05 exits on a conflict
     install -d -o mysql /run/mysqld "$cluster_dir/mysql"
     mariadb-install-db $options --skip-test-db --auth-root-authentication-method=socket
     unit mariadb mariadbd $options --skip-networking --socket=/run/mysqld/mysqld.sock
@@ -34,7 +34,7 @@ END
     wait_for 120 sacctmgr -n show cluster
 }
 
-# comments JOB: the AdminComments of the job's runs in the accounting, oldest first
+# comments JOB: print the AdminComments of the job's runs in the accounting, oldest first
 comments() {
     sacct -D -X -n -P -o AdminComment -j "$1"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The main job and what every outlet must say of it: used with cgroup/v2 and with cgroup/v1.
+# The main job and its expected numbers: used with cgroup/v2 and with cgroup/v1.
 
-# everything MOUNT: each operation that is counted, known times
+# everything MOUNT: a known number of calls of each counted operation
 everything() {
     local d=$1/d
     echo "work mkdir:$d write:$d/a:100:65536 read:$d/a:100:65536 pwritev:$d/b:10:1000" \

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Four nodes on one kernel: four slurmd and four jobiod, each with an address, a socket, a store and
-# maps of its own, one munged, one Pushgateway. Sourced by nodes.bats, after cluster.bash.
+# Four nodes on one kernel: four slurmd and four jobiod, each with its own address, socket, store and
+# maps; one munged, one Pushgateway. Sourced by nodes.bats, after cluster.bash.
 #
-# nodes_start: everything, up to four idle nodes n1 to n4.
+# nodes_start: start everything and wait for four idle nodes, n1 to n4.
 
 nodes="n1 n2 n3 n4"
 peer_port=9418
@@ -21,7 +21,7 @@ nodes_network() {
     done
 }
 
-# node_conf NODE: what its jobiod reads
+# node_conf NODE: write the jobio.conf of the node
 node_conf() {
     cat << END
 cluster = test
@@ -42,7 +42,7 @@ END
 node_jobiod() {
     mkdir -p "/run/jobio/$1" "/var/lib/jobio/$1"
     node_conf "$1" > "/etc/jobio/$1.conf"
-    # Four at once on a busy machine take longer than systemd's 90 s.
+    # On a busy machine, four at once take longer than the 90 s that systemd allows.
     unit "jobiod-$1" --no-block -p Type=notify -p TimeoutStartSec=300 /usr/local/sbin/jobiod --config "/etc/jobio/$1.conf" \
         --runtime "/run/jobio/$1" --state "/var/lib/jobio/$1"
 }
@@ -89,7 +89,7 @@ nodes_start() {
     local name
     mkdir -p $cluster_dir
     cluster_install
-    # Four nodes on one slow machine: what they say at the end of a job is to be there each time.
+    # Four nodes on one slow machine: allow enough time for all answers at the end of a job.
     echo 'optional /usr/local/lib/slurm/jobio.so socket=/run/jobio/%n/jobiod.sock patience=15' \
         > /etc/slurm/plugstack.conf.d/jobio.conf
     nodes_network
@@ -106,7 +106,7 @@ nodes_start() {
     nodes_slurm
 }
 
-# at NODE ARGUMENTS...: the jobio command, asked of that node
+# at NODE ARGUMENTS...: run the jobio command on that node
 at() {
     local name=$1
     shift
@@ -117,7 +117,7 @@ jobiod_pid() {
     systemctl show -P MainPID "cluster-jobiod-$1"
 }
 
-# job_json and account of cluster.bash ask the first node.
+# job_json and account of cluster.bash query the first node.
 job_json() {
     at n1 job "$1" --json
 }
@@ -131,7 +131,7 @@ all_reported() {
     [ "$(nodes_reported "$1")" = 4/4 ]
 }
 
-# peers NODE FIELD: a counter of `jobio status`
+# peers NODE FIELD: print a counter of `jobio status`
 peers() {
     at "$1" status --json | jq -r ".peers.$2"
 }

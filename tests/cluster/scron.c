@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * scron COMMAND: a crontab of Slurm for the calling user, with one entry that runs the command
- * every minute; scron -r removes it, and ends its job. In the place of scrontab, which Debian does
- * not package.
+ * every minute; scron -r removes it and ends its job. Replaces scrontab, which Debian does not
+ * package.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ struct cron_entry {
 };
 bitstr_t *slurm_bit_alloc(bitoff_t bits);
 
-/* The stars; the sets beside them are empty, but of the right sizes. */
+/* All fields are "*"; their sets are empty but must have the right sizes. */
 #define EVERY_MINUTE (1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5)
 
 static struct cron_entry every_minute(char *spec, char *command)
@@ -42,7 +42,7 @@ static struct cron_entry every_minute(char *spec, char *command)
     };
 }
 
-/* 0, or what went wrong is told. */
+/* Returns 0, or prints the error. */
 static int submit(char *crontab, job_desc_msg_t *job)
 {
     __typeof__(slurm_list_create(NULL)) jobs = slurm_list_create(NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does exactly the I/O that its arguments say, one system call a request, and nothing else on those
- * files: work OP:PATH[:COUNT[:SIZE]]...  See table below for the operations; COUNT defaults to 1.
+ * Does exactly the I/O that its arguments describe, one system call per request, and nothing else
+ * on these files: work OP:PATH[:COUNT[:SIZE]]...  See table below for the operations; COUNT
+ * defaults to 1.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +51,7 @@ static char *buffer_make(const struct task *task)
     return buffer;
 }
 
-/* A short count would make the expected numbers wrong: it ends the program. */
+/* Exit on a short count: the expected numbers would be wrong. */
 static void check_full(const struct task *task, ssize_t done)
 {
     check(task, done);
@@ -106,7 +107,7 @@ static void do_preadv(const struct task *task)
     free(buffer);
 }
 
-/* Writes block after block at a pace (SIZE = microseconds between them) until COUNT are done. */
+/* Write COUNT blocks, with a pause of SIZE microseconds after each. */
 static void do_trickle(const struct task *task)
 {
     static const char block[4096];
@@ -156,8 +157,7 @@ static void do_truncate(const struct task *task)
         check(task, truncate(task->path, (off_t)task->size));
 }
 
-/* One open and two getdents64 each: the entries, and their end. The directory must be a small one.
- */
+/* One open and two getdents64 each: the entries, then the end. The directory must be small. */
 static void do_readdir(const struct task *task)
 {
     char entries[32768];
@@ -186,7 +186,7 @@ static void do_unlink(const struct task *task)
     check(task, unlink(task->path));
 }
 
-/* PATH to PATH.new and back: COUNT times two renames. */
+/* Rename PATH to PATH.new and back, COUNT times. */
 static void do_rename(const struct task *task)
 {
     char other[4096];
@@ -211,7 +211,7 @@ static void do_symlink(const struct task *task)
     check(task, symlink("target", task->path));
 }
 
-/* Waits until PATH exists; a directory entry is looked at, no file is opened or stat'ed. */
+/* Wait until PATH exists. Only reads the directory; no file is opened or stat'ed. */
 static void do_await(const struct task *task)
 {
     while (access(task->path, F_OK) != 0)
