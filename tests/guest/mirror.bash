@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where kernels and releases come from and go to. Sourced.
+# The sources and the cache of kernels and releases. Sourced.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/jobio
 
 die() {
@@ -7,7 +7,7 @@ die() {
     exit 125
 }
 
-# The suite's sources, made of the host's own: the same mirrors, the suite's name for the host's.
+# The apt sources of a suite: those of the host with the suite's name.
 write_sources() {
     local suite=$1 own uri release
     own=$(. /etc/os-release && echo "$VERSION_CODENAME")
