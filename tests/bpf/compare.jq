@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The truth (what workloads say) against the reports of `jobio run --json`. Input: an array of
+# Compares the truth (the output of workloads) with the reports of `jobio run --json`. Input: an array of
 # {row, truth, report} or {row, error}; $rows: the lines "ROW EXPECTED". Output: TAP, and a line
-# "= ROW VERDICT" for each. A truth with "only" is one of these operations on its own mounts; all else
-# that was counted is not compared. The verdicts:
-#   exact        all that the truth states is so, and nothing else was counted
-#   approximate  the same, but the truth could only state a range, or the report does not know the
-#                name of a mount, or says of all requests that are missing that they were lost, or that
-#                programs were missed (the begin or the end of a call: twice, if both)
-#   unsupported  what differs are operations of which the report says that they are not counted, on
-#                this mount or at all
+# "= ROW VERDICT" for each. If a truth has "only", only these operations on its own mounts are compared.
+# The verdicts:
+#   exact        the report matches the truth, and nothing else was counted
+#   approximate  the same, but the truth is a range, or the report does not know the name of a mount,
+#                or it reports all missing requests as lost, or missed programs (entry or return of a
+#                call: twice, if both)
+#   unsupported  only operations differ that the report marks as not counted, on this mount or at all
 #   WRONG        anything else
 
 def key: "\(.mount) (\(.fstype)\(if .private then ", private" else "" end))";
@@ -16,7 +15,7 @@ def by_mount: map({key: key, value: .}) | from_entries;
 
 def ranged: IN("bytes", "write", "sequential_requests", "random_requests");
 
-# "field WANTED, not GOT" where they differ; a pair is a range
+# "field WANTED, not GOT" for each difference; a pair is a range
 def differs($got):
     to_entries[] | .key as $field | .value as $want
     | if ($want | type) == "array" and ($field | ranged)
@@ -26,13 +25,12 @@ def differs($got):
 
 def nothing: {requests: 0, bytes: 0, errors: 0, async_requests: 0, errno: {}, size_log2: []};
 
-# Of no request it is known whether it was in order: the backend does not see it, and the numbers say so.
+# The order of all requests is unknown: the backend does not see it, and the numbers show that.
 def is_orderless($got): $got | has("random_requests") and .sequential_requests + .random_requests == 0;
 def order_is_unseen($want; $got): is_orderless($got) and ([$want | del(.sequential_requests,
     .random_requests) | differs($got)] == []);
 
-# What was missed leaves a number too small, never one too large. A number, or the numbers of a list or
-# an object.
+# Misses make a number too small, never too large. Input: a number, or the numbers of a list or an object.
 def numbers: if type == "object" then . elif type == "array" then . else [.] end;
 def above($want): numbers as $got | ($want | numbers) as $most
     | any($got | keys[]; $got[.] > ($most[.] // 0));
@@ -53,21 +51,21 @@ def differing_cache($want; $got):
         + [$want.fill_bytes | differs($got.fill_bytes // {}) | "fill " + .]
     | select(length > 0) | {op: "cache", text: join("; ")};
 
-# A mount that jobio calls unknown stands for one of that type that it does not have.
+# An unknown mount in the report stands for a missing mount of the same type.
 def named($truth):
     . as $counted
     | reduce (($truth | keys[]) | select($counted[.] | not)) as $m ($counted;
         "(unknown) (\($truth[$m].fstype), private)" as $unknown
         | if .[$unknown] then .[$m] = .[$unknown] | del(.[$unknown]) else . end);
 
-# Where the report says that the open of an exec is not seen, that of the workload itself is none.
+# If the report has the open of an exec as unseen, the workload's own open is not expected.
 def without_exec($report):
     if any($report.incomplete[]; .cause == "unseen: exec")
     then (.exec) as $exec | .mounts |= map(if .mount == $exec then .ops.open.requests -= 1 else . end
         | if .ops.open.requests == 0 then del(.ops.open) else . end | select(.ops != {}))
     else . end;
 
-# A cause that says which operations are not counted, and not that something was lost.
+# True for a cause that names operations that are not counted, false for a loss.
 def uncounted: .cause | test("^(hook-not-attached$|self-test-failed$|unseen: )");
 
 def judge:

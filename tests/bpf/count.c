@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A small user of the probe, for the tests: counts one command and prints what the probe says, as
- * JSON. The command is told its cgroup in $CGROUP and goes there itself when it is ready.
+ * A small user of the probe, for the tests: counts one command and prints the probe's numbers as
+ * JSON. $CGROUP tells the command its cgroup; it moves there itself when it is ready.
  *
  *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-b BACKEND] [-1] [-k] -- COMMAND...
  * -g: the cgroup's directory (made if missing), -1: of the freezer hierarchy, -k: leave the step
- * and the pins when done; -b: fentry, kprobe or tp_btf (default: what works).
+ * and the pins when done; -b: fentry, kprobe or tp_btf (default: chosen by the probe).
  */
 #include "config.h"
 
@@ -75,7 +75,7 @@ struct printed {
     struct json_object *mounts, *caches;
 };
 
-/* A later one with the same number does not take the place of the first: "0:53+1". */
+/* A later super block with the same number has its own name: "0:53+1". */
 static void dev_name(uint64_t dev, char name[32])
 {
     unsigned generation = dev >> 32;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The file systems that workloads run on, each made when it is first wanted, below $M. In a guest, or,
-# some of them, in a mount namespace of ours.
+# The file systems that workloads run on, below $M; each is made when it is first needed. In a guest, or,
+# for some of them, in our own mount namespace.
 M=${M:-/mnt}
 images=/run/images
 
-# directory_of NAME: where it is, in $directory
+# directory_of NAME: sets $directory to its directory
 directory_of() {
     case $1 in
         shm) directory=/dev/shm ;;
@@ -15,7 +15,7 @@ directory_of() {
     esac
 }
 
-# image NAME SIZE COMMAND...: make it with the command
+# image NAME SIZE COMMAND...: make an image with the command
 image() {
     mkdir -p $images
     [ -e "$images/$1" ] || { truncate -s "$2" "$images/$1" && "${@:3}" "$images/$1" > /dev/null; }
@@ -35,7 +35,7 @@ mount_ext4() {
     mount -o loop $images/ext4 $M/ext4
 }
 
-# On a disk whose completions can be polled for.
+# On a disk that supports polling for completions.
 mount_polled() {
     modprobe null_blk nr_devices=1 gb=1 memory_backed=1 submit_queues=1 poll_queues=1 queue_mode=2
     mkfs.ext4 -q /dev/nullb0
@@ -103,7 +103,7 @@ mount_quota() {
     setquota -u 65534 0 500 0 0 $M/quota
 }
 
-# A part of ext4 once more.
+# A bind mount of a part of ext4.
 mount_bind() {
     use_mount ext4
     mkdir -p $M/ext4/part
@@ -200,7 +200,7 @@ mount_autofs() {
     automount --pid-file /run/autofs/pid /run/autofs/master
 }
 
-# Above ext4, where files can leave the page cache.
+# With ext4 below, so that files can leave the page cache.
 mount_overlayb() {
     use_mount ext4
     mkdir -p $M/ext4/{lower,upper,work}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* io_uring by its system calls: one request at a time, or several that are submitted together. */
+/* io_uring by its system calls: one request at a time, or several submitted together. */
 #ifndef JOBIO_TESTS_BPF_RING_H
 #define JOBIO_TESTS_BPF_RING_H
 
@@ -15,7 +15,7 @@ struct ring {
     unsigned queued;
 };
 
-/* With IORING_SETUP_*. False: this kernel has no io_uring, or not this flag. */
+/* flags: IORING_SETUP_*. False: this kernel lacks io_uring or the flag. */
 bool ring_open(struct ring *ring, unsigned flags);
 /* The next request, zeroed. */
 struct io_uring_sqe *ring_next(struct ring *ring);
@@ -23,7 +23,7 @@ struct io_uring_sqe *ring_next(struct ring *ring);
 void ring_submit(struct ring *ring);
 /* Wait for the next result. */
 struct io_uring_cqe ring_wait(struct ring *ring);
-/* Submit and wait for the one. */
+/* Submit one request and wait for it. */
 int ring_do(struct ring *ring);
 
 #endif

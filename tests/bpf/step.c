@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process of a step that does what its arguments say, in their order:
- *   join           go into the cgroup $CGROUP
+ * A process of a step that executes its arguments in order:
+ *   join           move to the cgroup $CGROUP
  *   open PATH      open(2) for reading and close(2); a FIFO blocks
  *   write PATH N   open(2) with O_CREAT, N calls of write(2) with 100 bytes, close(2)
  *   loop PATH      as write, until SIGTERM, about 2,000 a second; prints their number
@@ -73,7 +73,7 @@ static long write_file(const char *path, long n, useconds_t pause)
     return i;
 }
 
-/* A child that writes, says so, and exits when it may: when nobody can write to `gate` any more. */
+/* A child that writes, reports that, and exits when all writing ends of `gate` are closed. */
 static void write_in_child(const char *path, const int done[2], const int gate[2])
 {
     char byte = 0;

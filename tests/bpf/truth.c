@@ -16,8 +16,8 @@
 
 struct tally {
     uint64_t requests, async, bytes, errors, errnos[ERRNOS], sizes[IO_BUCKETS];
-    uint64_t least, most; /* of the bytes, when `ranged` */
-    uint64_t unknown;     /* the number of requests is */
+    uint64_t least, most; /* bounds of the bytes, if `ranged` */
+    uint64_t unknown;     /* requests whose order is unknown */
     uint64_t ranged, perhaps;
     uint64_t order[UNKNOWN + 1], crowded;
 };
@@ -33,7 +33,7 @@ struct place {
     bool private;
 };
 
-/* As the JSON names them (doc/json.md). */
+/* Their names in JSON (doc/json.md). */
 static const char *const op_names[IO_OP_COUNT] = {
     [IO_READ] = "read",
     [IO_WRITE] = "write",
@@ -102,7 +102,7 @@ static bool parse_line(const char *line, struct mount_line *mount)
            sscanf(dash, " - %63s", mount->fstype) == 1;
 }
 
-/* The super block of the longest mount point that holds the path, and of the last mount there. */
+/* Find the super block of the longest mount point that contains the path; the last mount wins. */
 static void find_super(FILE *file, const char *path, struct place *place)
 {
     struct mount_line mount;
@@ -124,7 +124,7 @@ static void find_super(FILE *file, const char *path, struct place *place)
     }
 }
 
-/* Its name: where its root is mounted before where a part of it is, then the shortest. */
+/* The name of a super block: prefer mounts of its root, then the shortest path. */
 static void find_name(FILE *file, struct place *place)
 {
     struct mount_line mount;
@@ -146,7 +146,7 @@ static void find_name(FILE *file, struct place *place)
     }
 }
 
-/* Does the first process not see it? */
+/* Returns true if the host's mount namespace does not have it. */
 static bool is_private(const struct place *place)
 {
     FILE *file = fopen("/proc/1/mountinfo", "re");
@@ -338,7 +338,7 @@ static void print_order(const struct tally *tally)
            order[SEQUENTIAL], order[RANDOM]);
 }
 
-/* Fields that are not there are not compared, a pair is a range. */
+/* Missing fields are not compared; a pair is a range. */
 static void print_tally(const struct tally *tally, enum io_op op)
 {
     printf("\"%s\":{", op_names[op]);

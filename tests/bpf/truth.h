@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program did, call by call, as jobio must count it: the program notes its own calls by
- * their results as they return, and prints the sums as JSON. The sums are shared by all processes
- * that it forks. A call whose number or size a program cannot know is noted as such, and not
- * compared.
+ * What a program did, call by call, as jobio must count it: the program notes the results of its
+ * own calls and prints the sums as JSON. All processes that it forks share the sums. Calls whose
+ * number or size it cannot know are noted as such and not compared.
  */
 #ifndef JOBIO_TESTS_BPF_TRUTH_H
 #define JOBIO_TESTS_BPF_TRUTH_H
@@ -13,7 +12,7 @@
 
 #include "common/io_op.h"
 
-/* Calls that reached no file system. */
+/* The place of calls that reached no file system. */
 #define NOWHERE 0
 
 /* The page cache's part of the account. */
@@ -27,52 +26,52 @@ enum truth_cache {
     CACHE_COUNT
 };
 
-/* Before all else, in the first process. */
+/* Call this first, in the first process. */
 void truth_init(void);
-/* The program's own start opened its file there. */
+/* Note that the start of the program opened its file there. */
 void truth_exec(int place);
-/* One JSON document on stdout. */
+/* Print one JSON document on stdout. */
 void truth_print(const char *workload);
 
-/* The place (a super block) that this path lies on. Paths without symbolic links only. */
+/* Returns the place (super block) of this path, which must not contain symbolic links. */
 int place_of(const char *path);
-/* Its file system has gone, and another one may get its number: that is another place. */
+/* The file system of the place is gone. If another one gets its number, that is another place. */
 void place_gone(int place);
-/* It is called so, there where the program is. */
+/* Set the name of the place in the program's mount namespace. */
 void place_name(int place, const char *name);
 
-/* Note a call that returned `result`, with errno, and hand the result through. */
+/* Note a call that returned `result`, with errno. Returns the result. */
 long did(int place, enum io_op op, long result);
-/* The same of a call that nobody waited for (libaio, io_uring): `result` is a negative errno. */
+/* The same for an asynchronous call (libaio, io_uring): on error `result` is a negative errno. */
 void did_async(int place, enum io_op op, long result);
-/* Where a read or write began that was noted: where the one before on the same open file ended, or
- * elsewhere; or nobody can tell. Order is compared once one of them is noted. Hands the result
- * through. */
+/* Note the order of a read or write: it started where the previous one on the same open file ended,
+ * or elsewhere, or that is unknown. Order is compared once one of them is noted. Returns the
+ * result. */
 enum truth_order { SEQUENTIAL, RANDOM, UNKNOWN };
 long did_in_order(int place, enum io_op op, long result, enum truth_order order);
-/* Of some of them nobody can tell. */
+/* The order of this many requests is unknown. */
 void did_in_crowd(int place, enum io_op op);
-/* The bytes of an operation lie in this range, over all its requests. */
+/* The bytes of all requests of an operation are in this range. */
 void did_between(int place, enum io_op op, uint64_t least, uint64_t most);
-/* Bytes in a number of requests that only the kernel knows. */
+/* Note bytes in an unknown number of requests. */
 void did_bytes(int place, enum io_op op, uint64_t bytes);
-/* Any number of requests, of any result: jobio may or may not have counted such calls. */
+/* Allow any number of requests with any result. */
 void did_perhaps(int place, enum io_op op);
-/* Bytes for the page cache's account, which is compared as a whole once one of them is noted. */
+/* Note bytes of the page cache. All of its numbers are compared once one of them is noted. */
 void did_cache(int place, enum truth_cache what, uint64_t bytes);
-/* Pages that a write brings in may be dropped and brought in again before it is done. */
+/* Pages that a write brings in may be dropped and brought in again during the write. */
 void did_refill(int place);
-/* Is the place on a file system of this type? */
+/* Returns true if the place is on a file system of this type. */
 bool place_is(int place, const char *fstype);
 
-/* Print what failed, with errno, and end. */
+/* Print what failed, with errno, and exit. */
 void die(const char *what) __attribute__((noreturn));
 
-/* A call of which it is known that it works: hands the result through. */
+/* A call that must succeed. Returns the result. */
 #define WELL(place, op, call) did_well(place, op, call, #call)
-/* One that must fail with this errno. */
+/* A call that must fail with this errno. */
 #define FAILS(place, op, code, call) did_fail(place, op, call, code, #call)
-/* One that works and is not noted. */
+/* A call that must succeed and is not noted. */
 #define MUST(call) must(call, #call)
 
 long did_well(int place, enum io_op op, long result, const char *what);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes known calls in known numbers on each of some directories, and prints what it did, as JSON:
- * what jobio must have counted (truth.h). It goes into the cgroup $CGROUP itself, after all that is
- * not to be counted.
+ * Makes a known number of calls in each of some directories and prints them as JSON: jobio must
+ * count exactly these (truth.h). It moves to the cgroup $CGROUP itself, after the preparations that
+ * must not be counted.
  *
  *   work [-u] [-c FILE]... [-s FILE] DIRECTORY...
  * -c: a file of an overlay's lower layer, which is opened for writing (copied up); -s: a file on a
- * file system that is small enough to be filled up; -u: for who counts system calls, and cannot
- * tell where a failed open got to.
+ * small file system, which is filled up; -u: for the system call backend, which does not know the
+ * mount of a failed open.
  */
 #include "config.h"
 
@@ -34,14 +34,14 @@
 #define DIRECTORIES 8
 #define THREADS 64
 
-/* The directories on them, by place (truth.h). */
+/* The work directories, by place (truth.h). */
 static char places[DIRECTORIES + 1][PATH_MAX - 64];
 static uint64_t *outside; /* shared by all processes */
 static bool paths_are_blind;
 static char block[65536] __attribute__((aligned(4096)));
-static void *volatile bad_address = (void *)8; /* mapped by nobody */
+static void *volatile bad_address = (void *)8; /* not mapped */
 
-/* Where an open that failed got to. */
+/* The place of a failed open. */
 static int walked(int place)
 {
     return paths_are_blind ? NOWHERE : place;
@@ -76,7 +76,7 @@ static const char *path_in(int place, const char *name)
     return path;
 }
 
-/* The work, one function a theme. */
+/* The work: one function for each theme. */
 
 static void work_data(int p)
 {
@@ -106,7 +106,7 @@ static void work_data(int p)
     lseek(fd, 0, SEEK_SET);
     for (int i = 0; i < 2; i++)
         WELL(p, IO_READ, readv(fd, parts, 3));
-    /* Short reads at the end, and the empty ones behind it. */
+    /* Short reads at the end, and empty reads beyond it. */
     while (WELL(p, IO_READ, read(fd, block, 10007)) > 0)
         ;
     WELL(p, IO_READ, pread(fd, block, 100, 1 << 30));
@@ -194,7 +194,7 @@ static void work_special(int p)
 
     for (int i = 0; i < 5; i++) /* fsyncs inside the write */
         WELL(p, IO_WRITE, write(fd, block, 777));
-    WELL(p, IO_UNLINK, unlink(path_in(p, "sync"))); /* and goes on without a name */
+    WELL(p, IO_UNLINK, unlink(path_in(p, "sync"))); /* the file continues without a name */
     WELL(p, IO_WRITE, write(fd, block, 333));
     WELL(p, IO_READ, pread(fd, block, 4096, 0));
     close(fd);
@@ -340,7 +340,7 @@ static void work_fill(int p, const char *path)
     close(fd);
 }
 
-/* A process that is in no job and works on the same files. */
+/* A process outside of the job that works on the same files. */
 static pid_t start_outsider(void)
 {
     pid_t pid = fork();
@@ -360,7 +360,7 @@ static pid_t start_outsider(void)
     }
 }
 
-/* The place of a path, and the directory on it that is ours. */
+/* Find the place of a path and set its work directory. */
 static int find_place(const char *path)
 {
     char real[PATH_MAX];
@@ -376,7 +376,7 @@ static int find_place(const char *path)
     return place;
 }
 
-/* What is asked of it. */
+/* The command line. */
 struct order {
     const char *copied[8], *small;
     int n_copied, copied_at[8], small_at;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does one workload, known by its name, on some directories, and prints what it did, as JSON: what
- * `jobio run -- workload NAME DIRECTORY...` must have counted. It leaves the cgroup of the run at
- * once, prepares, and comes back for the work. Linked statically: its exec opens one file and no
- * more.
+ * Runs the named workload in some directories and prints its calls as JSON: `jobio run -- workload
+ * NAME DIRECTORY...` must count exactly these. It leaves the cgroup of the run at once, prepares,
+ * and returns for the work. Linked statically, so that its exec opens only one file.
  */
 #include "config.h"
 
@@ -130,7 +129,7 @@ void in_child(void (*work)(void))
 
 /* --- start and end ---------------------------------------------------------------------------- */
 
-/* Of cgroup v2, with v1 beside it or not. */
+/* The root of cgroup v2, whether or not v1 is mounted, too. */
 static const char *cgroup_root(void)
 {
     return access("/sys/fs/cgroup/unified", F_OK) < 0 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
@@ -162,7 +161,7 @@ static int open_own_procs(void)
     return fd;
 }
 
-/* A directory of the workload's own, unless the file system takes none. */
+/* Make the workload's own directory, unless the file system does not allow it. */
 static void add_directory(const char *directory)
 {
     if (n_directories == DIRECTORIES)
@@ -197,7 +196,7 @@ static void note_exec(void)
     truth_exec(place_of(path));
 }
 
-/* For a child: on 5.10 a process with threads of io_uring stays in its cpuset. */
+/* Use a child: on 5.10 a process with io_uring threads cannot leave its cpuset. */
 static void print_truth(void)
 {
     leave();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the workloads share. Each is a function that prepares, calls begin(), and does its calls. */
+/* Shared by the workloads. Each is a function that prepares, calls begin(), and makes its calls. */
 #ifndef JOBIO_TESTS_BPF_WORKLOAD_H
 #define JOBIO_TESTS_BPF_WORKLOAD_H
 
@@ -20,28 +20,27 @@ extern const struct workload workloads_async[], workloads_cache[], workloads_dat
 
 /* From here on the process and its children are counted. */
 void begin(void);
-/* And from here on it is not, until the next begin(). */
+/* From here on they are not counted, until the next begin(). */
 void leave(void);
 
-/* The place of the directory that was given first, second... and a path in it, good for some calls.
- */
+/* The place of the n-th given directory, and a path in it, valid for some calls. */
 int place_at(int directory);
 const char *at(int directory, const char *name);
-/* The same of the first directory. */
+/* The same for the first directory. */
 #define HERE place_at(0)
 #define IN(name) at(0, name)
-/* The directory itself as it was given, without the workload's own one below. */
+/* The directory as it was given, without the workload's own one in it. */
 const char *given(int directory);
-/* How many directories there are. */
+/* The number of directories. */
 int directories(void);
 
-/* Make a file of that many bytes, on disk and, if `cold`, not in the page cache; open it for
- * reading and writing. To be called before begin(). */
+/* Make a file with this many bytes, on disk and, if `cold`, not in the page cache; open it for
+ * reading and writing. Call it before begin(). */
 enum temperature { WARM, COLD };
 int make_file(const char *path, size_t size, enum temperature temperature);
 void drop_cache(int fd);
 
-/* open(2), noted as an open, and as a create if it made the file. */
+/* open(2), noted as an open, and as a create if it creates the file. */
 int do_open(int place, const char *path, int flags);
 
 /* Run `work` in a child and wait for it. */
@@ -49,10 +48,10 @@ void in_child(void (*work)(void));
 /* Wait for a child that must end with 0. */
 void await(pid_t pid);
 
-/* For the calls' data: aligned for O_DIRECT. */
+/* Buffer for data, aligned for O_DIRECT. */
 #define BLOCK (1 << 20)
 extern char block[BLOCK];
-/* Mapped by nobody. */
+/* An address that is not mapped. */
 extern void *volatile bad_address;
 
 #endif

@@ -79,7 +79,7 @@ static void do_aio_direct(void)
     aio_all(O_DIRECT);
 }
 
-/* Many at once, from a child that has gone when they are complete. */
+/* Many at once, by a child that exits before they are complete. */
 static void aio_and_die(void)
 {
     static struct iocb iocbs[16];
@@ -121,7 +121,7 @@ static void do_aio_fsync(void)
     did_async(HERE, IO_FSYNC, (long)event.res);
 }
 
-/* A call that io_submit(2) itself refuses has no completion; it counts if it came to its file. */
+/* A call that io_submit(2) refuses has no completion; it counts if it reached its file. */
 static int aio_refused(aio_context_t context, int op, int fd, const void *buffer, unsigned flags)
 {
     struct iocb iocb = {.aio_lio_opcode = (unsigned short)op,
@@ -195,7 +195,7 @@ static void do_aio_threads(void)
         MUST(-pthread_join(threads[i], NULL));
 }
 
-/* io_destroy(2) waits for what is in flight, and io_cancel(2) cannot cancel what a file does. */
+/* io_destroy(2) waits for calls in flight, and io_cancel(2) cannot cancel I/O on files. */
 static void do_aio_destroy(void)
 {
     struct iocb iocb = {.aio_lio_opcode = IOCB_CMD_PREAD};
@@ -292,7 +292,7 @@ static void do_uring_sqpoll(void)
 {
     int fd = cold_file(0);
 
-    begin(); /* so that its thread is in the job, too */
+    begin(); /* before io_uring starts its thread, so that the thread is in the job, too */
     start_ring(IORING_SETUP_SQPOLL);
     MUST(syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_FILES, &fd, 1));
     uring_all(0, IOSQE_FIXED_FILE);
@@ -327,7 +327,7 @@ static void do_uring_batch(void)
         did_async(HERE, IO_READ, ring_wait(&ring).res);
 }
 
-/* A request without a completion when it went well. */
+/* Requests without a completion on success. */
 static void do_uring_skip(void)
 {
     int fd = cold_file(0);
@@ -343,7 +343,7 @@ static void do_uring_skip(void)
     did_async(HERE, IO_WRITE, ring_do(&ring));
 }
 
-/* The same where the end comes later: from the disk, from another thread. */
+/* The same if the request completes later: by the disk, or in another thread. */
 static void do_uring_skip_late(void)
 {
     struct iovec whole = {block, BLOCK};
@@ -366,7 +366,7 @@ static void do_uring_skip_late(void)
     did_async(HERE, IO_READ, ring_do(&ring));
 }
 
-/* On a disk that is polled for its completions. */
+/* On a disk with polled completions. */
 static void do_uring_polled(void)
 {
     int fd = cold_file(O_DIRECT);
@@ -383,7 +383,7 @@ static void do_uring_polled(void)
     uring_rw(IORING_OP_READ, fd, block, 65536, SIZE - 4096, 0);
 }
 
-/* More completions than the ring has room for: 128. */
+/* More completions than the ring holds (128). */
 static void do_uring_overflow(void)
 {
     int fd = cold_file(0);
@@ -399,7 +399,7 @@ static void do_uring_overflow(void)
         did_async(HERE, IO_READ, ring_wait(&ring).res);
 }
 
-/* What came to no file is no call; what a file refused is. */
+/* A request that reached no file does not count; one that a file refused does. */
 static void do_uring_refused(void)
 {
     int fd = cold_file(0), reader = (int)MUST(open(IN("file"), O_RDONLY));
@@ -424,7 +424,7 @@ static void do_uring_refused(void)
     }
 }
 
-/* An open that would block is tried again in another thread: one call all the same. */
+/* An open that would block is repeated in another thread, but counts once. */
 static void do_uring_open(void)
 {
     int fd;
@@ -457,7 +457,7 @@ static void do_uring_killed(void)
         did_async(HERE, IO_READ, 16384);
 }
 
-/* Not data: the same functions as by system calls, in threads that io_uring has for it. */
+/* Metadata: the same functions as for system calls, in threads of io_uring. */
 static void do_uring_meta(void)
 {
     int fd = make_file(IN("file"), 1000, WARM), opened;

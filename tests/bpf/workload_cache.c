@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page cache and memory-mapped files. What came into the cache is proved with mincore(2). Where
- * the number of pages that are read ahead would be the kernel's choice, advice keeps it from that,
- * so that a read or a fault brings in what it needs and no more.
+ * The page cache and memory-mapped files. mincore(2) shows which pages are in the cache. Advice
+ * disables readahead where its size would be the kernel's choice, so that a read or a fault brings
+ * in only the pages that it needs.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #define TAIL 1000 /* bytes of the file's last page */
 #define SIZE (PAGES * PAGE + TAIL)
 
-/* How many pages of the file are in the cache, up to date, from `first` on. */
+/* The number of pages of the file that are in the cache, from `first` on. */
 static size_t resident(int fd, size_t first, size_t pages)
 {
     unsigned char in_core[PAGES + 1];
@@ -38,7 +38,7 @@ static size_t resident(int fd, size_t first, size_t pages)
     return n;
 }
 
-/* Until that many are; what is being read ahead needs a moment. */
+/* Wait until this many are; readahead needs a moment. */
 static void await_resident(int fd, size_t first, size_t pages, size_t n)
 {
     for (int i = 0; i < 20000 && resident(fd, first, pages) != n; i++)
@@ -49,7 +49,7 @@ static void await_resident(int fd, size_t first, size_t pages, size_t n)
     }
 }
 
-/* A file that is not in the cache, of which is read what is asked for and no more. */
+/* A file that is not in the cache, without readahead. */
 static int make_cold(const char *path)
 {
     int fd = make_file(path, SIZE, COLD);
@@ -83,7 +83,7 @@ static void hit(int fd, size_t size, size_t at_byte)
               (uint64_t)WELL(HERE, IO_READ, pread(fd, block, size, (off_t)at_byte)));
 }
 
-/* ... for which so many pages must be read. */
+/* ... and this many pages must be read. */
 static void miss(int fd, size_t size, size_t at_byte, size_t pages)
 {
     size_t before = resident(fd, 0, PAGES + 1);
@@ -164,7 +164,7 @@ static void do_cache_direct(void)
     begin();
     WELL(HERE, IO_READ, pread(direct, block, 32 * PAGE, 0));
     miss(fd, 16 * PAGE, 0, 16);
-    WELL(HERE, IO_READ, pread(direct, block, 32 * PAGE, 0)); /* half of it is there */
+    WELL(HERE, IO_READ, pread(direct, block, 32 * PAGE, 0)); /* half of it is in the cache */
     await_resident(fd, 0, PAGES + 1, 16);
 }
 
@@ -175,16 +175,16 @@ static void do_cache_write(void)
     begin();
     WELL(HERE, IO_WRITE, pwrite(new, block, 16 * PAGE, 0));
     did_fill(HERE, CACHE_FILL_WRITE, 16);
-    WELL(HERE, IO_WRITE, pwrite(new, block, 16 * PAGE, 0)); /* they are there */
+    WELL(HERE, IO_WRITE, pwrite(new, block, 16 * PAGE, 0)); /* in the cache */
     hit(new, 16 * PAGE, 0);
     WELL(HERE, IO_WRITE, pwrite(fd, block, 10, 50 * PAGE + 9)); /* the rest of the page is read */
     did_fill(HERE, CACHE_FILL_WRITE, 1);
-    if (place_is(HERE, "xfs")) /* which drops a page when its extent has changed meanwhile */
+    if (place_is(HERE, "xfs")) /* which drops a page if its extent has changed meanwhile */
         did_refill(HERE);
     await_resident(fd, 0, PAGES + 1, 1);
 }
 
-/* A touch brings its page in, and a second one nothing. */
+/* The first access brings in a page, the second does not. */
 static void touch(int place, int fd, const char *map, size_t page)
 {
     size_t before = resident(fd, 0, PAGES + 1);
@@ -206,11 +206,11 @@ static void do_mmap_read(void)
     for (size_t i = 0; i < 100; i += 3)
         touch(HERE, fd, shared, i);
     touch(HERE, fd, private, 200);
-    private[0] = 1; /* a copy of what is there */
+    private[0] = 1; /* a copy of a cached page */
     touch(HERE, fd, shared, PAGES);
 }
 
-/* What is in the cache is mapped, not brought in. */
+/* Cached pages are mapped, not brought in. */
 static void do_mmap_warm(void)
 {
     char *map = map_file(make_file(IN("file"), SIZE, WARM), PROT_READ, MAP_SHARED);
@@ -220,7 +220,7 @@ static void do_mmap_warm(void)
         (void)*(volatile const char *)(map + i * PAGE);
 }
 
-/* As programs do: the kernel chooses how much a fault brings in. */
+/* As usual programs do: the kernel chooses how much a fault brings in. */
 static void do_mmap_ahead(void)
 {
     int fd = make_cold(IN("file"));
@@ -247,7 +247,7 @@ static void do_mmap_write(void)
     MUST(ftruncate(holes, SIZE));
     map = map_file(fd, PROT_READ | PROT_WRITE, MAP_SHARED);
     sparse = map_file(holes, PROT_READ | PROT_WRITE, MAP_SHARED);
-    (void)*(volatile char *)map; /* a page that can be read becomes one that can be written */
+    (void)*(volatile char *)map; /* a readable page becomes writable */
     begin();
     close(do_open(HERE, IN("file"), O_RDONLY)); /* so that the report has the mount */
     for (size_t i = 0; i < 50; i++) {
@@ -262,11 +262,11 @@ static void do_mmap_write(void)
         did(HERE, IO_MMAP_READ, PAGE); /* a page of zeros */
         did(HERE, IO_MMAP_WRITE, PAGE);
     }
-    if (place_is(HERE, "xfs")) /* which lets a fault come again when an extent has changed */
+    if (place_is(HERE, "xfs")) /* which repeats a fault if an extent has changed */
         did_between(HERE, IO_MMAP_WRITE, dirtied * PAGE, 2 * dirtied * PAGE);
 }
 
-/* With writeback, what was clean again is dirtied again. */
+/* After writeback, clean pages are dirtied again. */
 static void do_mmap_rewrite(void)
 {
     int fd = make_file(IN("file"), SIZE, WARM);

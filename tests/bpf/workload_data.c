@@ -36,7 +36,7 @@ static void do_read(void)
     MUST(lseek(fd, 0, SEEK_SET));
     for (int i = 0; i < 7; i++)
         WELL(HERE, IO_READ, read(fd, block, 1000 + i));
-    /* Short reads at the end, and the empty ones behind it. */
+    /* Short reads at the end, and empty reads beyond it. */
     while (WELL(HERE, IO_READ, read(fd, block, 100003)) > 0)
         ;
     WELL(HERE, IO_READ, pread(fd, block, 100, 1 << 30));
@@ -90,7 +90,7 @@ static void do_readv(void)
     WELL(HERE, IO_READ, preadv2(fd, parts, 3, -1, 0));
 }
 
-/* Nothing is in the page cache: what is not there is not waited for. */
+/* Nothing is in the page cache, and RWF_NOWAIT does not wait for it. */
 static void do_nowait(void)
 {
     int cold = make_file(IN("cold"), 65536, COLD), warm = make_file(IN("warm"), 65536, WARM);
@@ -150,7 +150,7 @@ static void do_unlinked(void)
     WELL(HERE, IO_READ, pread(fd, block, 4096, 0));
 }
 
-/* A file that never had a name is not created, as jobio sees it. */
+/* A file that never had a name does not count as a create. */
 static void do_tmpfile(void)
 {
     int fd;
@@ -194,7 +194,8 @@ static void do_wrong_mode(void)
     FAILS(HERE, IO_READ, EBADF, readv(writer, parts, 2));
 }
 
-/* Until the file system is full: the last write but one is short or not, by the file system. */
+/* Write until the file system is full. Whether the second last write is short depends on the file
+ * system. */
 static void do_full(void)
 {
     int fd;
@@ -207,7 +208,7 @@ static void do_full(void)
         die("write");
 }
 
-/* The same by a user's quota, which does not bind root. */
+/* The same with a user's quota, which does not apply to root. */
 static void do_quota(void)
 {
     MUST(chmod(IN("."), 0777));

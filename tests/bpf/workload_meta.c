@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Metadata: calls that work, and calls that fail on something that is there. */
+/* Metadata: calls that succeed, and calls that fail on existing files. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* File systems that come and go, and names that are not what they seem. */
+/* File systems that are mounted and unmounted, and misleading names. */
 #include "config.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static void do_image(void)
     FAILS(HERE, IO_STAT, ENOENT, stat(given_in("absent"), &st));
 }
 
-/* Opened for writing, a file of the lower layer is copied: the overlay's own work. */
+/* A file of the lower layer that is opened for writing is copied up by the overlay. */
 static void do_copy_up(void)
 {
     int fd;
@@ -69,7 +69,7 @@ static void use(int place, const char *directory)
     close(fd);
 }
 
-/* A tmpfs of the workload's own, in its directory; its place. */
+/* Mount the workload's own tmpfs in its directory. Returns its place. */
 static int mount_own(const char *name)
 {
     MUST(mkdir(IN(name), 0755));
@@ -84,7 +84,7 @@ static void do_everywhere(void)
         use(place_at(i), at(i, "."));
 }
 
-/* A container's namespace that nobody else sees. */
+/* A container's private mount namespace. */
 static void do_namespace(void)
 {
     int place;
@@ -97,7 +97,7 @@ static void do_namespace(void)
     use(HERE, IN("."));
 }
 
-/* And with a root of its own, as containers have. What the host has keeps its name there. */
+/* The same with its own root, as containers have. Mounts of the host keep their names. */
 static void do_container(void)
 {
     int root, place;
@@ -115,7 +115,7 @@ static void do_container(void)
     use(root, "/");
 }
 
-/* The job mounts it and unmounts it, on the host. */
+/* The job mounts and unmounts it in the host's namespace. */
 static void do_passing(void)
 {
     int place;
@@ -125,12 +125,12 @@ static void do_passing(void)
     MUST(mount("own", IN("passing"), "tmpfs", 0, NULL));
     place = place_of(IN("passing"));
     use(place, IN("passing"));
-    usleep(1500000); /* its name is asked for when it is seen, and jobiod looks every second */
+    usleep(1500000); /* its name is looked up at its first use, by jobiod once a second */
     MUST(umount2(IN("passing"), 0));
     WELL(HERE, IO_RMDIR, rmdir(IN("passing")));
 }
 
-/* One after the other with the same number: two names, and two sums. */
+/* Two file systems one after the other with the same number: two names, and two sums. */
 static void do_reused(void)
 {
     static const char *const names[] = {"first", "second", "third"};
@@ -159,7 +159,7 @@ static void do_reused(void)
     }
 }
 
-/* Gone from the table of mounts, still in use. */
+/* Unmounted lazily: not in the mount table any more, but still in use. */
 static void do_detached(void)
 {
     int place = mount_own("detached"), fd = make_file(IN("detached/file"), 0, WARM);
@@ -189,7 +189,7 @@ static void do_deleted(void)
     MUST(umount2(IN("target"), MNT_DETACH));
 }
 
-/* The first access mounts it. */
+/* Automount: the first access mounts it. */
 static void do_automount(void)
 {
     char directory[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads and writes in the order of their file, and out of it. */
+/* Sequential and random reads and writes. */
 #include "config.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 static const struct iovec parts[3] = {{block, 100}, {block, 200}, {block, 3000}};
 
-/* By the file's own offset, to its end and behind it. */
+/* With the file's own offset, up to its end and beyond. */
 static void do_order_read(void)
 {
     int fd;
@@ -40,7 +40,7 @@ static void do_order_read(void)
     IN_ORDER(IO_READ, pread(fd, block, 10, 6601));
     OUT_OF_ORDER(IO_READ, readv(fd, parts, 1)); /* where readv() ended */
     close(fd);
-    /* Each open file has its own order; the first request may begin anywhere. */
+    /* Each open file has its own order; the first request may start anywhere. */
     fd = do_open(HERE, IN("file"), O_RDONLY);
     OUT_OF_ORDER(IO_READ, pread(fd, block, 10, 10));
     IN_ORDER(IO_READ, pread(fd, block, 10, 20));
@@ -55,7 +55,7 @@ static void do_order_write(void)
     for (int i = 0; i < 10; i++)
         IN_ORDER(IO_WRITE, write(fd, block, 1000));
     IN_ORDER(IO_WRITE, pwritev(fd, parts, 3, 10000));
-    OUT_OF_ORDER(IO_WRITE, writev(fd, parts, 3));        /* behind the last write() */
+    OUT_OF_ORDER(IO_WRITE, writev(fd, parts, 3));        /* after the last write() */
     OUT_OF_ORDER(IO_READ, pread(fd, block, 100, 13000)); /* reads and writes are one order */
     OUT_OF_ORDER(IO_WRITE, pwrite(fd, block, 100, 13300));
     for (int i = 0; i < 5; i++) {
@@ -79,11 +79,11 @@ static void do_order_random(void)
         OUT_OF_ORDER(IO_READ, pread(fd, block, 4096, 16384 * i));
     for (int i = 0; i < 100; i++) /* 16 different, in a large cycle */
         OUT_OF_ORDER(IO_WRITE, pwrite(fd, block, 512, 65536 * (i * 7 % 16)));
-    for (int i = 0; i < 10; i++) /* again and again the same */
+    for (int i = 0; i < 10; i++) /* the same one repeatedly */
         OUT_OF_ORDER(IO_READ, pread(fd, block, 512, 65536));
 }
 
-/* A request that fails is one of no bytes. */
+/* A failed request has no bytes. */
 static void do_order_errors(void)
 {
     int fd;
@@ -98,7 +98,7 @@ static void do_order_errors(void)
     IN_ORDER(IO_READ, pread(fd, block, 4096, 4096));
 }
 
-/* Two open files of one file: each has its own order, however they take turns. */
+/* Two open files of one file: each has its own order, even if they alternate. */
 static void do_order_two(void)
 {
     int one, two;
@@ -113,7 +113,7 @@ static void do_order_two(void)
     }
 }
 
-/* The same open file by other descriptors, and in other processes. */
+/* The same open file through other descriptors, and in other processes. */
 static int shared;
 
 static void read_on(void)
@@ -138,7 +138,7 @@ static void do_order_shared(void)
     IN_ORDER(IO_READ, pread(copy, block, 100, 50200));
 }
 
-/* Two threads take turns in reading on, by one descriptor. */
+/* Two threads read in turn from one descriptor. */
 static pthread_barrier_t turn;
 
 static void *read_in_turns(void *second)
@@ -180,7 +180,7 @@ static void do_order_direct(void)
         OUT_OF_ORDER(IO_READ, pread(fd, block, 4096, 65536 * i));
 }
 
-/* From the kernel's own hands. */
+/* Transfers inside the kernel. */
 static void do_order_transfer(void)
 {
     int pipes[2], source, target;
@@ -209,7 +209,7 @@ static void do_order_transfer(void)
     IN_ORDER(IO_READ, pread(source, block, 10, 1005));
 }
 
-/* Asynchronous ones have none, nor has the one after them. */
+/* Asynchronous requests have unknown order, and so has the next one. */
 static void do_order_async(void)
 {
     aio_context_t context = 0;
@@ -247,7 +247,7 @@ static void do_order_async(void)
     OUT_OF_ORDER(IO_READ, pread(fd, block, 100, 1200));
 }
 
-/* Many open files at once, and then new ones where they were. */
+/* Many open files at once, and then new ones at their addresses. */
 #define MANY 900
 
 static void do_order_many(void)
@@ -272,8 +272,8 @@ static void do_order_many(void)
     }
 }
 
-/* More than there is room for: some have no order, and none a wrong one. Where root may not open so
- * many, as in some containers, as many as it may. */
+/* More files than there is room for: some have unknown order, but none has a wrong one. If root may
+ * not open so many, as in some containers, then as many as possible. */
 #define CROWD 60000
 #define OTHERS 100
 
@@ -305,7 +305,7 @@ static void do_order_crowd(void)
         OUT_OF_ORDER(IO_READ, pread(files[i], block, 10, 5));
 }
 
-/* Open before the program came into the step. */
+/* Opened before the program joined the step. */
 static void do_order_inherited(void)
 {
     int read_before = make_file(IN("file"), 100000, WARM), fresh;

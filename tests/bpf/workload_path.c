@@ -100,7 +100,7 @@ static void do_through_link(void)
     FAILS(place_at(1), IO_OPEN, ENOENT, open(at(1, "absent"), O_RDONLY));
 }
 
-/* What is to be made is there, or what is to be taken away is not. */
+/* Calls that create existing objects or remove missing ones. */
 static void do_names_refused(void)
 {
     touch(IN("file"));
@@ -127,7 +127,7 @@ static void do_names_refused(void)
         FAILS(place_at(1), IO_RENAME, EXDEV, rename(IN("file"), IN("there/moved")));
 }
 
-/* What is to be changed is not there, or not ours. */
+/* Calls that change missing objects, or those of another user. */
 static void do_changes_refused(void)
 {
     struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 2}};
@@ -155,7 +155,7 @@ static void do_changes_refused(void)
     WELL(place_at(directories() - 1), IO_SETATTR, chmod(IN("there/."), 0755));
 }
 
-/* A path that needs no search counts where it is; one that begins nowhere, nowhere. */
+/* A path without a search counts where it is; one that starts nowhere has no mount. */
 static void do_no_directory(void)
 {
     int root = place_of("/");
@@ -167,7 +167,7 @@ static void do_no_directory(void)
     FAILS(NOWHERE, IO_OPEN, EBADF, openat(1234, "absent", O_RDONLY));
 }
 
-/* What is no path at all fails before it is opened, or from 7.2 on in there. */
+/* An invalid path fails before the open, or since 7.2 inside of it. */
 static void do_no_path(void)
 {
     begin();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads, children, and processes that die in the middle of it. */
+/* Threads, children, and processes that are killed during a call. */
 #include "config.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ static void do_orphan(void)
     await(-1);
 }
 
-/* Opened before the tag, used within, closed after. */
+/* Opened before the tag, used in the step, closed after it. */
 static void do_across(void)
 {
     int fd = make_file(IN("file"), 0, WARM);
@@ -115,7 +115,7 @@ static void do_across(void)
     close(fd);
 }
 
-/* Others work on the same file and are no part of the job. */
+/* Processes outside of the job work on the same file. */
 static void do_outsider(void)
 {
     int fd = make_file(IN("file"), 65536, WARM), ready[2];
@@ -138,7 +138,7 @@ static void do_outsider(void)
     MUST(waitpid(outsider, NULL, 0));
 }
 
-/* One large write, and SIGKILL in the middle of it: the file says how far it came. */
+/* One large write that SIGKILL interrupts: the file shows how much was written. */
 static void do_killed(void)
 {
     static struct iovec many[128];
@@ -181,7 +181,7 @@ static void do_interrupted(void)
     MUST(setitimer(ITIMER_REAL, &never, NULL));
 }
 
-/* In the middle of an open that blocks. */
+/* SIGKILL during an open that blocks. */
 static void do_killed_in_open(void)
 {
     char path[64], state;

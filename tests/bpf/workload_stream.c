@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files that have no offset: on a file system of our own, in user space. */
+/* Files without an offset, on our own FUSE file system. */
 #include "config.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "tests/bpf/workload.h"
 
-enum { ROOT = FUSE_ROOT_ID, STREAM, PLAIN }; /* the three that there are */
+enum { ROOT = FUSE_ROOT_ID, STREAM, PLAIN }; /* the only inodes */
 
 static void answer(int server, uint64_t unique, int error, const void *what, size_t size)
 {
@@ -81,7 +81,7 @@ static void answer_one(int server, const struct fuse_in_header *in)
     case FUSE_READ:
         answer(server, in->unique, 0, block, asked->size);
         break;
-    case FUSE_WRITE: /* begins as a read does */
+    case FUSE_WRITE: /* starts like a read */
         answer(server, in->unique, 0, &written, sizeof(written));
         break;
     case FUSE_RELEASE:
@@ -90,7 +90,7 @@ static void answer_one(int server, const struct fuse_in_header *in)
     case FUSE_FORGET:
     case FUSE_BATCH_FORGET:
     case FUSE_INTERRUPT:
-        break; /* nobody waits */
+        break; /* needs no answer */
     default:
         answer(server, in->unique, ENOSYS, NULL, 0);
     }
@@ -106,7 +106,7 @@ static void serve(int server)
     _exit(0);
 }
 
-/* Mount it where nobody else sees it, and serve it from outside of the job; its place. */
+/* Mount it in a private namespace and serve it from outside of the job. Returns its place. */
 static int mount_served(const char *directory)
 {
     int server = (int)MUST(open("/dev/fuse", O_RDWR | O_CLOEXEC));

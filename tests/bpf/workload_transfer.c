@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes that the kernel moves by itself: sendfile, splice, copies, clones, core dumps. */
+/* Transfers inside the kernel: sendfile, splice, copies, clones, core dumps. */
 #include "config.h"
 
 #include <elf.h>
@@ -87,7 +87,7 @@ static void do_splice(void)
     WELL(HERE, IO_READ, splice(source, NULL, pipes[1], NULL, 60000, 0)); /* at the end */
 }
 
-/* Between pipes and memory: no file's bytes. */
+/* Between pipes and memory: not counted. */
 static void do_tee(void)
 {
     const struct iovec part = {block, 5000};
@@ -189,7 +189,7 @@ static void set_pattern(const char *pattern)
     close(fd);
 }
 
-/* What of a core file's notes is filling: the kernel leaves it out. */
+/* The padding of the notes of a core file, which the kernel skips. */
 static uint64_t note_filling(int fd, const Elf64_Phdr *part)
 {
     uint64_t filling = 0;
@@ -207,7 +207,7 @@ static uint64_t note_filling(int fd, const Elf64_Phdr *part)
     return filling;
 }
 
-/* What the kernel wrote: the headers to their end, and the pages that are no holes. */
+/* What the kernel wrote: all headers, and the pages that are not holes. */
 static uint64_t core_bytes(const char *path)
 {
     int fd = (int)MUST(open(path, O_RDONLY));
