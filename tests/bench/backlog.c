@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* backlog STORE STEPS: a store in which so many finished steps wait for the history: jobs of ten
- * steps with one mount each, which read as often as the number of the step says. */
+/* backlog STORE STEPS: make a store with so many finished steps in the outbox: jobs of ten steps
+ * with one mount each; step n has n reads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

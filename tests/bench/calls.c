@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a call costs: a cached 4 KiB pread, a stat by path, and a small file that is opened, read
- * and closed, with no programs, with empty programs on the same functions, with jobio for a process
- * outside jobs, for one in a cgroup of no step that is as deep as a step, and for one inside a
- * step. Rounds of all, one after the other, so that a slow spell of the machine hits all; of a
- * round the fastest chunk counts (the one that nothing disturbed), and of the rounds the median.
+ * The cost of a call: a cached 4 KiB pread, a stat by path, and a small file that is opened, read
+ * and closed; without programs, with empty programs on the same functions, and with jobio for a
+ * process outside of jobs, for one in a cgroup without a step that is as deep as a step, and for
+ * one in a step. Each round measures all of them, so that a slow phase of the machine affects all;
+ * the result is the median over the rounds of the fastest (undisturbed) chunk of each.
  *
  *   calls [ROUNDS]
  */
@@ -40,7 +40,7 @@ static const char *const mode_names[MODES] = {"no programs", "empty programs",
 struct bench {
     int file;
     const char *path;
-    double times[MODES][KINDS][MAX_ROUNDS]; /* ns a call */
+    double times[MODES][KINDS][MAX_ROUNDS]; /* ns per call */
     int rounds;
 };
 
@@ -133,7 +133,7 @@ static void measure_empty(struct bench *bench)
 
     if (!skel)
         die("empty programs");
-    /* Where the kernel has not all of these functions, jobio does without them, too. */
+    /* If the kernel lacks some of these functions, jobio does not hook them either. */
     bpf_object__for_each_program(program, skel->obj)
     {
         const char *function = strchr(bpf_program__section_name(program), '/') + 1;

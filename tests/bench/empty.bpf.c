@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Programs that do nothing, at the begin and end of the functions that the benchmark calls: what
- * any tracer must pay, the floor. */
+/* Empty programs at entry and return of the functions that the benchmark calls: the minimum cost of
+ * any tracer. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -20,13 +20,13 @@ char LICENSE[] SEC("license") = "GPL";
     }
 
 EMPTY(vfs_read)
-/* A stat by its path comes through both, and walks the path. */
+/* A stat by path uses both, and walks the path. */
 EMPTY(vfs_statx)
 EMPTY(vfs_getattr_nosec)
 
 EMPTY(do_filp_open)
 
-/* And a close. */
+/* A close. */
 SEC("fentry/security_file_free")
 int enter_security_file_free(void *ctx)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first node of a large job: NODES others send their accounts within 5 s, then it asks all of
- * them for the summary. `make check` runs it with 100. Its side is a process of its own with the
- * real store, writer and peers (no programs in the kernel); all others are this process, with
- * credentials of a real munged that both share. Says times, memory and what is missing; fails if
- * anything is.
+ * The first node of a large job: NODES others send their accounts within 5 s, then it queries all
+ * of them for the summary. `make check` runs it with 100. The first node is a separate process with
+ * the real store, writer and peers (no programs in the kernel); this process is all others, and
+ * both use credentials of a real munged. Prints times, memory and what is missing; fails if
+ * anything is missing.
  *
  *   gather [NODES]      (4,096; with fewer, the time is shorter as well)
  */
@@ -37,7 +37,7 @@
 #define SECOND 1000000000ull
 #define WITHIN (5 * SECOND * nodes / 4096)
 #define JOB 4711
-#define BYTES 4096 /* node i writes i times that */
+#define BYTES 4096 /* node i writes i times as much */
 #define SEND_PORT "19418"
 #define ASK_PORT "19419"
 
@@ -45,7 +45,7 @@ static size_t nodes = 4096;
 static struct munged *munged;
 static char directory[] = "/tmp/jobio-bench-gather-XXXXXX", path[64];
 
-/* Between the two processes. */
+/* Shared by the two processes. */
 static struct shared {
     volatile bool ready, ask, asked;
     volatile uint64_t ask_ns, merge_ns, read_ns, read_bytes, ask_bytes;
@@ -84,7 +84,7 @@ static void fill_mount(struct io_mounts *mounts, const char *name, uint64_t requ
     }
 }
 
-/* What node number i says of the job: an ended step with three mounts. */
+/* The account of node i: an ended step with three mounts. */
 static struct job_account *account_of(size_t i)
 {
     struct job_account *job = job_account_create();
@@ -110,7 +110,7 @@ static struct job_account *account_of(size_t i)
     return job;
 }
 
-/* A credential of node i for the first one; `key`: under which name, as an array or not. */
+/* A credential of node i for the first node; `key`: the name of the payload, as an array or not. */
 static char *seal(size_t i, const char *id, const char *key, bool is_array, unsigned flags)
 {
     struct job_account *job = account_of(i);
@@ -210,7 +210,7 @@ static void ask_all(void)
     free(names);
 }
 
-/* What `jobio job` would read. */
+/* The account that `jobio job` would read. */
 static void read_job(void)
 {
     struct job_account **jobs = NULL;
@@ -313,7 +313,7 @@ static void on_sent(const struct http_answer *answer, void *arg)
         answered++;
         return;
     }
-    /* As a node would: later, with a credential of its own. */
+    /* Later and with its own credential, as a node would. */
     tries++;
     if (tries > nodes * 4) {
         fprintf(stderr, "given up: HTTP %ld %s\n", answer->code, answer->text);
@@ -350,7 +350,7 @@ static int on_send(sd_event_source *source, uint64_t usec, void *arg)
 
 static struct http_server *server;
 
-/* Node i answers what it has; the path has its name: /s17/v1/job. */
+/* Node i answers with its account; the path has its name: /s17/v1/job. */
 static void on_question(struct http_exchange *exchange, const void *body, size_t size, void *arg)
 {
     _free_ char *text = strndup(body, size), *payload = NULL;
@@ -448,7 +448,7 @@ static bool say_result(pid_t pid)
     printf("asked, answered and merged (both sides on this machine): %.2f s\n",
            (double)shared->merge_ns / 1e9);
     printf("memory of the first node at most: %.0f MiB\n", memory);
-    /* One `&`: all that is wrong is said. */
+    /* A single `&`, so that all failures are printed. */
     return right("accounts not taken", failed, 0) &
            right("nodes in the store", shared->read_nodes, nodes + 1) &
            right("bytes in the store", shared->read_bytes, expected_bytes()) &

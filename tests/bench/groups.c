@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * groups [NODES...]: what a real Pushgateway makes of so many nodes (default: 100 1000 5000 10000),
- * each with one group as jobiod puts it: how long a push takes, with the gateway's consistency
- * check and without, how long a scrape, and the gateway's memory. Then 10,000 nodes' pushes of half
- * a minute, at their pace, while Prometheus scrapes.
+ * groups [NODES...]: a real Pushgateway with so many nodes (default: 100 1000 5000 10000), each
+ * with one group like jobiod's: the time of a push with and without the gateway's consistency
+ * check, the time of a scrape, and the gateway's memory. Then the pushes of 10,000 nodes for half a
+ * minute, at their rate, while Prometheus scrapes.
  */
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -23,7 +23,7 @@
 #include "common/cleanup.h"
 #include "report/prometheus/prometheus.h"
 
-#define CHECKED 10 /* pushes that are measured */
+#define CHECKED 10 /* measured pushes */
 #define UNCHECKED 500
 #define PERIOD_S 60 /* of a node's pushes */
 #define SIMULATED_S 30
@@ -120,7 +120,7 @@ static void start_gateway(bool check)
     }
 }
 
-/* It keeps its groups for the next start. */
+/* It keeps its groups across a restart. */
 static void stop_gateway(void)
 {
     (void)kill(gateway, SIGTERM);
@@ -238,7 +238,7 @@ static char *group_of(size_t number)
     return url;
 }
 
-/* Seconds that it took. */
+/* Returns the elapsed seconds. */
 static double push(size_t number, struct curl_slist *headers)
 {
     _free_ char *text = page(number), *url = group_of(number);
@@ -280,7 +280,7 @@ static void measure(const char *what, size_t nodes, size_t pushes, struct curl_s
     (void)fflush(stdout);
 }
 
-/* All nodes at their pace, and a scrape every 15 s beside them. */
+/* All nodes push at their rate, with a scrape every 15 s. */
 static void simulate(size_t nodes, struct curl_slist *headers)
 {
     size_t n = nodes * SIMULATED_S / PERIOD_S, late = 0;
@@ -329,7 +329,7 @@ static void retire(size_t nodes)
             die("delete");
     }
     printf("all %zu retired in %.1f s", nodes, now() - began);
-    /* Deletions are queued: the scrape that follows the last has none of the groups. */
+    /* Deletions are queued: a scrape after the last one has no group. */
     for (int i = 0; bytes == 0 || bytes > 100000; i++) {
         bytes = 0;
         if (i > 600 || ask("GET", GATEWAY "/metrics", NULL, 0, NULL, &bytes) != 200)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the programs could be made of: one program a part, at the begin of vfs_read. */
+/* Possible parts of the programs: one program for each part, at the entry of vfs_read. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -55,9 +55,9 @@ struct {
 } kept SEC(".maps"), never SEC(".maps");
 
 __u64 counter;
-__u64 direct[1 << 13]; /* whose address stands in the program */
+__u64 direct[1 << 13]; /* its address is a constant of the program */
 
-/* The part is computed, and nothing is done with it. */
+/* The result of the part is not used. */
 #define KEEP(value) asm volatile("" ::"r"(value))
 
 #define PART(name, ...)    \
@@ -68,7 +68,7 @@ __u64 direct[1 << 13]; /* whose address stands in the program */
         return 0;          \
     }
 
-/* Made if it is missing: the first call. */
+/* Create it if needed, at the first call. */
 #define FIND(map, key_type)                                   \
     key_type key = {};                                        \
     struct counters *found = bpf_map_lookup_elem(&map, &key); \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts cost of which the programs could be made, more than an empty program does. */
+/* The cost of possible parts of the programs, compared with an empty program. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static double now_ns(void)
     return now.tv_sec * 1e9 + now.tv_nsec;
 }
 
-/* The fastest chunk: the one that nothing disturbed. */
+/* The fastest chunk, which nothing disturbed. */
 static double measure(int file)
 {
     double best = INFINITY;
@@ -49,7 +49,7 @@ static double measure(int file)
     return best;
 }
 
-/* The program of this number alone. NAN: this kernel has no such part. */
+/* Measure only the program with this number. NAN: this kernel lacks the part. */
 static double measure_part(int file, int number, char name[64])
 {
     struct parts_bpf *skel = parts_bpf__open();

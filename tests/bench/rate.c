@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rate SOCKET CGROUP DIR RATE SECONDS: steps that begin at this rate, each with a cgroup of its own
- * below CGROUP (a path below the v2 hierarchy), a process that writes a file in DIR, and an end;
- * ten are a job. Prints how long jobiod took to answer to their tags and ends. What a step writes
- * is STEP_WRITES times STEP_BYTES.
+ * rate SOCKET CGROUP DIR RATE SECONDS: steps that start at this rate, each with its own cgroup
+ * below CGROUP (a path below the v2 hierarchy), a process that writes a file in DIR, and an end; a
+ * job has ten steps. Prints how long jobiod took to answer their tags and ends. A step makes
+ * STEP_WRITES writes of STEP_BYTES.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -123,7 +123,7 @@ static int work(unsigned long i, const char *directory)
     return 0;
 }
 
-/* What slurmstepd does. */
+/* The part of slurmstepd. */
 static int live(unsigned long i)
 {
     char path[256], directory[512];

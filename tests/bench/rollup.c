@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rollup STORE: let the sums of days be made as jobiod does in the background, and say what that
- * took. */
+/* rollup STORE: make the daily sums as jobiod does in the background, and print the time. */
 #include <stdio.h>
 #include <time.h>
 
