@@ -41,7 +41,7 @@ static void write_file(const struct clickhouse *server, const char *name, const 
     assert_int_equal(fclose(file), 0);
 }
 
-/* Port 0: a free one, each time. Newer releases take the old names of the sections, too. */
+/* Port 0: a free port at each start. Newer releases accept the old names of the sections, too. */
 void clickhouse_make(struct clickhouse *server)
 {
     struct gateway http, tcp, between;
@@ -166,7 +166,7 @@ void clickhouse_do(const struct clickhouse *server, const char *sql)
     free(clickhouse_ask(server, sql));
 }
 
-/* As upgrade.sql says for a server that is older than what it is written for. */
+/* The changes that upgrade.sql describes for older servers. */
 static void leave_out(const struct clickhouse *server, char *sql)
 {
     static const char words[] = " IF NOT EXISTS";
@@ -178,7 +178,7 @@ static void leave_out(const struct clickhouse *server, char *sql)
         memset(at + strlen("ADD COLUMN"), ' ', strlen(words));
 }
 
-/* Without the lines of comment. */
+/* Without comment lines. */
 static char *read_sql(const char *file)
 {
     const char *source = getenv("srcdir");

@@ -17,7 +17,7 @@ struct fake_connection {
     struct fake_http *fake;
     sd_event_source *source;
     sd_event_source *timer;
-    const char *rest; /* of an answer that comes byte by byte */
+    const char *rest; /* of an answer that is sent byte by byte */
     int fd;
     size_t length;
     int waits; /* a request without an answer */
@@ -73,7 +73,7 @@ static void connection_answer(struct fake_connection *c)
     assert_int_equal(send(c->fd, answer, strlen(answer), MSG_NOSIGNAL), strlen(answer));
 }
 
-/* A whole request: headers and as much body as they announce. */
+/* True if the request is complete: headers, and the body of their length. */
 static int is_whole(const struct fake_connection *c)
 {
     const char *body = memmem(c->data, c->length, "\r\n\r\n", 4);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For grafana.bats: the servers, the jobs, and what the dashboards ask.
+# For grafana.bats: the servers, the jobs, and the queries of the dashboards.
 
 ROOT=$BATS_TEST_DIRNAME/../..
-GRAFANA=$BUILD/contrib/grafana # or as they are in an archive of `make dist`
+GRAFANA=$BUILD/contrib/grafana # or those in an archive of `make dist`
 [ -e "$GRAFANA/jobio-job.json" ] || GRAFANA=$ROOT/contrib/grafana
 
 # --- servers --------------------------------------------------------------------------------------
@@ -13,7 +13,7 @@ start_gateway() {
     until_true 60 curl -sf -o /dev/null "http://127.0.0.1:$1/-/ready"
 }
 
-# The shipped files; what is minutes there are seconds here.
+# The shipped files, with seconds instead of minutes.
 start_prometheus() {
     {
         printf 'global: {evaluation_interval: 1s}\nrule_files: [%s/rules.yml]\n' "$T"
@@ -28,7 +28,7 @@ start_prometheus() {
     echo $! > "$T/prometheus"
 }
 
-# Old names of the sections, which newer releases take as well.
+# Old names of the sections, which newer releases accept, too.
 start_clickhouse() {
     mkdir -p "$T/clickhouse"
     cat > "$T/clickhouse/config.xml" << END
@@ -82,9 +82,9 @@ ask_file() {
     done
 }
 
-# --- what is done ---------------------------------------------------------------------------------
+# --- the jobs -----------------------------------------------------------------------------------
 
-# work GROUP: some of everything, in the step of that group
+# work GROUP: some calls of each operation, in the step with that cgroup
 work() {
     # shellcheck disable=SC2016
     bash -c '
@@ -102,14 +102,14 @@ work() {
     ' work "$1" "$T/tmpfs"
 }
 
-# hold GROUP NAME: a process of the step, so that it does not count as vanished
+# hold GROUP NAME: keep a process in the step, so that it does not count as vanished
 hold() {
     # shellcheck disable=SC2016
     bash -c 'echo $$ > "$1/cgroup.procs" && exec sleep 600' hold "$1" 3>&- &
     echo $! > "$T/$2"
 }
 
-# Job 7 of alice works for a while and ends; 8 of bob is still there.
+# Job 7 of alice runs for a while and ends; job 8 of bob keeps running.
 run_jobs() {
     local seven
     tag 7 0
@@ -129,7 +129,7 @@ run_jobs() {
     "$TELL" "$JOBIO_SOCKET" job-end JOBID=7
 }
 
-# What no short job has: one that took a minute and more, and one of which something was missed.
+# Jobs that a short test does not have: one of more than a minute, and an incomplete one.
 put_odd_rows() {
     until_true 60 eval '[ "$(ask "SELECT count() FROM jobio.io WHERE jobid = 7")" -gt 0 ]'
     ask "INSERT INTO jobio.io (cluster, jobid, step, node, tagged_at_ns, mount, fstype, version, uid, user, name,
@@ -139,7 +139,7 @@ put_odd_rows() {
         WHERE jobid = 7 AND mount = '$T/tmpfs'"
 }
 
-# Has all come that the dashboards are asked for?
+# True if all data that the dashboards query has arrived.
 all_arrived() {
     local query
     for query in 'count(jobio_job_end_timestamp_seconds{jobid="7",job="jobio"}) == 2' \
@@ -153,7 +153,7 @@ all_arrived() {
     done
 }
 
-# --- what is asked --------------------------------------------------------------------------------
+# --- the queries --------------------------------------------------------------------------------
 
 value_of() {
     case $1 in
@@ -164,7 +164,7 @@ value_of() {
     esac
 }
 
-# As Grafana fills them in.
+# Fill in the variables as Grafana does.
 filled() {
     local name value now
     now=$(date +%s)
@@ -177,20 +177,20 @@ filled() {
     sed "$script"
 }
 
-# expressions: DASHBOARD/PANEL/REF <tab> PROMQL, one a line
+# expressions: DASHBOARD/PANEL/REF <tab> PROMQL, one per line
 expressions() {
     jq -r '.uid as $uid | .panels[] | .title as $title | .targets[]? | select(.expr)
         | "\($uid)/\($title)/\(.refId)\t\(.expr)"' "$GRAFANA"/*.json | filled
 }
 
-# statements: DASHBOARD/PANEL/REF <tab> COLUMNS WITH A UNIT OR LINK <tab> SQL, one a line
+# statements: DASHBOARD/PANEL/REF <tab> COLUMNS WITH A UNIT OR LINK <tab> SQL, one per line
 statements() {
     jq -r '.uid as $uid | .panels[] | .title as $title
         | ([.fieldConfig.overrides[]?.matcher.options] | join(" ")) as $columns | .targets[]? | select(.rawSql)
         | "\($uid)/\($title)/\(.refId)\t\($columns) \t\(.rawSql)"' "$GRAFANA"/*.json | filled
 }
 
-# variables TYPE: what fills the lists of variables, one a line
+# variables TYPE: the queries for the values of variables, one per line
 variables() {
     jq -r --arg type "$1" '.templating.list[] | select(.type == "query" and .datasource.type == $type).definition' \
         "$GRAFANA"/*.json | sort -u | filled
@@ -206,7 +206,7 @@ verdict_of_rows() {
     awk 'NR > 1 { n++; if ($0 !~ /^[0\t]*$/) data = 1 } END { print data ? "data" : n ? "zero" : "none" }' "$1"
 }
 
-# Where the answer is not data, and why that is right. any: as the kernel of this machine has it.
+# Queries without data, and the reason. any: depends on the kernel of this machine.
 exceptions() {
     sed -E 's/^([^#]+[^ ]) +(zero|any) +#.*/\1\t\2/' << 'END'
 jobio-fleet/Failed calls/A            zero # no read fails
@@ -225,7 +225,7 @@ jobio-user/Jobs/F                     any  #
 END
 }
 
-# compare_verdicts FILE: all have data, but for the exceptions, which are as they say
+# compare_verdicts FILE: all queries have data, except for the ones above
 compare_verdicts() {
     awk -F '\t' '
         FILENAME != "-" { want[$1] = $2; next }

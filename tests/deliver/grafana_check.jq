@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is wrong with the dashboards that are the input, one line a fault. Nothing: they are sound.
+# Prints the faults of the dashboards in the input, one per line; nothing if there are none.
 def builtin_variables: ["__rate_interval", "__range", "__from", "__to", "__url_time_range", "__value"];
 def used: [.. | strings | scan("\\$\\{?([a-z_]+)")[0]] | unique;
 
@@ -37,7 +37,7 @@ inputs
           | ([.fieldConfig.overrides[].matcher.options] - $columns)
           | if . == [] then empty else wrong("overrides of no column: \(.)") end
         else empty end)),
-    # places: within 24 columns, no two at one
+    # positions: within 24 columns, no overlap
     (if all(.panels[].gridPos; .x >= 0 and .w > 0 and .h > 0 and .x + .w <= 24) then empty else fault("beyond 24 columns") end),
     ([.panels[] | .gridPos as $g | range($g.y; $g.y + $g.h) as $y | range($g.x; $g.x + $g.w) as $x | "\($x),\($y)"]
      | if length == (unique | length) then empty else fault("panels overlap") end)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A store that feeds a real ClickHouse (feed.h, clickhouse.h). */
+/* A store that is delivered to a real ClickHouse (feed.h, clickhouse.h). */
 #ifndef JOBIO_TESTS_HISTORY_RIG_H
 #define JOBIO_TESTS_HISTORY_RIG_H
 
@@ -8,17 +8,17 @@
 
 extern struct clickhouse rig_server;
 
-/* Of a group of tests: the server. */
+/* Group setup and teardown: the server. */
 int rig_start(void **state);
 int rig_remove(void **state);
-/* Of a test: an empty database in it, and a store. */
+/* Test setup and teardown: an empty database and a store. */
 int rig_setup(void **state);
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, feed_teardown)
 
-/* What the server answers. */
+/* Compare the server's answer. */
 void rig_assert_answer(const char *sql, const char *want);
-/* Into the store: a job that was requeued, and another holder of its number; with a loss, and what
- * it could not count. */
+/* Store a job that was requeued, and another job with the same number; with a loss and unsupported
+ * operations. */
 void rig_put_odd_jobs(void);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For the suites of a real jobiod on the machine that builds. $BUILD: the build directory.
+# For the suites with a real jobiod on the build machine. $BUILD: the build directory.
 
-# prepare NAME: directories, a tmpfs to write to, groups for steps, and where they all are
+# prepare NAME: make directories, a tmpfs to write to and cgroups for steps, and set their variables
 prepare() {
     [ "$(id -u)" = 0 ] || skip "not root"
     CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -12,23 +12,23 @@ prepare() {
     mount -t tmpfs tmpfs "$T/tmpfs" || skip "no mount(2) here"
 }
 
-# tidy: jobiod, whose process is in $T/pid, and what prepare made
+# tidy: end jobiod, whose process id is in $T/pid, and remove what prepare made
 tidy() {
     end_it TERM pid
     ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
     [ ! -d "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} +
-    # What jobiod pins, by the name that it gives it, would run with every system call here. Whoever
-    # interrupts this has ended jobiod before, so that it cannot be asked.
+    # Pinned programs would run at every system call of this machine. Find them by their name: after an
+    # interrupt jobiod does not run and cannot be queried.
     rm -rf "/sys/fs/bpf/jobio-$(tr /. - <<< "${T#/}/run")"
 }
 
-# end_it SIGNAL FILE: the process of that file
+# end_it SIGNAL FILE: end the process whose id is in the file
 end_it() {
     kill "-$1" "$(cat "$T/$2")" || true
     until_true 30 eval "! kill -0 $(cat "$T/$2") 2> /dev/null" || true
 }
 
-# "! command" does not fail a test, unless it is the last; this does.
+# "! command" fails a test only if it is the last command; this always does.
 not() {
     ! "$@"
 }
@@ -42,7 +42,7 @@ until_true() {
     done
 }
 
-# tag JOBID STEP: a step of root's, in a group of its own; its path in $group
+# tag JOBID STEP: tag a step of root with its own cgroup; sets $group to its path
 tag() {
     group="$GROUP/$1.$2"
     mkdir -p "$group"

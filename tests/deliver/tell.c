@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tell SOCKET TYPE KEY=VALUE...: one message to jobiod, as the plugin sends it. Its answer's text.
- * TAGGED=now: both times of a tag. */
+/* tell SOCKET TYPE KEY=VALUE...: send a message to jobiod as the plugin does, and print the answer.
+ * TAGGED=now: sets both times of a tag. */
 #include <stdio.h>
 #include <string.h>
 

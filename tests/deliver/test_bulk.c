@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The history sink and databases that misbehave. No release of Debian has an Elasticsearch, an
- * OpenSearch or a VictoriaLogs: the _bulk here is a fake that reads the requests, keeps the newest
- * version of each _id, and answers with a status for each item. */
+/* The history sink with databases that misbehave. Debian does not package Elasticsearch, OpenSearch
+ * or VictoriaLogs, so _bulk is a fake that reads the requests, keeps the newest version of each
+ * _id, and answers with a status for each item. */
 #include "tests/unit/test.h"
 
 #include <json-c/json.h>
@@ -18,7 +18,7 @@ static struct {
     struct json_object *documents; /* by _id */
     char answer[262144];
     unsigned items, largest;
-    /* The status for a document of a job, 0: as it should be. */
+    /* The status for a document of a job; 0: the correct one. */
     int (*verdict)(uint32_t jobid);
 } bulk;
 
@@ -161,13 +161,13 @@ static void test_create(void **state)
     assert_non_null(strstr(bulk.http.first_line, "&pipeline=jobio"));
     feed_end(7);
     step_queue_notify(feed.sink);
-    feed_until(!feed_stats().waiting); /* 409: it has that */
+    feed_until(!feed_stats().waiting); /* 409: already stored */
     assert_int_equal(bulk.items, 4);
     assert_int_equal(feed.refused, 0);
     assert_int_equal(json_object_get_int64(field(find(7, "/scratch"), "job_ended")), 0);
 }
 
-/* 409 is fine, 429 and 503 come again, 400 is put aside, each alone. */
+/* Each item is judged alone: 409 is success, 429 and 503 are retried, 400 is set aside. */
 static unsigned asked[16];
 
 static int mixed(uint32_t jobid)
@@ -192,12 +192,12 @@ static void test_item_errors(void **state)
     assert_int_equal(feed_stats().refused, 1);
     assert_non_null(strstr(feed.why, "because"));
     assert_null(find(3, "/scratch"));
-    assert_null(find(1, "/scratch")); /* it said that it has it */
+    assert_null(find(1, "/scratch")); /* it answered that it has it */
     for (uint32_t n = 4; n <= 8; n++)
         assert_non_null(find(n, "/scratch"));
     assert_non_null(find(2, "/mnt/mine"));
     assert_true(feed_number("failures") >= 1);
-    assert_int_equal(asked[8], 2); /* what was taken is not sent again */
+    assert_int_equal(asked[8], 2); /* accepted rows are not sent again */
 }
 
 static int all_bad(uint32_t jobid)
@@ -206,8 +206,7 @@ static int all_bad(uint32_t jobid)
     return 400;
 }
 
-/* A sink that wants none of it is more likely wrong itself: after ten, nothing more is put aside.
- */
+/* A sink that refuses all rows is probably misconfigured: after ten, no more are set aside. */
 static void test_refuses_all(void **state)
 {
     (void)state;
@@ -224,7 +223,7 @@ static void test_refuses_all(void **state)
     assert_int_equal(feed.delivered, 50);
 }
 
-/* One at a time: the first ten are believed. */
+/* One at a time: the first ten refusals are accepted. */
 static void test_refuses_each(void **state)
 {
     (void)state;
@@ -329,7 +328,7 @@ static void test_retry_after(void **state)
     assert_true(feed_now() - began > 19 * SECOND / 10);
 }
 
-/* One request at a time, in the order of the outbox, batches as small as they must be. */
+/* One request at a time, in the order of the outbox, in batches below the limit. */
 static uint32_t last_job;
 
 static int in_order(uint32_t jobid)
@@ -358,7 +357,7 @@ static void test_limits_and_order(void **state)
         feed_put(n, 0, 1, NULL);
     feed_open(bulk.http.url);
     feed_until(!feed_stats().waiting);
-    assert_int_equal(bulk.largest, 6); /* steps are not torn apart */
+    assert_int_equal(bulk.largest, 6); /* steps are not split */
     assert_int_equal(last_job, 120);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Delivery to servers that misbehave. They are fakes, because no real Pushgateway can be brought to
- * do this; where a test needs to know that something arrives, a real one stands beside.
+ * Delivery to servers that misbehave. They are fakes, because a real Pushgateway does not do this.
+ * If a test needs to know that data arrives, it also uses a real one.
  */
 #define _GNU_SOURCE /* unshare */
 #include "tests/unit/test.h"
@@ -34,8 +34,8 @@ static int teardown(void **state)
     return world_teardown(state);
 }
 
-/* The loop must not stand still: a tag waits for its answer. All time-outs here are 1 s or more, so
- * that half a second tells a loop that waits from one that a busy machine holds up. */
+/* The loop must not block, because tags wait for an answer. All timeouts here are at least 1 s, so
+ * half a second distinguishes a blocked loop from a busy machine. */
 static void assert_never_blocked(const struct world *world)
 {
     if (world->longest_ns >= 500 * MS)
@@ -65,7 +65,7 @@ static void test_silent_server(void **state)
     fake_http_start(&fake, world->loop, NULL);
     world_open(world, fake.url, real.url, NULL);
     world_end(world, job);
-    /* The other one is not held up. */
+    /* The other target is not delayed. */
     world_until(world, world_number(world, 1, "lingering") == 1);
     assert_int_equal(world_number(world, 0, "pushing"), 1);
     assert_int_equal(world_number(world, 0, "failures"), 0);
@@ -156,15 +156,15 @@ static void test_rejected_body_is_quoted_once(void **state)
     assert_string_equal(world_state(world, 0), "rejected");
     assert_int_equal(count_text(world->said, "wrong ?[31mline0000"), 1);
     assert_null(strstr(world->said, "\x1b"));
-    assert_true(strlen(world->said) < 400); /* 200 bytes of it and what is said around them */
+    assert_true(strlen(world->said) < 400); /* 200 bytes of it, and the text around them */
     assert_int_equal(world_number(world, 0, "pending"), 1);
-    /* Slowly: three tries take two waits of 400 ms less a tenth. */
+    /* Three attempts take two waits of 400 ms minus 10 %. */
     fake.answer = OK;
     world_until(world, world_number(world, 0, "pending") == 0);
     assert_int_equal(world_number(world, 0, "failures_in_a_row"), 0);
 }
 
-/* A web server's start page, a proxy's login page: 200, and nothing was taken. */
+/* A web server's start page or a proxy's login page: status 200, but nothing was stored. */
 static void test_200_to_everything(void **state)
 {
     struct world *world = *state;
@@ -186,7 +186,7 @@ static void test_200_to_everything(void **state)
     assert_int_equal(count_text(world->said, "works again after"), 1);
 }
 
-/* All of it, at the pace of one that wants to keep us. */
+/* Send all of it slowly, to keep the connection busy. */
 static void test_byte_by_byte(void **state)
 {
     struct world *world = *state;
@@ -206,7 +206,7 @@ static void test_byte_by_byte(void **state)
     assert_never_blocked(world);
 }
 
-/* It fails at every second push: that is counted, and not told each time. */
+/* Every second push fails: that is counted, but not logged each time. */
 static void test_one_that_comes_and_goes(void **state)
 {
     struct world *world = *state;
@@ -279,7 +279,7 @@ static void test_half_an_answer(void **state)
     assert_string_equal(world_state(world, 0), "backoff");
 }
 
-/* Waits grow, stay below the top, and are not all the same. */
+/* Waits grow, stay below the maximum, and vary. */
 static void test_backoff_grows(void **state)
 {
     struct world *world = *state;
@@ -291,13 +291,13 @@ static void test_backoff_grows(void **state)
     fake_http_start(&fake, world->loop, "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
     world_open(world, fake.url, NULL);
     world_until(world, fake.requests == 14);
-    /* The mean of the waits: 10, 20, 40, 80, 160, 320, 320... ms; in all about 3 s, and hardly ever
+    /* The mean waits are 10, 20, 40, 80, 160, 320, 320... ms: about 3 s in total, and hardly ever
      * below 1 s. Without growth: 0.14 s. */
     assert_true(world_now() - began > 1 * S);
     assert_int_equal(count_text(world->said, "next try"), 1);
 }
 
-/* What ends while a push is under way is not acknowledged by it. */
+/* A push in flight does not acknowledge a job that ends meanwhile. */
 static void test_end_during_a_push(void **state)
 {
     struct world *world = *state;
@@ -327,7 +327,7 @@ static void test_accounts_come_late(void **state)
     fake_http_start(&fake, world->loop, OK);
     world_open(world, fake.url, NULL);
     world_until(world, world->collects == 1);
-    world_end(world, job); /* not among the keys of the open question */
+    world_end(world, job); /* not among the keys of the query in flight */
     world_run(world, 300 * MS);
     assert_int_equal(world->collects, 1);
     assert_int_equal(fake.requests, 0);
@@ -361,7 +361,7 @@ static void test_job_gone_from_the_store(void **state)
     fake_http_start(&fake, world->loop, OK);
     world_open(world, fake.url, NULL);
     assert_int_equal(node_queue_job_ended(world->deliver, &key), 0);
-    /* Missing once or twice it may be on its way into the store. */
+    /* If it is missing once or twice, it may be on its way to the store. */
     world_until(world, world->collects == 2);
     assert_int_equal(world_kept(world), 1);
     assert_string_equal(world->said, "");
@@ -441,7 +441,7 @@ static void loopback_up(void)
     assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
 }
 
-/* In a network and mount namespace of its own, with a name server that hears and never answers. */
+/* In its own network and mount namespace, with a name server that never answers. */
 static int with_dead_name_server(struct world *world)
 {
     const struct sockaddr_in dns = {
@@ -482,7 +482,7 @@ static void test_dead_name_server(void **state)
     int status;
 
     if (child == 0) {
-        /* sd-event refuses to be used by a child. */
+        /* sd-event cannot be used in a child. */
         sd_event *loop = NULL;
 
         assert_true(sd_event_new(&loop) >= 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Delivery to real Pushgateways: what they show is the account, whatever happens to them. */
+/* Delivery to real Pushgateways: they show the account, whatever failures they have. */
 #include "tests/unit/test.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ static void test_push_soon_after_the_end(void **state)
     double pushed;
     uint64_t ended;
 
-    /* The house's own times: only the end of a job can be the cause of a push now. */
+    /* The default times: only the end of a job can cause a push now. */
     world->options.interval_ns = 60 * S;
     world->options.gap_ns = 2 * S;
     world->options.spread_ns = 500 * MS;
@@ -106,7 +106,7 @@ static void test_push_soon_after_the_end(void **state)
     world_until(world, shows_ended(&a, 1));
     assert_true(world_now() - ended < 1 * S);
     pushed = pushed_at(&a);
-    /* The next end follows at once: its push keeps the distance. */
+    /* Another job ends at once: its push waits for the minimum interval. */
     world_end(world, second);
     world_until(world, shows_ended(&a, 2));
     assert_true(pushed_at(&a) - pushed >= 1.9);
@@ -131,7 +131,7 @@ static void test_one_of_two_gateways_is_down(void **state)
     assert_int_equal(world_number(world, 1, "last_code"), 0);
     assert_int_equal(world_kept(world), 1);
 
-    /* Longer than any linger: the outage must not eat it. */
+    /* Longer than the linger time: the outage must not shorten it. */
     world_pass(3600 * S);
     world_until(world, isnan(written(&a, 5)));
     gateway_start(&b, NULL);
@@ -201,7 +201,7 @@ static void test_killed_between_end_and_push(void **state)
     world_until(world, shows_ended(&a, 5));
     world_until(world, world_number(world, 0, "lingering") == 1);
 
-    /* A second life knows who has acknowledged, and when. */
+    /* After a restart it knows which target has acknowledged, and when. */
     world_close(world);
     world_pass(world->options.linger_ns);
     gateway_start(&b, NULL);
@@ -212,7 +212,7 @@ static void test_killed_between_end_and_push(void **state)
     assert_int_equal(world_kept(world), 1);
 }
 
-/* The same with a real SIGKILL: what `keep` was told is on disk when it returns. */
+/* The same with a real SIGKILL: the data given to `keep` is on disk when it returns. */
 static void test_sigkill(void **state)
 {
     struct world *world = *state;
@@ -223,7 +223,7 @@ static void test_sigkill(void **state)
     store_close(world->store);
     child = fork();
     if (child == 0) {
-        /* sd-event refuses to be used by a child. */
+        /* sd-event cannot be used in a child. */
         assert_true(sd_event_new(&world->loop) >= 0);
         world_open_store(world);
         world_open(world, a.url, NULL);
@@ -269,12 +269,12 @@ static void test_retire_deletes_the_group(void **state)
     assert_non_null(strstr(world->retired, line));
     snprintf(line, sizeof(line), "%s: deleted\n", b.url);
     assert_non_null(strstr(world->retired, line));
-    /* Not even the end of a job makes it come back. */
+    /* Even the end of a job does not restore it. */
     world_end(world, job);
     world_run(world, 1 * S);
     assert_true(isnan(pushed_at(&a)));
     assert_true(isnan(pushed_at(&b)));
-    /* The group of another node is untouched. */
+    /* The group of another node is not changed. */
     {
         _free_ char *metrics = gateway_get(&a, "/metrics");
 
@@ -311,7 +311,7 @@ static void check_refusal(struct world *world)
     assert_null(strstr(complaint + 1, "HTTP 400: "));
 }
 
-/* The gateway's own check: a name has one type over all groups. */
+/* The gateway's own check: a name has one type in all groups. */
 static void test_conflicting_type(void **state)
 {
     struct world *world = *state;
@@ -330,7 +330,7 @@ static void test_conflicting_type(void **state)
         check_refusal(world);
     assert_int_equal(world_number(world, 0, "pending"), 1);
     assert_true(written(&b, 5) == 5000);
-    /* An empty PUT leaves the other group without metrics: the conflict is over. */
+    /* An empty PUT leaves the other group without metrics, which ends the conflict. */
     assert_int_equal(gateway_put(&a, "job/other", ""), 200);
     world_until(world, world_number(world, 0, "pending") == 0);
     assert_true(written(&a, 5) == 5000);
@@ -371,7 +371,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* TLS with a CA of our own, and a password: right, wrong, and without the CA. */
+/* TLS with our own CA and a password: right, wrong, and without the CA. */
 static void test_tls_and_password(void **state)
 {
     struct world *world = *state;
@@ -426,7 +426,7 @@ static void test_tls_and_password(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* Labels that no path holds still give one group with these labels. */
+/* Labels that cannot be in a path still give one group with these labels. */
 static void test_awkward_instance(void **state)
 {
     struct world *world = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finished steps of a real store in a real ClickHouse: each once in effect, whatever is killed, and
- * the same numbers. */
+/* Finished steps of a real store arrive in a real ClickHouse exactly once and with the same
+ * numbers, whatever is killed. */
 #include "tests/unit/test.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "tests/deliver/history_rig.h"
 
-/* The server is killed while rows are under way, twice, and the sink once. */
+/* The server is killed twice while rows are in flight, and the sink once. */
 static void test_once_in_effect(void **state)
 {
     enum { STEPS = 600 };
@@ -32,7 +32,7 @@ static void test_once_in_effect(void **state)
             kills++;
         }
         if (feed.delivered > 400 && kills == 2) {
-            feed_close(); /* with a request under way */
+            feed_close(); /* with a request in flight */
             feed_open(rig_server.url);
             kills++;
         }
@@ -47,7 +47,7 @@ static void test_once_in_effect(void **state)
     rig_assert_answer("SELECT count() FROM jobio.v_job", "200\n");
 }
 
-/* The same query to both; what differs between the dialects is in the two texts of a column. */
+/* The same query to both; a column has two texts if the dialects differ. */
 static void assert_same(const char *view, const char *in_store, const char *in_clickhouse,
                         const char *order)
 {
@@ -141,7 +141,7 @@ static void test_views_agree(void **state)
     rig_assert_answer("SELECT sumArray(op_requests) FROM jobio.io FINAL WHERE jobid = 3", "304\n");
 }
 
-/* A column that cannot hold every user is what real tables refuse a row for. */
+/* A column that is too small for some users, so that the table refuses their rows. */
 static void test_poisoned_row(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void test_poisoned_row(void **state)
     assert_true(feed_number("requests") < 60);
 }
 
-/* Nothing is put aside because of a table that is not there, or a password. */
+/* A missing table or a wrong password does not set rows aside. */
 static void test_configuration_faults(void **state)
 {
     char path[256];
@@ -200,7 +200,7 @@ static void test_configuration_faults(void **state)
     rig_assert_answer("SELECT count() FROM jobio.io FINAL", "4\n");
 }
 
-/* What users put into names comes back as it was, unless it is no text at all. */
+/* Names by users come back unchanged, unless they are not valid text. */
 static void test_names(void **state)
 {
     struct job_account *job = job_make(1, NOW);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command asks a real ClickHouse, and says what it says of the store that was fed to it. */
+/* The command prints the same from a real ClickHouse as from the store that was delivered to it. */
 #include "tests/unit/test.h"
 
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "common/cleanup.h"
 #include "tests/deliver/history_rig.h"
 
-/* The order of mounts in a document means nothing. */
+/* The order of mounts in a document is not significant. */
 #define SORT_MOUNTS                                                            \
     "| jq -S 'walk(if type == \"object\" and has(\"mounts\") then .mounts |= " \
     "sort else . end)'"
 
-/* Who has no password sees the own jobs only: these tests may run as anybody. */
+/* Without a password users see only their own jobs: these tests may run as any user. */
 static void write_password(char path[256])
 {
     FILE *file;
@@ -29,7 +29,7 @@ static void write_password(char path[256])
     (void)fclose(file);
 }
 
-/* What a command prints, malloc'd; @ in it is where to ask. */
+/* The output of a command, malloc'd; @ in it is replaced by the source. */
 static char *jobio(const char *words, const char *where, int *status)
 {
     bool ask = strstr(words, "--url @") || strstr(where, "--url");
@@ -73,7 +73,7 @@ static void assert_same_answer(const char *format, int status)
     assert_true(*stored);
 }
 
-/* The rules are one that has a word to say of each job that read. */
+/* Use one rule that applies to each job that read. */
 static void write_rule(void)
 {
     char path[256];
@@ -91,7 +91,7 @@ static void write_rule(void)
     (void)fclose(file);
 }
 
-/* Mounts whose names differ only in what is no text are two, also where others call them "?". */
+/* Mounts whose names differ only in invalid text are separate, even if both are printed as "?". */
 static void test_odd_mounts(void **state)
 {
     static const char *const names[] = {"/mnt/\xff", "/mnt/\\xff"};
@@ -130,7 +130,7 @@ static void test_odd_mounts(void **state)
     assert_same_answer("job 1 @ --json --steps", 0);
 }
 
-/* A run of a task of array 140, with reads in the order of their file and writes that are not. */
+/* A run of a task of array 140, with sequential reads and random writes. */
 static void put_task(uint32_t jobid, uint32_t task, uint32_t restart, uint64_t start_ns)
 {
     struct job_account *job = job_make(jobid, start_ns);
@@ -153,7 +153,7 @@ static void put_task(uint32_t jobid, uint32_t task, uint32_t restart, uint64_t s
     job_account_destroy(job);
 }
 
-/* Task 10 began first, task 2 ran twice, and the last one has the number of the array. */
+/* Task 10 started first, task 2 ran twice, and the last one has the number of the array. */
 static void put_array(void)
 {
     put_task(141, 10, 0, NOW + 300 * SECOND);
@@ -235,7 +235,7 @@ static void test_the_command_agrees(void **state)
     assert_non_null(strstr(refused, "no such job: 1"));
 }
 
-/* One task, and more than are asked for at a time, in another order than their numbers. */
+/* One task, and more tasks than one query gets, not in the order of their numbers. */
 static void test_a_large_array(void **state)
 {
     const uint32_t n = ARRAY_TASKS_MAX + 7;
@@ -263,7 +263,7 @@ static void test_a_large_array(void **state)
     assert_non_null(strstr(rule, counted));
 }
 
-/* A number that two users had, one after the other; and a job of the second one. */
+/* A job number that two users had one after the other, and another job of the second user. */
 static void put_holder(uint32_t jobid, const char *user, uint32_t uid, uint64_t start_ns)
 {
     struct job_account *job = job_make(jobid, start_ns);
@@ -316,7 +316,7 @@ static void test_a_number_of_two_users(void **state)
     assert_string_equal(alices, "JobID|User|ReadReq\n6|alice|1\n");
 }
 
-/* Who asks without a password sees the own jobs, also where a number was another's before. */
+/* Without a password users see their own jobs, also if another user had the same number before. */
 static void test_own_jobs_only(void **state)
 {
     static const struct {
@@ -371,8 +371,8 @@ static char *columns(void)
                                        " WHERE database = 'jobio' AND table IN ('io', 'v_row')");
 }
 
-/* A table that an older jobio made takes the rows, without what it has no column for, and says so;
- * upgraded, it has all of the next ones. */
+/* The table of an older jobio stores rows without the missing columns, which is reported; after the
+ * upgrade it stores all columns. */
 static void test_old_table(void **state)
 {
     _free_ char *want = columns(), *got = NULL, *told = NULL, *task = NULL, *plain = NULL,
@@ -399,7 +399,7 @@ static void test_old_table(void **state)
     known = jobio("array 140 --from clickhouse --cluster linux --url @", rig_server.url, &status);
     assert_non_null(strstr(known, "no such array"));
     put_task(142, 2, 0, NOW + 310 * SECOND);
-    put_task(141, 10, 0, NOW + 300 * SECOND); /* whose end its node tells again */
+    put_task(141, 10, 0, NOW + 300 * SECOND); /* its node reports the end again */
     step_queue_notify(feed.sink);
     feed_until(!feed_stats().waiting);
     assert_same_answer("array 140 @ --json", 0);
@@ -445,7 +445,7 @@ static void test_many_nodes(void **state)
     (void)state;
     put_node("n1", 1, true);
     put_node("n2", 2, true);
-    rig_assert_answer(sql, "ended\t2\t0\t3\t0\n"); /* not complete: n3 has not been heard of */
+    rig_assert_answer(sql, "ended\t2\t0\t3\t0\n"); /* incomplete: n3 has not reported */
     put_node("n3", 4, false);
     rig_assert_answer(sql, "running\t3\t1\t7\t0\n"); /* there */
     early = jobio("history -P -o JobID,State,ReadReq --from clickhouse --cluster linux --url @",
@@ -463,7 +463,7 @@ static void test_many_nodes(void **state)
     assert_non_null(strstr(late, "\"state\": \"ended\""));
 }
 
-/* Who may ask, and what is said when it cannot be asked. */
+/* Permissions, and error messages. */
 static void test_the_command_is_refused(void **state)
 {
     static const struct {
@@ -511,7 +511,7 @@ static void test_the_command_is_refused(void **state)
     }
 }
 
-/* jobio.conf says where to ask and what is asked without a word. */
+/* The source comes from jobio.conf. */
 static void test_the_command_is_configured(void **state)
 {
     char path[256], words[512];

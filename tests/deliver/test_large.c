@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job of 4,096 nodes in a real ClickHouse whose questions have little memory. */
+/* A job of 4,096 nodes in a real ClickHouse with a low memory limit for queries. */
 #include "tests/unit/test.h"
 
 #include <stdio.h>
@@ -9,13 +9,13 @@
 #include "common/cleanup.h"
 #include "tests/deliver/clickhouse.h"
 
-/* Of each node eight steps on three mounts, written in the order of the nodes. */
+/* Eight steps on three mounts for each node, inserted in the order of the nodes. */
 #define NODES 4096
 #define ROWS (NODES * 8 * 3)
 
 static struct clickhouse server;
 
-/* A job of so many nodes, each of which saw its start and its end at a time of its own. */
+/* A job of so many nodes, each with its own times of start and end. */
 static void insert_job(unsigned jobid, unsigned nodes, uint64_t start_s)
 {
     char sql[2048];
@@ -45,7 +45,7 @@ static int setup(void **state)
     clickhouse_start(&server);
     clickhouse_reset(&server);
     insert_job(9, NODES, 1790000000);
-    insert_job(9, 1, 1790001000); /* another holder of the number */
+    insert_job(9, 1, 1790001000); /* another job with this number */
     insert_job(10, NODES / 4, 1790002000);
     return 0;
 }
@@ -72,7 +72,7 @@ static void test_view(void **state)
     assert_string_equal(mounts, "9\t/mnt1\t8\n10\t/mnt1\t8192\n9\t/mnt1\t32768\n");
 }
 
-/* What the command prints, malloc'd, and the processor time that it took. */
+/* The output of the command, malloc'd, and its CPU time. */
 static char *jobio(const char *words, double *cpu_s)
 {
     struct rusage before, after;
@@ -80,7 +80,7 @@ static char *jobio(const char *words, double *cpu_s)
     char *text = calloc(1, 1 << 20);
     FILE *out;
 
-    /* Who has no password sees the own jobs only. */
+    /* Without a password users see only their own jobs. */
     (void)snprintf(command, sizeof(command),
                    "echo writer:w > %s/reader; ./jobio %s --from clickhouse --cluster linux"
                    " --credentials %s/reader --url %s",
@@ -106,7 +106,7 @@ static void test_history(void **state)
     assert_string_equal(text, "JobID|ReadReq|Exact\n10|24576|yes\n9|24|yes\n9|98304|yes\n");
 }
 
-/* Both holders; what it costs is only shown. */
+/* Both jobs; the cost is only printed. */
 static void test_job(void **state)
 {
     double cpu_s;

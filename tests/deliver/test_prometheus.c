@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contrib/prometheus: promtool accepts all of it, and a real Prometheus with the shipped scrape job
- * and two real gateways answers with the account, under the names that jobiod gave.
+ * contrib/prometheus: promtool accepts all files, and a real Prometheus with the shipped scrape job
+ * and two real gateways has the account under jobiod's names.
  */
 #define _GNU_SOURCE /* memmem */
 #include "tests/unit/test.h"
@@ -67,7 +67,7 @@ static void write_config(const char *path)
     assert_int_equal(system(command), 0);
 }
 
-/* The result of a query as text: one "VALUE LABELS" a line. */
+/* The result of a query as text: one "VALUE LABELS" per line. */
 static char *query(const char *expression)
 {
     char path[512];
@@ -147,11 +147,11 @@ static void test_scraped_from_two_gateways(void **state)
     assert_non_null(strstr(result, "\"cluster\":\"c1\""));
     assert_null(strstr(result, "exported_"));
 
-    /* One of them dies and forgets: the query goes on. */
+    /* One of them is killed and loses its data: the query still works. */
     gateway_kill(&a);
     world_until(world, query_has("up{job=\"jobio\"}", "0 "));
     assert_true(query_has(wanted, "5000 "));
-    /* The job has gone from both; its last value stays in the history. */
+    /* The job is removed from both; its last value stays in the history. */
     world_pass(world->options.linger_ns + 1 * S);
     world_until(world, !query_has(wanted, "5000 "));
     assert_true(query_has("max without (pushgateway) "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A history sink that fails for ever, but only for some rows: what it can take must get through,
- * and nothing is put aside because a sink is away. The databases are fakes. */
+/* A history sink that always fails for some rows: the other rows must get through, and no row is
+ * set aside because a sink is down. The databases are fakes. */
 #define _GNU_SOURCE /* asprintf */
 #include "tests/unit/test.h"
 
@@ -19,8 +19,8 @@
 static struct {
     struct fake_http http;
     const char *bad;   /* the answer to a request with a bad job */
-    const char *every; /* to each, if there is one */
-    unsigned jobs[2];  /* bad ones */
+    const char *every; /* the answer to each request, unless NULL */
+    unsigned jobs[2];  /* the bad jobs */
     unsigned requests, taken[JOBS + 1];
     char *answer;
 } fake;
@@ -70,7 +70,7 @@ static void put_jobs(unsigned first, unsigned last)
         feed_put(n, 0, n, NULL);
 }
 
-/* Few enough that others come behind a step that is held. */
+/* Small batches, so that other steps are behind one that is retried. */
 static void put_in_batches(void)
 {
     feed.options.limits.rows = 20; /* ten steps */
@@ -122,7 +122,7 @@ static void test_it_hangs_up(void **state)
     assert_all_but_bad();
 }
 
-/* Down, for long, and up again: each time that it is up all is well with every row. */
+/* Down for long periods, and up again: whenever it is up, it accepts all rows. */
 static void test_down_blames_nobody(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void test_down_blames_nobody(void **state)
     assert_all_but_bad();
 }
 
-/* Nothing else passes, so nobody knows whose fault it is; it blocks nothing. */
+/* No other row passes, so it is unknown which row is bad; it does not block others. */
 static void test_the_only_one(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void test_the_only_one(void **state)
     assert_int_equal(feed.refused, 1);
 }
 
-/* "Wait" is no fault of a row. */
+/* An answer that asks to wait is not a failure of a row. */
 static void test_too_many_requests(void **state)
 {
     static const char *const answers[] = {
@@ -174,7 +174,7 @@ static void test_too_many_requests(void **state)
         feed_open(fake.http.url);
         feed_until(feed_number("failures") >= 30);
         assert_int_equal(feed_number("held"), 0);
-        assert_int_equal(feed_stats().waiting, 6); /* nobody asks about those behind it */
+        assert_int_equal(feed_stats().waiting, 6); /* those behind it are not tried */
         assert_int_equal(feed.refused, 0);
         feed_close();
     }
@@ -247,7 +247,7 @@ static unsigned count_lines(const char *what)
     return n;
 }
 
-/* Some rows are taken each time, others are told to wait: the waits grow, the log does not. */
+/* Some rows are accepted each time, others must wait: the waits grow, the log does not. */
 static void test_some_wait(void **state)
 {
     uint64_t in_a_row;
@@ -271,7 +271,7 @@ static void test_some_wait(void **state)
     assert_int_equal(count_lines("works again"), 1);
 }
 
-/* An item that fails in each answer while others of it are taken. */
+/* An item that fails in each answer while others are accepted. */
 static void test_bad_item(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static void test_bad_item(void **state)
     assert_true(fake.requests <= 60);
 }
 
-/* It fails and works in turn: a line each is enough. */
+/* It fails and works in turn: one log line each. */
 static void test_flapping_is_said_once(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void test_flapping_is_said_once(void **state)
     assert_int_equal(count_lines("works again"), 1);
 }
 
-/* An answer of a kilobyte a step, as from a server that does not know filter_path. */
+/* An answer of 1 KB per step, as from a server without filter_path. */
 static const char *verbose(struct fake_http *http, const char *body, size_t size)
 {
     static char filler[JOBS * 1000 + 1];
@@ -318,7 +318,7 @@ static const char *verbose(struct fake_http *http, const char *body, size_t size
     document = strchr(fake.answer, '{');
     for (const char *at = document; (at = strstr(at, "status")); at++)
         steps++;
-    steps /= 2; /* of two rows each */
+    steps /= 2; /* two rows each */
     memset(filler, 'x', steps * 1000);
     filler[steps * 1000] = '\0';
     assert_true(asprintf(&answer, HEAD("200 OK") "Content-Length: %zu\r\n\r\n{\"took\":\"%s\",%s",
@@ -342,7 +342,7 @@ static void test_long_answers(void **state)
     assert_int_equal(fake.requests, 1 + 2 + 4); /* 12, 6, 3 */
 }
 
-/* Too long for a single step: nothing is lost, and the operator hears why. */
+/* Too long for a single step: nothing is lost, and the reason is logged. */
 static void test_endless_answer(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A real VictoriaMetrics takes the same pushes as a real Pushgateway, and keeps them as its own. */
+/* A real VictoriaMetrics accepts the same pushes as a real Pushgateway and stores them. */
 #define _GNU_SOURCE /* strchrnul */
 #include "tests/unit/test.h"
 
@@ -53,7 +53,7 @@ static bool has_series(const char *name, const char *part)
     return strstr(text, part);
 }
 
-/* The labels and the last value of the one series of this name for the job. */
+/* The labels and the last value of the only series of this name for the job. */
 static double last_value(const char *name, const char *jobid, struct json_object **labels)
 {
     _free_ char *text = series(name);

@@ -258,7 +258,7 @@ void world_run(struct world *world, uint64_t ns)
         world_step(world, 10 * MS);
 }
 
-/* The field of the target's status; the caller puts *status. */
+/* A field of the target's status; the caller releases *status. */
 static struct json_object *status_field(const struct world *world, size_t target, const char *field,
                                         struct json_object **status)
 {

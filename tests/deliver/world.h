@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What surrounds delivery in its tests: an event loop, accounts of jobs, a store for what it keeps,
- * and a clock for acknowledgements that can be moved. The gateways are real (gateway.h) or say that
- * they are fakes (fake_http.h).
+ * The environment of delivery in its tests: an event loop, accounts of jobs, a store for its state,
+ * and an adjustable clock for acknowledgements. The gateways are real (gateway.h) or fakes
+ * (fake_http.h).
  */
 #ifndef JOBIO_TESTS_WORLD_H
 #define JOBIO_TESTS_WORLD_H
@@ -26,13 +26,13 @@ struct world {
     struct io_mounts totals;
     struct job_account *jobs[WORLD_JOBS];
     size_t n_jobs;
-    bool hold;   /* leave questions open: world_answer() answers */
-    bool refuse; /* answer that the accounts cannot be had */
+    bool hold;   /* do not answer queries; world_answer() does */
+    bool refuse; /* answer that there are no accounts */
     unsigned collects;
     char store_dir[32];
     struct store *store;
     char said[16384];
-    uint64_t longest_ns; /* dispatch of the loop */
+    uint64_t longest_ns; /* longest dispatch of the loop */
     char retired[1024];  /* what `jobio retire` would print */
     size_t retire_failed;
     bool retire_done;
@@ -41,21 +41,21 @@ struct world {
 int world_setup(void **state);
 int world_teardown(void **state);
 
-/* Open its store once more, as another process would. */
+/* Open its store again, as another process would. */
 void world_open_store(struct world *world);
 
-/* Make deliver with these URLs (up to a NULL), give it what is kept, start it. */
+/* Create deliver with these URLs (NULL-terminated), restore its state, and start it. */
 void world_open(struct world *world, const char *url, ...) __attribute__((sentinel));
-/* As a kill would end it. */
+/* End it as a kill would. */
 void world_close(struct world *world);
 
-/* A running job that wrote `bytes` in `requests` requests and read the double; it is in the node's
- * totals as well. */
+/* A running job that wrote `bytes` in `requests` requests and read twice as much; also in the
+ * node's totals. */
 struct job_account *world_job(struct world *world, uint32_t jobid, uint64_t requests,
                               uint64_t bytes);
-/* How many texts deliver has in the store. */
+/* The number of state texts of deliver in the store. */
 size_t world_kept(const struct world *world);
-/* It ends: first what deliver keeps, then the account. */
+/* End the job: first the state of deliver, then the account. */
 void world_end(struct world *world, struct job_account *job);
 void world_answer(struct world *world);
 
@@ -72,12 +72,12 @@ void world_pass(uint64_t ns);
             world_step(world, 20 * MS);                                               \
         }                                                                             \
     } while (0)
-/* Run the loop for a time: only to show that something does not happen. */
+/* Run the loop for a time, to show that something does not happen. */
 void world_run(struct world *world, uint64_t ns);
 void world_step(struct world *world, uint64_t max_ns);
 uint64_t world_now(void); /* CLOCK_MONOTONIC */
 
-/* Of the target's status. */
+/* A number of the target's status. */
 uint64_t world_number(const struct world *world, size_t target, const char *field);
 const char *world_state(const struct world *world, size_t target);
 bool world_error_has(const struct world *world, size_t target, const char *text);
