@@ -78,7 +78,7 @@ int timelines_update(struct sampler *sampler, struct followed *f, uint64_t now_n
 int wraps_resume(struct followed *f, const struct io_mounts *stored);
 /* Correct the histograms of the current pass. */
 void wraps_apply(struct followed *f);
-/* Mark the step as incomplete if some wrapped more than once, or while nothing was stored. */
+/* Mark the step as incomplete if a histogram wrapped more than once, or before it was stored. */
 int wraps_mark_incomplete(const struct followed *f, struct completeness *causes);
 
 #endif

@@ -28,7 +28,7 @@ static struct timeline_bin missing(const struct io_mount *m)
     return subtract(io_account_now(&m->io), timeline_sum(&m->timeline));
 }
 
-/* The I/O on its time line that belongs to a mount with another name, as is known now. */
+/* The I/O on its time line that belongs to a mount whose name became known later. */
 static struct timeline_bin misplaced(const struct io_mount *m)
 {
     return subtract(timeline_sum(&m->timeline), io_account_now(&m->io));
@@ -76,8 +76,7 @@ static bool may_take(const struct io_mount *m, uint64_t dev, enum preference pre
     return preference == ANY || timeline_is_empty(&m->timeline);
 }
 
-/* Move `what` to mounts whose time lines lack it. What no mount lacks is dropped: its counters are
- * gone. */
+/* Move `what` to mounts whose time lines lack it. Drop the rest, whose counters are gone. */
 static int move_to_lacking(struct io_mounts *fresh, struct timeline *from, uint64_t dev,
                            struct timeline_bin what)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters that wrapped. The kernel's buckets and some others are u32; the probe widens them while
- * it reads them, but one that adopts them knows only what they are modulo 2^32. What the process
- * before has stored was widened: a number is the stored one or more, and the same modulo 2^32.
+ * Counters that wrapped. The kernel's buckets and some other counters are u32. The probe widens
+ * them as it reads them, but after an adoption it knows them only modulo 2^32. The stored numbers
+ * of the earlier process are widened: the true number is at least the stored one, and equal modulo
+ * 2^32.
  */
 #include <string.h>
 

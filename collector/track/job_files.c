@@ -14,9 +14,9 @@
 #include "common/clock.h"
 #include "common/text.h"
 
-/* So long, and longer, a slurmd may remember a job that is over and call no prolog for its next
- * run: as long as the credential of the last run is valid (2 minutes by default). Then the plugin
- * learns the number of the run from the job's file. */
+/* How long the file of an ended run is kept. While the credential of the last run is valid (2
+ * minutes by default), slurmd may not call the prolog for the next run, and the plugin takes the
+ * restart count from this file. */
 #define JOB_FILE_SECONDS (15 * 60)
 #define JOB_SWEEP_INTERVAL NS_PER_MINUTE
 
@@ -122,7 +122,7 @@ void job_file_remove(struct tracker *tracker, uint32_t jobid, uint32_t restart)
         (void)unlinkat(tracker->jobs_fd, name, 0);
 }
 
-/* Last changed long ago, or in the future by a clock that was set back since. */
+/* Last changed long ago, or in the future (the clock was set back since). */
 static bool is_old(int dir_fd, const char *name)
 {
     time_t now = time(NULL);

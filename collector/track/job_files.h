@@ -16,7 +16,7 @@ void job_file_read_nodes(struct job *job);
 /* Remove the job's file, unless a run of the job is tracked or the file is of a later run than
  * `restart`. */
 void job_file_remove(struct tracker *tracker, uint32_t jobid, uint32_t restart);
-/* Now and then: remove the files of runs that have been over for a while. */
+/* About once a minute: remove the files of runs that ended some time ago. */
 void job_files_sweep(struct tracker *tracker);
 
 #endif

@@ -5,8 +5,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* So long after its deadline a plugin that got no answer has tried to put the step into the map
- * itself, and has noted that in the step's file. */
+/* Time after the deadline in which a plugin without an answer puts the step into the map itself and
+ * notes that in the step file. */
 #define DIRECT_TIME (3 * NS_PER_S)
 
 #define CAUSE "began-untracked"

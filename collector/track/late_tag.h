@@ -11,9 +11,9 @@
 
 /* When (CLOCK_BOOTTIME) the plugin lets the user's code start, answered or not. */
 uint64_t tag_deadline(const struct tag *tag);
-/* The step was not in the map when we came to put it there after its deadline. */
+/* The step was not in the map when it was put there after its deadline. */
 void late_tag_mark(struct step *step);
-/* Look whether the plugin has confirmed the step. at_end: it will not get another chance. */
+/* Check whether the plugin has confirmed the step. at_end: this is the last check. */
 void late_tag_check(struct step *step, bool at_end);
 /* Mark the account of a provisional row as incomplete while the step is unconfirmed: the next
  * jobiod finds the step in the map and cannot know that it was late. 0 or -ENOMEM. */

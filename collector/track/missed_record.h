@@ -10,8 +10,8 @@ struct store;
 /* Once a tick, after the rows that include these counts: hand them to the writer. */
 void missed_record_save(struct tracker *tracker);
 /* Before jobs are adopted: compare with the counts of the last process, so that the adopted steps
- * report what was missed while nobody read. If there are none, or the programs are new, counting
- * starts here. */
+ * report what was missed between the processes. If there are none, or the programs are new,
+ * counting starts here. */
 int missed_record_resume(struct tracker *tracker, struct store *store, struct error *error);
 /* The kernel has rebooted and counts from 0: remove the record. */
 int missed_record_remove(struct store *store, struct error *error);

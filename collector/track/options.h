@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tracker is made with. */
+/* Options of tracker_create(). */
 #ifndef JOBIO_COLLECTOR_TRACK_OPTIONS_H
 #define JOBIO_COLLECTOR_TRACK_OPTIONS_H
 

@@ -16,7 +16,7 @@
 #include "collector/track/stored_steps.h"
 #include "common/cleanup.h"
 
-/* A request to the writer: copies, so that both threads can go on. */
+/* A request to the writer. It has copies, so that both threads can continue. */
 struct saving {
     struct job *job;
     struct step **ending; /* the steps that end with this */

@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "report/top/top.h"
 
-/* Dropping counters takes two passes over the maps, so not for each service that ends. */
+/* Minimum time between two drops of counters, each of which takes two passes over the maps. */
 #define DROP_NS 60000000000ull
 
 struct service {

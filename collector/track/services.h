@@ -2,7 +2,8 @@
 /*
  * The I/O of the node besides jobs: each slice, scope and service of systemd is counted like a
  * step. A task belongs to the deepest counted cgroup, so jobs keep theirs and nothing is counted
- * twice; a slice shows what none of its parts did. Nothing is stored: it is for the live view.
+ * twice; a slice shows only I/O that none of its parts did. Nothing is stored: it is for the live
+ * view.
  */
 #ifndef JOBIO_COLLECTOR_TRACK_SERVICES_H
 #define JOBIO_COLLECTOR_TRACK_SERVICES_H
@@ -12,8 +13,8 @@
 
 #include "common/error.h"
 
-/* The maps have room for so many more steps. Beyond these, a new service counts as part of its
- * slice and is reported as left out. */
+/* The room for services in the maps. Beyond it, a new service counts as part of its slice and is
+ * reported as left out. */
 #define SERVICES_MAX 64
 
 struct hierarchy;

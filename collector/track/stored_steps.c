@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* So many steps are dropped without waiting for those that the writer has. */
+/* This many steps are dropped without waiting for those that the writer has. */
 #define DROP_AT_ONCE 512
 
 /* --- marks of aggregated steps ---------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static void on_marks_removed(int result, const struct error *error, void *arg)
     free(arg);
 }
 
-/* Takes the marks over. What is left of them is removed at the next start. */
+/* Takes the marks over. On failure they are removed at the next start. */
 static void remove_marks(struct tracker *tracker, struct folded_marks *marks)
 {
     if (!tracker->writer ||
@@ -52,7 +52,7 @@ static void remove_marks(struct tracker *tracker, struct folded_marks *marks)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* False if another step has the same ids (Slurm reuses job numbers): then the files are its. */
+/* False if another step has the same ids (Slurm reuses job numbers) and so owns the files. */
 static bool owns_files(const struct step *step)
 {
     const struct tracker *tracker = step->job->tracker;

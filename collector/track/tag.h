@@ -20,7 +20,7 @@ struct tag {
     unsigned level;
     int version; /* of the cgroup hierarchy: 2, or 1 for the freezer's */
     uint64_t tagged_at_ns, tagged_boot_ns;
-    uint32_t within_ms;             /* so long the plugin holds back the user's code */
+    uint32_t within_ms;             /* how long the plugin delays the user's code */
     uint32_t nodes;                 /* 0: not known */
     uint32_t array_job, array_task; /* array_job 0: not a task of an array, or not known */
     char *node;                     /* owned, NULL: not reported */

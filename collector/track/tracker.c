@@ -223,7 +223,7 @@ static void tick_job(struct job *job, uint64_t now)
     job_save_provisional(job);
 }
 
-/* Now and then, and not in the tick in which steps are dropped. */
+/* Sweep the maps rarely, and not in the tick in which steps are dropped. */
 static void sweep(struct tracker *tracker)
 {
     tracker->ticks_since_sweep++;

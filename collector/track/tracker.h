@@ -36,7 +36,8 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
 /* The last task of the step on this node has ended. */
 void tracker_task_exit(struct tracker *tracker, const struct job_key *key, uint32_t het,
                        uint32_t step);
-/* TRACKER_UNKNOWN: it has not started here, or it has ended and more than 200 others since. */
+/* TRACKER_UNKNOWN: the step has not started here, or more than 200 steps have ended since it did.
+ */
 enum tracker_progress { TRACKER_UNKNOWN, TRACKER_BUSY, TRACKER_DONE };
 /* Whether tasks of the step still run on this node. */
 enum tracker_progress tracker_progress(struct tracker *tracker, const struct job_key *key,
@@ -78,7 +79,7 @@ int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task,
                       struct job_account ***ret, struct error *error);
 
 /* The nodes of a job, separated by commas; NULL: it has only this one, or is not known. Valid until
- * the loop runs on. */
+ * the loop continues. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
 /* Set the job's first node, which collects its account, unless the prolog has reported the nodes.
  * Steps that have ended here are queued for it, too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What others read from the tracker. */
+/* Queries of the tracker. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 /* The maximum age of the numbers of a running job in an answer. */
 #define FRESH NS_PER_S
-/* tracker_refresh() reads for at most one part in so many of the time. */
+/* tracker_refresh() reads for at most 1/SHARE of the time. */
 #define SHARE 20
 
 /* --- readings --------------------------------------------------------------------------------- */

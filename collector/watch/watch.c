@@ -14,9 +14,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* Wait so long for processes that end together with the command, as in a pipeline. */
+/* How long to wait for processes that end together with the command, as in a pipeline. */
 #define GRACE_MS 100
-/* Any file system that is counted. */
+/* On any counted file system. */
 #define SELFTEST_DIRECTORY "/run"
 
 struct watch {
