@@ -166,20 +166,24 @@ static char *copy_rows(const struct probe *probe, size_t n, size_t row)
     return copy;
 }
 
-/* Returns -ENOSPC if the map has more elements than fit into `rows`. */
-static int map_each_row(const struct probe *probe, const struct bpf_map *map, map_each_f each,
-                        void *arg)
+/* The elements of the map, malloc'd. Returns -ENOSPC if they do not fit into `rows`. */
+static int read_rows(const struct probe *probe, const struct bpf_map *map, char **ret, size_t *n)
 {
-    size_t key = bpf_map__key_size(map), row = key + bpf_map__value_size(map), n;
-    _free_ char *rows = NULL;
     int r = run_action(probe, map, MAPS_WALK);
 
     if (r < 0)
         return r;
-    n = probe->elements->data_call->call.n;
-    rows = copy_rows(probe, n, row);
-    if (!rows)
-        return -ENOMEM;
+    *n = probe->elements->data_call->call.n;
+    *ret = copy_rows(probe, *n, bpf_map__key_size(map) + bpf_map__value_size(map));
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int map_each_row(const struct bpf_map *map, const char *rows, size_t n, map_each_f each,
+                        void *arg)
+{
+    size_t key = bpf_map__key_size(map), row = key + bpf_map__value_size(map);
+    int r = 0;
+
     for (size_t i = 0; i < n && !r; i++)
         r = each(rows + i * row, rows + i * row + key, arg);
     return r;
@@ -229,11 +233,15 @@ void map_drop_all(const struct probe *probe, const struct bpf_map *map, const vo
 int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f each, void *arg,
              struct error *error)
 {
-    int r = probe->elements ? map_each_row(probe, map, each, arg) : -ENOSPC;
+    _free_ char *rows = NULL;
+    size_t n = 0;
+    int r = probe->elements ? read_rows(probe, map, &rows, &n) : -ENOSPC;
 
-    if (r == -ENOMEM)
-        return error_errno(error, r, "cannot read the map %s", bpf_map__name(map));
-    return r == -ENOSPC ? map_each_batch(map, each, arg, error) : r;
+    if (r == -ENOSPC)
+        return map_each_batch(map, each, arg, error);
+    if (r == 0)
+        r = map_each_row(map, rows, n, each, arg);
+    return r == -ENOMEM ? error_errno(error, r, "cannot read the map %s", bpf_map__name(map)) : r;
 }
 
 struct drop_list {

@@ -185,11 +185,37 @@ static void test_sweep(void **state)
     assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
 }
 
+static int refuse(const void *key, const void *value, void *arg)
+{
+    (void)count_key(key, value, arg);
+    return -ENOSPC;
+}
+
+/* The walk ends at the first error of the callback, also if the map itself can fail with it. */
+static void test_error_of_the_callback(void **state)
+{
+    size_t n = 0;
+
+    (void)state;
+    if (!probe)
+        skip();
+    fill();
+    assert_int_equal(map_each(probe, probe->skel->maps.places, refuse, &n, &error), -ENOSPC);
+    assert_int_equal(n, 1);
+    elements_open(probe);
+    if (!probe->elements)
+        skip();
+    n = 0;
+    assert_int_equal(map_each(probe, probe->skel->maps.places, refuse, &n, &error), -ENOSPC);
+    assert_int_equal(n, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_drop_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
