@@ -84,30 +84,31 @@ static void on_sealed(int result, const struct error *error, const char *text, v
 }
 
 /* The document: a head and the accounts that write_step() wrote, each followed by a comma. */
-static char *make_payload(struct first_node *peer, const char *accounts, size_t size)
+static int make_payload(struct first_node *peer, const char *accounts, size_t size, char **ret)
 {
     struct wire_head head;
     _free_ char *start = NULL;
     size_t length = 0;
-    char *payload;
+    int r = wire_new_id(peer->id);
 
-    wire_new_id(peer->id);
+    if (r < 0)
+        return r;
     head = peers_head(peer->peers, peer->node, peer->id);
     start = wire_text(wire_create(&head), &length);
-    if (!start || asprintf(&payload, "%.*s,\"accounts\":[%.*s]}", (int)length - 1, start,
-                           (int)size - 1, accounts) < 0)
-        return NULL;
-    return payload;
+    if (!start || asprintf(ret, "%.*s,\"accounts\":[%.*s]}", (int)length - 1, start, (int)size - 1,
+                           accounts) < 0)
+        return -ENOMEM;
+    return 0;
 }
 
 static int request(struct target *target, void *body, size_t size, struct error *error)
 {
     struct first_node *peer = target->arg;
-    char *payload = make_payload(peer, body, size);
-    int r = -ENOMEM;
+    char *payload;
+    int r = make_payload(peer, body, size, &payload);
 
     free(body);
-    if (payload)
+    if (r == 0)
         r = sealer_seal(peer->peers->sealer, payload, strlen(payload), on_sealed, target);
     return r < 0 ? error_errno(error, r, "cannot make a credential") : 0;
 }

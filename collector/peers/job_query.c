@@ -249,6 +249,14 @@ static char *question_text(const struct peer_query *query, size_t *size)
     return wire_text(document, size);
 }
 
+static int send_question(struct peer_query *query)
+{
+    size_t size = 0;
+    char *text = question_text(query, &size);
+
+    return text ? sealer_seal(query->peers->sealer, text, size, on_sealed, query) : -ENOMEM;
+}
+
 static bool has_name(const char *list, const char *name)
 {
     size_t n = strlen(name);
@@ -263,8 +271,7 @@ static int peer_query_start(struct job_query *job_query, const char *node,
                             const struct peers_step *step)
 {
     struct peer_query *query = calloc(1, sizeof(*query));
-    char *text;
-    size_t size = 0;
+    int r;
 
     if (!query || !(query->node = strdup(node))) {
         free(query);
@@ -281,17 +288,17 @@ static int peer_query_start(struct job_query *job_query, const char *node,
             .step = step->step,
             .expected = step->nodes && has_name(step->nodes, node),
         };
-    wire_new_id(query->id);
     LIST_INSERT_HEAD(&job_query->queries, query, link);
     LIST_INSERT_HEAD(&query->peers->peer_queries, query, all);
     job_query->peers->counts.asked++;
-    text = question_text(query, &size);
-    if (!text || sealer_seal(query->peers->sealer, text, size, on_sealed, query) < 0) {
+    r = wire_new_id(query->id);
+    if (r == 0)
+        r = send_question(query);
+    if (r < 0) {
         job_query->peers->counts.unanswered++;
         peer_query_free(query);
-        return -ENOMEM;
     }
-    return 0;
+    return r;
 }
 
 static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
@@ -307,6 +314,7 @@ void peers_query(struct peers *peers, const char *nodes, const struct peers_step
     struct job_query *job_query = calloc(1, sizeof(*job_query));
     _free_ char *copy = strdup(nodes);
     char *rest = copy, *node;
+    int r;
 
     if (!job_query || !copy ||
         nodes_add(job, peers->node, &job->mounts, job->longest_wait_ns) < 0 ||
@@ -321,11 +329,12 @@ void peers_query(struct peers *peers, const char *nodes, const struct peers_step
     job_query->done = done;
     job_query->arg = arg;
     LIST_INSERT_HEAD(&peers->job_queries, job_query, link);
-    while ((node = strsep(&rest, ",")))
-        if (*node && strcmp(node, peers->node) != 0 && peer_query_start(job_query, node, step) < 0)
-            peers_warn(peers, "peers-query",
-                       "job %u: %s is not queried: too many queries are queued", job->key.jobid,
-                       node);
+    while ((node = strsep(&rest, ","))) {
+        r = *node && strcmp(node, peers->node) != 0 ? peer_query_start(job_query, node, step) : 0;
+        if (r < 0)
+            peers_warn(peers, "peers-query", "job %u: %s is not queried: %s", job->key.jobid, node,
+                       r == -EAGAIN ? "too many queries are queued" : strerror(-r));
+    }
     if (LIST_EMPTY(&job_query->queries))
         job_query_finish(job_query);
 }

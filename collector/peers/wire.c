@@ -12,12 +12,14 @@
 #include "common/cleanup.h"
 #include "common/tree.h"
 
-void wire_new_id(char ret[WIRE_ID_SIZE])
+int wire_new_id(char ret[WIRE_ID_SIZE])
 {
-    uint64_t number = 0;
+    uint64_t number;
 
-    (void)!getrandom(&number, sizeof(number), 0);
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        return -errno;
     (void)snprintf(ret, WIRE_ID_SIZE, "%016" PRIx64, number);
+    return 0;
 }
 
 struct json_object *wire_create(const struct wire_head *head)

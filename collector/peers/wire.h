@@ -22,8 +22,8 @@ struct wire_head {
     const char *cluster, *from, *to, *id;
 };
 
-/* Make a random id. */
-void wire_new_id(char ret[WIRE_ID_SIZE]);
+/* Make a random id. Returns 0, or the -errno of getrandom(). */
+int wire_new_id(char ret[WIRE_ID_SIZE]);
 
 /* Create a document with this head. The caller owns it. NULL on out-of-memory. */
 struct json_object *wire_create(const struct wire_head *head);

@@ -3,12 +3,28 @@
 #include "tests/unit/test.h"
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collector/peers/wire.h"
 
 static const struct wire_head ours = {"c", "n2", "n1", "42"};
+
+static bool no_random;
+
+/* Instead of libc's. */
+ssize_t getrandom(void *to, size_t size, unsigned flags)
+{
+    if (no_random) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return syscall(SYS_getrandom, to, size, flags);
+}
 
 /* The result of parsing this payload on node n1 of cluster c. */
 static int parse(const char *text, const struct wire_head *wanted, struct error *error)
@@ -102,10 +118,22 @@ static void test_ids_differ(void **state)
     char a[WIRE_ID_SIZE], b[WIRE_ID_SIZE];
 
     (void)state;
-    wire_new_id(a);
-    wire_new_id(b);
+    assert_int_equal(wire_new_id(a), 0);
+    assert_int_equal(wire_new_id(b), 0);
     assert_int_equal(strlen(a), WIRE_ID_SIZE - 1);
     assert_string_not_equal(a, b);
+}
+
+/* An id that can be guessed would not protect a query. */
+static void test_no_random_numbers(void **state)
+{
+    char id[WIRE_ID_SIZE] = "";
+
+    (void)state;
+    no_random = true;
+    assert_int_equal(wire_new_id(id), -ENOSYS);
+    no_random = false;
+    assert_string_equal(id, "");
 }
 
 int main(void)
@@ -115,6 +143,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_the_other_version_is_named),
         cmocka_unit_test(test_ids_differ),
+        cmocka_unit_test(test_no_random_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
