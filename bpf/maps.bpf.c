@@ -30,7 +30,7 @@ char LICENSE[] SEC("license") = "GPL";
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, MAPS_PAGES);
+    __uint(max_entries, 1); /* set by the loader */
     __type(key, __u32);
     __type(value, struct maps_page);
 } rows SEC(".maps");

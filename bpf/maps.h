@@ -32,10 +32,9 @@ struct maps_call {
     __u8 value[128];
 };
 
-/* Bytes in a page of rows. A row never crosses a page. */
+/* Bytes in a page of rows. A row never crosses a page. The loader makes as many pages as the
+ * largest of these maps needs (bpf/records.h). */
 #define MAPS_PAGE 4096
-/* Room for 65,536 elements of `places`, or for 13,568 of `mounts`. */
-#define MAPS_PAGES 256
 
 struct maps_page {
     __u8 bytes[MAPS_PAGE];

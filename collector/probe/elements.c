@@ -114,15 +114,38 @@ static uint32_t number_of(const struct bpf_map *map)
     return n;
 }
 
+/* Pages of `rows` for all elements of the largest map; call after maps_share(), which sets the
+ * sizes. */
+static uint32_t count_pages(const struct maps_bpf *skel)
+{
+    uint32_t most = 1;
+
+    for (uint32_t i = 0; i < MAPS_COUNT; i++) {
+        const struct bpf_map *map = bpf_object__find_map_by_name(skel->obj, names[i]);
+        uint32_t a_page = MAPS_PAGE / (bpf_map__key_size(map) + bpf_map__value_size(map));
+        uint32_t pages = (bpf_map__max_entries(map) + a_page - 1) / a_page;
+
+        if (pages > most)
+            most = pages;
+    }
+    return most;
+}
+
+static size_t rows_size(const struct maps_bpf *skel)
+{
+    return (size_t)bpf_map__max_entries(skel->maps.rows) * MAPS_PAGE;
+}
+
 void elements_open(struct probe *probe)
 {
     CLEANUP(maps_bpf__destroyp) struct maps_bpf *skel = maps_bpf__open_opts(features_types());
     void *rows;
 
-    if (!skel || maps_share(probe, skel->obj) < 0 || maps_bpf__load(skel) < 0)
+    if (!skel || maps_share(probe, skel->obj) < 0 ||
+        bpf_map__set_max_entries(skel->maps.rows, count_pages(skel)) < 0 ||
+        maps_bpf__load(skel) < 0)
         return;
-    rows =
-        mmap(NULL, MAPS_PAGES * MAPS_PAGE, PROT_READ, MAP_SHARED, bpf_map__fd(skel->maps.rows), 0);
+    rows = mmap(NULL, rows_size(skel), PROT_READ, MAP_SHARED, bpf_map__fd(skel->maps.rows), 0);
     if (rows == MAP_FAILED)
         return;
     probe->rows = rows;
@@ -132,7 +155,7 @@ void elements_open(struct probe *probe)
 void elements_close(struct probe *probe)
 {
     if (probe->rows)
-        (void)munmap(probe->rows, MAPS_PAGES * MAPS_PAGE);
+        (void)munmap(probe->rows, rows_size(probe->elements));
     maps_bpf__destroy(probe->elements);
 }
 

@@ -71,7 +71,8 @@ int map_put(const struct probe *probe, const struct bpf_map *map, const void *ke
 int map_drop(const struct probe *probe, const struct bpf_map *map, const void *key);
 /* Delete those of the n keys that exist. */
 void map_drop_all(const struct probe *probe, const struct bpf_map *map, const void *keys, size_t n);
-/* Call `each` for every element. A non-zero return of `each` ends the walk and is returned. */
+/* Call `each` for every element. A non-zero return of `each` ends the walk and is returned. After
+ * elements_open() this does not use bpf(2), however many elements the map has. */
 typedef int (*map_each_f)(const void *key, const void *value, void *arg);
 int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f each, void *arg,
              struct error *error);

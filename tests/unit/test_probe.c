@@ -8,6 +8,9 @@
 
 #include "collector/probe/probe_impl.h"
 
+#include "bpf/maps.h"
+#include "bpf/maps.skel.h"
+
 #define EXT4 ((8u << 20) | 1)
 #define KEPT 7000u
 #define MANY 100u
@@ -210,12 +213,35 @@ static void test_error_of_the_callback(void **state)
     assert_int_equal(n, 1);
 }
 
+/* More elements than fit into any fixed room. All come from one walk of the program. */
+static void test_many_places(void **state)
+{
+    const uint32_t many = 70000;
+    size_t n = 0;
+
+    (void)state;
+    if (!probe || bpf_map__max_entries(probe->skel->maps.places) < many)
+        skip();
+    for (uint32_t i = 0; i < many; i++) {
+        const struct account_key key = {.step = 1 + i / IO_OP_COUNT, .op = i % IO_OP_COUNT};
+
+        put(probe->skel->maps.places, &key, &i);
+    }
+    elements_open(probe);
+    if (!probe->elements)
+        skip();
+    must(map_each(probe, probe->skel->maps.places, count_key, &n, &error));
+    assert_int_equal(n, many);
+    assert_int_equal(probe->elements->data_call->call.n, many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_drop_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
         cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_places, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
