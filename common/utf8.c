@@ -29,6 +29,16 @@ size_t utf8_decode(const char *text, uint32_t *ret)
     return n;
 }
 
+int utf8_fit(const char *text, size_t max)
+{
+    size_t length = strnlen(text, max), cut = length;
+
+    /* A sequence has at most three bytes behind its first one. */
+    while (length == max && cut > 0 && length - cut < 3 && (unsigned char)text[cut] >> 6 == 2)
+        cut--;
+    return (int)cut;
+}
+
 bool utf8_is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||

@@ -9,6 +9,9 @@
 
 /* The code point at `text`. Returns its length in bytes; 0 for what is not UTF-8. */
 size_t utf8_decode(const char *text, uint32_t *ret);
+/* The length of the text if it is at most `max` bytes, else where to cut it: not within a UTF-8
+ * sequence. For "%.*s". */
+int utf8_fit(const char *text, size_t max);
 /* What may move the cursor, change the terminal or turn the direction of a line. */
 bool utf8_is_control(uint32_t code);
 

@@ -42,10 +42,14 @@ enum answer answer_of_silence(const struct http_answer *answer)
 void answer_describe(char why[ANSWER_WHY_MAX], long code, const char *note, const char *text)
 {
     _free_ char *safe = utf8_sanitize(text);
+    const char *quoted = safe ? safe : "";
+    size_t n = 0;
 
     if (code)
-        (void)snprintf(why, ANSWER_WHY_MAX, "HTTP %ld%s%s%s", code, note, safe && *safe ? ": " : "",
-                       safe ? safe : "");
-    else
-        (void)snprintf(why, ANSWER_WHY_MAX, "%s", safe && *safe ? safe : "no answer");
+        n = (size_t)snprintf(why, ANSWER_WHY_MAX, "HTTP %ld%s%s", code, note, *quoted ? ": " : "");
+    else if (!*quoted)
+        quoted = "no answer";
+    if (n < ANSWER_WHY_MAX)
+        (void)snprintf(why + n, ANSWER_WHY_MAX - n, "%.*s",
+                       utf8_fit(quoted, ANSWER_WHY_MAX - 1 - n), quoted);
 }

@@ -40,7 +40,8 @@ enum answer answer_of_rows_status(long status);
 /* Why there was no answer (code 0). */
 enum answer answer_of_silence(const struct http_answer *answer);
 
-/* "HTTP 400, NOTE: TEXT" for the operator; code 0: the text alone. The text is untrusted. */
+/* "HTTP 400, NOTE: TEXT" for the operator; code 0: the text alone. The text is untrusted. It is cut
+ * between two characters if it is too long. */
 void answer_describe(char why[ANSWER_WHY_MAX], long code, const char *note, const char *text);
 
 #endif

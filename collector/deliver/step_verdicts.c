@@ -5,6 +5,7 @@
 #include "collector/deliver/step_queue_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/utf8.h"
 
 /* The rest of the batch is read again later; all before `id` is settled. */
 static void abandon(struct step_queue *queue, int64_t id)
@@ -78,7 +79,8 @@ static void give_up_batch(struct step_queue *queue, const char *why)
 {
     char text[ANSWER_WHY_MAX];
 
-    (void)snprintf(text, sizeof(text), "it refuses all that it gets; the last: %.180s", why);
+    (void)snprintf(text, sizeof(text), "it refuses all that it gets; the last: %.*s",
+                   utf8_fit(why, 180), why);
     abandon(queue, queue->batch->items[queue->range.first].id);
     target_failed(&queue->target,
                   &(struct target_failure){.state = TARGET_MISCONFIGURED, .why = text});

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/credential.h"
+#include "common/utf8.h"
 #include "report/json/json.h"
 
 /* Limits of a request: number of accounts, and length of their text before the last one. */
@@ -133,8 +134,8 @@ static int read_refused(struct json_object *document, struct target *target, str
         if (r < 0)
             return r;
         target->verdicts[index].answer = *why ? ANSWER_REFUSED : ANSWER_LATER;
-        (void)snprintf(target->verdicts[index].why, ANSWER_WHY_MAX, "%s",
-                       *why ? why : "it does not know the job yet");
+        answer_describe(target->verdicts[index].why, 0, "",
+                        *why ? why : "it does not know the job yet");
     }
     return 0;
 }
@@ -217,7 +218,8 @@ static void on_refused(int64_t id, const char *why, void *arg)
 {
     struct first_node *peer = arg;
 
-    peers_warn(peer->peers, "peers-refused", "%s refuses an account: %.150s", peer->node, why);
+    peers_warn(peer->peers, "peers-refused", "%s refuses an account: %.*s", peer->node,
+               utf8_fit(why, 150), why);
     step_outbox_settle(&peer->outbox, &id, 1, why);
 }
 

@@ -48,6 +48,35 @@ static void test_sanitize(void **state)
     assert_string_equal(kept, "a\nb\x1b??");
 }
 
+static void test_fit(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t max;
+        int fits;
+    } cases[] = {
+        {"", 0, 0},
+        {"", 5, 0},
+        {"abc", 0, 0},
+        {"abc", 2, 2},
+        {"abc", 3, 3},
+        {"abc", 9, 3},
+        {"a\xc3\xa9", 2, 1},
+        {"a\xc3\xa9", 3, 3},
+        {"a\xc3\xa9x", 3, 3},
+        {"\xe2\x82\xac", 1, 0},
+        {"\xe2\x82\xac", 2, 0},
+        {"\xe2\x82\xac", 3, 3},
+        {"\xf0\x9f\x98\x80", 3, 0},
+        {"\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 7, 4},
+        {"\x80\x80\x80\x80\x80\x80", 5, 2}, /* not UTF-8 */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(utf8_fit(cases[i].text, cases[i].max), cases[i].fits);
+}
+
 /* Different texts stay different, and all come back. */
 static void test_escape(void **state)
 {
@@ -100,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sanitize),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test(test_escape),
         cmocka_unit_test(test_ascii),
     };
