@@ -138,8 +138,10 @@ static enum answer judge(struct target *target, const struct http_answer *answer
                          char why[ANSWER_WHY_MAX])
 {
     if (!answer->code) {
+        enum answer result = answer_of_silence(answer);
+
         answer_describe(why, 0, "", answer->text);
-        return answer_of_silence(answer);
+        return result == ANSWER_MISCONFIGURED && target->kind->trusted ? ANSWER_WAIT : result;
     }
     if (target->kind->verdicts) {
         target->verdicts = calloc(target->rows + 1, sizeof(*target->verdicts));

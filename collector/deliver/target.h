@@ -52,7 +52,10 @@ struct target_kind {
     const char *mark;           /* as in struct http_request */
     bool compress;              /* the body, with gzip */
     bool verdicts;              /* the answer has a status for each row */
-    bool trusted; /* its refusals are believed, and a failure never suggests a poison row */
+    /* Its refusals are believed, and a failure never suggests a poison row. If it cannot be
+     * reached, it may be starting, so that a bad certificate is not taken for a misconfiguration.
+     */
+    bool trusted;
 
     /* This kind of target is meant by the URL. Only for those that take the state of the node. */
     bool (*claims)(const char *url);

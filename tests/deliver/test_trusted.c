@@ -138,6 +138,24 @@ static void test_some_later(void **state)
     assert_int_equal(feed.delivered, 20);
 }
 
+/* The node may be about to get its certificate. */
+static void test_no_tls(void **state)
+{
+    char url[64];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "https://%s", strchr(http.url, '1'));
+    feed.options.access.ca_file = "/dev/null";
+    feed.options.slow_ns = 3600 * SECOND;
+    feed_put(1, 0, 1, NULL);
+    feed_open(url);
+    feed_until(feed_number("failures") >= 3);
+    assert_string_equal(feed_text("state"), "backoff");
+    assert_int_equal(feed_number("last_code"), 0);
+    assert_non_null(strstr(feed_text("last_error"), "/dev/null"));
+    assert_true(feed_number("next_s") < 60);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -145,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_all_later),
         TEST(test_some_later),
+        TEST(test_no_tls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
