@@ -84,16 +84,19 @@ static uint64_t wait_after(const struct target *target, const struct target_fail
 }
 
 /* One line for each kind of failure, and not each time for a target that comes and goes. What needs
- * an operator is logged at once. */
+ * an operator does not wait for the end of the quiet time after another failure. */
 static void log_failure(struct target *target, uint64_t now)
 {
-    bool is_quiet = target->said_ns && now - target->said_ns < target->pace.quiet_ns;
+    bool is_urgent = target->state == TARGET_MISCONFIGURED;
+    uint64_t last = is_urgent ? target->urgent_ns : target->said_ns;
 
-    if (!target->unsaid || (is_quiet && target->state != TARGET_MISCONFIGURED))
+    if (!target->unsaid || (last && now - last < target->pace.quiet_ns))
         return;
     target->unsaid = false;
     target->said = true;
     target->said_ns = now;
+    if (is_urgent)
+        target->urgent_ns = now;
     target_say(target, target->state == TARGET_BACKOFF ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
                "%s %s: %s; next try in %" PRIu64 " s", target->what, target->name,
                target->last_error, (target->due_ns - now + NS_PER_S / 2) / NS_PER_S);

@@ -104,7 +104,8 @@ enum target_state { TARGET_NEW, TARGET_OK, TARGET_BACKOFF, TARGET_REJECTED, TARG
 struct target_pace {
     uint64_t backoff_ns; /* first step of the exponential backoff */
     uint64_t slow_ns;    /* its maximum, and the pace after refusals and misconfiguration */
-    uint64_t quiet_ns;   /* between two log lines about failures */
+    uint64_t quiet_ns;   /* between two log lines about failures, apart from misconfiguration, and
+                          * between two about misconfiguration */
     uint64_t (*realtime_ns)(void); /* NULL: CLOCK_REALTIME */
 };
 
@@ -128,7 +129,7 @@ struct target {
     size_t rows;                     /* of that request */
     struct answer_verdict *verdicts; /* one a row, or NULL */
     bool said, unsaid;               /* the failure was logged; is still to be */
-    uint64_t said_ns;                /* CLOCK_BOOTTIME */
+    uint64_t said_ns, urgent_ns;     /* CLOCK_BOOTTIME, of the last line: any; misconfiguration */
     long last_code;
     char last_error[ANSWER_WHY_MAX];
     uint64_t last_attempt_s, last_success_s; /* real time; 0: never */

@@ -232,6 +232,31 @@ static void test_one_that_comes_and_goes(void **state)
     assert_int_equal(count_text(world->said, "works again"), 1);
 }
 
+/* It fails in two ways in turn. A failure that needs an operator is logged at once, but only one
+ * time; so is the other one. */
+static void test_two_failures_in_turn(void **state)
+{
+    struct world *world = *state;
+
+    world->options.say_ns = 3600 * S;
+    world->options.interval_ns = 60 * MS;
+    world->options.gap_ns = 10 * MS;
+    world->options.backoff_ns = 10 * MS;
+    world->options.slow_ns = 20 * MS;
+    world_job(world, 5, 2, 5000);
+    fake_http_start(&fake, world->loop, OK);
+    for (unsigned i = 0; i < 5; i++) {
+        fake.answer = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+        if (i == 0)
+            world_open(world, fake.url, NULL);
+        world_until(world, world_number(world, 0, "last_code") == 503);
+        fake.answer = "HTTP/1.1 401 Who?\r\nContent-Length: 0\r\n\r\n";
+        world_until(world, world_number(world, 0, "last_code") == 401);
+    }
+    assert_int_equal(count_text(world->said, "HTTP 503; next try"), 1);
+    assert_int_equal(count_text(world->said, "HTTP 401; next try"), 1);
+}
+
 static void test_retry_after(void **state)
 {
     struct world *world = *state;
@@ -507,6 +532,7 @@ int main(void)
         TEST(test_200_to_everything),
         TEST(test_byte_by_byte),
         TEST(test_one_that_comes_and_goes),
+        TEST(test_two_failures_in_turn),
         TEST(test_retry_after),
         TEST(test_closes_early),
         TEST(test_half_an_answer),
