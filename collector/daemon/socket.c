@@ -82,18 +82,23 @@ static void close_connection(struct request *request)
     request->fd = -1;
 }
 
+static void remove_request(struct request *request)
+{
+    if (request->previous)
+        request->previous->next = request->next;
+    else
+        request->server->clients = request->next;
+    if (request->next)
+        request->next->previous = request->previous;
+    request->server->stats.clients--;
+    request->server = NULL;
+}
+
 static void request_free(struct request *request)
 {
     close_connection(request);
-    if (request->server) {
-        if (request->previous)
-            request->previous->next = request->next;
-        else
-            request->server->clients = request->next;
-        if (request->next)
-            request->next->previous = request->previous;
-        request->server->stats.clients--;
-    }
+    if (request->server)
+        remove_request(request);
     free(request->answer);
     free(request);
 }
@@ -482,9 +487,8 @@ void server_destroy(struct server *server)
             request_free(request);
             continue;
         }
-        server->clients = request->next;
         close_connection(request);
-        request->server = NULL;
+        remove_request(request);
     }
     server->io = sd_event_source_disable_unref(server->io);
     cleanup_close(&server->fd);

@@ -313,6 +313,27 @@ static void test_peer_goes_while_we_think(void **state)
     close(fd);
 }
 
+/* The server ends while one peer waits for its answer and older and newer ones still ask. */
+static void test_end_with_peers(void **state)
+{
+    int older = peer(), fd, newer;
+
+    (void)state;
+    spin(20);
+    fd = peer();
+    ask(fd, "park");
+    spin(20);
+    assert_non_null(parked);
+    newer = peer();
+    spin(20);
+    server_destroy(server);
+    server = NULL;
+    request_ok(parked);
+    close(older);
+    close(fd);
+    close(newer);
+}
+
 /* Users cannot use up the connections of root or of other users. Needs root, to change the user. */
 static void test_places(void **state)
 {
@@ -443,6 +464,7 @@ int main(void)
         TEST_IMPATIENT(test_silent_peer_is_dropped),
         TEST_IMPATIENT(test_peer_that_does_not_read),
         TEST(test_peer_goes_while_we_think),
+        TEST(test_end_with_peers),
         TEST(test_places),
         TEST(test_cut_answer),
         TEST(test_answers_that_nobody_takes),
