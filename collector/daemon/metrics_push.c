@@ -16,6 +16,7 @@ struct metrics_push {
     struct node_queue *queue;
     struct notes *notes;
     struct node_state *node_state;
+    struct request *retiring; /* waits for the gateways; NULL: none */
 };
 
 static void keep(const char *key, const char *value, void *arg)
@@ -79,6 +80,8 @@ void metrics_push_destroy(struct metrics_push *push)
     if (!push)
         return;
     node_queue_destroy(push->queue);
+    if (push->retiring)
+        request_error(push->retiring, "jobiod is stopping");
     free(push);
 }
 DEFINE_CLEANUP(struct metrics_push, metrics_push_destroy)
@@ -115,26 +118,32 @@ struct node_queue *metrics_push_queue(const struct metrics_push *push)
 /* `text` has one line per gateway; an error must be a single line. */
 static void on_retired(const char *text, size_t failed, void *arg)
 {
+    struct metrics_push *push = arg;
+    struct request *request = TAKE_PTR(push->retiring);
     char *copy = strdup(text);
 
     for (char *c = copy; failed && c && *c; c++)
         if (*c == '\n')
             *c = c[1] ? ';' : '\0';
     if (!copy)
-        request_error(arg, "no memory");
+        request_error(request, "no memory");
     else if (!failed)
-        request_text(arg, TAKE_PTR(copy), false);
+        request_text(request, TAKE_PTR(copy), false);
     else
-        request_error(arg, "%s", copy);
+        request_error(request, "%s", copy);
     free(copy);
 }
 
 void metrics_push_retire(struct metrics_push *push, struct request *request)
 {
-    int r = node_queue_retire(push->queue, on_retired, request);
+    int r;
 
-    if (r == -EALREADY)
+    if (push->retiring) {
         request_error(request, "a retirement is under way already");
-    else if (r < 0)
-        request_error(request, "cannot retire: %s", strerror(-r));
+        return;
+    }
+    push->retiring = request;
+    r = node_queue_retire(push->queue, on_retired, push);
+    if (r < 0)
+        request_error(TAKE_PTR(push->retiring), "cannot retire: %s", strerror(-r));
 }

@@ -27,7 +27,8 @@ struct metrics_push_options {
 int metrics_push_create(struct metrics_push **ret, const struct metrics_push_options *options,
                         struct error *error);
 struct node_queue *metrics_push_queue(const struct metrics_push *push);
-/* Call it after the query of node_state was destroyed. Accepts NULL. */
+/* Answer a retirement that is under way. Call it after the query of node_state was destroyed.
+ * Accepts NULL. */
 void metrics_push_destroy(struct metrics_push *push);
 
 /* Remove the metrics of this node from all gateways, and answer the request. */
