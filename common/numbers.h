@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums and maxima of counters. */
+/* Sums and maxima of counters, and decimal numbers in texts. */
 #ifndef JOBIO_COMMON_NUMBERS_H
 #define JOBIO_COMMON_NUMBERS_H
 
@@ -22,5 +22,12 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
+
+/* Parse a text that is a decimal number: digits only, without sign or blanks, unlike strtoull().
+ * 0; -EINVAL: not a number; -ERANGE: not from min to max. *ret is written only on success. */
+int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
+/* Parse the digits at *text and move *text past them. 0; -EINVAL: there is no digit; -ERANGE: above
+ * UINT64_MAX. *text and *ret are written only on success. */
+int number_parse_prefix(const char **text, uint64_t *ret);
 
 #endif

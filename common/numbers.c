@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/numbers.h"
+
+#include <errno.h>
+#include <string.h>
+
+int number_parse_prefix(const char **text, uint64_t *ret)
+{
+    const char *p = *text;
+    uint64_t value = 0;
+
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+            return -ERANGE;
+    if (p == *text)
+        return -EINVAL;
+    *text = p;
+    *ret = value;
+    return 0;
+}
+
+int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+    uint64_t value;
+    int r;
+
+    if (text[strspn(text, "0123456789")])
+        return -EINVAL;
+    r = number_parse_prefix(&text, &value);
+    if (r < 0)
+        return r;
+    if (value < min || value > max)
+        return -ERANGE;
+    *ret = value;
+    return 0;
+}
