@@ -6,10 +6,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
+#include "common/numbers.h"
 
 #define OP_NAME(number, name) [number] = (name),
 static const char *const op_names[IO_OP_COUNT] = {IO_OPS(OP_NAME)};
@@ -96,7 +95,7 @@ const char *io_errno_name(int code, char buf[16])
 int io_errno_parse(const char *name)
 {
     char buf[16];
-    long number;
+    uint64_t number;
 
     for (int code = 1; code <= ERRNO_MAX; code++) {
         const char *known = strerrorname_np(code);
@@ -105,8 +104,8 @@ int io_errno_parse(const char *name)
             return code;
     }
     /* A number is accepted only for a code without a name, so that each code has one spelling. */
-    number = strtol(name, NULL, 10);
-    if (number < 1 || number > ERRNO_MAX || strcmp(io_errno_name((int)number, buf), name) != 0)
+    if (number_parse(name, 1, ERRNO_MAX, &number) < 0 ||
+        strcmp(io_errno_name((int)number, buf), name) != 0)
         return -EINVAL;
     return (int)number;
 }

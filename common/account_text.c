@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 const char *io_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[IO_HISTOGRAM_TEXT])
 {
@@ -30,13 +31,11 @@ int io_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS])
 {
     uint64_t found[IO_BUCKETS] = {0};
     const char *p = text;
-    char *end;
 
-    for (size_t i = 0; text; i++, p = end) {
-        if (i == IO_BUCKETS || *p != (i ? ',' : '[') || p[1] < '0' || p[1] > '9')
+    for (size_t i = 0; text; i++) {
+        if (i == IO_BUCKETS || *p++ != (i ? ',' : '[') || number_parse_prefix(&p, &found[i]) < 0)
             return -EBADMSG;
-        found[i] = strtoull(p + 1, &end, 10);
-        if (!strcmp(end, "]"))
+        if (!strcmp(p, "]"))
             break;
     }
     memcpy(buckets, found, sizeof(found));

@@ -3,21 +3,23 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/numbers.h"
+
+#define PORT_DIGITS 5
 
 static int parse(const char *text, union address *ret, socklen_t *size)
 {
     char host[INET6_ADDRSTRLEN + 2];
     const char *colon = strrchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : 0;
-    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
-    unsigned long port = digits > 0 && digits <= 5 ? strtoul(colon + 1, NULL, 10) : ULONG_MAX;
+    uint64_t port;
 
     memset(ret, 0, sizeof(*ret));
-    if (n >= sizeof(host) || port > UINT16_MAX || colon[1 + digits])
+    if (!colon || n >= sizeof(host) || strlen(colon + 1) > PORT_DIGITS ||
+        number_parse(colon + 1, 0, UINT16_MAX, &port) < 0)
         return -EINVAL;
     memcpy(host, text, n);
     host[n] = '\0';

@@ -36,22 +36,15 @@ char *step_format(uint32_t step, char buf[16])
 
 int step_parse(const char *text, uint32_t *ret)
 {
-    uint64_t value = 0;
+    uint64_t value;
 
     for (size_t i = 0; i < ARRAY_SIZE(step_names); i++)
         if (!strcmp(step_names[i].name, text)) {
             *ret = step_names[i].step;
             return 0;
         }
-    if (!*text)
+    if (number_parse(text, 0, UINT32_MAX, &value) < 0)
         return -EINVAL;
-    for (const char *p = text; *p; p++) {
-        if (*p < '0' || *p > '9')
-            return -EINVAL;
-        value = value * 10 + (uint64_t)(*p - '0');
-        if (value > UINT32_MAX)
-            return -EINVAL;
-    }
     *ret = (uint32_t)value;
     return 0;
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/numbers.h"
+
 void message_init(struct message *m, const char *type)
 {
     m->size = 0;
@@ -64,26 +66,6 @@ const char *message_get(const struct message *m, const char *key)
     return NULL;
 }
 
-/* Digits only: strtoull() would take a sign, blanks and wrap "-1". */
-static int parse_u64(const char *text, uint64_t max, uint64_t *ret)
-{
-    uint64_t value = 0;
-
-    if (!*text)
-        return -EINVAL;
-    for (; *text; text++) {
-        unsigned digit = (unsigned)*text - '0';
-
-        if (digit > 9 || value > (UINT64_MAX - digit) / 10)
-            return -EINVAL;
-        value = value * 10 + digit;
-    }
-    if (value > max)
-        return -EINVAL;
-    *ret = value;
-    return 0;
-}
-
 int message_get_u64(const struct message *m, const char *key, uint64_t max, uint64_t fallback,
                     uint64_t *ret, struct error *error)
 {
@@ -93,7 +75,7 @@ int message_get_u64(const struct message *m, const char *key, uint64_t max, uint
         *ret = fallback;
         return 0;
     }
-    if (parse_u64(text, max, ret) < 0)
+    if (number_parse(text, 0, max, ret) < 0)
         return error_set(error, -EINVAL, "%s \"%.32s\" is no number up to %llu", key, text,
                          (unsigned long long)max);
     return 0;
@@ -128,7 +110,7 @@ int message_check(const struct message *m, struct error *error)
     }
     if (strncmp(m->data, first, sizeof(first) - 1) != 0)
         return error_set(error, -EBADMSG, "the message does not begin with VERSION");
-    if (parse_u64(m->data + sizeof(first) - 1, UINT32_MAX, &version) < 0)
+    if (number_parse(m->data + sizeof(first) - 1, 0, UINT32_MAX, &version) < 0)
         return error_set(error, -EBADMSG, "the message has no good VERSION");
     if (version != MESSAGE_VERSION)
         return error_set(error, -EPROTONOSUPPORT, "protocol version %llu is not supported; %d is",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/units.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
+
+#define DIGITS "0123456789"
 
 /* value/unit, rounded, with one decimal below `decimals` and none above. False when the rounded
  * number reaches `limit`: then the next unit shows it better. */
@@ -167,20 +169,12 @@ char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_SIZE])
     return buf;
 }
 
-/* The digits at *p, at most `max_digits` of them; *p moves behind. */
-static int digits(const char **p, size_t max_digits, uint64_t *ret)
+/* As number_parse_prefix(); -ERANGE for more than `max_digits` digits, too. */
+static int parse_digits(const char **p, size_t max_digits, uint64_t *ret)
 {
-    const char *start = *p;
-    uint64_t value = 0;
-
-    for (; isdigit((unsigned char)**p); (*p)++)
-        if ((size_t)(*p - start) >= max_digits || __builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(**p - '0'), &value))
-            return -ERANGE;
-    if (*p == start)
-        return -EINVAL;
-    *ret = value;
-    return 0;
+    if (strspn(*p, DIGITS) > max_digits)
+        return -ERANGE;
+    return number_parse_prefix(p, ret);
 }
 
 struct suffix {
@@ -194,7 +188,7 @@ static int parse_suffixed(const char *text, const struct suffix *suffixes, const
 {
     const char *p = text;
     uint64_t value;
-    int r = digits(&p, SIZE_MAX, &value);
+    int r = number_parse_prefix(&p, &value);
 
     if (r == -ERANGE)
         return error_set(error, r, "\"%.60s\" is too large", text);
@@ -238,12 +232,11 @@ int units_parse_span(const char *text, uint64_t *ret, struct error *error)
 /* A struct tm holds what a text says about a moment: tm_year and tm_mon are -1 while it says
  * nothing about them; without a month, tm_mday counts from today. */
 
-static int two_digits(const char **p, unsigned min, unsigned max, int *ret)
+static int parse_two_digits(const char **p, unsigned min, unsigned max, int *ret)
 {
-    const char *start = *p;
     uint64_t value;
 
-    if (digits(p, 2, &value) < 0 || *p == start || value < min || value > max)
+    if (parse_digits(p, 2, &value) < 0 || value < min || value > max)
         return -EINVAL;
     *ret = (int)value;
     return 0;
@@ -254,12 +247,12 @@ static int parse_clock(const char **p, struct tm *tm)
 {
     bool am, pm;
 
-    if (two_digits(p, 0, 23, &tm->tm_hour) < 0 || *(*p)++ != ':' ||
-        two_digits(p, 0, 59, &tm->tm_min) < 0)
+    if (parse_two_digits(p, 0, 23, &tm->tm_hour) < 0 || *(*p)++ != ':' ||
+        parse_two_digits(p, 0, 59, &tm->tm_min) < 0)
         return -EINVAL;
     if (**p == ':') {
         (*p)++;
-        if (two_digits(p, 0, 59, &tm->tm_sec) < 0)
+        if (parse_two_digits(p, 0, 59, &tm->tm_sec) < 0)
             return -EINVAL;
     }
     am = !strncasecmp(*p, "am", 2);
@@ -278,8 +271,9 @@ static int parse_iso_date(const char **p, struct tm *tm)
 {
     uint64_t year;
 
-    if (digits(p, 4, &year) < 0 || *(*p)++ != '-' || two_digits(p, 1, 12, &tm->tm_mon) < 0 ||
-        *(*p)++ != '-' || two_digits(p, 1, 31, &tm->tm_mday) < 0)
+    if (parse_digits(p, 4, &year) < 0 || *(*p)++ != '-' ||
+        parse_two_digits(p, 1, 12, &tm->tm_mon) < 0 || *(*p)++ != '-' ||
+        parse_two_digits(p, 1, 31, &tm->tm_mday) < 0)
         return -EINVAL;
     tm->tm_year = (int)year - 1900;
     tm->tm_mon--;
@@ -291,14 +285,14 @@ static int parse_short_date(const char **p, char separator, struct tm *tm)
 {
     int year;
 
-    if (two_digits(p, 1, 12, &tm->tm_mon) < 0 || *(*p)++ != separator ||
-        two_digits(p, 1, 31, &tm->tm_mday) < 0)
+    if (parse_two_digits(p, 1, 12, &tm->tm_mon) < 0 || *(*p)++ != separator ||
+        parse_two_digits(p, 1, 31, &tm->tm_mday) < 0)
         return -EINVAL;
     tm->tm_mon--;
     if (**p != separator)
         return 0;
     (*p)++;
-    if (two_digits(p, 0, 99, &year) < 0)
+    if (parse_two_digits(p, 0, 99, &year) < 0)
         return -EINVAL;
     tm->tm_year = year + 100;
     return 0;
@@ -324,7 +318,7 @@ static int parse_packed_date(const char **p, size_t n, struct tm *tm)
 /* Any of the dates, with the clock that may follow, or a clock alone. */
 static int parse_calendar(const char **p, struct tm *tm)
 {
-    size_t n = strspn(*p, "0123456789");
+    size_t n = strspn(*p, DIGITS);
     char next = (*p)[n];
     int r;
 
@@ -333,7 +327,7 @@ static int parse_calendar(const char **p, struct tm *tm)
     if (n == 4 && next == '-') {
         /* "0215-10:30" is the 15th of February, "2026-02-15" is not the 26th of a 20th month. */
         const char *after = *p + 5;
-        size_t k = strspn(after, "0123456789");
+        size_t k = strspn(after, DIGITS);
 
         r = after[k] == ':' ? parse_packed_date(p, n, tm) : parse_iso_date(p, tm);
     } else if (next == '/' || next == '.') {
@@ -401,7 +395,7 @@ static int parse_offset(const char *p, int64_t now, int64_t *ret)
     if (*p != '-' && *p != '+')
         return -EINVAL;
     p++;
-    if (digits(&p, 18, &count) < 0)
+    if (parse_digits(&p, 18, &count) < 0)
         return -EINVAL;
     for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
         size_t n = strlen(units[i].name);
@@ -452,7 +446,7 @@ int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *
         r = parse_offset(text + 3, now, ret);
     } else if (*text == '@') {
         p++;
-        r = digits(&p, 18, &seconds) < 0 || *p ? -EINVAL : 0;
+        r = parse_digits(&p, 18, &seconds) < 0 || *p ? -EINVAL : 0;
         if (r == 0)
             *ret = (int64_t)seconds;
     } else if (parse_word(text, &tm)) {
