@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/numbers.h"
 #include "common/units.h"
 
 void settings_list_clear(struct settings_list *list)
@@ -161,10 +162,9 @@ int parse_level(const struct key *key, const char *value, void *field, struct er
 
 int parse_count(const struct key *key, const char *value, void *field, struct error *error)
 {
-    char *end;
-    uint64_t number = strtoull(value, &end, 10);
+    uint64_t number;
 
-    if (!isdigit((unsigned char)*value) || *end || number < key->min || number > key->max)
+    if (number_parse(value, key->min, key->max, &number) < 0)
         return error_set(error, -EINVAL, "\"%s\" is not a number from %llu to %llu", value,
                          (unsigned long long)key->min, (unsigned long long)key->max);
     memcpy(field, &number, sizeof(number));
