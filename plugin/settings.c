@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plugin/settings.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "common/call.h"
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 #define DEFAULT_SOCKET JOBIO_RUNTIME_DIR "/" JOBIO_SOCKET_NAME
 
@@ -86,11 +86,10 @@ static const char *set_summary(struct settings *settings, const char *value, con
 
 static const char *set_patience(struct settings *settings, const char *value, const char *node)
 {
-    char *end;
-    unsigned long n = strtoul(value, &end, 10);
+    uint64_t n;
 
     (void)node;
-    if (!isdigit((unsigned char)value[0]) || *end || n < 1 || n > PLUGIN_PATIENCE_MAX)
+    if (number_parse(value, 1, PLUGIN_PATIENCE_MAX, &n) < 0)
         return "is not 1 to 60";
     settings->patience = (unsigned)n;
     return NULL;
