@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 #include "record/slurm.h"
 #include "report/record/record.h"
 
@@ -273,16 +274,12 @@ int accounting_find(struct accounting *a, const struct accounting_id *ids, size_
 
 static const char *parse_number(const char *text, uint32_t *ret)
 {
-    unsigned long long value;
-    char *end;
+    uint64_t value;
 
-    if (*text < '0' || *text > '9')
-        return NULL;
-    value = strtoull(text, &end, 10);
-    if (value >= NO_VAL)
+    if (number_parse_prefix(&text, &value) < 0 || value >= NO_VAL)
         return NULL;
     *ret = (uint32_t)value;
-    return end;
+    return text;
 }
 
 int accounting_parse_id(const char *text, struct accounting_id *ret, struct error *error)

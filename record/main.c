@@ -14,14 +14,17 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 #include "common/units.h"
 #include "record/record_impl.h"
 #include "record/slurm.h"
 #include "report/record/record.h"
 
+#define ANY_RESTART UINT64_MAX
+
 struct options {
     uint32_t jobid;
-    long restart; /* -1: any */
+    uint64_t restart; /* ANY_RESTART: not given */
     uint64_t timeout_ns;
 };
 
@@ -73,19 +76,6 @@ static int usage(void)
     return -EINVAL;
 }
 
-/* Decimal digits up to `max`, or -1. */
-static long long parse_number(const char *text, long long max)
-{
-    char *end;
-    long long value;
-
-    errno = 0;
-    value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || value < 0 || value > max || *text == '+' || *text == ' ')
-        return -1;
-    return value;
-}
-
 static int parse_options(int argc, char *argv[], struct options *ret)
 {
     static const struct option longs[] = {
@@ -94,26 +84,26 @@ static int parse_options(int argc, char *argv[], struct options *ret)
         {"timeout", required_argument, NULL, 't'},
         {NULL, 0, NULL, 0},
     };
-    struct options options = {.restart = -1, .timeout_ns = 2 * NS_PER_S};
-    long long job = -1;
+    struct options options = {.restart = ANY_RESTART, .timeout_ns = 2 * NS_PER_S};
+    uint64_t jobid = 0;
     int c;
 
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         bool bad = c == '?';
 
         if (c == 'j')
-            bad = (job = parse_number(optarg, UINT32_MAX)) <= 0;
+            bad = number_parse(optarg, 1, UINT32_MAX, &jobid) < 0;
         else if (c == 'r')
-            bad = (options.restart = (long)parse_number(optarg, UINT16_MAX)) < 0;
+            bad = number_parse(optarg, 0, UINT16_MAX, &options.restart) < 0;
         else if (c == 't')
             bad = units_parse_span(optarg, &options.timeout_ns, NULL) < 0 ||
                   options.timeout_ns < 1000;
         if (bad)
             return usage();
     }
-    if (job < 0 || optind != argc)
+    if (!jobid || optind != argc)
         return usage();
-    options.jobid = (uint32_t)job;
+    options.jobid = (uint32_t)jobid;
     *ret = options;
     return 0;
 }
@@ -141,7 +131,7 @@ static const slurm_job_info_t *find_job(const job_info_msg_t *info, const struct
         const slurm_job_info_t *job = &info->job_array[i];
 
         if (INFO_JOB_ID(job) == options->jobid &&
-            (options->restart < 0 || job->restart_cnt == options->restart))
+            (options->restart == ANY_RESTART || job->restart_cnt == options->restart))
             return job;
     }
     return NULL;

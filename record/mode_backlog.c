@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "record/backlog.h"
@@ -21,6 +22,7 @@
 #include "record/slurm.h"
 
 #define DEFAULT_URL "http://%n:9418"
+#define COUNT_MAX 10000
 
 struct settings {
     struct backlog_options options;
@@ -61,17 +63,6 @@ static int set_text(char **field, const char *value)
     return *value && text_replace(field, value) == 0 ? 0 : -EINVAL;
 }
 
-static int set_count(uint64_t *field, const char *value)
-{
-    char *end;
-    unsigned long count = strtoul(value, &end, 10);
-
-    if (*value < '1' || *value > '9' || *end || count > 10000)
-        return -EINVAL;
-    *field = count;
-    return 0;
-}
-
 static int set(struct settings *settings, const struct word *word, const char *value)
 {
     void *field = (char *)settings + word->offset;
@@ -80,7 +71,7 @@ static int set(struct settings *settings, const struct word *word, const char *v
     case KIND_SPAN:
         return units_parse_span(value, field, NULL);
     case KIND_COUNT:
-        return set_count(field, value);
+        return number_parse(value, 1, COUNT_MAX, field);
     case KIND_TEXT:
         return set_text(field, value);
     case KIND_PATH:
