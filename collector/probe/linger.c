@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 /* The kernel needs some tens of milliseconds to move a process to another cgroup. */
 #define LINGER_MS 1000
@@ -26,10 +27,10 @@ static void keep_bpf(void)
     struct dirent *entry;
 
     while (dir && (entry = readdir(dir))) {
-        char *end, target[32] = "";
-        long fd = strtol(entry->d_name, &end, 10);
+        char target[32] = "";
+        uint64_t fd;
 
-        if (*end || end == entry->d_name || fd == dirfd(dir) ||
+        if (number_parse(entry->d_name, 0, INT_MAX, &fd) < 0 || (int)fd == dirfd(dir) ||
             readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1) < 0)
             continue;
         if (strncmp(target, "anon_inode:bpf", 14))

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 DEFINE_CLEANUP(struct probe, probe_destroy)
 
@@ -317,7 +318,9 @@ int probe_unpin(const char *pin_dir, struct error *error)
 
 static bool is_other_layout(const char *name)
 {
-    return *name && name[strspn(name, "0123456789")] == '\0' && atoi(name) != JOBIO_LAYOUT;
+    uint64_t number;
+
+    return number_parse(name, JOBIO_LAYOUT, JOBIO_LAYOUT, &number) == -ERANGE;
 }
 
 int probe_unpin_others(const char *pin_dir, struct error *error)
