@@ -18,6 +18,7 @@
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 #include "report/json/json.h"
 #include "report/top/top.h"
 
@@ -81,9 +82,10 @@ static void adopt_run(struct runs *runs, const char *name)
     char own[32];
     ssize_t n = run && fd >= 0 ? read(fd, run->leaf.path, sizeof(run->leaf.path) - 1) : -1;
 
+    if (n > 0 && number_parse(name, 0, UINT64_MAX, &run->number) < 0)
+        n = -1;
     if (n > 0) {
         run->runs = runs;
-        run->number = strtoull(name, NULL, 10);
         run->uid = (uid_t)-1;
         run->over = true;
         run->pidfd = -1;
