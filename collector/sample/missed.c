@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/sample/sampler_impl.h"
+#include "common/numbers.h"
 
 #define CAUSE_MISSED "recursion-missed"
 #define MISSED_TITLE "missed:"
@@ -58,11 +59,14 @@ int sampler_resume_missed(struct sampler *sampler, const char *text)
         return 0;
     for (size_t i = 0; i < n && i < sampler->n_missed && !r; i++) {
         const char *at;
-        uint64_t before;
+        uint64_t before = 0;
 
         missed_name(name, &hooks[i]);
         at = strstr(text, name);
-        before = at ? strtoull(at + strlen(name), NULL, 10) : 0;
+        if (at) {
+            at += strlen(name);
+            (void)number_parse_prefix(&at, &before);
+        }
         if (sampler->missed[i] > before)
             r = completeness_add(&sampler->gap, CAUSE_MISSED, sampler->missed[i] - before,
                                  missed_ops(&hooks[i]));
