@@ -8,6 +8,9 @@
 
 #include "collector/store/history.h"
 #include "common/clock.h"
+#include "common/numbers.h"
+
+#define NUMBER_DIGITS 10
 
 /* --- the filter ------------------------------------------------------------------------------- */
 
@@ -32,16 +35,10 @@ static void put_object(struct json_object **object)
     json_object_put(*object);
 }
 
-static bool is_number(const char *word)
+/* A uid or a job number. */
+static bool parse_number(const char *word, uint64_t *ret)
 {
-    return *word && strlen(word) <= 10 && word[strspn(word, "0123456789")] == '\0' &&
-           strtoull(word, NULL, 10) < UINT32_MAX;
-}
-
-static struct json_object *word_json(const char *word, bool number)
-{
-    return number ? json_object_new_int64((int64_t)strtoull(word, NULL, 10))
-                  : json_object_new_string(word);
+    return strlen(word) <= NUMBER_DIGITS && number_parse(word, 0, UINT32_MAX - 1, ret) == 0;
 }
 
 /* The words of a list as JSON, *n of them; `only`: just the numbers, or just the others. */
@@ -50,9 +47,12 @@ static int words_json(char **words, bool numbers, bool only, char **ret, size_t 
     CLEANUP(put_object) struct json_object *array = json_object_new_array();
 
     for (size_t i = 0; array && words[i]; i++) {
-        if (only && is_number(words[i]) != numbers)
+        uint64_t number = 0;
+
+        if (parse_number(words[i], &number) != numbers && only)
             continue;
-        if (json_object_array_add(array, word_json(words[i], numbers)) < 0)
+        if (json_object_array_add(array, numbers ? json_object_new_int64((int64_t)number)
+                                                 : json_object_new_string(words[i])) < 0)
             return -ENOMEM;
     }
     if (!array)
@@ -99,10 +99,11 @@ static int parse_users(struct history_sql *sql, const char *list, struct error *
 static int parse_jobs(struct choice *choice, const char *list, struct error *error)
 {
     char **words = NULL;
+    uint64_t number;
     int r = list ? history_words(list, "job", &words, error) : 0;
 
     for (size_t i = 0; r == 0 && words && words[i]; i++)
-        if (!is_number(words[i]))
+        if (!parse_number(words[i], &number))
             r = error_set(error, -EINVAL, "\"%s\" is not a job number", words[i]);
     if (r == 0 && words && words_json(words, true, false, &choice->text, &choice->n) < 0)
         r = error_errno(error, -ENOMEM, "job");
@@ -339,10 +340,11 @@ static void bind_all(sqlite3_stmt *statement, const struct history_sql *sql)
     for (size_t i = 0; i < CHOICES; i++) {
         const struct choice *choice = &sql->by[i];
         char name[16];
+        uint64_t number;
 
         (void)snprintf(name, sizeof(name), ":%s", choices[i].column);
-        if (choice->n == 1 && (i == BY_UID || i == BY_JOB))
-            history_sql_bind(statement, name, strtoull(choice->text, NULL, 10));
+        if (choice->n == 1 && (i == BY_UID || i == BY_JOB) && parse_number(choice->text, &number))
+            history_sql_bind(statement, name, number);
         else
             bind_text(statement, name, choice->text);
     }

@@ -3,8 +3,9 @@
 #include "collector/store/store_impl.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/numbers.h"
 
 #define BINS_TEXT (TIMELINE_BINS * 21 + 3)
 
@@ -29,15 +30,14 @@ static int bins_parse(const char *text, enum timeline_kind kind,
                       struct timeline_bin bins[TIMELINE_BINS], size_t *n)
 {
     const char *p = text;
-    char *end;
 
-    for (size_t i = 0; text; i++, p = end) {
-        if (i == TIMELINE_BINS || *p != (i ? ',' : '[') || p[1] < '0' || p[1] > '9')
+    for (size_t i = 0; text; i++) {
+        if (i == TIMELINE_BINS || *p++ != (i ? ',' : '[') ||
+            number_parse_prefix(&p, &bins[i].of[kind]) < 0)
             return -EBADMSG;
-        bins[i].of[kind] = strtoull(p + 1, &end, 10);
         if (i >= *n)
             *n = i + 1;
-        if (!strcmp(end, "]"))
+        if (!strcmp(p, "]"))
             break;
     }
     return 0;
