@@ -11,6 +11,7 @@
 #include "collector/track/end.h"
 #include "collector/track/start.h"
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 /* A step that started and ended without a message to jobiod. It is counted if the plugin has put it
  * into the map itself. */
@@ -53,10 +54,11 @@ static struct step *step_of_file(struct tracker *tracker, const char *name)
     const char *at = name;
 
     for (int i = 0; i < 4; i++) {
-        char *end;
+        uint64_t id = 0;
 
-        ids[i] = (uint32_t)strtoul(at, &end, 10);
-        at = *end ? end + 1 : end;
+        (void)number_parse_prefix(&at, &id);
+        ids[i] = (uint32_t)id;
+        at += *at != '\0';
     }
     return jobs_find_step(&tracker->jobs, &(struct step_ids){ids[0], ids[1], ids[2], ids[3]});
 }
