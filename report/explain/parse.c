@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parses the output of other counters. Unknown lines are skipped. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,15 +24,13 @@ static char *next_line(char **rest)
 static bool parse_size(const char *text, uint64_t *ret)
 {
     static const char units[] = "KMGTPE";
+    const char *rest = text, *unit;
     char *end;
     double value;
-    const char *unit;
 
     if (*text < '0' || *text > '9')
         return false;
-    errno = 0;
-    *ret = strtoull(text, &end, 10);
-    if (!errno && (!*end || *end == ','))
+    if (number_parse_prefix(&rest, ret) == 0 && (!*rest || *rest == ','))
         return true;
     value = strtod(text, &end);
     unit = *end ? strchr(units, *end) : NULL;
