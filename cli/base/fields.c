@@ -11,11 +11,13 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
 #include "report/table.h"
 
+#define WIDTH_MAX 1000
 #define LONG_NS (1000 * NS_PER_S) /* from here on hours say more than seconds */
 
 enum field_kind {
@@ -108,17 +110,13 @@ static bool kind_is_left(enum field_kind kind)
 /* The text after '%'. */
 static int width_parse(const char *text, struct column *column)
 {
-    char *end;
-    unsigned long width;
+    uint64_t width;
 
     if (*text == '-') {
         column->left = true;
         text++;
     }
-    if (*text < '0' || *text > '9')
-        return -EINVAL;
-    width = strtoul(text, &end, 10);
-    if (*end || width < 1 || width > 1000)
+    if (number_parse(text, 1, WIDTH_MAX, &width) < 0)
         return -EINVAL;
     column->width = (unsigned)width;
     return 0;

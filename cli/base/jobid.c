@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/job.h"
+#include "common/numbers.h"
 
 /* As in Slurm: larger values are its special numbers. */
 #define NUMBER_MAX 0xfffffff0u
@@ -14,12 +15,10 @@
 /* Parse the decimal number at *p, and advance *p past it. */
 static bool take_number(const char **p, uint32_t *ret)
 {
-    uint64_t value = 0;
     const char *at = *p;
+    uint64_t value;
 
-    for (; *at >= '0' && *at <= '9' && value <= NUMBER_MAX; at++)
-        value = value * 10 + (uint64_t)(*at - '0');
-    if (at == *p || value > NUMBER_MAX)
+    if (number_parse_prefix(&at, &value) < 0 || value > NUMBER_MAX)
         return false;
     *p = at;
     *ret = (uint32_t)value;

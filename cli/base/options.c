@@ -11,6 +11,7 @@
 #include "cli/base/output.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 #include "common/units.h"
 
 #define MAX_OPTIONS 40
@@ -56,14 +57,9 @@ static const struct option_spec *table_find(const struct option_table *table, in
 
 int options_number(const char *text, unsigned *ret)
 {
-    unsigned long long value;
-    char *end;
+    uint64_t value;
 
-    if (text[0] < '0' || text[0] > '9')
-        return -EINVAL;
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (errno || *end || value < 1 || value > UINT32_MAX)
+    if (number_parse(text, 1, UINT32_MAX, &value) < 0)
         return -EINVAL;
     *ret = (unsigned)value;
     return 0;

@@ -7,6 +7,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/numbers.h"
+
+#define COLUMNS_MAX 10000
+
 /* What stdout was before a pager took its place. */
 static struct {
     bool known, is;
@@ -39,17 +43,13 @@ void terminal_keep(void)
     kept.size = size;
 }
 
-/* 0: not set, or no number. */
+/* 0: not set, or not a number up to COLUMNS_MAX. */
 static unsigned from_environment(const char *name)
 {
     const char *text = getenv(name);
-    unsigned long value;
-    char *end;
+    uint64_t value;
 
-    if (!text || *text < '0' || *text > '9')
-        return 0;
-    value = strtoul(text, &end, 10);
-    return *end || value > 10000 ? 0 : (unsigned)value;
+    return text && number_parse(text, 0, COLUMNS_MAX, &value) == 0 ? (unsigned)value : 0;
 }
 
 unsigned terminal_bound(void)
