@@ -21,6 +21,11 @@ bare=$(awk 'FNR == 1 && !/SPDX-License-Identifier/ { print FILENAME }' $all)
 [ -z "$bare" ] || fail "no licence in the first line:
 $bare"
 
+sloppy=$(code common report settings collector plugin record cli |
+    xargs grep -nE '\<(strto(u?ll?|[iu]max)|ato(i|l|ll))\(' | grep -v 'common/numbers\.h' || true)
+[ -z "$sloppy" ] || fail "numbers that are not parsed by common/numbers.h:
+$sloppy"
+
 # room ROOM [ROOM...]: what the files of the first one may include, beside each other. Every directory
 # with C code has its line; those of one house stand in the order of its floors.
 rooms=
