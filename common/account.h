@@ -27,8 +27,8 @@ struct io_peak {
     uint64_t requests_per_s;
 };
 
-/* Baseline of a mount: the jobs that used it and ended in the last 30 days, each with its median
- * latency (io_latency_median). */
+/* Baseline of a mount: the median latencies (io_latency_median) of the jobs that used it and ended
+ * in the last 30 days. */
 struct latency_baseline {
     uint64_t jobs;   /* 0: no baseline */
     uint64_t q50_ns; /* median of their medians */
@@ -115,12 +115,12 @@ struct io_sum io_account_writes(const struct io_account *account);
 struct io_sum io_account_meta(const struct io_account *account);
 /* Sum of all operations without create; bytes are reads plus writes. */
 struct io_sum io_account_all(const struct io_account *account);
-/* The four of them; to += from. */
+/* The four sums above; to += from. */
 struct io_sums io_account_sums(const struct io_account *account);
 void io_sums_add(struct io_sums *to, const struct io_sums *from);
 /* The numbers of one operation; NULL: all 0. */
 struct io_sum io_counter_sum(const struct io_counter *counter);
-/* What the time line of the account adds up to. */
+/* The totals of the account, as a bin of its time line. */
 struct timeline_bin io_account_now(const struct io_account *account);
 
 bool mount_baseline_is_known(const struct mount_baseline *baseline);

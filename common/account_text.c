@@ -93,7 +93,7 @@ static void json_putp(struct json_object **object)
 }
 #define _json_ CLEANUP(json_putp)
 
-static struct json_object *ops_json(uint64_t ops)
+static struct json_object *make_ops_json(uint64_t ops)
 {
     struct json_object *array = json_object_new_array();
 
@@ -104,7 +104,7 @@ static struct json_object *ops_json(uint64_t ops)
 }
 
 /* Ignores names that only a newer version knows. */
-static uint64_t ops_of_json(struct json_object *array)
+static uint64_t parse_ops_json(struct json_object *array)
 {
     uint64_t ops = 0;
 
@@ -119,7 +119,7 @@ static uint64_t ops_of_json(struct json_object *array)
     return ops;
 }
 
-static int json_text(struct json_object *object, char **ret)
+static int format_json(struct json_object *object, char **ret)
 {
     const char *text = object ? json_object_to_json_string_ext(
                                     object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
@@ -134,13 +134,13 @@ static int json_text(struct json_object *object, char **ret)
 
 int io_ops_text(uint64_t ops, char **ret)
 {
-    _json_ struct json_object *array = ops ? ops_json(ops) : NULL;
+    _json_ struct json_object *array = ops ? make_ops_json(ops) : NULL;
 
     if (!ops) {
         *ret = NULL;
         return 0;
     }
-    return json_text(array, ret);
+    return format_json(array, ret);
 }
 
 int io_ops_parse(const char *text, uint64_t *ret)
@@ -149,12 +149,12 @@ int io_ops_parse(const char *text, uint64_t *ret)
 
     if (text && !json_object_is_type(array, json_type_array))
         return -EBADMSG;
-    *ret = ops_of_json(array);
+    *ret = parse_ops_json(array);
     return 0;
 }
 
 /* json-c and SQLite both store signed 64-bit numbers. */
-static struct json_object *count_json(uint64_t count)
+static struct json_object *make_count_json(uint64_t count)
 {
     return json_object_new_int64(count > INT64_MAX ? INT64_MAX : (int64_t)count);
 }
@@ -173,12 +173,12 @@ int completeness_text(const struct completeness *c, char **ret)
         if (!array || !item)
             return -ENOMEM;
         json_object_object_add(item, "cause", json_object_new_string(c->items[i].cause));
-        json_object_object_add(item, "count", count_json(c->items[i].count));
+        json_object_object_add(item, "count", make_count_json(c->items[i].count));
         if (c->items[i].ops)
-            json_object_object_add(item, "ops", ops_json(c->items[i].ops));
+            json_object_object_add(item, "ops", make_ops_json(c->items[i].ops));
         json_object_array_add(array, item);
     }
-    return json_text(array, ret);
+    return format_json(array, ret);
 }
 
 int completeness_parse(const char *text, struct completeness *c)
@@ -199,7 +199,7 @@ int completeness_parse(const char *text, struct completeness *c)
         if (!json_object_object_get_ex(item, "ops", &ops))
             ops = NULL;
         r = completeness_add(c, json_object_get_string(cause),
-                             (uint64_t)json_object_get_int64(count), ops_of_json(ops));
+                             (uint64_t)json_object_get_int64(count), parse_ops_json(ops));
         if (r < 0)
             return r;
     }

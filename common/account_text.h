@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parts of an account as short texts (JSON): the columns of the store and of the history sink.
- * The functions that make a text return NULL for an empty value, and the parsers accept NULL for
- * it. Parsers return -EBADMSG for a text that none of these functions wrote.
+ * Parts of an account as short texts (JSON): the columns of the store and of the history database.
+ * The functions that make a text return NULL for an empty value; the parsers accept NULL for it.
+ * Parsers return -EBADMSG for any other text.
  */
 #ifndef JOBIO_COMMON_ACCOUNT_TEXT_H
 #define JOBIO_COMMON_ACCOUNT_TEXT_H

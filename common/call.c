@@ -11,24 +11,24 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* Rounded up, so that a wait never ends just before the deadline; 0: it has passed. */
-static unsigned left_ms(uint64_t deadline_ns)
+/* Rounded up, so that a wait never ends just before the deadline; 0 if it has passed. */
+static unsigned compute_left_ms(uint64_t deadline_ns)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     return now >= deadline_ns ? 0 : (unsigned)((deadline_ns - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-static int time_out(struct error *error, const char *doing)
+static int report_timeout(struct error *error, const char *doing)
 {
     return error_set(error, -ETIMEDOUT, "jobiod did not %s in time", doing);
 }
 
-/* A connect to a full backlog waits like a send. poll() cannot wait for it; SO_SNDTIMEO can, and a
- * time of 0 there would mean for ever. */
-static int bound_send(int fd, uint64_t deadline_ns)
+/* SO_SNDTIMEO also limits a connect() to a full backlog, for which poll() cannot wait. A value of 0
+ * would mean no limit. */
+static int limit_send(int fd, uint64_t deadline_ns)
 {
-    unsigned left = left_ms(deadline_ns);
+    unsigned left = compute_left_ms(deadline_ns);
     struct timeval tv = {.tv_sec = left / 1000, .tv_usec = (left % 1000) * 1000};
 
     if (left == 0)
@@ -42,12 +42,12 @@ static int connect_until(int fd, const struct sockaddr_un *address, uint64_t dea
     int r;
 
     do {
-        r = bound_send(fd, deadline_ns);
+        r = limit_send(fd, deadline_ns);
         if (r == 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
             r = -errno;
     } while (r == -EINTR);
     if (r == -EAGAIN || r == -ETIMEDOUT)
-        return time_out(error, "accept a connection");
+        return report_timeout(error, "accept a connection");
     if (r < 0)
         return error_errno(error, r, "connect to \"%s\"", address->sun_path);
     return 0;
@@ -58,12 +58,12 @@ static int send_until(int fd, const struct message *m, uint64_t deadline_ns, str
     int r;
 
     do {
-        r = bound_send(fd, deadline_ns);
+        r = limit_send(fd, deadline_ns);
         if (r == 0 && send(fd, m->data, m->size, MSG_NOSIGNAL) < 0)
             r = -errno;
     } while (r == -EINTR);
     if (r == -EAGAIN || r == -ETIMEDOUT)
-        return time_out(error, "take the message");
+        return report_timeout(error, "take the message");
     if (r < 0)
         return error_errno(error, r, "send to jobiod");
     return 0;
@@ -92,16 +92,17 @@ static int open_until(const char *socket_path, const struct message *m, uint64_t
     return TAKE_FD(fd);
 }
 
-/* One datagram, however long: m->size tells what was sent, so that message_check sees a cut one. */
-static int receive_until(int fd, struct message *m, uint64_t deadline_ns, struct error *error)
+/* m->size is the size of the datagram, also if it was truncated, so that message_check sees it. */
+static int receive_message_until(int fd, struct message *m, uint64_t deadline_ns,
+                                 struct error *error)
 {
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        unsigned left = left_ms(deadline_ns);
+        unsigned left = compute_left_ms(deadline_ns);
         ssize_t n;
 
         if (left == 0)
-            return time_out(error, "answer");
+            return report_timeout(error, "answer");
         if (poll(&p, 1, (int)left) <= 0)
             continue;
         n = recv(fd, m->data, sizeof(m->data), MSG_DONTWAIT | MSG_TRUNC);
@@ -132,9 +133,10 @@ static int check_answer(const struct message *m, struct error *error)
     return error_set(error, -EREMOTEIO, "%s", text ? text : "jobiod refused and did not say why");
 }
 
-static int answer_until(int fd, struct message *m, uint64_t deadline_ns, struct error *error)
+static int receive_answer_until(int fd, struct message *m, uint64_t deadline_ns,
+                                struct error *error)
 {
-    int r = receive_until(fd, m, deadline_ns, error);
+    int r = receive_message_until(fd, m, deadline_ns, error);
 
     return r < 0 ? r : check_answer(m, error);
 }
@@ -147,7 +149,7 @@ int call_open(const char *socket_path, const struct message *m, unsigned timeout
 
 int call_receive(int fd, struct message *m, unsigned timeout_ms, struct error *error)
 {
-    return answer_until(fd, m, clock_ns(CLOCK_MONOTONIC) + timeout_ms * NS_PER_MS, error);
+    return receive_answer_until(fd, m, clock_ns(CLOCK_MONOTONIC) + timeout_ms * NS_PER_MS, error);
 }
 
 int call(const char *socket_path, struct message *m, unsigned timeout_ms, struct error *error)
@@ -155,5 +157,5 @@ int call(const char *socket_path, struct message *m, unsigned timeout_ms, struct
     uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + timeout_ms * NS_PER_MS;
     _close_ int fd = open_until(socket_path, m, deadline_ns, error);
 
-    return fd < 0 ? fd : answer_until(fd, m, deadline_ns, error);
+    return fd < 0 ? fd : receive_answer_until(fd, m, deadline_ns, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Scope-bound ownership: what a function still holds when it returns is released. */
+/* Scope-bound ownership: resources that a function still owns when it returns are released. */
 #ifndef JOBIO_COMMON_CLEANUP_H
 #define JOBIO_COMMON_CLEANUP_H
 
@@ -38,7 +38,7 @@ static inline void cleanup_closedir(DIR **d)
 #define _fclose_ CLEANUP(cleanup_fclose)
 #define _closedir_ CLEANUP(cleanup_closedir)
 
-/* Hand a pointer or descriptor out of the scope that would release it. */
+/* Move a pointer or descriptor out of the variable whose scope would release it. */
 #define TAKE_PTR(p)                    \
     ({                                 \
         __typeof__(p) *take_ = &(p);   \
@@ -54,7 +54,7 @@ static inline void cleanup_closedir(DIR **d)
         taken_;              \
     })
 
-/* Define free_THING_ for `CLEANUP(thing_destroyp)`: calls destroy(*p). */
+/* Defines the function for `CLEANUP(thing_destroyp)`: calls thing_destroy(*p). */
 #define DEFINE_CLEANUP(type, destroy)       \
     static inline void destroy##p(type **p) \
     {                                       \

@@ -12,7 +12,7 @@
 #define NS_PER_DAY (24 * NS_PER_HOUR)
 #define US_PER_S UINT64_C(1000000)
 
-/* The clock's time; none that this program asks can fail. */
+/* Returns the time of the clock. Does not fail for the clocks that jobio uses. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
     struct timespec ts = {0, 0};
@@ -21,7 +21,8 @@ static inline uint64_t clock_ns(clockid_t clock)
     return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* What is left until `deadline_ns` of CLOCK_MONOTONIC, at most `most`. */
+/* Returns the milliseconds until `deadline_ns` (CLOCK_MONOTONIC), at most `most`; 0 if it has
+ * passed. */
 static inline unsigned clock_left_ms(uint64_t deadline_ns, unsigned most)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);

@@ -37,7 +37,7 @@ static const struct {
     {EMUNGE_CRED_REPLAYED, -EALREADY},   {EMUNGE_CRED_UNAUTHORIZED, -EACCES},
 };
 
-static int code_of(munge_err_t failure)
+static int map_error(munge_err_t failure)
 {
     for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
         if (codes[i].munge == failure)
@@ -45,12 +45,12 @@ static int code_of(munge_err_t failure)
     return -EIO;
 }
 
-/* The context's text says more, if it has one. */
-static int failed(munge_ctx_t context, munge_err_t failure, struct error *error)
+/* The text of the context has more details, if there is one. */
+static int report_failure(munge_ctx_t context, munge_err_t failure, struct error *error)
 {
     const char *text = munge_ctx_strerror(context);
 
-    return error_set(error, code_of(failure), "munge: %s", text ? text : munge_strerror(failure));
+    return error_set(error, map_error(failure), "munge: %s", text ? text : munge_strerror(failure));
 }
 
 int credential_make(const char *socket, const void *payload, size_t size, char **ret,
@@ -67,7 +67,7 @@ int credential_make(const char *socket, const void *payload, size_t size, char *
         return error_set(error, -EMSGSIZE, "munge: a payload of %zu bytes is too large", size);
     failure = munge_encode(&text, context, payload, (int)size);
     if (failure != EMUNGE_SUCCESS)
-        return failed(context, failure, error);
+        return report_failure(context, failure, error);
     *ret = TAKE_PTR(text);
     return 0;
 }
@@ -85,13 +85,13 @@ int credential_open(const char *socket, const char *text, char **payload, size_t
 
     if (r < 0)
         return r;
-    /* It hands out the payload of replayed and expired ones as well. */
+    /* munge_decode() returns the payload of replayed and expired credentials, too. */
     failure = munge_decode(text, context, &data, &length, &maker, &group);
     if (failure != EMUNGE_SUCCESS)
-        return failed(context, failure, error);
+        return report_failure(context, failure, error);
     copy = malloc((size_t)length + 1);
     if (!copy)
-        return error_set(error, -ENOMEM, "no memory for what a credential carries");
+        return error_set(error, -ENOMEM, "no memory for the payload of a credential");
     if (length)
         memcpy(copy, data, (size_t)length);
     copy[length] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A negative errno says what kind of failure, struct error says it in words. */
+/* A negative errno is the kind of a failure, struct error describes it. */
 #ifndef JOBIO_COMMON_ERROR_H
 #define JOBIO_COMMON_ERROR_H
 
@@ -10,16 +10,16 @@ struct error {
 };
 
 /* Format the text (cut at 255 bytes) and return `code`, a negative errno, so that a failing
- * function ends with `return error_set(error, -EINVAL, "...")`. `error` may be NULL. Keeps
- * errno. */
+ * function ends with `return error_set(error, -EINVAL, "...")`. `error` may be NULL. errno is
+ * unchanged. */
 int error_set(struct error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As error_set, with ": strerror(-code)" behind the text. */
+/* As error_set, and append ": strerror(-code)". */
 int error_errno(struct error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Put "text: " in front of what the error already says and return `code`. */
+/* Prepend "text: " to the text of the error and return `code`. */
 int error_prefix(struct error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

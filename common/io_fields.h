@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The field table: what is counted of each operation. From it are made the structs below and their
- * sums and differences (common/account.c), the JSON document, the columns of table io of the store,
- * the columns of the history sink, the CSV of `jobio job`, the metrics, and the fields of the rules
- * of advice.
+ * The field table: the counters of each operation. It generates the structs below and their sums
+ * and differences (common/account.c), the JSON document, the columns of table io in the store and
+ * of the history database, the CSV of `jobio job`, the metrics, and the fields of advice rules.
  *
  * To add a counter: add its line here, read it in collector/probe/account.c, and add its column to
- * sql/. tests/unit/test_fields.c fails until it survives JSON, the store and the sink.
+ * sql/. tests/unit/test_fields.c fails until it survives JSON, the store and the history rows.
  */
 #ifndef JOBIO_COMMON_IO_FIELDS_H
 #define JOBIO_COMMON_IO_FIELDS_H
@@ -30,10 +29,10 @@ enum io_unit {
     IO_UNIT_NS, /* CSV, metrics and advice show seconds */
 };
 
-/* Flags. The probe reads the counter modulo 2^32, so that after a restart of jobiod it may be
- * smaller than the stored one. */
+/* Flags. The probe reads the counter modulo 2^32, so after a restart of jobiod it may be smaller
+ * than the stored value. */
 #define IO_FIELD_WRAPS 1
-/* Only reads and writes have it; JSON leaves it out for other operations. */
+/* Only reads and writes have it; JSON omits it for other operations. */
 #define IO_FIELD_ORDER 2
 
 struct io_field {
@@ -54,11 +53,11 @@ struct io_field {
  *
  * requests: calls, asynchronous ones included.
  * async_requests: requests by io_uring and libaio; no thread waited for them.
- * sequential_requests, random_requests: reads and writes that started where the previous one on
- *   the same open file had ended (the first one: at 0, or at the end when appending), and those
- *   that did not. For the remaining requests the order is unknown: for all asynchronous ones, and
- *   where the kernel does not let us see it.
- * bytes: bytes returned, not bytes asked for.
+ * sequential_requests, random_requests: reads and writes that did or did not start at the end of
+ *   the previous one on the same open file (the first one: at 0, or at the end when appending).
+ *   The order of the remaining requests is unknown: of asynchronous ones, and where the kernel does
+ *   not show the offset.
+ * bytes: bytes returned, not bytes requested.
  * errnos: ascending code; the sum of the counts is <= errors.
  * time_ns: time inside synchronous calls.
  * max_ns: longest call, "at least".
@@ -108,7 +107,7 @@ struct io_counter {
 #define IO_SUM_HISTOGRAM(member)
 #define IO_SUM_MEMBER(kind, member, ...) IO_SUM_##kind(member)
 
-/* The numbers of several operations, added up. */
+/* The sums of several operations. */
 struct io_sum {
     IO_FIELDS(IO_SUM_MEMBER)
 };
@@ -146,7 +145,7 @@ static inline uint64_t io_sum_of(const struct io_field *field, const struct io_s
     return *(const uint64_t *)(const void *)((const char *)sum + field->sum_offset);
 }
 
-/* The counters of the page cache, of a step on a mount. */
+/* The page cache counters of a step on a mount. */
 struct io_cache {
     uint64_t hit_bytes;
     uint64_t miss_bytes;
@@ -154,15 +153,15 @@ struct io_cache {
 };
 
 struct io_column {
-    const char *name; /* in the store and in the history sink */
+    const char *name; /* in the store and in the history database */
     size_t offset;    /* in struct io_cache, or in struct io_sums */
 };
 
 #define IO_CACHE_COLUMNS (2 + IO_FILL_COUNT)
 extern const struct io_column io_cache_columns[IO_CACHE_COLUMNS];
 
-/* The sums that the store keeps of a step, and of a job on a mount: errors and wait_ns are those of
- * all operations. */
+/* The sums that the store has per step, and per job and mount. The columns errors and wait_ns are
+ * sums over all operations. */
 struct io_sums {
     struct io_sum reads, writes, meta, all;
 };

@@ -17,8 +17,8 @@ uint64_t io_latency_bound(unsigned bucket);
  * one of the two functions above. 0 for an empty histogram. */
 uint64_t io_quantile(const uint64_t buckets[IO_BUCKETS], double q, uint64_t (*bound)(unsigned));
 
-/* Median latency (upper bound of its bucket). 0 for fewer than IO_MEDIAN_CALLS calls, whose median
- * says little. */
+/* Median latency (upper bound of its bucket). 0 for fewer than IO_MEDIAN_CALLS calls, which are too
+ * few for a median. */
 #define IO_MEDIAN_CALLS 10
 uint64_t io_latency_median(const uint64_t latency_log2[IO_BUCKETS]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The account of a job: who it is, how complete the account is, and its mounts and steps. This is
- * what the collector builds, what the store keeps, and what every report is made from.
+ * The account of a job: who it is, how complete the account is, and its mounts and steps. The
+ * collector builds it, the store keeps it, and every report is made from it.
  */
 #ifndef JOBIO_COMMON_JOB_H
 #define JOBIO_COMMON_JOB_H

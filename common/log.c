@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
-/* syslog's numbers, as sd-daemon(3) wants them in front of a line. */
+/* The priorities of syslog, which sd-daemon(3) expects as prefix of a line. */
 static const int level_priorities[] = {3, 4, 6, 7};
 
 static struct {
@@ -36,7 +36,7 @@ int log_level_parse(const char *text)
     return -EINVAL;
 }
 
-/* Lines may hold what a user wrote: nothing in them may start a new line or move a cursor. */
+/* Lines may contain text of users, which must not start a new line or move the cursor. */
 static void make_printable(char *line)
 {
     for (; *line; line++)
@@ -56,7 +56,7 @@ void log_write(enum log_level level, const char *format, ...)
     (void)vsnprintf(line, sizeof(line), format, ap);
     va_end(ap);
     make_printable(line);
-    /* One write a line: threads do not mix theirs. */
+    /* One write per line, so that lines of several threads are not mixed. */
     if (log_state.journal)
         (void)dprintf(STDERR_FILENO, "<%d>%s\n", level_priorities[level], line);
     else
@@ -64,7 +64,7 @@ void log_write(enum log_level level, const char *format, ...)
     errno = saved;
 }
 
-/* The limiter's memory: a key that finds its slot taken by another one takes it over. */
+/* Hash table of the rate limiter. On a collision the new key replaces the old one. */
 #define LIMITS 64
 
 static struct limit {

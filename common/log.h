@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a process says to its operator. Only main programs and the daemon's wiring log. */
+/* Log lines for the operator. Only main programs and collector/daemon log. */
 #ifndef JOBIO_COMMON_LOG_H
 #define JOBIO_COMMON_LOG_H
 
@@ -19,7 +19,8 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* One line per key and `seconds`; the next one that passes says how many were held back. */
+/* Rate limit: true once per key and `seconds`. *held (may be NULL) is the number of lines that were
+ * suppressed since the previous true. */
 bool log_allowed(const char *key, unsigned seconds, unsigned *held);
 
 #endif

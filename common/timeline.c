@@ -264,15 +264,15 @@ int timeline_set(struct timeline *ret, uint64_t start_s, uint64_t width_s,
 
 /* --- readings --------------------------------------------------------------------------------- */
 
-/* value * part / whole, rounded down; part <= whole. */
-static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
+/* value * part / total, rounded down; part <= total. */
+static uint64_t scale(uint64_t value, uint64_t part, uint64_t total)
 {
-    return (uint64_t)((unsigned __int128)value * part / whole);
+    return (uint64_t)((unsigned __int128)value * part / total);
 }
 
 /* The part of `what` that falls before at_ns. */
-static struct timeline_bin share(const struct timeline_bin *what, uint64_t from_ns, uint64_t to_ns,
-                                 unsigned __int128 at_ns)
+static struct timeline_bin take_share(const struct timeline_bin *what, uint64_t from_ns,
+                                      uint64_t to_ns, unsigned __int128 at_ns)
 {
     struct timeline_bin part = *what;
 
@@ -298,8 +298,9 @@ int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, 
     piece.n = (unsigned)count_bins(first, last, piece.width_s);
     for (unsigned i = 0; i < piece.n; i++) {
         uint64_t end_s = piece.start_s + (i + 1) * piece.width_s;
-        /* Each part ends where the next starts, so the next one gets what is rounded off here. */
-        struct timeline_bin now = share(what, from_ns, to_ns, (unsigned __int128)end_s * NS_PER_S);
+        /* Each part ends where the next starts, so the next one gets the rounding rest. */
+        struct timeline_bin now =
+            take_share(what, from_ns, to_ns, (unsigned __int128)end_s * NS_PER_S);
 
         for (int k = 0; k < TIMELINE_KINDS; k++)
             bins[i].of[k] = now.of[k] - done.of[k];

@@ -60,8 +60,8 @@ bool timeline_bin_is_empty(const struct timeline_bin *bin);
 uint64_t timeline_end_s(const struct timeline *t);
 /* The sum over the bins, saturating at UINT64_MAX. */
 struct timeline_bin timeline_sum(const struct timeline *t);
-/* The sum over the bins that begin in [from_s, to_s). With both at multiples of a width that is at
- * least its own: the time line at that width, for drawing several on one axis. */
+/* The sum over the bins that start in [from_s, to_s). With both at multiples of a larger or equal
+ * width, this is a bin of the time line at that width, for drawing several on one axis. */
 struct timeline_bin timeline_between(const struct timeline *t, uint64_t from_s, uint64_t to_s);
 /* The largest width up to this interval (at least 1 s): the finest useful one for readings at this
  * interval. */

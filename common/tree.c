@@ -10,7 +10,7 @@
 #include "common/units.h"
 #include "common/utf8.h"
 
-static struct json_object *made(struct tree *tree, struct json_object *value)
+static struct json_object *check_made(struct tree *tree, struct json_object *value)
 {
     tree->failed |= !value;
     return value;
@@ -18,12 +18,12 @@ static struct json_object *made(struct tree *tree, struct json_object *value)
 
 struct json_object *tree_object(struct tree *tree)
 {
-    return made(tree, json_object_new_object());
+    return check_made(tree, json_object_new_object());
 }
 
 struct json_object *tree_array(struct tree *tree)
 {
-    return made(tree, json_object_new_array());
+    return check_made(tree, json_object_new_array());
 }
 
 void tree_put(struct tree *tree, struct json_object *to, const char *key, struct json_object *value)
@@ -58,7 +58,7 @@ void tree_put_text(struct tree *tree, struct json_object *to, const char *key, c
         tree_put(tree, to, key, text_value(text));
 }
 
-/* A double would lose the nanoseconds of a date: the text is what counts. */
+/* A double would lose the nanoseconds of a date; json-c prints the text. */
 void tree_put_seconds(struct tree *tree, struct json_object *to, const char *key, uint64_t ns)
 {
     char text[UNITS_SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A JSON document that grows. The first allocation that fails spoils it: nothing has to be asked
- * on the way, and tree_end() tells. */
+/* Builds a JSON document. A failed allocation is remembered, so that callers check only once, at
+ * the end: tree_end(). NULL on out-of-memory; every function here accepts NULL. */
 #ifndef JOBIO_COMMON_TREE_H
 #define JOBIO_COMMON_TREE_H
 
@@ -8,42 +8,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero at first. Who cannot make a part of the document sets `failed`, too. */
+/* Starts zeroed. A caller that cannot make a part of the document also sets `failed`. */
 struct tree {
     bool failed;
 };
 
-/* The caller's until it is put into another; NULL if there is no memory, which all below take. */
+/* A new object or array. The caller owns it until it is put into another one. */
 struct json_object *tree_object(struct tree *tree);
 struct json_object *tree_array(struct tree *tree);
 
-/* A member of an object. The value now belongs to it, whatever happens; a value that is NULL was
- * not to be had. */
+/* Add a member to an object. Takes ownership of the value, also on failure; a NULL value marks the
+ * document as failed. */
 void tree_put(struct tree *tree, struct json_object *to, const char *key,
               struct json_object *value);
 void tree_put_u64(struct tree *tree, struct json_object *to, const char *key, uint64_t value);
 void tree_put_bool(struct tree *tree, struct json_object *to, const char *key, bool value);
-/* What is no UTF-8 in it is replaced, and so are control characters that a terminal would obey.
- * No text, no member. */
+/* Invalid UTF-8 and terminal control characters are replaced. NULL: no member is added. */
 void tree_put_text(struct tree *tree, struct json_object *to, const char *key, const char *text);
-/* Seconds, exact to the nanosecond. */
+/* In seconds, exact to the nanosecond. */
 void tree_put_seconds(struct tree *tree, struct json_object *to, const char *key, uint64_t ns);
-/* With so many digits behind the point; none if the number is a whole one and `digits` is
- * TREE_FEW, else six. */
+/* With `digits` decimals. TREE_FEW: none for an integer, else six. */
 #define TREE_FEW (-1)
 void tree_put_number(struct tree *tree, struct json_object *to, const char *key, double value,
                      int digits);
 
-/* An item at the end of an array, as the members above. */
+/* Append an item to an array; ownership and NULL as for members. */
 void tree_add(struct tree *tree, struct json_object *to, struct json_object *value);
 void tree_add_u64(struct tree *tree, struct json_object *to, uint64_t value);
 void tree_add_text(struct tree *tree, struct json_object *to, const char *text);
 
-/* The whole document, the caller's; NULL, and it is released, if anything failed. */
+/* Returns the complete document, owned by the caller. If anything failed: releases it and returns
+ * NULL. */
 struct json_object *tree_end(const struct tree *tree, struct json_object *document);
 
-/* The document in one line, malloc'd; the document is released. NULL if there is none, or no
- * memory. */
+/* Returns the document as one line, malloc'd, and releases the document. NULL if it was NULL, or
+ * on out-of-memory. */
 char *tree_text(struct json_object *document);
 
 #endif

@@ -14,12 +14,12 @@
 
 #define DIGITS "0123456789"
 
-/* value/unit, rounded, with one decimal below `decimals` and none above. False when the rounded
- * number reaches `limit`: then the next unit shows it better. */
-static bool scaled(uint64_t value, uint64_t unit, unsigned decimals, unsigned limit,
-                   const char *suffix, char buf[UNITS_SIZE])
+/* Write value/unit, rounded, with one decimal if it is below `decimals`. Returns false if the
+ * rounded number reaches `limit`: the caller then tries the next unit. */
+static bool format_scaled(uint64_t value, uint64_t unit, unsigned decimals, unsigned limit,
+                          const char *suffix, char buf[UNITS_SIZE])
 {
-    /* In two parts: ten times the value may not fit. */
+    /* Quotient and remainder separately: ten times the value may overflow. */
     uint64_t whole = value / unit, rest = value % unit;
     uint64_t tenths = whole * 10 + (uint64_t)(((unsigned __int128)rest * 10 + unit / 2) / unit);
 
@@ -38,7 +38,7 @@ char *units_bytes(uint64_t bytes, char buf[UNITS_SIZE])
     static const char *const suffixes[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
     size_t i = 0;
 
-    while (!scaled(bytes, UINT64_C(1) << (10 * i), 100, 1024, suffixes[i], buf))
+    while (!format_scaled(bytes, UINT64_C(1) << (10 * i), 100, 1024, suffixes[i], buf))
         i++;
     return buf;
 }
@@ -57,7 +57,7 @@ char *units_count(uint64_t count, char buf[UNITS_SIZE])
         snprintf(buf, UNITS_SIZE, "%u", (unsigned)count);
         return buf;
     }
-    for (size_t i = 0; !scaled(count, unit, 100, 1000, suffixes[i], buf); i++)
+    for (size_t i = 0; !format_scaled(count, unit, 100, 1000, suffixes[i], buf); i++)
         unit *= 1000;
     return buf;
 }
@@ -69,13 +69,13 @@ char *units_bytes_short(uint64_t bytes, char buf[UNITS_SIZE])
 
     if (!bytes)
         return strcpy(buf, "0");
-    while (!scaled(bytes, UINT64_C(1) << (10 * i), 10, 1000, suffixes[i], buf))
+    while (!format_scaled(bytes, UINT64_C(1) << (10 * i), 10, 1000, suffixes[i], buf))
         i++;
     return buf;
 }
 
-/* Without ".0": what is always whole. */
-static char *whole_only(char *text)
+/* A power of two has no decimals in its unit. */
+static char *remove_zero_decimal(char *text)
 {
     char *point = strstr(text, ".0");
 
@@ -88,14 +88,14 @@ char *units_bytes_bound(uint64_t bound, char buf[UNITS_SIZE])
 {
     if (!bound || bound == UINT64_MAX)
         return strcpy(buf, bound ? "> 1 GiB" : "-");
-    return whole_only(units_bytes(bound, buf));
+    return remove_zero_decimal(units_bytes(bound, buf));
 }
 
 char *units_bytes_bound_short(uint64_t bound, char buf[UNITS_SIZE])
 {
     if (!bound || bound == UINT64_MAX)
         return strcpy(buf, bound ? ">1GiB" : "-");
-    return whole_only(units_bytes_short(bound, buf));
+    return remove_zero_decimal(units_bytes_short(bound, buf));
 }
 
 char *units_count_short(uint64_t count, char buf[UNITS_SIZE])
@@ -107,7 +107,7 @@ char *units_count_short(uint64_t count, char buf[UNITS_SIZE])
         snprintf(buf, UNITS_SIZE, "%u", (unsigned)count);
         return buf;
     }
-    for (size_t i = 0; !scaled(count, unit, 10, 1000, suffixes[i], buf); i++)
+    for (size_t i = 0; !format_scaled(count, unit, 10, 1000, suffixes[i], buf); i++)
         unit *= 1000;
     return buf;
 }
@@ -131,9 +131,9 @@ char *units_time(uint64_t ns, char buf[UNITS_SIZE])
     uint64_t unit = 1;
 
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++, unit *= 1000)
-        if (scaled(ns, unit, 10, 1000, suffixes[i], buf))
+        if (format_scaled(ns, unit, 10, 1000, suffixes[i], buf))
             return buf;
-    (void)scaled(ns, NS_PER_S, 10, 0, " s", buf);
+    (void)format_scaled(ns, NS_PER_S, 10, 0, " s", buf);
     return buf;
 }
 
@@ -150,13 +150,13 @@ char *units_seconds(uint64_t ns, char buf[UNITS_SIZE])
     return buf;
 }
 
-char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_SIZE])
+char *units_percent(uint64_t part, uint64_t total, char buf[UNITS_SIZE])
 {
-    double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+    double percent = total ? 100.0 * (double)part / (double)total : 0;
 
     if (!part)
         strcpy(buf, "0 %");
-    else if (!whole)
+    else if (!total)
         strcpy(buf, "-");
     else if (percent < 0.1)
         strcpy(buf, "< 0.1 %");
@@ -226,11 +226,10 @@ int units_parse_span(const char *text, uint64_t *ret, struct error *error)
                           ret, error);
 }
 
-/* --- sacct's words for a time ------------------------------------------------------------------
- */
+/* --- time formats of sacct -------------------------------------------------------------------- */
 
-/* A struct tm holds what a text says about a moment: tm_year and tm_mon are -1 while it says
- * nothing about them; without a month, tm_mday counts from today. */
+/* A struct tm holds the parsed fields: tm_year and tm_mon are -1 if the text does not have them;
+ * without a month, tm_mday is relative to today. */
 
 static int parse_two_digits(const char **p, unsigned min, unsigned max, int *ret)
 {
@@ -315,7 +314,7 @@ static int parse_packed_date(const char **p, size_t n, struct tm *tm)
     return 0;
 }
 
-/* Any of the dates, with the clock that may follow, or a clock alone. */
+/* A date in any format, optionally followed by a time of day; or only a time of day. */
 static int parse_calendar(const char **p, struct tm *tm)
 {
     size_t n = strspn(*p, DIGITS);
@@ -352,9 +351,9 @@ static int days_in_month(int year, int mon)
     return days[mon] + (mon == 1 && leap);
 }
 
-/* Fill what the text left open, as sacct does: today, this year, or last year for a month that has
- * not come yet. */
-static int time_resolve(struct tm *tm, const struct tm *today, int64_t *ret)
+/* Fill in the missing fields as sacct does: today, this year, or the previous year for a month in
+ * the future. */
+static int resolve_time(struct tm *tm, const struct tm *today, int64_t *ret)
 {
     bool dated = tm->tm_mon >= 0;
     time_t t;
@@ -376,7 +375,7 @@ static int time_resolve(struct tm *tm, const struct tm *today, int64_t *ret)
     return 0;
 }
 
-/* The part behind "now": nothing, or +-COUNT with a unit. */
+/* The text after "now": empty, or +-COUNT with a unit. */
 static int parse_offset(const char *p, int64_t now, int64_t *ret)
 {
     static const struct {
@@ -399,7 +398,7 @@ static int parse_offset(const char *p, int64_t now, int64_t *ret)
         return -EINVAL;
     for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
         size_t n = strlen(units[i].name);
-        /* "1day" is as good as "1days". */
+        /* "1day" is accepted like "1days". */
         bool singular = n && strlen(p) == n - 1 && !strncasecmp(p, units[i].name, n - 1);
 
         if (strcasecmp(p, units[i].name) && !singular)
@@ -413,7 +412,7 @@ static int parse_offset(const char *p, int64_t now, int64_t *ret)
     return -EINVAL;
 }
 
-/* The words for an hour of today. */
+/* The names of an hour of today or tomorrow. */
 static bool parse_word(const char *text, struct tm *tm)
 {
     static const struct {
@@ -450,9 +449,9 @@ int units_parse_time(const char *text, int64_t now, int64_t *ret, struct error *
         if (r == 0)
             *ret = (int64_t)seconds;
     } else if (parse_word(text, &tm)) {
-        r = time_resolve(&tm, &today, ret);
+        r = resolve_time(&tm, &today, ret);
     } else {
-        r = parse_calendar(&p, &tm) < 0 || *p ? -EINVAL : time_resolve(&tm, &today, ret);
+        r = parse_calendar(&p, &tm) < 0 || *p ? -EINVAL : resolve_time(&tm, &today, ret);
     }
     if (r == -ERANGE)
         return error_set(error, r, "\"%.60s\" is out of range", text);

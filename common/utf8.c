@@ -45,7 +45,7 @@ bool utf8_is_control(uint32_t c)
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-static char *clean(const char *text, bool keep_c0, uint32_t last)
+static char *replace_unsafe(const char *text, bool keep_c0, uint32_t last)
 {
     char *copy = strdup(text), *to = copy;
     const char *s = text;
@@ -77,12 +77,12 @@ void utf8_sanitize_to_ascii(bool yes)
 
 char *utf8_sanitize(const char *text)
 {
-    return clean(text, false, last_code);
+    return replace_unsafe(text, false, last_code);
 }
 
 char *utf8_clean(const char *text)
 {
-    return clean(text, true, UNICODE_LAST);
+    return replace_unsafe(text, true, UNICODE_LAST);
 }
 
 static int hex_digit(char c)
@@ -90,8 +90,8 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "\xNN" at `s`: the byte; -1: it is none. */
-static int escaped(const char *s)
+/* The byte of a "\xNN" at `s`; -1 if there is none. */
+static int decode_escape(const char *s)
 {
     int high, low;
 
@@ -112,10 +112,10 @@ char *utf8_escape(const char *text)
     while (*s) {
         uint32_t c;
         size_t n = utf8_decode(s, &c), length = n ? n : 1;
-        bool as_it_is = n && (!utf8_is_control(c) || c < 0x20) && escaped(s) < 0;
+        bool is_safe = n && (!utf8_is_control(c) || c < 0x20) && decode_escape(s) < 0;
 
         for (; length; length--, s++)
-            if (as_it_is)
+            if (is_safe)
                 *to++ = *s;
             else
                 to += sprintf(to, "\\x%02x", (unsigned char)*s);
@@ -129,7 +129,7 @@ void utf8_unescape(char *text)
     char *to = text;
 
     for (const char *s = text; *s;) {
-        int byte = escaped(s);
+        int byte = decode_escape(s);
 
         *to++ = (char)(byte > 0 ? byte : *s);
         s += byte > 0 ? 4 : 1;
