@@ -130,7 +130,8 @@ static int check_answer(const struct message *m, struct error *error)
     if (strcmp(status, "ok") == 0)
         return 0;
     text = message_get(m, "ERROR");
-    return error_set(error, -EREMOTEIO, "%s", text ? text : "jobiod refused and did not say why");
+    return error_set(error, -EREMOTEIO, "%s",
+                     text ? text : "jobiod refused the request without a reason");
 }
 
 static int receive_answer_until(int fd, struct message *m, uint64_t deadline_ns,

@@ -76,7 +76,7 @@ int message_get_u64(const struct message *m, const char *key, uint64_t max, uint
         return 0;
     }
     if (number_parse(text, 0, max, ret) < 0)
-        return error_set(error, -EINVAL, "%s \"%.32s\" is no number up to %llu", key, text,
+        return error_set(error, -EINVAL, "%s \"%.32s\" is not a number up to %llu", key, text,
                          (unsigned long long)max);
     return 0;
 }
@@ -109,9 +109,9 @@ int message_check(const struct message *m, struct error *error)
             return r;
     }
     if (strncmp(m->data, first, sizeof(first) - 1) != 0)
-        return error_set(error, -EBADMSG, "the message does not begin with VERSION");
+        return error_set(error, -EBADMSG, "the message does not start with VERSION");
     if (number_parse(m->data + sizeof(first) - 1, 0, UINT32_MAX, &version) < 0)
-        return error_set(error, -EBADMSG, "the message has no good VERSION");
+        return error_set(error, -EBADMSG, "the VERSION of the message is not a number");
     if (version != MESSAGE_VERSION)
         return error_set(error, -EPROTONOSUPPORT, "protocol version %llu is not supported; %d is",
                          (unsigned long long)version, MESSAGE_VERSION);

@@ -212,7 +212,7 @@ int units_parse_bytes(const char *text, uint64_t *ret, struct error *error)
                                              {"T", UINT64_C(1) << 40},
                                              {NULL, 0}};
 
-    return parse_suffixed(text, suffixes, "a size (a number, with K, M, G or T behind it)", ret,
+    return parse_suffixed(text, suffixes, "a size (a number, optionally with K, M, G or T)", ret,
                           error);
 }
 
@@ -222,8 +222,8 @@ int units_parse_span(const char *text, uint64_t *ret, struct error *error)
         {"", NS_PER_S},     {"ms", NS_PER_MS}, {"s", NS_PER_S}, {"m", NS_PER_MINUTE},
         {"h", NS_PER_HOUR}, {"d", NS_PER_DAY}, {NULL, 0}};
 
-    return parse_suffixed(text, suffixes, "a time span (a number, with ms, s, m, h or d behind it)",
-                          ret, error);
+    return parse_suffixed(text, suffixes,
+                          "a time span (a number, optionally with ms, s, m, h or d)", ret, error);
 }
 
 /* --- time formats of sacct -------------------------------------------------------------------- */
