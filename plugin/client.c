@@ -8,7 +8,7 @@
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "plugin/runtime.h"
+#include "plugin/runtime_dir.h"
 
 static int remember(const struct settings *settings, int r)
 {

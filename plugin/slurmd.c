@@ -9,7 +9,7 @@
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
 #include "plugin/nodes.h"
-#include "plugin/runtime.h"
+#include "plugin/runtime_dir.h"
 
 #define JOB_TIMEOUT_MS 200
 

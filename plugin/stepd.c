@@ -12,11 +12,11 @@
 #include "plugin/client.h"
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
-#include "plugin/direct.h"
+#include "plugin/pinned_maps.h"
 #include "plugin/nodes.h"
 #include "plugin/option.h"
-#include "plugin/output.h"
-#include "plugin/runtime.h"
+#include "plugin/job_output.h"
+#include "plugin/runtime_dir.h"
 
 #define ROOT_TIMEOUT_MS 200
 #define TAG_TIMEOUT_MS 200

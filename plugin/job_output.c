@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
-#include "plugin/output.h"
+#include "plugin/job_output.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plugin/runtime.h"
+#include "plugin/runtime_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef JOBIO_PLUGIN_OUTPUT_H
-#define JOBIO_PLUGIN_OUTPUT_H
+#ifndef JOBIO_PLUGIN_JOB_OUTPUT_H
+#define JOBIO_PLUGIN_JOB_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>

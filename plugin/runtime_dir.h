@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files of an instance's runtime directory (doc/protocol.md). */
-#ifndef JOBIO_PLUGIN_RUNTIME_H
-#define JOBIO_PLUGIN_RUNTIME_H
+#ifndef JOBIO_PLUGIN_RUNTIME_DIR_H
+#define JOBIO_PLUGIN_RUNTIME_DIR_H
 
 #include <limits.h>
 #include <stdbool.h>

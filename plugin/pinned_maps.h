@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tag without jobiod: put the cgroup into the maps that jobiod has pinned. */
-#ifndef JOBIO_PLUGIN_DIRECT_H
-#define JOBIO_PLUGIN_DIRECT_H
+#ifndef JOBIO_PLUGIN_PINNED_MAPS_H
+#define JOBIO_PLUGIN_PINNED_MAPS_H
 
 #include "plugin/cgroup.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plugin/direct.h"
+#include "plugin/pinned_maps.h"
 
 #include <limits.h>
 #include <linux/bpf.h>
@@ -10,7 +10,7 @@
 
 #include "bpf/records.h"
 #include "common/cleanup.h"
-#include "plugin/runtime.h"
+#include "plugin/runtime_dir.h"
 
 /* The address of a buffer as the kernel's attributes hold it. */
 #define ADDRESS(p) ((__u64)(uintptr_t)(p))
