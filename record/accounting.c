@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/numbers.h"
-#include "record/slurm.h"
+#include "record/slurm_compat.h"
 #include "report/record/record.h"
 
 #include <slurm/slurmdb.h>

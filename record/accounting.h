@@ -5,7 +5,7 @@
 #define JOBIO_RECORD_ACCOUNTING_H
 
 #include "common/error.h"
-#include "record/ended.h"
+#include "record/ended_jobs.h"
 
 struct accounting;
 

@@ -10,7 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "record/job_query.h"
+#include "record/node_query.h"
 
 /* A node that has missed the end of a step finds out by itself, but not at once. */
 #define PAUSE_DOUBLES 5

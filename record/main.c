@@ -17,7 +17,7 @@
 #include "common/numbers.h"
 #include "common/units.h"
 #include "record/record_impl.h"
-#include "record/slurm.h"
+#include "record/slurm_compat.h"
 #include "report/record/record.h"
 
 #define ANY_RESTART UINT64_MAX

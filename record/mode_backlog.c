@@ -19,7 +19,7 @@
 #include "common/units.h"
 #include "record/backlog.h"
 #include "record/record_impl.h"
-#include "record/slurm.h"
+#include "record/slurm_compat.h"
 
 #define DEFAULT_URL "http://%n:9418"
 #define COUNT_MAX 10000

@@ -13,7 +13,7 @@
 #include "common/units.h"
 #include "record/accounting.h"
 #include "record/record_impl.h"
-#include "record/slurm.h"
+#include "record/slurm_compat.h"
 #include "report/record/record.h"
 
 struct settings {

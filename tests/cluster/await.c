@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "record/slurm.h"
+#include "record/slurm_compat.h"
 
 #define INTERVAL_NS 100000000
 /* A job with one of these flags is on its way to another state. */

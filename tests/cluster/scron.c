@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/slurm.h"
+#include "record/slurm_compat.h"
 
 /* As in Slurm's src/common/cron.h and bitstring.h, which are not installed. */
 struct cron_entry {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "record/job_query.h"
-#include "record/ended.h"
+#include "record/node_query.h"
+#include "record/ended_jobs.h"
 
 #define NOW 1000000
 #define RECORD(nodes, restart) "IO1:{\"v\":1,\"complete\":true,\"nodes\":" nodes restart "}"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
-#include "record/job_query.h"
+#include "record/node_query.h"
 
 #include <curl/curl.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
-#include "record/ended.h"
+#include "record/ended_jobs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* libslurm, where its releases differ. */
-#ifndef JOBIO_RECORD_SLURM_H
-#define JOBIO_RECORD_SLURM_H
+#ifndef JOBIO_RECORD_SLURM_COMPAT_H
+#define JOBIO_RECORD_SLURM_COMPAT_H
 
 #include "config.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks the jobiods of many nodes for the records of jobs: HTTP with munge credentials. */
-#ifndef JOBIO_RECORD_JOB_QUERY_H
-#define JOBIO_RECORD_JOB_QUERY_H
+#ifndef JOBIO_RECORD_NODE_QUERY_H
+#define JOBIO_RECORD_NODE_QUERY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
-#include "record/ended.h"
+#include "record/ended_jobs.h"
 
 struct ask_options {
     const char *url;     /* "http://%n:9418": %n is the node's name */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rules of the backlog: which runs of jobs want a record, and what to do with what their nodes
  * say. Pure functions. */
-#ifndef JOBIO_RECORD_ENDED_H
-#define JOBIO_RECORD_ENDED_H
+#ifndef JOBIO_RECORD_ENDED_JOBS_H
+#define JOBIO_RECORD_ENDED_JOBS_H
 
 #include <stdbool.h>
 #include <stddef.h>
