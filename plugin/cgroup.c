@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "common/job.h"
 
-/* Of one process, in the two hierarchies that can be counted by. Empty: not in it. */
+/* The cgroups of a process in the two supported hierarchies; empty: none. */
 struct membership {
     char v2[CGROUP_PATH_MAX];
     char freezer[CGROUP_PATH_MAX];
@@ -29,7 +29,7 @@ static bool has_word(const char *list, const char *word)
 }
 
 /* One line of /proc/PID/cgroup: "hierarchy:controllers:path". */
-static void take_line(char *line, struct membership *ret)
+static void parse_line(char *line, struct membership *ret)
 {
     char *controllers = strchr(line, ':');
     char *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -44,7 +44,7 @@ static void take_line(char *line, struct membership *ret)
         strcpy(ret->freezer, path);
 }
 
-static int membership_read(const char *proc, const char *who, struct membership *ret,
+static int read_membership(const char *proc, const char *who, struct membership *ret,
                            struct error *error)
 {
     char name[PATH_MAX], line[CGROUP_PATH_MAX + 256];
@@ -57,13 +57,13 @@ static int membership_read(const char *proc, const char *who, struct membership 
         return error_errno(error, -errno, "open \"%s\"", name);
     while (fgets(line, sizeof(line), f)) {
         line[strcspn(line, "\n")] = '\0';
-        take_line(line, ret);
+        parse_line(line, ret);
     }
     return 0;
 }
 
-/* One line of mountinfo, if it mounts the hierarchy: where, and which cgroup is at its top. */
-static bool is_hierarchy(char *line, int version, char mount[PATH_MAX], char root[CGROUP_PATH_MAX])
+/* If this line of mountinfo mounts the hierarchy: the mount point and the cgroup at its root. */
+static bool parse_mount(char *line, int version, char mount[PATH_MAX], char root[CGROUP_PATH_MAX])
 {
     char *tail = strstr(line, " - ");
     char type[32], options[1024];
@@ -88,7 +88,7 @@ static int find_hierarchy(const char *proc, int version, char mount[PATH_MAX],
     if (!f)
         return error_errno(error, -errno, "open \"%s\"", name);
     while (fgets(line, sizeof(line), f)) {
-        if (is_hierarchy(line, version, mount, root))
+        if (parse_mount(line, version, mount, root))
             return 0;
     }
     return error_set(error, -ENOENT, "no mounted cgroup v%d hierarchy%s", version,
@@ -104,9 +104,9 @@ static unsigned count_components(const char *path)
     return n;
 }
 
-/* Look the cgroup up in the file system: its inode number is the id that the kernel side sees. */
-static int lookup(const char *proc, int version, const char *path, struct cgroup *ret,
-                  struct error *error)
+/* The inode number of the cgroup is the id that the BPF programs see. */
+static int look_up(const char *proc, int version, const char *path, struct cgroup *ret,
+                   struct error *error)
 {
     char mount[PATH_MAX], root[CGROUP_PATH_MAX], name[PATH_MAX + CGROUP_PATH_MAX];
     const char *below = path;
@@ -129,7 +129,7 @@ static int lookup(const char *proc, int version, const char *path, struct cgroup
     if (stat(name, &st) < 0)
         return error_errno(error, -errno, "the cgroup \"%s\"", name);
     if (!S_ISDIR(st.st_mode))
-        return error_set(error, -ENOTDIR, "the cgroup \"%s\" is no directory", name);
+        return error_set(error, -ENOTDIR, "the cgroup \"%s\" is not a directory", name);
     ret->version = version;
     ret->level = count_components(path);
     ret->id = st.st_ino;
@@ -137,8 +137,8 @@ static int lookup(const char *proc, int version, const char *path, struct cgroup
     return 0;
 }
 
-/* Replace or add the last component; -ENAMETOOLONG leaves `path` as it was. */
-static int join(char path[CGROUP_PATH_MAX], size_t size, const char *component)
+/* Replace or append the last component; `path` is unchanged on -ENAMETOOLONG. */
+static int set_component(char path[CGROUP_PATH_MAX], size_t size, const char *component)
 {
     if (size + strlen(component) + 2 > CGROUP_PATH_MAX)
         return -ENAMETOOLONG;
@@ -154,18 +154,20 @@ int cgroup_of_step(const char *proc, bool is_extern, struct cgroup *ret, struct 
     const char *last;
     int r;
 
-    r = membership_read(proc, "self", &own, error);
+    r = read_membership(proc, "self", &own, error);
     if (r < 0)
         return r;
-    /* v2: slurmstepd sits in `slurm`, the user's processes will be below its neighbour `user`. */
+    /* v2: slurmstepd is in `slurm`, the user's processes will be below its sibling `user`. */
     last = strrchr(own.v2, '/');
-    if (last && strcmp(last, "/slurm") == 0 && join(own.v2, (size_t)(last - own.v2), "user") == 0 &&
-        lookup(proc, 2, own.v2, ret, &detail) == 0)
+    if (last && strcmp(last, "/slurm") == 0 &&
+        set_component(own.v2, (size_t)(last - own.v2), "user") == 0 &&
+        look_up(proc, 2, own.v2, ret, &detail) == 0)
         return 0;
-    /* v1: slurmstepd sits in the directory of the job. The extern step has no task that could be
-     * asked, but its directory is there already. */
-    if (is_extern && own.freezer[0] && join(own.freezer, strlen(own.freezer), "step_extern") == 0 &&
-        lookup(proc, 1, own.freezer, ret, &detail) == 0)
+    /* v1: slurmstepd is in the directory of the job. The extern step has no task, but its directory
+     * already exists. */
+    if (is_extern && own.freezer[0] &&
+        set_component(own.freezer, strlen(own.freezer), "step_extern") == 0 &&
+        look_up(proc, 1, own.freezer, ret, &detail) == 0)
         return 0;
     return error_set(error, -EAGAIN, "%s", detail.text);
 }
@@ -179,9 +181,9 @@ static bool is_within(const char *path, const char *ancestor)
     return strncmp(path, ancestor, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
-/* The step's directory from that of a task. False: slurmstepd is in it too (so it may well be that
- * of slurmd, with all jobs). */
-static bool step_of_task(char *task, const char *own)
+/* Reduce the directory of a task to that of its step. False if slurmstepd is in it, too: then it
+ * may be that of slurmd, with all jobs. */
+static bool reduce_to_step(char *task, const char *own)
 {
     char *last = strrchr(task, '/');
 
@@ -199,15 +201,15 @@ int cgroup_of_task(const char *proc, pid_t pid, struct cgroup *ret, struct error
     int r;
 
     (void)snprintf(who, sizeof(who), "%d", (int)pid);
-    r = membership_read(proc, "self", &own, error);
+    r = read_membership(proc, "self", &own, error);
     if (r == 0)
-        r = membership_read(proc, who, &task, error);
+        r = read_membership(proc, who, &task, error);
     if (r < 0)
         return r;
-    if (step_of_task(task.v2, own.v2))
-        return lookup(proc, 2, task.v2, ret, error);
-    if (step_of_task(task.freezer, own.freezer))
-        return lookup(proc, 1, task.freezer, ret, error);
+    if (reduce_to_step(task.v2, own.v2))
+        return look_up(proc, 2, task.v2, ret, error);
+    if (reduce_to_step(task.freezer, own.freezer))
+        return look_up(proc, 1, task.freezer, ret, error);
     return error_set(error, -ENOENT, "the step has no cgroup of its own");
 }
 

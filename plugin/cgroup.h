@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which cgroup holds the processes of a step, and only them. Learnt from /proc, never from a
- * pattern of Slurm's names: these change from release to release. */
+/* Finds the cgroup that contains all processes of a step and no others. It is read from /proc,
+ * not derived from Slurm's names, which differ between releases. */
 #ifndef JOBIO_PLUGIN_CGROUP_H
 #define JOBIO_PLUGIN_CGROUP_H
 
@@ -19,16 +19,15 @@ struct cgroup {
     char path[CGROUP_PATH_MAX];
 };
 
-/* The cgroup of the step whose slurmstepd we are, before its tasks are made; `proc` is "/proc".
- * -EAGAIN: it cannot be told before there is a task. */
+/* The cgroup of the step of this slurmstepd, before it has tasks; `proc` is "/proc". -EAGAIN: it
+ * is not known before there is a task. */
 int cgroup_of_step(const char *proc, bool is_extern, struct cgroup *ret, struct error *error);
 
-/* The same from one of the step's tasks. -ENOENT: the task has no cgroup that slurmstepd is not in
- * as well. */
+/* The same from a task of the step. -ENOENT: slurmstepd is in the cgroup of the task, too. */
 int cgroup_of_task(const char *proc, pid_t pid, struct cgroup *ret, struct error *error);
 
-/* The component of a heterogeneous step, which Slurm tells in the name of its cgroup only; HET_NONE
- * for all others. */
+/* The component of a heterogeneous step, which only the name of its cgroup contains; HET_NONE for
+ * other steps. */
 uint32_t cgroup_het(const struct cgroup *cgroup);
 
 #endif

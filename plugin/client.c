@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "plugin/runtime_dir.h"
 
-static int remember(const struct settings *settings, int r)
+static int record_result(const struct settings *settings, int r)
 {
     if (r == -ETIMEDOUT)
         runtime_mark_down(settings->runtime);
@@ -23,11 +23,12 @@ int client_ask(const struct settings *settings, struct message *m, unsigned time
                struct error *error)
 {
     if (runtime_is_down(settings->runtime))
-        return error_set(error, -EHOSTDOWN, "jobiod did not answer a short while ago: not asked");
-    return remember(settings, call(settings->socket, m, timeout_ms * settings->patience, error));
+        return error_set(error, -EHOSTDOWN, "jobiod did not answer a short while ago: not queried");
+    return record_result(settings,
+                         call(settings->socket, m, timeout_ms * settings->patience, error));
 }
 
-/* Append `part`. False: it did not fit, and the text ends with the last whole line that did. */
+/* Append `part`. False if it did not fit: the text then ends with the last complete line. */
 static bool append(char *text, size_t *n, size_t size, const char *part)
 {
     size_t length = strlen(part), room = size - *n;
@@ -64,6 +65,6 @@ ssize_t client_ask_text(const struct settings *settings, struct message *m, uint
     _close_ int fd = call_open(settings->socket, m, clock_left_ms(deadline_ns, UINT_MAX), error);
     ssize_t n = fd < 0 ? fd : receive_text(fd, m, deadline_ns, ret, size, error);
 
-    (void)remember(settings, n < 0 ? (int)n : 0);
+    (void)record_result(settings, n < 0 ? (int)n : 0);
     return n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the hooks do, one file a context. None of them fails: what goes wrong is logged. */
+/* The hooks of each SPANK context; one file per context. They never fail: errors are logged. */
 #ifndef JOBIO_PLUGIN_CONTEXTS_H
 #define JOBIO_PLUGIN_CONTEXTS_H
 

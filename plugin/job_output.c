@@ -12,10 +12,10 @@
 
 #include "common/clock.h"
 
-/* slurmstepd has fewer than that. */
+/* slurmstepd has fewer. */
 #define DESCRIPTORS_MAX 16384
 
-/* Nothing but system calls: other threads of slurmstepd may have held locks at the fork. */
+/* Only system calls: other threads of slurmstepd may have held locks at the fork. */
 static void __attribute__((noreturn)) write_all(int fd, const char *text, size_t size)
 {
     while (size > 0) {
@@ -31,9 +31,9 @@ static void __attribute__((noreturn)) write_all(int fd, const char *text, size_t
     _exit(0);
 }
 
-/* A writer that hangs must not hold the sockets and pipes of slurmstepd: who is at their other end
- * would wait for it. Files stay open: closing one on a server that hangs would hang, too. */
-static void let_go(int keep)
+/* A hung writer must not hold the sockets and pipes of slurmstepd, because the peer would wait for
+ * it. Files stay open: closing one on a hung server would hang, too. */
+static void close_sockets_and_pipes(int keep)
 {
     struct rlimit limit = {.rlim_cur = 0};
     int type;
@@ -48,10 +48,10 @@ static void let_go(int keep)
     }
 }
 
-/* Wait in short naps: SIGCHLD is slurmstepd's business. */
+/* Polls, because SIGCHLD belongs to slurmstepd. */
 static int wait_until(pid_t pid, uint64_t deadline_ns, int *status)
 {
-    struct timespec nap = {0, 200000};
+    struct timespec pause = {0, 200000};
 
     for (;;) {
         pid_t r = waitpid(pid, status, WNOHANG);
@@ -62,13 +62,14 @@ static int wait_until(pid_t pid, uint64_t deadline_ns, int *status)
             return -errno;
         if (clock_ns(CLOCK_MONOTONIC) >= deadline_ns)
             return -ETIMEDOUT;
-        (void)nanosleep(&nap, NULL);
-        if (nap.tv_nsec < 10000000)
-            nap.tv_nsec *= 2;
+        (void)nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 10000000)
+            pause.tv_nsec *= 2;
     }
 }
 
-int output_write(int fd, const char *text, size_t size, uint64_t deadline_ns, struct error *error)
+int job_output_write(int fd, const char *text, size_t size, uint64_t deadline_ns,
+                     struct error *error)
 {
     int status = 0, r;
     pid_t pid;
@@ -78,7 +79,7 @@ int output_write(int fd, const char *text, size_t size, uint64_t deadline_ns, st
     if (pid < 0)
         return error_errno(error, -errno, "fork to write the summary");
     if (pid == 0) {
-        let_go(fd);
+        close_sockets_and_pipes(fd);
         write_all(fd, text, size);
     }
     r = wait_until(pid, deadline_ns, &status);

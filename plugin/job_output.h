@@ -7,9 +7,10 @@
 
 #include "common/error.h"
 
-/* Write to `fd` from a child, which may hang on the file system of `fd` for as long as it likes:
- * it is waited for until `deadline_ns` (CLOCK_MONOTONIC) and then left alone (-ETIMEDOUT), with no
- * socket or pipe of the caller but `fd`. */
-int output_write(int fd, const char *text, size_t size, uint64_t deadline_ns, struct error *error);
+/* Write to `fd` in a child process, because the file system of `fd` may hang. Waits for the child
+ * until `deadline_ns` (CLOCK_MONOTONIC), then abandons it (-ETIMEDOUT). The child keeps no socket
+ * or pipe of the caller except `fd`. */
+int job_output_write(int fd, const char *text, size_t size, uint64_t deadline_ns,
+                     struct error *error);
 
 #endif

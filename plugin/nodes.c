@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A host without them may load us all the same. */
+/* Weak: a program that loads the plugin may lack them. */
 #pragma weak slurm_hostlist_create
 #pragma weak slurm_hostlist_shift
 #pragma weak slurm_hostlist_destroy
 
-/* Slurm 22.05 to 26.05 have one of the names or both. */
-static const char *expression(void)
+/* Slurm 22.05 to 26.05 set one of the variables or both. */
+static const char *get_job_hostlist(void)
 {
     const char *list = getenv("SLURM_JOB_NODELIST");
 
@@ -38,7 +38,7 @@ static bool has_lists(void)
     return slurm_hostlist_create && slurm_hostlist_shift && slurm_hostlist_destroy;
 }
 
-/* The type of a list is not the same in all releases. */
+/* The type of a hostlist differs between releases. */
 static int expand(const char *from, char *list, size_t size, size_t *first)
 {
     __auto_type hosts = has_lists() ? slurm_hostlist_create(from) : NULL;
@@ -76,7 +76,7 @@ int nodes_put(struct message *m, const char *node, const char *from)
 
     (void)message_put(m, "NODE", node);
     if (!from)
-        from = expression();
+        from = get_job_hostlist();
     if (!from)
         return -ENOENT;
     r = expand(from, list, sizeof(list), &first);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The nodes of a job or a step, from a list of Slurm's. */
+/* The nodes of a job or a step, from a hostlist of Slurm. */
 #ifndef JOBIO_PLUGIN_NODES_H
 #define JOBIO_PLUGIN_NODES_H
 
 #include "common/message.h"
 
-/* Room for names that fit into a message beside all else. */
+/* The names must fit into a message next to the other fields. */
 #define NODES_MAX (MESSAGE_MAX - 4096)
 
-/* The names of a list such as "n[1-4,7]", with commas between. Lists are read by the functions of
- * the Slurm program that has loaded us. -ENOENT: it has none, or the list is empty; -EMSGSIZE: too
- * many. */
+/* Expand a hostlist such as "n[1-4,7]" into names separated by commas, with the functions of the
+ * Slurm program that loaded the plugin. -ENOENT: it has none, or the list is empty; -EMSGSIZE: too
+ * many names. */
 int nodes_expand(const char *from, char ret[NODES_MAX]);
 
-/* From `list`, or from the environment of the prolog if that is NULL: put NODE, GATHER (the first
- * node of the job, where its batch script runs and its account comes together) and NODELIST (all of
- * them). -ENOENT and -EMSGSIZE as above; with too many, GATHER is there without NODELIST. */
+/* Put NODE, GATHER (the first node of the job, which runs its batch script and gathers its account)
+ * and NODELIST (all nodes) into the message. They are read from the hostlist `list`; NULL: that in
+ * the environment of the prolog. -ENOENT and -EMSGSIZE as above; with too many names, GATHER is put
+ * without NODELIST. */
 int nodes_put(struct message *m, const char *node, const char *list);
 
 #endif

@@ -5,9 +5,9 @@
 
 static const char *given;
 
-/* slurmstepd calls it more than once for some steps. Only the command that the user typed may
- * refuse a word: a job that runs is never failed. */
-static int take(int value, const char *text, int remote)
+/* slurmstepd calls it more than once for some steps. Only the submitting command may reject a
+ * value: the plugin never fails a running job. */
+static int set_option(int value, const char *text, int remote)
 {
     const char *word = summary_word(text);
 
@@ -25,9 +25,9 @@ void option_register(spank_t spank)
     static struct spank_option option = {
         .name = (char *)OPTION_NAME,
         .arginfo = (char *)"off|short|full",
-        .usage = (char *)"the job's output ends with a summary of its I/O",
+        .usage = (char *)"append a summary of the job's I/O to its output",
         .has_arg = 1,
-        .cb = take,
+        .cb = set_option,
     };
     spank_err_t r = spank_option_register(spank, &option);
 

@@ -6,15 +6,15 @@
 #include <slurm/spank.h>
 
 #define OPTION_NAME "io-summary"
-/* The user's wish without the option. */
+/* The variable with which users choose the summary if they do not give the option. */
 #define OPTION_VARIABLE "JOBIO_SUMMARY"
-/* The same as the submitting command passes it on: `--export=NONE` keeps names with SLURM only. */
+/* The copy that the submitting command makes: `--export=NONE` keeps only names with SLURM. */
 #define OPTION_PASSED_ON "SLURM_JOBIO_SUMMARY"
 
-/* In slurm_spank_init only. */
+/* Only valid in slurm_spank_init. */
 void option_register(spank_t spank);
 
-/* "off", "short" or "full", if the user gave the option; NULL if not. */
+/* Returns the "off", "short" or "full" of the option; NULL if it was not given. */
 const char *option_given(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "plugin/runtime_dir.h"
 
-/* The address of a buffer as the kernel's attributes hold it. */
+/* The type that union bpf_attr has for addresses. */
 #define ADDRESS(p) ((__u64)(uintptr_t)(p))
 
 static int open_map(const char *directory, const char *name, struct error *error)
@@ -51,7 +51,8 @@ static int put_step(const char *directory, const struct cgroup *cgroup, struct e
     return 0;
 }
 
-/* Through a mapping, because an update by system call could undo another process's bit. */
+/* Through a mapping, because an update by system call could clear a bit that another process sets.
+ */
 static int put_level(const char *directory, const struct cgroup *cgroup, struct error *error)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -68,7 +69,7 @@ static int put_level(const char *directory, const struct cgroup *cgroup, struct 
     return 0;
 }
 
-int direct_tag(const char *runtime, const struct cgroup *cgroup, struct error *error)
+int pinned_maps_tag(const char *runtime, const struct cgroup *cgroup, struct error *error)
 {
     char directory[PATH_MAX];
     int r;
@@ -76,7 +77,7 @@ int direct_tag(const char *runtime, const struct cgroup *cgroup, struct error *e
     if (level_bit(cgroup->level) == 0)
         return error_set(error, -ERANGE, "the cgroup is %u levels deep; at most %d are counted",
                          cgroup->level, JOBIO_MAX_LEVELS - 1);
-    r = runtime_pin_folder(runtime, directory, error);
+    r = runtime_pin_directory(runtime, directory, error);
     if (r == 0)
         r = put_step(directory, cgroup, error);
     if (r == 0)

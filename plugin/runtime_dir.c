@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 
 /* KEY=VALUE lines; a newline in a value becomes a space. */
-static size_t to_lines(const struct message *m, char *ret)
+static size_t format_lines(const struct message *m, char *ret)
 {
     const char *field = message_next(m, message_next(m, message_next(m, NULL)));
     size_t n = 0;
@@ -26,22 +26,22 @@ static size_t to_lines(const struct message *m, char *ret)
     return n;
 }
 
-static int make_folder(const char *path, struct error *error)
+static int make_directory(const char *path, struct error *error)
 {
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
         return error_errno(error, -errno, "make \"%s\"", path);
     return 0;
 }
 
-/* While no jobiod takes them the files gather: a full /run would hurt more than jobio. */
-static int check_room(const char *directory, struct error *error)
+/* The files accumulate while jobiod does not run. A full /run would break other programs, too. */
+static int check_free_space(const char *directory, struct error *error)
 {
     struct statvfs fs;
 
     if (statvfs(directory, &fs) < 0)
-        return error_errno(error, -errno, "look for room in \"%s\"", directory);
+        return error_errno(error, -errno, "check the free space of \"%s\"", directory);
     if (fs.f_bavail < fs.f_blocks / 10 || fs.f_favail < fs.f_files / 10)
-        return error_set(error, -ENOSPC, "less than a tenth of \"%s\" is free", directory);
+        return error_set(error, -ENOSPC, "less than 10 %% of \"%s\" is free", directory);
     return 0;
 }
 
@@ -58,28 +58,29 @@ static int write_file(const char *path, const char *text, size_t size, struct er
     return 0;
 }
 
-int runtime_save(const char *runtime, const char *directory, const char *name,
-                 const struct message *m, struct error *error)
+int runtime_write_file(const char *runtime, const char *directory, const char *name,
+                       const struct message *m, struct error *error)
 {
     static char text[MESSAGE_MAX];
-    char path[PATH_MAX], making[PATH_MAX];
+    char path[PATH_MAX], new_path[PATH_MAX];
     int r;
 
     (void)snprintf(path, sizeof(path), "%s/%s", runtime, directory);
-    r = make_folder(runtime, error);
+    r = make_directory(runtime, error);
     if (r == 0)
-        r = make_folder(path, error);
+        r = make_directory(path, error);
     if (r == 0)
-        r = check_room(path, error);
+        r = check_free_space(path, error);
     if (r < 0)
         return r;
     (void)snprintf(path, sizeof(path), "%s/%s/%s", runtime, directory, name);
-    (void)snprintf(making, sizeof(making), "%s/%s/.%s.%d", runtime, directory, name, (int)getpid());
-    r = write_file(making, text, to_lines(m, text), error);
-    if (r == 0 && rename(making, path) < 0)
+    (void)snprintf(new_path, sizeof(new_path), "%s/%s/.%s.%d", runtime, directory, name,
+                   (int)getpid());
+    r = write_file(new_path, text, format_lines(m, text), error);
+    if (r == 0 && rename(new_path, path) < 0)
         r = error_errno(error, -errno, "rename to \"%s\"", path);
     if (r < 0)
-        (void)unlink(making);
+        (void)unlink(new_path);
     return r;
 }
 
@@ -105,13 +106,13 @@ struct runtime_job runtime_read_job(const char *runtime, uint32_t jobid)
     return job;
 }
 
-static const char *down_path(const char *runtime, char ret[PATH_MAX])
+static const char *format_down_path(const char *runtime, char ret[PATH_MAX])
 {
     (void)snprintf(ret, PATH_MAX, "%s/down", runtime);
     return ret;
 }
 
-static bool is_of_owner(const char *line)
+static bool is_owner_field(const char *line)
 {
     static const char *const keys[] = {"ACCOUNT=", "PARTITION=", "USER="};
 
@@ -130,7 +131,7 @@ void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m)
         char *value = strchr(line, '=');
 
         line[strcspn(line, "\n")] = '\0';
-        if (!is_of_owner(line))
+        if (!is_owner_field(line))
             continue;
         *value++ = '\0';
         (void)message_put(m, line, value);
@@ -156,7 +157,7 @@ bool runtime_is_down(const char *runtime)
     struct stat st;
     time_t now = time(NULL);
 
-    if (stat(down_path(runtime, path), &st) < 0)
+    if (stat(format_down_path(runtime, path), &st) < 0)
         return false;
     return st.st_mtime <= now && now - st.st_mtime < RUNTIME_DOWN_SECONDS;
 }
@@ -165,7 +166,7 @@ void runtime_mark_down(const char *runtime)
 {
     char path[PATH_MAX];
     _close_ int fd =
-        open(down_path(runtime, path), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        open(format_down_path(runtime, path), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd >= 0)
         (void)futimens(fd, NULL);
@@ -175,10 +176,10 @@ void runtime_clear_down(const char *runtime)
 {
     char path[PATH_MAX];
 
-    (void)unlink(down_path(runtime, path));
+    (void)unlink(format_down_path(runtime, path));
 }
 
-int runtime_pin_folder(const char *runtime, char ret[PATH_MAX], struct error *error)
+int runtime_pin_directory(const char *runtime, char ret[PATH_MAX], struct error *error)
 {
     char path[PATH_MAX], line[PATH_MAX], pin[PATH_MAX / 2] = "";
     _fclose_ FILE *f = NULL;
@@ -196,7 +197,7 @@ int runtime_pin_folder(const char *runtime, char ret[PATH_MAX], struct error *er
             continue;
     }
     if (pin[0] != '/')
-        return error_set(error, -EINVAL, "\"%s\" names no PIN", path);
+        return error_set(error, -EINVAL, "\"%s\" has no PIN", path);
     if (layout != JOBIO_LAYOUT)
         return error_set(error, -EPROTONOSUPPORT, "the maps have layout %u, the plugin knows %d",
                          layout, JOBIO_LAYOUT);

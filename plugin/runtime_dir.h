@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files of an instance's runtime directory (doc/protocol.md). */
+/* The files in the runtime directory of a jobiod (doc/protocol.md). */
 #ifndef JOBIO_PLUGIN_RUNTIME_DIR_H
 #define JOBIO_PLUGIN_RUNTIME_DIR_H
 
@@ -10,34 +10,35 @@
 
 #define RUNTIME_DOWN_SECONDS 60
 
-/* Put the fields of `m` (without VERSION and TYPE) into <runtime>/<directory>/<name>, a line each,
- * with rename(2). Folders are made if they are missing. -ENOSPC: also while less than a tenth of
- * the file system is free. */
-int runtime_save(const char *runtime, const char *directory, const char *name,
-                 const struct message *m, struct error *error);
+/* Write the fields of `m` (without VERSION and TYPE) to <runtime>/<directory>/<name>, one per line,
+ * with rename(2). Makes missing directories. -ENOSPC: also if less than 10 % of the file system is
+ * free. */
+int runtime_write_file(const char *runtime, const char *directory, const char *name,
+                       const struct message *m, struct error *error);
 
-/* What <runtime>/jobs/<jobid> says. */
+/* The contents of <runtime>/jobs/<jobid>. */
 struct runtime_job {
-    bool known;     /* there is such a file */
-    bool ended;     /* the epilog of that run has come */
-    bool has_nodes; /* GATHER */
+    bool known;     /* the file exists */
+    bool ended;     /* the epilog of that run was called */
+    bool has_nodes; /* it has GATHER */
     uint32_t restart;
 };
 
-/* Read it once, so that all of it is of one run: the first step of the next one replaces it. */
+/* Read it once, so that all fields belong to one run: the first step of the next run replaces it.
+ */
 struct runtime_job runtime_read_job(const char *runtime, uint32_t jobid);
 
-/* Put ACCOUNT, PARTITION and USER of that file into the message. */
+/* Copy ACCOUNT, PARTITION and USER of that file into the message. */
 void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m);
-/* Say in that file, if it is there, that this run of the job is over: ENDED=1. */
+/* Add ENDED=1 to that file, if it exists: this run of the job has ended. */
 int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error);
 
-/* A hook met its deadline less than RUNTIME_DOWN_SECONDS ago, and jobiod has not answered since. */
+/* A request timed out less than RUNTIME_DOWN_SECONDS ago, and jobiod has not answered since. */
 bool runtime_is_down(const char *runtime);
 void runtime_mark_down(const char *runtime);
 void runtime_clear_down(const char *runtime);
 
-/* Where the maps of this plugin's layout are pinned. -EPROTONOSUPPORT: another layout. */
-int runtime_pin_folder(const char *runtime, char ret[PATH_MAX], struct error *error);
+/* The directory of the pinned maps. -EPROTONOSUPPORT: they have another layout than this plugin. */
+int runtime_pin_directory(const char *runtime, char ret[PATH_MAX], struct error *error);
 
 #endif

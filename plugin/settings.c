@@ -95,8 +95,8 @@ static const char *set_patience(struct settings *settings, const char *value, co
     return NULL;
 }
 
-/* Returns what is wrong with the word, NULL if nothing is. */
-static const char *take_word(struct settings *settings, const char *word, const char *node)
+/* Returns the reason if the word is wrong, else NULL. */
+static const char *parse_word(struct settings *settings, const char *word, const char *node)
 {
     static const struct {
         const char *key;
@@ -123,7 +123,7 @@ void settings_read(struct settings *settings, int ac, char *const *av, const cha
     settings->patience = 1;
     (void)set_socket(settings, DEFAULT_SOCKET, NULL);
     for (int i = 0; i < ac; i++) {
-        const char *reason = take_word(settings, av[i], node);
+        const char *reason = parse_word(settings, av[i], node);
 
         if (reason)
             complain(av[i], reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* slurmd, and the prolog and the epilog that it runs as root: what only root may say of a job. */
+/* slurmd, and its prolog and epilog, which run as root: facts of a job that only root may set. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void slurmd_init(int ac, char *av[])
     settings_read(&settings, ac, av, NULL, complain);
 }
 
-static void ask(const struct settings *settings, uint32_t jobid, const char *what)
+static void send_message(const struct settings *settings, uint32_t jobid, const char *what)
 {
     struct error error = {""};
     int r = client_ask(settings, &message, JOB_TIMEOUT_MS, &error);
@@ -44,13 +44,13 @@ static void ask(const struct settings *settings, uint32_t jobid, const char *wha
         slurm_error("jobio: job %u: %s: %s", jobid, what, error.text);
 }
 
-/* False, with a line in the log, if Slurm does not say which job it is. */
-static bool job_id(spank_t spank, uint32_t *ret)
+/* Logs an error and returns false if Slurm does not provide the number of the job. */
+static bool get_job_id(spank_t spank, uint32_t *ret)
 {
     spank_err_t r = spank_get_item(spank, S_JOB_ID, ret);
 
     if (r != ESPANK_SUCCESS)
-        slurm_error("jobio: Slurm did not tell the job's number: error %d", (int)r);
+        slurm_error("jobio: cannot get the job ID from Slurm: error %d", (int)r);
     return r == ESPANK_SUCCESS;
 }
 
@@ -63,7 +63,7 @@ void slurmd_prolog(spank_t spank, int ac, char *av[])
     char name[16];
 
     settings_read(&settings, ac, av, node, ignore);
-    if (!job_id(spank, &jobid))
+    if (!get_job_id(spank, &jobid))
         return;
     message_init(&message, "job");
     (void)message_put_u64(&message, "JOBID", jobid);
@@ -74,9 +74,9 @@ void slurmd_prolog(spank_t spank, int ac, char *av[])
     if (nodes_put(&message, node, NULL) == -EMSGSIZE)
         slurm_error("jobio: job %u has too many nodes: its account is not gathered", jobid);
     (void)snprintf(name, sizeof(name), "%u", jobid);
-    if (runtime_save(settings.runtime, "jobs", name, &message, &error) < 0)
+    if (runtime_write_file(settings.runtime, "jobs", name, &message, &error) < 0)
         slurm_error("jobio: job %u: %s", jobid, error.text);
-    ask(&settings, jobid, "prolog");
+    send_message(&settings, jobid, "prolog");
 }
 
 void slurmd_epilog(spank_t spank, int ac, char *av[])
@@ -86,11 +86,11 @@ void slurmd_epilog(spank_t spank, int ac, char *av[])
     uint32_t jobid;
 
     settings_read(&settings, ac, av, settings_node_name(), ignore);
-    if (!job_id(spank, &jobid))
+    if (!get_job_id(spank, &jobid))
         return;
     if (runtime_end_job(settings.runtime, jobid, &error) < 0)
         slurm_error("jobio: job %u: %s", jobid, error.text);
     message_init(&message, "job-end");
     (void)message_put_u64(&message, "JOBID", jobid);
-    ask(&settings, jobid, "epilog");
+    send_message(&settings, jobid, "epilog");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* slurmstepd, as root, between the processes of a step and jobiod. From the first task on, errors
- * of the log go to the user's output too: slurm_info() does not. */
+/* slurmstepd: runs as root and reports the step to jobiod. After the first task has started,
+ * slurm_error() also writes to the user's output; slurm_info() does not. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,31 +21,32 @@
 #define ROOT_TIMEOUT_MS 200
 #define TAG_TIMEOUT_MS 200
 #define END_TIMEOUT_MS 200
-#define REPORT_TIMEOUT_MS 2000 /* with END in it */
+#define REPORT_TIMEOUT_MS 2000 /* including END */
 #define TEXT_MAX 262144
 #define NAME_MAX_SIZE 256
 
-/* What sbatch leaves in the environment where `--export=NONE` loses the option (Slurm < 24.05). */
+/* sbatch sets it; needed if `--export=NONE` loses the option (Slurm < 24.05). */
 #define OPTION_LEFT_OVER "SLURM_SPANK__SLURM_SPANK_OPTION_jobio_io_summary"
 
-/* The one step of this process. */
+/* The step of this process. */
 static struct {
     struct settings settings;
     uint32_t jobid, restart, het, step, uid, nodes;
-    uint32_t array_job, array_task; /* array_job 0: a task of no array */
+    uint32_t array_job, array_task; /* array_job 0: not an array */
     char name[NAME_MAX_SIZE];
     const char *node;
     const char *summary;
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
-    char file[64];          /* the name of the step file */
-    char label[32];         /* for the log: "17.batch", "17.0" */
-    bool known;             /* Slurm told which step it is */
-    struct runtime_job job; /* what its file said; ended: of its last run, and no prolog came */
-    bool tagged;            /* its cgroup is known, and whoever can count it was told */
-    bool gave_up;           /* it has no cgroup that could be tagged */
-    bool batch_job;         /* the end of its script brings the summary */
-    uint32_t exited;        /* tasks of this node */
+    char file[64];  /* the name of the step file */
+    char label[32]; /* for the log: "17.batch", "17.0" */
+    bool known;     /* Slurm has identified the step */
+    struct runtime_job
+        job;         /* its file; ended: it is of the previous run, and no prolog was called */
+    bool tagged;     /* its cgroup is known, and jobiod or the maps have it */
+    bool gave_up;    /* it has no cgroup of its own */
+    bool batch_job;  /* the summary is printed at the end of its script */
+    uint32_t exited; /* ended tasks on this node */
 } step;
 
 static struct message message;
@@ -64,8 +65,8 @@ static void log_failure(const char *what, int r, const struct error *error)
         slurm_info("jobio: step %s: %s: %s", step.label, what, error->text);
 }
 
-/* Where one thread of slurmstepd acts as the user for a moment, all of them do. What the hooks need
- * is root's: the runtime directory and jobiod's ear. */
+/* When a thread of slurmstepd temporarily becomes the user, all threads do. The hooks need root for
+ * the runtime directory and the socket of jobiod. */
 static void wait_for_root(void)
 {
     const struct timespec pause = {.tv_nsec = NS_PER_MS};
@@ -81,43 +82,43 @@ void stepd_init(spank_t spank, int ac, char *av[])
     option_register(spank);
 }
 
-static uint32_t item(spank_t spank, spank_item_t which, uint32_t fallback)
+static uint32_t get_item(spank_t spank, spank_item_t which, uint32_t fallback)
 {
     uint32_t value;
 
     return spank_get_item(spank, which, &value) == ESPANK_SUCCESS ? value : fallback;
 }
 
-static const char *job_variable(spank_t spank, const char *name, char *buf, size_t size)
+static const char *get_job_variable(spank_t spank, const char *name, char *buf, size_t size)
 {
     spank_err_t r = spank_getenv(spank, name, buf, (int)size);
 
     return r == ESPANK_SUCCESS || r == ESPANK_NOSPACE ? buf : NULL;
 }
 
-static const char *wanted_summary(spank_t spank)
+static const char *choose_summary(spank_t spank)
 {
     static const char *const names[] = {OPTION_LEFT_OVER, OPTION_VARIABLE, OPTION_PASSED_ON};
     const char *word = option_given();
     char buf[16];
 
     for (size_t i = 0; !word && i < sizeof(names) / sizeof(names[0]); i++)
-        word = summary_word(job_variable(spank, names[i], buf, sizeof(buf)));
+        word = summary_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
     return word ? word : step.settings.summary;
 }
 
-/* The nodes of the allocation. Slurm tells those of the step: that is the same for extern, nothing
- * for batch (where the environment is slurmd's, not the user's), and for others only the same if
- * the environment says so too. */
-static uint32_t count_nodes(spank_t spank)
+/* The number of nodes of the allocation. Slurm provides that of the step: it is equal for extern,
+ * and unknown for batch (whose environment is set by slurmd, not by the user). For other steps it
+ * is trusted only if the environment has the same number. */
+static uint32_t find_node_count(spank_t spank)
 {
-    uint32_t nodes = item(spank, S_JOB_NNODES, 0);
+    uint32_t nodes = get_item(spank, S_JOB_NNODES, 0);
     unsigned allocated = 0;
     char buf[16];
 
     if (step.step == STEP_EXTERN)
         return nodes;
-    if (!job_variable(spank, "SLURM_JOB_NUM_NODES", buf, sizeof(buf)) ||
+    if (!get_job_variable(spank, "SLURM_JOB_NUM_NODES", buf, sizeof(buf)) ||
         sscanf(buf, "%9u", &allocated) != 1)
         return 0;
     return step.step == STEP_BATCH || allocated == nodes ? allocated : 0;
@@ -137,54 +138,54 @@ static void set_label(void)
     }
 }
 
-/* The item is there in Slurm 22.05, but nobody sets it: then the prolog has left the number. A
- * slurmd that has not forgotten the last run yet calls no prolog for the next one: then the last
- * epilog has left its word. */
-static uint32_t count_restarts(spank_t spank)
+/* Slurm 22.05 has the item but does not set it: then the file of the prolog has the number. If
+ * slurmd still remembers the previous run, it does not call the prolog for the next one: then the
+ * file of the previous run has ENDED. */
+static uint32_t find_restart(spank_t spank)
 {
-    uint32_t restart = item(spank, S_SLURM_RESTART_COUNT, 0);
+    uint32_t restart = get_item(spank, S_SLURM_RESTART_COUNT, 0);
 
     if (restart != 0 && restart != HET_NONE)
         return restart;
     return step.job.restart + step.job.ended;
 }
 
-/* sbatch sets it, and the sruns in its script pass it on. */
+/* sbatch sets the variable, and srun in its script passes it on. */
 static bool is_batch_job(spank_t spank)
 {
     char buf[16];
-    const char *environment = job_variable(spank, "ENVIRONMENT", buf, sizeof(buf));
+    const char *environment = get_job_variable(spank, "ENVIRONMENT", buf, sizeof(buf));
 
     return environment && strcmp(environment, "BATCH") == 0;
 }
 
-/* Slurm tells 0, NO_VAL or nothing of a job that is no task of an array. */
+/* The item is 0, NO_VAL or not set if the job is not a task of an array. */
 static void identify_array(spank_t spank)
 {
-    uint32_t job = item(spank, S_JOB_ARRAY_ID, 0);
+    uint32_t job = get_item(spank, S_JOB_ARRAY_ID, 0);
 
-    step.array_task = item(spank, S_JOB_ARRAY_TASK_ID, HET_NONE);
+    step.array_task = get_item(spank, S_JOB_ARRAY_TASK_ID, HET_NONE);
     step.array_job = job < HET_NONE && step.array_task < HET_NONE ? job : 0;
 }
 
-static void identify(spank_t spank)
+static void identify_step(spank_t spank)
 {
     const uint32_t none = HET_NONE;
     uid_t uid = 0;
 
-    step.jobid = item(spank, S_JOB_ID, none);
-    step.step = item(spank, S_JOB_STEPID, none);
+    step.jobid = get_item(spank, S_JOB_ID, none);
+    step.step = get_item(spank, S_JOB_STEPID, none);
     step.job = runtime_read_job(step.settings.runtime, step.jobid);
-    step.restart = count_restarts(spank);
+    step.restart = find_restart(spank);
     step.known = step.jobid != none && step.step != none &&
                  spank_get_item(spank, S_JOB_UID, &uid) == ESPANK_SUCCESS;
     step.uid = uid;
     identify_array(spank);
     set_label();
-    step.nodes = count_nodes(spank);
-    step.summary = wanted_summary(spank);
+    step.nodes = find_node_count(spank);
+    step.summary = choose_summary(spank);
     step.batch_job = is_batch_job(spank);
-    (void)job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
+    (void)get_job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
 }
 
 static void start_message(const char *type)
@@ -196,15 +197,15 @@ static void start_message(const char *type)
     (void)message_put_u64(&message, "STEP", step.step);
 }
 
-/* So long the user's code waits for jobiod to hear of it. */
-static uint64_t tag_ms(void)
+/* The time for which the task waits for jobiod. */
+static uint64_t tag_timeout_ms(void)
 {
     bool asks = !runtime_is_down(step.settings.runtime);
 
     return asks ? (uint64_t)TAG_TIMEOUT_MS * step.settings.patience : 0;
 }
 
-static void tag_message(bool direct)
+static void make_tag_message(bool direct)
 {
     start_message("tag");
     (void)message_put_u64(&message, "UID", step.uid);
@@ -214,7 +215,7 @@ static void tag_message(bool direct)
     (void)message_put_u64(&message, "CGROUP_VERSION", (uint64_t)step.cgroup.version);
     (void)message_put_u64(&message, "TAGGED_AT", step.tagged_at);
     (void)message_put_u64(&message, "TAGGED_BOOT", step.tagged_boot);
-    (void)message_put_u64(&message, "WITHIN", tag_ms());
+    (void)message_put_u64(&message, "WITHIN", tag_timeout_ms());
     (void)message_put_u64(&message, "NODES", step.nodes);
     (void)message_put(&message, "NODE", step.node);
     if (step.name[0]) /* the extern step has no environment */
@@ -227,35 +228,35 @@ static void tag_message(bool direct)
     (void)message_put_u64(&message, "DIRECT", direct);
 }
 
-static void save(const char *name)
+static void save_step_file(const char *name)
 {
     struct error error = {""};
     int r;
 
     wait_for_root();
-    r = runtime_save(step.settings.runtime, "steps", name, &message, &error);
+    r = runtime_write_file(step.settings.runtime, "steps", name, &message, &error);
     if (r < 0)
         log_failure("step file", r, &error);
 }
 
-/* jobiod was not reached, for the `reason`. It finds the step later by its file; what the step does
- * until then is counted only if the cgroup is in the map now. */
+/* jobiod was not reached, for the `reason`. It finds the step file later. Until then the step is
+ * counted only if its cgroup is in the map. */
 static void tag_directly(int code, const struct error *reason)
 {
     struct error error = {""};
 
     wait_for_root();
-    if (direct_tag(step.settings.runtime, &step.cgroup, &error) < 0) {
+    if (pinned_maps_tag(step.settings.runtime, &step.cgroup, &error) < 0) {
         (void)error_prefix(&error, code, "%s; not counted until jobiod runs", reason->text);
         log_failure("tag", code, &error);
         return;
     }
     log_failure("tagged without jobiod", code, reason);
-    tag_message(true);
-    save(step.file);
+    make_tag_message(true);
+    save_step_file(step.file);
 }
 
-static void tag(void)
+static void tag_step(void)
 {
     struct error error = {""};
     int r;
@@ -266,8 +267,8 @@ static void tag(void)
     step.tagged_boot = clock_ns(CLOCK_BOOTTIME);
     (void)snprintf(step.file, sizeof(step.file), "%u.%u.%u.%u", step.jobid, step.restart, step.het,
                    step.step);
-    tag_message(false);
-    save(step.file);
+    make_tag_message(false);
+    save_step_file(step.file);
     r = client_ask(&step.settings, &message, TAG_TIMEOUT_MS, &error);
     if (r == -EREMOTEIO)
         log_failure("tag", r, &error);
@@ -275,7 +276,7 @@ static void tag(void)
         tag_directly(r, &error);
 }
 
-/* Slurm sets this variable of the batch step's environment on the node, whatever the user had. */
+/* slurmd sets this variable for the batch step, so users cannot change it. */
 static bool put_nodes(spank_t spank)
 {
     static char list[NODES_MAX];
@@ -285,15 +286,15 @@ static bool put_nodes(spank_t spank)
            nodes_put(&message, step.node, list) == 0;
 }
 
-/* Has somebody said all that this step could say of the job? */
+/* Whether jobiod has all data of the job that this step can provide. */
 static bool is_announced(void)
 {
     return step.job.known && !step.job.ended && (step.job.has_nodes || step.step != STEP_BATCH);
 }
 
-/* The prolog's hook was not called for this run. With PrologFlags=RunInJob it never is: then the
- * batch step tells the nodes of the job, also if another step was first. */
-static void announce(spank_t spank)
+/* If the hook of the prolog was not called for this run. With PrologFlags=RunInJob it never is:
+ * then the batch step sends the nodes of the job, even if another step started first. */
+static void announce_job(spank_t spank)
 {
     struct error error = {""};
     char name[16];
@@ -308,7 +309,7 @@ static void announce(spank_t spank)
     if (!put_nodes(spank) && !step.job.ended)
         return;
     (void)snprintf(name, sizeof(name), "%u", step.jobid);
-    r = runtime_save(step.settings.runtime, "jobs", name, &message, &error);
+    r = runtime_write_file(step.settings.runtime, "jobs", name, &message, &error);
     if (r == 0)
         r = client_ask(&step.settings, &message, TAG_TIMEOUT_MS, &error);
     if (r < 0)
@@ -320,18 +321,18 @@ void stepd_begin(spank_t spank)
     struct error error = {""};
 
     wait_for_root();
-    identify(spank);
+    identify_step(spank);
     if (step.known)
-        announce(spank);
+        announce_job(spank);
     if (!step.known)
-        slurm_error("jobio: Slurm did not tell which step this is: it is not counted");
+        slurm_error("jobio: cannot get the step ID from Slurm: the step is not counted");
     else if (cgroup_of_step("/proc", step.step == STEP_EXTERN, &step.cgroup, &error) == 0)
-        tag();
+        tag_step();
     else if (step.step == STEP_EXTERN)
         log_failure("not counted", 0, &error);
 }
 
-/* For the first task of a step that could not be tagged before; the task waits for its exec. */
+/* Tags the step with its first task if that was not possible before. The task waits for exec. */
 void stepd_task(spank_t spank)
 {
     struct error error = {""};
@@ -343,16 +344,15 @@ void stepd_task(spank_t spank)
         return;
     r = cgroup_of_task("/proc", pid, &step.cgroup, &error);
     if (r == 0) {
-        tag();
+        tag_step();
         return;
     }
     step.gave_up = true;
     log_failure("not counted", r, &error);
 }
 
-/* The nodes of this step: one of them may not even have begun it when its tasks here have ended.
- * What srun says of them is the user's environment, and decides what the user's own summary says.
- */
+/* The nodes of this step: another node may not have started it when its tasks here have ended. The
+ * user can change the list, but it only affects the user's own summary. */
 static void put_step_nodes(spank_t spank)
 {
     static char list[NODES_MAX], names[NODES_MAX];
@@ -362,18 +362,18 @@ static void put_step_nodes(spank_t spank)
         (void)message_put(&message, "STEPNODES", names);
 }
 
-static uint64_t report_ms(void)
+static uint64_t report_timeout_ms(void)
 {
     return (uint64_t)REPORT_TIMEOUT_MS * step.settings.patience;
 }
 
-static uint64_t report_deadline(void)
+static uint64_t report_deadline_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC) + report_ms() * NS_PER_MS;
+    return clock_ns(CLOCK_MONOTONIC) + report_timeout_ms() * NS_PER_MS;
 }
 
-/* so_far: of a job that goes on. */
-static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
+/* so_far: the job has not ended. */
+static void print_report(spank_t spank, uint64_t deadline_ns, bool so_far)
 {
     struct error error = {""};
     ssize_t n;
@@ -381,7 +381,7 @@ static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
 
     start_message("report");
     (void)message_put(&message, "SUMMARY", step.summary);
-    (void)message_put_u64(&message, "WITHIN", report_ms());
+    (void)message_put_u64(&message, "WITHIN", report_timeout_ms());
     if (so_far) {
         (void)message_put_u64(&message, "SOFAR", 1);
         put_step_nodes(spank);
@@ -392,34 +392,34 @@ static void report(spank_t spank, uint64_t deadline_ns, bool so_far)
         log_failure("report", (int)n, &error);
     if (n <= 0)
         return;
-    r = output_write(STDERR_FILENO, text, (size_t)n, deadline_ns, &error);
+    r = job_output_write(STDERR_FILENO, text, (size_t)n, deadline_ns, &error);
     if (r < 0)
         log_failure("report", r, &error);
 }
 
-/* The last task of this node has ended: what others count may say so. A job without a script has
- * its summary here, on the first node of the step, because later nothing reaches srun any more. */
+/* The last task on this node has ended. A job without a script gets its summary here, on the first
+ * node of the step, because later no output reaches srun. */
 void stepd_task_exit(spank_t spank)
 {
-    uint64_t deadline_ns = report_deadline();
+    uint64_t deadline_ns = report_deadline_ns();
     struct error error = {""};
     int r;
 
     if (!step.tagged || step.step >= STEP_INTERACTIVE ||
-        ++step.exited < item(spank, S_JOB_LOCAL_TASK_COUNT, UINT32_MAX))
+        ++step.exited < get_item(spank, S_JOB_LOCAL_TASK_COUNT, UINT32_MAX))
         return;
     wait_for_root();
     start_message("task-exit");
     r = client_ask(&step.settings, &message, END_TIMEOUT_MS, &error);
     if (r < 0)
         log_failure("task exit", r, &error);
-    else if (!step.batch_job && item(spank, S_JOB_NODEID, 1) == 0)
-        report(spank, deadline_ns, true);
+    else if (!step.batch_job && get_item(spank, S_JOB_NODEID, 1) == 0)
+        print_report(spank, deadline_ns, true);
 }
 
 void stepd_end(spank_t spank)
 {
-    uint64_t deadline_ns = report_deadline();
+    uint64_t deadline_ns = report_deadline_ns();
     struct error error = {""};
     char name[sizeof(step.file) + 4];
     int r;
@@ -430,13 +430,12 @@ void stepd_end(spank_t spank)
     (void)message_put_u64(&message, "ENDED_AT", clock_ns(CLOCK_REALTIME));
     (void)message_put_u64(&message, "ENDED_BOOT", clock_ns(CLOCK_BOOTTIME));
     (void)snprintf(name, sizeof(name), "%s.end", step.file);
-    save(name);
+    save_step_file(name);
     r = client_ask(&step.settings, &message, END_TIMEOUT_MS, &error);
     if (r < 0)
         log_failure("end", r, &error);
-    /* Slow at the end is not yet hung: jobiod may keep the deadline of the report. Asked also by a
-     * job that wants no summary: with the report jobiod writes the job's record, and later Slurm
-     * would refuse it. */
+    /* A timeout of "end" does not mean that the report will time out. It is requested even without
+     * a summary, because jobiod then writes the job record, which Slurm would reject later. */
     if (r != -EHOSTDOWN && step.step == STEP_BATCH)
-        report(spank, deadline_ns, false);
+        print_report(spank, deadline_ns, false);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sbatch, salloc, srun: as the user, before there is a job. */
+/* sbatch, salloc and srun: runs as the user, before the job exists. */
 #include <stdlib.h>
 
 #include "plugin/settings.h"
@@ -11,7 +11,7 @@ static void complain(const char *word, const char *reason)
     slurm_error("jobio: plugstack.conf: \"%s\" %s", word, reason);
 }
 
-/* The output of a srun in a job is the user's; who submitted the job has seen the line. */
+/* The output of srun in a job belongs to the user, who saw the line when submitting the job. */
 static void complain_unless_in_job(const char *word, const char *reason)
 {
     if (spank_context() != S_CTX_LOCAL || !getenv("SLURM_JOB_ID"))
@@ -36,5 +36,5 @@ void submit_options_known(void)
     if (!word)
         slurm_error("jobio: " OPTION_VARIABLE "=%s is not off, short or full: ignored", text);
     else if (setenv(OPTION_PASSED_ON, word, 1) < 0)
-        slurm_error("jobio: set " OPTION_PASSED_ON ": no memory");
+        slurm_error("jobio: set " OPTION_PASSED_ON ": out of memory");
 }

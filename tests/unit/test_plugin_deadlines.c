@@ -41,7 +41,7 @@ static void test_little_room(void **state)
     answerer_stop(&a);
     assert_has(asked, "TYPE=tag");
     assert_has(asked, "TYPE=end");
-    assert_has(spank_host_log->text, "step file: less than a tenth of \"");
+    assert_has(spank_host_log->text, "step file: less than 10 % of \"");
     assert_false(stepd_has("run/steps/17.2.4294967294.4294967291"));
     for (int i = 0; i < 30; i++) {
         snprintf(name, sizeof(name), "%s/%d", path, i);
