@@ -18,12 +18,12 @@
 typedef __typeof__(slurm_list_create(NULL)) slurm_list;
 
 #define SLICE_S 3600
-#define IDS_MAX 500   /* in one question */
-#define BATCH_MAX 100 /* changes in one transaction */
-/* The column has 65,535 bytes, and what does not fit would be cut without a word. */
+#define IDS_MAX 500   /* per query */
+#define BATCH_MAX 100 /* changes per transaction */
+/* The column has 65,535 bytes; slurmdbd would silently truncate longer text. */
 #define COMMENT_MAX 60000
 
-/* What a run can have ended as; JOB_REQUEUE: it was put back into the queue. */
+/* The states of ended runs; JOB_REQUEUE: it was requeued. */
 static const uint32_t ended_states[] = {
     JOB_COMPLETE,  JOB_CANCELLED, JOB_FAILED,   JOB_TIMEOUT, JOB_NODE_FAIL,
     JOB_PREEMPTED, JOB_BOOT_FAIL, JOB_DEADLINE, JOB_OOM,     JOB_REQUEUE,
@@ -34,7 +34,7 @@ struct accounting {
     char *cluster;
 };
 
-/* The lists of a condition own nothing: what is in them lives in the caller's frame. */
+/* The lists do not own their items, which are on the caller's stack. */
 struct condition {
     slurmdb_job_cond_t cond;
     char states[ARRAY_SIZE(ended_states)][12];
@@ -61,7 +61,7 @@ static void condition_init(struct condition *c, struct accounting *accounting)
     slurm_list_append(c->cond.cluster_list, accounting->cluster);
 }
 
-/* Runs that ended so, from `since` to `until`. */
+/* Select runs that ended in one of these states, from `since` to `until`. */
 static void condition_ended(struct condition *c, const uint32_t *states, size_t n, int64_t since,
                             int64_t until)
 {
@@ -74,7 +74,7 @@ static void condition_ended(struct condition *c, const uint32_t *states, size_t 
     c->cond.usage_end = until;
 }
 
-static slurm_selected_step_t selected(uint32_t jobid, uint32_t task, uint32_t offset)
+static slurm_selected_step_t select_run(uint32_t jobid, uint32_t task, uint32_t offset)
 {
     slurm_selected_step_t step;
 
@@ -87,20 +87,20 @@ static slurm_selected_step_t selected(uint32_t jobid, uint32_t task, uint32_t of
     return step;
 }
 
-/* The job and nothing else: the number of the last task of an array is also that of the array, and
- * that of the first part of a heterogeneous job is also that of the whole. */
-static slurm_selected_step_t selected_job(const struct ended_job *job)
+/* Select only this job: the last task of an array has the number of the array, and the first
+ * component of a heterogeneous job has that of the job. */
+static slurm_selected_step_t select_job(const struct ended_job *job)
 {
     if (job->array_task != ENDED_NONE)
-        return selected(job->array_job, job->array_task, ENDED_NONE);
+        return select_run(job->array_job, job->array_task, ENDED_NONE);
     if (job->het_offset != ENDED_NONE)
-        return selected(job->het_job, ENDED_NONE, job->het_offset);
-    return selected(job->jobid, ENDED_NONE, ENDED_NONE);
+        return select_run(job->het_job, ENDED_NONE, job->het_offset);
+    return select_run(job->jobid, ENDED_NONE, ENDED_NONE);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int no_answer(struct error *error, const char *what)
+static int report_no_answer(struct error *error, const char *what)
 {
     return error_set(error, -ENOTCONN, "%s: slurmdbd: %s", what, slurm_strerror(errno));
 }
@@ -119,7 +119,7 @@ int accounting_open(struct accounting **ret, const char *cluster, struct error *
     errno = 0;
     a->connection = slurmdb_connection_get(&flags);
     if (!a->connection || errno) {
-        int r = no_answer(error, "connect");
+        int r = report_no_answer(error, "connect");
 
         accounting_close(a);
         return r;
@@ -147,12 +147,12 @@ char *accounting_cluster(struct error *error)
                         slurm_strerror(errno));
         return NULL;
     }
-    /* Stays for the life of the program: what frees it has another name in each release. */
+    /* Not freed: the function for that has another name in each release. */
     return strdup(conf->cluster_name ? conf->cluster_name : "");
 }
 
-/* The first of its nodes: there the batch script ran. NULL: it never had any. */
-static char *batch_host(const char *nodes)
+/* The first node of the job, which ran the batch script. NULL: it had no nodes. */
+static char *find_batch_host(const char *nodes)
 {
     __typeof__(slurm_hostlist_create(NULL)) list = NULL;
     char *host = NULL;
@@ -166,7 +166,7 @@ static char *batch_host(const char *nodes)
     return host;
 }
 
-static struct ended_job job_of(const slurmdb_job_rec_t *rec)
+static struct ended_job make_job(const slurmdb_job_rec_t *rec)
 {
     return (struct ended_job){
         .jobid = rec->jobid,
@@ -187,14 +187,14 @@ static struct ended_job job_of(const slurmdb_job_rec_t *rec)
         .start = rec->start,
         .end = rec->end,
         .nodes = rec->alloc_nodes,
-        .host = batch_host(rec->nodes),
+        .host = find_batch_host(rec->nodes),
         .comment = rec->admin_comment ? strdup(rec->admin_comment) : NULL,
     };
 }
 
-static int get(struct accounting *a, struct condition *c,
-               bool (*wanted)(const struct ended_job *job, void *arg), void *arg,
-               struct ended_jobs *ret, struct error *error)
+static int get_jobs(struct accounting *a, struct condition *c,
+                    bool (*wanted)(const struct ended_job *job, void *arg), void *arg,
+                    struct ended_jobs *ret, struct error *error)
 {
     slurm_list list;
     slurmdb_job_rec_t *rec;
@@ -203,9 +203,9 @@ static int get(struct accounting *a, struct condition *c,
     errno = 0;
     list = slurmdb_jobs_get(a->connection, &c->cond);
     if (!list)
-        return no_answer(error, "jobs");
+        return report_no_answer(error, "jobs");
     while (!r && (rec = slurm_list_pop(list))) {
-        struct ended_job job = job_of(rec);
+        struct ended_job job = make_job(rec);
 
         slurmdb_destroy_job_rec(rec);
         if (!wanted || wanted(&job, arg))
@@ -229,7 +229,7 @@ int accounting_list(struct accounting *a, int64_t since, int64_t until,
 
         condition_init(&c, a);
         condition_ended(&c, ended_states, ARRAY_SIZE(ended_states), from, to);
-        r = get(a, &c, wanted, arg, ret, error);
+        r = get_jobs(a, &c, wanted, arg, ret, error);
         condition_clear(&c);
     }
     return r;
@@ -245,10 +245,10 @@ static int find_some(struct accounting *a, const struct accounting_id *ids, size
     condition_init(&c, a);
     c.cond.step_list = slurm_list_create(NULL);
     for (size_t i = 0; i < n; i++) {
-        steps[i] = selected(ids[i].jobid, ids[i].task, ids[i].offset);
+        steps[i] = select_run(ids[i].jobid, ids[i].task, ids[i].offset);
         slurm_list_append(c.cond.step_list, &steps[i]);
     }
-    r = get(a, &c, NULL, NULL, ret, error);
+    r = get_jobs(a, &c, NULL, NULL, ret, error);
     condition_clear(&c);
     return r;
 }
@@ -272,7 +272,7 @@ int accounting_find(struct accounting *a, const struct accounting_id *ids, size_
     return r;
 }
 
-static const char *parse_number(const char *text, uint32_t *ret)
+static const char *parse_id_part(const char *text, uint32_t *ret)
 {
     uint64_t value;
 
@@ -285,22 +285,22 @@ static const char *parse_number(const char *text, uint32_t *ret)
 int accounting_parse_id(const char *text, struct accounting_id *ret, struct error *error)
 {
     struct accounting_id id = {.task = ENDED_NONE, .offset = ENDED_NONE};
-    const char *end = parse_number(text, &id.jobid);
+    const char *end = parse_id_part(text, &id.jobid);
 
     if (end && (*end == '_' || *end == '+'))
-        end = parse_number(end + 1, *end == '_' ? &id.task : &id.offset);
+        end = parse_id_part(end + 1, *end == '_' ? &id.task : &id.offset);
     if (!end || *end || !id.jobid)
-        return error_set(error, -EINVAL, "\"%s\" is no job: 12, 12_3 or 12+1", text);
+        return error_set(error, -EINVAL, "\"%s\" is not a job ID such as 12, 12_3 or 12+1", text);
     *ret = id;
     return 0;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* How many rows were changed; -1: none, and errno says why. */
-static int change(struct accounting *a, const struct ended_job *job, char *comment)
+/* Returns the number of changed rows; -1: none, errno is set. */
+static int change_comment(struct accounting *a, const struct ended_job *job, char *comment)
 {
-    slurm_selected_step_t step = selected_job(job);
+    slurm_selected_step_t step = select_job(job);
     struct condition c;
     slurmdb_job_rec_t rec;
     slurm_list changed;
@@ -323,37 +323,39 @@ static int change(struct accounting *a, const struct ended_job *job, char *comme
     return n;
 }
 
-static void say_refused(const struct ended_job *job, int rows, void (*say)(const char *line))
+static void print_refused(const struct ended_job *job, int rows,
+                          void (*print_line)(const char *line))
 {
     char line[128];
 
     if (rows < 0)
         snprintf(line, sizeof(line), "job %u: slurmdbd: %s", job->jobid, slurm_strerror(errno));
     else
-        snprintf(line, sizeof(line), "job %u: the change would hit %d jobs", job->jobid, rows);
-    say(line);
+        snprintf(line, sizeof(line), "job %u: the change would affect %d jobs", job->jobid, rows);
+    print_line(line);
 }
 
-/* 1: done; 0: the job is of no use, its record is dropped; or what was not committed is undone. */
-static int write_one(struct accounting *a, struct ended_job *job, void (*say)(const char *line))
+/* 1: done; 0: the record was dropped, and the transaction must be rolled back. */
+static int write_one(struct accounting *a, struct ended_job *job,
+                     void (*print_line)(const char *line))
 {
     _free_ char *comment = record_merge(job->comment, job->record);
     int rows = 0;
 
     if (comment && strlen(comment) <= COMMENT_MAX)
-        rows = change(a, job, comment);
+        rows = change_comment(a, job, comment);
     if (rows == 1)
         return 1;
     if (!comment || strlen(comment) > COMMENT_MAX)
-        say("a comment is too long for a record");
+        print_line("a comment is too long for a record");
     else
-        say_refused(job, rows, say);
+        print_refused(job, rows, print_line);
     free(job->record);
     job->record = NULL;
     return 0;
 }
 
-static void take_comment(struct ended_job *job, struct ended_jobs *fresh)
+static void update_comment(struct ended_job *job, struct ended_jobs *fresh)
 {
     for (size_t i = 0; i < fresh->n; i++) {
         struct ended_job *now = &fresh->items[i];
@@ -368,7 +370,7 @@ static void take_comment(struct ended_job *job, struct ended_jobs *fresh)
         }
         return;
     }
-    /* It is gone, or began anew: the next pass looks at it. */
+    /* Removed or restarted: the next pass checks it. */
     free(TAKE_PTR(job->record));
 }
 
@@ -388,14 +390,15 @@ static int refresh(struct accounting *a, struct ended_jobs *jobs, size_t from, s
     r = n ? accounting_find(a, ids, n, &fresh, error) : 0;
     for (size_t i = from; !r && i < to; i++)
         if (jobs->items[i].record)
-            take_comment(&jobs->items[i], &fresh);
+            update_comment(&jobs->items[i], &fresh);
     ended_jobs_clear(&fresh);
     return r;
 }
 
-/* The jobs from `from` to `to` in one transaction. 1: one of them failed, and all is undone. */
+/* Write the jobs from `from` to `to` in one transaction. 1: one failed, and all were rolled back.
+ */
 static int write_batch(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
-                       void (*say)(const char *line), struct error *error)
+                       void (*print_line)(const char *line), struct error *error)
 {
     bool bad = false, any = false;
     int r = refresh(a, jobs, from, to, error);
@@ -405,24 +408,24 @@ static int write_batch(struct accounting *a, struct ended_jobs *jobs, size_t fro
     for (size_t i = from; !bad && i < to; i++)
         if (jobs->items[i].record) {
             any = true;
-            bad = !write_one(a, &jobs->items[i], say);
+            bad = !write_one(a, &jobs->items[i], print_line);
         }
     errno = 0;
     if (any && slurmdb_connection_commit(a->connection, !bad) != SLURM_SUCCESS)
-        return no_answer(error, "commit");
+        return report_no_answer(error, "commit");
     return bad;
 }
 
-int accounting_write(struct accounting *a, struct ended_jobs *jobs, void (*say)(const char *line),
-                     struct error *error)
+int accounting_write(struct accounting *a, struct ended_jobs *jobs,
+                     void (*print_line)(const char *line), struct error *error)
 {
     int r = 0;
 
     for (size_t from = 0; r >= 0 && from < jobs->n;) {
         size_t to = jobs->n - from < BATCH_MAX ? jobs->n : from + BATCH_MAX;
 
-        r = write_batch(a, jobs, from, to, say, error);
-        if (r != 1) /* else the same again, without the bad one */
+        r = write_batch(a, jobs, from, to, print_line, error);
+        if (r != 1) /* else retry without the job that failed */
             from = to;
     }
     return r;

@@ -12,16 +12,16 @@
 #include "common/clock.h"
 #include "record/node_query.h"
 
-/* A node that has missed the end of a step finds out by itself, but not at once. */
+/* A node that missed the end of a step detects it after some time: the pauses get longer. */
 #define PAUSE_DOUBLES 5
 
 struct backlog {
     const struct backlog_options *options;
     struct accounting *accounting;
-    void (*say)(const char *line);
+    void (*print_line)(const char *line);
     struct ended_rules rules;
     struct backlog_counts *counts;
-    size_t soon; /* of those left: how many may have a record in a moment */
+    size_t soon; /* number of left jobs that may get a record soon */
 };
 
 static bool is_wanted(const struct ended_job *job, void *arg)
@@ -31,8 +31,8 @@ static bool is_wanted(const struct ended_job *job, void *arg)
     return ended_wants_record(job, &b->rules);
 }
 
-/* What was found in a window of time may lack the earlier runs of a job, and those say which run it
- * is: the jobs are looked up again by their numbers. */
+/* A window of time may lack the earlier runs of a job, which are needed to count its restarts: look
+ * the jobs up again by their numbers. */
 static int find_again(struct backlog *b, const struct ended_jobs *found, struct ended_jobs *ret,
                       struct error *error)
 {
@@ -57,8 +57,8 @@ static int find_listed(struct backlog *b, struct ended_jobs *ret, struct error *
     return r;
 }
 
-/* What has ended for who gave its number, may begin or run for the accounting a moment longer. */
-static size_t not_yet(const struct backlog *b, const struct ended_jobs *jobs)
+/* For jobs given by number: the accounting may show their start or end with a delay. */
+static size_t count_unfinished(const struct backlog *b, const struct ended_jobs *jobs)
 {
     size_t n = 0;
 
@@ -69,12 +69,12 @@ static size_t not_yet(const struct backlog *b, const struct ended_jobs *jobs)
     return jobs->n ? n : b->options->n_ids;
 }
 
-static bool same_run(const struct ended_job *a, const struct ended_job *b)
+static bool is_same_run(const struct ended_job *a, const struct ended_job *b)
 {
     return a->jobid == b->jobid && a->submit == b->submit && a->start == b->start;
 }
 
-/* Only those that want a record stay; each once, also if two numbers led to it. */
+/* Keep only jobs that want a record, each once, even if two IDs selected it. */
 static void keep_wanted(struct backlog *b, struct ended_jobs *jobs)
 {
     size_t n = 0;
@@ -82,7 +82,7 @@ static void keep_wanted(struct backlog *b, struct ended_jobs *jobs)
     for (size_t i = 0; i < jobs->n; i++) {
         struct ended_job *job = &jobs->items[i];
 
-        if (is_wanted(job, b) && !(n && same_run(job, &jobs->items[n - 1])))
+        if (is_wanted(job, b) && !(n && is_same_run(job, &jobs->items[n - 1])))
             jobs->items[n++] = *job;
         else
             ended_job_clear(job);
@@ -90,7 +90,7 @@ static void keep_wanted(struct backlog *b, struct ended_jobs *jobs)
     jobs->n = n;
 }
 
-static int find(struct backlog *b, struct ended_jobs *jobs, struct error *error)
+static int find_jobs(struct backlog *b, struct ended_jobs *jobs, struct error *error)
 {
     const struct backlog_options *o = b->options;
     int r = o->n_ids ? accounting_find(b->accounting, o->ids, o->n_ids, jobs, error)
@@ -98,40 +98,40 @@ static int find(struct backlog *b, struct ended_jobs *jobs, struct error *error)
 
     if (r < 0)
         return r;
-    ended_jobs_order(jobs);
-    b->counts->left = b->soon = not_yet(b, jobs);
+    ended_jobs_sort(jobs);
+    b->counts->left = b->soon = count_unfinished(b, jobs);
     keep_wanted(b, jobs);
     return 0;
 }
 
-static int ask(struct backlog *b, struct ended_jobs *jobs, struct error *error)
+static int query_nodes(struct backlog *b, struct ended_jobs *jobs, struct error *error)
 {
-    const struct ask_options options = {
+    const struct node_query_options options = {
         .url = b->options->url,
         .cluster = b->options->cluster,
         .timeout_ns = b->options->host_timeout_ns,
         .parallel = b->options->parallel,
     };
-    _free_ struct ask *asks = calloc(jobs->n + 1, sizeof(*asks));
+    _free_ struct node_query *queries = calloc(jobs->n + 1, sizeof(*queries));
     int r;
 
-    if (!asks)
+    if (!queries)
         return error_set(error, -ENOMEM, "no memory");
     for (size_t i = 0; i < jobs->n; i++)
-        asks[i] = (struct ask){.host = jobs->items[i].host,
-                               .jobid = jobs->items[i].jobid,
-                               .restart = jobs->items[i].restart};
-    r = ask_all(&options, asks, jobs->n, b->say, error);
+        queries[i] = (struct node_query){.host = jobs->items[i].host,
+                                         .jobid = jobs->items[i].jobid,
+                                         .restart = jobs->items[i].restart};
+    r = node_query_all(&options, queries, jobs->n, b->print_line, error);
     for (size_t i = 0; !r && i < jobs->n; i++)
-        if (ended_judge(&jobs->items[i], asks[i].answer, asks[i].record, &b->rules) < 0)
+        if (ended_judge(&jobs->items[i], queries[i].answer, queries[i].record, &b->rules) < 0)
             r = error_set(error, -ENOMEM, "no memory");
     for (size_t i = 0; i < jobs->n; i++)
-        free(asks[i].record);
+        free(queries[i].record);
     return r;
 }
 
-/* After the writing: a job that could not be written has no record any more. */
-static void count(struct backlog *b, const struct ended_jobs *jobs)
+/* Call it after accounting_write(), which drops the records that it could not write. */
+static void count_results(struct backlog *b, const struct ended_jobs *jobs)
 {
     for (size_t i = 0; i < jobs->n; i++) {
         const struct ended_job *job = &jobs->items[i];
@@ -147,26 +147,26 @@ static void count(struct backlog *b, const struct ended_jobs *jobs)
     }
 }
 
-static int pass(struct backlog *b, bool first, struct error *error)
+static int run_pass(struct backlog *b, bool first, struct error *error)
 {
     struct ended_jobs jobs = {0};
     int r;
 
     b->rules.now = time(NULL);
-    r = find(b, &jobs, error);
+    r = find_jobs(b, &jobs, error);
     if (!r && first)
         b->counts->wanted = jobs.n;
     if (!r)
-        r = ask(b, &jobs, error);
+        r = query_nodes(b, &jobs, error);
     if (!r && !b->options->dry_run)
-        r = accounting_write(b->accounting, &jobs, b->say, error);
+        r = accounting_write(b->accounting, &jobs, b->print_line, error);
     if (!r)
-        count(b, &jobs);
+        count_results(b, &jobs);
     ended_jobs_clear(&jobs);
     return r;
 }
 
-static void rest(uint64_t ns)
+static void sleep_ns(uint64_t ns)
 {
     struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
 
@@ -175,11 +175,11 @@ static void rest(uint64_t ns)
 }
 
 int backlog_run(const struct backlog_options *options, struct backlog_counts *ret,
-                void (*say)(const char *line), struct error *error)
+                void (*print_line)(const char *line), struct error *error)
 {
     struct backlog b = {
         .options = options,
-        .say = say,
+        .print_line = print_line,
         .rules = {.unknown = options->unknown_s, .give_up = options->give_up_s},
         .counts = ret,
     };
@@ -191,9 +191,9 @@ int backlog_run(const struct backlog_options *options, struct backlog_counts *re
         return r;
     for (unsigned i = 0; i < options->passes && !r; i++) {
         if (i > 0)
-            rest(options->pause_ns << (i < PAUSE_DOUBLES ? i - 1 : PAUSE_DOUBLES - 1));
-        r = pass(&b, i == 0, error);
-        /* A moment helps only where a job has just ended. */
+            sleep_ns(options->pause_ns << (i < PAUSE_DOUBLES ? i - 1 : PAUSE_DOUBLES - 1));
+        r = run_pass(&b, i == 0, error);
+        /* Another pass helps only if a job has just ended. */
         if (!b.soon || options->dry_run)
             break;
     }

@@ -9,8 +9,8 @@
 
 #include "report/record/record.h"
 
-/* A finished job can be requeued for as long as slurmctld knows it (MinJobAge). A number that comes
- * again after this time is another job. */
+/* An ended job can be requeued as long as slurmctld knows it (MinJobAge). If a number is used again
+ * after this time, it is another job. */
 #define REQUEUE_MAX_S 86400
 
 void ended_job_clear(struct ended_job *job)
@@ -60,7 +60,7 @@ static bool is_next_run(const struct ended_job *job, const struct ended_job *bef
            job->submit - before->end < REQUEUE_MAX_S;
 }
 
-void ended_jobs_order(struct ended_jobs *jobs)
+void ended_jobs_sort(struct ended_jobs *jobs)
 {
     if (jobs->n)
         qsort(jobs->items, jobs->n, sizeof(*jobs->items), compare);
@@ -76,7 +76,7 @@ void ended_jobs_order(struct ended_jobs *jobs)
     }
 }
 
-static bool own_record(const struct ended_job *job, struct record_head *head)
+static bool read_own_record(const struct ended_job *job, struct record_head *head)
 {
     return record_head(job->comment, head) && head->restart == job->restart;
 }
@@ -85,14 +85,14 @@ bool ended_has_record(const struct ended_job *job)
 {
     struct record_head head;
 
-    return own_record(job, &head);
+    return read_own_record(job, &head);
 }
 
 bool ended_is_settled(const struct ended_job *job)
 {
     struct record_head head;
 
-    return own_record(job, &head) &&
+    return read_own_record(job, &head) &&
            (job->verdict == VERDICT_MARK || head.nodes >= head.nodes_expected);
 }
 
@@ -102,12 +102,12 @@ bool ended_wants_record(const struct ended_job *job, const struct ended_rules *r
 
     if (!job->end || !job->host || job->resized)
         return false;
-    if (!own_record(job, &head))
+    if (!read_own_record(job, &head))
         return true;
     return head.nodes < head.nodes_expected && rules->now - job->end < rules->give_up;
 }
 
-static int take(struct ended_job *job, enum ended_verdict verdict, char *record)
+static int set_verdict(struct ended_job *job, enum ended_verdict verdict, char *record)
 {
     if (!record)
         return -ENOMEM;
@@ -116,12 +116,12 @@ static int take(struct ended_job *job, enum ended_verdict verdict, char *record)
     return 0;
 }
 
-static int mark(struct ended_job *job, const char *why)
+static int mark_missing(struct ended_job *job, const char *why)
 {
     const struct record_head head = {.nodes_expected = job->nodes, .restart = job->restart};
     int64_t elapsed = job->start && job->end > job->start ? job->end - job->start : 0;
 
-    return take(job, VERDICT_MARK, record_without_account(&head, (uint64_t)elapsed, why));
+    return set_verdict(job, VERDICT_MARK, record_without_account(&head, (uint64_t)elapsed, why));
 }
 
 int ended_judge(struct ended_job *job, enum ended_answer answer, const char *record,
@@ -130,18 +130,18 @@ int ended_judge(struct ended_job *job, enum ended_answer answer, const char *rec
     int64_t age = rules->now - job->end;
 
     job->verdict = VERDICT_KEEP;
-    /* What a node has of a job that goes on for all that it knows looks whole, and would stay. */
+    /* A record from before the end of the job looks complete and would never be replaced. */
     if (record && (answer == ANSWER_ENDED || age >= rules->give_up)) {
         if (job->comment && strstr(job->comment, record))
             return 0;
-        return take(job, VERDICT_WRITE, strdup(record));
+        return set_verdict(job, VERDICT_WRITE, strdup(record));
     }
     if (ended_has_record(job))
         return 0;
     if (answer == ANSWER_UNKNOWN && age >= rules->unknown)
-        return mark(job, "its node has no account of it");
+        return mark_missing(job, "its node has no account of it");
     if (age >= rules->give_up)
-        return mark(job, "its node did not answer");
+        return mark_missing(job, "its node did not answer");
     job->verdict = VERDICT_LATER;
     return 0;
 }

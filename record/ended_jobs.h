@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rules of the backlog: which runs of jobs want a record, and what to do with what their nodes
- * say. Pure functions. */
+/* The runs of ended jobs and the rules of the backlog: which runs want a record, and what to do
+ * with the answers of their nodes. Pure functions. */
 #ifndef JOBIO_RECORD_ENDED_JOBS_H
 #define JOBIO_RECORD_ENDED_JOBS_H
 
@@ -11,34 +11,34 @@
 #define ENDED_NONE UINT32_MAX
 
 enum ended_answer {
-    ANSWER_NONE,    /* the node was not reached, or what it said was no answer */
-    ANSWER_UNKNOWN, /* it has no such job */
-    ANSWER_RUNS,    /* it has the record of a job that goes on for all that it knows */
+    ANSWER_NONE,    /* the node was not reached, or its answer is invalid */
+    ANSWER_UNKNOWN, /* the node has no such job */
+    ANSWER_RUNS,    /* the node has a record, but has not noticed the end of the job */
     ANSWER_ENDED
 };
 
 enum ended_verdict {
-    VERDICT_LATER, /* it stays in the backlog */
-    VERDICT_WRITE, /* job->record is to be written: the node's */
-    VERDICT_MARK,  /* job->record is to be written: that there is none */
-    VERDICT_KEEP   /* there is nothing to do */
+    VERDICT_LATER, /* the job stays in the backlog */
+    VERDICT_WRITE, /* write job->record, which is the node's */
+    VERDICT_MARK,  /* write job->record, which only has the reason why there is no account */
+    VERDICT_KEEP   /* nothing to do */
 };
 
 /* One run of a job: a row of Slurm's accounting. Times are seconds since 1970. */
 struct ended_job {
     uint32_t jobid, uid;
-    uint32_t array_job, array_task; /* array_task ENDED_NONE: none of an array */
-    uint32_t het_job, het_offset;   /* het_offset ENDED_NONE: none of a heterogeneous job */
+    uint32_t array_job, array_task; /* array_task ENDED_NONE: not an array */
+    uint32_t het_job, het_offset;   /* het_offset ENDED_NONE: not a heterogeneous job */
     uint32_t state;
-    uint32_t restart; /* how often it had been requeued before */
+    uint32_t restart; /* number of requeues before this run */
     bool restart_known;
-    bool resized;               /* the row of a job that went on with another size */
-    int64_t submit, start, end; /* end 0: not yet */
+    bool resized;               /* the job continued with another size */
+    int64_t submit, start, end; /* end 0: not ended */
     uint32_t nodes;
-    char *host; /* where its batch script ran; NULL: it never ran */
-    char *comment;
+    char *host;    /* owned; the node of the batch script; NULL: it never ran */
+    char *comment; /* owned */
     enum ended_verdict verdict;
-    char *record; /* to be written; NULL: nothing */
+    char *record; /* owned; to be written; NULL: nothing */
 };
 
 struct ended_jobs {
@@ -48,32 +48,32 @@ struct ended_jobs {
 
 /* Frees what it owns. */
 void ended_job_clear(struct ended_job *job);
-/* *job is taken over, also on failure: -ENOMEM. */
+/* Takes ownership of the contents of *job, also on failure. -ENOMEM. */
 int ended_jobs_add(struct ended_jobs *jobs, struct ended_job *job);
-/* Frees what is in it; NULL is not fine. */
+/* Frees the contents. `jobs` must not be NULL. */
 void ended_jobs_clear(struct ended_jobs *jobs);
-/* By job and submission; where Slurm does not say it (before 23.11), restart is counted: the rows
- * before it that belong to the same job. All rows of a job must be there. */
-void ended_jobs_order(struct ended_jobs *jobs);
+/* Sort by job and submission. Slurm before 23.11 does not provide `restart`: then it is the number
+ * of earlier rows of the same job, so all rows of a job must be in the list. */
+void ended_jobs_sort(struct ended_jobs *jobs);
 
 /* Ages in seconds since the end of the job. */
 struct ended_rules {
     int64_t now;
-    int64_t unknown; /* from then on a job that its node does not know gets a mark */
-    int64_t give_up; /* from then on nobody is asked for more, silence gets a mark, and what a node
-                        has of a job that runs for all that it knows is written */
+    int64_t unknown; /* from then on a job that is unknown to its node gets a mark */
+    int64_t give_up; /* from then on a job without an answer gets a mark, and the record of a node
+                        that has not noticed the end of the job is written */
 };
 
-/* It has ended, ran somewhere, and has no record, or that of another run, or one that misses nodes
- * while they may still come. */
+/* The run has ended, had a node, and has no record, or that of another run, or one that lacks nodes
+ * that may still report. */
 bool ended_wants_record(const struct ended_job *job, const struct ended_rules *rules);
-/* It has a record of this run, though nodes may miss. */
+/* It has a record of this run, which may lack nodes. */
 bool ended_has_record(const struct ended_job *job);
-/* Its comment, read again, has what makes job->record needless: a record of this run in which no
- * node is missing, or any if it was to be a mark. */
+/* The comment makes job->record unnecessary: it has a complete record of this run, or any record of
+ * this run if job->record is a mark. */
 bool ended_is_settled(const struct ended_job *job);
 
-/* Sets verdict and record. `record` of the answers that have one, else NULL. -ENOMEM. */
+/* Set verdict and record from the answer of the node; `record` is NULL if it has none. -ENOMEM. */
 int ended_judge(struct ended_job *job, enum ended_answer answer, const char *record,
                 const struct ended_rules *rules);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Put a job's record into its AdminComment. A program of its own, because libslurm blocks for as
- * long as it likes and dies when it likes. */
+/* Writes the record of a job to its AdminComment. A separate program, because libslurm may block
+ * for a long time or exit. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -124,7 +124,7 @@ static int read_record(char *ret, size_t size)
     return 0;
 }
 
-/* The last task of a job array has the array's number: what comes back may be many jobs. */
+/* The last task of a job array has the number of the array, so Slurm may return several jobs. */
 static const slurm_job_info_t *find_job(const job_info_msg_t *info, const struct options *options)
 {
     for (uint32_t i = 0; i < info->record_count; i++) {
@@ -166,7 +166,7 @@ static int write_record(const struct options *options, const char *record)
     return put_comment(options->jobid, comment);
 }
 
-char *live_comment(const struct accounting_id *id)
+char *find_live_comment(const struct accounting_id *id)
 {
     CLEANUP(cleanup_info) job_info_msg_t *info = NULL;
 
@@ -196,7 +196,7 @@ static int mode_live(int argc, char *argv[])
     if (r < 0)
         return fail("set a timer: %s", strerror(-r));
     if (read_record(record, sizeof(record)) < 0)
-        return fail("standard input is no record: one line IO1:{...} of at most %d bytes",
+        return fail("standard input is not a record: one line IO1:{...} of at most %d bytes",
                     RECORD_MAX);
     slurm_init(NULL);
     return write_record(&options, record);

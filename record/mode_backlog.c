@@ -28,13 +28,13 @@ struct settings {
     struct backlog_options options;
     uint64_t since, unknown, give_up, timeout;
     uint64_t passes, parallel;
-    char *cluster, *url; /* NULL: not said */
+    char *cluster, *url; /* NULL: not set */
     const char *config;
 };
 
 enum kind { KIND_SPAN, KIND_COUNT, KIND_TEXT, KIND_PATH };
 
-/* The words of the command line, by their place in the table. */
+/* The options of the command line that have a value. */
 static const struct word {
     const char *name;
     enum kind kind;
@@ -53,7 +53,7 @@ static const struct word {
     {"config", KIND_PATH, offsetof(struct settings, config)},
 };
 
-static void say(const char *line)
+static void print_line(const char *line)
 {
     fprintf(stderr, "jobio-record: %s\n", line);
 }
@@ -99,7 +99,7 @@ static int parse_ids(struct settings *settings, char *argv[], int n)
     options->ids = calloc((size_t)n + 1, sizeof(*options->ids));
     for (int i = 0; options->ids && i < n; i++) {
         if (accounting_parse_id(argv[i], &options->ids[i], &error) < 0) {
-            say(error.text);
+            print_line(error.text);
             return -EINVAL;
         }
         options->n_ids++;
@@ -124,7 +124,7 @@ static int parse(struct settings *settings, int argc, char *argv[])
     return parse_ids(settings, argv + optind, argc - optind);
 }
 
-/* The command line was first: what it said stays. */
+/* The command line was parsed before and takes precedence. */
 static int on_setting(void *arg, const char *section, const char *name, const char *value)
 {
     struct settings *settings = arg;
@@ -136,7 +136,7 @@ static int on_setting(void *arg, const char *section, const char *name, const ch
     return 1;
 }
 
-/* A controller need not have the file unless it was named. */
+/* A controller need not have the default file. */
 static int read_config(struct settings *settings)
 {
     const char *path = settings->config ? settings->config : JOBIO_CONF;
@@ -147,10 +147,10 @@ static int read_config(struct settings *settings)
     r = ini_parse(path, on_setting, settings);
     if (r < 0)
         return fail("%s: %s", path, strerror(errno));
-    return r > 0 ? fail("%s:%d: a bad line", path, r) : 0;
+    return r > 0 ? fail("%s:%d: a syntax error", path, r) : 0;
 }
 
-static int complete(struct settings *settings)
+static int fill_defaults(struct settings *settings)
 {
     struct backlog_options *options = &settings->options;
     struct error error;
@@ -178,10 +178,10 @@ static int run(struct settings *settings)
     if (r < 0)
         return fail("set a timer: %s", strerror(-r));
     slurm_init(NULL);
-    if (read_config(settings) || complete(settings))
+    if (read_config(settings) || fill_defaults(settings))
         return EXIT_FAILURE;
     (void)curl_global_init(CURL_GLOBAL_ALL);
-    r = backlog_run(&settings->options, &counts, say, &error);
+    r = backlog_run(&settings->options, &counts, print_line, &error);
     curl_global_cleanup();
     if (r < 0)
         return fail("%s", error.text);

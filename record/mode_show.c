@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobio-record --show: the record of a job out of Slurm's own data, for scripts on the controller.
- */
+/* jobio-record --show: prints the record of a job from Slurm, for scripts on the controller. */
 #include "config.h"
 
 #include <getopt.h>
@@ -51,8 +50,8 @@ static int parse(struct settings *settings, int argc, char *argv[])
     return accounting_parse_id(argv[optind], &settings->id, &error);
 }
 
-/* Of the last run; malloc'd, NULL: none. */
-static char *from_accounting(const struct accounting_id *id)
+/* Returns the comment of the last run, malloc'd; NULL: it has no record. */
+static char *find_ended_comment(const struct accounting_id *id)
 {
     struct accounting *accounting = NULL;
     struct ended_jobs jobs = {0};
@@ -61,7 +60,7 @@ static char *from_accounting(const struct accounting_id *id)
 
     if (cluster && accounting_open(&accounting, cluster, NULL) == 0 &&
         accounting_find(accounting, id, 1, &jobs, NULL) == 0) {
-        ended_jobs_order(&jobs);
+        ended_jobs_sort(&jobs);
         if (jobs.n && ended_has_record(&jobs.items[jobs.n - 1]))
             comment = TAKE_PTR(jobs.items[jobs.n - 1].comment);
     }
@@ -92,9 +91,9 @@ int mode_show(int argc, char *argv[])
     if (r < 0)
         return fail("set a timer: %s", strerror(-r));
     slurm_init(NULL);
-    comment = from_accounting(&settings.id);
+    comment = find_ended_comment(&settings.id);
     if (!comment)
-        comment = live_comment(&settings.id);
+        comment = find_live_comment(&settings.id);
     if (!comment || print(comment, settings.json) != EXIT_SUCCESS)
         return fail("job %u: Slurm has no record of it", settings.id.jobid);
     return EXIT_SUCCESS;

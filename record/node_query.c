@@ -24,34 +24,34 @@ struct body {
     size_t size;
 };
 
-/* So many questions in a row may go without an answer. */
+/* Queries without an answer in a row before a node is given up. */
 #define SILENT_MAX 3
 
-/* A node with its questions, asked one after the other. */
+/* A node and its queries, which run one after the other. */
 struct host {
-    struct asking *asking;
-    struct ask **asks;
+    struct query_batch *batch;
+    struct node_query **queries;
     size_t n, next;
-    unsigned silent; /* questions in a row that it did not answer in time */
-    CURL *easy;      /* NULL: none is under way */
+    unsigned silent; /* timeouts in a row */
+    CURL *easy;      /* NULL: no query is running */
     char *credential;
     struct body body;
     char error[CURL_ERROR_SIZE];
 };
 
-struct asking {
-    const struct ask_options *options;
-    void (*say)(const char *line);
+struct query_batch {
+    const struct node_query_options *options;
+    void (*print_line)(const char *line);
     CURLM *multi;
     struct curl_slist *headers;
-    struct ask **order;
+    struct node_query **order;
     struct host *hosts;
     size_t n_hosts, next, running;
 };
 
-/* --- what is said --------------------------------------------------------------------------- */
+/* --- payloads ------------------------------------------------------------------------------- */
 
-static void new_id(char id[17])
+static void make_id(char id[17])
 {
     uint64_t number = 0;
 
@@ -59,27 +59,27 @@ static void new_id(char id[17])
     (void)snprintf(id, 17, "%016" PRIx64, number);
 }
 
-char *ask_question(struct ask *ask, const char *cluster)
+char *node_query_format(struct node_query *query, const char *cluster)
 {
     struct json_object *o = json_object_new_object();
     char *text = NULL;
 
     if (!o)
         return NULL;
-    new_id(ask->id);
+    make_id(query->id);
     json_object_object_add(o, "version", json_object_new_int(1));
     json_object_object_add(o, "cluster", json_object_new_string(cluster));
     json_object_object_add(o, "from", json_object_new_string("jobio-record"));
-    json_object_object_add(o, "to", json_object_new_string(ask->host));
-    json_object_object_add(o, "id", json_object_new_string(ask->id));
-    json_object_object_add(o, "jobid", json_object_new_int64(ask->jobid));
-    json_object_object_add(o, "restart", json_object_new_int64(ask->restart));
+    json_object_object_add(o, "to", json_object_new_string(query->host));
+    json_object_object_add(o, "id", json_object_new_string(query->id));
+    json_object_object_add(o, "jobid", json_object_new_int64(query->jobid));
+    json_object_object_add(o, "restart", json_object_new_int64(query->restart));
     text = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
     json_object_put(o);
     return text;
 }
 
-static struct json_object *parse(const char *text, size_t size)
+static struct json_object *parse_json(const char *text, size_t size)
 {
     struct json_tokener *tokener = json_tokener_new();
     struct json_object *o = NULL;
@@ -90,21 +90,21 @@ static struct json_object *parse(const char *text, size_t size)
     return o;
 }
 
-static bool is_number(struct json_object *o, const char *key, int64_t value)
+static bool has_number(struct json_object *o, const char *key, int64_t value)
 {
     struct json_object *field = json_object_object_get(o, key);
 
     return json_object_is_type(field, json_type_int) && json_object_get_int64(field) == value;
 }
 
-static const char *text_of(struct json_object *o, const char *key)
+static const char *get_text(struct json_object *o, const char *key)
 {
     struct json_object *field = json_object_object_get(o, key);
 
     return json_object_is_type(field, json_type_string) ? json_object_get_string(field) : "";
 }
 
-/* It goes into the accounting as it is. */
+/* Checked, because it is written to the accounting as it is. */
 static bool is_record(const char *text, uint32_t restart)
 {
     struct record_head head;
@@ -119,36 +119,37 @@ static bool is_record(const char *text, uint32_t restart)
     return true;
 }
 
-int ask_understand(struct ask *ask, const char *cluster, const char *payload, size_t size,
-                   struct error *error)
+int node_query_parse_answer(struct node_query *query, const char *cluster, const char *payload,
+                            size_t size, struct error *error)
 {
-    struct json_object *o = parse(payload, size);
+    struct json_object *o = parse_json(payload, size);
     struct json_object *ended = json_object_object_get(o, "ended");
     int r = -EBADMSG;
 
-    if (!json_object_is_type(o, json_type_object) || !is_number(o, "version", 1))
-        (void)error_set(error, r, "its answer is none of version 1");
-    else if (strcmp(text_of(o, "cluster"), cluster) != 0)
-        (void)error_set(error, r, "it is of another cluster");
-    else if (strcmp(text_of(o, "from"), ask->host) != 0 || strcmp(text_of(o, "id"), ask->id) != 0)
-        (void)error_set(error, r, "its answer is to another question");
-    else if (!is_number(o, "jobid", ask->jobid) || !is_number(o, "restart", ask->restart))
+    if (!json_object_is_type(o, json_type_object) || !has_number(o, "version", 1))
+        (void)error_set(error, r, "its answer does not have version 1");
+    else if (strcmp(get_text(o, "cluster"), cluster) != 0)
+        (void)error_set(error, r, "it belongs to another cluster");
+    else if (strcmp(get_text(o, "from"), query->host) != 0 ||
+             strcmp(get_text(o, "id"), query->id) != 0)
+        (void)error_set(error, r, "its answer is to another query");
+    else if (!has_number(o, "jobid", query->jobid) || !has_number(o, "restart", query->restart))
         (void)error_set(error, r, "it answered for another job");
-    else if (!is_record(text_of(o, "record"), ask->restart))
-        (void)error_set(error, r, "job %u: what it sent is no record", ask->jobid);
+    else if (!is_record(get_text(o, "record"), query->restart))
+        (void)error_set(error, r, "job %u: its answer has no valid record", query->jobid);
     else
         r = 0;
     if (!r) {
-        ask->record = strdup(text_of(o, "record"));
-        ask->answer = json_object_get_boolean(ended) ? ANSWER_ENDED : ANSWER_RUNS;
-        if (!ask->record)
+        query->record = strdup(get_text(o, "record"));
+        query->answer = json_object_get_boolean(ended) ? ANSWER_ENDED : ANSWER_RUNS;
+        if (!query->record)
             r = error_set(error, -ENOMEM, "no memory");
     }
     json_object_put(o);
     return r;
 }
 
-static int open_answer(struct ask *ask, const char *cluster, const struct body *body,
+static int open_answer(struct node_query *query, const char *cluster, const struct body *body,
                        struct error *error)
 {
     _free_ char *payload = NULL;
@@ -162,11 +163,11 @@ static int open_answer(struct ask *ask, const char *cluster, const struct body *
     if (r < 0)
         return r;
     if (uid != 0)
-        return error_set(error, -EACCES, "its answer is not root's");
-    return ask_understand(ask, cluster, payload, size, error);
+        return error_set(error, -EACCES, "its answer was not made by root");
+    return node_query_parse_answer(query, cluster, payload, size, error);
 }
 
-/* --- one question --------------------------------------------------------------------------- */
+/* --- one query ------------------------------------------------------------------------------ */
 
 static size_t on_body(char *data, size_t one, size_t n, void *arg)
 {
@@ -185,7 +186,7 @@ static size_t on_body(char *data, size_t one, size_t n, void *arg)
     return n * one;
 }
 
-static char *url_of(const char *template, const char *host)
+static char *format_url(const char *template, const char *host)
 {
     const char *at = strstr(template, "%n");
     char *url;
@@ -199,7 +200,7 @@ static char *url_of(const char *template, const char *host)
 
 static CURL *make_easy(struct host *host, const char *url)
 {
-    const struct ask_options *options = host->asking->options;
+    const struct node_query_options *options = host->batch->options;
     long timeout_ms = (long)(options->timeout_ns / NS_PER_MS);
     const struct http_setup setup = {.connect_timeout_ms = timeout_ms, .timeout_ms = timeout_ms};
     CURL *easy = curl_easy_init();
@@ -209,7 +210,7 @@ static CURL *make_easy(struct host *host, const char *url)
     http_easy_setup(easy, &setup);
     (void)curl_easy_setopt(easy, CURLOPT_URL, url);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, host->credential);
-    (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, host->asking->headers);
+    (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, host->batch->headers);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, &host->body);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, host->error);
@@ -217,36 +218,36 @@ static CURL *make_easy(struct host *host, const char *url)
     return easy;
 }
 
-static int host_ask(struct host *host, struct error *error)
+static int host_start_query(struct host *host, struct error *error)
 {
-    struct ask *ask = host->asks[host->next];
-    const struct ask_options *options = host->asking->options;
-    _free_ char *question = ask_question(ask, options->cluster);
-    _free_ char *url = url_of(options->url, ask->host);
+    struct node_query *query = host->queries[host->next];
+    const struct node_query_options *options = host->batch->options;
+    _free_ char *payload = node_query_format(query, options->cluster);
+    _free_ char *url = format_url(options->url, query->host);
     int r;
 
-    if (!question || !url)
+    if (!payload || !url)
         return error_set(error, -ENOMEM, "no memory");
-    r = credential_make(NULL, question, strlen(question), &host->credential, error);
+    r = credential_make(NULL, payload, strlen(payload), &host->credential, error);
     if (r < 0)
         return r;
     host->easy = make_easy(host, url);
-    if (!host->easy || curl_multi_add_handle(host->asking->multi, host->easy) != CURLM_OK) {
+    if (!host->easy || curl_multi_add_handle(host->batch->multi, host->easy) != CURLM_OK) {
         curl_easy_cleanup(host->easy);
         host->easy = NULL;
         return error_set(error, -ENOMEM, "no memory");
     }
-    host->asking->running++;
+    host->batch->running++;
     return 0;
 }
 
 static void host_clear(struct host *host)
 {
     if (host->easy) {
-        (void)curl_multi_remove_handle(host->asking->multi, host->easy);
+        (void)curl_multi_remove_handle(host->batch->multi, host->easy);
         curl_easy_cleanup(host->easy);
         host->easy = NULL;
-        host->asking->running--;
+        host->batch->running--;
     }
     free(host->credential);
     free(host->body.text);
@@ -255,9 +256,9 @@ static void host_clear(struct host *host)
     *host->error = '\0';
 }
 
-static int host_answer(struct host *host, CURLcode result, struct error *error)
+static int host_read_answer(struct host *host, CURLcode result, struct error *error)
 {
-    struct ask *ask = host->asks[host->next];
+    struct node_query *query = host->queries[host->next];
     long code = 0;
 
     if (result != CURLE_OK)
@@ -265,28 +266,28 @@ static int host_answer(struct host *host, CURLcode result, struct error *error)
                          *host->error ? host->error : curl_easy_strerror(result));
     (void)curl_easy_getinfo(host->easy, CURLINFO_RESPONSE_CODE, &code);
     if (code == 404) {
-        ask->answer = ANSWER_UNKNOWN;
+        query->answer = ANSWER_UNKNOWN;
         return 0;
     }
     if (code != 200)
         return error_set(error, -EPROTO, "HTTP %ld: %.120s", code,
                          host->body.text ? host->body.text : "");
-    return open_answer(ask, host->asking->options->cluster, &host->body, error);
+    return open_answer(query, host->batch->options->cluster, &host->body, error);
 }
 
-static void host_say(struct host *host, const char *text)
+static void host_print(struct host *host, const char *text)
 {
     char line[512];
 
-    snprintf(line, sizeof(line), "%s: job %u (%zu of %zu): %s", host->asks[0]->host,
-             host->asks[host->next]->jobid, host->next + 1, host->n, text);
+    snprintf(line, sizeof(line), "%s: job %u (%zu of %zu): %s", host->queries[0]->host,
+             host->queries[host->next]->jobid, host->next + 1, host->n, text);
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < 0x20 || (unsigned char)*c == 0x7f)
             *c = ' ';
-    host->asking->say(line);
+    host->batch->print_line(line);
 }
 
-/* One job may be too large to be answered in time; a node that answers nothing is of no use. */
+/* A single job may be too large to be answered in time. */
 static bool is_silent(struct host *host, CURLcode result)
 {
     if (result == CURLE_OK)
@@ -298,35 +299,35 @@ static bool is_silent(struct host *host, CURLcode result)
     return host->silent >= SILENT_MAX;
 }
 
-/* After the answer to a question: the next one, unless the node is of no use. */
-static int host_done(struct host *host, CURLcode result, struct error *error)
+/* After an answer or a timeout: start the next query, unless the node is given up. */
+static int host_finish_query(struct host *host, CURLcode result, struct error *error)
 {
     struct error why;
-    int r = host_answer(host, result, &why);
+    int r = host_read_answer(host, result, &why);
 
     host_clear(host);
     if (r == -ENOMEM)
         return error_set(error, r, "no memory");
     if (r < 0)
-        host_say(host, why.text);
+        host_print(host, why.text);
     if (is_silent(host, result))
         return 0;
     host->next++;
-    return host->next < host->n ? host_ask(host, error) : 0;
+    return host->next < host->n ? host_start_query(host, error) : 0;
 }
 
-/* --- all of them ---------------------------------------------------------------------------- */
+/* --- all nodes ------------------------------------------------------------------------------ */
 
-static int start_hosts(struct asking *a, struct error *error)
+static int start_hosts(struct query_batch *a, struct error *error)
 {
     int r = 0;
 
     while (!r && a->next < a->n_hosts && a->running < a->options->parallel)
-        r = host_ask(&a->hosts[a->next++], error);
+        r = host_start_query(&a->hosts[a->next++], error);
     return r;
 }
 
-static int reap(struct asking *a, struct error *error)
+static int finish_queries(struct query_batch *a, struct error *error)
 {
     CURLMsg *message;
     int left, r = 0;
@@ -337,12 +338,12 @@ static int reap(struct asking *a, struct error *error)
         if (message->msg != CURLMSG_DONE)
             continue;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&host);
-        r = host_done(host, message->data.result, error);
+        r = host_finish_query(host, message->data.result, error);
     }
     return r;
 }
 
-static int run(struct asking *a, struct error *error)
+static int run_queries(struct query_batch *a, struct error *error)
 {
     int still, r = start_hosts(a, error);
 
@@ -350,39 +351,39 @@ static int run(struct asking *a, struct error *error)
         if (curl_multi_perform(a->multi, &still) != CURLM_OK ||
             curl_multi_poll(a->multi, NULL, 0, 1000, NULL) != CURLM_OK)
             return error_set(error, -EIO, "libcurl's loop failed");
-        r = reap(a, error);
+        r = finish_queries(a, error);
         if (!r)
             r = start_hosts(a, error);
     }
     return r;
 }
 
-static int by_host(const void *pa, const void *pb)
+static int compare_hosts(const void *pa, const void *pb)
 {
-    const struct ask *const *a = pa, *const *b = pb;
+    const struct node_query *const *a = pa, *const *b = pb;
 
     return strcmp((*a)->host, (*b)->host);
 }
 
-/* The questions by host: each struct host has a part of `order`. */
-static int part(struct asking *a, struct ask *asks, size_t n)
+/* Sort the queries by host: each struct host has a part of `order`. */
+static int group_by_host(struct query_batch *a, struct node_query *queries, size_t n)
 {
-    a->order = calloc(n, sizeof(struct ask *));
+    a->order = calloc(n, sizeof(struct node_query *));
     a->hosts = calloc(n, sizeof(*a->hosts));
     if (!a->order || !a->hosts)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
-        a->order[i] = &asks[i];
-    qsort(a->order, n, sizeof(struct ask *), by_host);
+        a->order[i] = &queries[i];
+    qsort(a->order, n, sizeof(struct node_query *), compare_hosts);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || strcmp(a->order[i]->host, a->order[i - 1]->host) != 0)
-            a->hosts[a->n_hosts++] = (struct host){.asking = a, .asks = &a->order[i]};
+            a->hosts[a->n_hosts++] = (struct host){.batch = a, .queries = &a->order[i]};
         a->hosts[a->n_hosts - 1].n++;
     }
     return 0;
 }
 
-static void asking_clear(struct asking *a)
+static void batch_clear(struct query_batch *a)
 {
     for (size_t i = 0; i < a->n_hosts; i++)
         host_clear(&a->hosts[i]);
@@ -392,10 +393,11 @@ static void asking_clear(struct asking *a)
     free(a->order);
 }
 
-int ask_all(const struct ask_options *options, struct ask *asks, size_t n,
-            void (*say)(const char *line), struct error *error)
+int node_query_all(const struct node_query_options *options, struct node_query *queries, size_t n,
+                   void (*print_line)(const char *line), struct error *error)
 {
-    struct asking a = {.options = options, .say = say, .multi = curl_multi_init()};
+    struct query_batch a = {
+        .options = options, .print_line = print_line, .multi = curl_multi_init()};
     struct curl_slist *more = NULL;
     int r = -ENOMEM;
 
@@ -405,11 +407,11 @@ int ask_all(const struct ask_options *options, struct ask *asks, size_t n,
     if (a.headers)
         more = curl_slist_append(a.headers, "Expect:");
     if (a.multi && more && n)
-        r = part(&a, asks, n);
+        r = group_by_host(&a, queries, n);
     if (r < 0)
         (void)error_set(error, r, "no memory");
     else if (n)
-        r = run(&a, error);
-    asking_clear(&a);
+        r = run_queries(&a, error);
+    batch_clear(&a);
     return r;
 }

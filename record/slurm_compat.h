@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libslurm, where its releases differ. */
+/* Differences between releases of libslurm. */
 #ifndef JOBIO_RECORD_SLURM_COMPAT_H
 #define JOBIO_RECORD_SLURM_COMPAT_H
 
 #include "config.h"
 
-/* Slurm 26.05: functions that now want a step's whole identity take a job's number, too. */
+/* Slurm 26.05: functions that need a complete step ID also accept a job number. */
 #define SLURM_BACKWARD_COMPAT 1
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>

@@ -167,25 +167,25 @@ static void test_restarts_are_counted(void **state)
     add(&jobs, 3, 1, 500, 600, false);
     add(&jobs, 7, 1, 901, 2000, false);
     add(&jobs, 7, 1, 690000, 699990, false);
-    ended_jobs_order(&jobs);
+    ended_jobs_sort(&jobs);
     assert_int_equal(jobs.n, ARRAY_SIZE(restarts));
     for (size_t i = 0; i < jobs.n; i++)
         assert_int_equal(jobs.items[i].restart, restarts[i]);
     jobs.items[4].restart_known = true;
     jobs.items[4].restart = 9;
-    ended_jobs_order(&jobs);
+    ended_jobs_sort(&jobs);
     assert_int_equal(jobs.items[4].restart, 9);
     ended_jobs_clear(&jobs);
 }
 
-static int understand(const char *format, const char *record, struct ask *ask)
+static int understand(const char *format, const char *record, struct node_query *ask)
 {
     struct error error;
     char text[4096];
 
     snprintf(ask->id, sizeof(ask->id), "0123456789abcdef");
     snprintf(text, sizeof(text), "{%s,\"ended\":true,\"record\":\"%s\"}", format, record);
-    return ask_understand(ask, "c", text, strlen(text), &error);
+    return node_query_parse_answer(ask, "c", text, strlen(text), &error);
 }
 
 #define HEAD                                                                                   \
@@ -213,7 +213,7 @@ static void test_answers(void **state)
     static const char *const bad_records[] = {
         "", "JS1:x", "IO1:{\\\"v\\\":1}", IN_JSON "\\n", "x " IN_JSON, "IO1:{\\\"v\\\":1",
     };
-    struct ask ask = {.host = "n1", .jobid = 7, .restart = 1};
+    struct node_query ask = {.host = "n1", .jobid = 7, .restart = 1};
     struct error error;
 
     (void)state;
@@ -221,8 +221,8 @@ static void test_answers(void **state)
         assert_int_equal(understand(bad_heads[i], IN_JSON, &ask), -EBADMSG);
     for (size_t i = 0; i < ARRAY_SIZE(bad_records); i++)
         assert_int_equal(understand(HEAD, bad_records[i], &ask), -EBADMSG);
-    assert_int_equal(ask_understand(&ask, "c", "[]", 2, &error), -EBADMSG);
-    assert_int_equal(ask_understand(&ask, "c", "", 0, &error), -EBADMSG);
+    assert_int_equal(node_query_parse_answer(&ask, "c", "[]", 2, &error), -EBADMSG);
+    assert_int_equal(node_query_parse_answer(&ask, "c", "", 0, &error), -EBADMSG);
     assert_null(ask.record);
     assert_int_equal(ask.answer, ANSWER_NONE);
     assert_int_equal(understand(HEAD, IN_JSON, &ask), 0);
@@ -233,8 +233,8 @@ static void test_answers(void **state)
 
 static void test_question(void **state)
 {
-    struct ask ask = {.host = "n1", .jobid = 4294967290u, .restart = 2};
-    _free_ char *question = ask_question(&ask, "c");
+    struct node_query ask = {.host = "n1", .jobid = 4294967290u, .restart = 2};
+    _free_ char *question = node_query_format(&ask, "c");
     char want[256];
 
     (void)state;
