@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process that listens on a SEQPACKET socket and answers in one fixed way. It stands in for
- * jobiod where a test is about what the asking side does, above all with a jobiod that misbehaves.
+ * A process that listens on a SEQPACKET socket and answers in one fixed way. It replaces
+ * jobiod in tests of the client, above all of its reaction to a jobiod that misbehaves.
  */
 #ifndef JOBIO_TESTS_UNIT_ANSWERER_H
 #define JOBIO_TESTS_UNIT_ANSWERER_H
@@ -11,14 +11,14 @@
 enum answer {
     ANSWER_OK,      /* STATUS=ok, and for a report TEXT */
     ANSWER_ERROR,   /* STATUS=error, ERROR=no such step */
-    ANSWER_BYTE,    /* one byte that is no message */
+    ANSWER_BYTE,    /* one byte, which is not a message */
     ANSWER_CUT,     /* a message without its last byte */
     ANSWER_VERSION, /* a version of the future */
-    ANSWER_HUGE,    /* more than a message may have */
+    ANSWER_HUGE,    /* more than the maximum of a message */
     ANSWER_PARTS,   /* three messages, MORE=1 in the first two */
     ANSWER_SLOW,    /* as ANSWER_OK, but 400 ms late for an end */
-    ANSWER_CLOSE,   /* closes without a word */
-    ANSWER_NEVER,   /* accepts, reads and is silent */
+    ANSWER_CLOSE,   /* closes without an answer */
+    ANSWER_NEVER,   /* accepts and reads, but does not answer */
     ANSWER_DEAF,    /* listens with a backlog of 1 and never accepts */
 };
 
@@ -26,7 +26,7 @@ struct answerer {
     pid_t pid; /* 0: ANSWER_DEAF needs no process */
     int fd;    /* listening */
     char path[108];
-    char log[128]; /* one file: every message that came, NULs as '|', a line each */
+    char log[128]; /* a file with every received message, a line each, with '|' for NUL */
 };
 
 /* Listen on `directory`/jobiod.sock and log to `directory`/asked. Fails the test if it cannot. */

@@ -16,20 +16,20 @@ struct spank_handle {
     spank_context_t context;
     uint32_t jobid, stepid, restart, nodes;
     uint32_t array_job, array_task;
-    uint32_t tasks, nodeid; /* of this node; tasks 0: nobody tells these two */
+    uint32_t tasks, nodeid; /* of this node; tasks 0: both items are not set */
     uid_t uid;
     pid_t task;             /* 0: spank_get_item(S_TASK_PID) fails, as for the extern step */
-    const char *const *env; /* the job's: NAME=VALUE, NULL at the end; NULL: empty */
+    const char *const *env; /* of the job: NAME=VALUE, NULL at the end; NULL: empty */
 };
 
-/* What the plugin said, "error: ..." or "info: ..." or "verbose: ...", a line each. Lies in memory
- * that children share, so that a test can fork its slurmstepd. */
+/* The log of the plugin: lines of "error: ...", "info: ..." or "verbose: ...". In shared memory, so
+ * that a test can fork its slurmstepd. */
 struct spank_host_log {
     char text[65536];
 };
 extern struct spank_host_log *spank_host_log;
 
-/* The option that the plugin registered, NULL before. */
+/* The registered option; NULL: none yet. */
 extern struct spank_option spank_host_option;
 
 /* A loaded plugin. */
@@ -37,7 +37,7 @@ struct spank_plugin {
     void *library;
     struct spank_handle *handle;
     int ac;
-    char **av; /* the words of plugstack.conf */
+    char **av; /* the arguments in plugstack.conf */
 };
 
 void spank_host_init(void);

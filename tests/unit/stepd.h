@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A slurmstepd that is none: jobio.so in a small SPANK host (spank_host.h: a fake), with real
- * cgroups. Its socket and its files lie in a directory of the test. What cannot be done fails the
- * test.
+ * A fake slurmstepd: jobio.so in a small SPANK host (spank_host.h) with real cgroups. Its socket
+ * and files are in a directory of the test. Errors fail the test.
  */
 #ifndef JOBIO_TESTS_UNIT_STEPD_H
 #define JOBIO_TESTS_UNIT_STEPD_H
@@ -16,18 +15,19 @@
 #include "tests/unit/spank_host.h"
 
 extern char stepd_folder[];
-extern char *stepd_words[];                   /* of plugstack.conf: the socket there */
+extern char *stepd_words[];                   /* arguments in plugstack.conf: the socket */
 extern const struct spank_handle stepd_batch; /* step 17.batch, requeued twice */
 
-/* Of the group of tests, and after each: what the plugin said and made goes. */
+/* Set up the group of tests; clean the log and the files of the plugin after each test. */
 int stepd_set_up(void **state);
 int stepd_clean(void **state);
 int stepd_tear_down(void **state);
 
-/* Real cgroups, or the test is skipped. */
+/* Make real cgroups; skips the test if that is not possible. */
 void stepd_cgroups(struct cgroups *c, int version, const char *name);
-/* The life of a slurmstepd, in a process of its own: all hooks give ESPANK_SUCCESS. `option` (may
- * be NULL) is that of --io-summary. */
+/* Run all hooks of a slurmstepd in a process; each must return ESPANK_SUCCESS. `option` is the
+ * value of
+ * --io-summary or NULL. */
 void stepd_run(const struct spank_handle *handle, char **av, const struct cgroups *c,
                const char *option);
 
@@ -35,11 +35,11 @@ void stepd_run(const struct spank_handle *handle, char **av, const struct cgroup
  * -----------------------------------------------------------------------
  */
 bool stepd_has(const char *name);
-/* "" if there is none; good until the next call. */
+/* "" if there is none; valid until the next call. */
 char *stepd_read(const char *name);
-/* Make it if need be, and date it so many seconds back. */
+/* Make the file if it is missing, and set its time so many seconds back. */
 void stepd_age(const char *name, time_t seconds);
-/* In a mount namespace of our own. */
+/* In a new mount namespace. */
 void stepd_mount(const char *type, const char *path, const char *options);
 
 uint64_t stepd_now_ms(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rules of jobio-record --backlog, and what it makes of an answer. */
+/* The rules of jobio-record --backlog, and its parser of answers. */
 #include "tests/unit/test.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define NOW 1000000
 #define RECORD(nodes, restart) "IO1:{\"v\":1,\"complete\":true,\"nodes\":" nodes restart "}"
-#define WHOLE RECORD("[2,2]", "")
+#define COMPLETE RECORD("[2,2]", "")
 #define PARTLY RECORD("[1,2]", "")
 #define AGAIN RECORD("[2,2]", ",\"restart\":1")
 
@@ -42,14 +42,14 @@ static bool wants(int64_t age, const char *comment)
     return wanted;
 }
 
-static void test_who_wants_a_record(void **state)
+static void test_runs_that_want_a_record(void **state)
 {
     struct ended_job job = ended(5, NULL);
 
     (void)state;
     assert_true(wants(5, NULL));
     assert_true(wants(100000, "JS1:x"));
-    assert_false(wants(5, "JS1:x " WHOLE));
+    assert_false(wants(5, "JS1:x " COMPLETE));
     assert_true(wants(5, PARTLY));
     assert_true(wants(7199, PARTLY));
     assert_false(wants(7200, PARTLY));
@@ -57,7 +57,7 @@ static void test_who_wants_a_record(void **state)
     job.restart = 1;
     assert_true(ended_wants_record(&job, &rules));
     free(job.comment);
-    job.comment = strdup(WHOLE); /* of the run before */
+    job.comment = strdup(COMPLETE); /* of the previous run */
     assert_true(ended_wants_record(&job, &rules));
     free(job.comment);
     job.comment = strdup(AGAIN);
@@ -71,7 +71,7 @@ static void test_who_wants_a_record(void **state)
     job.end = NOW;
     assert_true(ended_wants_record(&job, &rules));
     free(job.host);
-    job.host = NULL; /* cancelled before it began */
+    job.host = NULL; /* cancelled before it started */
     assert_false(ended_wants_record(&job, &rules));
     ended_job_clear(&job);
 }
@@ -86,13 +86,13 @@ static void test_verdicts(void **state)
         enum ended_verdict verdict;
         const char *written;
     } cases[] = {
-        {5, NULL, ANSWER_ENDED, WHOLE, VERDICT_WRITE, WHOLE},
-        {5, NULL, ANSWER_RUNS, WHOLE, VERDICT_LATER, NULL},
-        {7199, NULL, ANSWER_RUNS, WHOLE, VERDICT_LATER, NULL},
-        {7200, NULL, ANSWER_RUNS, WHOLE, VERDICT_WRITE, WHOLE},
+        {5, NULL, ANSWER_ENDED, COMPLETE, VERDICT_WRITE, COMPLETE},
+        {5, NULL, ANSWER_RUNS, COMPLETE, VERDICT_LATER, NULL},
+        {7199, NULL, ANSWER_RUNS, COMPLETE, VERDICT_LATER, NULL},
+        {7200, NULL, ANSWER_RUNS, COMPLETE, VERDICT_WRITE, COMPLETE},
         {5, PARTLY, ANSWER_ENDED, PARTLY, VERDICT_KEEP, NULL},
-        {5, PARTLY, ANSWER_ENDED, WHOLE, VERDICT_WRITE, WHOLE},
-        {5, PARTLY, ANSWER_RUNS, WHOLE, VERDICT_KEEP, NULL},
+        {5, PARTLY, ANSWER_ENDED, COMPLETE, VERDICT_WRITE, COMPLETE},
+        {5, PARTLY, ANSWER_RUNS, COMPLETE, VERDICT_KEEP, NULL},
         {5, NULL, ANSWER_UNKNOWN, NULL, VERDICT_LATER, NULL},
         {600, NULL, ANSWER_UNKNOWN, NULL, VERDICT_MARK, "no account"},
         {600, PARTLY, ANSWER_UNKNOWN, NULL, VERDICT_KEEP, NULL},
@@ -138,8 +138,8 @@ static void test_settled_meanwhile(void **state)
     assert_false(settled(AGAIN, VERDICT_MARK)); /* of another run */
     assert_false(settled(PARTLY, VERDICT_WRITE));
     assert_true(settled(PARTLY, VERDICT_MARK));
-    assert_true(settled("JS1:x " WHOLE, VERDICT_WRITE));
-    assert_true(settled(WHOLE, VERDICT_MARK));
+    assert_true(settled("JS1:x " COMPLETE, VERDICT_WRITE));
+    assert_true(settled(COMPLETE, VERDICT_MARK));
 }
 
 static void add(struct ended_jobs *jobs, uint32_t jobid, uint32_t uid, int64_t submit, int64_t end,
@@ -231,7 +231,7 @@ static void test_answers(void **state)
     free(ask.record);
 }
 
-static void test_question(void **state)
+static void test_query(void **state)
 {
     struct node_query ask = {.host = "n1", .jobid = 4294967290u, .restart = 2};
     _free_ char *question = node_query_format(&ask, "c");
@@ -249,12 +249,12 @@ static void test_question(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_wants_a_record),
+        cmocka_unit_test(test_runs_that_want_a_record),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_settled_meanwhile),
         cmocka_unit_test(test_restarts_are_counted),
         cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_question),
+        cmocka_unit_test(test_query),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void test_complete_needs_everything(void **state)
     CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
 
     (void)state;
-    assert_false(job_is_complete(job)); /* nobody knows how many nodes there are */
+    assert_false(job_is_complete(job)); /* the number of nodes is unknown */
     job->nodes_expected = 2;
     job->nodes_reported = 1;
     assert_false(job_is_complete(job));

@@ -6,7 +6,7 @@
 
 #include "common/message.h"
 
-/* A message on the heap, sized so that a read behind its data is one of a sanitizer's findings. */
+/* A message on the heap of exactly its size, so that a sanitizer detects reads past its data. */
 static struct message *raw(const char *data, size_t size)
 {
     struct message *m = calloc(1, sizeof(*m));

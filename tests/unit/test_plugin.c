@@ -53,7 +53,7 @@ static void test_batch_step(void **state)
     cgroups_destroy(&c);
 }
 
-/* Slurm says 0, NO_VAL or nothing of a job that is none of an array. */
+/* The items are 0, NO_VAL or not set if the job is not a task of an array. */
 static void test_array_task(void **state)
 {
     static const struct {
@@ -95,7 +95,7 @@ static void test_array_task(void **state)
     cgroups_destroy(&c);
 }
 
-/* v1: slurmstepd is in the job's directory when the step begins, only the task is in the step's. */
+/* v1: slurmstepd is in the directory of the job, and only the task is in that of the step. */
 static void test_freezer(void **state)
 {
     struct spank_handle handle = stepd_batch;
@@ -141,7 +141,7 @@ static void test_freezer_extern(void **state)
     cgroups_destroy(&c);
 }
 
-/* What slurmstepd shares with its tasks may be slurmd's own cgroup: never tag that. */
+/* A cgroup that slurmstepd shares with its tasks may be that of slurmd: never tag it. */
 static void test_no_cgroup_of_its_own(void **state)
 {
     struct spank_handle handle = stepd_batch;
@@ -162,7 +162,7 @@ static void test_no_cgroup_of_its_own(void **state)
     cgroups_destroy(&c);
 }
 
-/* 22.05 has the item, always 0: what the prolog left counts. */
+/* In 22.05 the item is always 0: the number is that in the file of the prolog. */
 static void test_restart_from_prolog(void **state)
 {
     struct spank_handle handle = stepd_batch, prolog = {.context = S_CTX_JOB_SCRIPT, .jobid = 17};
@@ -205,8 +205,8 @@ static void test_het_component(void **state)
     cgroups_destroy(&c);
 }
 
-/* The last task of a step has ended on its first node: where else the step runs goes with the
- * question for the summary. */
+/* When the last task on the first node of a step has ended, the request for the summary has the
+ * nodes of the step. */
 static void check_step_nodes(const char *list, const char *in_report)
 {
     char variable[256];
@@ -240,7 +240,7 @@ static void test_step_nodes(void **state)
     check_step_nodes("", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|\n");
 }
 
-/* The prolog's hook was not called: the batch step tells the nodes, once. */
+/* The hook of the prolog was not called: the batch step sends the nodes, once. */
 static void test_nodes_without_prolog(void **state)
 {
     static const char *const env[] = {"SLURM_JOB_NODELIST=n1,n2", NULL};
@@ -305,7 +305,7 @@ static void test_summary(void **state)
         stepd_run(&handle, cases[i].config_off ? words_off : stepd_words, &c, cases[i].option);
         asked = answerer_asked(&a);
         assert_has(asked, cases[i].expected);
-        /* Whatever the summary: the report is also when the job's record is written. */
+        /* The report is requested for any summary, because it also writes the job record. */
         assert_has(asked, "TYPE=end");
         assert_has(asked, "TYPE=report");
         answerer_stop(&a);
@@ -416,7 +416,7 @@ static void test_prolog_and_epilog(void **state)
     check_prolog("", "NODE=n1\n", "NODE=n1|");
 }
 
-/* slurmd knew the job still, and called no prolog for its next run. */
+/* slurmd still remembered the job and did not call the prolog for its next run. */
 static void test_run_without_prolog(void **state)
 {
     static const char *const env[] = {"SLURM_JOB_NODELIST=n1,n3", NULL};
@@ -426,7 +426,7 @@ static void test_run_without_prolog(void **state)
     char *asked;
 
     (void)state;
-    handle.restart = 0; /* which nobody sets in Slurm 22.05 */
+    handle.restart = 0; /* not set in Slurm 22.05 */
     handle.env = env;
     check_prolog("n0,n1", "NODE=n1\nGATHER=n0\nNODELIST=n0,n1\n",
                  "NODE=n1|GATHER=n0|NODELIST=n0,n1|");
@@ -444,7 +444,7 @@ static void test_run_without_prolog(void **state)
     cgroups_destroy(&c);
 }
 
-/* The extern step, which does not know the nodes, is the first to find that no prolog came. */
+/* The extern step starts first and has to send the job, although it does not know the nodes. */
 static void test_extern_without_prolog(void **state)
 {
     static const char *const env[] = {"SLURM_JOB_NODELIST=n1,n3", NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobio.so in a slurmstepd (stepd.h) whose jobiod is absent, slow or silent, or whose files find no
- * room: what it costs, and what is said. */
+/* jobio.so in a slurmstepd (stepd.h) whose jobiod is absent, slow or silent, or whose file system
+ * is full: how long the hooks take, and what is logged. */
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include "tests/unit/answerer.h"
 #include "tests/unit/stepd.h"
 
-/* /run must not fill up where no jobiod takes the files away. */
-static void test_little_room(void **state)
+/* /run must not fill up while no jobiod removes the files. */
+static void test_full_file_system(void **state)
 {
     struct cgroups c;
     struct answerer a;
@@ -53,7 +53,7 @@ static void test_little_room(void **state)
     cgroups_destroy(&c);
 }
 
-/* A srun in a job does not spoil its output with what the site got wrong. */
+/* srun in a job does not print errors of the site's configuration to the output of the job. */
 static void test_words_of_srun(void **state)
 {
     static char bad[] = "sumary=full";
@@ -108,8 +108,8 @@ static void test_refused(void **state)
     cgroups_destroy(&c);
 }
 
-/* 100 steps against a jobiod that hangs: whoever comes first pays its deadlines (tag and, were the
- * mark not there by then, end); nobody after it does. */
+/* 100 steps and a hung jobiod: only the first step waits for the deadlines (tag, and end unless
+ * jobiod is already marked as down). */
 static void hundred_steps(enum answer how)
 {
     struct answerer a;
@@ -151,7 +151,7 @@ static void test_deaf_jobiod(void **state)
     hundred_steps(ANSWER_DEAF);
 }
 
-/* An end that takes too long costs its deadline, not the summary. */
+/* If "end" times out, the summary is still printed. */
 static void test_slow_jobiod(void **state)
 {
     struct answerer a;
@@ -168,7 +168,7 @@ static void test_slow_jobiod(void **state)
     cgroups_destroy(&c);
 }
 
-/* With patience it costs nothing, and jobiod knows how long it may take with the report. */
+/* With patience it does not time out, and WITHIN of the report is longer, too. */
 static void test_patience(void **state)
 {
     static char patience[] = "patience=20";
@@ -218,7 +218,7 @@ static void test_mark_ages(void **state)
     cgroups_destroy(&c);
 }
 
-/* The job's output does not take the text: a pipe that nobody empties, as a hung NFS mount. */
+/* The output of the job blocks like a hung NFS mount: a pipe without a reader. */
 static void test_output_hangs(void **state)
 {
     struct spank_handle handle = stepd_batch;
@@ -254,19 +254,19 @@ static void test_output_hangs(void **state)
     assert_in_range(stepd_now_ms() - before, 1900, 5000);
     assert_int_equal(status, 0);
     assert_has(spank_host_log->text, "the job's output did not take the summary in time\n");
-    /* The writer that was left alone holds nothing else of slurmstepd's. */
+    /* The abandoned writer has no other descriptors of slurmstepd. */
     close(others[1]);
     assert_int_equal(fcntl(others[0], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(read(others[0], &byte, 1), 0);
     close(others[0]);
-    /* Nobody reads any more: the writer that was left alone ends. */
+    /* Without a reader, the abandoned writer ends. */
     close(fds[0]);
     close(fds[1]);
     answerer_stop(&a);
     cgroups_destroy(&c);
 }
 
-/* Acts as the user for a moment, and all threads of the process with it. */
+/* Become the user for a short time, with all threads of the process. */
 static void *act_as_user(void *arg)
 {
     int *told = arg;
@@ -280,7 +280,7 @@ static void *act_as_user(void *arg)
     return NULL;
 }
 
-/* slurmstepd does that in threads of its own, beside the hooks. */
+/* slurmstepd does that in other threads, in parallel to the hooks. */
 static void __attribute__((noreturn)) end_beside_user(const struct cgroups *c)
 {
     struct spank_handle handle = stepd_batch;
@@ -322,7 +322,7 @@ static void test_beside_user(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_little_room, stepd_clean),
+        cmocka_unit_test_teardown(test_full_file_system, stepd_clean),
         cmocka_unit_test_teardown(test_words_of_srun, stepd_clean),
         cmocka_unit_test_teardown(test_absent, stepd_clean),
         cmocka_unit_test_teardown(test_refused, stepd_clean),

@@ -103,7 +103,7 @@ static void test_direct_tag(void **state)
     assert_int_equal(levels->v2, level_bit(9) | level_bit(3));
     assert_int_equal(levels->v1, 0);
     assert_int_equal(levels->generation, 1);
-    /* Once more: it is tagged already. */
+    /* Again: it is already tagged. */
     stepd_run(&handle, stepd_words, &c, NULL);
     assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
     if (cgroups_create(&v1, 1, "step_0")) {

@@ -113,7 +113,7 @@ static void test_every_kind_of_value(void **state)
     settings_destroy(settings);
 }
 
-/* Each is refused with its line and its reason. */
+/* Each is rejected with the line number and a reason. */
 static void test_bad_files(void **state)
 {
     static const struct {
@@ -181,7 +181,8 @@ static void test_no_text(void **state)
                         "cannot open /nonexistent/jobio.conf: No such file or directory");
 }
 
-/* contrib/jobio.conf names every key with its default: uncommented, it changes nothing. */
+/* contrib/jobio.conf has every key with its default: without the comment signs it changes nothing.
+ */
 static void test_the_example(void **state)
 {
     const char *srcdir = getenv("srcdir");

@@ -62,7 +62,7 @@ static void test_parts_of_bins_and_remainders(void **state)
     const struct timeline_bin seven = {{7, 0, 1, 3}};
 
     (void)state;
-    /* Half a bin, a whole one, half a bin: 7 = 1.75 + 3.5 + 1.75, rounded down as it adds up. */
+    /* Half a bin, a complete bin, half a bin: 7 = 1.75 + 3.5 + 1.75, rounded down as it adds up. */
     assert_int_equal(timeline_spread(&t, 4, S(6), S(14), &seven), 0);
     assert_int_equal(t.start_s, 4);
     assert_int_equal(t.n, 3);
@@ -88,7 +88,7 @@ static void test_width_doubles(void **state)
     assert_int_equal(t.n, 101);
     assert_int_equal(t.bins[0].of[TIMELINE_READ], 20);
     assert_int_equal(t.bins[100].of[TIMELINE_READ], 10);
-    /* At an odd begin no pair fits whole: one bin more. */
+    /* With an odd start the pairs are split: one bin more. */
     timeline_clear(&t);
     for (uint64_t i = 0; i < 200; i++)
         spread(&t, S(1001 + i), S(1002 + i), 10);
