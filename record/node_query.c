@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/credential.h"
+#include "common/text.h"
 #include "report/record/record.h"
 
 #define PATH "/v1/record"
@@ -189,13 +190,10 @@ static size_t on_body(char *data, size_t one, size_t n, void *arg)
 static char *format_url(const char *template, const char *host)
 {
     const char *at = strstr(template, "%n");
-    char *url;
 
     if (!at)
-        return asprintf(&url, "%s" PATH, template) < 0 ? NULL : url;
-    if (asprintf(&url, "%.*s%s%s" PATH, (int)(at - template), template, host, at + 2) < 0)
-        return NULL;
-    return url;
+        return text_format("%s" PATH, template);
+    return text_format("%.*s%s%s" PATH, (int)(at - template), template, host, at + 2);
 }
 
 static CURL *make_easy(struct host *host, const char *url)
