@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* asprintf */
 #include "config.h"
 
 #include "report/table.h"
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "report/layout.h"
 
@@ -65,13 +65,12 @@ static void pad_before(struct table *t, unsigned needs)
 
 static void put_cell(struct table *t, const char *text, bool left, unsigned space)
 {
-    _free_ char *cell = NULL;
+    _free_ char *cell =
+        text_format("%*s%s%*s", left ? 0 : (int)space, "", text, left ? (int)space : 0, "");
 
     if (t->used && t->gap)
         t->put(t->arg, t->gap_style, " ");
     t->used = 1;
-    if (asprintf(&cell, "%*s%s%*s", left ? 0 : (int)space, "", text, left ? (int)space : 0, "") < 0)
-        cell = NULL;
     t->put(t->arg, t->style, cell ? cell : "?");
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 
 static void cell(FILE *out, const char *text)
 {
@@ -250,10 +251,8 @@ static void operations_head(FILE *out)
 static void put_operations(const struct html *h, size_t i, bool open)
 {
     const struct io_mount *m = h->s.rows[i].mount;
-    _free_ char *title = NULL;
+    _free_ char *title = text_format("Operations on %s", m->mount);
 
-    if (asprintf(&title, "Operations on %s", m->mount) < 0)
-        title = NULL;
     (void)fprintf(h->out, "<details%s>\n<summary><i class=\"dot %s\"></i>",
                   open ? " open=\"open\"" : "", html_colour(i));
     html_text(h->out, m->mount);

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "common/tree.h"
 #include "common/units.h"
 #include "report/layout.h"
@@ -113,11 +114,8 @@ static struct json_object *rest(struct tree *t, const struct io_summary *summary
 static char *to_record(const struct tree *t, struct json_object *o)
 {
     _free_ char *text = tree_text(tree_end(t, o));
-    char *record = NULL;
 
-    if (text && asprintf(&record, "IO1:%s", text) < 0)
-        record = NULL;
-    return record;
+    return text ? text_format("IO1:%s", text) : NULL;
 }
 
 /* The record with the first n mounts in rows of their own. */
@@ -218,17 +216,13 @@ static const char *find_record(const char *comment, const char **end)
 char *record_merge(const char *comment, const char *record)
 {
     const char *end, *old;
-    char *merged;
-    int n;
 
     if (!comment || !*comment)
         return strdup(record);
     old = find_record(comment, &end);
     if (old)
-        n = asprintf(&merged, "%.*s%s%s", (int)(old - comment), comment, record, end);
-    else
-        n = asprintf(&merged, "%s %s", comment, record);
-    return n < 0 ? NULL : merged;
+        return text_format("%.*s%s%s", (int)(old - comment), comment, record, end);
+    return text_format("%s %s", comment, record);
 }
 
 char *record_without_account(const struct record_head *head, uint64_t elapsed_s, const char *why)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sentences of the summary, in lines: title, verdict, completeness. */
-#define _GNU_SOURCE /* asprintf */
 #include "config.h"
 
 #include "report/text/text_impl.h"
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/text_buffer.h"
 #include "report/layout.h"
 
@@ -60,13 +60,11 @@ void text_title(FILE *out, const struct text *t)
         command = summary_command(job->command);
         fitted =
             command ? layout_cut(command, text_columns(t) - strlen(TITLE) - strlen(end)) : NULL;
-        if (asprintf(&line, TITLE "%s%s", fitted ? fitted : "?", end) < 0)
-            line = NULL;
+        line = text_format(TITLE "%s%s", fitted ? fitted : "?", end);
     } else {
         (void)snprintf(who, sizeof(who), "job %s%s", summary_job_number(job, number),
                        job->ended ? "" : " so far");
-        if (asprintf(&line, TITLE "%s, %u node%s%s", who, nodes, nodes == 1 ? "" : "s", end) < 0)
-            line = NULL;
+        line = text_format(TITLE "%s, %u node%s%s", who, nodes, nodes == 1 ? "" : "s", end);
     }
     text_lines(out, t, TEXT_TITLE, line ? line : TITLE "?", text_is_narrow(t) ? 2 : 1);
 }

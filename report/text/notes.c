@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/text_buffer.h"
 #include "report/advice/advice.h"
 
@@ -30,9 +31,8 @@ static char *note_lines(const struct text *t, const struct advice_note *note)
 
     if (!text_buffer_open(&text))
         return NULL;
-    if (asprintf(&line, "%s: %s%s%s", levels[note->level].word, note->text, *note->link ? " " : "",
-                 note->link) < 0)
-        line = NULL;
+    line = text_format("%s: %s%s%s", levels[note->level].word, note->text, *note->link ? " " : "",
+                       note->link);
     text_lines(text.out, t, levels[note->level].paint, line ? line : "?", NOTE_LINES);
     return text_buffer_take(&text);
 }
