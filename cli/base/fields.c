@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/numbers.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/layout.h"
@@ -237,11 +238,8 @@ static char *stamp_value(uint64_t ns)
 
 static char *job_value(const struct history_row *row)
 {
-    char *ret = NULL;
-    int n = row->array_job ? asprintf(&ret, "%u_%u", row->array_job, row->array_task)
-                           : asprintf(&ret, "%u", row->jobid);
-
-    return n < 0 ? NULL : ret;
+    return row->array_job ? text_format("%u_%u", row->array_job, row->array_task)
+                          : text_format("%u", row->jobid);
 }
 
 /* A step may go on after its job's own end: the share of the run time is not above 100 %. */
@@ -253,21 +251,15 @@ static uint64_t waited(const struct history_row *row)
 /* Numbers for programs. */
 static char *exact_value(const struct field *field, uint64_t value, const struct history_row *row)
 {
-    char *ret = NULL;
-    int n;
-
     switch (field->kind) {
     case FIELD_TIME:
-        n = asprintf(&ret, "%" PRIu64 ".%09" PRIu64, value / NS_PER_S, value % NS_PER_S);
-        break;
+        return text_format("%" PRIu64 ".%09" PRIu64, value / NS_PER_S, value % NS_PER_S);
     case FIELD_WAITING:
-        n = asprintf(&ret, "%.2f",
-                     row->elapsed_ns ? 100.0 * (double)waited(row) / (double)row->elapsed_ns : 0.0);
-        break;
+        return text_format(
+            "%.2f", row->elapsed_ns ? 100.0 * (double)waited(row) / (double)row->elapsed_ns : 0.0);
     default:
-        n = asprintf(&ret, "%" PRIu64, value);
+        return text_format("%" PRIu64, value);
     }
-    return n < 0 ? NULL : ret;
 }
 
 /* Numbers for people. */

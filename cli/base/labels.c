@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "common/utf8.h"
 #include "report/nodes.h"
 
@@ -75,8 +76,7 @@ static struct label *label_make(struct labels *a, enum kind kind, const char *te
     label->text = strdup(text);
     label->shown = utf8_sanitize(text);
     label->number = a->n[kind] + 1;
-    if (asprintf(&label->name, "%s%u", name, label->number) < 0)
-        label->name = NULL;
+    label->name = text_format("%s%u", name, label->number);
     if (!label->text || !label->shown || !label->name ||
         !tsearch(label, &a->trees[kind], compare)) {
         label_free(label);
