@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 
 #define CGROUP2_DEFAULT "/sys/fs/cgroup"
 /* linux/proc_ns.h: PROC_CGROUP_INIT_INO, the namespace of the host. */
@@ -111,13 +112,12 @@ char *cgroup2_directory(const char *mount, const char *root, const char *path)
 {
     size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const char *below = path + n;
-    char *ret;
 
     if (strncmp(path, root, n) != 0 || (*below && *below != '/'))
         return NULL;
     if (strcmp(below, "/") == 0)
         below = "";
-    return asprintf(&ret, "%s%s", mount, below) < 0 ? NULL : ret;
+    return text_format("%s%s", mount, below);
 }
 
 unsigned cgroup_depth(const char *path)
