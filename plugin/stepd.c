@@ -200,9 +200,9 @@ static void start_message(const char *type)
 /* The time for which the task waits for jobiod. */
 static uint64_t tag_timeout_ms(void)
 {
-    bool asks = !runtime_is_down(step.settings.runtime);
-
-    return asks ? (uint64_t)TAG_TIMEOUT_MS * step.settings.patience : 0;
+    if (runtime_is_down(step.settings.runtime))
+        return 0;
+    return (uint64_t)TAG_TIMEOUT_MS * step.settings.patience;
 }
 
 static void make_tag_message(bool direct)

@@ -374,10 +374,10 @@ static void update_comment(struct ended_job *job, struct ended_jobs *fresh)
     free(TAKE_PTR(job->record));
 }
 
-/* To ask the nodes may have taken minutes, in which another program may have put its own words into
- * a comment: they are read again right before they are written. */
-static int refresh(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
-                   struct error *error)
+/* Read the comments again right before they are written: the queries of the nodes may have taken
+ * minutes, and other programs may have changed a comment. */
+static int refresh_comments(struct accounting *a, struct ended_jobs *jobs, size_t from, size_t to,
+                            struct error *error)
 {
     struct accounting_id ids[BATCH_MAX];
     struct ended_jobs fresh = {0};
@@ -401,7 +401,7 @@ static int write_batch(struct accounting *a, struct ended_jobs *jobs, size_t fro
                        void (*print_line)(const char *line), struct error *error)
 {
     bool bad = false, any = false;
-    int r = refresh(a, jobs, from, to, error);
+    int r = refresh_comments(a, jobs, from, to, error);
 
     if (r < 0)
         return r;

@@ -141,7 +141,7 @@ static const struct key keys[] = {
     KEY("history", "key_file", history.access.key_file, parse_path, 0, 0, false),
     KEY("history", "credentials", history.access.credentials, parse_path, 0, 0, false),
     KEY("history", "proxy", history.access.proxy, parse_text, 0, 0, false),
-    KEY("history", "from", history.ask, parse_from, 0, 0, false),
+    KEY("history", "from", history.from_clickhouse, parse_from, 0, 0, false),
     KEY("history", "read_url", history.read_url, parse_text, 0, 0, false),
     KEY("history", "read_credentials", history.read_credentials, parse_path, 0, 0, false),
     KEY("explain", "url", explain.url, parse_text, 0, 0, false),

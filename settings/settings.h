@@ -58,8 +58,8 @@ struct settings {
         struct settings_access access;
         char *read_url, *read_credentials; /* NULL: not set */
         enum sink_format format;
-        bool bulk_create; /* action = create, not index */
-        bool ask;         /* `jobio job` and `jobio history` query ClickHouse by default */
+        bool bulk_create;     /* action = create, not index */
+        bool from_clickhouse; /* `jobio job` and `jobio history` query ClickHouse by default */
         uint64_t delay_ns, timeout_ns, batch_rows, batch_bytes;
     } history;
     struct {

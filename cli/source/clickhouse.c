@@ -96,7 +96,7 @@ int clickhouse_source_open(const struct cli *cli, struct source **ret, struct er
         return 0; /* jobiod reports what is wrong with it */
     if (r < 0)
         return r;
-    if (!from && !c->settings->history.ask)
+    if (!from && !c->settings->history.from_clickhouse)
         return 0;
     r = fill(c, cli, error);
     if (r < 0)

@@ -109,7 +109,7 @@ static void test_every_kind_of_value(void **state)
     assert_true(settings->history.bulk_create);
     assert_int_equal(settings->history.batch_rows, 77);
     assert_int_equal(settings->history.batch_bytes, 2048);
-    assert_true(settings->history.ask);
+    assert_true(settings->history.from_clickhouse);
     settings_destroy(settings);
 }
 
