@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* How many terminal columns a text takes that is valid UTF-8 (utf8_sanitize). East Asian and other
+/* The terminal columns of a text, which must be valid UTF-8 (utf8_sanitize). East Asian and other
  * wide characters count as two, even if the terminal shows them narrow. */
 size_t layout_width(const char *text);
 

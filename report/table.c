@@ -43,7 +43,7 @@ static void write_text(struct table *t, const char *text, unsigned width)
     t->pad = 0;
 }
 
-/* Go on below if a cell of that width would not fit. */
+/* Start a new line if a cell of that width would not fit. */
 static void wrap_before(struct table *t, unsigned width)
 {
     if (!t->wrap || t->used + t->pad + width <= t->wrap)

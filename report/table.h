@@ -39,7 +39,7 @@ struct table {
 
     /* The line that is being written. */
     size_t next;
-    unsigned used, pad; /* pad: spaces that are due before the next text */
+    unsigned used, pad; /* pad: spaces to write before the next text */
 };
 
 /* At most TABLE_COLUMNS_MAX columns; those that need a wider terminal are hidden. */

@@ -28,8 +28,7 @@ static int sql_error(const struct advice *advice, struct error *error)
     return error_set(error, -EIO, "advice: %s", sqlite3_errmsg(advice->db));
 }
 
-/* --- the fields as tables -----------------------------------------------------------------------
- */
+/* --- the fields as tables --------------------------------------------------------------------- */
 
 const char *const advice_tables[] = {"mount_fields", "job_fields"};
 
@@ -154,8 +153,7 @@ static int fill_tables(struct advice *advice, const struct job_account *job, str
     return r < 0 ? r : insert_fields(advice, ADVICE_JOB, job, NULL, error);
 }
 
-/* --- notes -------------------------------------------------------------------------------------
- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
 /* The bound of a bucket is a power of two; written as in the table. */
 static const char *bytes_text(uint64_t bytes, char buf[UNITS_SIZE])
@@ -291,7 +289,7 @@ static int compare_notes(const void *pa, const void *pb)
     return (b->lost > a->lost) - (b->lost < a->lost);
 }
 
-/* The first ones; good news only if there is nothing else. */
+/* Keep the first `max`; good news only if there is nothing else. */
 static void choose(struct advice_notes *notes, size_t max)
 {
     size_t n = 0;

@@ -33,7 +33,7 @@ struct advice_notes {
 
 struct advice;
 
-/* Without rules. Use *ret in one thread at a time. */
+/* Create an engine without rules. Use it in one thread at a time. */
 int advice_create(struct advice **ret, struct error *error);
 void advice_destroy(struct advice *advice);
 

@@ -116,7 +116,7 @@ static double median(const uint64_t buckets[IO_BUCKETS], uint64_t (*bound)(unsig
     return value == UINT64_MAX ? 2.0 * (double)bound(IO_BUCKETS - 2) : (double)value;
 }
 
-/* The fields that the field table names. */
+/* The fields from the table of fields (common/account.h). */
 static int put_sum(struct advice_fields *fields, const char *of, const struct io_sum *sum)
 {
     for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
@@ -153,8 +153,7 @@ static int put_part(struct advice_fields *fields, const char *of, const struct j
     return 0;
 }
 
-/* --- the account, of one mount or of all -------------------------------------------------------
- */
+/* --- the account, of one mount or of all ------------------------------------------------------ */
 
 /* One mount, or all of them. */
 struct scope {

@@ -10,13 +10,13 @@ struct advice_slowest {
     double factor;    /* how many times the median */
 };
 
-/* The node whose opens and stats on the mount took longest on average, among at least three that
- * made a hundred of them there. 0 or -ENOMEM. */
+/* Find the node whose opens and stats on the mount took longest on average, among nodes with at
+ * least 100 of them there; none if there are fewer than three such nodes. 0 or -ENOMEM. */
 int advice_slowest_node(const struct job_account *job, const struct io_mount *mount,
                         struct advice_slowest *ret);
 
-/* The wait of the node that waited most, of all its threads, over the mean of the nodes; 0: there
- * are fewer than two, or it is unknown. 0 or -ENOMEM. */
+/* The longest wait of a node (all its threads) over the mean of the nodes; 0: fewer than two nodes,
+ * or unknown. 0 or -ENOMEM. */
 int advice_evenness(const struct job_account *job, double *ret);
 
 #endif

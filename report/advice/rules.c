@@ -24,10 +24,10 @@ struct loading {
     char *line;
     size_t room;
     unsigned line_number;
-    struct advice_rule rule; /* being read; no name: none */
+    struct advice_rule rule; /* the one that is being read; without a name: none */
     unsigned begin;          /* its first line */
     const char *last;        /* the key that was set last */
-    bool wrong;              /* it is invalid, which was reported */
+    bool wrong;              /* the rule is invalid, which has been reported */
     advice_say_f say;
     void *arg;
     int mistakes;
@@ -50,7 +50,7 @@ void advice_rule_clear(struct advice_rule *rule)
     *rule = (struct advice_rule){0};
 }
 
-/* Once for each rule. */
+/* Report an error, only the first one of each rule. */
 static void say(struct loading *l, unsigned line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -70,8 +70,7 @@ static void say(struct loading *l, unsigned line, const char *format, ...)
     l->mistakes++;
 }
 
-/* --- the text: "{EXPRESSION:FORMAT} of the run time" --------------------------------------------
- */
+/* --- the text: "{EXPRESSION:FORMAT} of the run time" ------------------------------------------ */
 
 static const char *const formats[ADVICE_FORMATS] = {
     [ADVICE_PLAIN] = "",          [ADVICE_BYTES] = "bytes", [ADVICE_COUNT] = "count",
@@ -125,8 +124,7 @@ static int cut_text(struct advice_rule *rule)
     return r;
 }
 
-/* --- the statement ------------------------------------------------------------------------------
- */
+/* --- the statement ---------------------------------------------------------------------------- */
 
 /* Check one expression on its own, so that an error names it. */
 static bool check(struct loading *l, const char *what, const char *expression)
@@ -181,8 +179,7 @@ static bool make_statement(struct loading *l)
     return rule->statement;
 }
 
-/* --- rules --------------------------------------------------------------------------------------
- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static struct advice_rule *find_rule(const struct advice *advice, const char *name)
 {

@@ -28,7 +28,7 @@ struct array_task {
     double values[ARRAY_MEASURES];
 };
 
-/* sum: of waiting that of all tasks over the run time of all. */
+/* sum: for ARRAY_WAITING the waiting of all tasks over their run time. */
 struct array_range {
     double sum, min, median, max;
     uint32_t most; /* the task with max */
@@ -42,7 +42,7 @@ struct array {
     const struct profile *sum;      /* mounts of all tasks; its run time is that of all */
     size_t running, incomplete;
     struct array_range ranges[ARRAY_MEASURES];
-    /* Where the task that waited longest did so; NULL: not known. */
+    /* The mount on which the slowest task waited longest; NULL: not known. */
     const char *worst_mount;
     enum profile_kind worst_kind;
 };
@@ -54,8 +54,7 @@ int array_sum_up(struct array *array);
 const struct array_task *array_slowest(const struct array *array);
 const struct array_task *array_failing(const struct array *array);
 
-/* At most two sentences about them; "" if none stands out. malloc'd, NULL: out
- * of memory. */
+/* At most two sentences about these two; "" if none stands out. malloc'd, NULL: out of memory. */
 char *array_sentence(const struct array *array);
 
 /* The tables and the sentence; malloc'd, NULL: out of memory. */

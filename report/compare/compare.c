@@ -18,8 +18,7 @@
 /* The least ratio that a sentence mentions. */
 #define WORTH 1.5
 
-/* --- words -------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 char *compare_ratio(double ratio, char buf[COMPARE_RATIO])
 {
@@ -60,8 +59,7 @@ static const char *waited(const struct profile *p, char buf[UNITS_SIZE])
     return ns ? summary_time(ns, buf) : "0 s";
 }
 
-/* --- what tells them apart ---------------------------------------------------------------------
- */
+/* --- the largest difference ------------------------------------------------------------------- */
 
 /* One kind of calls on a mount, on both sides. */
 struct pair {

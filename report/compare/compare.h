@@ -17,8 +17,8 @@ struct compare_side {
  * NULL: out of memory. Safe on a terminal. */
 char *compare_sentence(const struct compare_side *a, const struct compare_side *b);
 
-/* The mount (of one of the two) and the kind of calls whose waiting differs most, in seconds.
- * False: neither has a mount. */
+/* Find the mount and the kind of calls whose waiting differs most, in seconds. False: neither side
+ * has a mount. */
 bool compare_most(const struct profile *a, const struct profile *b, const char **mount,
                   enum profile_kind *kind);
 

@@ -4,7 +4,7 @@
 #include "common/tree.h"
 #include "report/compare/compare.h"
 
-/* As few digits as say it exactly enough: seconds and shares to the sixth. */
+/* Few digits: six decimals of seconds and shares. */
 static void put_number(struct tree *t, struct json_object *to, const char *key, double value)
 {
     tree_put_number(t, to, key, value, TREE_FEW);

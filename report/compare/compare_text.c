@@ -63,7 +63,7 @@ static void bound_change(double a, double b, char buf[COMPARE_CHANGE])
         (void)compare_change(a, b, buf);
 }
 
-/* Points of percent; others as a ratio. */
+/* Percentages differ in points, other values by a ratio. */
 static void change_text(enum unit unit, double a, double b, char buf[COMPARE_CHANGE])
 {
     if (unit == UNIT_BOUND)
@@ -76,7 +76,7 @@ static void change_text(enum unit unit, double a, double b, char buf[COMPARE_CHA
         (void)snprintf(buf, COMPARE_CHANGE, "%+.0f pts", 100 * (b - a));
 }
 
-/* The label, or what fits of it: first without its indent. */
+/* The label. If it does not fit, without its indent, then cut. */
 static void label_cell(struct table *t, const char *label)
 {
     size_t indent = strspn(label, " "), width = strlen(label), room = t->columns[LABEL].width;
@@ -162,7 +162,7 @@ static void mount_lines(struct table *t, const struct profile *a, const struct p
     lines_of(t, (x ? x : &none)->uses, (y ? y : &none)->uses);
 }
 
-/* The mount of `from`, unless it did little on both sides, or there are too many. */
+/* The lines of a mount of `from`, unless it did little on both sides or there are too many. */
 static void write_mount(struct table *t, const struct profile *a, const struct profile *b,
                         const struct profile_mount *m, size_t *written, size_t *left)
 {
@@ -177,7 +177,7 @@ static void write_mount(struct table *t, const struct profile *a, const struct p
     ++*written;
 }
 
-/* Both have their mounts by what was waited for them: first those of b, then what only a has. */
+/* Both lists are sorted by waiting: first the mounts of b, then those that only a has. */
 static void write_mounts(struct table *t, const struct profile *a, const struct profile *b)
 {
     size_t written = 0, left = 0;

@@ -18,7 +18,7 @@ const char *profile_kind_name(enum profile_kind kind)
     return names[kind];
 }
 
-/* --- of one job ------------------------------------------------------------------------------- */
+/* --- one job ---------------------------------------------------------------------------------- */
 
 static void add_sizes(uint64_t to[IO_BUCKETS], const struct io_account *io, enum io_op op)
 {
@@ -46,11 +46,11 @@ static struct profile_mount *mount_of(struct profile *p, const char *mount, cons
         return NULL;
     p->mounts = grown;
     grown[p->n] = (struct profile_mount){.mount = strdup(mount), .fstype = strdup(fstype)};
-    p->n++; /* also half made: profile_clear() frees it */
+    p->n++; /* profile_clear() frees it even if incomplete */
     return grown[p->n - 1].mount && grown[p->n - 1].fstype ? &grown[p->n - 1] : NULL;
 }
 
-/* Where two mounts have one name, the sizes of their requests belong together. */
+/* Mounts of the same name and type share their sizes. */
 static double median_size(const struct io_mounts *mounts, const struct profile_mount *m,
                           enum io_op plain, enum io_op copy)
 {
@@ -177,7 +177,7 @@ void profile_clear(struct profile *profile)
     *profile = (struct profile){0};
 }
 
-/* --- of many ---------------------------------------------------------------------------------- */
+/* --- several jobs ----------------------------------------------------------------------------- */
 
 static int ascending(const void *pa, const void *pb)
 {
@@ -194,7 +194,7 @@ double profile_middle(double *values, size_t n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The members of struct profile_use, and whether 0 of it says "none" instead of "nothing". */
+/* The members of struct profile_use; absent: 0 means that there is no value. */
 static const struct {
     size_t offset;
     bool absent;
@@ -228,7 +228,7 @@ static struct profile_use median_use(const struct profile_use *const *uses, size
     return ret;
 }
 
-/* All mounts that any of them has. */
+/* All mounts of all profiles. */
 static int unite(const struct profile *profiles, size_t n, struct profile *ret)
 {
     for (size_t i = 0; i < n; i++)

@@ -44,8 +44,8 @@ struct profile {
 
 /* 0 or -ENOMEM. */
 int profile_make(const struct job_account *job, struct profile *ret);
-/* The median of each number of `n` profiles, n > 0; a mount that a job has not used
- * counts as 0; its sizes are left out. 0 or -ENOMEM. */
+/* The median of each number of `n` profiles, n > 0. A mount that a job has not used counts as 0,
+ * except in the median of sizes. 0 or -ENOMEM. */
 int profile_median(const struct profile *profiles, size_t n, struct profile *ret);
 void profile_clear(struct profile *profile);
 

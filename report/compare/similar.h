@@ -9,14 +9,14 @@
 
 struct similarity {
     bool same_name, same_user;
-    /* Of what they did: the cosine between the logarithms of what each operation on each mount has
-     * moved (metadata: of its requests). 1: the same mix, 0: nothing in common. */
+    /* Of the I/O: the cosine between the logarithms of the bytes of each operation on each mount
+     * (metadata: of its requests). 1: the same mix, 0: nothing in common. */
     double io;
 };
 
 struct similarity similarity_of(const struct job_account *a, const struct job_account *b);
-/* For qsort(): below 0 if `a` is more similar. Same name and user first, then one of
- * them (the name counts more), then by what they did. */
+/* For qsort(): below 0 if `a` is more similar. Same name and user first, then one of them (the name
+ * counts more), then by I/O. */
 int similarity_compare(const struct similarity *a, const struct similarity *b);
 
 #endif

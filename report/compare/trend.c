@@ -56,7 +56,8 @@ struct trend_change trend_find(const double *values, size_t n, double least)
         double median = median_of(values, before);
         double limit = fmax(least, fmax(median / 4, 3 * deviation_of(values, before, median)));
 
-        /* Not more than the values before them: else it is unclear which are the exception. */
+        /* Not more values than before them: otherwise it is unclear which ones are the
+         * exception. */
         if (last <= before && all_beyond(values + before, last, median, limit))
             return (struct trend_change){last, median, median_of(values + before, last)};
     }

@@ -31,11 +31,11 @@ struct trend_change {
  * must precede them. */
 struct trend_change trend_find(const double *values, size_t n, double least);
 
-/* The value over the median of those before it; 0: fewer than four of them, or they were
- * nothing. */
+/* Value i over the median of the values before it; 0: fewer than four of them, or their median is
+ * 0. */
 double trend_ratio(const double *values, size_t i);
 
-/* A character a value, from the smallest to the largest (from 0 to it for `from_zero`): block
+/* One character per value, scaled from the smallest (0 if `from_zero`) to the largest: block
  * characters, or ASCII. malloc'd, NULL: out of memory. */
 char *trend_sparkline(const double *values, size_t n, bool from_zero, bool utf8);
 

@@ -69,8 +69,7 @@ static const char *times_text(double ratio, char buf[COMPARE_RATIO])
     return ratio > 0 ? compare_ratio(ratio, buf) : "-";
 }
 
-/* The value of a column that may be empty in all runs; 0: nothing is known, or there was nothing.
- */
+/* The value of a column that is hidden if it is 0 in all runs; unknown values are 0, too. */
 static double value_of(const struct series *all, const struct trend_run *run, size_t i,
                        enum column c)
 {

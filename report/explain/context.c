@@ -70,10 +70,9 @@ static void leave_out(struct writer *w, size_t n, const char *what)
     tree_add_text(w->tree, w->left_out, text);
 }
 
-/* --- the job ------------------------------------------------------------------------------------
- */
+/* --- the job ---------------------------------------------------------------------------------- */
 
-/* How much a mount matters: by waiting, then by bytes and calls. */
+/* The weight of a mount: by waiting, then by bytes and calls. */
 static double matter(struct json_object *mount)
 {
     struct json_object *ops = json_object_object_get(mount, "ops");
@@ -99,7 +98,7 @@ static int compare_mounts(const void *pa, const void *pb)
     return (a < b) - (a > b);
 }
 
-/* Keep the first `n` of the job's member. */
+/* Keep the first `n` items of an array of the job. */
 static void cut_array(struct writer *w, struct json_object *array, size_t n, const char *what)
 {
     size_t all = array ? json_object_array_length(array) : 0;
@@ -143,8 +142,7 @@ static struct json_object *job_json(struct writer *w)
     return job;
 }
 
-/* --- the rest -----------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static struct json_object *legend_json(struct writer *w)
 {
@@ -199,7 +197,7 @@ static int compare_time(const void *pa, const void *pb)
     return (of_a < of_b) - (of_a > of_b);
 }
 
-/* The mounts where it waited most. */
+/* The mounts with the most waiting. */
 static struct json_object *mounts_json(struct writer *w, const struct io_mounts *mounts)
 {
     struct json_object *array = tree_array(w->tree);

@@ -19,13 +19,12 @@
 #define REASONS_MAX 8
 #define REASON_SIZE 240
 
-/* --- what is compared -------------------------------------------------------------------------
- */
+/* --- what is compared ------------------------------------------------------------------------- */
 
 struct facts {
     const struct job_account *job;
     const struct explain_figure *figure;
-    uint64_t read, written;   /* the account's, on the figure's mount if it has one */
+    uint64_t read, written;   /* of the account, on the figure's mount if it has one */
     uint64_t mapped_read;     /* by page faults */
     uint64_t cached;          /* read from the page cache */
     uint64_t network, memory; /* bytes on file systems without a disk of this node */
@@ -94,8 +93,7 @@ static bool is_more(uint64_t a, uint64_t b)
     return a > b && a - b > SLACK && a - b > b / 100;
 }
 
-/* --- the rules --------------------------------------------------------------------------------
- */
+/* --- the rules -------------------------------------------------------------------------------- */
 
 static bool more(const struct facts *f)
 {
@@ -264,8 +262,7 @@ static void reasons_find(const struct job_account *job, const struct explain_fig
         (void)snprintf(ret->text[ret->n++], REASON_SIZE, "It agrees with jobio.");
 }
 
-/* --- as text ----------------------------------------------------------------------------------
- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 static const struct kind {
     const char *name, *counts;
@@ -449,8 +446,7 @@ char *report_explain_text(const struct job_account *job, const struct explain_fi
     return text_buffer_take(&text);
 }
 
-/* --- as JSON ----------------------------------------------------------------------------------
- */
+/* --- as JSON ---------------------------------------------------------------------------------- */
 
 static struct json_object *reasons_json(struct tree *t, const struct job_account *job,
                                         const struct explain_figure *figure)

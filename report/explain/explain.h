@@ -38,8 +38,7 @@ char *report_explain_text(const struct job_account *job, const struct explain_fi
 struct json_object *report_explain_json(const struct job_account *job,
                                         const struct explain_figure *figures, size_t n);
 
-/* --- how the others write them ----------------------------------------------------------------
- */
+/* --- output of other tools -------------------------------------------------------------------- */
 
 /* The lines of `sacct -P -n --noconvert -o JobIDRaw,TRESUsageInTot,TRESUsageOutTot`: the sum of
  * fs/disk over the steps. -ENOENT: no line at all; -ENODATA: no step has it. */

@@ -20,7 +20,7 @@ static char *next_line(char **rest)
     return line;
 }
 
-/* A plain number, or with --noconvert not heard 12.5M: powers of 1024, as sacct means them. */
+/* A plain number, or 12.5M from an sacct that ignores --noconvert. Units are powers of 1024. */
 static bool parse_size(const char *text, uint64_t *ret)
 {
     static const char units[] = "KMGTPE";

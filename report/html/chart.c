@@ -16,8 +16,7 @@
 #define LEVELS 8
 #define NAME_COLUMNS 14 /* of a node */
 
-/* --- ticks --------------------------------------------------------------------------------------
- */
+/* --- ticks ------------------------------------------------------------------------------------ */
 
 double chart_tick(double largest, double base, unsigned most)
 {
@@ -28,7 +27,7 @@ double chart_tick(double largest, double base, unsigned most)
         unit *= base;
     while (largest > 0 && largest / unit < 1 && base == 1000)
         unit /= base;
-    /* Of less than two units half a one may be a tick. */
+    /* Below two units, half a unit may be a tick. */
     if (largest / unit <= most / 2.0 && (unit > 1 || base == 1000))
         return unit / 2;
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
@@ -103,8 +102,7 @@ static void y_axis(FILE *out, const struct chart *chart, double tick, unsigned n
     (void)fputs("</div>\n", out);
 }
 
-/* --- a stack ------------------------------------------------------------------------------------
- */
+/* --- a stack ---------------------------------------------------------------------------------- */
 
 static double total_at(const struct chart *chart, size_t parts, size_t bin)
 {
@@ -139,7 +137,7 @@ static int y_of(double value, double top)
     return HEIGHT - (int)lround(HEIGHT * value / top);
 }
 
-/* The area between the first `part` parts and the one above them, as steps there and back. */
+/* The area of a part: along its upper edge in steps, and back along its lower edge. */
 static void area(FILE *out, const struct chart *chart, size_t part, size_t n, double top)
 {
     int last = -1;
@@ -172,7 +170,7 @@ static void grid(FILE *out, size_t width, unsigned n)
     (void)fputs("\"/>\n", out);
 }
 
-/* What the pointer finds over a bin. */
+/* The tooltips of the bins. */
 static void tips(FILE *out, const struct chart *chart, const struct chart_time *time)
 {
     char buf[UNITS_SIZE];
@@ -250,11 +248,10 @@ void chart_stack(FILE *out, const struct chart *chart, const struct chart_time *
     (void)fputs("</figure>\n", out);
 }
 
-/* --- a heat map ---------------------------------------------------------------------------------
- */
+/* --- a heat map ------------------------------------------------------------------------------- */
 
-/* The largest value of a level: by squares, so that both a burst and what goes on besides it show.
- */
+/* The largest value of a level. Bounds grow by squares, so that both a burst and the activity
+ * besides it are visible. */
 static double level_bound(unsigned level, double peak)
 {
     return peak * level * level / (LEVELS * LEVELS);

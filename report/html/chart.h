@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Charts as inline SVG, with their words in HTML around it: so the text keeps its size on every
- * screen while the drawing takes the width that there is. */
+/* Charts as inline SVG with HTML text around it: the text keeps its size on every screen, and the
+ * drawing takes the available width. */
 #ifndef JOBIO_REPORT_HTML_CHART_H
 #define JOBIO_REPORT_HTML_CHART_H
 
@@ -33,7 +33,7 @@ struct chart {
     size_t n_parts;
 };
 
-/* Parts on top of each other, by time. */
+/* A stacked area chart over time. */
 void chart_stack(FILE *out, const struct chart *chart, const struct chart_time *time);
 
 struct chart_row {
@@ -41,7 +41,7 @@ struct chart_row {
     const double *values;
 };
 
-/* Rows by time, each cell as dark as its value; `show` as above. */
+/* A heat map over time: the larger a value, the darker its cell; `show` as above. */
 void chart_heat(FILE *out, const struct chart *chart, const struct chart_row *rows, size_t n_rows,
                 const struct chart_time *time);
 

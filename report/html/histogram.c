@@ -80,8 +80,7 @@ static struct range range_of(const struct html *h, bool latency)
     return (struct range){from, end > from ? end - from : 0};
 }
 
-/* --- words --------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static char *bound_text(const struct kind *kind, uint64_t bound, char buf[UNITS_SIZE])
 {
@@ -152,8 +151,7 @@ static void latency_ticks(FILE *out, struct range range)
              range);
 }
 
-/* --- drawing ------------------------------------------------------------------------------------
- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 static void bar(FILE *out, const struct histogram *h, unsigned bucket, struct range range,
                 const char *colour)

@@ -14,7 +14,7 @@
 
 #define TITLE_COLUMNS 120
 #define COMMAND_COLUMNS 400
-#define OPEN_MISSING 4 /* a longer list is folded */
+#define OPEN_MISSING 4 /* a longer list is collapsed */
 
 static char *date(uint64_t ns, char buf[64])
 {
@@ -58,8 +58,7 @@ static void put_job_name(const struct html *h)
     (void)fputs("</span>", h->out);
 }
 
-/* --- who and when -------------------------------------------------------------------------------
- */
+/* --- who and when ----------------------------------------------------------------------------- */
 
 static void fact(FILE *out, const char *name, const char *value)
 {
@@ -100,8 +99,7 @@ static void put_facts(const struct html *h)
     (void)fputs("</dl>\n", h->out);
 }
 
-/* --- the answer ---------------------------------------------------------------------------------
- */
+/* --- the verdict and the notes ---------------------------------------------------------------- */
 
 /* The colour of the verdict. */
 static const char *mood(const struct html *h)
@@ -226,11 +224,10 @@ static void put_completeness(const struct html *h)
         (void)fprintf(h->out, "<p class=\"small\">Not counted on this node: %s.</p>\n", ops);
 }
 
-/* --- the frame ----------------------------------------------------------------------------------
- */
+/* --- the frame -------------------------------------------------------------------------------- */
 
-/* The policy forbids to load, send or run anything, even if text of a user got through
- * unescaped. */
+/* The policy forbids loading, sending and running anything, even if text of a user were not
+ * escaped. */
 static void put_head(const struct html *h)
 {
     (void)fputs("<!DOCTYPE html>\n"

@@ -13,10 +13,9 @@ struct html_options {
     uint64_t made_ns;                 /* real time when the page is made; 0: not shown */
 };
 
-/* The page, malloc'd; NULL: out of memory. The HTML is also well-formed XML and has no script. The
- * steps of the job must be there if the page is to have nodes and steps. All texts are sanitized
- * and escaped. For very large jobs some rows are aggregated; the page says where. Times are local.
- */
+/* The page, malloc'd; NULL: out of memory. The HTML is also well-formed XML and has no script.
+ * Sections on nodes and steps need the steps of the job. All texts are sanitized and escaped. For
+ * very large jobs some rows are aggregated; the page says where. Times are local. */
 char *report_html(const struct job_account *job, const struct html_options *options);
 
 #endif

@@ -25,7 +25,7 @@ struct html {
     struct io_summary s; /* its rows are the mounts in the order of the page */
 };
 
-/* Untrusted text, sanitized, with < > & " ' escaped: good between tags and in an attribute. */
+/* Untrusted text, sanitized, with < > & " ' escaped: valid between tags and in an attribute. */
 void html_text(FILE *out, const char *text);
 /* The same for a path; lines may break after each '/'. */
 void html_path(FILE *out, const char *path);

@@ -60,8 +60,7 @@ static void cell_waiting(FILE *out, double percent)
                       percent);
 }
 
-/* --- all mounts ---------------------------------------------------------------------------------
- */
+/* --- all mounts ------------------------------------------------------------------------------- */
 
 static uint64_t median_size(const struct io_account *io, enum io_op op, enum io_op copy)
 {
@@ -177,8 +176,7 @@ void html_mounts(const struct html *h)
     html_section_end(h->out);
 }
 
-/* --- a mount by operation -----------------------------------------------------------------------
- */
+/* --- a mount by operation --------------------------------------------------------------------- */
 
 /* "5 ENOSPC", or their sum and a line for each. */
 static void cell_errors(FILE *out, const struct io_counter *c)

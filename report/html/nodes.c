@@ -38,8 +38,7 @@ static void sum_cells(FILE *out, const struct node_sum *s, const struct node_sum
     "<th scope=\"col\">metadata calls</th><th scope=\"col\">failed calls</th>" \
     "<th scope=\"col\">time in calls</th></tr>\n</thead>\n<tbody>\n"
 
-/* --- nodes --------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void raise(uint64_t *to, uint64_t value)
 {
@@ -142,8 +141,7 @@ void html_nodes(const struct html *h)
     html_section_end(h->out);
 }
 
-/* --- steps --------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 struct step_sum {
     const struct step_account *step;

@@ -107,8 +107,7 @@ static void add_timeline(double *values, const struct timeline *t, const struct 
     }
 }
 
-/* --- by mount -----------------------------------------------------------------------------------
- */
+/* --- by mount --------------------------------------------------------------------------------- */
 
 static void put_stack(const struct html *h, const struct measure *measure,
                       const struct chart_time *time)
@@ -133,8 +132,7 @@ static void put_stack(const struct html *h, const struct measure *measure,
     chart_stack(h->out, &chart, time);
 }
 
-/* --- by node ------------------------------------------------------------------------------------
- */
+/* --- by node ---------------------------------------------------------------------------------- */
 
 struct node {
     const char *name;
@@ -239,8 +237,7 @@ static void put_heats(const struct html *h, const struct chart_time *time)
     put_heat(h, &waited, &measures[TIMELINE_WAIT], NULL, time);
 }
 
-/* --- as numbers ---------------------------------------------------------------------------------
- */
+/* --- as numbers ------------------------------------------------------------------------------- */
 
 static void number_line(FILE *out, const double *values, size_t bin, const struct chart_time *time)
 {

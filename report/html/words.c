@@ -32,7 +32,7 @@ static bool is_no_character(const char *p)
     return !strncmp(p, "\xef\xbf\xbe", 3) || !strncmp(p, "\xef\xbf\xbf", 3);
 }
 
-/* Writes one character of clean text; returns what is behind it. */
+/* Writes one character of clean text; returns the position after it. */
 static const char *put_character(FILE *out, const char *p)
 {
     const char *name = entity(*p);

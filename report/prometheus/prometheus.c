@@ -17,8 +17,7 @@
 #define NAME_PRIVATE "(private)"
 #define NAME_OTHER "(other)"
 
-/* --- labels ------------------------------------------------------------------------------------
- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 /* Escape the value of a label. NULL on out-of-memory. */
 static char *escape(const char *value)
@@ -140,8 +139,7 @@ static int page_group(struct page *page)
     return 0;
 }
 
-/* --- families ----------------------------------------------------------------------------------
- */
+/* --- families --------------------------------------------------------------------------------- */
 
 void page_family(struct page *page, const char *name, const char *type, const char *help)
 {

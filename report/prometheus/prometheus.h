@@ -9,8 +9,8 @@
 
 #include "common/job.h"
 
-/* The mount points that are labels, sanitized, in order of appearance. Keep it from one body to the
- * next, so that the counters of a mount do not move to another label. */
+/* The mount points that are labels, sanitized, in order of appearance. Keep them from one body to
+ * the next, so that the counters of a mount do not move to another label. */
 #define PROMETHEUS_NAMES_MAX 32
 struct prometheus_names {
     char *items[PROMETHEUS_NAMES_MAX]; /* owned */

@@ -10,9 +10,9 @@
 
 #define RECORD_MAX 2048
 
-/* `IO1:{...}` of at most RECORD_MAX bytes, the smallest mounts folded into `rest`; malloc'd, NULL:
- * no memory. The peaks of `rest` are lower bounds: the larger of the mounts' own peaks and the mean
- * of their sum. */
+/* `IO1:{...}` of at most RECORD_MAX bytes, the smallest mounts aggregated in `rest`; malloc'd,
+ * NULL: out of memory. The peaks of `rest` are lower bounds: the larger of the mounts' own peaks
+ * and the mean of their sum. */
 char *report_record(const struct job_account *job);
 
 /* `comment` (may be NULL) with its IO1:{...} replaced by `record`, or with the record appended
@@ -32,7 +32,7 @@ bool record_head(const char *comment, struct record_head *ret);
 /* A record for a job without an account: `why` instead of mounts. malloc'd. */
 char *record_without_account(const struct record_head *head, uint64_t elapsed_s, const char *why);
 
-/* The JSON object of the record in `comment`, malloc'd; NULL: there is none, or no memory. */
+/* The JSON object of the record in `comment`, malloc'd; NULL: no record, or out of memory. */
 char *record_object(const char *comment);
 
 /* The record as a table of at most 80 columns, sanitized. malloc'd; NULL: no record, or out of

@@ -61,7 +61,7 @@ static void put_row(struct table *t, struct json_object *row, size_t first)
             table_count(t, value);
     }
     wait = json_object_get_double(json_object_array_get_idx(row, first + WAIT - READ));
-    /* A record may come from elsewhere. */
+    /* The comment is not always written by jobio. */
     if (!(wait > 0 && wait < 1e9))
         wait = 0;
     table_cell(t, wait > 0 ? units_time((uint64_t)(wait * NS_PER_S), buf) : "-");

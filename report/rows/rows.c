@@ -29,8 +29,7 @@ const char *sink_format_name(enum sink_format format)
     return format_names[format];
 }
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* Escapes invalid UTF-8, which no sink accepts. It is not replaced, because names are part of the
  * key of a row. */

@@ -38,7 +38,7 @@ static bool belongs(struct busy bin, struct busy seed)
     return seed.bytes > 0 ? bin.bytes * 2 >= seed.bytes : bin.meta * 2 >= seed.meta;
 }
 
-/* A bin, by mount and number. */
+/* The position of a bin. */
 struct place {
     size_t mount;
     unsigned bin;

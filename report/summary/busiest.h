@@ -8,12 +8,12 @@
 
 #include "common/job.h"
 
-/* A time in which a mount was busy: the bin in which its threads waited most a second (or moved
- * most bytes, if none waited), and its neighbours that are at least half as busy. */
+/* A busy time of a mount: the bin with the most waiting per second (or the most bytes, if no thread
+ * waited), and its neighbours that are at least half as busy. */
 struct busiest_time {
     const struct io_mount *mount;
     uint64_t start_s, length_s;
-    struct timeline_bin what; /* in all of it */
+    struct timeline_bin what; /* the sum of its bins */
 };
 
 /* The busiest times of all mounts, the busiest bin first; those of a mount do not overlap. Fills

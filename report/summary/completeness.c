@@ -9,7 +9,7 @@
 #include "common/text_buffer.h"
 #include "common/utf8.h"
 
-/* What a cause means to the owner of the job; the count stands in front of the words. */
+/* What a cause means to the owner of the job; the count precedes the words. */
 static const struct {
     const char *cause, *words;
     bool bytes;

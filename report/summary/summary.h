@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a summary of a job says, for every form of it (text, page, record): the mounts in their
- * order and their sums, the shares of the waiting, the sentences about them. Pure functions that
- * print nothing; sentences are malloc'd, in lower case and without a full stop.
+ * The summary of a job as a model that text, page and record share: the mounts in their order and
+ * their sums, the shares of the waiting, the sentences about them. Pure functions that print
+ * nothing; sentences are malloc'd, in lower case and without a full stop.
  */
 #ifndef JOBIO_REPORT_SUMMARY_SUMMARY_H
 #define JOBIO_REPORT_SUMMARY_SUMMARY_H
@@ -52,8 +52,8 @@ bool summary_is_harmless(const struct io_summary *s);
 
 /* What I/O cost the job; NULL: nothing is known, or out of memory. */
 char *summary_verdict(const struct io_summary *s);
-/* What mapped files read and wrote, if it is much: the columns of a table do not include it. NULL:
- * it is little, or out of memory. */
+/* What mapped files read and wrote, which the columns of a table do not include. NULL: it is
+ * little, or out of memory. */
 char *summary_mapped(const struct io_summary *s);
 
 /* "complete: 1/1 nodes, 0 events lost". NULL: out of memory. */
@@ -63,8 +63,8 @@ char *summary_cause(const struct incomplete *item);
 /* The names of a set of operations: "read, write". NULL: out of memory. */
 char *summary_ops(uint64_t ops);
 
-/* The errors on a mount, what was asynchronous, what was in order, and what the page cache did.
- * NULL: there is nothing to say, or out of memory. */
+/* Sentences about the errors on a mount, asynchronous calls, sequential calls, and the page cache.
+ * NULL: there is nothing to report, or out of memory. */
 char *summary_errors(const struct io_account *io);
 char *summary_async(const struct io_account *io);
 char *summary_order(const struct io_account *io);

@@ -71,8 +71,7 @@ static void write_who(FILE *out, const struct text *t)
         text_lines(out, t, TEXT_PLAIN, line, 4);
 }
 
-/* --- a mount by operation ----------------------------------------------------------------------
- */
+/* --- a mount by operation --------------------------------------------------------------------- */
 
 static const struct table_column op_columns[] = {
     {"", 10, 0, true, 0},       {"calls", 7, 0, false, 0}, {"bytes", 9, 0, false, 0},
@@ -142,8 +141,7 @@ static void write_mount(FILE *out, const struct text *t, const struct io_mount *
     write_sentence(out, t, "  ", summary_cache(m));
 }
 
-/* --- the busiest times -------------------------------------------------------------------------
- */
+/* --- the busiest times ------------------------------------------------------------------------ */
 
 #define TOP_TIMES 5
 

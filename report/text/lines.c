@@ -43,8 +43,7 @@ void text_lines(FILE *out, const struct text *t, enum text_paint paint, const ch
                       painted ? "\033[0m" : "");
 }
 
-/* --- title -------------------------------------------------------------------------------------
- */
+/* --- title ------------------------------------------------------------------------------------ */
 
 #define TITLE "I/O summary: "
 

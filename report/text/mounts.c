@@ -25,7 +25,7 @@ char *text_waiting_short(const struct text *t, uint64_t time_ns, char buf[UNITS_
     return buf;
 }
 
-/* With the mount they make 80. */
+/* With the mount they take 80 columns. */
 enum column {
     MOUNT,
     READ,
@@ -50,7 +50,7 @@ static const struct table_column columns[] = {
     [WRITE_MEAN] = {"mean/s", 7, 80, false, 0},
     [WRITE_PEAK] = {"peak/s", 7, 70, false, 0},
     [CALLS] = {"calls", 6, 60, false, 0},
-    [SIZE] = {"~size", 7, 40, false, 0}, /* the first to go when names need the room */
+    [SIZE] = {"~size", 7, 40, false, 0}, /* hidden first if names need the room */
     [META] = {"meta", 5, 40, false, 0},
     [ERRORS] = {"errs", 5, 50, false, 0},
     [WAIT] = {"wait", 5, 0, false, 0},
@@ -59,7 +59,7 @@ static const struct table_column columns[] = {
 #define LEAST_MOUNT 8
 #define MOST_MOUNT 32
 
-/* What the visible columns leave of the width. */
+/* The columns that the other cells leave for the mount. */
 static unsigned room_for_mounts(const struct table *table, const struct text *t)
 {
     unsigned used = table_width(table), all = (unsigned)text_columns(t);

@@ -24,8 +24,7 @@ static struct table make(FILE *out, const struct text *t, const struct table_col
     return table;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static const struct table_column wide_nodes[] = {
     {"node", 24, 0, true, 23}, {"read", 9, 0, false, 0}, {"write", 9, 0, false, 0},
@@ -88,8 +87,7 @@ void text_nodes(FILE *out, const struct text *t, size_t least, size_t limit)
     imbalance_line(out, t, nodes, n, n > reported ? n : reported);
 }
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static const char *step_elapsed(const struct step_account *s, char buf[UNITS_SIZE])
 {
@@ -107,7 +105,7 @@ static const struct table_column narrow_steps[] = {
     {"read", 7, 0, false, 0},  {"write", 7, 0, false, 0}, {"meta", 5, 45, false, 0},
     {"errs", 5, 50, false, 0}, {"wait", 5, 0, false, 0}};
 
-/* What is to be said of the step stands behind its line, or where that is too long below it. */
+/* The remark follows on the same line, or on the next one of a narrow terminal. */
 static void step_line(struct table *table, const struct text *of, const struct step_account *s)
 {
     char name[SUMMARY_STEP], remark[SUMMARY_STEP], buf[UNITS_SIZE];
@@ -131,7 +129,7 @@ static void step_line(struct table *table, const struct text *of, const struct s
     summary_clear(&t.s);
 }
 
-/* Nodes that were asked have told their sums only. */
+/* The other nodes have reported only their sums. */
 static void write_where_all_are(FILE *out, const struct text *t)
 {
     char line[96];
@@ -160,10 +158,9 @@ void text_steps(FILE *out, const struct text *t, size_t limit)
         write_where_all_are(out, t);
 }
 
-/* --- alone -------------------------------------------------------------------------------------
- */
+/* --- the tables alone ------------------------------------------------------------------------- */
 
-/* What `write` writes of the job, malloc'd; NULL: out of memory. */
+/* The output of `write`, malloc'd; NULL: out of memory. */
 static char *table_text(const struct job_account *job, size_t columns,
                         void (*write)(FILE *out, const struct text *t))
 {

@@ -45,8 +45,8 @@ const char *summary_name(enum summary summary)
     return (unsigned)summary < ARRAY_SIZE(summary_names) ? summary_names[summary] : "unknown";
 }
 
-/* Print `who` and `what` with as much of "; complete: 1/1 nodes, 0 events lost" as one line holds,
- * or false. A terminal that is narrower breaks it. */
+/* Print `who`, `what` and as much of "; complete: 1/1 nodes, 0 events lost" as fits in one line (a
+ * narrow terminal wraps it). False: even `who` and `what` do not fit. */
 static bool fits_one_line(FILE *out, const struct text *t, const char *who, const char *what)
 {
     static const char cuts[] = ",:";
@@ -69,7 +69,7 @@ static bool fits_one_line(FILE *out, const struct text *t, const char *who, cons
     return true;
 }
 
-/* One line for a job that did next to nothing, or false when one line cannot say all of it. */
+/* Print one line for a job with little I/O. False: one line is not enough. */
 static bool small_line(FILE *out, const struct text *t)
 {
     const struct job_account *job = t->s.job;
@@ -104,7 +104,7 @@ size_t text_count_lines(const char *text)
     return n;
 }
 
-/* What `write` writes in at most `limit` lines or rows, malloc'd; NULL: out of memory. */
+/* The output of `write` with at most `limit` lines or rows, malloc'd; NULL: out of memory. */
 static char *written(void (*write)(FILE *out, const struct text *t, size_t limit),
                      const struct text *t, size_t limit)
 {

@@ -22,7 +22,7 @@ struct text {
 size_t text_columns(const struct text *t);
 bool text_is_narrow(const struct text *t);
 
-/* What a line means, for the eye. */
+/* The kind of a line, which selects its colour. */
 enum text_paint { TEXT_PLAIN, TEXT_TITLE, TEXT_GOOD, TEXT_HINT, TEXT_BAD };
 
 /* Lines as layout_wrap() writes them, in the style of the job. */
@@ -45,8 +45,8 @@ void text_errors(FILE *out, const struct text *t, size_t lines);
 void text_notes(FILE *out, const struct text *t, size_t lines);
 /* "complete: ...", or what is missing in words, in at most `lines` lines. */
 void text_completeness(FILE *out, const struct text *t, size_t lines);
-/* A line for each of the first `limit` nodes, and how evenly they share the work; nothing where
- * fewer than `least` are known. */
+/* A line for each of the first `limit` nodes, and how evenly they share the work; nothing if fewer
+ * than `least` are known. */
 void text_nodes(FILE *out, const struct text *t, size_t least, size_t limit);
 /* A line for each of the first `limit` steps; nothing for a job without any. */
 void text_steps(FILE *out, const struct text *t, size_t limit);

@@ -35,7 +35,7 @@ struct page {
 
 /* --- the axis --------------------------------------------------------------------------------- */
 
-/* From the start of the job to its end, and whatever is outside of that. */
+/* From the start of the job to its end, extended to bins outside of that. */
 static void find_span(const struct job_account *job, uint64_t *from_s, uint64_t *to_s,
                       uint64_t *width_s)
 {

@@ -8,10 +8,10 @@
 
 #include "common/job.h"
 
-/* The curves of a job's mounts over its time: a row for what was read, written and asked of
- * metadata on each, as high as its own peak, which stands at its end, and one for the threads that
- * waited. At most `columns` wide (from 24; 0: 80). Without utf8 in ASCII. A time line that lacks a
- * part says so. Local time. To follow the summary, behind an empty line; malloc'd, NULL: out
+/* The curves of a job's mounts over time: rows for bytes read, bytes written and metadata calls of
+ * each mount, and one for the threads that waited. Each row is scaled to its peak, which is printed
+ * at its end. At most `columns` wide (from 24; 0: 80). Without utf8 in ASCII. Says so if a time
+ * line lacks a part. Local time. Print it after the summary and an empty line; malloc'd, NULL: out
  * of memory. */
 char *report_timeline_text(const struct job_account *job, size_t columns, bool utf8);
 

@@ -127,9 +127,9 @@ struct json_object *top_json(const struct top_reading *r, uint32_t uid, bool ser
     return tree_end(t, o);
 }
 
-/* --- and back --------------------------------------------------------------------------------- */
+/* --- from JSON -------------------------------------------------------------------------------- */
 
-/* What is missing, or of another type, is 0: an older jobiod does not know it. */
+/* A missing member, or one of another type, is 0: older versions of jobiod lack some. */
 static uint64_t get_u64(struct json_object *from, const char *key)
 {
     struct json_object *value;
@@ -209,7 +209,7 @@ static int parse_who(struct json_object *from, struct top_reading *reading)
     struct top_who *who;
 
     if (kind < 0)
-        return 0; /* of a later jobiod */
+        return 0; /* from a newer jobiod */
     who = top_add(reading, (enum top_kind)kind, get_u64(from, "number"), get_text(from, "user"),
                   get_text(from, "name"));
     if (!who)

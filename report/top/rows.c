@@ -59,7 +59,7 @@ static void sums_add(struct top_sums *to, const struct top_sums *from)
         a[i] += b[i];
 }
 
-/* What went backwards did nothing. */
+/* A counter that went backwards counts as 0. */
 static void sums_take(struct top_sums *from, const struct top_sums *part)
 {
     uint64_t *a = (uint64_t *)from;
@@ -142,8 +142,8 @@ static const struct top_mount *find_mount(const struct top_mount *mounts, size_t
     return NULL;
 }
 
-/* A mount of the earlier reading that is gone has got its name since: which of the new ones it is
- * nobody knows. */
+/* A mount of the earlier reading is gone: it has got another name since, and it is unknown which of
+ * the new ones. */
 static bool has_renamed(const struct top_who *before, const struct top_who *now)
 {
     for (size_t i = 0; i < before->n; i++)
@@ -182,7 +182,7 @@ static int add_who(struct top_rows *rows, const struct top_reading *before,
     return 0;
 }
 
-/* --- what the totals have beyond the jobs ----------------------------------------------------- */
+/* --- totals in excess of the jobs ------------------------------------------------------------- */
 
 static const struct top_who the_rest = {.kind = TOP_REST};
 
@@ -271,7 +271,7 @@ static bool is_wanted(const struct top_row *row, const char *user)
     return !user || (row->user && !strcmp(row->user, user));
 }
 
-/* The rows that make groups, and how. */
+/* How rows are grouped. */
 struct grouping {
     const struct top_rows *rows;
     enum top_by by;
@@ -279,7 +279,7 @@ struct grouping {
     const struct top_row **first; /* of each group */
 };
 
-/* Row i joins a group: has an earlier one of it brought the same job, and the same mount? */
+/* Whether an earlier row of the group has the same job as row i, and the same mount. */
 static void look_back(const struct grouping *g, const struct top_row *first, size_t i, bool *job,
                       bool *mount)
 {

@@ -7,7 +7,7 @@
 
 #include "common/cleanup.h"
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- create and release ----------------------------------------------------------------------- */
 
 static void mounts_free(struct top_mount *mounts, size_t n)
 {
