@@ -54,7 +54,7 @@ struct advise_options {
     bool dry_run, fields, json;
 };
 
-/* How often one rule matched, and what that cost. */
+/* How often one rule matched, and the cost. */
 struct tally {
     uint64_t jobs;
     double lost_s, worst_s; /* of the run time of the jobs; of the job that lost most */
@@ -65,7 +65,7 @@ struct tally {
 #define NUMBERS_MAX 100
 #define STEPS_MAX 1000
 
-/* One that the history has. */
+/* A run in the history. */
 struct run {
     uint32_t jobid, restart, steps;
     uint64_t start_ns;
@@ -79,8 +79,7 @@ struct dry_run {
     uint64_t jobs, told;
 };
 
-/* --- one job -----------------------------------------------------------------------------------
- */
+/* --- one job ---------------------------------------------------------------------------------- */
 
 static void print_note(const struct advice_note *note)
 {
@@ -107,7 +106,7 @@ static int print_notes(const struct job_account *job, struct advice *advice, str
     return rc;
 }
 
-/* Of one mount, or of the job. */
+/* Of one mount, or of the job if `mount` is NULL. */
 static int print_fields_of(const struct job_account *job, const struct io_mount *mount,
                            struct error *error)
 {
@@ -151,13 +150,12 @@ static int advise_job(const struct cli *cli, struct source *source, const struct
     return rc;
 }
 
-/* --- many of them ------------------------------------------------------------------------------
- */
+/* --- many jobs -------------------------------------------------------------------------------- */
 
 static void count_note(struct dry_run *d, const struct job_account *job,
                        const struct advice_note *note)
 {
-    bool counts = note->level != ADVICE_ERROR; /* failed calls did not cost time */
+    bool counts = note->level != ADVICE_ERROR; /* failed calls do not cost time */
     double lost_s = counts ? note->lost * (double)job->elapsed_ns / (double)NS_PER_S : 0;
 
     for (size_t i = 0; i < advice_count(d->advice); i++) {
@@ -184,7 +182,7 @@ static int compare_runs(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* A number has other runs too, and may have been another user's. */
+/* The number may have other runs, and may have been another user's. */
 static bool is_meant(const struct dry_run *d, const struct job_account *job)
 {
     const struct run run = {
@@ -285,7 +283,7 @@ static void print_tally(struct table *table, const struct dry_run *d, size_t i)
     table_end(table);
 }
 
-/* "no job: quota, stale", the rules that had nothing to say. */
+/* "no job: quota, stale", the rules that matched no job. */
 static void print_silent(const struct dry_run *d, size_t columns)
 {
     const char *between = "no matches: ";
@@ -368,8 +366,7 @@ static int dry_run(const struct cli *cli, struct source *source,
     return rc;
 }
 
-/* --- the command -------------------------------------------------------------------------------
- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static int advise(const struct cli *cli, const struct advise_options *options,
                   const struct jobid *id, const struct history_filter *filter)

@@ -104,7 +104,7 @@ static void add_task(struct gathered *g, const struct history_row *row)
     };
 }
 
-/* The source may need several questions; the number may be reused for a new array in between. */
+/* The source may need several queries; the number may be reused for a new array in between. */
 static int take_task(const struct history_row *row, void *arg, struct error *error)
 {
     struct gathered *g = arg;
@@ -127,7 +127,7 @@ static int take_sum(const struct job_account *sum, void *arg, struct error *erro
     return array_sum_add(&g->sum, sum) < 0 ? no_memory(error) : 0;
 }
 
-/* Where the slowest task waited. What is not known is left out. */
+/* Find where the slowest task waited; left out if that is not known. */
 static void ask_why(struct source *source, struct array *array, struct profile *profile)
 {
     struct job_account *job = NULL;

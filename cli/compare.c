@@ -50,7 +50,7 @@ static void side_clear(struct side *side)
     free(side->jobids);
 }
 
-/* Of a job that was requeued its runs have one number. */
+/* All runs of a requeued job have the same number. */
 static void side_name(struct side *side, const struct job_account *job)
 {
     char label[JOBID_TEXT], restart[24] = "";
@@ -97,7 +97,7 @@ static int side_of_runs(const struct runs *runs, struct side *side)
     return profile_median(profiles, runs->n, &side->profile);
 }
 
-/* What the runs before `job` were like. */
+/* The median of the runs before `job`. */
 static int side_usual(struct source *source, const struct job_account *job, struct side *side,
                       struct error *error)
 {
@@ -178,7 +178,7 @@ static int print_sides(const struct side sides[2], bool json, struct error *erro
     return rc < 0 ? error_errno(error, rc, "write the answer") : 0;
 }
 
-/* One job is b, and the usual run a. */
+/* With one job, that is b, and the usual run is a. */
 static int compare_show(const struct cli *cli, char **ids, int n, bool json, struct error *error)
 {
     CLEANUP(source_closep) struct source *source = NULL;

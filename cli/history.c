@@ -66,8 +66,7 @@ struct history_options {
     bool parsable, csv, json, list, anonymous;
 };
 
-/* --- the filter -------------------------------------------------------------------------
- */
+/* --- the filter ------------------------------------------------------------------------------- */
 
 static int filter_times(const struct history_options *options, struct history_filter *filter,
                         struct error *error)
@@ -95,7 +94,7 @@ static int filter_sort(const char *text, struct history_filter *filter, struct e
     return 0;
 }
 
-/* An empty list is a slip, and would be refused by jobiod as well. */
+/* An empty list is a mistake, and jobiod would refuse it as well. */
 static int filter_lists(const struct history_filter *filter, struct error *error)
 {
     const struct {
@@ -144,8 +143,7 @@ static int filter_make(const struct history_options *options, struct history_fil
     return filter_times(options, filter, error);
 }
 
-/* --- the columns -------------------------------------------------------------------------------
- */
+/* --- the columns ------------------------------------------------------------------------------ */
 
 static const char *default_format(const struct history_filter *filter, enum table_form form)
 {
@@ -191,8 +189,7 @@ static int make_columns(const struct history_options *options, const struct hist
     return 0;
 }
 
-/* --- rows --------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 struct writer {
     const struct cli *cli;
@@ -220,7 +217,7 @@ static int write_json(struct writer *w, const struct history_row *row)
     return 0;
 }
 
-/* Says so if the values are not for whole jobs. */
+/* Also says so if the values are not of complete jobs. */
 static void write_head(struct writer *w)
 {
     _free_ char *clean = NULL;
@@ -296,7 +293,8 @@ static int history_show(const struct history_options *options, struct writer *w)
     int rc = 0;
 
     if (options->anonymous) {
-        w->anonymous = labels_create(0); /* -S may be midnight: it would tell the time of day */
+        w->anonymous = labels_create(0); /* -S may be midnight, from which the times of day could be
+                                          * computed */
         if (!w->anonymous)
             rc = error_errno(&error, -ENOMEM, "write the history");
         (void)setenv("TZ", "UTC", 1);

@@ -74,7 +74,7 @@ struct answer {
     struct advice_notes *notes; /* owned; of each run; not for JSON and CSV */
     size_t n_notes;
     char step_name[16];
-    const char *step; /* the step that the accounts are of; NULL: of the whole job */
+    const char *step; /* the accounts are of this step; NULL: of the whole job */
 };
 
 static void answer_clear(struct answer *answer)
@@ -85,10 +85,9 @@ static void answer_clear(struct answer *answer)
     store_jobs_free(answer->jobs);
 }
 
-/* --- output ------------------------------------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/* Takes the text over. */
+/* Takes ownership of the text. */
 static int put_text(char *text, struct error *error)
 {
     if (!text)
@@ -179,10 +178,9 @@ static int print_jobs(const struct answer *answer, const struct job_options *opt
     return rc;
 }
 
-/* --- the accounts ------------------------------------------------------------------------------
- */
+/* --- the accounts ----------------------------------------------------------------------------- */
 
-/* What the output needs of them. */
+/* The parts of the accounts that the output needs. */
 static unsigned wanted(const struct job_options *options)
 {
     bool full = options->html || (options->full && !options->json);
@@ -215,7 +213,7 @@ static int keep_step(struct answer *answer, const struct jobid *id, struct error
     return rc;
 }
 
-/* Before names become labels: the rules may test names. */
+/* Called before names become labels: the rules may test names. */
 static int take_notes(const struct job_options *options, struct answer *answer, struct error *error)
 {
     if (options->json || options->csv)

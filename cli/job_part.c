@@ -13,8 +13,7 @@
 #include "common/units.h"
 #include "report/json/json.h"
 
-/* --- one step ----------------------------------------------------------------------------------
- */
+/* --- one step --------------------------------------------------------------------------------- */
 
 /* Drops the sums of the whole job, and why they are incomplete. */
 static void forget_sums(struct job_account *job)
@@ -48,8 +47,8 @@ static bool is_new_node(const struct job_account *job, size_t n)
     return true;
 }
 
-/* Which nodes a step should have is not known: those of the job that did not report may have had a
- * part of it. */
+/* The nodes of a step are not known: those of the job that did not report may have had a part of
+ * it. */
 static void count_nodes(struct job_account *job)
 {
     uint32_t missing =
@@ -97,8 +96,7 @@ int job_keep_step(struct job_account *job, const struct jobid *id, struct error 
     return sum_up(job) < 0 ? error_errno(error, -ENOMEM, "sum the step up") : 0;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 struct json_object *job_json(const struct job_account *job, unsigned flags, const char *step)
 {
@@ -110,8 +108,7 @@ struct json_object *job_json(const struct job_account *job, unsigned flags, cons
     return document ? tree_end(&tree, document) : NULL;
 }
 
-/* --- CSV ---------------------------------------------------------------------------------------
- */
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 void job_csv_header(FILE *out)
 {

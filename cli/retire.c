@@ -23,7 +23,7 @@ static const char help[] =
     "\n"
     "Exit status: 0 every gateway has deleted it, 1 failed, 2 usage.\n";
 
-/* One line per gateway; untrusted, as it came over the network. */
+/* One line per gateway; untrusted, because it came over the network. */
 static void print_lines(char *text)
 {
     char *save = NULL;

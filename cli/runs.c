@@ -88,7 +88,7 @@ static void reverse(struct runs *runs)
     }
 }
 
-/* Drops runs that were deleted meanwhile. */
+/* Drops runs that have been deleted meanwhile. */
 static int take_profiles(struct source *source, struct runs *runs, struct error *error)
 {
     size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The runs of a job name: what the history has of them, and what each did by mount. */
+/* The runs of a job name: their rows of the history and their profiles. */
 #ifndef JOBIO_CLI_RUNS_H
 #define JOBIO_CLI_RUNS_H
 

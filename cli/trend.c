@@ -41,7 +41,7 @@ struct trend_options {
     bool json;
 };
 
-/* What the report wants of the runs. */
+/* The runs as the report needs them. */
 struct view {
     struct trend_run *runs;     /* owned */
     char (*labels)[JOBID_TEXT]; /* owned */
@@ -127,7 +127,7 @@ static int print_runs(const struct runs *runs, const struct trend_options *optio
     return rc < 0 ? error_errno(error, rc, "write the answer") : 0;
 }
 
-/* Runs of several users are no trend: those of the newest are. */
+/* Runs of several users have no trend: restricts them to the user of the newest. */
 static int get_runs(struct source *source, const struct trend_options *options,
                     struct runs_wanted *wanted, struct runs *runs, struct error *error)
 {

@@ -6,8 +6,8 @@
 #include "settings/settings.h"
 #include "common/error.h"
 
-/* The settings of that file; NULL: of the usual one, which need not be there, and which a user who
- * may not read it is not told of. A negative errno with text. */
+/* Read the settings of `path`. NULL: the installed jobio.conf; defaults if it does not exist or
+ * this user may not read it. A negative errno with text. */
 int conf_read(const char *path, struct settings **ret, struct error *error);
 
 #endif

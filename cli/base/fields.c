@@ -19,7 +19,7 @@
 #include "report/table.h"
 
 #define WIDTH_MAX 1000
-#define LONG_NS (1000 * NS_PER_S) /* from here on hours say more than seconds */
+#define LONG_NS (1000 * NS_PER_S) /* longer times are shown in hours */
 
 enum field_kind {
     FIELD_TEXT,    /* const char *, untrusted */
@@ -43,7 +43,7 @@ struct field {
     const char *meaning;
 };
 
-/* What rows of groups have not. */
+/* Fields that rows of groups do not have. */
 static const char *const jobs_only[] = {"JobID",   "JobIDRaw", "Restart", "UID",
                                         "Cluster", "State",    "Wait",    "LongestWait"};
 /* The order in which columns are dropped if the line is too long. */
@@ -91,8 +91,7 @@ static const struct field fields[] = {
     {"Exact", FIELD_YES, ROW(complete), 5, "no: something is missing, see 'jobio job ID'"},
 };
 
-/* --- the list ----------------------------------------------------------------------------------
- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static const struct field *field_find(const char *name, size_t length)
 {
@@ -210,14 +209,13 @@ void fields_list(FILE *out)
         (void)fprintf(out, "%-12s %s\n", fields[i].name, fields[i].meaning);
 }
 
-/* --- one value ---------------------------------------------------------------------------------
- */
+/* --- one value -------------------------------------------------------------------------------- */
 
 static char *text_value(const char *text, enum table_form form)
 {
     char *safe = utf8_sanitize(text ? text : "");
 
-    /* A name must not make columns. */
+    /* A name must not contain the separator. */
     for (char *p = safe; form == TABLE_PARSABLE && p && *p; p++) {
         if (*p == '|')
             *p = '?';
@@ -242,7 +240,7 @@ static char *job_value(const struct history_row *row)
                           : text_format("%u", row->jobid);
 }
 
-/* A step may go on after its job's own end: the share of the run time is not above 100 %. */
+/* A step may outlast its job: the share of the run time is not above 100 %. */
 static uint64_t waited(const struct history_row *row)
 {
     return row->longest_wait_ns < row->elapsed_ns ? row->longest_wait_ns : row->elapsed_ns;
@@ -309,8 +307,7 @@ static char *field_value(const struct field *field, const struct history_row *ro
     return form != TABLE_ALIGNED ? exact_value(field, value, row) : short_value(field, value, row);
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* Cut to `width` columns of a terminal, the last a '+', as sacct does. */
 static void text_cut(char *text, unsigned width)

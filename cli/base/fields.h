@@ -15,7 +15,7 @@
 
 struct field;
 
-/* One column of a table: which field, how wide, and where its text stands. */
+/* One column of a table: its field, width and alignment. */
 struct column {
     const struct field *field;
     unsigned width;
@@ -29,13 +29,13 @@ struct columns {
     bool dropped;   /* columns_fit() left "Exact" out */
 };
 
-/* How a table is written. Untrusted text is made safe in each. */
+/* How a table is written. Untrusted text is sanitized in each form. */
 enum table_form {
-    TABLE_ALIGNED,  /* numbers as people read them, texts cut to the width with a '+' (numbers never
-                     * are) */
+    TABLE_ALIGNED,  /* numbers for people; texts are cut to the width and end in a '+' then (numbers
+                     * are never cut) */
     TABLE_PARSABLE, /* exact numbers between '|' */
-    TABLE_CSV,      /* RFC 4180, exact numbers; a text that a spreadsheet would take for a formula
-                     * has a ' in front */
+    TABLE_CSV,      /* RFC 4180, exact numbers; a ' precedes a text that a spreadsheet would take
+                     * for a formula */
 };
 
 /* "JobID,Read%12,JobName%-20": names in any case, %N for another width, %-N to the left. `groups`:
@@ -51,10 +51,10 @@ void columns_header(const struct columns *columns, enum table_form form, FILE *o
 int columns_row(const struct columns *columns, const struct history_row *row, enum table_form form,
                 FILE *out);
 
-/* One line a field, for --helpformat. */
+/* One line per field, for --helpformat. */
 void fields_list(FILE *out);
 
-/* One field of a CSV; a NULL text is an empty one. 0 or -ENOMEM. */
+/* One field of a CSV; NULL is written as an empty text. 0 or -ENOMEM. */
 int csv_text(FILE *out, const char *text);
 
 #endif

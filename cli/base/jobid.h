@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which job, task of an array, or step is meant, in Slurm's words. */
+/* The ids of jobs, tasks of arrays, and steps, in Slurm's notation. */
 #ifndef JOBIO_CLI_BASE_JOBID_H
 #define JOBIO_CLI_BASE_JOBID_H
 
@@ -8,17 +8,17 @@
 
 #include "common/error.h"
 
-#define JOBID_TEXT 40 /* holds any that is parsed */
+#define JOBID_TEXT 40 /* enough for any id */
 
 struct jobid {
-    uint32_t job; /* of an array its first number (ArrayJobId), with `has_task` */
+    uint32_t job; /* with `has_task`: the ArrayJobId */
     bool has_task, has_step;
     uint32_t task; /* ArrayTaskId */
     uint32_t step; /* a number, STEP_BATCH, STEP_EXTERN or STEP_INTERACTIVE */
 };
 
-/* "123", "123.0", "123.batch", "123_4", "123_4.extern". -EINVAL with text that says what to give,
- * the word in quotes; *ret is only written when it is one. */
+/* Parse "123", "123.0", "123.batch", "123_4", "123_4.extern". -EINVAL with text that quotes the
+ * word and says what to give; *ret is unchanged then. */
 int jobid_parse(const char *text, struct jobid *ret, struct error *error);
 
 /* The reverse. Returns buf. */

@@ -117,7 +117,7 @@ static int renumber(struct labels *a, enum kind kind, uint32_t *number)
     return 0;
 }
 
-/* 0 is "not yet". */
+/* 0 means "not yet". */
 static uint64_t move_time(struct labels *a, uint64_t ns)
 {
     if (!ns)
@@ -175,8 +175,7 @@ int labels_row(struct labels *a, struct history_row *row)
     return 0;
 }
 
-/* --- accounts ----------------------------------------------------------------------------------
- */
+/* --- accounts --------------------------------------------------------------------------------- */
 
 static int rename_owned(struct labels *a, enum kind kind, char **text)
 {
@@ -190,7 +189,7 @@ static int rename_owned(struct labels *a, enum kind kind, char **text)
     return 0;
 }
 
-/* What follows the first ':' of a cause may be a name. */
+/* The text after the first ':' of a cause may be a name. */
 static int cut_causes(struct completeness *c)
 {
     struct completeness cut = {.lost = c->lost};

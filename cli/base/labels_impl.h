@@ -17,8 +17,8 @@ enum kind {
     KIND_NODE,
     KIND_MOUNT,
     KIND_SOURCE,
-    KIND_PATH, /* in a text: of no mount that is known */
-    KIND_LIST, /* labels with commas between: not renamed, but owned */
+    KIND_PATH, /* in a text: not below a known mount */
+    KIND_LIST, /* labels separated by commas: not renamed, but owned */
     KIND_UID,
     KIND_JOB,
     KINDS,
@@ -26,7 +26,7 @@ enum kind {
 
 struct label {
     char *text;  /* the name */
-    char *shown; /* as a terminal shows that, as it stands in texts */
+    char *shown; /* the name as a terminal shows it, which is in texts */
     char *name;  /* the label */
     uint32_t number;
 };
@@ -34,12 +34,12 @@ struct label {
 struct labels {
     void *trees[KINDS]; /* trees of struct label, by text */
     uint32_t n[KINDS];
-    uint64_t back_ns;  /* how far times go back, once that is known */
-    uint64_t grain_ns; /* by a multiple of this */
+    uint64_t back_ns;  /* how far times are moved back, once that is known */
+    uint64_t grain_ns; /* back_ns is a multiple of this */
     bool known;
 };
 
-/* The label of that name, a new one if it has none yet; NULL: no memory. */
+/* The label of that name; created if it has none. NULL: out of memory. */
 const struct label *labels_find(struct labels *labels, enum kind kind, const char *text);
 
 #endif

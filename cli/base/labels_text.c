@@ -11,7 +11,7 @@
 #include "cli/base/labels_impl.h"
 #include "common/cleanup.h"
 
-#define WORD_MIN 2 /* shorter names are no words that could be found in a text */
+#define WORD_MIN 2 /* shorter names are not searched for in texts */
 
 static const enum kind kinds_in_texts[] = {
     KIND_USER, KIND_ACCOUNT, KIND_PARTITION, KIND_NAME, KIND_CLUSTER, KIND_NODE, KIND_SOURCE,
@@ -21,7 +21,7 @@ static const enum kind kinds_in_texts[] = {
 struct search {
     const char *text;
     size_t at;
-    bool path; /* a path may go on below the name */
+    bool path; /* a longer path may start with the name */
     const struct label *found;
     size_t length;
 };
@@ -68,7 +68,7 @@ static bool begins_path(const char *text, size_t at)
     return text[at] == '/' && (at == 0 || (!is_word(text[at - 1]) && !strchr("/.~", text[at - 1])));
 }
 
-/* The path at s->at by a label, and how long it is; NULL: no memory. */
+/* The label of the path at s->at, and the length of the path; NULL: out of memory. */
 static const struct label *path_label(struct labels *labels, struct search *s)
 {
     const char *begin = s->text + s->at;

@@ -42,7 +42,7 @@ int notes_rules(struct advice **ret, const char *path, int *mistakes, struct err
 
 void notes_of(const struct job_account *job, size_t max, struct advice_notes *ret)
 {
-    static struct advice *advice; /* for the life of the command: the notes name its rules */
+    static struct advice *advice; /* never freed: the notes point to its rules */
     static bool failed;
     struct error error;
     int mistakes, r;

@@ -113,7 +113,7 @@ static int option_take(const struct option_spec *spec, char *word, struct error 
     return -EINVAL;
 }
 
-/* What getopt_long could not use: a long option stands in argv, a letter in optopt. */
+/* Report what getopt_long could not use: a long option is in argv, a letter in optopt. */
 static int option_refuse(const struct option_table *table, int found, char **argv,
                          struct error *error)
 {
@@ -165,7 +165,7 @@ int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, un
         table_add(&table, &specs[i]);
     add_common(&table, cli, flags, &help);
     opterr = 0;
-    optind = 0; /* glibc: start anew, and read the "+" again */
+    optind = 0; /* glibc: reset, and read the "+" again */
     while ((found = getopt_long(argc, argv, table.letters, table.longs, NULL)) != -1) {
         const struct option_spec *spec;
         int rc;

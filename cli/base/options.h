@@ -21,7 +21,7 @@ struct option_spec {
     const char *name; /* "json" for --json */
     char letter;      /* 'u' for -u, 0: none */
     enum option_type type;
-    void *target; /* written when the option is there */
+    void *target; /* written if the option is given */
 };
 
 enum {
@@ -29,7 +29,7 @@ enum {
     OPTIONS_HISTORY = 1 << 1,  /* --from and the options for it */
 };
 
-/* What --help says of --socket and --store, and with OPTIONS_HISTORY. */
+/* The help on --socket and --store, and on OPTIONS_HISTORY. */
 #define OPTIONS_HELP                                                                        \
     "      --socket PATH     jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n" \
     "      --store PATH      read this store; do not ask jobiod\n"
@@ -50,16 +50,16 @@ int options_parse(struct cli *cli, const struct option_spec *specs, size_t n, un
 /* A plain decimal number from 1 to 2^32-1; 0 or -EINVAL. */
 int options_number(const char *text, unsigned *ret);
 
-/* The word of an option that is a time, `option` in errors: a point in ns since 1970; 0 for NULL,
- * and for what is before that. -EINVAL with text. */
+/* Parse the argument of an option that is a time; `option` names it in errors. *ret: ns since 1970;
+ * 0 for NULL and for earlier times. -EINVAL with text. */
 int options_time(const char *option, const char *text, uint64_t *ret, struct error *error);
 
-/* -S and -E: as options_time(), the second after the first. */
+/* Parse -S and -E as options_time(); the second must be after the first. */
 int options_period(const char *since, const char *until, uint64_t *since_ns, uint64_t *until_ns,
                    struct error *error);
 
-/* options_parse() for a subcommand: also prints its help or the error. True: go on with the words
- * from *first; false: end with *status. */
+/* options_parse() for a subcommand: also prints its help or the error. True: continue with the
+ * arguments from *first; false: exit with *status. */
 bool options_start(struct cli *cli, const struct subcommand *sub, const struct option_spec *specs,
                    size_t n, unsigned flags, int argc, char **argv, int *first, int *status);
 

@@ -34,8 +34,7 @@ static bool is_plain_array(struct json_object *value)
     return true;
 }
 
-/* --- values in units ---------------------------------------------------------------------------
- */
+/* --- values in units -------------------------------------------------------------------------- */
 
 static void print_bytes(uint64_t value, FILE *out)
 {
@@ -81,7 +80,7 @@ static void print_stamp_ns(uint64_t value, FILE *out)
     print_stamp(value / NS_PER_S, out);
 }
 
-/* The first that fits: longer endings first. */
+/* The first ending that matches: longer ones first. */
 static const struct unit {
     const char *ending;
     void (*print)(uint64_t value, FILE *out);
@@ -118,8 +117,7 @@ static const struct unit *unit_find(const char *name)
     return NULL;
 }
 
-/* --- the outline -------------------------------------------------------------------------------
- */
+/* --- the outline ------------------------------------------------------------------------------ */
 
 static void print_safe(const char *text, FILE *out)
 {
@@ -186,8 +184,7 @@ static void print_plain_array(const char *name, struct json_object *array, FILE 
     (void)fputc('\n', out);
 }
 
-/* --- tables ------------------------------------------------------------------------------------
- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 /* Objects without objects in them, one a line. Cells are owned texts, the first row is the names.
  */
@@ -318,7 +315,7 @@ struct outline {
     unsigned columns;
 };
 
-/* False: it is none, or does not fit, and nothing was printed. */
+/* False: it is not a table, or does not fit, and nothing was printed. */
 static bool print_table(const struct outline *o, struct json_object *array, int depth)
 {
     struct table *table = calloc(1, sizeof(*table));
@@ -335,8 +332,7 @@ static bool print_table(const struct outline *o, struct json_object *array, int 
     return fits;
 }
 
-/* --- nesting -----------------------------------------------------------------------------------
- */
+/* --- nesting ---------------------------------------------------------------------------------- */
 
 static void print_members(const struct outline *o, struct json_object *object, int depth,
                           bool dash);
@@ -375,7 +371,7 @@ static void print_member(const struct outline *o, const char *name, struct json_
     }
 }
 
-/* dash: an item of a list, whose first line begins with one. */
+/* dash: the object is an item of a list, whose first line starts with a dash. */
 static void print_members(const struct outline *o, struct json_object *object, int depth, bool dash)
 {
     bool first = dash;

@@ -67,7 +67,7 @@ void output_text(const char *text)
         output_note_failure();
 }
 
-/* How much of it is plain, which most of it is. */
+/* Length of the leading run of ASCII. */
 static size_t ascii_length(const char *p)
 {
     size_t n = 0;
@@ -86,7 +86,7 @@ static void json_escape(FILE *out, uint32_t code)
     (void)fprintf(out, "\\u%04x", code);
 }
 
-/* json-c escapes C0 itself, and such bytes only stand inside strings, where an escape means the
+/* json-c itself escapes C0; such bytes only occur inside strings, where an escape means the
  * same. */
 static void json_write_safe(FILE *out, const char *text)
 {
@@ -165,8 +165,7 @@ int output_tree(const struct tree *tree, struct json_object *document)
     return output_made(tree_end(tree, document));
 }
 
-/* --- a file -------------------------------------------------------------------------------------
- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 /* The default mode of a new file. */
 static mode_t mode_by_umask(void)
@@ -192,7 +191,7 @@ static int write_all(int fd, const char *text)
     return 0;
 }
 
-/* Nothing is there, or a file that another may take the place of. */
+/* The path does not exist, or is a regular file that may be replaced. */
 static bool may_be_replaced(const char *path, mode_t *mode)
 {
     struct stat st;
@@ -212,7 +211,7 @@ static int write_in_place(const char *path, const char *text)
     return fd < 0 ? -errno : write_all(fd, text);
 }
 
-/* A new file beside it. Its name is *ret, owned. */
+/* Create a file in the same directory. *ret is its name, owned by the caller. */
 static int open_beside(const char *path, char **ret)
 {
     int fd;

@@ -9,7 +9,7 @@
 #include "common/job.h"
 #include "report/advice/advice.h"
 
-#define PAGE_NOTES 8 /* fit on a page */
+#define PAGE_NOTES 8 /* notes on a page */
 
 /* Write the page of a job, with its steps, to a file (output_file()). A negative errno with text.
  */
@@ -17,7 +17,7 @@ struct page {
     const struct job_account *job;
     const struct advice_notes *notes;
     const char *step; /* as in struct html_options */
-    bool undated;     /* it does not say when it was made */
+    bool undated;     /* without the time when it was made */
 };
 int page_write(const struct page *page, const char *path, struct error *error);
 

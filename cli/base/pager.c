@@ -15,7 +15,7 @@
 
 static pid_t pager; /* 0: none */
 
-/* NULL: nothing is set, which is not the same as an empty word. */
+/* NULL: no variable is set; "": no pager is wanted. */
 static const char *command(void)
 {
     const char *own = getenv("JOBIO_PAGER");
@@ -23,8 +23,7 @@ static const char *command(void)
     return own ? own : getenv("PAGER");
 }
 
-/* In the child. What cannot be started leaves its end of the pipe `told` open until then, and says
- * so there. */
+/* In the child. The pipe `told` is closed by exec, or gets a byte if exec fails. */
 static void become_pager(const char *word, int in, int told)
 {
     const char *failed = "!";
@@ -32,7 +31,7 @@ static void become_pager(const char *word, int in, int told)
     (void)signal(SIGPIPE, SIG_DFL);
     if (dup2(in, STDIN_FILENO) < 0)
         _exit(127);
-    /* As git has it: quit if it fits, colours, leave the screen as it is. */
+    /* Like git: exit if it fits, show colours, do not clear the screen. */
     (void)setenv("LESS", "FRX", 0);
     if (word)
         (void)execl("/bin/sh", "sh", "-c", word, (char *)NULL);
@@ -42,7 +41,7 @@ static void become_pager(const char *word, int in, int told)
     _exit(127);
 }
 
-/* The pipe `told` closes when the pager is executed. */
+/* False if the pager could not be executed. */
 static bool has_started(int told)
 {
     char one;
@@ -73,8 +72,8 @@ static void start(const char *word)
     (void)close(told[1]);
     if (pager > 0 && has_started(told[0])) {
         terminal_keep();
-        /* ^C is for the pager: who left now would leave it reading the terminal beside the shell.
-         */
+        /* ^C is for the pager: if this process exited, the pager and the shell would both read the
+         * terminal. */
         (void)signal(SIGINT, SIG_IGN);
         (void)signal(SIGQUIT, SIG_IGN);
         (void)dup2(text[1], STDOUT_FILENO);
@@ -95,7 +94,7 @@ void pager_start(const struct cli *cli)
     (void)signal(SIGPIPE, SIG_IGN);
     if (pager || cli->no_pager || !terminal_is() || (word && (!*word || strcmp(word, "cat") == 0)))
         return;
-    /* There less asks for a key, whatever it has to show. */
+    /* On such a terminal less always waits for a key. */
     if (!word && terminal_is_dumb())
         return;
     start(word);
@@ -112,6 +111,6 @@ bool pager_finish(void)
     while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
         ;
     pager = 0;
-    /* What the shell says of a command that it cannot run. */
+    /* The shell's statuses for a command that it cannot run. */
     return !WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127);
 }

@@ -11,7 +11,7 @@
 
 #define COLUMNS_MAX 10000
 
-/* What stdout was before a pager took its place. */
+/* The properties of stdout before a pager replaced it. */
 static struct {
     bool known, is;
     struct winsize size;

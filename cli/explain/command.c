@@ -18,7 +18,7 @@
 
 #define COMPLAINT_MAX 512
 
-/* What one end of a pipe brings. */
+/* The text that is read from a pipe. */
 struct stream {
     int fd; /* -1: ended */
     char *data;
@@ -61,7 +61,7 @@ static int stream_read(struct stream *s)
     return 0;
 }
 
-/* Until both ends are closed, too much came, or it is too late. */
+/* Until both pipes are closed, there is too much text, or the deadline has passed. */
 static int streams_read(struct stream *out, struct stream *err, uint64_t end)
 {
     while ((out->fd >= 0 || err->fd >= 0) && !out->over) {
@@ -140,7 +140,7 @@ static int judge(const char *name, int rc, int status, const struct stream *err,
     return error_set(error, -EIO, "%s failed", name);
 }
 
-/* A program may close its output and stay. */
+/* A program may close its output and continue to run. */
 static int wait_end(pid_t pid, uint64_t end, int *status)
 {
     pid_t got;

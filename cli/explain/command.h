@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Another program, asked once and never for long. */
+/* Runs another program once, with a deadline. */
 #ifndef JOBIO_CLI_EXPLAIN_COMMAND_H
 #define JOBIO_CLI_EXPLAIN_COMMAND_H
 

@@ -17,9 +17,9 @@
 #include "report/explain/context.h"
 
 #define LOOK_BACK_NS (365 * NS_PER_DAY)
-#define CANDIDATES 500 /* rows of the history that are looked at, of the user's jobs */
-#define NAMESAKES 100  /* and of those of the same name */
-#define FETCHED 16     /* of these, the accounts that are */
+#define CANDIDATES 500 /* rows of the user's history that are considered */
+#define NAMESAKES 100  /* and of the same name */
+#define FETCHED 16     /* accounts that are read of these */
 
 /* A row of the history, and how far its sums are from the job's. */
 struct candidate {
@@ -47,8 +47,7 @@ static void past_clear(struct past *past)
     past->n = 0;
 }
 
-/* --- which jobs ---------------------------------------------------------------------------------
- */
+/* --- which jobs ------------------------------------------------------------------------------- */
 
 static double apart(uint64_t a, uint64_t b)
 {
@@ -159,8 +158,7 @@ static int find(struct source *source, const struct job_account *job, struct can
     return rc;
 }
 
-/* --- their accounts -----------------------------------------------------------------------------
- */
+/* --- their accounts --------------------------------------------------------------------------- */
 
 static bool is_meant(const struct job_account *job, const struct candidate *candidate)
 {
@@ -191,7 +189,7 @@ static int compare_similar(const void *pa, const void *pb)
     const struct context_similar *a = pa, *b = pb;
     int r = similarity_compare(&a->similarity, &b->similarity);
 
-    if (r == 0) /* the newest first */
+    if (r == 0) /* newest first */
         r = (a->job->start_ns < b->job->start_ns) - (a->job->start_ns > b->job->start_ns);
     return r;
 }
@@ -216,8 +214,7 @@ static int read_past(struct source *source, const struct job_account *job, struc
     return rc;
 }
 
-/* --- the document -------------------------------------------------------------------------------
- */
+/* --- the document ----------------------------------------------------------------------------- */
 
 /* What the document is made of. */
 struct known {
@@ -251,7 +248,7 @@ static int hide_past(struct known *known)
     return rc;
 }
 
-/* What programs say of an error may name machines. */
+/* Error messages of programs may name machines. */
 static int hide_figures(struct known *known)
 {
     for (size_t i = 0; i < known->figures.n; i++) {
@@ -265,7 +262,7 @@ static int hide_figures(struct known *known)
     return 0;
 }
 
-/* Its first run is where time begins. */
+/* Times are relative to the first start. */
 static uint64_t first_start(const struct known *known)
 {
     uint64_t first = known->job->start_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Everything that is known of a job, and similar jobs of the past, as one document. */
+/* All that is known about a job, and similar jobs of the past, as one document. */
 #ifndef JOBIO_CLI_EXPLAIN_CONTEXT_H
 #define JOBIO_CLI_EXPLAIN_CONTEXT_H
 

@@ -144,7 +144,7 @@ static int explain_show(const struct cli *cli, const struct jobid *id,
     return rc < 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* What cannot be meant. */
+/* The mistake in a combination of options, or NULL. */
 static const char *wrong(const struct explain_options *options)
 {
     if (options->show && !options->llm.url)

@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 
 #define SACCT_MS 10000
-#define MOUNTS_MAX 3 /* of which the node's statistics are shown, the busiest */
+#define MOUNTS_MAX 3 /* the busiest; statistics of these are shown */
 
 void figures_clear(struct figures *figures)
 {
@@ -72,10 +72,9 @@ int figures_slurp(int dir, const char *path, char **ret, size_t *size)
     return 0;
 }
 
-/* --- Slurm's accounting -------------------------------------------------------------------------
- */
+/* --- Slurm's accounting ----------------------------------------------------------------------- */
 
-/* What sacct says when it does not reach slurmdbd, or slurmctld to be told where that is. */
+/* The errors of sacct if it cannot reach slurmdbd, or slurmctld to find slurmdbd. */
 static bool is_out_of_reach(const char *text)
 {
     static const char *const signs[] = {"dns_srv",           "slurmdbd",
@@ -119,8 +118,7 @@ int figures_read_sacct(const struct job_account *job, struct figures *figures)
     return rc < 0 ? rc : figures_add(figures, EXPLAIN_SACCT, NULL, read, written);
 }
 
-/* --- mounts -------------------------------------------------------------------------------------
- */
+/* --- mounts ----------------------------------------------------------------------------------- */
 
 static int read_nfs(const struct io_mount *m, struct figures *figures)
 {
@@ -205,8 +203,7 @@ int figures_read_mounts(const struct job_account *job, struct figures *figures)
     return 0;
 }
 
-/* --- all ----------------------------------------------------------------------------------------
- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 int figures_read(const struct job_account *job, struct figures *ret)
 {

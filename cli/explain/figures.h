@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Read what others count of a job: its processes, its mounts on this node, and Slurm's accounting.
- */
+/* Reads what others count for a job: its processes, its mounts on this node, and Slurm's
+ * accounting. */
 #ifndef JOBIO_CLI_EXPLAIN_FIGURES_H
 #define JOBIO_CLI_EXPLAIN_FIGURES_H
 
@@ -11,12 +11,12 @@
 
 struct figures {
     struct explain_figure items[FIGURES_MAX];
-    char *missing[FIGURES_MAX]; /* owned: their texts */
+    char *missing[FIGURES_MAX]; /* owned; texts of the items */
     size_t n;
 };
 
-/* All of them, in the order of the table. What cannot be read says so; the mounts' names are the
- * job's, which must stay. 0 or -ENOMEM. */
+/* Read all figures, in the order of the table. A figure that cannot be read has a reason. Mount
+ * names are borrowed from the job. 0 or -ENOMEM. */
 int figures_read(const struct job_account *job, struct figures *ret);
 void figures_clear(struct figures *figures);
 
@@ -26,18 +26,18 @@ int figures_miss(struct figures *figures, enum explain_kind kind, const char *mo
 int figures_add(struct figures *figures, enum explain_kind kind, const char *mount, uint64_t read,
                 uint64_t written);
 
-/* The parts. */
+/* The parts of figures_read(). */
 int figures_read_sacct(const struct job_account *job, struct figures *figures);
 int figures_read_processes(const struct job_account *job, struct figures *figures);
 int figures_read_mounts(const struct job_account *job, struct figures *figures);
 
-/* Below one of `folders` (NULL-terminated): the stats of the Lustre client of that file system.
- * -ENOENT: none; -EACCES: not for this user. */
+/* Find the stats of the Lustre client of that file system below one of `directories`
+ * (NULL-terminated). -ENOENT: none; -EACCES: this user may not read them. */
 int figures_read_llite(const char *const *folders, const char *source, uint64_t *read,
                        uint64_t *written);
 
-/* A file of /proc or /sys below `dir` (AT_FDCWD), at most its first MiB: malloc'd, or a negative
- * errno. */
+/* Read a file of /proc or /sys below `dir` (AT_FDCWD), at most its first MiB: malloc'd, or a
+ * negative errno. */
 #define FIGURES_SLURP_MAX (1u << 20)
 int figures_slurp(int dir, const char *path, char **ret, size_t *size);
 

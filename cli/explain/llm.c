@@ -41,8 +41,7 @@ DEFINE_CLEANUP(struct llm, llm_close)
 DEFINE_CLEANUP(CURLU, curl_url_cleanup)
 DEFINE_CLEANUP(struct settings, settings_destroy)
 
-/* --- the address --------------------------------------------------------------------------------
- */
+/* --- the address ------------------------------------------------------------------------------ */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -51,7 +50,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* A base address, with or without the API's version, or the whole one. */
+/* A base address, with or without the version of the API, or the complete one. */
 static int complete_path(CURLU *url)
 {
     char *path = NULL;
@@ -127,10 +126,9 @@ static int parse_url(const char *text, struct llm *llm, struct error *error)
     return llm->url ? 0 : error_errno(error, -ENOMEM, "--llm");
 }
 
-/* --- the key ------------------------------------------------------------------------------------
- */
+/* --- the key ---------------------------------------------------------------------------------- */
 
-/* The file is opened first: what is asked about it holds for what is read. */
+/* Checks the open file, so that it is the one that is read. */
 static int check_mode(int fd, const char *path, struct error *error)
 {
     struct stat st;
@@ -158,7 +156,7 @@ static size_t key_length(const char *text)
     return n <= KEY_MAX ? n : 0;
 }
 
-/* A pipe is not waited for, and no buffer but this one has had the key. */
+/* Does not block on a pipe, and leaves no copy of the key in another buffer. */
 static int read_key(const char *path, char **ret, struct error *error)
 {
     _close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -190,8 +188,7 @@ static int take_key(struct llm *llm, const char *path, struct error *error)
     return read_key(path, &llm->key, error);
 }
 
-/* --- jobio.conf ---------------------------------------------------------------------------------
- */
+/* --- jobio.conf ------------------------------------------------------------------------------- */
 
 /* The site's key is for the site's endpoint. */
 static bool is_sites(const struct llm *llm, const struct settings *settings)
@@ -266,10 +263,9 @@ char *llm_show(const struct llm *llm, const char *context)
     return text;
 }
 
-/* --- the conversation ---------------------------------------------------------------------------
- */
+/* --- the conversation ------------------------------------------------------------------------- */
 
-/* A proxy that the environment names sees nothing of https; of http it would see everything. */
+/* A proxy of the environment sees nothing of https, but everything of http. */
 static void set_options(CURL *easy, const struct llm *llm, struct llm_answer *answer)
 {
     const struct http_setup setup = {

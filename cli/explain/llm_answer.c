@@ -14,7 +14,7 @@
 
 #define ANSWER_MAX (1u << 20)
 
-/* What the fields mean is in the context itself. */
+/* The context itself explains its fields. */
 static const char *const instructions[] = {
     "You explain the I/O of one Slurm job to the person who ran it, or to their system "
     "administrator.",
@@ -30,8 +30,7 @@ static const char *const instructions[] = {
     "Answer in plain text of at most 25 lines, without Markdown.",
 };
 
-/* --- the request --------------------------------------------------------------------------------
- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static char *system_text(void)
 {
@@ -78,8 +77,7 @@ char *llm_request(const char *model, const char *context)
     return text;
 }
 
-/* --- the answer ---------------------------------------------------------------------------------
- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 size_t llm_answer_take(char *data, size_t size, size_t n, void *arg)
 {
@@ -101,7 +99,7 @@ size_t llm_answer_take(char *data, size_t size, size_t n, void *arg)
     return bytes;
 }
 
-/* Line by line: what is no text becomes '?', but its lines stay. */
+/* Line by line: invalid text becomes '?', but line breaks are kept. */
 static char *safe_text(const char *text)
 {
     _free_ char *copy = strdup(text);
@@ -121,7 +119,7 @@ static char *safe_text(const char *text)
         free(result);
         return NULL;
     }
-    /* One newline at the end, and none but it. */
+    /* Exactly one newline at the end. */
     while (size > 1 && isspace((unsigned char)result[size - 2]))
         result[--size] = '\0';
     if (size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is sent to a language model, and what comes back. */
+/* The request to a language model, and the answer. */
 #ifndef JOBIO_CLI_EXPLAIN_LLM_IMPL_H
 #define JOBIO_CLI_EXPLAIN_LLM_IMPL_H
 
@@ -16,18 +16,18 @@ struct llm {
 };
 
 struct llm_answer {
-    char *data; /* owned, with a NUL behind it; NULL: empty */
+    char *data; /* owned, ends in a NUL; NULL: empty */
     size_t size;
-    bool over; /* longer than what is read */
-    long code; /* HTTP's; 0: none */
+    bool over; /* longer than the limit */
+    long code; /* HTTP status; 0: none */
 };
 
-/* The body of the request, one line with a newline: malloc'd, NULL: no memory. */
+/* The body of the request, one line with a newline: malloc'd, NULL: out of memory. */
 char *llm_request(const char *model, const char *context);
 /* A CURLOPT_WRITEFUNCTION; arg: struct llm_answer. */
 size_t llm_answer_take(char *data, size_t size, size_t n, void *arg);
-/* What the model said, malloc'd, safe for a terminal; -EIO with a text that says what came
- * instead. */
+/* The text of the model, malloc'd, safe for a terminal; -EIO with a text that describes what was
+ * received instead. */
 int llm_answer_read(const struct llm_answer *answer, char **ret, struct error *error);
 
 #endif

@@ -18,8 +18,8 @@
 struct processes {
     const struct job_account *job;
     unsigned found, denied;
-    unsigned own; /* of those denied: of the user who asks, and so at their end */
-    char *cgroup; /* owned: of the job, below the hierarchy's mount; NULL: not known */
+    unsigned own; /* of these, processes of the calling user, which are ending */
+    char *cgroup; /* owned; the job's, below the mount of the hierarchy; NULL: not known */
     struct explain_proc_io io;
 };
 
@@ -31,8 +31,8 @@ static bool has_variable(const char *environment, size_t size, const char *want)
     return false;
 }
 
-/* The job's part of the cgroup of one of its steps, by a step file of the plugin: its name does not
- * have the job's number in every Slurm. */
+/* The job's part of the cgroup of one of its steps, from a step file of the plugin: not every Slurm
+ * has the number of the job in its name. */
 static char *cgroup_of_step(int steps, const char *name)
 {
     _free_ char *text = NULL;
@@ -75,7 +75,7 @@ static bool is_below(const char *text, const char *cgroup)
     return strncmp(at, cgroup, n) == 0 && (at[n] == '/' || at[n] == '\n');
 }
 
-/* By its cgroup, or where that is not known by what Slurm gave it. */
+/* By its cgroup; if that is not known, by SLURM_JOB_ID in its environment. */
 static bool is_of_job(struct processes *p, int dir)
 {
     _free_ char *text = NULL, *environment = NULL, *cgroup = NULL;
@@ -96,7 +96,7 @@ static bool is_of_job(struct processes *p, int dir)
            has_variable(environment, size, want);
 }
 
-/* Slurm's own beside the job's: slurmstepd, and the sleep of root's that holds the extern step. */
+/* Slurm's own processes in a job: slurmstepd, and root's sleep in the extern step. */
 static bool is_slurms(int dir)
 {
     _free_ char *name = NULL, *cgroup = NULL;
@@ -146,8 +146,8 @@ static int take_all(struct processes *p)
     return 0;
 }
 
-/* /proc/PID/io of a process that has ended is root's until its parent has waited for it, and then
- * in the parent's. Most parents do so at once. */
+/* /proc/PID/io of an ended process belongs to root until its parent has waited for it; then it is
+ * part of the parent's. Most parents wait at once. */
 static int take_settled(struct processes *p)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};

@@ -16,8 +16,7 @@
 
 #include "common/cleanup.h"
 
-/* What the new process tells its parent, one datagram each; the end of the file says that the
- * program runs. */
+/* Datagrams from the new process to its parent; the end of the file means that the program runs. */
 struct news {
     int result;   /* of prepare, or the negative errno of execve */
     bool is_exec; /* execve has failed */
@@ -27,14 +26,14 @@ struct news {
 
 struct child {
     pid_t pid;
-    int talk; /* one byte to the new process: go on; from it: struct news */
+    int talk; /* one byte to the new process: continue; from it: struct news */
     int signals;
     int failure;
     int status; /* of waitpid */
     bool started, ended;
 };
 
-/* What this process changes for itself and the command gets as it was. */
+/* What this process changes for itself; the command gets the original values. */
 struct inherited {
     sigset_t mask;
     struct sigaction pipe, child;
@@ -42,8 +41,7 @@ struct inherited {
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-/* --- the program -------------------------------------------------------------------------------
- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static int check_program(const char *path)
 {
@@ -106,7 +104,7 @@ int child_resolve(const char *name, char **ret, struct error *error)
     return 0;
 }
 
-/* A script without "#!" is one for the shell, as execvp has it. */
+/* A script without "#!" is run by the shell, like execvp does. */
 static int execute(const char *program, char *const argv[])
 {
     const char **words;
@@ -128,8 +126,7 @@ static int execute(const char *program, char *const argv[])
     return -errno;
 }
 
-/* --- the new process ---------------------------------------------------------------------------
- */
+/* --- the new process -------------------------------------------------------------------------- */
 
 static void tell(int talk, const struct news *news)
 {
@@ -158,8 +155,7 @@ static void child_main(int talk, const char *program, char *const argv[], child_
     _exit(news.result == -ENOENT ? 127 : 126);
 }
 
-/* --- its parent --------------------------------------------------------------------------------
- */
+/* --- its parent ------------------------------------------------------------------------------- */
 
 static int take_signals(struct inherited *inherited)
 {

@@ -53,7 +53,7 @@ struct run_options {
     uint64_t interval_ns;
 };
 
-/* One run, by whoever counts. */
+/* One run, counted by jobiod or by this process. */
 struct run {
     const struct cli *cli;
     const struct run_options *options;
@@ -80,8 +80,7 @@ static void run_clear(struct run *run)
     free(run->program);
 }
 
-/* --- counted by ourselves ----------------------------------------------------------------------
- */
+/* --- counted by this process ------------------------------------------------------------------ */
 
 static int own_start(struct run *run, struct error *error)
 {
@@ -101,8 +100,7 @@ static int own_end(struct run *run, struct error *error)
     return watch_end(run->watch, run->job, error);
 }
 
-/* --- counted by jobiod -------------------------------------------------------------------------
- */
+/* --- counted by jobiod ------------------------------------------------------------------------ */
 
 static char *command_line(char *const *command)
 {
@@ -157,8 +155,7 @@ static const struct counting {
     int (*end)(struct run *run, struct error *error);
 } own = {own_start, own_end}, asked = {ask_start, ask_end};
 
-/* --- the report --------------------------------------------------------------------------------
- */
+/* --- the report ------------------------------------------------------------------------------- */
 
 static char **words_copy(char *const *words)
 {
@@ -224,10 +221,10 @@ static int report_write(struct run *run, struct error *error)
     return run->options->html ? write_page(run, error) : 0;
 }
 
-/* --- the run -----------------------------------------------------------------------------------
- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
-/* Until the command has ended. A reading that fails is told once and never holds up the command. */
+/* Wait until the command has ended. A failed reading is reported once and does not delay the
+ * command. */
 static void run_wait(struct run *run)
 {
     struct error error;

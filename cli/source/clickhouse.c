@@ -22,8 +22,7 @@
 #define TIMEOUT_MS 300000L /* of one query */
 #define LINE_MAX_BYTES (16u << 20)
 
-/* --- settings -------------------------------------------------------------------------------
- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static void clickhouse_free(struct clickhouse *c)
 {
@@ -114,8 +113,7 @@ int clickhouse_source_open(const struct cli *cli, struct source **ret, struct er
     return 1;
 }
 
-/* --- a statement -------------------------------------------------------------------------------
- */
+/* --- a statement ------------------------------------------------------------------------------ */
 
 char *clickhouse_quote(const char *text)
 {
@@ -183,8 +181,7 @@ char *clickhouse_cluster(const struct clickhouse *c)
     return name && asprintf(&text, "AND cluster = %s", name) >= 0 ? text : NULL;
 }
 
-/* --- the answer --------------------------------------------------------------------------------
- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 struct answer {
     CURL *easy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ClickHouse that [history] of jobio.conf names as a source: finished steps of all nodes. Its
- * credentials decide who may ask, as they are in a file that not everybody can read.
+ * The ClickHouse of [history] of jobio.conf as a source: finished steps of all nodes. Its
+ * credentials decide who may query it: they are in a file that not everybody can read.
  */
 #ifndef JOBIO_CLI_SOURCE_CLICKHOUSE_H
 #define JOBIO_CLI_SOURCE_CLICKHOUSE_H

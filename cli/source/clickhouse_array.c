@@ -21,13 +21,13 @@ struct task {
 };
 
 struct tasks {
-    char *cluster;      /* owned; of all tasks, as the table has it; NULL: there are none */
+    char *cluster;      /* owned; of all tasks, as in the table; NULL: there are none */
     struct task *items; /* owned; in their order */
     size_t n, room;
 };
 
-/* --- who they are ------------------------------------------------------------------------------
- */
+/* --- the tasks
+ * ------------------------------------------------------------------------------------ */
 
 static void tasks_clear(struct tasks *tasks)
 {
@@ -96,7 +96,7 @@ static int ask_tasks(struct clickhouse *c, uint32_t number, struct tasks *ret, s
                           error);
 }
 
-/* --- what they did -----------------------------------------------------------------------------
+/* --- their accounts -----------------------------------------------------------------------------
  */
 
 /* The accounts of a batch of tasks; those of their steps are dropped as soon as they are added
@@ -114,7 +114,7 @@ static void part_clear(struct part *part)
     free(part->jobs);
 }
 
-/* The sums of the job have it. */
+/* Drops the I/O of the steps, which is in the sums of the job. */
 static void drop_io(struct job_account *job)
 {
     for (size_t i = 0; i < job->n_steps; i++)
@@ -131,7 +131,7 @@ static int keep_task(struct found_job *f, void *arg, struct error *error)
     int r;
 
     if (f->job->array_job != part->array)
-        return 0; /* another holder of the number */
+        return 0; /* another job of that number */
     grown = reallocarray(part->jobs, part->n + 1, sizeof(struct job_account *));
     if (!grown)
         return clickhouse_no_memory(error);
@@ -145,7 +145,7 @@ static int keep_task(struct found_job *f, void *arg, struct error *error)
     return 0;
 }
 
-/* The condition for `n` tasks; malloc'd, NULL: no memory. */
+/* The condition for `n` tasks; malloc'd, NULL: out of memory. */
 static char *which_tasks(const char *cluster, const struct task *tasks, size_t n)
 {
     _free_ char *quoted = clickhouse_quote(cluster);
@@ -165,7 +165,7 @@ static char *which_tasks(const char *cluster, const struct task *tasks, size_t n
     return NULL;
 }
 
-/* Of one task the newest first. */
+/* By task, the newest first. */
 static int by_task(const void *a, const void *b)
 {
     const struct job_account *x = *(struct job_account *const *)a;

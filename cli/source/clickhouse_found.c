@@ -17,7 +17,7 @@ struct found_node {
     char *node;
     uint64_t version;
     bool ended;
-    struct completeness own; /* of the job, as the node saw it last */
+    struct completeness own; /* completeness of the job, as the node last reported it */
 };
 
 struct found_step {
@@ -58,8 +58,8 @@ static bool same(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* The rows come in the order of (cluster, jobid, restart, start): another holder of the number
- * starts after the end of the last one. */
+/* Rows are in the order of (cluster, jobid, restart, start): another job of the same number starts
+ * after the end of the last one. */
 static struct found_job *find_job(struct found_jobs *found, const struct sink_row *row)
 {
     struct found_job *last = found->n ? &found->items[found->n - 1] : NULL, *grown;
@@ -197,7 +197,7 @@ static struct step_account *add_step(struct job_account *job, const struct found
     return grown[job->n_steps].node ? &grown[job->n_steps++] : NULL;
 }
 
-/* Rows come by version within a start, so the newest is the last to speak of a step. */
+/* Rows of a start are sorted by version: the last one of a step is the newest. */
 static struct step_account *find_step(struct found_job *f, const struct sink_row *row)
 {
     const struct found_step key = {row->tagged_at_ns, row->het, row->step, row->node, 0};
@@ -266,7 +266,7 @@ int found_take(struct found_jobs *found, struct json_object *document, struct er
     return r < 0 ? error_errno(error, r, "a row of ClickHouse") : 0;
 }
 
-/* As the store lists them. */
+/* In the order of the store. */
 static int by_key(const void *a, const void *b)
 {
     const struct step_account *x = a, *y = b;
@@ -280,7 +280,7 @@ static int by_key(const void *a, const void *b)
     return x->tagged_at_ns < y->tagged_at_ns ? -1 : x->tagged_at_ns > y->tagged_at_ns;
 }
 
-/* After the steps: the sum of them knows only the busiest interval of any one step. */
+/* Call it after adding the steps: their sum has only the busiest interval of a single step. */
 static int set_peaks(struct job_account *job, const struct io_mounts *peaks)
 {
     for (size_t i = 0; i < peaks->n; i++) {
@@ -336,8 +336,7 @@ int found_finish(struct found_job *f)
     return r;
 }
 
-/* --- one after the other -----------------------------------------------------------------------
- */
+/* --- as a stream ------------------------------------------------------------------------------ */
 
 static int give_first(struct found_stream *stream, struct error *error)
 {

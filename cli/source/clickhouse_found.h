@@ -17,9 +17,9 @@ struct found_job {
     struct job_account *job;
     void *nodes, *steps; /* trees of struct found_node, struct found_step */
     uint32_t n_nodes;
-    struct io_mounts peaks; /* of the job, on the node that had the highest */
-    uint64_t seen_ns;       /* it was there until then */
-    bool ended;             /* one node says so */
+    struct io_mounts peaks; /* of the job, as reported by the node with the highest */
+    uint64_t seen_ns;       /* it existed until then */
+    bool ended;             /* a node reported the end */
 };
 void found_job_clear(struct found_job *f);
 
@@ -29,17 +29,17 @@ struct found_jobs {
 };
 void found_clear(struct found_jobs *found);
 
-/* One more row, in the order of ask_job.sql: the last of the jobs may get more of them. A negative
- * errno with text. */
+/* Add a row. Rows must be in the order of ask_job.sql: only the last job may get more of them. A
+ * negative errno with text. */
 int found_take(struct found_jobs *found, struct json_object *row, struct error *error);
 /* After its last row: completes f->job. -ENOMEM, -EBADMSG. */
 int found_finish(struct found_job *f);
 
-/* One job after the other, so that one at a time is in memory: `each` gets it when it has all of
- * its rows, may take f->job, and returns 0 or a negative errno with text. */
+/* Jobs as a stream, so that one at a time is in memory: `each` gets a job when all of its rows are
+ * read, may take f->job, and returns 0 or a negative errno with text. */
 typedef int (*found_job_f)(struct found_job *f, void *arg, struct error *error);
 struct found_stream {
-    struct found_jobs found; /* the last one still gets rows */
+    struct found_jobs found; /* the last one may get more rows */
     found_job_f each;
     void *arg;
 };

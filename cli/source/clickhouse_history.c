@@ -63,7 +63,7 @@ static struct io_sum sum_of(struct json_object *row, const char *what)
     return sum;
 }
 
-/* The jobs that were found. */
+/* The jobs of an answer. */
 struct found_rows {
     struct history_table *table; /* owned */
     size_t n;
@@ -245,7 +245,7 @@ static int ask_rows(struct clickhouse *c, const struct history_filter *filter, u
                 : clickhouse_no_memory(error);
 }
 
-/* The sum of a part of the jobs would be wrong. */
+/* The sum of some of the jobs would be wrong. */
 static int check_whole(const struct found_rows *rows, const struct history_filter *filter,
                        struct error *error)
 {
@@ -261,7 +261,7 @@ static int check_whole(const struct found_rows *rows, const struct history_filte
     return 0;
 }
 
-/* Nothing is handed out before ClickHouse has sent all rows: it may fail in between. */
+/* Hands out rows only after ClickHouse has sent all of them: it may fail in between. */
 int clickhouse_history(struct source *source, const struct history_filter *filter, history_f each,
                        void *arg, struct error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of clickhouse.h share. */
+/* Shared by the files of clickhouse.h. */
 #ifndef JOBIO_CLI_SOURCE_CLICKHOUSE_IMPL_H
 #define JOBIO_CLI_SOURCE_CLICKHOUSE_IMPL_H
 
@@ -20,12 +20,12 @@ struct clickhouse {
 struct clickhouse_value {
     const char *name, *text; /* text is SQL; use clickhouse_quote() for anything else */
 };
-/* An SQL literal, malloc'd; NULL: no memory. */
+/* An SQL literal, malloc'd; NULL: out of memory. */
 char *clickhouse_quote(const char *text);
-/* A statement with its values, which are not expanded again; malloc'd, NULL: no memory. */
+/* A statement with its values, which are not expanded again; malloc'd, NULL: out of memory. */
 char *clickhouse_fill(const char *sql, const struct clickhouse_value *values, size_t n);
 
-/* The condition on the cluster, "AND ..." or "" for all; malloc'd, NULL: no memory. */
+/* The condition on the cluster, "AND ..." or "" for all; malloc'd, NULL: out of memory. */
 char *clickhouse_cluster(const struct clickhouse *clickhouse);
 
 int clickhouse_no_memory(struct error *error); /* -ENOMEM */
@@ -36,12 +36,12 @@ typedef int (*clickhouse_row_f)(struct json_object *row, void *arg, struct error
 int clickhouse_ask(struct clickhouse *clickhouse, const char *sql,
                    const struct clickhouse_value *values, size_t n, clickhouse_row_f each,
                    void *arg, struct error *error);
-/* All rows of the jobs that match the condition, one job after the other: ask_job.sql. `which`
- * NULL: it could not be made for lack of memory. */
+/* Read all rows of the jobs that match the condition, one job after the other: ask_job.sql. `which`
+ * NULL: -ENOMEM. */
 int clickhouse_ask_jobs(struct clickhouse *clickhouse, const char *which, clickhouse_row_f each,
                         void *arg, struct error *error);
 
-/* The calls of struct source_ops. */
+/* The functions of struct source_ops. */
 int clickhouse_jobs(struct source *source, const struct jobid *id, bool all, unsigned parts,
                     struct job_account ***ret, struct error *error);
 int clickhouse_numbers(struct source *source, const uint32_t *numbers, size_t n, source_job_f each,

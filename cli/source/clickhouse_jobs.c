@@ -36,7 +36,7 @@ static int give_jobs(struct found_jobs *found, bool all, unsigned parts, struct 
     return 0;
 }
 
-/* The condition for the job; malloc'd, NULL: no memory. */
+/* The condition for the job; malloc'd, NULL: out of memory. */
 static char *which_job(const struct clickhouse *c, const struct jobid *id)
 {
     _free_ char *cluster = clickhouse_cluster(c);
@@ -103,10 +103,9 @@ int clickhouse_jobs(struct source *source, const struct jobid *id, bool all, uns
     return r < 0 ? error_errno(error, r, "read the answer of ClickHouse") : 0;
 }
 
-/* --- of many numbers ---------------------------------------------------------------------------
- */
+/* --- many numbers ----------------------------------------------------------------------------- */
 
-/* malloc'd, NULL: no memory. */
+/* malloc'd, NULL: out of memory. */
 static char *which_numbers(const uint32_t *numbers, size_t n)
 {
     char *text = NULL;

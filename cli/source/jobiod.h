@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Questions to jobiod over its socket. Its answers are JSON, which is read here. */
+/* Queries to jobiod over its socket. Its answers are JSON, which is parsed here. */
 #ifndef JOBIO_CLI_SOURCE_JOBIOD_H
 #define JOBIO_CLI_SOURCE_JOBIOD_H
 
@@ -18,17 +18,17 @@ int jobiod_source_open(const struct cli *cli, struct source **ret, struct error 
 /* True for the errors that mean that jobiod is not running. */
 bool jobiod_is_absent(int rc);
 
-/* Questions that only jobiod can answer. Errors of call() (common/call.h); the text says what to do
+/* Queries that only jobiod can answer. Errors of call() (common/call.h); the text says what to do
  * if jobiod is not running. */
 
-/* A document for people, whose members only jobiod knows (json_object_put it). */
+/* A document for people; jobiod defines its members (json_object_put it). */
 int jobiod_status(const struct cli *cli, struct json_object **ret, struct error *error);
-/* What is happening now; free it with top_reading_destroy(). */
+/* The current reading; free it with top_reading_destroy(). */
 int jobiod_top(const struct cli *cli, bool services, unsigned timeout_ms, struct top_reading **ret,
                struct error *error);
 /* Delete what this node has pushed. *ret is a line for each target, malloc'd; "": there is none. */
 int jobiod_retire(const struct cli *cli, char **ret, struct error *error);
-/* Start to count the calling process and its children as a run; *ret is its number. */
+/* Start counting the calling process and its children as a run; *ret is its number. */
 int jobiod_run_start(const struct cli *cli, const char *command, uint64_t *ret,
                      struct error *error);
 /* End it. *ret is its account; free it with job_account_destroy(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of jobiod.h share. */
+/* Shared by the files of jobiod.h. */
 #ifndef JOBIO_CLI_SOURCE_JOBIOD_IMPL_H
 #define JOBIO_CLI_SOURCE_JOBIOD_IMPL_H
 
@@ -14,7 +14,7 @@ int jobiod_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, ch
 int jobiod_ask_json(const struct cli *cli, struct message *m, unsigned timeout_ms,
                     struct json_object **ret, struct error *error);
 
-/* jobiod starts on a question within 5 s and answers it, or fails, in 5 s more. */
+/* jobiod starts on a query within 5 s and answers it, or fails, in 5 s more. */
 #define JOBIOD_MS 15000
 
 /* As source_history(). */

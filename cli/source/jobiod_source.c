@@ -15,12 +15,12 @@
 struct jobiod_source {
     struct source source;
     const struct cli *cli;
-    struct source *store; /* owned; in place of jobiod, which is not running */
-    bool answered;        /* jobiod was running: go on with it */
+    struct source *store; /* owned; used instead of jobiod, which is not running */
+    bool answered;        /* jobiod was running: continue with it */
 };
 
-/* After a question that returned *rc: whether to ask the store instead. *rc is an error if it
- * cannot be opened. */
+/* After a query that returned *rc: whether to query the store instead. *rc is an error if it cannot
+ * be opened. */
 static bool use_store(struct jobiod_source *s, int *rc, struct error *error)
 {
     if (!jobiod_is_absent(*rc) || s->answered || geteuid() != 0) {

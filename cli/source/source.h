@@ -30,7 +30,7 @@ typedef int (*source_job_f)(const struct job_account *job, void *arg, struct err
 
 struct source;
 
-/* Implemented by each kind of source; what the calls do is at the functions below. */
+/* Implemented by each kind of source; the functions below describe the calls. */
 struct source_ops {
     int (*jobs)(struct source *source, const struct jobid *id, bool all, unsigned parts,
                 struct job_account ***ret, struct error *error);
@@ -64,7 +64,7 @@ int source_job(struct source *source, const struct jobid *id, unsigned parts,
 int source_numbers(struct source *source, const uint32_t *numbers, size_t n, source_job_f each,
                    void *arg, struct error *error);
 
-/* One call per row, in the order of the filter. filter->uid is ignored: the source knows who asks.
+/* One call per row, in the order of the filter. filter->uid is ignored: the source knows its user.
  * A non-zero return of `each` stops it and is returned. -EPROTONOSUPPORT: the running jobiod is too
  * old for this filter. */
 int source_history(struct source *source, const struct history_filter *filter, history_f each,

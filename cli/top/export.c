@@ -13,7 +13,7 @@
 #include "common/tree.h"
 #include "common/units.h"
 
-/* Per second, as a text that has six digits behind the point. */
+/* Per second, as a text with six decimals. */
 static const char *per_second(uint64_t amount, uint64_t interval_ns, char buf[48])
 {
     double rate = interval_ns ? (double)amount * (double)NS_PER_S / (double)interval_ns : 0;
@@ -22,7 +22,7 @@ static const char *per_second(uint64_t amount, uint64_t interval_ns, char buf[48
     return buf;
 }
 
-/* What a row says, the same in both formats: a name for JSON, one for CSV, and the number. */
+/* The fields of a row: the name for JSON, the name for CSV, and the number. */
 static const struct field {
     const char *json, *csv;
     size_t offset;

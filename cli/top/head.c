@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What stands above the table: the node, its jobs, and how complete it is. */
+/* The lines above the table: the node, its jobs, and how complete it is. */
 #define _GNU_SOURCE
 #include "cli/top/table.h"
 
@@ -15,7 +15,7 @@
 
 #define TEXT_MAX 256
 
-/* Pieces of a line as long as they fit. */
+/* Writes pieces of a line as long as they fit. */
 struct head {
     const struct top_paper *paper;
     unsigned used;

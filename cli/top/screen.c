@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ncurses knows the terminals, sends only what has changed, and gives the terminal back as it was.
- */
+/* ncurses knows the terminals, sends only what has changed, and restores the terminal. */
 #define _GNU_SOURCE
 #include "cli/top/screen.h"
 
@@ -22,7 +21,7 @@
 #define ANSWER_MS 2000
 #define INTERVAL_MIN (NS_PER_S / 4)
 #define INTERVAL_MAX NS_PER_HOUR
-#define FIRST_NS (NS_PER_S / 2) /* nobody looks at an empty screen for longer */
+#define FIRST_NS (NS_PER_S / 2) /* the first frame must not take longer */
 #define WORD_MAX 64
 #define CTRL_L 12
 #define ESCAPE 27
@@ -36,12 +35,12 @@ struct screen {
     uint32_t shown, count;
     bool paused, done;
     enum mode mode;
-    size_t n_rows;       /* that there are, as of the last time they were drawn */
-    size_t page;         /* that fit */
-    int line;            /* that is being drawn */
-    char word[WORD_MAX]; /* what is being typed */
+    size_t n_rows;       /* when they were last drawn */
+    size_t page;         /* how many rows fit */
+    int line;            /* the next one to draw */
+    char word[WORD_MAX]; /* the input so far */
     char user[WORD_MAX];
-    struct error error; /* of the last question; "": it was answered */
+    struct error error; /* of the last query; "": it succeeded */
     attr_t styles[TOP_STYLE_COUNT];
 };
 
@@ -57,14 +56,15 @@ static void on_signal(int number)
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: it wakes us */
+    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: it interrupts
+                                                          * poll() */
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         (void)sigaction(numbers[i], &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* With the terminal restored: end as others end by that signal. */
+/* Restore the terminal, then die by that signal. */
 static int end_by(int number)
 {
     if (number == SIGINT)
@@ -130,7 +130,7 @@ static struct top_paper paper_of(struct screen *s)
                               .arg = s};
 }
 
-/* A text of ours, or one made safe, as far as the line goes. */
+/* A safe text, cut at the end of the line. */
 static void put_line(struct screen *s, int y, enum top_style style, const char *text)
 {
     _free_ char *clean = utf8_sanitize(text);
@@ -141,7 +141,7 @@ static void put_line(struct screen *s, int y, enum top_style style, const char *
         screen_put(s, style, cut);
 }
 
-/* Of 40 columns at most, the most wanted first. */
+/* At most 40 columns wide, the most important keys first. */
 static const char *const help[] = {
     "r w m   sort by read, write, metadata",
     "W e     sort by waiting, errors",

@@ -5,8 +5,8 @@
 
 #include "cli/top/watch.h"
 
-/* Until `count` frames were shown (0: no limit), the user quits, or a signal asks for the end. The
- * terminal is then as it was before. The exit status. */
+/* Run until `count` frames were shown (0: no limit), the user quits, or a signal arrives; restores
+ * the terminal. Returns the exit status. */
 int top_screen_run(struct top_watch *watch, const struct top_view *view, uint64_t interval_ns,
                    uint32_t count);
 

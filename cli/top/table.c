@@ -20,7 +20,7 @@
 struct cell {
     const struct top_frame *frame;
     const struct top_row *row;
-    bool total; /* the row is of no job alone */
+    bool total; /* a row of totals */
 };
 
 const char *top_label(const struct top_frame *frame, const struct top_row *row, char buf[32])
@@ -80,7 +80,7 @@ static void cell_user(const struct cell *c, char *buf)
         safe(buf, c->row->user);
 }
 
-/* Beside a job. */
+/* The user in a row that names its job. */
 static void cell_job_user(const struct cell *c, char *buf)
 {
     if (c->total)
@@ -106,7 +106,7 @@ static void cell_mount(const struct cell *c, char *buf)
                        c->row->mounts == 1 ? "" : "s");
 }
 
-/* `write` makes a text of a rate; less than one a second is not none. */
+/* `write` formats a rate. A rate below 1 is not shown as 0. */
 static void rate(const struct cell *c, uint64_t amount, char *(*write)(uint64_t, char *), char *buf)
 {
     uint64_t per_second = io_per_second(amount, c->frame->rows.interval_ns);
@@ -172,8 +172,8 @@ enum { BY_JOB = 1 << TOP_BY_JOB_MOUNT | 1 << TOP_BY_JOB, BY_ALL = 15 };
 static const struct column {
     const char *title;
     unsigned least, most; /* how wide */
-    unsigned rank;        /* 0: always there, else the greater ones go first */
-    unsigned by;          /* bit 1 << top_by: where it is shown */
+    unsigned rank;        /* 0: always shown; else the highest are hidden first */
+    unsigned by;          /* bit 1 << top_by: the views that show it */
     int key;              /* enum top_key, or -1 */
     bool number;
     void (*cell)(const struct cell *c, char *buf);
@@ -194,12 +194,12 @@ static const struct column {
 };
 
 #define COLUMNS ARRAY_SIZE(columns)
-#define RANK_LAST 7 /* only beside texts that are shown in full */
+#define RANK_LAST 7 /* only if all texts are shown in full */
 
 /* The table, with the widths that fit. */
 struct layout {
     struct table table;
-    unsigned bar; /* its width, behind the columns; 0: none */
+    unsigned bar; /* its width, after the columns; 0: none */
     enum top_by by;
     enum top_key key;
 };
@@ -221,7 +221,7 @@ static unsigned measure(const struct top_frame *frame, const struct top_rows *ro
     return widest;
 }
 
-/* The room that is left goes to texts that do not fit, the column before the others first. */
+/* Widen a column whose texts do not fit into the remaining room. */
 static void widen(struct layout *l, const struct top_frame *frame, const struct top_rows *rows,
                   size_t column, unsigned room)
 {
@@ -238,7 +238,7 @@ static void widen(struct layout *l, const struct top_frame *frame, const struct 
         *width = need;
 }
 
-/* Those of the rank, as far as there is room; that by which rows are sorted has rank 0. */
+/* Show the columns of a rank as far as there is room; the sort column has rank 0. */
 static void add_columns(struct layout *l, unsigned rank, unsigned room)
 {
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -266,7 +266,7 @@ static void end_line(void *arg)
     paper->end(paper->arg);
 }
 
-/* Without a visible column. */
+/* All columns are hidden. */
 static struct table empty_table(const struct top_paper *paper)
 {
     struct table_column none[COLUMNS] = {{0}};
@@ -342,7 +342,7 @@ static enum top_style style_of(const struct column *c, const struct cell *cell, 
     return cell->total ? TOP_STYLE_TOTAL : TOP_STYLE_PLAIN;
 }
 
-/* The row's part of all, in eighths of a block. */
+/* The row's share of the sum, in eighths of a block. */
 static void put_bar(const struct top_paper *paper, enum top_style style, uint64_t part,
                     uint64_t whole)
 {
@@ -378,7 +378,7 @@ static void put_row(const struct top_paper *paper, struct layout *l, const struc
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-/* What has no line of its own goes into the last one. */
+/* Sums up the totals that have no line of their own in the last one. */
 static void fold_totals(struct top_rows *totals, size_t most)
 {
     struct top_rows rest = *totals;

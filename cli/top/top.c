@@ -108,7 +108,7 @@ static int run_plain(struct top_watch *watch, const struct request *request)
             output_error("top: %s", error.text);
             return CLI_FAILED;
         }
-        /* A reader that went away ends it; output_finish() says what is to be said. */
+        /* Stops when the reader has exited; output_finish() reports an error. */
         if ((request->count && shown >= request->count) || fflush(stdout) != 0)
             return CLI_OK;
         pause_for(request->delay_ns);
