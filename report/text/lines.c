@@ -43,6 +43,15 @@ void text_lines(FILE *out, const struct text *t, enum text_paint paint, const ch
                       painted ? "\033[0m" : "");
 }
 
+size_t text_count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; text && (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
+}
+
 /* --- title ------------------------------------------------------------------------------------ */
 
 #define TITLE "I/O summary: "

@@ -95,15 +95,6 @@ static bool small_line(FILE *out, const struct text *t)
     return fits_one_line(out, t, who, what) || fits_one_line(out, t, "", what);
 }
 
-size_t text_count_lines(const char *text)
-{
-    size_t n = 0;
-
-    for (; text && (text = strchr(text, '\n')); text++)
-        n++;
-    return n;
-}
-
 /* The output of `write` with at most `limit` lines or rows, malloc'd; NULL: out of memory. */
 static char *written(void (*write)(FILE *out, const struct text *t, size_t limit),
                      const struct text *t, size_t limit)
