@@ -30,8 +30,6 @@ static int sql_error(const struct advice *advice, struct error *error)
 
 /* --- the fields as tables --------------------------------------------------------------------- */
 
-const char *const advice_tables[] = {"mount_fields", "job_fields"};
-
 /* "CREATE TABLE ...", or "INSERT ... VALUES (?, ...)"; malloc'd. */
 static char *table_sql(const char *table, const struct advice_fields *fields, bool create)
 {

@@ -25,7 +25,7 @@ struct loading {
     size_t room;
     unsigned line_number;
     struct advice_rule rule; /* the one that is being read; without a name: none */
-    unsigned begin;          /* its first line */
+    unsigned first_line;     /* of the rule */
     const char *last;        /* the key that was set last */
     bool wrong;              /* the rule is invalid, which has been reported */
     advice_say_f say;
@@ -33,6 +33,8 @@ struct loading {
     int mistakes;
     bool no_memory;
 };
+
+const char *const advice_tables[] = {"mount_fields", "job_fields"};
 
 void advice_rule_clear(struct advice_rule *rule)
 {
@@ -141,7 +143,7 @@ static bool check(struct loading *l, const char *what, const char *expression)
     if (sqlite3_prepare_v2(l->advice->db, sql, -1, &statement, &rest) == SQLITE_OK && !*rest &&
         sqlite3_column_count(statement) == 1)
         return true;
-    say(l, l->begin, "[%s] %s = %s: %s", l->rule.name, what, expression,
+    say(l, l->first_line, "[%s] %s = %s: %s", l->rule.name, what, expression,
         statement ? "one value is wanted" : sqlite3_errmsg(l->advice->db));
     return false;
 }
@@ -175,7 +177,7 @@ static bool make_statement(struct loading *l)
     if (!sql)
         l->no_memory = true;
     else if (sqlite3_prepare_v2(l->advice->db, sql, -1, &rule->statement, NULL) != SQLITE_OK)
-        say(l, l->begin, "[%s]: %s", rule->name, sqlite3_errmsg(l->advice->db));
+        say(l, l->first_line, "[%s]: %s", rule->name, sqlite3_errmsg(l->advice->db));
     return rule->statement;
 }
 
@@ -195,16 +197,16 @@ static bool make_rule(struct loading *l)
     int r;
 
     if (old && old->file == rule->file)
-        say(l, l->begin, "[%s]: this file has a rule of this name already", rule->name);
+        say(l, l->first_line, "[%s]: this file has a rule of this name already", rule->name);
     else if (!rule->off && (!rule->when || !rule->text))
-        say(l, l->begin, "[%s]: a rule needs \"when\" and \"text\"", rule->name);
+        say(l, l->first_line, "[%s]: a rule needs \"when\" and \"text\"", rule->name);
     if (l->wrong)
         return false;
     if (rule->off)
         return true;
     r = cut_text(rule);
     if (r == -EINVAL)
-        say(l, l->begin, "[%s] text: a \"{\" is not closed", rule->name);
+        say(l, l->first_line, "[%s] text: a \"{\" is not closed", rule->name);
     l->no_memory |= r == -ENOMEM;
     return r == 0 && make_statement(l);
 }
@@ -351,7 +353,7 @@ static char *read_line(char *buf, int size, void *arg)
     l->line_number++;
     if (l->line[0] == '[') {
         end_rule(l);
-        l->begin = l->line_number;
+        l->first_line = l->line_number;
     }
     if (n > LINE_MAX_BYTES || n >= size) {
         say(l, l->line_number,
