@@ -19,33 +19,6 @@
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Escape the value of a label. NULL on out-of-memory. */
-static char *escape(const char *value)
-{
-    _free_ char *clean = utf8_sanitize(value ? value : "");
-    char *escaped = clean ? malloc(2 * strlen(clean) + 1) : NULL, *to = escaped;
-
-    if (!escaped)
-        return NULL;
-    for (const char *p = clean; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            *to++ = '\\';
-        *to++ = *p;
-    }
-    *to = '\0';
-    return escaped;
-}
-
-int page_label(FILE *out, const char *name, const char *value)
-{
-    _free_ char *escaped = escape(value);
-
-    if (!escaped)
-        return -ENOMEM;
-    fprintf(out, ",%s=\"%s\"", name, escaped);
-    return 0;
-}
-
 void prometheus_names_clear(struct prometheus_names *names)
 {
     while (names->n)
@@ -141,11 +114,6 @@ static int page_group(struct page *page)
 
 /* --- families --------------------------------------------------------------------------------- */
 
-void page_family(struct page *page, const char *name, const char *type, const char *help)
-{
-    fprintf(page->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
 /* `label` (NULL: none) is the last one. */
 static int put_labels(struct page *page, const struct group *group, const struct io_mount *m,
                       const char *label, const char *value)
@@ -187,18 +155,6 @@ static struct io_peak peak(const struct io_mount *m, const enum io_op ops[2])
         .bytes_per_s = a.bytes_per_s > b.bytes_per_s ? a.bytes_per_s : b.bytes_per_s,
         .requests_per_s = a.requests_per_s > b.requests_per_s ? a.requests_per_s : b.requests_per_s,
     };
-}
-
-void page_u64(FILE *out, uint64_t value)
-{
-    fprintf(out, "%llu\n", (unsigned long long)value);
-}
-
-void page_seconds(FILE *out, uint64_t ns)
-{
-    char buf[UNITS_SIZE];
-
-    fprintf(out, "%s\n", units_seconds(ns, buf));
 }
 
 /* One number of a direction of a mount, with the end of the line. */
@@ -468,7 +424,7 @@ static void page_clear(struct page *page)
 /* cluster="c",instance="i" */
 static char *where_labels(const struct prometheus_node *node)
 {
-    _free_ char *cluster = escape(node->cluster), *instance = escape(node->instance);
+    _free_ char *cluster = page_escape(node->cluster), *instance = page_escape(node->instance);
     char *where;
 
     if (!cluster || !instance ||

@@ -28,6 +28,8 @@ struct page {
 
 /* Write # HELP and # TYPE. */
 void page_family(struct page *page, const char *name, const char *type, const char *help);
+/* The value of a label, sanitized and escaped; malloc'd, NULL: out of memory. */
+char *page_escape(const char *value);
 /* Write ,name="value", escaped. 0 or -ENOMEM. */
 int page_label(FILE *out, const char *name, const char *value);
 void page_u64(FILE *out, uint64_t value); /* and a newline */
