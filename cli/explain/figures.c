@@ -8,69 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/explain/command.h"
 #include "common/cleanup.h"
 
 #define SACCT_MS 10000
 #define MOUNTS_MAX 3 /* the busiest; statistics of these are shown */
-
-void figures_clear(struct figures *figures)
-{
-    for (size_t i = 0; i < figures->n; i++)
-        free(figures->missing[i]);
-    figures->n = 0;
-}
-
-int figures_add(struct figures *figures, enum explain_kind kind, const char *mount, uint64_t read,
-                uint64_t written)
-{
-    if (figures->n < FIGURES_MAX)
-        figures->items[figures->n++] =
-            (struct explain_figure){.kind = kind, .mount = mount, .read = read, .written = written};
-    return 0;
-}
-
-int figures_miss(struct figures *figures, enum explain_kind kind, const char *mount,
-                 const char *missing)
-{
-    char *text;
-
-    if (figures->n == FIGURES_MAX)
-        return 0;
-    text = strdup(missing);
-    if (!text)
-        return -ENOMEM;
-    figures->missing[figures->n] = text;
-    figures->items[figures->n++] =
-        (struct explain_figure){.kind = kind, .mount = mount, .missing = text};
-    return 0;
-}
-
-int figures_slurp(int dir, const char *path, char **ret, size_t *size)
-{
-    _close_ int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-    _free_ char *text = fd < 0 ? NULL : malloc(FIGURES_SLURP_MAX + 1);
-    size_t at = 0;
-    ssize_t n = 1;
-
-    if (fd < 0)
-        return -errno;
-    if (!text)
-        return -ENOMEM;
-    while (n > 0 && at < FIGURES_SLURP_MAX) {
-        n = read(fd, text + at, FIGURES_SLURP_MAX - at);
-        if (n < 0)
-            return -errno;
-        at += (size_t)n;
-    }
-    text[at] = '\0';
-    if (size)
-        *size = at;
-    *ret = TAKE_PTR(text);
-    return 0;
-}
 
 /* --- Slurm's accounting ----------------------------------------------------------------------- */
 
@@ -143,10 +86,10 @@ static int read_nfs(const struct io_mount *m, struct figures *figures)
 
 static int read_lustre(const struct io_mount *m, struct figures *figures)
 {
-    static const char *const folders[] = {"/proc/fs/lustre/llite", "/sys/kernel/debug/lustre/llite",
-                                          NULL};
+    static const char *const directories[] = {"/proc/fs/lustre/llite",
+                                              "/sys/kernel/debug/lustre/llite", NULL};
     uint64_t read, written;
-    int rc = figures_read_llite(folders, m->source, &read, &written);
+    int rc = figures_read_llite(directories, m->source, &read, &written);
 
     if (rc == -EACCES || rc == -EPERM)
         return figures_miss(figures, EXPLAIN_LUSTRE, m->mount, "only root may read it");

@@ -33,7 +33,7 @@ int figures_read_mounts(const struct job_account *job, struct figures *figures);
 
 /* Find the stats of the Lustre client of that file system below one of `directories`
  * (NULL-terminated). -ENOENT: none; -EACCES: this user may not read them. */
-int figures_read_llite(const char *const *folders, const char *source, uint64_t *read,
+int figures_read_llite(const char *const *directories, const char *source, uint64_t *read,
                        uint64_t *written);
 
 /* Read a file of /proc or /sys below `dir` (AT_FDCWD), at most its first MiB: malloc'd, or a

@@ -38,7 +38,7 @@ static int read_client(int directory, const char *name, uint64_t *read, uint64_t
     return rc;
 }
 
-static int read_folder(const char *path, const char *source, uint64_t *read, uint64_t *written)
+static int read_directory(const char *path, const char *source, uint64_t *read, uint64_t *written)
 {
     _closedir_ DIR *directory = opendir(path);
     const struct dirent *entry;
@@ -58,6 +58,6 @@ int figures_read_llite(const char *const *directories, const char *source, uint6
     int rc = -ENOENT;
 
     for (; *directories && rc == -ENOENT; directories++)
-        rc = read_folder(*directories, source, read, written);
+        rc = read_directory(*directories, source, read, written);
     return rc;
 }
