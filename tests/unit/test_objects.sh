@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# No circles between the modules of a collector room, and none through a function: a module is an
-# object file, and it uses another one if it needs a symbol that the other one defines.
+# No circles between the modules of a room, and none through a function: a module is an object file,
+# and it uses another one if it needs a symbol that the other one defines.
 set -eu
 
 NM=${NM:-nm}
@@ -9,7 +9,7 @@ n=0
 
 # "USER USED" for each pair of modules of the room's library.
 arrows() {
-    "$NM" -g -A "$1" | sed -E 's|^[^:]*:[^:]*_la-([^:]*)\.o:|\1 |' | awk '
+    "$NM" -g -A "$1" | sed -E 's|^[^:]*:([^:]*_la-)?([^:]*)\.o:|\2 |' | awk '
         $(NF - 1) ~ /^[TDBRVW]$/ { owner[$NF] = $1 }
         $(NF - 1) == "U" { uses[$1 " " $NF] = 1 }
         END {
@@ -21,7 +21,8 @@ arrows() {
         }' | sort -u
 }
 
-for library in collector/*/.libs/lib*.a; do
+for library in common/.libs/lib*.a collector/*/.libs/lib*.a report/.libs/lib*.a report/*/.libs/lib*.a \
+    settings/.libs/lib*.a cli/.libs/lib*.a cli/*/.libs/lib*.a; do
     room=${library%/.libs/*}
     arrows=$(arrows "$library")
     circle=$(echo "$arrows" | tsort 2>&1 > /dev/null | sed -n 's/^tsort: \([^:]*\)$/\1/p' |
