@@ -12,10 +12,12 @@
 #include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
+#include "report/layout.h"
+#include "report/table.h"
 
 #define INDENT 2
-#define TABLE_ROWS 256
-#define TABLE_COLUMNS 16
+#define GRID_ROWS 256
+#define GRID_COLUMNS 16
 
 static bool is_plain(struct json_object *value)
 {
@@ -186,34 +188,33 @@ static void print_plain_array(const char *name, struct json_object *array, FILE 
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Objects without objects in them, one a line. Cells are owned texts, the first row is the names.
- */
-struct table {
-    char *cells[TABLE_ROWS][TABLE_COLUMNS];
-    const char *names[TABLE_COLUMNS]; /* of the members */
+/* Objects without objects in them, one a row. Cells are owned; row 0 has the names. */
+struct grid {
+    char *cells[GRID_ROWS][GRID_COLUMNS];
+    const char *names[GRID_COLUMNS]; /* of the members */
     size_t rows, columns;
-    unsigned widths[TABLE_COLUMNS];
+    unsigned widths[GRID_COLUMNS];
 };
 
-static void table_clear(struct table *table)
+static void grid_clear(struct grid *grid)
 {
-    for (size_t i = 0; i < table->rows; i++) {
-        for (size_t j = 0; j < table->columns; j++)
-            free(table->cells[i][j]);
+    for (size_t i = 0; i < grid->rows; i++) {
+        for (size_t j = 0; j < grid->columns; j++)
+            free(grid->cells[i][j]);
     }
 }
 
-/* The column of that name, made if there is room. */
-static int table_column(struct table *table, const char *name)
+/* The column of that name, added if there is room; else -1. */
+static int grid_column(struct grid *grid, const char *name)
 {
     size_t i = 0;
 
-    while (i < table->columns && strcmp(table->names[i], name) != 0)
+    while (i < grid->columns && strcmp(grid->names[i], name) != 0)
         i++;
-    if (i == TABLE_COLUMNS)
+    if (i == GRID_COLUMNS)
         return -1;
-    if (i == table->columns)
-        table->names[table->columns++] = name;
+    if (i == grid->columns)
+        grid->names[grid->columns++] = name;
     return (int)i;
 }
 
@@ -235,7 +236,7 @@ static char *cell_text(const char *name, struct json_object *value)
         free(text);
         return NULL;
     }
-    /* Without the ":" of a name and what surrounds an array. */
+    /* Without the ":" of a name, and the space and the newline around an array. */
     while (*text && strchr(value ? "\n" : ":", text[strlen(text) - 1]))
         text[strlen(text) - 1] = '\0';
     if (*text == ' ')
@@ -243,73 +244,55 @@ static char *cell_text(const char *name, struct json_object *value)
     return text;
 }
 
-static bool table_set(struct table *table, size_t row, const char *name, struct json_object *value)
+static bool grid_set(struct grid *grid, size_t row, const char *name, struct json_object *value)
 {
-    int column = table_column(table, name);
-    unsigned width = 0;
+    int column = grid_column(grid, name);
+    unsigned width;
 
     if (column < 0)
         return false;
-    table->cells[row][column] = cell_text(name, value);
-    if (!table->cells[row][column])
+    grid->cells[row][column] = cell_text(name, value);
+    if (!grid->cells[row][column])
         return false;
-    for (const char *p = table->cells[row][column]; *p; p++)
-        width += ((unsigned char)*p & 0xc0) != 0x80;
-    if (width > table->widths[column])
-        table->widths[column] = width;
+    width = (unsigned)layout_width(grid->cells[row][column]);
+    if (width > grid->widths[column])
+        grid->widths[column] = width;
     return true;
 }
 
-static bool table_fill(struct table *table, struct json_object *array)
+static bool grid_fill(struct grid *grid, struct json_object *array)
 {
     for (size_t i = 0; i < json_object_array_length(array); i++) {
         struct json_object *item = json_object_array_get_idx(array, i);
 
-        if (!json_object_is_type(item, json_type_object) || i + 1 == TABLE_ROWS)
+        if (!json_object_is_type(item, json_type_object) || i + 1 == GRID_ROWS)
             return false;
-        table->rows = i + 2;
+        grid->rows = i + 2;
         json_object_object_foreach(item, name, value)
         {
             if (!is_plain(value) && !is_plain_array(value))
                 return false;
-            if (!table_set(table, i + 1, name, value))
+            if (!grid_set(grid, i + 1, name, value))
                 return false;
         }
     }
-    for (size_t j = 0; j < table->columns; j++) {
-        if (!table_set(table, 0, table->names[j], NULL))
+    for (size_t j = 0; j < grid->columns; j++) {
+        if (!grid_set(grid, 0, grid->names[j], NULL))
             return false;
     }
     return true;
 }
 
-static unsigned table_width(const struct table *table)
+static void grid_print(const struct grid *grid, struct table *table)
 {
-    unsigned width = 0;
-
-    for (size_t j = 0; j < table->columns; j++)
-        width += table->widths[j] + (j ? 2 : 0);
-    return width;
-}
-
-static void table_print_row(const struct table *table, size_t row, int depth, FILE *out)
-{
-    unsigned gap = (unsigned)(depth * INDENT);
-
-    for (size_t j = 0; j < table->columns; j++) {
-        const char *text = table->cells[row][j] ? table->cells[row][j] : "";
-        unsigned width = 0;
-
-        for (const char *p = text; *p; p++)
-            width += ((unsigned char)*p & 0xc0) != 0x80;
-        if (*text)
-            (void)fprintf(out, "%*s%s", (int)gap, "", text);
-        gap = *text ? table->widths[j] - width + 2 : gap + table->widths[j] + 2;
+    for (size_t i = 0; i < grid->rows; i++) {
+        for (size_t j = 0; j < grid->columns; j++)
+            table_cell(table, grid->cells[i][j] ? grid->cells[i][j] : "");
+        table_end(table);
     }
-    (void)fputc('\n', out);
 }
 
-/* What is written to, and how wide it is. */
+/* The output and its width. */
 struct outline {
     FILE *out;
     unsigned columns;
@@ -318,17 +301,24 @@ struct outline {
 /* False: it is not a table, or does not fit, and nothing was printed. */
 static bool print_table(const struct outline *o, struct json_object *array, int depth)
 {
-    struct table *table = calloc(1, sizeof(*table));
+    struct grid *grid = calloc(1, sizeof(*grid));
+    struct table_column columns[GRID_COLUMNS] = {{0}};
+    struct table table;
     bool fits;
 
-    if (!table)
+    if (!grid)
         return false;
-    fits = table_fill(table, array) && table->columns > 0 &&
-           (unsigned)(depth * INDENT) + table_width(table) <= o->columns;
-    for (size_t i = 0; fits && i < table->rows; i++)
-        table_print_row(table, i, depth, o->out);
-    table_clear(table);
-    free(table);
+    fits = grid_fill(grid, array) && grid->columns > 0;
+    for (size_t j = 0; j < grid->columns; j++)
+        columns[j] = (struct table_column){.width = grid->widths[j], .left = true};
+    table = table_make(o->out, columns, grid->columns, o->columns);
+    table.indent = (unsigned)(depth * INDENT);
+    table.gap = 2;
+    fits = fits && table.indent + table_width(&table) <= o->columns;
+    if (fits)
+        grid_print(grid, &table);
+    grid_clear(grid);
+    free(grid);
     return fits;
 }
 
