@@ -11,26 +11,80 @@
 
 #define VERSION 1
 
-static const struct {
+/* A member of a document: a field of one of the structs below. */
+struct member {
     const char *key;
+    enum { TEXT, BOOL, U32, U64, SUM } type; /* SUM: U64 that is left out if it is 0 */
     size_t offset;
-} sums[] = {
-    {"read_bytes", offsetof(struct top_sums, read_bytes)},
-    {"read_requests", offsetof(struct top_sums, read_requests)},
-    {"write_bytes", offsetof(struct top_sums, write_bytes)},
-    {"write_requests", offsetof(struct top_sums, write_requests)},
-    {"metadata_requests", offsetof(struct top_sums, meta_requests)},
-    {"errors", offsetof(struct top_sums, errors)},
-    {"wait_ns", offsetof(struct top_sums, wait_ns)},
-    {"mmap_read_bytes", offsetof(struct top_sums, mmap_read_bytes)},
-    {"mmap_write_bytes", offsetof(struct top_sums, mmap_write_bytes)},
-    {"events", offsetof(struct top_sums, events)},
+    const char *missing; /* of TEXT that a document lacks; NULL: stays NULL */
+};
+
+#define WHO(field, type)                                    \
+    {                                                       \
+#field, type, offsetof(struct top_who, field), NULL \
+    }
+#define READING(field, type)                                    \
+    {                                                           \
+#field, type, offsetof(struct top_reading, field), NULL \
+    }
+#define SUM(key, field)                                        \
+    {                                                          \
+        key, SUM, offsetof(struct top_mount, sums.field), NULL \
+    }
+static const struct member mount_members[] = {
+    {"mount", TEXT, offsetof(struct top_mount, mount), "(unknown)"},
+    {"fstype", TEXT, offsetof(struct top_mount, fstype), ""},
+    {"source", TEXT, offsetof(struct top_mount, source), ""},
+    {"labelled", BOOL, offsetof(struct top_mount, labelled), NULL},
+    SUM("read_bytes", read_bytes),
+    SUM("read_requests", read_requests),
+    SUM("write_bytes", write_bytes),
+    SUM("write_requests", write_requests),
+    SUM("metadata_requests", meta_requests),
+    SUM("errors", errors),
+    SUM("wait_ns", wait_ns),
+    SUM("mmap_read_bytes", mmap_read_bytes),
+    SUM("mmap_write_bytes", mmap_write_bytes),
+    SUM("events", events),
+};
+
+static const struct member who_members[] = {
+    WHO(number, U64), WHO(restart, U32),  WHO(uid, U32),   WHO(user, TEXT),
+    WHO(name, TEXT),  WHO(since_ns, U64), WHO(steps, U32),
+};
+
+static const struct member reading_members[] = {
+    {"node", TEXT, offsetof(struct top_reading, node), ""},
+    READING(at_ns, U64),
+    READING(time_ns, U64),
+    READING(took_ns, U64),
+    READING(lost, U64),
+    READING(ns_per_event, U64),
+    READING(unsupported, U64),
+    READING(not_counted, TEXT),
 };
 
 static const char *const kinds[TOP_KINDS_READ] = {
     [TOP_JOB] = "job", [TOP_RUN] = "run", [TOP_SERVICE] = "service"};
 
 /* --- to JSON ---------------------------------------------------------------------------------- */
+
+static void put_members(struct tree *t, struct json_object *o, const struct member *members,
+                        size_t n, const void *from)
+{
+    for (size_t i = 0; i < n; i++) {
+        const void *field = (const char *)from + members[i].offset;
+
+        if (members[i].type == TEXT)
+            tree_put_text(t, o, members[i].key, *(char *const *)field);
+        else if (members[i].type == BOOL)
+            tree_put_bool(t, o, members[i].key, *(const bool *)field);
+        else if (members[i].type == U32)
+            tree_put_u64(t, o, members[i].key, *(const uint32_t *)field);
+        else if (members[i].type == U64 || *(const uint64_t *)field)
+            tree_put_u64(t, o, members[i].key, *(const uint64_t *)field);
+    }
+}
 
 static struct json_object *sizes_json(struct tree *t, const struct top_sums *s)
 {
@@ -48,17 +102,7 @@ static struct json_object *mount_json(struct tree *t, const struct top_mount *m)
 {
     struct json_object *o = tree_object(t);
 
-    tree_put_text(t, o, "mount", m->mount);
-    tree_put_text(t, o, "fstype", m->fstype);
-    tree_put_text(t, o, "source", m->source);
-    tree_put_bool(t, o, "labelled", m->labelled);
-    for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
-        uint64_t value;
-
-        memcpy(&value, (const char *)&m->sums + sums[i].offset, sizeof(value));
-        if (value)
-            tree_put_u64(t, o, sums[i].key, value);
-    }
+    put_members(t, o, mount_members, ARRAY_SIZE(mount_members), m);
     tree_put(t, o, "size_log2", sizes_json(t, &m->sums));
     return o;
 }
@@ -77,13 +121,7 @@ static struct json_object *who_json(struct tree *t, const struct top_who *who)
     struct json_object *o = tree_object(t);
 
     tree_put_text(t, o, "kind", kinds[who->kind]);
-    tree_put_u64(t, o, "number", who->number);
-    tree_put_u64(t, o, "restart", who->restart);
-    tree_put_u64(t, o, "uid", who->uid);
-    tree_put_text(t, o, "user", who->user);
-    tree_put_text(t, o, "name", who->name);
-    tree_put_u64(t, o, "since_ns", who->since_ns);
-    tree_put_u64(t, o, "steps", who->steps);
+    put_members(t, o, who_members, ARRAY_SIZE(who_members), who);
     tree_put(t, o, "mounts", mounts_json(t, who->mounts, who->n));
     return o;
 }
@@ -103,14 +141,7 @@ struct json_object *top_json(const struct top_reading *r, uint32_t uid, bool ser
     uint64_t hidden = r->hidden;
 
     tree_put_u64(t, o, "version", VERSION);
-    tree_put_text(t, o, "node", r->node);
-    tree_put_u64(t, o, "at_ns", r->at_ns);
-    tree_put_u64(t, o, "time_ns", r->time_ns);
-    tree_put_u64(t, o, "took_ns", r->took_ns);
-    tree_put_u64(t, o, "lost", r->lost);
-    tree_put_u64(t, o, "ns_per_event", r->ns_per_event);
-    tree_put_u64(t, o, "unsupported", r->unsupported);
-    tree_put_text(t, o, "not_counted", r->not_counted);
+    put_members(t, o, reading_members, ARRAY_SIZE(reading_members), r);
     if (services)
         tree_put_text(t, o, "no_services",
                       uid == UINT32_MAX ? r->no_services
@@ -145,6 +176,13 @@ static const char *get_text(struct json_object *from, const char *key)
                                                                  : NULL;
 }
 
+static bool get_bool(struct json_object *from, const char *key)
+{
+    struct json_object *value;
+
+    return json_object_object_get_ex(from, key, &value) && json_object_get_boolean(value);
+}
+
 static size_t get_array(struct json_object *from, const char *key, struct json_object **ret)
 {
     if (!json_object_object_get_ex(from, key, ret) || !json_object_is_type(*ret, json_type_array))
@@ -152,46 +190,48 @@ static size_t get_array(struct json_object *from, const char *key, struct json_o
     return json_object_array_length(*ret);
 }
 
-static int copy(char **to, const char *from, const char *fallback)
+/* 0 or -ENOMEM. */
+static int get_members(struct json_object *from, const struct member *members, size_t n, void *to)
 {
-    return text_copy(to, from ? from : fallback);
+    for (size_t i = 0; i < n; i++) {
+        const struct member *m = &members[i];
+        void *field = (char *)to + m->offset;
+        const char *text = m->type == TEXT ? get_text(from, m->key) : NULL;
+
+        if (m->type == TEXT && text_copy(field, text ? text : m->missing) < 0)
+            return -ENOMEM;
+        if (m->type == BOOL)
+            *(bool *)field = get_bool(from, m->key);
+        else if (m->type == U32)
+            *(uint32_t *)field = (uint32_t)get_u64(from, m->key);
+        else if (m->type == U64 || m->type == SUM)
+            *(uint64_t *)field = get_u64(from, m->key);
+    }
+    return 0;
 }
 
-static void parse_sums(struct json_object *from, struct top_sums *to)
+static int parse_mount(struct json_object *from, struct top_mount *m)
 {
     struct json_object *array;
     size_t n = get_array(from, "size_log2", &array);
 
-    for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
-        uint64_t value = get_u64(from, sums[i].key);
-
-        memcpy((char *)to + sums[i].offset, &value, sizeof(value));
-    }
     for (size_t i = 0; i < n && i < IO_BUCKETS; i++)
-        to->sizes[i] = json_object_get_uint64(json_object_array_get_idx(array, i));
+        m->sums.sizes[i] = json_object_get_uint64(json_object_array_get_idx(array, i));
+    return get_members(from, mount_members, ARRAY_SIZE(mount_members), m);
 }
 
 static int parse_mounts(struct json_object *from, const char *key, struct top_mount **mounts,
                         size_t *n_mounts)
 {
-    struct json_object *array, *labelled;
+    struct json_object *array;
     size_t n = get_array(from, key, &array);
 
     *mounts = calloc(n + 1, sizeof(**mounts));
     if (!*mounts)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        struct json_object *item = json_object_array_get_idx(array, i);
-        struct top_mount *m = &(*mounts)[(*n_mounts)++];
-
-        if (copy(&m->mount, get_text(item, "mount"), "(unknown)") < 0 ||
-            copy(&m->fstype, get_text(item, "fstype"), "") < 0 ||
-            copy(&m->source, get_text(item, "source"), "") < 0)
+    for (size_t i = 0; i < n; i++)
+        if (parse_mount(json_object_array_get_idx(array, i), &(*mounts)[(*n_mounts)++]) < 0)
             return -ENOMEM;
-        m->labelled = json_object_object_get_ex(item, "labelled", &labelled) &&
-                      json_object_get_boolean(labelled);
-        parse_sums(item, &m->sums);
-    }
     return 0;
 }
 
@@ -210,14 +250,9 @@ static int parse_who(struct json_object *from, struct top_reading *reading)
 
     if (kind < 0)
         return 0; /* from a newer jobiod */
-    who = top_add(reading, (enum top_kind)kind, get_u64(from, "number"), get_text(from, "user"),
-                  get_text(from, "name"));
-    if (!who)
+    who = top_add(reading, (enum top_kind)kind, 0, NULL, NULL);
+    if (!who || get_members(from, who_members, ARRAY_SIZE(who_members), who) < 0)
         return -ENOMEM;
-    who->restart = (uint32_t)get_u64(from, "restart");
-    who->uid = (uint32_t)get_u64(from, "uid");
-    who->since_ns = get_u64(from, "since_ns");
-    who->steps = (uint32_t)get_u64(from, "steps");
     return parse_mounts(from, "mounts", &who->mounts, &who->n);
 }
 
@@ -234,18 +269,10 @@ int top_parse(struct json_object *document, struct top_reading **ret, struct err
         return error_set(error, -ENOMEM, "out of memory for a reading");
     if (!json_object_is_type(document, json_type_object) || !get_u64(document, "at_ns"))
         return error_set(error, -EBADMSG, "the answer of jobiod is not a reading");
-    r->at_ns = get_u64(document, "at_ns");
-    r->time_ns = get_u64(document, "time_ns");
-    r->took_ns = get_u64(document, "took_ns");
-    r->lost = get_u64(document, "lost");
-    r->ns_per_event = get_u64(document, "ns_per_event");
-    r->unsupported = get_u64(document, "unsupported");
     r->hidden = (uint32_t)get_u64(document, "hidden");
-    rc = copy(&r->node, get_text(document, "node"), "");
+    rc = get_members(document, reading_members, ARRAY_SIZE(reading_members), r);
     if (!rc)
-        rc = copy(&r->not_counted, get_text(document, "not_counted"), NULL);
-    if (!rc)
-        rc = copy(&r->no_services, get_text(document, "no_services"), NULL);
+        rc = text_copy(&r->no_services, get_text(document, "no_services"));
     n = get_array(document, "all", &all);
     for (size_t i = 0; i < n && !rc; i++)
         rc = parse_who(json_object_array_get_idx(all, i), r);
