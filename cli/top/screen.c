@@ -56,8 +56,7 @@ static void on_signal(int number)
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: it interrupts
-                                                          * poll() */
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: interrupts getch() */
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         (void)sigaction(numbers[i], &action, NULL);
@@ -241,24 +240,12 @@ static void set_interval(struct screen *s, uint64_t interval_ns)
     s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
 }
 
-static void scroll_by(struct screen *s, long rows)
+static void scroll_by(struct screen *s, int rows)
 {
     size_t most = s->n_rows > s->page ? s->n_rows - s->page : 0;
     long to = (long)s->view.skip + rows;
 
     s->view.skip = to < 0 ? 0 : (size_t)to > most ? most : (size_t)to;
-}
-
-static void sort_by(struct screen *s, enum top_key key)
-{
-    s->view.key = key;
-    s->view.skip = 0;
-}
-
-static void begin_word(struct screen *s, enum mode mode)
-{
-    s->mode = mode;
-    s->word[0] = '\0';
 }
 
 static void take_word(struct screen *s)
@@ -291,79 +278,113 @@ static void type_key(struct screen *s, int key)
     }
 }
 
-static void command_key(struct screen *s, int key)
+static void quit(struct screen *s, int unused)
 {
-    const long page = (long)s->page;
+    (void)unused;
+    s->done = true;
+}
 
-    switch (key) {
-    case 'q':
-        s->done = true;
-        break;
-    case 'h':
-    case '?':
-        s->mode = SHOWS_HELP;
-        break;
-    case 'r':
-        sort_by(s, TOP_READ);
-        break;
-    case 'w':
-        sort_by(s, TOP_WRITE);
-        break;
-    case 'm':
-        sort_by(s, TOP_META);
-        break;
-    case 'W':
-        sort_by(s, TOP_WAIT);
-        break;
-    case 'e':
-        sort_by(s, TOP_ERRORS);
-        break;
-    case 'b':
-        s->view.by = (s->view.by + 1) % TOP_BY_COUNT;
-        s->view.skip = 0;
-        break;
-    case 'i':
-        s->view.idle = !s->view.idle;
-        break;
-    case 'u':
-        begin_word(s, ASKS_USER);
-        break;
-    case 'd':
-        begin_word(s, ASKS_INTERVAL);
-        break;
-    case '+':
-        set_interval(s, s->interval_ns / 2);
-        break;
-    case '-':
-        set_interval(s, s->interval_ns * 2);
-        break;
-    case ' ':
-        s->paused = !s->paused;
-        break;
-    case KEY_DOWN:
-        scroll_by(s, 1);
-        break;
-    case KEY_UP:
-        scroll_by(s, -1);
-        break;
-    case KEY_NPAGE:
-        scroll_by(s, page);
-        break;
-    case KEY_PPAGE:
-        scroll_by(s, -page);
-        break;
-    case KEY_HOME:
-        s->view.skip = 0;
-        break;
-    case KEY_END:
-        scroll_by(s, (long)s->n_rows);
-        break;
-    case CTRL_L:
-        (void)clearok(stdscr, TRUE);
-        break;
-    default:
-        break;
-    }
+static void set_mode(struct screen *s, int mode)
+{
+    s->mode = (enum mode)mode;
+    s->word[0] = '\0';
+}
+
+static void sort_by(struct screen *s, int key)
+{
+    s->view.key = (enum top_key)key;
+    s->view.skip = 0;
+}
+
+static void change_groups(struct screen *s, int unused)
+{
+    (void)unused;
+    s->view.by = (s->view.by + 1) % TOP_BY_COUNT;
+    s->view.skip = 0;
+}
+
+static void toggle_idle(struct screen *s, int unused)
+{
+    (void)unused;
+    s->view.idle = !s->view.idle;
+}
+
+static void toggle_pause(struct screen *s, int unused)
+{
+    (void)unused;
+    s->paused = !s->paused;
+}
+
+static void halve_interval(struct screen *s, int unused)
+{
+    (void)unused;
+    set_interval(s, s->interval_ns / 2);
+}
+
+static void double_interval(struct screen *s, int unused)
+{
+    (void)unused;
+    set_interval(s, s->interval_ns * 2);
+}
+
+static void scroll_pages(struct screen *s, int pages)
+{
+    scroll_by(s, pages * (int)s->page);
+}
+
+static void scroll_to_start(struct screen *s, int unused)
+{
+    (void)unused;
+    s->view.skip = 0;
+}
+
+static void scroll_to_end(struct screen *s, int unused)
+{
+    (void)unused;
+    scroll_by(s, (int)s->n_rows);
+}
+
+static void redraw(struct screen *s, int unused)
+{
+    (void)s;
+    (void)unused;
+    (void)clearok(stdscr, TRUE);
+}
+
+static const struct {
+    int key;
+    void (*run)(struct screen *s, int arg);
+    int arg;
+} commands[] = {
+    {'q', quit, 0},
+    {'h', set_mode, SHOWS_HELP},
+    {'?', set_mode, SHOWS_HELP},
+    {'u', set_mode, ASKS_USER},
+    {'d', set_mode, ASKS_INTERVAL},
+    {'r', sort_by, TOP_READ},
+    {'w', sort_by, TOP_WRITE},
+    {'m', sort_by, TOP_META},
+    {'W', sort_by, TOP_WAIT},
+    {'e', sort_by, TOP_ERRORS},
+    {'b', change_groups, 0},
+    {'i', toggle_idle, 0},
+    {' ', toggle_pause, 0},
+    {'+', halve_interval, 0},
+    {'-', double_interval, 0},
+    {KEY_DOWN, scroll_by, 1},
+    {KEY_UP, scroll_by, -1},
+    {KEY_NPAGE, scroll_pages, 1},
+    {KEY_PPAGE, scroll_pages, -1},
+    {KEY_HOME, scroll_to_start, 0},
+    {KEY_END, scroll_to_end, 0},
+    {CTRL_L, redraw, 0},
+};
+
+static void run_command(struct screen *s, int key)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (commands[i].key == key)
+            commands[i].run(s, commands[i].arg);
 }
 
 static void handle_key(struct screen *s, int key)
@@ -373,7 +394,7 @@ static void handle_key(struct screen *s, int key)
     if (s->mode == SHOWS_HELP)
         s->mode = SHOWS_TABLE;
     else if (s->mode == SHOWS_TABLE)
-        command_key(s, key);
+        run_command(s, key);
     else
         type_key(s, key);
 }
