@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For the tests of the command. JOBIO_BUILD: the build folder.
+# For the tests of the command. JOBIO_BUILD: the build directory.
 
 export PATH=$JOBIO_BUILD:$PATH
 export LC_ALL=C.UTF-8 TZ=UTC
 export JOBIO_SOCKET=/nonexistent/jobiod.sock JOBIO_ADVICE=/nonexistent
 
-# split COMMAND...: its stdout, stderr and exit status, apart, in $out, $err and $status
+# split COMMAND...: run it; its stdout, stderr and exit status are in $out, $err and $status
 split() {
     status=0
     "$@" > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" || status=$?
@@ -13,12 +13,12 @@ split() {
     err=$(cat "$BATS_TEST_TMPDIR/err")
 }
 
-# expect STATUS: of the last split; shows everything when it is another
+# expect STATUS: check the status of the last split; if it differs, show everything
 expect() {
     [ "$status" = "$1" ] || { echo "exit status $status, not $1"; echo "$out"; echo "$err"; return 1; }
 }
 
-# one_line: the last split wrote exactly one line on stderr, ours, and it holds the words
+# one_line WORD...: the last split wrote exactly one line on stderr, by jobio, with these words
 one_line() {
     [ "$(wc -l < "$BATS_TEST_TMPDIR/err")" = 1 ] && [[ $err == "jobio: "* ]] || { echo "$err"; return 1; }
     holds "$err" "$@"
@@ -38,7 +38,7 @@ printable() {
     ! LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" || { cat -v "$1"; return 1; }
 }
 
-# "! command" does not fail a test, unless it is the last; this does.
+# "! command" fails a test only if it is its last command; this always does.
 not() {
     ! "$@"
 }
@@ -57,17 +57,17 @@ need_root() {
     [ "$(id -u)" = 0 ] || skip "needs root"
 }
 
-# subcommands: all of them, as --help lists them, but help itself
+# subcommands: all in --help, except help itself
 subcommands() {
     jobio --help | sed -n 's/^  \([a-z]\{2,\}\)  *[^ ].*/\1/p' | grep -vx -e help -e jobio
 }
 
-# as_nobody COMMAND...: with no groups and no capabilities
+# as_nobody COMMAND...: run it without groups and capabilities
 as_nobody() {
     setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
 }
 
-# follows SCHEMA [FILE]: the document (stdin) is as doc/SCHEMA.schema.json says, and has no other fields
+# follows SCHEMA [FILE]: the document (stdin) matches doc/SCHEMA.schema.json and has no other fields
 follows() {
     "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/$1.schema.json" "${@:2}"
 }

@@ -10,7 +10,7 @@ setup_file() {
     export DB=$BATS_FILE_TMPDIR/jobio.db
 }
 
-@test "compare: two jobs side by side, and why" {
+@test "compare: two jobs side by side, and the cause" {
     split jobio --store "$DB" compare 216 217
     expect 0
     [ -z "$err" ]
@@ -20,7 +20,7 @@ setup_file() {
     holds "$(tr '\n' ' ' <<< "$out")" "Job 217 waited longer for I/O: 400 s (31 % of its run time), job 216" \
         " 20 s (2.0 %). It made 50.0 k metadata calls on /home, where the other did nothing."
     [ "$(wc -L <<< "$out")" -le 80 ]
-    # Turned around, it is the same job that is told of.
+    # In the other order the sentence is about the same job.
     holds "$(jobio --store "$DB" compare 217 216)" "Job 217 waited longer for I/O: 400 s"
     COLUMNS=40 split jobio --store "$DB" compare 216 217
     expect 0
@@ -44,7 +44,7 @@ setup_file() {
     one_line 'no earlier run of "train, \ v2" by this user'
 }
 
-@test "compare, trend: runs of one number are told apart" {
+@test "compare, trend: runs with the same number are distinguished" {
     split jobio --store "$DB" compare 123
     expect 0
     [ "$(sed -n 1p <<< "$out" | tr -s ' ')" = " 123 123 r1 change" ]
@@ -57,7 +57,7 @@ setup_file() {
     [ "$(wc -L <<< "$out")" -le 40 ]
 }
 
-@test "compare: tasks of an array, and what is wrong" {
+@test "compare: tasks of an array, and invalid arguments" {
     split jobio --store "$DB" compare 140_0 140_2 --json
     expect 0
     follows compare <<< "$out"
@@ -72,7 +72,7 @@ setup_file() {
     done
 }
 
-@test "compare: an account that is not whole says so, and names are harmless" {
+@test "compare: an incomplete account is marked, and names are made safe" {
     split jobio --store "$DB" compare 123 124
     expect 0
     printable "$BATS_TEST_TMPDIR/out"
@@ -83,7 +83,7 @@ setup_file() {
     one_line 'no earlier run of "a|b?]0;evil'
 }
 
-@test "trend: a line a run, and since when it waits" {
+@test "trend: a line per run, and the start of the change" {
     split jobio --store "$DB" trend -n 'train, \ v2'
     expect 0
     [ "$(grep -c '^ *2[01][0-9] ' <<< "$out")" = 20 ]
@@ -100,7 +100,7 @@ setup_file() {
     [ "$(wc -L <<< "$out")" -le 40 ]
 }
 
-@test "trend: how many, of whom, since when" {
+@test "trend: limits by number, user and time" {
     split jobio --store "$DB" trend -n 'train, \ v2' -N 6 --json
     expect 0
     follows trend <<< "$out"
@@ -124,7 +124,7 @@ setup_file() {
     done
 }
 
-@test "array: the tasks together, and the odd one out" {
+@test "array: the sum of the tasks, and the outlier" {
     split jobio --store "$DB" array 140
     expect 0
     [ -z "$err" ]
@@ -139,7 +139,7 @@ setup_file() {
     [ "$(wc -L <<< "$out")" -le 40 ]
 }
 
-@test "array: for programs" {
+@test "array: --json and --csv" {
     split jobio --store "$DB" array 140 --csv
     expect 0
     [ "$(tr '\r' '|' <<< "$out")" = "Task,JobIDRaw,State,Exact,Elapsed,Wait,Read,Write,Meta,Errors|
@@ -154,7 +154,7 @@ setup_file() {
         '[140,3,3145740288,0,0,false,15000]' ]
 }
 
-@test "array: more tasks than one answer has" {
+@test "array: more tasks than in one answer" {
     local n=2345 db=$BATS_TEST_TMPDIR/jobio.db
     "$JOBIO_BUILD/tests/cli/make_store" "$db" $n
     split jobio --store "$db" array 300 --json
@@ -167,7 +167,7 @@ setup_file() {
     holds "$out" "$n tasks, complete"
 }
 
-@test "array: what is none" {
+@test "array: not an array" {
     split jobio --store "$DB" array 123
     expect 1
     one_line "no such array: 123 (one job: 'jobio job 123')"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bash completion, asked as bash asks it.
+# bash completion, called as bash calls it.
 
 load cli.bash
 
@@ -8,7 +8,7 @@ setup() {
     source "$BATS_TEST_DIRNAME/../../contrib/completion/jobio"
 }
 
-# offers WORD...: what is offered for the last word, sorted, on one line
+# offers WORD...: the completions of the last word, sorted, on one line
 offers() {
     COMP_WORDS=("$@")
     COMP_CWORD=$(($# - 1))
@@ -17,34 +17,34 @@ offers() {
     printf '%s\n' "${COMPREPLY[@]}" | sort | xargs
 }
 
-# told SUBCOMMAND: the options in its --help, one a line
+# told SUBCOMMAND: the options in its --help, one per line
 told() {
     jobio help "$1" | grep -oE '^ +(-., )? *--[a-z0-9-]+' | grep -oE -- '-(-[a-z0-9-]+|[A-Za-z]\b)'
 }
 
-# manual SECTION: those that a section of the manual explains
+# manual SECTION: the options that a section of the manual explains
 manual() {
     awk -v section="$1" '/^\.S[sh] / { on = $0 == ".Ss " section } on && /^\.It Fl /' \
         "$BATS_TEST_DIRNAME/../../doc/jobio.1" |
         grep -oE '(Fl |, )(-[a-z][a-z0-9-]*|[A-Za-z])( |$)' | sed -E 's/^(Fl |, )/-/; s/ $//'
 }
 
-@test "subcommands" {
+@test "subcommands are completed" {
     [ "$(offers jobio '')" = "$({ subcommands; echo help; } | sort | xargs)" ]
     [ "$(offers jobio h)" = "help history" ]
     [ "$(offers jobio --socket /x h)" = "help history" ]
     [ "$(offers jobio help sta)" = "status" ]
 }
 
-@test "each option of each subcommand is offered, and no other" {
+@test "exactly the options of each subcommand are completed" {
     for sub in $(subcommands); do
-        # --store, --no-pager and --help are understood everywhere
+        # --store, --no-pager and --help are accepted everywhere
         diff <({ told $sub; printf '%s\n' --store --no-pager --help; } | sort -u) \
             <(offers jobio $sub - | tr ' ' '\n' | sort)
     done
 }
 
-@test "the manual has each option of each subcommand, and no other" {
+@test "the manual has exactly the options of each subcommand" {
     common=$(manual "The history of all nodes"; manual "Options of all subcommands")
     holds "$common" --from --config --socket --store --no-pager -h
     for sub in $(subcommands); do
@@ -52,7 +52,7 @@ manual() {
     done
 }
 
-@test "values" {
+@test "values of options are completed" {
     [ "$(offers jobio history --sort '')" = "elapsed errors jobs meta read time wait write" ]
     [ "$(offers jobio history --sort = w)" = "wait write" ]
     [ "$(offers jobio top --sort '')" = "errors meta read wait write" ]
@@ -65,7 +65,7 @@ manual() {
     [ "$(offers jobio history -n '')" = "" ]
 }
 
-@test "fields, one after the other" {
+@test "lists of fields are completed" {
     [ "$(offers jobio history -o JobNa)" = JobName ]
     [ "$(offers jobio history -o JobID,Read%9,WriteR)" = JobID,Read%9,WriteReq ]
 }

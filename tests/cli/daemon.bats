@@ -4,7 +4,7 @@
 # before jobiod started.
 
 load cli.bash
-# As installed: a user may not be allowed into the build folder.
+# As installed: a user may not be allowed to read the build directory.
 PATH=${PATH#"$JOBIO_BUILD":}
 
 jobiod_start() {
@@ -29,7 +29,7 @@ setup_file() {
     useradd -M -u 4101 alice
     useradd -M -u 4102 mallory
     useradd -M -u 4103 -G jobio watcher
-    # where jobio looks by itself
+    # the path that jobio uses by default
     STATE=$(dirname "$(jobio job 1 2>&1 | sed -n 's/.*reading the store \(.*\) directly$/\1/p')")
     [ -n "$STATE" ]
     export STATE
@@ -52,7 +52,7 @@ as() {
     setpriv --reuid "$1" --regid "$1" --init-groups -- "${@:2}"
 }
 
-@test "what jobiod answers is what the store holds" {
+@test "the answers of jobiod match the store" {
     for words in "job 123" "job 123 --all" "job 125 --steps"; do
         split jobio $words --json
         expect 0
@@ -68,7 +68,7 @@ as() {
     [ "$(jobio history -P --sort read -n 2 -o JobID | wc -l)" = 3 ]
 }
 
-@test "an answer lists the newest hundred of a number, and says that there are more" {
+@test "an answer lists the newest hundred runs of a number, and says that there are more" {
     split jobio job 126 --all --json
     expect 0
     one_line "the answer was too long"
@@ -81,7 +81,7 @@ as() {
     [ "$(jobio --store "$STATE/jobio.db" job 126 --all --json | jq length)" = 120 ]
 }
 
-@test "a user sees their own jobs, and cannot tell those of others from none" {
+@test "a user sees their own jobs, and cannot distinguish those of others from missing ones" {
     split as alice jobio job 123
     expect 0
     split as alice jobio job 124
@@ -120,14 +120,14 @@ as() {
     [ "$(jq -r '.hooks[] | select(.function == "vfs_write").backend' <<< "$out")" = fentry ]
 }
 
-@test "retire is for root" {
+@test "only root may retire" {
     split as alice jobio retire
     expect 1
     one_line retire "only root"
-    # the end of the examples asks it as root
+    # the test of the examples runs it as root
 }
 
-@test "jobio explain of a running job: its cgroup, and who may read /proc" {
+@test "jobio explain of a running job: its cgroup, and the permissions of /proc" {
     local job=/sys/fs/cgroup/job_124
     mkdir "$job"
     sh -c "echo \$\$ > $job/cgroup.procs; exec sleep 1000" 3>&- &
@@ -141,7 +141,7 @@ as() {
     echo "$out"
     expect 0
     holds "$out" "/proc io, disk" "cgroup io.stat"
-    # of one's own, also while one of them is a zombie, which /proc gives to root
+    # the user's own processes, also while one of them is a zombie, which /proc gives to root
     until_true 20 eval '[ ! -s "$job/cgroup.procs" ]'
     of_watcher() {
         sh -c "echo \$\$ > $job/cgroup.procs; exec setpriv --reuid watcher --regid watcher --init-groups sh -c '$1'" 3>&- &
@@ -192,7 +192,7 @@ as() {
     until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
 }
 
-@test "jobio run for a user: processes that outlive the command are told" {
+@test "jobio run for a user: processes that outlive the command are reported" {
     as alice jobio run --json --output /tmp/alice-survivor.json -- \
         sh -c "sleep 1000 > /dev/null 2>&1 3>&- & echo \$!" > /run/survivor
     kill "$(cat /run/survivor)"
@@ -206,14 +206,14 @@ jobiod_kill() {
     until_true 60 eval "! kill -0 $(cat /run/jobiod.pid) 2> /dev/null"
 }
 
-# The cgroup of the only run there is, with a process in it, in $left.
+# The cgroup of the only run, with a process in it, is in $left.
 run_cgroup() {
     left=$(find /sys/fs/cgroup -name "jobio-run-*")
     [ "$(wc -w <<< "$left")" = 1 ] && grep -q . "$left/cgroup.procs"
 }
 
-@test "jobio run for a user: jobiod is killed in the middle of it" {
-    # those of the tests before
+@test "jobio run for a user: jobiod is killed meanwhile" {
+    # of the tests before
     until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
     mkfifo -m 666 /run/go-on
     as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on; exit 7' > /run/killed.out 2>&1 3>&- &
@@ -221,7 +221,7 @@ run_cgroup() {
     until_true 60 run_cgroup
     jobiod_kill
     jobiod_start
-    # somebody is still in it
+    # a process is still in it
     [ -d "$left" ]
     echo > /run/go-on
     code=0
@@ -231,7 +231,7 @@ run_cgroup() {
     # an interval at most
     until_true 60 eval '[ ! -d "$left" ]'
     [ -z "$(ls /run/jobio/runs)" ]
-    # and one that nobody is in by then
+    # and a cgroup without a process then
     as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on' > /run/killed.out 2>&1 3>&- &
     run_pid=$!
     until_true 60 run_cgroup
@@ -278,7 +278,7 @@ examples_of_manual() {
     for sub in $(subcommands) help; do
         grep -q "^jobio $sub" /run/examples
     done
-    # the rules that somebody tries with advise
+    # the rules for the example of advise
     cd "$BATS_TEST_TMPDIR"
     cp "$BATS_TEST_DIRNAME/../../contrib/advice/10-jobio.conf" new.conf
     # one that ends what the others ask stands last
@@ -300,7 +300,7 @@ examples_of_manual() {
     [ "$(wc -l < /tmp/writes.csv)" -ge 4 ]
 }
 
-@test "a jobiod that hangs: one line, in time" {
+@test "a jobiod that hangs is reported in one line, in time" {
     kill -STOP "$(cat /run/jobiod.pid)"
     SECONDS=0
     for words in "job 123" status; do

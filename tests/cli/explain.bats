@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # jobio explain, against a store file. `sacct` is a script here, that prints what Slurm 22.05's prints,
-# or misbehaves; the real one is asked in tests/cluster.
+# or misbehaves; tests/cluster uses the real one.
 
 load cli.bash
 
@@ -15,7 +15,7 @@ teardown() {
     for pid in $started; do kill "$pid" 2> /dev/null || :; done
 }
 
-# sacct_is SCRIPT: what a call of sacct does
+# sacct_is SCRIPT: the body of a fake sacct
 sacct_is() {
     mkdir -p "$BATS_TEST_TMPDIR/bin"
     printf '#!/bin/sh\n%s\n' "$1" > "$BATS_TEST_TMPDIR/bin/sacct"
@@ -23,17 +23,17 @@ sacct_is() {
     PATH=$BATS_TEST_TMPDIR/bin:${PATH#"$BATS_TEST_TMPDIR/bin:"}
 }
 
-# row NAME: of the table, its words
+# row NAME: the words of a row of the table
 row() {
     grep "^$1 " <<< "$out" | tr -s ' '
 }
 
-# the last output as one line, however it was broken
+# the last output as one line, without its line breaks
 words() {
     tr -s ' \n' ' ' < "$BATS_TEST_TMPDIR/out"
 }
 
-@test "sacct beside the account, and why they differ" {
+@test "sacct next to the account, and the reasons for differences" {
     sacct_is 'echo "$*" > "'"$BATS_TEST_TMPDIR"'/asked"
         printf "123||\n123.batch|cpu=00:00:10,fs/disk=2097152000,mem=1|fs/disk=10485760\n123.0|fs/disk=1|\n"'
     split jobio --store "$DB" explain 123
@@ -56,7 +56,7 @@ words() {
     holds "$out" "sacct fs/disk: as much as jobio" "It agrees"
 }
 
-@test "sacct that is not there, fails, knows nothing, or never ends" {
+@test "sacct that is missing, fails, does not know the job, or never ends" {
     while IFS='@' read -r script want; do
         sacct_is "$script"
         split jobio --store "$DB" explain 123
@@ -84,8 +84,8 @@ END
     until_true 10 eval '! kill -0 "$(cat "$BATS_TEST_TMPDIR/sleep")" 2> /dev/null'
 }
 
-# No cgroup of Slurm's here: known by the environment that Slurm gives.
-@test "a running job: what its processes did, by /proc" {
+# There is no cgroup of Slurm here: the job is found by its environment variables.
+@test "a running job: the I/O of its processes in /proc" {
     sacct_is true
     head -c 3145728 /dev/zero > "$BATS_TEST_TMPDIR/data"
     SLURM_JOB_ID=124 sh -c 'cat "$1" > "$1.out"; exec sleep 1000' x "$BATS_TEST_TMPDIR/data" 3>&- &
@@ -95,13 +95,13 @@ END
     split jobio --store "$DB" explain 124
     echo "$out"
     expect 0
-    # cat, which the shell waited for, and what loading programs reads
+    # cat, which the shell waited for, and the reads of the program loader
     [[ $(row "/proc io, calls") == "/proc io, calls 3.0 MiB 3.0 MiB "* ]]
     holds "$(words)" "/proc io, disk" "children that they waited for" "does not know this job" \
         "not mounted on this node"
 }
 
-@test "a job that does not exist, and what is no job" {
+@test "a job that does not exist, and an invalid number" {
     split jobio --store "$DB" explain 999
     expect 1
     one_line "no such job: 999"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# jobio history: which jobs, which figures, in which form; and what a terminal gets to see.
+# jobio history: filters, columns and formats, and what is written to a terminal.
 
 load cli.bash
 
@@ -18,12 +18,12 @@ list() {
     history -P -o JobIDRaw,Restart "$@" | tail -n +2 | tr '|' . | xargs
 }
 
-# on_terminal COLUMNS LINES COMMAND: what a terminal of that size gets to see, with \n alone
+# on_terminal COLUMNS LINES COMMAND: the output on a terminal of that size, with \n only
 on_terminal() {
     script -qec "stty cols $1 rows $2; $3" /dev/null < /dev/null | tr -d '\r'
 }
 
-@test "which jobs: users, accounts, partitions, names, numbers, state" {
+@test "filters: users, accounts, partitions, names, numbers, state" {
     [ "$(list -u alice)" = "123.1 123.0" ]
     [ "$(list -u alice,root)" = "125.0 123.1 123.0" ]
     [ "$(list -u 4102,root)" = "124.0 125.0" ]
@@ -36,7 +36,7 @@ on_terminal() {
     [ "$(list -s R)" = "124.0" ]
     [ "$(list --state ended)" = "125.0 123.1 123.0" ]
     [ "$(list -s CD -u mallory)" = "" ]
-    # by number, whenever they ran; unless a time is given
+    # numbers select jobs of all times, unless a time is given
     [ "$(list -j 100,125)" = "125.0 100.0" ]
     [ "$(list -j 100,125 -S now-1days)" = "125.0" ]
     split history -j 999
@@ -44,13 +44,13 @@ on_terminal() {
     one_line "no matching jobs in this period"
 }
 
-@test "in which order" {
+@test "--sort: the order of the rows" {
     [ "$(list --sort -time)" = "123.0 123.1 125.0 124.0" ]
     [ "$(list --sort=-time -n 1)" = "123.0" ]
     [ "$(list --sort elapsed -n 2)" = "123.1 124.0" ]
     [ "$(list --sort relapsed -n 2)" = "123.0 125.0" ]
     [ "$(list --sort errors)" = "124.0 125.0 123.1 123.0" ]
-    # which can be seen; programs get the same columns always
+    # the sort column is shown; the columns for programs do not change
     for by in wait:WaitTime errors:Errors; do
         split history --sort ${by%:*}
         holds "$(head -1 <<< "$out")" " ${by#*:} " " Wait "
@@ -59,7 +59,7 @@ on_terminal() {
     done
 }
 
-@test "--mount: only jobs that touched it, and what they did there" {
+@test "--mount: only jobs that used the mount, and their I/O on it" {
     split history --mount / -u alice
     expect 0
     [ "$(head -1 <<< "$out")" = "I/O on / only" ]
@@ -71,7 +71,7 @@ on_terminal() {
     [ "$(list --mount /nowhere)" = "" ]
     [ "$(history --mount / --csv | head -1 | tr -d '\r')" = \
         JobID,User,JobName,Elapsed,Read,Write,Meta,Wait,Exact,Mount ]
-    # the parts are the whole
+    # the parts add up to the sum
     [ "$(history --json -n 1 | jq '.[0].wait_ns')" = \
         $(($(history --json -n 1 --mount / | jq '.[0].wait_ns') + $(history --json -n 1 --mount /scratch | jq '.[0].wait_ns'))) ]
 }
@@ -89,12 +89,12 @@ root|1|00:01:00|1048580096|10485760|5000|3|31.021000000" ]
     [ "$(history --group name -P -o JobName,Jobs -u alice,root | xargs)" = "JobName|Jobs simulate|2 backup|1" ]
     [ "$(history --group account -P -o Account,Jobs | xargs)" = "Account|Jobs physics|4" ]
     [ "$(history --group partition --json | jq -c '.[] | [.partition, .jobs, .read.bytes]')" = '["batch",4,4194320384]' ]
-    # the jobs of all days are all jobs, the latest first
+    # all days have all jobs, the latest day first
     [ $(($(history --group day -S now-250days -P -o Jobs | tail -n +2 | paste -sd+))) = "$(list -S now-250days | wc -w)" ]
     history --group day -S now-250days -P -o Day | tail -n +2 | sort -rc
 }
 
-@test "--csv: as RFC 4180 has it, and no formula for a spreadsheet" {
+@test "--csv: RFC 4180, without formulas for a spreadsheet" {
     history --csv -o JobIDRaw,JobName,Read > "$BATS_TEST_TMPDIR/csv"
     [ "$(head -2 "$BATS_TEST_TMPDIR/csv" | od -An -c | grep -c '\\r')" -ge 1 ]
     python3 - "$BATS_TEST_TMPDIR/csv" << 'END'
@@ -116,7 +116,7 @@ assert rows[1] == ["'=cmd|' /C calc'!A0,\"x\"?y", '0'], rows
 END
 }
 
-@test "names that hurt reach nothing, in no form" {
+@test "malicious names are made safe in every format" {
     cp "$DB" "$BATS_TEST_TMPDIR/evil.db"
     # an escape, invalid UTF-8, a C1 control, a direction mark, a wide character
     sqlite3 "$BATS_TEST_TMPDIR/evil.db" "UPDATE job SET name = CAST(x'1b5b33316d41ff42c29be280ae20e6bca2' AS TEXT), \
@@ -132,7 +132,7 @@ END
         not grep -q $'\xe2\x80\xae' "$BATS_TEST_TMPDIR/plain"
     done
     jobio --store "$BATS_TEST_TMPDIR/evil.db" history --json | jq -e . > /dev/null
-    # a terminal that is not UTF-8 would take the second byte of a letter for a control character
+    # a terminal that is not UTF-8 could take the second byte of a letter for a control character
     evil=$'\xc3\x9b31m\xf0\x9f\x98\x80'
     sqlite3 "$BATS_TEST_TMPDIR/evil.db" "UPDATE job SET name = CAST(x'c39b33316df09f9880' AS TEXT) WHERE jobid = 124;
         UPDATE mount SET mount = '/' || CAST(x'c39b33316df09f9880' AS TEXT) WHERE mount = '/scratch'"
@@ -151,12 +151,12 @@ END
     done
     in_ascii "history -s R --json"
     [ "$(jq -r '.[].name' "$BATS_TEST_TMPDIR/out")" = "$evil" ]
-    # but what is no terminal gets the letters
+    # but a file or a pipe gets the letters
     in_ascii "job 124 --html $BATS_TEST_TMPDIR/page.html"
     grep -F "$evil" "$BATS_TEST_TMPDIR/page.html"
     in_ascii "job 124 2>&1 > $BATS_TEST_TMPDIR/file"
     grep -F "$evil" "$BATS_TEST_TMPDIR/file"
-    # and as filters
+    # and in filters
     split jobio --store "$DB" history -u $'\e[31m\xff' --name $'\xff' --mount $'/\e]0;x\a'
     expect 0
     printable "$BATS_TEST_TMPDIR/out"
@@ -166,7 +166,7 @@ END
     printable "$BATS_TEST_TMPDIR/err"
 }
 
-@test "40 columns: what can be done without is left out, and nothing breaks" {
+@test "40 columns: less important columns are left out, and no line breaks" {
     for columns in 20 40 60 79; do
         split env COLUMNS=$columns jobio --store "$DB" history
         expect 0
@@ -187,22 +187,22 @@ END
             [ "$(wc -L <<< "$out")" -le 40 ]
         done
     done
-    # columns that were asked for are all there
+    # requested columns are all shown
     split env COLUMNS=40 jobio --store "$DB" history -n 1 -o JobID,User,Start,End,Read,Write,Meta
     [ "$(wc -L <<< "$out")" -le 40 ]
     [ "$(wc -l <<< "$out")" = 9 ]
     holds "$out" JobID Start End Write Meta
-    # programs get all of it
+    # programs get all columns
     [ "$(COLUMNS=40 jobio --store "$DB" history -P)" = "$(history -P)" ]
     [ "$(history | wc -L)" = "$(COLUMNS= history | wc -L)" ]
 }
 
-@test "a terminal of 40 columns is asked for its width" {
+@test "the width of a terminal of 40 columns is detected" {
     [ "$(on_terminal 40 50 "jobio --no-pager --store $DB history" | wc -L)" -le 40 ]
     [ "$(on_terminal 100 50 "jobio --no-pager --store $DB history" | wc -L)" -gt 70 ]
 }
 
-@test "a pager: on a terminal only, as JOBIO_PAGER and PAGER say, not with --no-pager" {
+@test "a pager: only on a terminal, by JOBIO_PAGER and PAGER, not with --no-pager" {
     export JOBIO_PAGER="sed 's/^/own /'" PAGER="sed 's/^/other /'"
     command="jobio --store $DB history -n 1 -P"
     [ "$(history -n 1 -P | head -1)" = "JobID|User|JobName|Elapsed|Read|Write|Meta|Wait|Exact" ]
@@ -214,18 +214,18 @@ END
     [[ $(JOBIO_PAGER= on_terminal 80 24 "$command") == "JobID|"* ]]
     # shellcheck disable=SC2209 # the name of a pager
     [[ $(JOBIO_PAGER=cat on_terminal 80 24 "$command") == "JobID|"* ]]
-    # what it prints is wide enough for the terminal, and short answers leave it at once
+    # its output is as wide as the terminal, and it exits at once if the text is short
     unset PAGER
     command -v less > /dev/null || skip "no less here"
     [[ $(TERM=dumb on_terminal 80 24 "$command; echo status \$?") == "JobID|"*"status 0"* ]]
-    # an error needs no pager, and a failed question starts none
+    # an error does not need a pager, and a failed query does not start one
     [[ $(PAGER="sed 's/^/other /'" on_terminal 80 24 "jobio --store /nowhere history") == "jobio: "* ]]
-    # one that leaves early is no failure
+    # a pager that exits early is not an error
     [[ $(PAGER="no-such-pager" on_terminal 80 24 "jobio --store $DB history; echo status \$?") == *"check JOBIO_PAGER"*"status 1"* ]]
     [[ $(PAGER="true" on_terminal 80 24 "jobio --store $DB history -S now-300days; echo status \$?") == *"status 0"* ]]
 }
 
-@test "a pager: for whatever may be long" {
+@test "a pager: for all commands with long output" {
     export JOBIO_PAGER="sed 's/^/own /'"
     mkdir "$BATS_TEST_TMPDIR/bin"
     printf '#!/bin/sh\n' > "$BATS_TEST_TMPDIR/bin/sacct"
@@ -237,13 +237,13 @@ END
         [ "$(on_terminal 80 24 "jobio --store $DB $words" | cut -d' ' -f1 | sort -u)" = own ] ||
             { echo "$words"; false; }
     done
-    # an error needs none
+    # an error does not need one
     for words in "compare 216 999" "trend -n nobody" "array 999" "advise 999" "explain 999"; do
         [[ $(on_terminal 80 24 "jobio --store $DB $words") == "jobio: "* ]] || { echo "$words"; false; }
     done
 }
 
-@test "a pipe that closes early: no error, status 0" {
+@test "a pipe that closes early is not an error, status 0" {
     for words in "history -S now-300days" "history --json -S now-300days" "history --csv" \
         "job 123" "job 126 --all --full" "compare 216 217" "trend -n often" "array 140 --csv" \
         "advise 125 --fields"; do
@@ -253,20 +253,20 @@ END
     done
 }
 
-@test "--anonymous: no name is left, the figures are" {
+@test "--anonymous: no name is left, the numbers are unchanged" {
     for words in "" --json --csv -P "--group user" "--mount /scratch -P" "-P -o $(jobio history -e | awk '{print $1}' | paste -sd,)"; do
         split history --anonymous -S now-300days $words
         expect 0
         not grep -qE 'alice|mallory|dora|simulate|backup|physics|batch|scratch|evil|(^|[^0-9])410[12]([^0-9]|$)' <<< "$out"
     done
-    # the same name is the same label, and figures stay
+    # the same name is the same label, and numbers are unchanged
     [ "$(history --anonymous -P -o JobID,Restart,User,Read -u alice | tail -n +2 | xargs)" = \
         "1|1|user1|1048580096 1|0|user1|1048580096" ]
-    # times keep their distances
+    # differences between times are unchanged
     times() { history --json -u alice "$@" | jq -c 'map(.end_ns - .start_ns), (.[0].start_ns - .[1].start_ns)'; }
     [ "$(times)" = "$(times --anonymous)" ]
     [ "$(history --json --anonymous | jq 'map(.start_ns / 1e9 < 400000000) | all')" = true ]
-    # whatever -S was: it may be a day, and would tell the time of that day
+    # independent of -S: midnight would reveal the time of day
     for since in now-7days "$(date -d '8 days ago' +%F)"; do
         [ "$(history -S "$since" --anonymous -P -o Start | sed -n 2p)" = 1980-01-01T00:00:00 ]
     done
@@ -281,7 +281,7 @@ END
     holds "$out" "Step 0 only" "0 calls"
     [ "$(jobio --store "$DB" job 123.batch --json | jq -c '[.job.jobid, .job.restart, .job.step, .nodes.reported, .elapsed_s]')" = \
         '[123,1,"batch",1,7200]' ]
-    # its mounts are those of the step in the job's own document
+    # its mounts are those of the step in the document of the job
     diff <(jobio --store "$DB" job 123.batch --json | jq '.mounts[0].ops.read.requests') \
         <(jobio --store "$DB" job 123 --json --steps | jq '.steps[] | select(.step == "batch").mounts[0].ops.read.requests')
     [ "$(jobio --store "$DB" job 123.batch --all --json | jq -c 'map(.job.restart)')" = "[1,0]" ]
@@ -297,7 +297,7 @@ END
     one_line "is not a job ID"
 }
 
-@test "job --csv: one line a mount and operation, exact" {
+@test "job --csv: one line per mount and operation, exact" {
     jobio --store "$DB" job 123 --csv > "$BATS_TEST_TMPDIR/csv"
     python3 - "$BATS_TEST_TMPDIR/csv" << 'END'
 import csv, sys
@@ -313,7 +313,7 @@ END
     [ "$(jobio --store "$DB" job 123 --all --csv | tail -n +2 | cut -d, -f3 | sort -u | xargs)" = "0 1" ]
 }
 
-@test "job --anonymous: no name is left, the figures are" {
+@test "job --anonymous: no name is left, the numbers are unchanged" {
     for words in "" --full --steps --nodes --json "--json --steps --all --timeline" --csv "--csv --steps"; do
         for id in 123 124 123.batch; do
             split jobio --store "$DB" job $id --anonymous $words
@@ -330,7 +330,7 @@ END
     "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$BATS_TEST_TMPDIR/job"
 }
 
-@test "what is anonymous, of groups, of mounts and of steps follows the schemas" {
+@test "anonymous groups, mounts and steps follow the schemas" {
     for words in "--group user" "--group mount" "--group day" "--mount /scratch" --anonymous "--anonymous --group name"; do
         jobio --store "$DB" history --json -S now-300days $words > "$BATS_TEST_TMPDIR/rows"
         [ "$(jq length "$BATS_TEST_TMPDIR/rows")" -gt 0 ]
@@ -340,8 +340,8 @@ END
     "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$BATS_TEST_TMPDIR/job"
 }
 
-# old_jobiod SOCKET KEY=VALUE...: answers every question with these keys, as a jobiod of another
-# release might, until it is killed
+# old_jobiod SOCKET KEY=VALUE...: answers every query with these keys, like a jobiod of another
+# release, until it is killed
 old_jobiod() {
     python3 - "$@" 3>&- << 'END' &
 import os, socket, sys
@@ -358,7 +358,7 @@ END
     until_true 10 test -S "$1"
 }
 
-@test "a jobiod that does not know a filter is not believed" {
+@test "the answer of a jobiod that does not know a filter is refused" {
     socket=$BATS_TEST_TMPDIR/old.sock
     row='TEXT=[{"jobid":7,"user":"bob","ended":true},{"jobid":8,"user":"eve","ended":false}]'
     old_jobiod "$socket" "$row"
@@ -369,7 +369,7 @@ END
         one_line "older than this command"
         [ -z "$out" ]
     done
-    # what it always knew
+    # filters that every release knows
     for words in "" "-u bob" "--sort wait -n 2"; do
         split jobio --socket "$socket" history -P -o JobIDRaw,User,State $words
         expect 0
@@ -385,7 +385,7 @@ END
     kill $!
 }
 
-@test "an answer that is no history" {
+@test "an invalid answer is reported" {
     for text in '' '{}' '[]]' '[{"jobid":7}]x' '[1]' '[{"jobid":7}' '[{"jobid":7},' '[' 'x'; do
         old_jobiod "$BATS_TEST_TMPDIR/odd.sock" "TEXT=$text"
         split jobio --socket "$BATS_TEST_TMPDIR/odd.sock" history

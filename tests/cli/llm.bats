@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# jobio explain --context and --llm. The endpoint is a fake (fake_llm.py), an HTTP server of its own that
+# jobio explain --context and --llm. The endpoint is a fake (fake_llm.py), an HTTP server that
 # checks each request against OpenAI's documented schema.
 
 load cli.bash
@@ -21,7 +21,7 @@ setup_file() {
     URL=http://127.0.0.1:$(cat "$BATS_FILE_TMPDIR/plain/port")
     HTTPS=https://127.0.0.1:$(cat "$BATS_FILE_TMPDIR/tls/port")
     export URL HTTPS
-    # its answers and their absence are tests/cli/explain.bats's
+    # tests/cli/explain.bats tests the answers of sacct and their absence
     mkdir "$BATS_FILE_TMPDIR/bin"
     printf '#!/bin/sh\necho "123.batch|fs/disk=4|fs/disk=5"\n' > "$BATS_FILE_TMPDIR/bin/sacct"
     chmod 755 "$BATS_FILE_TMPDIR/bin/sacct"
@@ -92,7 +92,7 @@ nothing_was_sent() {
     [ "$(jq -c '[.job.job.jobid, .job.job.start_s]' <<< "$out")" = '[1,315532800.0]' ] ||
         jq -e '.job.job.jobid == 1 and .job.job.start_s >= 315532800 and .job.job.start_s < 400000000' <<< "$out"
     jq -r .summary <<< "$out" | grep -q '^I/O summary: job 1,'
-    # rules have seen the names, and what they say has none
+    # rules have used the names, but their notes have none
     mkdir "$BATS_TEST_TMPDIR/rules"
     cat > "$BATS_TEST_TMPDIR/rules/ours.conf" << 'END'
 [ours]
@@ -112,7 +112,7 @@ END
         <(jobio --store "$DB" explain 123 --context | jq -S '[.job.mounts[].ops, .similar_jobs[].time_ns]')
 }
 
-@test "--llm: the answer of an endpoint that takes only what the API allows" {
+@test "--llm: the answer of an endpoint that checks requests against the API" {
     explain --llm "$URL/ok" --model fake
     echo "$err"
     expect 0
@@ -124,14 +124,14 @@ END
     jq -e '.model == "fake" and .stream == false and ([.messages[].role] == ["system", "user"])' \
         "$SENT/request"
     jq -r '.messages[1].content' "$SENT/request" | follows context
-    # what it says of a job without a name has none either
+    # its text about an anonymous job has no name either
     explain --llm "$URL/ok" --model fake --anonymous
     [ "$(head -n 1 <<< "$out")" = "Job 1 of user1 waited 30000000000 ns." ]
     holds "$out" "answer of fake"
     ! grep -E 'alice|123|4101' <<< "$out"
 }
 
-@test "--llm: the address may be the base, the version, or all of it" {
+@test "--llm: the address may be the base, the version, or complete" {
     for address in ok ok/ ok/v1 ok/v1/ ok/v1/chat/completions 'ok/v1?x=1'; do
         rm -f "$SENT/headers"
         explain --llm "$URL/$address" --model fake
@@ -139,7 +139,7 @@ END
     done
 }
 
-@test "--show: exactly what would be sent, and nothing is" {
+@test "--show prints exactly the request, and sends nothing" {
     explain --llm "$URL/ok" --model fake --key-file "$KEY" --show
     expect 0
     nothing_was_sent
@@ -148,7 +148,7 @@ END
     not grep sk-secret <<< "$out"
     explain --llm "$URL/ok" --model fake --key-file "$KEY"
     expect 0
-    # a stored job: nothing in it depends on the time
+    # a stored job: nothing in the request depends on the time
     [ "$shown" = "$(cat "$SENT/request")" ]
     grep -qx 'Authorization: Bearer sk-secret.1-_~' "$SENT/headers"
     explain --llm "$URL/ok" --model fake --show --anonymous
@@ -156,7 +156,7 @@ END
     not grep -iE 'alice|simulate|physics' <<< "$out"
 }
 
-@test "bad answers: one line that says what came instead" {
+@test "invalid answers: one line describes what was received" {
     while IFS='@' read -r how want; do
         explain --llm "$URL/$how" --model fake --timeout 20
         echo "$how: $out$err"
@@ -181,7 +181,7 @@ endless@longer than 1024 KiB
 END
 }
 
-@test "nobody answers: told in time" {
+@test "no answer: reported in time" {
     SECONDS=0
     explain --llm "$URL/silent" --model fake --timeout 2
     expect 1
@@ -194,7 +194,7 @@ END
     one_line "does not answer"
 }
 
-@test "what the model says cannot hurt a terminal" {
+@test "the text of the model is safe for a terminal" {
     explain --llm "$URL/evil" --model $'fa\033[31mke'
     expect 0
     printable "$BATS_TEST_TMPDIR/out"
@@ -204,19 +204,19 @@ END
     one_line "the answer of the model is cut"
 }
 
-@test "https: a certificate that nobody vouches for is refused, one that is known is not" {
+@test "https: an unknown certificate is refused, a known one is accepted" {
     explain --llm "$HTTPS/ok" --model fake --key-file "$KEY"
     expect 1
     one_line "certificate"
     explain --llm "$HTTPS/ok" --model fake --key-file "$KEY" --insecure
     expect 1
-    # the environment is libcurl's own way to know another authority
+    # libcurl reads another certificate authority from the environment
     SSL_CERT_FILE=$BATS_FILE_TMPDIR/cert.pem CURL_CA_BUNDLE=$BATS_FILE_TMPDIR/cert.pem \
         explain --llm "$HTTPS/ok" --model fake --key-file "$KEY"
     [ "$status" = 0 ] || holds "$err" certificate # GnuTLS's libcurl has its own
 }
 
-@test "a key: whose file others can read, that is none, or that would go in plain text" {
+@test "a key is refused if others can read its file, if it is invalid, or without encryption" {
     nothing=$BATS_TEST_TMPDIR/none
     cp "$KEY" "$BATS_TEST_TMPDIR/open"
     chmod 644 "$BATS_TEST_TMPDIR/open"
@@ -249,7 +249,7 @@ END
     nothing_was_sent
 }
 
-@test "jobio.conf: the site's endpoint, its model, and its key for it alone" {
+@test "jobio.conf: the site's endpoint and model, and its key for that endpoint only" {
     conf=$BATS_TEST_TMPDIR/jobio.conf
     printf '[explain]\nurl = %s\nmodel = sitemodel\nkey_file = %s\n' "$URL/ok/v1" "$KEY" > "$conf"
     explain --llm site --config "$conf"
@@ -260,14 +260,14 @@ END
     grep -q 'Bearer sk-secret' "$SENT/headers"
     explain --llm "$URL/401" --config "$conf"
     not grep -i 'authorization' "$SENT/headers"
-    # of itself it sends nothing
+    # without --llm nothing is sent
     rm -f "$SENT/headers"
     explain --config "$conf"
     explain --context --config "$conf"
     nothing_was_sent
 }
 
-@test "wrong words" {
+@test "invalid arguments are refused" {
     while IFS='@' read -r words want; do
         eval "explain $words"
         expect 2

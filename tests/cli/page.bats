@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --html: the file, and what a browser makes of it.
+# --html: the file, and how a browser shows it.
 
 load cli.bash
 
@@ -12,7 +12,7 @@ setup_file() {
     done
 }
 
-# browser [OPTION]... FILE: its output and its log, apart; dark is 0, light is 1
+# browser [OPTION]... FILE: its output and its log, separately; dark is 0, light is 1
 browser() {
     local page=${*: -1}
     HOME=$BATS_TEST_TMPDIR chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
@@ -24,12 +24,12 @@ need_browser() {
     command -v chromium > /dev/null && command -v xmllint > /dev/null || skip "needs chromium and xmllint"
 }
 
-# No word of the page's on the console: nothing was refused, missing or broken.
+# The console has no message about the page: nothing was refused, missing or broken.
 console_is_quiet() {
     not grep -E 'CONSOLE|Refused|ERR_' "$BATS_TEST_TMPDIR/log"
 }
 
-# measured WIDTH SCHEME KIND: what a script says that looks at a page which lets it
+# measured WIDTH SCHEME KIND: the result of a script that measures the page
 measured() {
     local page=$BATS_TEST_TMPDIR/measured.html
     sed -e '/Content-Security-Policy/d' -e '/^<\/body>/d' -e '/^<\/html>/d' "$PAGES/$3.html" > "$page"
@@ -38,7 +38,7 @@ measured() {
         sed -n 's/^MEASURED: //p'
 }
 
-@test "job --html: a page in a file, and nothing else" {
+@test "job --html: a page in a file, and no other output" {
     split jobio --store "$DB" job 123 --html "$BATS_TEST_TMPDIR/job.html"
     expect 0
     [ -z "$out$err" ]
@@ -52,7 +52,7 @@ measured() {
     [ "$(head -n 1 <<< "$out")" = '<!DOCTYPE html>' ]
 }
 
-@test "job --html: no job, no file; and it stands alone" {
+@test "job --html: no file without a job; no other format with it" {
     split jobio --store "$DB" job 999 --html "$BATS_TEST_TMPDIR/job.html"
     expect 1
     one_line "no such job: 999"
@@ -65,7 +65,7 @@ measured() {
     done
 }
 
-@test "job --html: of one step, and without names" {
+@test "job --html: of one step, and anonymous" {
     split jobio --store "$DB" job 123.batch --html -
     expect 0
     holds "$out" '<h1>Job 123, step batch' '1000 MiB'
@@ -77,11 +77,11 @@ measured() {
     holds "$out" '1000 MiB'
 }
 
-@test "job --html: a file is written whole or left as it was" {
+@test "job --html: a file is complete or unchanged" {
     cd "$BATS_TEST_TMPDIR"
     echo before > job.html
     chmod 600 job.html
-    # a full disk, for this file
+    # like a full disk, for this file
     (trap '' XFSZ; ulimit -f 4; jobio --store "$DB" job 123 --html job.html) 2> err && false
     grep -q '^jobio: cannot write "job.html": File too large$' err
     [ "$(cat job.html)" = before ]
@@ -92,7 +92,7 @@ measured() {
     split jobio --store "$DB" job 123 --html nowhere/job.html
     expect 1
     one_line 'cannot write "nowhere/job.html": No such file or directory'
-    # what is no file is no file to be replaced
+    # anything but a regular file is not replaced
     ln -s target.html link.html
     touch target.html
     jobio --store "$DB" job 123 --html link.html
@@ -103,27 +103,27 @@ measured() {
     one_line "No space left"
 }
 
-@test "pages are well-formed, and names that were made to hurt stay text" {
+@test "pages are well-formed, and malicious names stay text" {
     need_browser
     jobio --store "$DB" job 124 --html "$PAGES/124.html"
     for kind in rich large evil old 124; do
         xmllint --noout "$PAGES/$kind.html"
         printable "$PAGES/$kind.html"
         not grep -qE '<(script|img|iframe|link|object)' "$PAGES/$kind.html"
-        # nothing comes from anywhere but the notes' links
+        # only the links of notes refer to other places
         [ -z "$(xmllint --xpath '//@src | //@href[not(starts-with(., "https://docs.example/"))]' \
             "$PAGES/$kind.html" 2> /dev/null)" ]
     done
     grep -q 'a|b?]0;evil??\[31mred' "$PAGES/124.html"
 }
 
-@test "a browser shows each page and has nothing to say about it" {
+@test "a browser shows each page and logs nothing" {
     need_browser
     for kind in rich large evil old; do
         browser --dump-dom "$PAGES/$kind.html" > "$BATS_TEST_TMPDIR/dom"
         console_is_quiet
         [ "$(grep -c '</html>' "$BATS_TEST_TMPDIR/dom")" = 1 ]
-        # as many elements as were written: no text became one
+        # as many elements as were written: no text became an element
         for element in section table tr th svg path rect figure h2 h3 title style body; do
             want=$(grep -oE "<${element}[ >]" "$PAGES/$kind.html" | wc -l)
             [ "$(grep -oE "<${element}[ >]" "$BATS_TEST_TMPDIR/dom" | wc -l)" = "$want" ] ||
@@ -132,7 +132,7 @@ measured() {
     done
 }
 
-@test "no text runs over another or out of the page, on a desk and in a hand" {
+@test "text does not overlap or leave the page, on a desktop and on a phone" {
     need_browser
     for kind in rich large evil old; do
         for width in 1280 400; do
@@ -143,7 +143,7 @@ measured() {
     done
 }
 
-@test "text can be read in light and in dark" {
+@test "text is readable in light and dark mode" {
     need_browser
     light=$(measured 1280 1 rich)
     dark=$(measured 1280 0 rich)
@@ -154,7 +154,7 @@ measured() {
     done
 }
 
-@test "it can be printed, and a picture of it is no blank" {
+@test "it can be printed, and its picture is not blank" {
     need_browser
     browser --no-pdf-header-footer --print-to-pdf="$BATS_TEST_TMPDIR/page.pdf" "$PAGES/rich.html"
     console_is_quiet

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Questions side by side, asked of a real jobiod, on the machine that builds (make check-native). As
-# root; $BUILD is the build folder. Needs sqlite3, which fills the store.
+# Concurrent queries to a real jobiod, on the machine that builds (make check-native). As
+# root; $BUILD is the build directory. Needs sqlite3, which fills the store.
 
 bats_require_minimum_version 1.5.0
 load ../deliver/native
@@ -14,7 +14,7 @@ jobiod_start() {
     until_true 60 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
 }
 
-# Jobs without steps, a minute each, one after the other up to an hour ago.
+# Jobs without steps, a minute each, one after the other until an hour ago.
 fill() {
     sqlite3 "$T/state/jobio.db" << END
 PRAGMA synchronous = OFF;
@@ -40,13 +40,13 @@ teardown_file() {
     tidy
 }
 
-# One that looks at all jobs; it leaves a file.
+# A query over all jobs; its answer is in a file.
 ask_large() {
     "$TELL" "$JOBIO_SOCKET" query-history SORT=read LIMIT=1 > "$T/large/$1" 2> "$T/large/$1.err" || true
     touch "$T/large/$1.done"
 }
 
-# asks N: so many of these at once, once jobiod has them all
+# asks N: start N of these queries and wait until jobiod has received them
 asks() {
     local i before
     before=$(jobio status --json | jq .socket.requests)
@@ -55,7 +55,7 @@ asks() {
     for ((i = 0; i < $1; i++)); do
         ask_large "$i" 3>&- &
     done
-    # while they are answered
+    # while they are processed
     until_true 30 eval 'asked=$((${asked:-0} + 1)); (($(jobio status --json | jq .socket.requests) == before + asked + '"$1"'))'
 }
 
@@ -63,7 +63,7 @@ answered() {
     find "$T/large" -name '*.done' | wc -l
 }
 
-@test "what is short is answered while many large questions wait" {
+@test "a small query is answered while many large ones are queued" {
     asks 12
     jobio status --json | jq -e '.store.jobs == '$JOBS' and .queues.questions_refused == 0 and
         .queues.large_questions > 2 and .queues.large_questions_refused == 0'
@@ -72,13 +72,13 @@ answered() {
     echo "$(answered) of 12 are answered"
     [ "$(answered)" -lt 12 ]
     wait
-    # those whose turn came within their time
+    # those that were started within their time limit
     for i in "$T"/large/*.err; do
         [ -s "$i" ] && grep "took too long" "$i" || jq -e '.[0].jobid == '$JOBS "${i%.err}"
     done
 }
 
-@test "too many large questions are refused, and counted" {
+@test "too many large queries are refused and counted" {
     asks 40
     "$TELL" "$JOBIO_SOCKET" query-top | jq -e '.all'
     wait
@@ -99,7 +99,7 @@ short_steps() {
     done
 }
 
-# keep_asking N: until the file is there, an answer after the other
+# keep_asking N: query in a loop until the file exists
 keep_asking() {
     local n
     for ((n = 0; ; n++)); do
@@ -108,7 +108,7 @@ keep_asking() {
     done
 }
 
-@test "the steps that an answer lists are those of its sums, while steps come and go" {
+@test "the steps of an answer match its sums while steps are added and removed" {
     mkdir -p "$T/job"
     short_steps 0 99
     for i in {1..12}; do
@@ -125,7 +125,7 @@ keep_asking() {
     jq -s '.[] | select(.[0] != .[1])' -c "$T/job/written" > "$T/job/apart"
     sums=$(sort -u "$T/job/written" | wc -l)
     echo "$(wc -l < "$T/job/written") answers, $sums sums, $(wc -l < "$T/job/apart") with other steps"
-    # while steps came and went
+    # while steps were added and removed
     [ "$sums" -gt 5 ]
     [ ! -s "$T/job/apart" ]
     [ "$(jobio job 9 --steps --json | jq -c "$written")" = "[200000,200000]" ]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `jobio run` on a real kernel, in the guest: the numbers against what a program is known to do. Each run
-# loads its BPF programs, which takes about 10 s of CPU there. Tests that need no such kernel are in
-# command.bats.
+# `jobio run` on a real kernel, in the guest: its numbers are compared with the known I/O of programs.
+# Each run loads its BPF programs, which takes about 10 s of CPU there. Tests that need no such kernel
+# are in command.bats.
 
 load cli.bash
 
@@ -14,7 +14,7 @@ setup_file() {
     mkdir -p /mnt/ext4
     modprobe -a loop ext4
     mount -o loop /run/ext4.image /mnt/ext4
-    # Nothing of it is left to be read by faults, which count where the file really lies.
+    # No library is left to be read by page faults, which count where the file really is.
     # shellcheck disable=SC2046 # a list of files
     cat "$WORK" $(ldd "$WORK" | grep -o '/[^ ]*') > /dev/null
     # A command that needs no library: its exec opens one file.
@@ -41,7 +41,7 @@ is() {
     [ "$got" = "$3 $4" ] || { echo "$1 $2: $got, not $3 $4"; jq -c .mounts <<< "$json"; return 1; }
 }
 
-# whatever was done is on the time line of its mount, and nothing else
+# all I/O is on the time line of its mount, and nothing else
 adds_up() {
     jq -e '[.mounts[] | (.ops | with_entries(select(.key != "create"))) as $ops | .timeline
         | [(.read_bytes | add // 0) == ([$ops.read, $ops.copy_read | .bytes // 0] | add),
@@ -84,7 +84,7 @@ no_cgroup_is_left() {
     is /dev/shm create 1 0
     is /dev/shm stat 13 0
     is / write 11 1353
-    # an open that found no file counts where it looked for it
+    # an open that found no file counts on the mount where it was looked for
     [ "$(value /dev/shm open errors)" = 17 ]
     [ "$(jq -c '.mounts[] | select(.ops.open.errors > 0).ops.open.errno' <<< "$json")" = '{"ENOENT":17}' ]
     [ "$(jq -c '.mounts | map(.mount + " " + .fstype) | sort' <<< "$json")" = \
@@ -95,7 +95,7 @@ no_cgroup_is_left() {
     the_run -- /run/static/busybox true
     expect 0
     complete
-    # one open, by the exec, and that is all
+    # one open, by exec, and nothing else
     [ "$(jq -c '[.mounts[] | [.mount, (.ops | map_values(.requests))]]' <<< "$json")" = '[["/run",{"open":1}]]' ]
 }
 
@@ -112,8 +112,8 @@ no_cgroup_is_left() {
         and .peak_bytes_per_s <= 5 * .bytes' <<< "$json"
 }
 
-@test "1,000 short programs one after the other wait as one" {
-    # which no thread of its own does: each has a thousandth
+@test "1,000 short programs one after the other count as one waiting thread" {
+    # although each of them waited only for a thousandth of it
     : > /mnt/ext4/short
     the_run -- sh -c 'i=0; while [ $i -lt 1000 ]; do /run/static/busybox cat /mnt/ext4/short; i=$((i + 1)); done > /dev/null'
     expect 0
@@ -124,7 +124,7 @@ no_cgroup_is_left() {
     jq -e '.wait.longest_thread_ns < .elapsed_s * 1e9' <<< "$json"
 }
 
-@test "standard input, output and error are the command's; the text comes last" {
+@test "standard input, output and error belong to the command; the text comes last" {
     echo "in" > "$BATS_TEST_TMPDIR/in"
     split jobio run -- sh -c "cat; echo said >&2; $WORK write:/mnt/ext4/t:2000:4096" < "$BATS_TEST_TMPDIR/in"
     expect 0
@@ -134,7 +134,7 @@ no_cgroup_is_left() {
     printable "$BATS_TEST_TMPDIR/err"
 }
 
-@test "processes that outlive the command are left alone and told" {
+@test "processes that outlive the command are left alone and reported" {
     the_run -- sh -c "$WORK write:/dev/shm/x:5:10; sleep 1000 > /dev/null 2>&1 3>&- & echo \$! > /run/survivor"
     expect 0
     is /dev/shm write 5 50
@@ -145,7 +145,7 @@ no_cgroup_is_left() {
     no_cgroup_is_left
 }
 
-@test "a cgroup that cannot be removed is named" {
+@test "a cgroup that cannot be removed is reported" {
     local folder
     split jobio run --output /tmp/stays.txt -- sh -c \
         'd=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup); echo "$d"; mount -t tmpfs stays "$d"; mkdir "$d/empty"'
@@ -158,16 +158,16 @@ no_cgroup_is_left() {
 }
 
 # Native tests see that a report says what the accounting cost: here a slow guest may not know.
-@test "the test of the probe is in no account" {
+@test "the self-test of the probe is in no account" {
     split jobio run --json --output /tmp/cost.json -- cat /etc/passwd
     expect 0
     jq -c .accounting /tmp/cost.json
-    # nothing of the test of the probe: it is in /run
+    # nothing of the self-test of the probe, which is in /run
     [ "$(jq -c '[.mounts[] | select(.mount == "/run")]' /tmp/cost.json)" = "[]" ]
     [ -z "$(find /run -maxdepth 1 -name 'selftest-*')" ]
 }
 
-@test "cgroups and mounts that the command makes" {
+@test "cgroups and mounts that the command makes are counted" {
     mkdir -p /mnt/private /mnt/passing
     the_run -- sh -c '
         own=/sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)
@@ -188,7 +188,7 @@ no_cgroup_is_left() {
     no_cgroup_is_left
 }
 
-@test "mounts of many kinds: one row a super block, and no name but a true one" {
+@test "mounts of many kinds: one row per super block, and only correct names" {
     modprobe -a loop btrfs squashfs fuse overlay
     mkdir -p /run/kinds/{sub,image} /mnt/{vol,home,bind,lower,squash,fuse,image,gone,short}
     truncate -s 120M /run/kinds/btrfs
@@ -232,7 +232,7 @@ EOF
     is /mnt/ext4/over/merged write 4 160
     is /mnt/squash read 2 10000
     is /mnt/fuse read 1 5000
-    # the bind mount; what the overlay did below is not told from what the job did
+    # the bind mount; I/O of the overlay on the lower file system cannot be distinguished from the job's
     [ "$(value /mnt/ext4 write requests)" -ge 3 ]
     [ "$(jq -c '[.mounts[] | select(.mount == "/mnt/a b") | .fstype, .source, .private]' <<< "$json")" = \
         '["tmpfs","of mine",true]' ]
@@ -243,7 +243,7 @@ EOF
     umount /mnt/ext4/over/merged /mnt/bind /mnt/squash /mnt/home /mnt/vol
 }
 
-@test "a mount that only the namespace of jobio run has keeps its name, however short the command" {
+@test "a mount in the namespace of jobio run only keeps its name, also with a short command" {
     split unshare -m --propagation private sh -c "mount -t tmpfs own /mnt &&
         jobio run --json --output '$BATS_TEST_TMPDIR/json' -- '$WORK' write:/mnt/x:4:25"
     expect 0
@@ -251,7 +251,7 @@ EOF
     is /mnt write 4 100
 }
 
-@test "two at once, one inside the other, and others beside: each counts its own" {
+@test "concurrent and nested runs each count their own I/O" {
     "$WORK" trickle:/dev/shm/other:60000:1000 3>&- &
     other=$!
     jobio run --json --output "$BATS_TEST_TMPDIR/one" -- "$WORK" trickle:/dev/shm/1:300:1000 3>&- &
@@ -285,7 +285,7 @@ EOF
     rmdir /sys/fs/cgroup/some/place /sys/fs/cgroup/some
 }
 
-@test "what cannot be done is told before the command starts" {
+@test "an impossible run is reported before the command starts" {
     split jobio run --output /nowhere/report -- touch /run/was-run
     expect 125
     one_line /nowhere/report
@@ -305,7 +305,7 @@ EOF
     no_cgroup_is_left
 }
 
-# Last: it takes /sys/fs/cgroup apart.
+# The last test, because it changes /sys/fs/cgroup.
 @test "a hybrid host: cgroup2 at /sys/fs/cgroup/unified" {
     umount /sys/fs/cgroup
     split jobio run -- true

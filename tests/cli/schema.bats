@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the command prints for programs is what doc/ says: its JSON schemas, and its pages. A field that
-# is in one and not in the other fails here.
+# The output for programs matches doc/: its JSON schemas, and its pages. A field that
+# is in only one of them fails here.
 
 load cli.bash
 
@@ -12,7 +12,7 @@ setup_file() {
 
 doc=$BATS_TEST_DIRNAME/../../doc
 
-@test "schemas explain each field and leave nothing open" {
+@test "schemas explain each field and allow no others" {
     for schema in "$doc"/*.schema.json; do
         "$BATS_TEST_DIRNAME/schema.py" check "$schema"
     done
@@ -27,7 +27,7 @@ doc=$BATS_TEST_DIRNAME/../../doc
     mandoc -T lint -W warning "$doc"/*.[158]
 }
 
-# settings_in PAGE: SECTION KEY of each that it explains
+# settings_in PAGE: SECTION KEY of each setting that it explains
 settings_in() {
     sed -nE 's/^(\.Ss )?\[(.*)\]$/[\2/p; s/^\.It Cm ([a-z_ ,]*[a-z])( No .*)?$/\1/p; s/^#([a-z_]+) =.*/\1/p' "$1" |
         awk '/^\[/ { section = substr($1, 2); next }
@@ -42,7 +42,7 @@ settings_in() {
     done
 }
 
-@test "jobiod takes the settings that the pages show" {
+@test "jobiod accepts the settings in the pages" {
     awk '/^ *\[(store|report|peers|push|metrics|history|explain)\]$/ { file = sprintf("%s/%d.conf", out, ++n) }
         /^ *$|^\./ { file = "" }
         file { sub(/^ */, ""); sub("/etc/jobio/history", out "/history"); print > file }' out="$BATS_TEST_TMPDIR" \
@@ -66,7 +66,7 @@ settings_in() {
     jobio --store "$DB" history --json -S 2020-01-01 | follows history
 }
 
-@test "a field that is not explained, and one of another type, are seen" {
+@test "an unexplained field and a wrong type are detected" {
     jobio --store "$DB" job 123 --json > "$BATS_TEST_TMPDIR/job"
     for change in '.new = 1' '.mounts[0].ops.read.new = 1' '.job.jobid = "123"' '.lost = -1' \
         '.lost = 1.5' 'del(.wait)' '.mounts[0].ops.neverheard = .mounts[0].ops.read' '[., 1]' \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Services beside jobs, counted by a real jobiod, on the machine that builds (make check-native). As root;
-# $BUILD is the build folder. jobiod gets a mount namespace without cgroup v1's freezer.
+# Services next to jobs, counted by a real jobiod, on the machine that builds (make check-native). As root;
+# $BUILD is the build directory. jobiod gets a mount namespace without cgroup v1's freezer.
 
 bats_require_minimum_version 1.5.0
 load ../deliver/native
@@ -9,7 +9,7 @@ load ../deliver/native
 setup_file() {
     prepare services
     printf 'cluster = c1\nnode = node1\ninterval = 1s\nservices = yes\n' > "$T/jobio.conf"
-    # as systemd and slurmd make them, below names that nobody else has
+    # as systemd and slurmd make them, with unique names
     SLICE=jobio$$.slice
     export SLICE STEPD="$SLICE/slurmstepd.scope"
     mkdir -p "$CGROUPS/$SLICE/a.service" "$CGROUPS/$STEPD/job_7/step_0" "$CGROUPS/$SLICE/nothing"
@@ -32,7 +32,7 @@ teardown_file() {
     find "$CGROUPS/$SLICE" -depth -type d -exec rmdir {} +
 }
 
-# The step of a job, in which somebody sleeps, with its file.
+# Make the step of a job with its step file and a process that sleeps.
 tag_step() {
     local path=/$STEPD/job_7/step_0
     sleep 1000 > /dev/null 2>&1 3>&- &
@@ -48,14 +48,14 @@ writes() {
     CGROUP=$CGROUPS/$1 "$BIN/step" join write "$T/tmpfs/file" "$2"
 }
 
-# rows [COMMAND...]: what was written between two readings, by whom, once the first of them was taken
+# rows [COMMAND...]: who wrote what between two readings; the command runs after the first of them
 rows() {
     local lines=0
     jobio top -i 300ms --json --services > "$T/out" 2> "$T/err" 3>&- &
     local pid=$!
     until_true 30 test -s "$T/out"
     "$@"
-    # two more than there are: all of it has been read
+    # two more than it has written: all of it has been read
     lines=$(wc -l < "$T/out")
     until_true 30 eval '[ "$(wc -l < "$T/out")" -ge '$((lines + 2))' ]'
     kill $pid
@@ -71,14 +71,14 @@ all_write() {
     writes "$SLICE/nothing" 7
 }
 
-@test "each call is that of the deepest cgroup: services, a job below one, and the rest" {
+@test "each call is counted for the deepest cgroup: services, a job below one, and the rest" {
     local written
     written=$(rows all_write)
     echo "$written"
     [ "$written" = "[[\"job\",\"sim\",50000],[\"service\",\"a.service\",100000],$(
         )[\"service\",\"$SLICE\",700],[\"service\",\"slurmstepd.scope\",3000]]" ]
     jq -e '([.rows[].write_bytes] | add // 0) == .total.write_bytes' "$T/out"
-    # the job's account has nothing of its service
+    # the account of the job has nothing of its service
     jobio job 7 --json | jq -e --arg m "$T/tmpfs" '.mounts[] |
         select(.mount == $m).ops.write | .bytes == 50000 and .requests == 500'
     jobio top --once -i 1s | grep -q "^job "
@@ -91,7 +91,7 @@ is_known() {
         --argjson number "$(stat -c %i "$CGROUPS/$SLICE/$1")" '.all[] | select(.name == $name and .number == $number)' > /dev/null
 }
 
-@test "a service that comes is seen, and so is one that comes with another's name" {
+@test "a new service is counted, and so is one that reuses a name" {
     comes() {
         local found=$1
         mkdir "$CGROUPS/$SLICE/b.service"
@@ -104,7 +104,7 @@ is_known() {
     rmdir "$CGROUPS/$SLICE/b.service"
 }
 
-@test "so many services are followed, and the others are counted" {
+@test "services up to a limit are followed, and the others are counted" {
     local before there i
     [ "$(jobio status --json | jq .services.left_out)" = 0 ]
     before=$(jobio status --json | jq .services.followed)
@@ -115,7 +115,7 @@ is_known() {
     until_true 30 eval '[ "$(jobio status --json | jq .services.left_out)" = 0 ]'
 }
 
-@test "jobiod is killed: the services that it counted are no strangers to the next" {
+@test "after jobiod is killed, the next one knows the services that were counted" {
     local service written
     service=$(stat -c %i "$CGROUPS/$SLICE/a.service")
     kill -KILL "$(cat "$T/pid")"
@@ -128,7 +128,7 @@ is_known() {
     [[ $written == *'["service","a.service",300]'* ]]
 }
 
-@test "they are for those who may see all, where they are counted" {
+@test "services are shown to users who may see all jobs, if they are counted" {
     cp "$BUILD/jobio" "$T/jobio"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$T" "$T/run"
     run -1 --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$T/jobio" top --once --services

@@ -35,7 +35,7 @@ setup_file() {
     [ "$(jobio --help | wc -L)" -le 100 ]
 }
 
-@test "a wrong command line is told in one line, status 2" {
+@test "an invalid command line is reported in one line, status 2" {
     while IFS='|' read -r words want; do
         eval "split jobio $words"
         echo "jobio $words: $err"
@@ -123,7 +123,7 @@ END
     [ "$(grep -c ^/scratch <<< "$out")" = 2 ]
 }
 
-@test "job --json --steps: the steps too" {
+@test "job --json --steps: with the steps" {
     split jobio --store "$DB" job 123 --json --steps
     expect 0
     [ "$(jq -r '.steps | map(.step) | sort | join(" ")' <<< "$out")" = "0 batch" ]
@@ -151,14 +151,14 @@ END
     [ "$(jq '[.. | objects | select(has("timeline"))] | length' <<< "$out")" = 0 ]
 }
 
-@test "job: an unknown number" {
+@test "job: an unknown number is reported" {
     split jobio --store "$DB" job 999
     expect 1
     one_line "no such job: 999"
     [ -z "$out" ]
 }
 
-@test "job: a task of an array" {
+@test "job: a task of an array is found" {
     split jobio --store "$DB" job 140_2
     expect 0
     holds "$out" 140 /scratch
@@ -172,21 +172,21 @@ END
     one_line "no such job: 140_3"
 }
 
-@test "job: lost events are told" {
+@test "job: lost events are reported" {
     split jobio --store "$DB" job 124
     expect 0
     holds "$out" "NOT complete" "42 events lost"
     [ "$(jobio --store "$DB" job 124 --json | jq -c '[.complete, .lost]')" = "[false,42]" ]
 }
 
-@test "names made to hurt do not reach the terminal" {
+@test "malicious names do not reach the terminal" {
     for words in "job 124" "job 124 --full" "job 124 --json" "history" "history -P" "history --json"; do
         split jobio --store "$DB" $words
         expect 0
         printable "$BATS_TEST_TMPDIR/out"
     done
     [ "$(jobio --store "$DB" history -P -o JobID,JobName,User | grep ^124)" = '124|a?b?]0;evil??[31mred|mallory' ]
-    # and JSON has lost nothing
+    # and JSON has all of it
     [ "$(jobio --store "$DB" history --json | jq -r '.[] | select(.jobid == 124).name' | od -An -tx1)" = \
         "$(printf 'a|b\033]0;evil\007\033[31mred\n' | od -An -tx1)" ]
 }
@@ -225,7 +225,7 @@ END
     done
 }
 
-@test "history: no job is no failure" {
+@test "history: an empty result is not an error" {
     split jobio --store "$DB" history -u nobody-of-that-name
     expect 0
     [ "$(wc -l < "$BATS_TEST_TMPDIR/out")" = 2 ]
@@ -241,9 +241,9 @@ END
     [ "$(jobio history --helpformat | wc -l)" -gt 20 ]
 }
 
-@test "no jobiod: anyone but root gets one line that says what to start" {
+@test "no jobiod: other users than root get one line that says what to start" {
     need_root
-    # a copy, where anyone may go
+    # a copy that everybody can read
     folder=$(mktemp -d)
     chmod 755 "$folder"
     cp "$(command -v jobio)" "$folder/"
@@ -256,19 +256,19 @@ END
     rm -r "$folder"
 }
 
-@test "no jobiod: root reads the store and says so" {
+@test "no jobiod: root reads the store, which is reported" {
     need_root
     split jobio job 123
     one_line_or_two=$(wc -l < "$BATS_TEST_TMPDIR/err")
     holds "$err" "jobiod is not running" "reading the store"
-    # nothing to read where no jobiod has ever run: a second line, and a failure
+    # without a store: a second line, and status 1
     [ "$one_line_or_two" = 1 ] || expect 1
     split jobio status
     expect 1
     one_line "jobiod is not running"
 }
 
-@test "a store that is none, and one that is not there" {
+@test "an invalid store and a missing one are reported" {
     echo "this is no database, and long enough to be seen as such by anybody who looks at it" \
         > "$BATS_TEST_TMPDIR/none.db"
     for words in "job 123" history; do
@@ -281,14 +281,14 @@ END
     done
 }
 
-@test "reading leaves the store as it was" {
+@test "reading does not change the store" {
     cp "$DB" "$BATS_TEST_TMPDIR/copy.db"
     before=$(sha256sum < "$BATS_TEST_TMPDIR/copy.db")
     jobio --store "$BATS_TEST_TMPDIR/copy.db" history > /dev/null
     [ "$(sha256sum < "$BATS_TEST_TMPDIR/copy.db")" = "$before" ]
 }
 
-@test "a reader that goes away is no error; a full disk is" {
+@test "a reader that exits early is not an error; a full disk is" {
     status=0
     (trap '' PIPE; jobio --store "$DB" history; echo $? > "$BATS_TEST_TMPDIR/status") \
         2> "$BATS_TEST_TMPDIR/err" | true
@@ -299,7 +299,7 @@ END
     one_line "No space left"
 }
 
-@test "advise: what the rules say of a job, and would have said of all" {
+@test "advise: the notes for a job, and for all jobs" {
     cat > "$BATS_TEST_TMPDIR/rules.conf" << 'END'
 [links]
 prefix = https://docs.example/io#
@@ -314,7 +314,7 @@ when = 0
 text = x
 END
     export JOBIO_ADVICE=$BATS_TEST_TMPDIR
-    # 123 of 2 hours waited 30 s: too little for a word; 100 and its first run waited half of their time
+    # 123 waited 30 s of 2 hours: too little for a note; 100 and its first run waited half of their time
     split jobio --store "$DB" advise 123
     expect 0
     [ "$out" = "no advice: no rule matches this job" ]
@@ -329,7 +329,7 @@ END
     expect 0
     [ "$(jq -c '[.jobs, (.rules[] | [.rule, .jobs])]' <<< "$out")" = '[4,["all-read",2],["never",0]]' ]
     [ "$(jq -r '.rules[0].lost_s' <<< "$out")" = 30 ]
-    # a number that another user had, too
+    # a number that another user's job has, too
     cp "$DB" "$BATS_TEST_TMPDIR/two.db"
     sqlite3 "$BATS_TEST_TMPDIR/two.db" "UPDATE job SET jobid = 123, restart = 0, holder = 1 WHERE jobid = 125"
     for user in alice:2 root:1; do
@@ -349,7 +349,7 @@ END
     holds "$out" "mount = '/scratch'" "read_bytes = 1048576000" "# of = job"
 }
 
-@test "a job on two nodes: its summary tells what advise does of them" {
+@test "a job on two nodes: its summary has the notes of advise" {
     local db=$BATS_TEST_TMPDIR/two.db
     mkdir "$BATS_TEST_TMPDIR/rules"
     printf '[even]\nof = job\nlevel = error\nwhen = nodes_even > 0\ntext = even {nodes_even}\n' \
@@ -367,7 +367,7 @@ END
     holds "$out" "error: even 2"
 }
 
-@test "advise: a wrong rule is named with file and line, the others work, status 1" {
+@test "advise: an invalid rule is reported with file and line, the others work, status 1" {
     printf '[wrong]\nwhen = nothing_known > 1\ntext = x\n[right]\nof = job\nwhen = 1\ntext = y\n' \
         > "$BATS_TEST_TMPDIR/rules.conf"
     split jobio --store "$DB" advise 125 --rules "$BATS_TEST_TMPDIR/rules.conf"
@@ -382,8 +382,8 @@ END
     one_line "no such job: 999"
 }
 
-# Those that need a jobiod are in daemon.bats and top.bats.
-@test "every command of the README's list works" {
+# Commands that need a jobiod are in daemon.bats and top.bats.
+@test "every command in the README works" {
     cd "$BATS_TEST_TMPDIR"
     sed -n '/^## Use it/,/^## What/s/^    jobio \([^#]*\).*/\1/p' "$BATS_TEST_DIRNAME/../../README.md" \
         > commands

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # jobio top and a real jobiod, on the machine that builds (make check-native): once, and with keys in a
-# terminal (tmux). As root; $BUILD is the build folder.
+# terminal (tmux). As root; $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 load ../deliver/native
@@ -14,7 +14,7 @@ setup_file() {
     printf 'cluster = c1\nnode = node1\ninterval = 1s\n' > "$T/jobio.conf"
     mkdir "$T/bin"
     cp "$BUILD/jobio" "$T/bin/"
-    # The library of the build folder is not for everybody; a program that libtool wrapped is.
+    # Other users cannot read the library in the build directory; they can run a program that libtool wrapped.
     [ ! -e "$BUILD/.libs/jobio" ] || cp "$BUILD/.libs/jobio" "$T/bin/"
     jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" > "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
@@ -30,7 +30,7 @@ teardown_file() {
     tidy
 }
 
-# user_tag JOBID UID: a step of that user's, in which somebody sleeps
+# user_tag JOBID UID: tag a step of that user, with a process that sleeps
 user_tag() {
     local group="$GROUP/$1.0"
     mkdir -p "$group"
@@ -47,14 +47,14 @@ writes() {
     CGROUP=$GROUP/$1.0 "$BIN/step" join write "$T/tmpfs/file" "$2"
 }
 
-# asked: questions that jobiod has had, this one too; counted in $asking
+# asked: the number of queries that jobiod has received, this one included; counted in $asking
 asked() {
     asking=$((asking + 1))
     requests=$(jobio status --json | jq .socket.requests)
 }
 
 # between COMMAND...: run `jobio top` with $TOP, in the background, and the command between its two
-# readings; its output in $out. Again, if the machine was too slow for that.
+# readings; its output in $out. Repeated if the machine was too slow for that.
 between() {
     local tries
     for tries in 1 2 3 4 5; do
@@ -63,12 +63,12 @@ between() {
         local before=$((requests - 1))
         $TOP > "$T/out" 2> "$T/err" 3>&- &
         local pid=$!
-        # it has asked once
+        # it has sent one query
         until asked; [ $requests = $((before + asking + 1)) ]; do
             [ $asking -lt 500 ]
         done
         "$@"
-        # and not twice
+        # and not two
         asked
         wait $pid || { cat "$T/err"; return 1; }
         out=$(cat "$T/out")
@@ -88,7 +88,7 @@ all_writes() {
     writes 9 5
 }
 
-@test "what was done between two readings, to the byte" {
+@test "the I/O between two readings is exact to the byte" {
     writes 7 50
     TOP="jobio top --once -i 2s --json" between all_writes
     jq -e --arg m "$T/tmpfs" '.complete and .node == "node1" and .hidden_jobs == 0 and
@@ -101,7 +101,7 @@ all_writes() {
     [ "$(jq -r '.rows[] | select(.jobid == 9 and .write_bytes > 0).name' <<< "$out")" = $'a\e[1mb' ]
 }
 
-@test "rows for a program, by what was asked" {
+@test "--json and --csv have the requested rows" {
     TOP="jobio top --once -i 2s --csv --sort write" between all_writes
     [ "$(wc -l <<< "$out")" -ge 4 ]
     [[ $(head -1 <<< "$out") == Time,*$'\r' ]]
@@ -113,7 +113,7 @@ all_writes() {
     [ "$(jq -c '[.rows[] | .jobid]' <<< "$out")" = '[9]' ]
 }
 
-@test "a table of 80 columns, and of 40" {
+@test "the table fits into 80 and 40 columns" {
     TOP="env COLUMNS=80 jobio top --once -i 2s --sort write" between all_writes
     echo "$out"
     [[ ${out%%$'\n'*} == "node1  "*"3 jobs, 3 with I/O, 3 steps" ]]
@@ -132,7 +132,7 @@ as_nobody() {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
-@test "a user sees their own jobs, and the others as one sum" {
+@test "users see their own jobs, and the sum of the others" {
     as_nobody "$T/bin/jobio" --version > /dev/null 2>&1 || skip "the build folder is not for everybody"
     TOP="as_nobody $T/bin/jobio top --once -i 2s --json" between all_writes
     jq -e --arg m "$T/tmpfs" '.hidden_jobs == 2 and
@@ -147,7 +147,7 @@ two_jobs() {
     [ "$(jobio status --json | jq .jobs)" = 2 ]
 }
 
-@test "what a job did that ended in between" {
+@test "the I/O of a job that ended between the readings is shown" {
     end() {
         writes 9 30
         kill "$(tail -n 1 "$T/sleepers")"
@@ -160,15 +160,15 @@ two_jobs() {
     [ "$(jq -c '[.rows[] | select(.write_bytes > 0) | [.kind, .write_bytes]]' <<< "$out")" = '[["ended",3000]]' ]
 }
 
-@test "who asks often shares readings" {
+@test "frequent queries share a reading" {
     for ((i = 0; i < 20; i++)); do
         "$TELL" "$JOBIO_SOCKET" query-top
     done | jq -s '[.[].at_ns] | unique' > "$T/readings"
-    # one in 200 ms, those of the interval, and the first
+    # one per interval of 200 ms, and the first one
     jq -e 'length <= 3 + (.[-1] - .[0]) / 200e6 + (.[-1] - .[0]) / 1e9' "$T/readings"
 }
 
-@test "a wrong word, a reader that goes away, no jobiod" {
+@test "invalid arguments, a reader that exits, and a missing jobiod are reported" {
     run -2 --separate-stderr jobio top --by disk
     [[ $stderr == 'jobio: top: --by "disk" is not valid'* ]]
     run -2 --separate-stderr jobio --store /x top
@@ -189,18 +189,18 @@ keys() {
     screen send-keys -t 0 "$@"
 }
 
-# The screen holds the line; it is in $T/screen.
+# Wait until the screen has the line; it is in $T/screen.
 shows() {
     screen capture-pane -t 0 -p > "$T/screen"
     grep -qE -- "$1" "$T/screen"
 }
 
-# shown PATTERN: within half a minute
+# shown PATTERN: wait up to half a minute for it
 shown() {
     until_true 30 shows "$1" || { cat "$T/screen"; return 1; }
 }
 
-# The terminal of a shell, that says when a command has ended, and how.
+# Start a shell in the terminal that reports the end of a command and its status.
 open_terminal() {
     ! [ -e "$T/tmux" ] || screen kill-server || true
     until_true 30 eval '! screen ls > /dev/null 2>&1' # it may still be on its way out
@@ -209,7 +209,7 @@ open_terminal() {
     shown "^ready>"
 }
 
-@test "on a terminal: keys, sizes, and it is as it was before" {
+@test "on a terminal: keys and sizes work, and the terminal is restored" {
     open_terminal
     CGROUP=$GROUP/8.0 "$BIN/step" join loop "$T/tmpfs/loop" > /dev/null 2>&1 3>&- &
     echo $! | tee -a "$T/sleepers" > "$T/loop"
@@ -217,7 +217,7 @@ open_terminal() {
     shown "^8 +nobody .*KiB .*128B"
     [ "$(wc -l < "$T/screen")" = 24 ]
     [ "$(wc -L < "$T/screen")" -le 80 ]
-    # nothing of a job's name reaches the terminal as a command
+    # no control sequence in the name of a job reaches the terminal
     [[ $(cat "$T/screen") == *'a?[1mb'* ]]
     shown "by job-mount, most write first.*q quit"
     keys r
@@ -257,13 +257,13 @@ open_terminal() {
     keys q
     shown "^ready>$"
     not grep -q "^job " "$T/screen"
-    # an interrupt is an end like another
+    # SIGINT ends it like "q"
     keys 'clear; jobio top -i 500ms; stty -a | grep -c " echo "; echo $?.' Enter
     shown "^job +user"
     keys C-c
     shown "^1$"
     shown "^0\.$"
-    # so is a signal from elsewhere, once it is up
+    # so does a signal of another process, once it runs
     keys "clear; sh -c 'echo \$\$ > $T/top.pid; exec jobio top -i 500ms'; echo ended \$?" Enter
     shown "^job +user"
     kill "$(cat "$T/top.pid")"
@@ -272,7 +272,7 @@ open_terminal() {
     wait "$(cat "$T/loop")" || true
 }
 
-@test "on a terminal: jobiod goes away" {
+@test "on a terminal: the end of jobiod is reported" {
     open_terminal
     keys 'clear; jobio top -i 500ms' Enter
     shown "^node1"
