@@ -54,7 +54,7 @@ struct step_account {
 /* Sums of one node, for the comparison of nodes. */
 struct node_account {
     char *node; /* owned */
-    struct io_sum reads, writes, meta, all;
+    struct io_sums sums;
     uint64_t longest_wait_ns;
     struct io_sum *look_ups; /* owned; opens and stats on each of the job's first n_mounts mounts */
     size_t n_mounts;

@@ -11,12 +11,9 @@
 static void add_step(struct node_sum *to, const struct step_account *step)
 {
     for (size_t i = 0; i < step->mounts.n; i++) {
-        const struct io_account *io = &step->mounts.items[i].io;
+        const struct io_sums sums = io_account_sums(&step->mounts.items[i].io);
 
-        io_sum_add(&to->reads, io_account_reads(io));
-        io_sum_add(&to->writes, io_account_writes(io));
-        io_sum_add(&to->meta, io_account_meta(io));
-        io_sum_add(&to->all, io_account_all(io));
+        io_sums_add(&to->sums, &sums);
     }
     if (step->longest_wait_ns > to->longest_wait_ns)
         to->longest_wait_ns = step->longest_wait_ns;
@@ -40,11 +37,9 @@ static void add_mount(struct node_account *to, const struct job_account *job,
 {
     const struct io_mount *m =
         io_mounts_find(&job->mounts, from->mount, from->fstype, from->source, from->private);
+    const struct io_sums sums = io_account_sums(&from->io);
 
-    io_sum_add(&to->reads, io_account_reads(&from->io));
-    io_sum_add(&to->writes, io_account_writes(&from->io));
-    io_sum_add(&to->meta, io_account_meta(&from->io));
-    io_sum_add(&to->all, io_account_all(&from->io));
+    io_sums_add(&to->sums, &sums);
     if (m)
         to->look_ups[m - job->mounts.items] = nodes_look_ups(&from->io);
 }
@@ -82,9 +77,8 @@ static struct node_sum *list(const struct job_account *job, size_t *n)
     for (size_t i = 0; sums && i < job->n_nodes; i++) {
         const struct node_account *node = &job->nodes[i];
 
-        sums[i] = (struct node_sum){
-            node->node ? node->node : "", node->reads, node->writes, node->meta, node->all,
-            node->longest_wait_ns};
+        sums[i] =
+            (struct node_sum){node->node ? node->node : "", node->sums, node->longest_wait_ns};
     }
     for (size_t i = 0; sums && !job->n_nodes && i < job->n_steps; i++) {
         sums[i].node = job->steps[i].node ? job->steps[i].node : "";
@@ -111,10 +105,7 @@ int nodes_sum(const struct job_account *job, struct node_sum **ret, size_t *n)
             sums[used++] = sums[i];
             continue;
         }
-        io_sum_add(&sums[used - 1].reads, sums[i].reads);
-        io_sum_add(&sums[used - 1].writes, sums[i].writes);
-        io_sum_add(&sums[used - 1].meta, sums[i].meta);
-        io_sum_add(&sums[used - 1].all, sums[i].all);
+        io_sums_add(&sums[used - 1].sums, &sums[i].sums);
         if (sums[i].longest_wait_ns > sums[used - 1].longest_wait_ns)
             sums[used - 1].longest_wait_ns = sums[i].longest_wait_ns;
     }
@@ -138,10 +129,10 @@ const char *node_measure_name(enum node_measure measure)
 static double value_of(const struct node_sum *node, enum node_measure measure)
 {
     const uint64_t values[] = {
-        [NODE_READ_BYTES] = node->reads.bytes,
-        [NODE_WRITE_BYTES] = node->writes.bytes,
-        [NODE_META_REQUESTS] = node->meta.requests,
-        [NODE_WAIT_NS] = node->all.time_ns,
+        [NODE_READ_BYTES] = node->sums.reads.bytes,
+        [NODE_WRITE_BYTES] = node->sums.writes.bytes,
+        [NODE_META_REQUESTS] = node->sums.meta.requests,
+        [NODE_WAIT_NS] = node->sums.all.time_ns,
     };
 
     return (double)values[measure];

@@ -9,7 +9,7 @@
 
 struct node_sum {
     const char *node; /* borrowed from the job */
-    struct io_sum reads, writes, meta, all;
+    struct io_sums sums;
     uint64_t longest_wait_ns;
 };
 

@@ -104,7 +104,7 @@ static void put_facts(const struct html *h)
 /* The colour of the verdict. */
 static const char *mood(const struct html *h)
 {
-    double percent = summary_waiting(&h->s, h->s.total.all.time_ns);
+    double percent = summary_waiting(&h->s, h->s.total.sums.all.time_ns);
 
     return job_not_counted(h->job)      ? "grey"
            : summary_is_harmless(&h->s) ? "good"
@@ -144,17 +144,17 @@ static void put_figures(const struct html *h)
     (void)snprintf(more, sizeof(more), "of the run time: %s", html_time(h->s.wait_ns, buf));
     figure(h->out, "Waiting for I/O", units_percent(h->s.wait_ns, elapsed, value), more);
     (void)snprintf(more, sizeof(more), "%s on average",
-                   units_rate(io_per_second(sum->reads.bytes, elapsed), buf));
-    figure(h->out, "Read", units_bytes(sum->reads.bytes, value), more);
+                   units_rate(io_per_second(sum->sums.reads.bytes, elapsed), buf));
+    figure(h->out, "Read", units_bytes(sum->sums.reads.bytes, value), more);
     (void)snprintf(more, sizeof(more), "%s on average",
-                   units_rate(io_per_second(sum->writes.bytes, elapsed), buf));
-    figure(h->out, "Written", units_bytes(sum->writes.bytes, value), more);
+                   units_rate(io_per_second(sum->sums.writes.bytes, elapsed), buf));
+    figure(h->out, "Written", units_bytes(sum->sums.writes.bytes, value), more);
     (void)snprintf(more, sizeof(more), "%s a second on average",
-                   units_count(io_per_second(sum->meta.requests, elapsed), buf));
-    figure(h->out, "Metadata calls", units_count(sum->meta.requests, value), more);
+                   units_count(io_per_second(sum->sums.meta.requests, elapsed), buf));
+    figure(h->out, "Metadata calls", units_count(sum->sums.meta.requests, value), more);
     (void)snprintf(more, sizeof(more), "of %s calls of all kinds",
-                   units_count(sum->all.requests, buf));
-    figure(h->out, "Failed calls", units_count(sum->all.errors, value), more);
+                   units_count(sum->sums.all.requests, buf));
+    figure(h->out, "Failed calls", units_count(sum->sums.all.errors, value), more);
     (void)fputs("</dl>\n", h->out);
 }
 

@@ -94,17 +94,17 @@ static void mounts_head(FILE *out, bool many_nodes)
 static void mount_cells(const struct html *h, const struct summary_row *row, uint64_t read_median,
                         uint64_t write_median)
 {
-    cell_waiting(h->out, summary_waiting(&h->s, row->all.time_ns));
-    cell_bytes(h->out, row->reads.bytes);
+    cell_waiting(h->out, summary_waiting(&h->s, row->sums.all.time_ns));
+    cell_bytes(h->out, row->sums.reads.bytes);
     cell_rate(h->out, row->read_peak);
-    cell_count(h->out, row->reads.requests);
+    cell_count(h->out, row->sums.reads.requests);
     cell_size(h->out, read_median);
-    cell_bytes(h->out, row->writes.bytes);
+    cell_bytes(h->out, row->sums.writes.bytes);
     cell_rate(h->out, row->write_peak);
-    cell_count(h->out, row->writes.requests);
+    cell_count(h->out, row->sums.writes.requests);
     cell_size(h->out, write_median);
-    cell_count(h->out, row->meta.requests);
-    cell_count(h->out, row->all.errors);
+    cell_count(h->out, row->sums.meta.requests);
+    cell_count(h->out, row->sums.all.errors);
 }
 
 static void mount_line(const struct html *h, size_t i)

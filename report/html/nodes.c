@@ -22,7 +22,7 @@ static void cell(FILE *out, const char *text, uint64_t value, uint64_t largest)
                       100.0 * (double)value / (double)largest, text);
 }
 
-static void sum_cells(FILE *out, const struct node_sum *s, const struct node_sum *largest)
+static void sum_cells(FILE *out, const struct io_sums *s, const struct io_sums *largest)
 {
     char buf[UNITS_SIZE];
 
@@ -46,16 +46,16 @@ static void raise(uint64_t *to, uint64_t value)
         *to = value;
 }
 
-static struct node_sum largest_of(const struct node_sum *nodes, size_t n)
+static struct io_sums largest_of(const struct node_sum *nodes, size_t n)
 {
-    struct node_sum largest = {0};
+    struct io_sums largest = {0};
 
     for (size_t i = 0; i < n; i++) {
-        raise(&largest.reads.bytes, nodes[i].reads.bytes);
-        raise(&largest.writes.bytes, nodes[i].writes.bytes);
-        raise(&largest.meta.requests, nodes[i].meta.requests);
-        raise(&largest.all.errors, nodes[i].all.errors);
-        raise(&largest.all.time_ns, nodes[i].all.time_ns);
+        raise(&largest.reads.bytes, nodes[i].sums.reads.bytes);
+        raise(&largest.writes.bytes, nodes[i].sums.writes.bytes);
+        raise(&largest.meta.requests, nodes[i].sums.meta.requests);
+        raise(&largest.all.errors, nodes[i].sums.all.errors);
+        raise(&largest.all.time_ns, nodes[i].sums.all.time_ns);
     }
     return largest;
 }
@@ -64,8 +64,8 @@ static int by_time(const void *pa, const void *pb)
 {
     const struct node_sum *a = pa, *b = pb;
 
-    if (a->all.time_ns != b->all.time_ns)
-        return a->all.time_ns < b->all.time_ns ? 1 : -1;
+    if (a->sums.all.time_ns != b->sums.all.time_ns)
+        return a->sums.all.time_ns < b->sums.all.time_ns ? 1 : -1;
     return strcmp(a->node, b->node);
 }
 
@@ -87,24 +87,21 @@ static void imbalance(const struct html *h, const struct node_sum *nodes, size_t
         (void)fputs(" (1 is even).</p>\n", h->out);
 }
 
-static void node_line(FILE *out, const struct node_sum *node, const struct node_sum *largest)
+static void node_line(FILE *out, const struct node_sum *node, const struct io_sums *largest)
 {
     (void)fputs("<tr><th scope=\"row\">", out);
     html_text(out, node->node);
     (void)fputs("</th>", out);
-    sum_cells(out, node, largest);
+    sum_cells(out, &node->sums, largest);
     (void)fputs("</tr>\n", out);
 }
 
 static void rest_line(FILE *out, const struct node_sum *nodes, size_t n)
 {
-    struct node_sum rest = {0}, none = {0};
+    struct io_sums rest = {0}, none = {0};
 
     for (size_t i = 0; i < n; i++) {
-        io_sum_add(&rest.reads, nodes[i].reads);
-        io_sum_add(&rest.writes, nodes[i].writes);
-        io_sum_add(&rest.meta, nodes[i].meta);
-        io_sum_add(&rest.all, nodes[i].all);
+        io_sums_add(&rest, &nodes[i].sums);
     }
     (void)fprintf(out, "<tr class=\"sum\"><th scope=\"row\">%zu more nodes</th>", n);
     sum_cells(out, &rest, &none);
@@ -114,7 +111,7 @@ static void rest_line(FILE *out, const struct node_sum *nodes, size_t n)
 void html_nodes(const struct html *h)
 {
     _free_ struct node_sum *nodes = NULL;
-    struct node_sum largest;
+    struct io_sums largest;
     size_t n = 0, shown;
 
     if (nodes_sum(h->job, &nodes, &n) < 0 || n < 2)
@@ -146,22 +143,17 @@ void html_nodes(const struct html *h)
 struct step_sum {
     const struct step_account *step;
     size_t place;
-    struct node_sum sum;
+    struct io_sums sum;
 };
 
-static struct node_sum sum_of(const struct io_mounts *mounts)
+static struct io_sums sum_of(const struct io_mounts *mounts)
 {
-    struct node_sum sum = {0};
+    struct io_sums sum = {0};
 
     for (size_t i = 0; i < mounts->n; i++) {
-        const struct io_account *io = &mounts->items[i].io;
-        const struct io_sum sums[] = {io_account_reads(io), io_account_writes(io),
-                                      io_account_meta(io), io_account_all(io)};
+        const struct io_sums more = io_account_sums(&mounts->items[i].io);
 
-        io_sum_add(&sum.reads, sums[0]);
-        io_sum_add(&sum.writes, sums[1]);
-        io_sum_add(&sum.meta, sums[2]);
-        io_sum_add(&sum.all, sums[3]);
+        io_sums_add(&sum, &more);
     }
     return sum;
 }
@@ -182,9 +174,9 @@ static int steps_by_place(const void *pa, const void *pb)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static void step_line(FILE *out, const struct step_account *s, const struct node_sum *sum)
+static void step_line(FILE *out, const struct step_account *s, const struct io_sums *sum)
 {
-    const struct node_sum none = {0};
+    const struct io_sums none = {0};
     char name[SUMMARY_STEP], buf[UNITS_SIZE];
 
     (void)fprintf(out, "<tr><th scope=\"row\">%s</th><td class=\"text\">",

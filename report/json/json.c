@@ -236,9 +236,9 @@ static struct json_object *by_node(struct tree *t, const struct node_sum *nodes,
         struct json_object *o = tree_object(t);
 
         tree_put_text(t, o, "node", nodes[i].node);
-        tree_put(t, o, "read", node_sums(t, &nodes[i].reads));
-        tree_put(t, o, "write", node_sums(t, &nodes[i].writes));
-        tree_put(t, o, "meta", node_sums(t, &nodes[i].meta));
+        tree_put(t, o, "read", node_sums(t, &nodes[i].sums.reads));
+        tree_put(t, o, "write", node_sums(t, &nodes[i].sums.writes));
+        tree_put(t, o, "meta", node_sums(t, &nodes[i].sums.meta));
         tree_put_u64(t, o, "longest_wait_ns", nodes[i].longest_wait_ns);
         tree_add(t, array, o);
     }

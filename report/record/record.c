@@ -41,13 +41,14 @@ static void add_name(struct tree *t, struct json_object *array, const char *name
 static void add_sums(struct tree *t, struct json_object *array, const struct summary_row *row)
 {
     const uint64_t numbers[] = {
-        row->reads.bytes, row->writes.bytes, row->reads.requests, row->writes.requests,
-        row->read_peak,   row->write_peak,   row->meta.requests,  row->all.errors,
+        row->sums.reads.bytes,     row->sums.writes.bytes, row->sums.reads.requests,
+        row->sums.writes.requests, row->read_peak,         row->write_peak,
+        row->sums.meta.requests,   row->sums.all.errors,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         tree_add_u64(t, array, numbers[i]);
-    tree_add(t, array, seconds(row->all.time_ns));
+    tree_add(t, array, seconds(row->sums.all.time_ns));
 }
 
 /* A row; without its names if `mount` is NULL. */
@@ -93,8 +94,8 @@ static struct json_object *mounts(struct tree *t, const struct io_summary *summa
  * and at least its mean. */
 static void raise_to_mean(struct summary_row *sum, uint64_t elapsed_ns)
 {
-    uint64_t reads = io_per_second(sum->reads.bytes, elapsed_ns);
-    uint64_t writes = io_per_second(sum->writes.bytes, elapsed_ns);
+    uint64_t reads = io_per_second(sum->sums.reads.bytes, elapsed_ns);
+    uint64_t writes = io_per_second(sum->sums.writes.bytes, elapsed_ns);
 
     sum->read_peak = reads > sum->read_peak ? reads : sum->read_peak;
     sum->write_peak = writes > sum->write_peak ? writes : sum->write_peak;

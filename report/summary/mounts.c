@@ -28,7 +28,7 @@ char *summary_mapped(const struct io_summary *s)
     }
     all = in;
     add_saturating(&all, out);
-    if (all < MAPPED_LEAST || all < s->total.all.bytes / MAPPED_PART ||
+    if (all < MAPPED_LEAST || all < s->total.sums.all.bytes / MAPPED_PART ||
         asprintf(&line, "mapped files, not in the table: %s read, %s written",
                  units_bytes(in, read), units_bytes(out, written)) < 0)
         return NULL;

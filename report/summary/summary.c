@@ -13,10 +13,7 @@
 
 void summary_row_add(struct summary_row *to, const struct summary_row *from)
 {
-    io_sum_add(&to->reads, from->reads);
-    io_sum_add(&to->writes, from->writes);
-    io_sum_add(&to->meta, from->meta);
-    io_sum_add(&to->all, from->all);
+    io_sums_add(&to->sums, &from->sums);
     to->read_peak = max_u64(to->read_peak, from->read_peak);
     to->write_peak = max_u64(to->write_peak, from->write_peak);
     io_histogram_add(to->sizes, from->sizes);
@@ -27,10 +24,7 @@ static struct summary_row row_of(const struct io_mount *m)
     static const enum io_op sized[] = {IO_READ, IO_WRITE, IO_COPY_READ, IO_COPY_WRITE};
     struct summary_row row = {
         .mount = m,
-        .reads = io_account_reads(&m->io),
-        .writes = io_account_writes(&m->io),
-        .meta = io_account_meta(&m->io),
-        .all = io_account_all(&m->io),
+        .sums = io_account_sums(&m->io),
         .read_peak = max_u64(m->peaks[IO_READ].bytes_per_s, m->peaks[IO_COPY_READ].bytes_per_s),
         .write_peak = max_u64(m->peaks[IO_WRITE].bytes_per_s, m->peaks[IO_COPY_WRITE].bytes_per_s),
     };
@@ -50,12 +44,12 @@ static int descending(uint64_t a, uint64_t b)
 static int compare_rows(const void *pa, const void *pb)
 {
     const struct summary_row *a = pa, *b = pb;
-    int r = descending(a->all.time_ns, b->all.time_ns);
+    int r = descending(a->sums.all.time_ns, b->sums.all.time_ns);
 
     if (r == 0)
-        r = descending(a->all.bytes, b->all.bytes);
+        r = descending(a->sums.all.bytes, b->sums.all.bytes);
     if (r == 0)
-        r = descending(a->all.requests, b->all.requests);
+        r = descending(a->sums.all.requests, b->sums.all.requests);
     return r ? r : strcmp(a->mount->mount, b->mount->mount);
 }
 
@@ -70,7 +64,7 @@ int summary_make(const struct job_account *job, const struct advice_notes *notes
     for (size_t i = 0; i < job->mounts.n; i++) {
         s.rows[s.n] = row_of(&job->mounts.items[i]);
         summary_row_add(&s.total, &s.rows[s.n]);
-        s.n += s.rows[s.n].all.requests > 0;
+        s.n += s.rows[s.n].sums.all.requests > 0;
     }
     qsort(s.rows, s.n, sizeof(*s.rows), compare_rows);
     *ret = s;
@@ -89,10 +83,10 @@ bool summary_has_peak_bounds(const struct job_account *job)
 
 double summary_waiting(const struct io_summary *s, uint64_t time_ns)
 {
-    if (!s->job->elapsed_ns || !s->total.all.time_ns)
+    if (!s->job->elapsed_ns || !s->total.sums.all.time_ns)
         return 0;
     return 100.0 * (double)s->wait_ns / (double)s->job->elapsed_ns * (double)time_ns /
-           (double)s->total.all.time_ns;
+           (double)s->total.sums.all.time_ns;
 }
 
 /* --- words ------------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@ struct advice_notes;
 /* A mount, or several together. */
 struct summary_row {
     const struct io_mount *mount; /* NULL: several */
-    struct io_sum reads, writes, meta, all;
+    struct io_sums sums;
     uint64_t read_peak, write_peak; /* bytes/s; 0: unknown */
     uint64_t sizes[IO_BUCKETS];     /* of reads and writes */
 };

@@ -98,14 +98,14 @@ static bool has_errors(const struct io_summary *s)
 
 static bool waited_little(const struct io_summary *s)
 {
-    return summary_waiting(s, s->total.all.time_ns) < LEAST_PERCENT;
+    return summary_waiting(s, s->total.sums.all.time_ns) < LEAST_PERCENT;
 }
 
 /* Many threads may have waited long in sum though none did by itself: whether other threads waited
  * for them is unknown. */
 bool summary_is_harmless(const struct io_summary *s)
 {
-    return waited_little(s) && s->total.all.time_ns / LEAST_PERCENT < s->job->elapsed_ns / 100;
+    return waited_little(s) && s->total.sums.all.time_ns / LEAST_PERCENT < s->job->elapsed_ns / 100;
 }
 
 /* The wait of an incomplete account is a lower bound. */
@@ -120,7 +120,7 @@ static void write_verdict(FILE *out, const struct io_summary *s)
                       *least || has_errors(s) ? "" : ": nothing to improve");
     } else if (waited_little(s)) {
         (void)fprintf(out, "all threads together waited %s%s for I/O, ", least,
-                      summary_time(s->total.all.time_ns, together));
+                      summary_time(s->total.sums.all.time_ns, together));
         (void)fprintf(out, "none of them longer than %s of the run time%s", waiting,
                       *least ? ", as far as known" : "");
     } else {

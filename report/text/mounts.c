@@ -105,24 +105,24 @@ static uint64_t peak_of(const struct text *t, uint64_t peak, uint64_t mean)
 static void table_row(struct table *table, const struct text *t, const struct summary_row *row,
                       const char *name)
 {
-    uint64_t requests = row->reads.requests, elapsed = t->s.job->elapsed_ns;
-    uint64_t reads = io_per_second(row->reads.bytes, elapsed);
-    uint64_t writes = io_per_second(row->writes.bytes, elapsed);
+    uint64_t requests = row->sums.reads.requests, elapsed = t->s.job->elapsed_ns;
+    uint64_t reads = io_per_second(row->sums.reads.bytes, elapsed);
+    uint64_t writes = io_per_second(row->sums.writes.bytes, elapsed);
     char buf[UNITS_SIZE];
 
-    add_saturating(&requests, row->writes.requests);
+    add_saturating(&requests, row->sums.writes.requests);
     table_cell(table, name);
-    table_bytes(table, row->reads.bytes);
+    table_bytes(table, row->sums.reads.bytes);
     table_bytes(table, reads);
     table_bytes(table, peak_of(t, row->read_peak, reads));
-    table_bytes(table, row->writes.bytes);
+    table_bytes(table, row->sums.writes.bytes);
     table_bytes(table, writes);
     table_bytes(table, peak_of(t, row->write_peak, writes));
     table_count(table, requests);
     table_cell(table, units_bytes_bound_short(io_quantile(row->sizes, 0.5, io_size_bound), buf));
-    table_count(table, row->meta.requests);
-    table_count(table, row->all.errors);
-    table_cell(table, text_waiting_short(t, row->all.time_ns, buf));
+    table_count(table, row->sums.meta.requests);
+    table_count(table, row->sums.all.errors);
+    table_cell(table, text_waiting_short(t, row->sums.all.time_ns, buf));
     table_end(table);
 }
 
@@ -142,8 +142,8 @@ static void mount_row(struct table *table, const struct text *t, const struct su
  * time. The account has all of them. */
 static bool is_worth_a_row(const struct text *t, const struct summary_row *row)
 {
-    return strcmp(row->mount->mount, "(no mount)") != 0 || row->all.errors >= 1000 ||
-           summary_waiting(&t->s, row->all.time_ns) >= 1;
+    return strcmp(row->mount->mount, "(no mount)") != 0 || row->sums.all.errors >= 1000 ||
+           summary_waiting(&t->s, row->sums.all.time_ns) >= 1;
 }
 
 void text_table(FILE *out, const struct text *t, size_t limit)

@@ -38,11 +38,11 @@ static void node_line(struct table *table, const struct node_sum *n)
     char buf[UNITS_SIZE];
 
     table_cell(table, n->node ? n->node : "?");
-    table_bytes(table, n->reads.bytes);
-    table_bytes(table, n->writes.bytes);
-    table_count(table, n->meta.requests);
-    table_count(table, n->all.errors);
-    table_cell(table, summary_time(n->all.time_ns, buf));
+    table_bytes(table, n->sums.reads.bytes);
+    table_bytes(table, n->sums.writes.bytes);
+    table_count(table, n->sums.meta.requests);
+    table_count(table, n->sums.all.errors);
+    table_cell(table, summary_time(n->sums.all.time_ns, buf));
     table_end(table);
 }
 
@@ -118,11 +118,11 @@ static void step_line(struct table *table, const struct text *of, const struct s
     table_cell(table, summary_step_name(s, name));
     table_cell(table, s->node ? s->node : "?");
     table_cell(table, step_elapsed(s, buf));
-    table_bytes(table, t.s.total.reads.bytes);
-    table_bytes(table, t.s.total.writes.bytes);
-    table_count(table, t.s.total.meta.requests);
-    table_count(table, t.s.total.all.errors);
-    table_cell(table, text_waiting_short(&t, t.s.total.all.time_ns, buf));
+    table_bytes(table, t.s.total.sums.reads.bytes);
+    table_bytes(table, t.s.total.sums.writes.bytes);
+    table_count(table, t.s.total.sums.meta.requests);
+    table_count(table, t.s.total.sums.all.errors);
+    table_cell(table, text_waiting_short(&t, t.s.total.sums.all.time_ns, buf));
     if (*summary_step_remark(s, remark))
         fprintf(table->out, "%s%s", text_is_narrow(of) ? "\n    " : "  ", remark);
     table_end(table);

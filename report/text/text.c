@@ -74,24 +74,24 @@ static bool small_line(FILE *out, const struct text *t)
 {
     const struct job_account *job = t->s.job;
     const struct summary_row *sum = &t->s.total;
-    double waiting = summary_waiting(&t->s, sum->all.time_ns);
+    double waiting = summary_waiting(&t->s, sum->sums.all.time_ns);
     char read[UNITS_SIZE], written[UNITS_SIZE], what[256];
     char number[SUMMARY_NUMBER], who[64] = "", failed[32] = "", waited[32] = "";
 
-    if (sum->all.bytes >= SMALL_BYTES || sum->all.requests >= SMALL_REQUESTS ||
+    if (sum->sums.all.bytes >= SMALL_BYTES || sum->sums.all.requests >= SMALL_REQUESTS ||
         (t->s.notes && t->s.notes->n) || job->completeness.lost || job->completeness.n ||
         !job->nodes_expected)
         return false;
     if (!job->command)
         snprintf(who, sizeof(who), " of job %s%s", summary_job_number(job, number),
                  job->ended ? "" : " so far");
-    if (sum->all.errors)
-        snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->all.errors);
+    if (sum->sums.all.errors)
+        snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->sums.all.errors);
     if (waiting >= 1)
         snprintf(waited, sizeof(waited), ", %.0f %% waiting", waiting);
     snprintf(what, sizeof(what), ": %s read, %s written, %u calls%s%s",
-             units_bytes(sum->reads.bytes, read), units_bytes(sum->writes.bytes, written),
-             (unsigned)sum->all.requests, failed, waited);
+             units_bytes(sum->sums.reads.bytes, read), units_bytes(sum->sums.writes.bytes, written),
+             (unsigned)sum->sums.all.requests, failed, waited);
     return fits_one_line(out, t, who, what) || fits_one_line(out, t, "", what);
 }
 

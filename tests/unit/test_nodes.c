@@ -43,10 +43,10 @@ static void test_sums(void **state)
     assert_string_equal(nodes[0].node, "n10");
     assert_string_equal(nodes[1].node, "n2");
     assert_string_equal(nodes[2].node, "n3");
-    assert_int_equal(nodes[1].writes.bytes, 300);
-    assert_int_equal(nodes[1].writes.requests, 2);
+    assert_int_equal(nodes[1].sums.writes.bytes, 300);
+    assert_int_equal(nodes[1].sums.writes.requests, 2);
     assert_int_equal(nodes[1].longest_wait_ns, 40);
-    assert_int_equal(nodes[2].writes.bytes, 0);
+    assert_int_equal(nodes[2].sums.writes.bytes, 0);
     /* 300 of a mean of 200 */
     assert_true(fabs(nodes_imbalance(nodes, n, n, NODE_WRITE_BYTES) - 1.5) < 1e-9);
     assert_true(nodes_imbalance(nodes, n, n, NODE_READ_BYTES) == 0);
@@ -106,10 +106,10 @@ static void test_nodes_that_have_told(void **state)
     assert_int_equal(nodes_sum(job, &nodes, &n), 0);
     assert_int_equal(n, 2);
     assert_string_equal(nodes[0].node, "n1");
-    assert_int_equal(nodes[0].all.requests, 0);
-    assert_int_equal(nodes[1].writes.bytes, 100);
-    assert_int_equal(nodes[1].meta.requests, 9);
-    assert_int_equal(nodes[1].all.time_ns, 110);
+    assert_int_equal(nodes[0].sums.all.requests, 0);
+    assert_int_equal(nodes[1].sums.writes.bytes, 100);
+    assert_int_equal(nodes[1].sums.meta.requests, 9);
+    assert_int_equal(nodes[1].sums.all.time_ns, 110);
     assert_int_equal(nodes[1].longest_wait_ns, 10);
     assert_int_equal(job->nodes[0].n_mounts, 1);
     assert_int_equal(job->nodes[0].look_ups[0].requests, 9);

@@ -61,10 +61,10 @@ static void test_nodes(void **state)
     assert_int_equal(job->longest_wait_ns, 5);
     assert_int_equal(job->n_nodes, 2);
     assert_string_equal(job->nodes[0].node, FIRST);
-    assert_int_equal(job->nodes[0].meta.requests, 3);
+    assert_int_equal(job->nodes[0].sums.meta.requests, 3);
     assert_int_equal(job->nodes[0].longest_wait_ns, 3);
     assert_string_equal(job->nodes[1].node, OTHER);
-    assert_int_equal(job->nodes[1].meta.requests, 5);
+    assert_int_equal(job->nodes[1].sums.meta.requests, 5);
     assert_int_equal(job->nodes[1].look_ups[1].requests, 5);
     job_account_destroy(job);
 }
