@@ -61,7 +61,7 @@ static int parse_format(const struct key *key, const char *value, void *field, s
 
     (void)key;
     if (format < 0)
-        return error_set(error, -EINVAL, "\"%s\" is neither clickhouse nor bulk", value);
+        return error_set(error, -EINVAL, "\"%s\" is none of %s", value, SINK_FORMAT_WORDS);
     *(enum sink_format *)field = (enum sink_format)format;
     return 0;
 }

@@ -14,7 +14,8 @@
 #include "common/tree.h"
 #include "common/utf8.h"
 
-static const char *const format_names[] = {[SINK_CLICKHOUSE] = "clickhouse", [SINK_BULK] = "bulk"};
+#define FORMAT_NAME(format, word) [format] = word,
+static const char *const format_names[] = {SINK_FORMATS(FORMAT_NAME)};
 
 int sink_format_parse(const char *text)
 {

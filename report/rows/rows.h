@@ -15,13 +15,22 @@
 
 struct json_object;
 
-enum sink_format {
-    SINK_CLICKHOUSE, /* JSONEachRow: the operations, and the time line, in arrays */
-    SINK_BULK, /* Elasticsearch's _bulk: the operations in objects, a line of action before each
-                * row */
-};
+/* The formats, and their words in jobio.conf.
+ * SINK_CLICKHOUSE: JSONEachRow; the operations, and the time line, in arrays.
+ * SINK_BULK: Elasticsearch's _bulk; the operations in objects, a line of action before each row. */
+#define SINK_FORMATS(FORMAT)              \
+    FORMAT(SINK_CLICKHOUSE, "clickhouse") \
+    FORMAT(SINK_BULK, "bulk")
 
-/* "clickhouse", "bulk"; the format or -EINVAL. */
+#define SINK_FORMAT_ENUM(format, word) format,
+enum sink_format { SINK_FORMATS(SINK_FORMAT_ENUM) };
+#undef SINK_FORMAT_ENUM
+
+/* "clickhouse, bulk" */
+#define SINK_FORMAT_WORD(format, word) ", " word
+#define SINK_FORMAT_WORDS (&(SINK_FORMATS(SINK_FORMAT_WORD))[2])
+
+/* The format of a word, or -EINVAL. */
 int sink_format_parse(const char *text);
 const char *sink_format_name(enum sink_format format);
 

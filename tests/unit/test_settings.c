@@ -133,7 +133,7 @@ static void test_bad_files(void **state)
          ":2: listen: \"localhost:9417\" is not ADDRESS:PORT or [ADDRESS]:PORT"},
         {"[metrics]\ntextfile = jobio.prom\n",
          ":2: textfile: \"jobio.prom\" is not an absolute path"},
-        {"[history]\nformat = csv\n", ":2: format: \"csv\" is neither clickhouse nor bulk"},
+        {"[history]\nformat = csv\n", ":2: format: \"csv\" is none of clickhouse, bulk"},
         {"[history]\nbatch_rows = 0\n", ":2: batch_rows: \"0\" is not a number from 1 to 10000"},
         {"[history]\nbatch_size = 1G\n", ":2: batch_size: \"1G\" is not between 1K and 64M"},
         {"[history]\nfrom = here\n", ":2: from: \"here\" is neither store nor clickhouse"},
