@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rules over accounts: what they say, when they are silent, and what is said of wrong ones. */
+/* Rules over accounts: their notes, when there are none, and the errors of invalid rules. */
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
 
@@ -26,7 +26,7 @@ static void say(const char *text, void *arg)
     (void)snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", text);
 }
 
-/* The text as a file; what advice_read() returns. */
+/* Write the text to a file; returns the result of advice_read(). */
 static int read_rules(const char *text)
 {
     char path[] = "/tmp/jobio-advice-XXXXXX";
@@ -127,7 +127,7 @@ static void test_no_sermon(void **state)
     job->longest_wait_ns = 49 * SECOND;
     ask(3);
     assert_int_equal(notes.n, 0);
-    /* What was not written is told of every job. */
+    /* Lost writes are reported for every job. */
     assert_int_equal(io_counter_errno(count("/scratch", IO_WRITE, 7, 0, 1), ENOSPC, 7), 0);
     ask(3);
     assert_int_equal(notes.n, 1);
@@ -149,7 +149,7 @@ static void test_order_and_limit(void **state)
     assert_string_equal(notes.items[1].text, "b");
     assert_string_equal(notes.items[2].text, "e");
     ask(10);
-    assert_int_equal(notes.n, 4); /* no good news beside the others */
+    assert_int_equal(notes.n, 4); /* no good news besides other notes */
 }
 
 static void test_good_news(void **state)
@@ -165,7 +165,7 @@ static void test_good_news(void **state)
     assert_string_equal(notes.items[0].text, "fine");
 }
 
-/* Each with a part of what is said; the rule before and the one behind work. */
+/* Each with a part of the error; the rules before and after it work. */
 static void test_mistakes(void **state)
 {
     static const struct {
@@ -202,7 +202,7 @@ static void test_mistakes(void **state)
     }
 }
 
-/* A site's own file comes after the shipped one. */
+/* The file of a site comes after the shipped one. */
 static void test_a_site_changes_rules(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void test_names_of_mounts_are_untrusted(void **state)
     assert_string_equal(notes.items[0].text, "on /scr?[31m{mount}");
 }
 
-/* A node's part of what the job did on /scratch: calls and their time. */
+/* The I/O of a node on /scratch: calls and their time. */
 static void add_node(const char *node, uint64_t requests, uint64_t time_ns)
 {
     struct step_account step = {.het = HET_NONE, .node = strdup(node)};
@@ -276,7 +276,7 @@ static void test_nodes(void **state)
     add_node("n1", 200, 20 * SECOND);
     add_node("n2", 200, 70 * SECOND);
     ask(3);
-    assert_int_equal(notes.n, 1); /* two nodes: which of them is the slow one? */
+    assert_int_equal(notes.n, 1); /* with two nodes it is unknown which one is slow */
     assert_string_equal(notes.items[0].text, "1.6 times the mean");
     add_node("n3", 99, 99 * SECOND); /* too few calls */
     add_node("n4", 200, 20 * SECOND);
@@ -286,8 +286,8 @@ static void test_nodes(void **state)
     assert_string_equal(notes.items[1].text, "1.9 times the mean");
 }
 
-/* The same of nodes that were asked; the first knows nothing of what others have mounted. */
-static void test_nodes_that_have_told(void **state)
+/* The same for nodes that were queried; the first has no sums of mounts that only others have. */
+static void test_nodes_that_have_reported(void **state)
 {
     static const struct {
         const char *node, *mount;
@@ -319,7 +319,7 @@ static void test_nodes_that_have_told(void **state)
     assert_string_equal(notes.items[1].text, "3.3 times on n2 of 5");
 }
 
-/* What a rule must hold for: operations on a mount of 1,000 s with 400 s of waiting. */
+/* Operations on a mount, in 1,000 s with 400 s of waiting, and the rules that must match. */
 static const struct {
     const char *rule, *mount;
     struct {
@@ -344,7 +344,7 @@ static const struct {
     {"io-bound", "/scratch", {{IO_READ, 2000, 2000ull << 23, 100, 0}}},
 };
 
-/* Of what failed nothing is left unsaid. */
+/* All failures are reported. */
 static void test_errors_on_two_mounts(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void test_errors_on_two_mounts(void **state)
                         "is missing or truncated. (and on 1 more mount)");
 }
 
-/* Slower than all that is known of the mount, whatever the job did. */
+/* Slower than all earlier readings of the mount, whatever the job did. */
 static void test_slow_mount(void **state)
 {
     struct io_counter *c;
@@ -378,7 +378,7 @@ static void test_slow_mount(void **state)
                         "/scratch was slower than usual: half of the opens took over 8.4 ms, but "
                         "at most 4.2 ms in 99 % of the other jobs of the last 30 days. Your job is "
                         "not the cause.");
-    /* Of the longest it is only known where they begin. */
+    /* Of the last bucket only the lower bound is known. */
     memset(c->latency_log2, 0, sizeof(c->latency_log2));
     c->latency_log2[IO_BUCKETS - 1] = 500;
     ask(3);
@@ -495,7 +495,8 @@ static bool is_told(const char *rule)
     return text_of(rule) != NULL;
 }
 
-/* The rules that need more than the calls of one mount: told of the least, and of no less. */
+/* Rules that need more than the calls of one mount: they match from their limit on, and not
+ * below. */
 static void test_shipped_rules_of_the_cache(void **state)
 {
     struct io_cache *cache;
@@ -535,7 +536,7 @@ static void test_shipped_rules_of_times(void **state)
     assert_false(is_told("slow-reads"));
 }
 
-/* Four nodes whose opens took so long, the last one's as given. */
+/* Four nodes with the time of their opens; that of the last one is given. */
 static void open_on_nodes(uint64_t last_s)
 {
     new_job();
@@ -582,7 +583,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_of_mounts_are_untrusted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nodes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nodes_that_have_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nodes_that_have_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(test_errors_on_two_mounts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slow_mount, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_shipped_rule, setup, teardown),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Proves, with real processes: the command starts only when it may, its status and its signals are
- * kept, and what cannot be executed is told apart. */
+/* Proves, with real processes: the command waits until it may start, its status and its signals are
+ * kept, and the reason is reported if it cannot be executed. */
 #define _GNU_SOURCE /* pipe2 */
 #include "tests/unit/test.h"
 
@@ -25,7 +25,7 @@ static struct child *make(const char *program, char *const argv[])
 
 #define SHELL(script) make("/bin/sh", (char *[]){"sh", "-c", script, NULL})
 
-/* child_create() changes them for good: it is meant for one command a process. */
+/* child_create() changes them for good: it is meant for one command per process. */
 static void reset_signals(void)
 {
     sigset_t none;
@@ -79,7 +79,7 @@ static void test_held_back(void **state)
     assert_int_equal(pipe2(pair, O_NONBLOCK), 0);
     (void)snprintf(script, sizeof(script), "printf x >&%d", pair[1]);
     child = SHELL(script);
-    usleep(50000); /* a process that is not held back would have written by then */
+    usleep(50000); /* a process that does not wait would have written by then */
     assert_int_equal(read(pair[0], &byte, 1), -1);
     assert_int_equal(start(child), 0);
     assert_int_equal(finish(child), 0);
@@ -214,7 +214,7 @@ static void test_execute(void **state)
     struct child *child;
 
     (void)state;
-    /* No "#!": for the shell, as execvp has it. */
+    /* No "#!": run by the shell, like execvp does. */
     script = file_make("script", "exit \"$1\"\n", 0755);
     child = make(script, (char *[]){"script", "9", NULL});
     assert_int_equal(start(child), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Proves: job numbers in Slurm's words are taken for what they are, and nothing else is. */
+/* Proves: ids in Slurm's notation are parsed, and nothing else is accepted. */
 #include "tests/unit/test.h"
 
 #include "cli/base/jobid.h"

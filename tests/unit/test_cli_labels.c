@@ -61,7 +61,7 @@ static void assert_hidden(const struct job_account *job, const char *const *word
     free(text);
 }
 
-/* A note about a job that has its labels already. */
+/* Check a note about a job that has its labels already. */
 static void assert_note(struct labels *labels, const char *text, const char *want)
 {
     struct advice_note note = {.rule = "r", .link = strdup("https://wiki"), .text = strdup(text)};
@@ -102,7 +102,7 @@ static void test_identity(void **state)
     labels_destroy(labels);
 }
 
-/* Everything that a report can show, and nothing of it by its name. */
+/* All that a report can show, and no name in it. */
 static void test_all_names(void **state)
 {
     static const char *const words[] = {"alice", "phys",  "batch9", "simul",  "hpc9",
@@ -153,7 +153,7 @@ static void test_names_in_notes(void **state)
     add_step(job, "n7", 0);
     assert_int_equal(labels_job(labels, job), 0);
     job_account_destroy(job);
-    /* Words only; as a terminal shows them. */
+    /* Only complete words, as a terminal shows them. */
     assert_note(labels, "alice, alice2, malice, ali: a?b on n7.",
                 "user1, alice2, malice, account1: name1 on node1.");
     assert_note(labels, "none at all", "none at all");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Proves: the option tables take what they name, and refuse everything else with a reason. */
+/* Proves: the option tables accept their options, and refuse everything else with a reason. */
 #include "tests/unit/test.h"
 
 #include "cli/base/options.h"

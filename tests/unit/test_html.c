@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page. That it is well-formed, and what a browser makes of it, is tests/cli/page.bats. */
+/* The page. tests/cli/page.bats tests that it is well-formed, and how a browser shows it. */
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void test_no_time_lines(void **state)
     assert_true(count(page, "<figure class=\"histogram\">") > 0);
 }
 
-/* "< 0.1 %" is no tag. */
+/* "< 0.1 %" is not a tag. */
 static void test_little(void **state)
 {
     struct job_account *job = sample_job();
@@ -120,7 +120,7 @@ static void test_command(void **state)
     assert_no(page, "<section id=\"steps\"");
 }
 
-/* Nothing of a text gets out of where it is shown, and nothing is loaded or run. */
+/* Text never leaves its element, and nothing is loaded or run. */
 static void test_evil(void **state)
 {
     _free_ char *page = page_of(rich_evil());
@@ -142,7 +142,7 @@ static void test_evil(void **state)
         assert_true(*p >= 0x20 || *p == '\n');
 }
 
-/* Of a link only what a browser can follow without running anything. */
+/* Only links that a browser follows without running anything. */
 static void test_links(void **state)
 {
     static const char *const links[] = {"javascript:alert(1)", "data:text/html,x", "small-files",

@@ -26,7 +26,7 @@ static void add(struct job_account *job, const char *node, uint32_t id, uint64_t
         sample_calls(m, IO_WRITE, 1, bytes, wait_ns);
 }
 
-/* Steps lie by their number, not by their node. */
+/* Steps are sorted by number, not by node. */
 static void test_sums(void **state)
 {
     struct job_account *job = job_account_create();
@@ -86,8 +86,8 @@ static void test_no_steps(void **state)
     job_account_destroy(job);
 }
 
-/* Where nodes have told what they did, steps are not asked: those of this node alone are there. */
-static void test_nodes_that_have_told(void **state)
+/* If nodes have reported sums, steps are not used: only those of this node are available. */
+static void test_nodes_that_have_reported(void **state)
 {
     struct job_account *job = job_account_create();
     const struct io_mounts none = {0};
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_one_did_all),
         cmocka_unit_test(test_no_steps),
-        cmocka_unit_test(test_nodes_that_have_told),
+        cmocka_unit_test(test_nodes_that_have_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

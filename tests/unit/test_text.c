@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the summary says. */
+/* The content of the summary. */
 #include "config.h"
 
 #include "tests/unit/test.h"
@@ -102,7 +102,7 @@ static void test_nothing(void **state)
         job, "I/O of job 7: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes, 0 events lost\n");
 }
 
-/* No number of a job that nobody counted is shown. */
+/* A job that was not counted is shown without numbers. */
 static void test_what_was_not_counted(void **state)
 {
     _job_ *job = job_account_create();
@@ -122,7 +122,7 @@ static void test_what_was_not_counted(void **state)
     assert_non_null(strstr(full, "not counted: no BTF\n"));
 }
 
-/* A little that is not whole may have been much: it says what is missing. */
+/* The little I/O of an incomplete account may have been more: the summary says what is missing. */
 static void test_little_with_losses(void **state)
 {
     _job_ *job = job_account_create();
@@ -145,7 +145,7 @@ static void test_order_and_rest(void **state)
     job->nodes_expected = job->nodes_reported = 1;
     job->ended = true;
     job->elapsed_ns = SECONDS(100);
-    job->longest_wait_ns = SECONDS(200); /* a step that ran on: not above 100 % */
+    job->longest_wait_ns = SECONDS(200); /* a step outlasted the job: not above 100 % */
     /* /7 waits longest, ... /1 and /0 not at all, but /0 has more bytes. */
     for (unsigned i = 0; i < 8; i++) {
         char name[] = {'/', (char)('0' + i), '\0'};
@@ -166,12 +166,12 @@ static void test_order_and_rest(void **state)
               "/5              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  19%\n"
               "/4              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  15%\n"
               "/3              -      -      -  10MiB 102KiB      -    10   1MiB    -    -  11%\n"
-              /* 90 + 10 + 10 MiB; 2 of 27 s; what is busiest together is not known */
+              /* 90 + 10 + 10 MiB; 2 of 27 s; the peak of several mounts is unknown */
               "3 more          -      -      - 110MiB 1.1MiB      -    30   1MiB    -    -   7%\n"
               "complete: 1/1 nodes, 0 events lost\n");
 }
 
-/* Errors first; then the notes that leave room for two mounts, in 12 lines. */
+/* Errors first, then the notes that leave room for two mounts, in 12 lines. */
 static void test_notes(void **state)
 {
     _job_ *job = sample_job();
@@ -197,7 +197,7 @@ static void test_notes(void **state)
     assert_non_null(strstr(full, "\nnote: A note of more than"));
 }
 
-/* "nothing to improve" is not said where something failed, or where not all was counted. */
+/* "nothing to improve" is not printed if calls failed or the account is incomplete. */
 static void test_verdict_on_little_waiting(void **state)
 {
     _job_ *job = sample_job();
@@ -229,7 +229,7 @@ static void test_verdict_on_little_waiting(void **state)
                        "than\n  0.5 % of the run time, as far as known\n"));
 }
 
-/* Nodes need not be busiest at the same time: no peak is below the mean, and it is a bound. */
+/* Nodes need not be busiest at the same time: a peak is a lower bound, and at least the mean. */
 static void test_peaks_of_several_nodes(void **state)
 {
     _job_ *job = job_account_create();
@@ -253,7 +253,7 @@ static void test_peaks_of_several_nodes(void **state)
     assert_non_null(strstr(one, "400MiB  20MiB  40MiB 100MiB 5.0MiB  60MiB   500"));
 }
 
-/* At the end of a job, whose other nodes have told their sums: not all steps are at hand. */
+/* At the end of a job on several nodes, only the steps of this node are available. */
 static void test_steps_of_one_of_the_nodes(void **state)
 {
     _job_ *job = sample_job();
@@ -275,7 +275,7 @@ static void test_steps_of_one_of_the_nodes(void **state)
                                  "(this node only; 'jobio job 4711 --steps' shows all nodes)\n"));
 }
 
-/* They are in no column; of a little nobody wants to hear. */
+/* Mapped files are in no column; small amounts are not mentioned. */
 static void test_mapped_files(void **state)
 {
     static const struct {
@@ -305,7 +305,7 @@ static void test_mapped_files(void **state)
     }
 }
 
-/* In the verdict and in the notes it is the same part of the time that went to reading. */
+/* The verdict and the notes report the same share of the time for reading. */
 static void test_verdict_on_mapped_files(void **state)
 {
     _job_ *job = job_account_create();

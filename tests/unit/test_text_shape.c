@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The shape of the summary, whatever is in it: its lines, how wide they are, and their colours. */
+/* The shape of the summary with any content: number of lines, their width, and their colours. */
 #include "config.h"
 
 #include "tests/unit/test.h"
@@ -12,7 +12,7 @@
 #include "report/text/text.h"
 #include "tests/unit/sample.h"
 
-/* At most so many lines of so many columns, each ended; nothing that moves the cursor. */
+/* Check the number of lines and their width, and that nothing moves the cursor. */
 static unsigned check_width(const char *text, size_t columns, unsigned max_lines)
 {
     unsigned lines = 0;
@@ -100,7 +100,7 @@ static void test_little_is_one_line(void **state)
     assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 6);
 }
 
-/* On a narrow terminal the columns that matter least give way. */
+/* On a narrow terminal the least important columns are hidden. */
 static void test_narrow(void **state)
 {
     _job_ *job = sample_job();
@@ -123,7 +123,7 @@ static void test_narrow(void **state)
                               "complete: 2/2 nodes, 0 events lost\n");
 }
 
-/* The full summary keeps to any width, down to 40 columns. */
+/* The full summary fits into any width from 40 columns on. */
 static void test_every_width(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void test_every_width(void **state)
     }
 }
 
-/* Names come before sizes; what is longer than both is cut. */
+/* Names have priority over sizes; longer ones are cut. */
 static void test_long_names(void **state)
 {
     static const struct {
@@ -169,7 +169,7 @@ static void test_long_names(void **state)
     }
 }
 
-/* Each line ends as plain as it began. */
+/* Each line starts and ends without a colour. */
 static void test_colours(void **state)
 {
     _job_ *job = sample_job();
@@ -214,7 +214,7 @@ static void fill_up(struct io_mount *m, uint64_t value)
     m->cache = (struct io_cache){value, value, {value, value, value, value}};
 }
 
-/* Errors and hints, more than there is room for, each of many lines. */
+/* Errors and hints, more than fit, each of many lines. */
 static void check_with_notes(const struct job_account *job)
 {
     static char link[] = "https://docs.example/io#rule";
@@ -241,7 +241,7 @@ static void check_with_notes(const struct job_account *job)
     }
 }
 
-/* Whatever the numbers, the names and the notes: 12 lines of 80 columns. */
+/* With any numbers, names and notes: 12 lines of 80 columns. */
 static void test_extremes_stay_in_shape(void **state)
 {
     static const uint64_t values[] = {1,          999,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readings of a node, and what was done between two of them. */
+/* Readings of a node, and the I/O between two of them. */
 #include "tests/unit/test.h"
 
 #include <json-c/json.h>
@@ -11,7 +11,7 @@
 
 #define S 1000000000ull
 
-/* What a job has done on a mount: so many reads of 4096 bytes. */
+/* Add reads of 4096 bytes on a mount. */
 static void do_reads(struct top_who *who, const char *mount, bool labelled, uint64_t requests)
 {
     struct io_mounts mounts = {0};
@@ -121,7 +121,7 @@ static void test_what_is_no_reading(void **state)
         assert_int_equal(top_parse(document, &back, &error), -EBADMSG);
         json_object_put(document);
     }
-    /* Of a later jobiod: another kind of account, and fields that are no numbers. */
+    /* From a newer jobiod: another kind of account, and fields of other types. */
     {
         struct json_object *document =
             json_tokener_parse("{\"at_ns\":1,\"all\":[{\"kind\":\"pod\"},{\"kind\":\"run\","
@@ -145,15 +145,15 @@ static void test_differences(void **state)
     do_reads(job(before, 1, "ann"), "/a", true, 100);
     who = job(now, 1, "ann");
     do_reads(who, "/a", true, 150);
-    do_reads(who, "/b", true, 7); /* touched in between */
-    /* Began in between, and one that should have been there before. */
+    do_reads(who, "/b", true, 7); /* used in between */
+    /* One started in between; one is missing in the first reading although it started before it. */
     who = job(now, 2, "bob");
     who->since_ns = 11 * S;
     do_reads(who, "/a", true, 30);
     who = job(now, 3, "bob");
     who->since_ns = 9 * S;
     do_reads(who, "/a", true, 1000);
-    /* The same number, another run of it. */
+    /* The same number, but another run. */
     who = job(now, 1, "ann");
     who->restart = 1;
     who->since_ns = 11 * S;
@@ -174,7 +174,7 @@ static void test_differences(void **state)
     top_reading_destroy(now);
 }
 
-/* "(unknown)" has got its name: what was done before that is not done now. */
+/* "(unknown)" got its name: its earlier I/O is not counted as new. */
 static void test_a_mount_that_got_its_name(void **state)
 {
     struct top_reading *before = reading(10), *now = reading(12);
@@ -195,7 +195,7 @@ static void test_a_mount_that_got_its_name(void **state)
     top_reading_destroy(now);
 }
 
-/* What the totals have beyond the jobs that are listed. */
+/* The I/O in the totals that is not of the listed jobs. */
 static void test_the_rest_closes_the_sum(void **state)
 {
     struct top_reading *before = reading(10), *now = reading(11);
