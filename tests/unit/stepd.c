@@ -16,7 +16,7 @@
 #include "common/job.h"
 #include "tests/unit/test.h"
 
-char stepd_folder[] = "/tmp/jobio-test-plugin-XXXXXX";
+char stepd_directory[] = "/tmp/jobio-test-plugin-XXXXXX";
 static char word_socket[128];
 char *stepd_words[] = {word_socket, NULL};
 
@@ -26,9 +26,9 @@ const struct spank_handle stepd_batch = {
 int stepd_set_up(void **state)
 {
     (void)state;
-    if (!mkdtemp(stepd_folder))
+    if (!mkdtemp(stepd_directory))
         return -1;
-    snprintf(word_socket, sizeof(word_socket), "socket=%s/jobiod.sock", stepd_folder);
+    snprintf(word_socket, sizeof(word_socket), "socket=%s/jobiod.sock", stepd_directory);
     setenv("SLURMD_NODENAME", "n1", 1);
     spank_host_init();
     return 0;
@@ -40,14 +40,14 @@ int stepd_clean(void **state)
 
     (void)state;
     memset(spank_host_log, 0, sizeof(*spank_host_log));
-    snprintf(command, sizeof(command), "rm -rf %s/*", stepd_folder);
+    snprintf(command, sizeof(command), "rm -rf %s/*", stepd_directory);
     return system(command);
 }
 
 int stepd_tear_down(void **state)
 {
     (void)stepd_clean(state);
-    return rmdir(stepd_folder);
+    return rmdir(stepd_directory);
 }
 
 uint64_t stepd_now_ms(void)
@@ -64,7 +64,7 @@ char *stepd_read(const char *name)
     char path[256];
     ssize_t n;
 
-    snprintf(path, sizeof(path), "%s/%s", stepd_folder, name);
+    snprintf(path, sizeof(path), "%s/%s", stepd_directory, name);
     _close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
@@ -76,7 +76,7 @@ bool stepd_has(const char *name)
 {
     char path[256];
 
-    snprintf(path, sizeof(path), "%s/%s", stepd_folder, name);
+    snprintf(path, sizeof(path), "%s/%s", stepd_directory, name);
     return access(path, F_OK) == 0;
 }
 
@@ -107,7 +107,7 @@ stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char
     int r = 0, out;
     char path[256];
 
-    snprintf(path, sizeof(path), "%s/output", stepd_folder);
+    snprintf(path, sizeof(path), "%s/output", stepd_directory);
     out = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (out < 0 || dup2(out, STDERR_FILENO) < 0 || !cgroups_enter(c, c->stepd))
         _exit(100);
@@ -182,7 +182,7 @@ void stepd_age(const char *name, time_t seconds)
     struct timespec times[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
     char path[256];
 
-    snprintf(path, sizeof(path), "%s/%s", stepd_folder, name);
+    snprintf(path, sizeof(path), "%s/%s", stepd_directory, name);
     close(open(path, O_WRONLY | O_CREAT, 0600));
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }

@@ -14,7 +14,7 @@
 #include "tests/unit/cgroups.h"
 #include "tests/unit/spank_host.h"
 
-extern char stepd_folder[];
+extern char stepd_directory[];
 extern char *stepd_words[];                   /* arguments in plugstack.conf: the socket */
 extern const struct spank_handle stepd_batch; /* step 17.batch, requeued twice */
 

@@ -30,7 +30,7 @@ static void test_batch_step(void **state)
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
     handle.env = env;
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has(asked, "VERSION=1|TYPE=tag|JOBID=17|RESTART=2|HET=4294967294|STEP=4294967291|"
@@ -79,7 +79,7 @@ static void test_array_task(void **state)
 
         handle.array_job = cases[i].job;
         handle.array_task = cases[i].task;
-        answerer_start(&a, stepd_folder, ANSWER_OK);
+        answerer_start(&a, stepd_directory, ANSWER_OK);
         stepd_run(&handle, stepd_words, &c, NULL);
         asked = answerer_asked(&a);
         file = stepd_read("steps/17.2.4294967294.4294967291");
@@ -107,7 +107,7 @@ static void test_freezer(void **state)
     (void)state;
     stepd_cgroups(&c, 1, "step_0");
     handle.stepid = 0;
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     snprintf(part, sizeof(part), "|CGROUP=%.200s|CGROUP_ID=%llu|CGROUP_LEVEL=2|CGROUP_VERSION=1|",
@@ -131,7 +131,7 @@ static void test_freezer_extern(void **state)
     stepd_cgroups(&c, 1, "step_extern");
     handle.stepid = STEP_EXTERN;
     handle.nodes = 5;
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has(asked, "/step_extern|");
@@ -152,7 +152,7 @@ static void test_no_cgroup_of_its_own(void **state)
     (void)state;
     stepd_cgroups(&c, 1, "step_0");
     snprintf(c.stepd, sizeof(c.stepd), "%s", c.step);
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_string_equal(asked, "");
@@ -195,7 +195,7 @@ static void test_het_component(void **state)
     stepd_cgroups(&c, 2, "step_4+1");
     handle.stepid = 4;
     handle.nodes = 1;
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has(asked, "|HET=1|STEP=4|");
@@ -221,7 +221,7 @@ static void check_step_nodes(const char *list, const char *in_report)
     handle.stepid = 0;
     handle.tasks = 2;
     handle.env = env;
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has(asked, "TYPE=task-exit|JOBID=17|RESTART=2|HET=4294967294|STEP=0|");
@@ -252,7 +252,7 @@ static void test_nodes_without_prolog(void **state)
     (void)state;
     handle.env = env;
     stepd_cgroups(&c, 2, "step_batch");
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has(asked, "TYPE=job|JOBID=17|RESTART=2|NODE=n1|GATHER=n1|NODELIST=n1,n2|\n");
@@ -260,7 +260,7 @@ static void test_nodes_without_prolog(void **state)
                         "JOBID=17\nRESTART=2\nNODE=n1\nGATHER=n1\nNODELIST=n1,n2\n");
     free(asked);
     answerer_stop(&a);
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has(asked, "TYPE=tag|");
@@ -301,7 +301,7 @@ static void test_summary(void **state)
         _free_ char *asked = NULL;
 
         handle.env = cases[i].env;
-        answerer_start(&a, stepd_folder, ANSWER_OK);
+        answerer_start(&a, stepd_directory, ANSWER_OK);
         stepd_run(&handle, cases[i].config_off ? words_off : stepd_words, &c, cases[i].option);
         asked = answerer_asked(&a);
         assert_has(asked, cases[i].expected);
@@ -326,8 +326,8 @@ static void test_words(void **state)
 
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
-    snprintf(node, sizeof(node), "socket=%s/%%n/jobiod.sock", stepd_folder);
-    snprintf(sub, sizeof(sub), "%s/n1", stepd_folder);
+    snprintf(node, sizeof(node), "socket=%s/%%n/jobiod.sock", stepd_directory);
+    snprintf(sub, sizeof(sub), "%s/n1", stepd_directory);
     assert_int_equal(mkdir(sub, 0700), 0);
     answerer_start(&a, sub, ANSWER_OK);
     stepd_run(&stepd_batch, odd, &c, NULL);
@@ -387,7 +387,7 @@ static void check_prolog(const char *list, const char *in_file, const char *in_m
     setenv("SLURM_JOB_USER", "ann", 1);
     setenv("SLURM_JOB_RESTART_COUNT", "3", 1);
     setenv("SLURM_JOB_NODELIST", list, 1);
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     spank_host_load(&plugin, &handle, stepd_words);
     assert_int_equal(spank_host_run(&plugin, "job_prolog"), 0);
     assert_int_equal(spank_host_run(&plugin, "job_epilog"), 0);
@@ -431,7 +431,7 @@ static void test_run_without_prolog(void **state)
     check_prolog("n0,n1", "NODE=n1\nGATHER=n0\nNODELIST=n0,n1\n",
                  "NODE=n1|GATHER=n0|NODELIST=n0,n1|");
     stepd_cgroups(&c, 2, "step_batch");
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&handle, stepd_words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has(asked, "TYPE=job|JOBID=17|ACCOUNT=physics|PARTITION=p|USER=ann|RESTART=4|NODE=n1|"
@@ -461,7 +461,7 @@ static void test_extern_without_prolog(void **state)
     check_prolog("n0,n1", "NODE=n1\nGATHER=n0\nNODELIST=n0,n1\n",
                  "NODE=n1|GATHER=n0|NODELIST=n0,n1|");
     stepd_cgroups(&c, 2, "step_extern");
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     stepd_run(&first, stepd_words, &c, NULL);
     assert_string_equal(stepd_read("jobs/17"),
                         "JOBID=17\nACCOUNT=physics\nPARTITION=p\nUSER=ann\nRESTART=4\n");

@@ -28,7 +28,7 @@ static void test_full_file_system(void **state)
 
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
-    snprintf(path, sizeof(path), "%s/run", stepd_folder);
+    snprintf(path, sizeof(path), "%s/run", stepd_directory);
     snprintf(node, sizeof(node), "socket=%s/jobiod.sock", path);
     stepd_mount("tmpfs", path, "nr_inodes=40");
     for (int i = 0; i < 34; i++) {
@@ -99,7 +99,7 @@ static void test_refused(void **state)
 
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
-    answerer_start(&a, stepd_folder, ANSWER_ERROR);
+    answerer_start(&a, stepd_directory, ANSWER_ERROR);
     stepd_run(&stepd_batch, stepd_words, &c, NULL);
     assert_has(spank_host_log->text, "info: jobio: step 17.batch: tag: no such step\n");
     assert_has(spank_host_log->text, "info: jobio: step 17.batch: report: no such step\n");
@@ -122,7 +122,7 @@ static void hundred_steps(enum answer how)
     for (handle.stepid = 0; handle.stepid < 100; handle.stepid++)
         stepd_run(&handle, stepd_words, &c, NULL);
     alone = stepd_now_ms() - before;
-    answerer_start(&a, stepd_folder, how);
+    answerer_start(&a, stepd_directory, how);
     before = stepd_now_ms();
     for (handle.stepid = 0; handle.stepid < 100; handle.stepid++)
         stepd_run(&handle, stepd_words, &c, NULL);
@@ -159,7 +159,7 @@ static void test_slow_jobiod(void **state)
 
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
-    answerer_start(&a, stepd_folder, ANSWER_SLOW);
+    answerer_start(&a, stepd_directory, ANSWER_SLOW);
     stepd_run(&stepd_batch, stepd_words, &c, NULL);
     assert_has(spank_host_log->text, "step 17.batch: end: jobiod did not answer in time\n");
     assert_string_equal(stepd_read("output"), "the summary\n");
@@ -179,7 +179,7 @@ static void test_patience(void **state)
 
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
-    answerer_start(&a, stepd_folder, ANSWER_SLOW);
+    answerer_start(&a, stepd_directory, ANSWER_SLOW);
     stepd_run(&stepd_batch, words, &c, NULL);
     asked = answerer_asked(&a);
     assert_has_not(spank_host_log->text, "in time");
@@ -203,7 +203,7 @@ static void test_mark_ages(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _free_ char *asked = NULL;
 
-        answerer_start(&a, stepd_folder, ANSWER_OK);
+        answerer_start(&a, stepd_directory, ANSWER_OK);
         stepd_age("down", cases[i].age);
         stepd_run(&stepd_batch, stepd_words, &c, NULL);
         asked = answerer_asked(&a);
@@ -232,7 +232,7 @@ static void test_output_hangs(void **state)
 
     (void)state;
     stepd_cgroups(&c, 2, "step_batch");
-    answerer_start(&a, stepd_folder, ANSWER_OK);
+    answerer_start(&a, stepd_directory, ANSWER_OK);
     assert_int_equal(pipe(fds) | pipe(others), 0);
     pid = fork();
     assert_true(pid >= 0);

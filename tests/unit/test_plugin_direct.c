@@ -35,7 +35,7 @@ static int make_map(const char *name, enum bpf_map_type type, __u32 key, __u32 v
     fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
     if (fd < 0)
         return -1;
-    snprintf(path, sizeof(path), "%s/bpf/%d/%s", stepd_folder, JOBIO_LAYOUT, name);
+    snprintf(path, sizeof(path), "%s/bpf/%d/%s", stepd_directory, JOBIO_LAYOUT, name);
     memset(&attr, 0, sizeof(attr));
     attr.pathname = (__u64)(uintptr_t)path;
     attr.bpf_fd = (__u32)fd;
@@ -47,11 +47,11 @@ static void save_probe(int layout)
 {
     char path[256];
 
-    snprintf(path, sizeof(path), "%s/probe", stepd_folder);
+    snprintf(path, sizeof(path), "%s/probe", stepd_directory);
     _fclose_ FILE *f = fopen(path, "w");
 
     assert_non_null(f);
-    fprintf(f, "SINCE=1\nPIN=%s/bpf\nLAYOUT=%d\n", stepd_folder, layout);
+    fprintf(f, "SINCE=1\nPIN=%s/bpf\nLAYOUT=%d\n", stepd_directory, layout);
 }
 
 static bool step_is_tagged(int fd, __u64 id, int version)
@@ -77,9 +77,9 @@ static void test_direct_tag(void **state)
 
     (void)state;
     stepd_cgroups(&c, 2, "step_0");
-    snprintf(path, sizeof(path), "%s/bpf", stepd_folder);
+    snprintf(path, sizeof(path), "%s/bpf", stepd_directory);
     stepd_mount("bpf", path, NULL);
-    snprintf(path, sizeof(path), "%s/bpf/%d", stepd_folder, JOBIO_LAYOUT);
+    snprintf(path, sizeof(path), "%s/bpf/%d", stepd_directory, JOBIO_LAYOUT);
     assert_int_equal(mkdir(path, 0700), 0);
     steps = make_map("steps", BPF_MAP_TYPE_HASH, sizeof(__u64), sizeof(struct step_record), 8, 0);
     levels_fd =
@@ -112,7 +112,7 @@ static void test_direct_tag(void **state)
         assert_int_equal(levels->v1, level_bit(2));
         cgroups_destroy(&v1);
     }
-    snprintf(path, sizeof(path), "%s/bpf", stepd_folder);
+    snprintf(path, sizeof(path), "%s/bpf", stepd_directory);
     assert_int_equal(umount2(path, MNT_DETACH), 0);
     munmap(levels, 4096);
     close(steps);
