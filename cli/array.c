@@ -146,7 +146,7 @@ static int print_array(const struct array *array, const struct array_options *op
 
     output_is_document(options->json);
     if (options->json)
-        return output_made(array_json(array));
+        return output_json_and_release(array_json(array));
     if (options->csv) {
         array_csv(array, stdout);
         return 0;

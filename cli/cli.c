@@ -123,6 +123,6 @@ int cli_main(int argc, char **argv)
     };
 
     (void)setlocale(LC_CTYPE, ""); /* for terminal_utf8(); numbers stay as they are */
-    output_goes_to(stdout);
+    output_set_stream(stdout);
     return output_finish(run(&cli, argc, argv));
 }

@@ -196,7 +196,7 @@ struct writer {
     const struct history_filter *filter;
     struct columns columns;
     enum table_form form;
-    bool json, begun;
+    bool json, head_printed;
     uint64_t rows, incomplete;
     struct labels *anonymous; /* NULL: names are shown */
 };
@@ -232,11 +232,11 @@ static void write_head(struct writer *w)
 }
 
 /* Only with the first row, or at the end: a query that fails prints nothing. */
-static void begin(struct writer *w)
+static void print_head_once(struct writer *w)
 {
-    if (w->begun)
+    if (w->head_printed)
         return;
-    w->begun = true;
+    w->head_printed = true;
     pager_start(w->cli);
     write_head(w);
 }
@@ -247,7 +247,7 @@ static int write_row(const struct history_row *found, void *arg)
     struct history_row row = *found;
     int rc;
 
-    begin(w);
+    print_head_once(w);
     rc = w->anonymous ? labels_row(w->anonymous, &row) : 0;
 
     if (rc == 0)
@@ -278,7 +278,7 @@ static int write_history(struct writer *w, struct error *error)
         return error_errno(error, rc, "write the history");
     if (rc < 0)
         return rc;
-    begin(w);
+    print_head_once(w);
     write_foot(w);
     if (w->rows == 0 && w->form == TABLE_ALIGNED && !w->json)
         output_error("history: no matching jobs in this period that you may see; use -S to look "

@@ -155,7 +155,7 @@ static int print_json(const struct answer *answer, const struct job_options *opt
     struct json_object *array;
 
     if (!options->all)
-        return output_made(job_json(answer->jobs[0], flags, answer->step));
+        return output_json_and_release(job_json(answer->jobs[0], flags, answer->step));
     array = tree_array(&tree);
     for (size_t i = 0; i < answer->n; i++)
         tree_add(&tree, array, job_json(answer->jobs[i], flags, answer->step));
@@ -223,8 +223,8 @@ static int take_notes(const struct job_options *options, struct answer *answer, 
     if (!answer->notes)
         return error_errno(error, -ENOMEM, "write the notes");
     for (; answer->n_notes < answer->n; answer->n_notes++)
-        notes_of(answer->jobs[answer->n_notes], options->html ? PAGE_NOTES : NOTES_MAX,
-                 &answer->notes[answer->n_notes]);
+        notes_for_job(answer->jobs[answer->n_notes], options->html ? PAGE_NOTES : NOTES_MAX,
+                      &answer->notes[answer->n_notes]);
     return 0;
 }
 

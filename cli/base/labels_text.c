@@ -39,7 +39,7 @@ static bool ends_path(const char *p)
 }
 
 /* A name matches a whole word, a path matches a whole path or its start. */
-static bool stands(const struct search *s, const char *name, size_t n)
+static bool matches(const struct search *s, const char *name, size_t n)
 {
     const char *p = s->text + s->at;
 
@@ -57,7 +57,7 @@ static void consider(const void *node, VISIT visit, void *arg)
     struct search *s = arg;
     size_t n = strlen(label->shown);
 
-    if ((visit != preorder && visit != leaf) || n <= s->length || !stands(s, label->shown, n))
+    if ((visit != preorder && visit != leaf) || n <= s->length || !matches(s, label->shown, n))
         return;
     s->found = label;
     s->length = n;

@@ -40,7 +40,7 @@ int notes_rules(struct advice **ret, const char *path, int *mistakes, struct err
     return 0;
 }
 
-void notes_of(const struct job_account *job, size_t max, struct advice_notes *ret)
+void notes_for_job(const struct job_account *job, size_t max, struct advice_notes *ret)
 {
     static struct advice *advice; /* never freed: the notes point to its rules */
     static bool failed;

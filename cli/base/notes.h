@@ -13,6 +13,6 @@ int notes_rules(struct advice **ret, const char *path, int *mistakes, struct err
 
 /* At most `max` notes about a job, by the rules of this machine, which are read once. On failure
  * there are no notes, and a line on stderr. Clear with advice_notes_clear(). */
-void notes_of(const struct job_account *job, size_t max, struct advice_notes *ret);
+void notes_for_job(const struct job_account *job, size_t max, struct advice_notes *ret);
 
 #endif

@@ -28,7 +28,7 @@ static void output_note_failure(void)
 
 static bool ascii;
 
-void output_goes_to(FILE *out)
+void output_set_stream(FILE *out)
 {
     ascii = isatty(fileno(out)) && !terminal_utf8();
     utf8_sanitize_to_ascii(ascii);
@@ -151,7 +151,7 @@ void output_json(struct json_object *document)
     output_note_failure();
 }
 
-int output_made(struct json_object *document)
+int output_json_and_release(struct json_object *document)
 {
     if (!document)
         return -ENOMEM;
@@ -162,7 +162,7 @@ int output_made(struct json_object *document)
 
 int output_tree(const struct tree *tree, struct json_object *document)
 {
-    return output_made(tree_end(tree, document));
+    return output_json_and_release(tree_end(tree, document));
 }
 
 /* --- a file ----------------------------------------------------------------------------------- */

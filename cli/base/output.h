@@ -13,7 +13,7 @@ struct tree;
 
 /* Set the stream for which text is made from now on: if it is a terminal that is not UTF-8, names
  * become ASCII (utf8_sanitize_to_ascii()), and JSON has escapes. */
-void output_goes_to(FILE *out);
+void output_set_stream(FILE *out);
 /* Whether text is for a document, a file or another machine, which keep all letters. */
 void output_is_document(bool yes);
 
@@ -30,7 +30,7 @@ char *output_json_text(struct json_object *document);
 void output_json(struct json_object *document);
 /* output_json() of a document that it releases. -ENOMEM: the document is NULL or incomplete, and
  * nothing was printed. */
-int output_made(struct json_object *document);
+int output_json_and_release(struct json_object *document);
 int output_tree(const struct tree *tree, struct json_object *document);
 /* Write text to stdout that is JSON already, with those escapes and without a newline. */
 void output_json_raw(const char *text);

@@ -290,7 +290,7 @@ int context_make(struct source *source, struct job_account *job, bool anonymous,
     struct context context = {.anonymous = anonymous};
     struct error why;
 
-    notes_of(job, SIZE_MAX, &known.notes);
+    notes_for_job(job, SIZE_MAX, &known.notes);
     if (read_past(source, job, &known.past, &why) < 0) {
         (void)error_prefix(&why, 0, "similar jobs");
         context.note = anonymous ? "similar jobs" : why.text;

@@ -179,7 +179,7 @@ static char *report_make(const struct run *run)
     char *text;
 
     if (!options->json) {
-        notes_of(run->job, NOTES_MAX, &notes);
+        notes_for_job(run->job, NOTES_MAX, &notes);
         return report_text(run->job, options->full ? SUMMARY_FULL : SUMMARY_SHORT, &style);
     }
     document = report_json(run->job, options->timeline ? REPORT_TIMELINE : 0);
@@ -193,7 +193,7 @@ static int write_page(const struct run *run, struct error *error)
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
 
     output_is_document(true);
-    notes_of(run->job, PAGE_NOTES, &notes);
+    notes_for_job(run->job, PAGE_NOTES, &notes);
     return page_write(&(struct page){.job = run->job, .notes = &notes}, run->options->html, error);
 }
 
@@ -207,7 +207,7 @@ static int report_write(struct run *run, struct error *error)
     run->job->exit_status = child_status(run->child);
     if (!run->job->command)
         run->job->command = words_copy(run->command);
-    output_goes_to(out);
+    output_set_stream(out);
     text = report_make(run);
     if (draw)
         curves = report_timeline_text(run->job, TERMINAL_COLUMNS_DEFAULT, terminal_utf8());

@@ -81,7 +81,7 @@ static void print_table(const struct top_frame *frame, const struct top_view *vi
 static int print(const struct top_frame *frame, const struct request *request, bool first)
 {
     if (request->json)
-        return output_made(top_export_json(frame, &request->view));
+        return output_json_and_release(top_export_json(frame, &request->view));
     if (!request->csv) {
         print_table(frame, &request->view, first);
         return 0;

@@ -272,7 +272,7 @@ static int ask_rule(struct advice *advice, const struct advice_rule *rule, struc
 }
 
 /* Whether the job gets notes that are not errors. */
-static bool is_worth_it(const struct job_account *job)
+static bool waits_long_enough(const struct job_account *job)
 {
     return job->elapsed_ns >= LEAST_ELAPSED_NS &&
            job->longest_wait_ns >= job->elapsed_ns / LEAST_WAITING;
@@ -305,7 +305,7 @@ int advice_give(struct advice *advice, const struct job_account *job, size_t max
                 struct advice_notes *ret, struct error *error)
 {
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
-    bool worth = is_worth_it(job);
+    bool long_enough = waits_long_enough(job);
     int r = fill_tables(advice, job, error);
 
     notes.items = calloc(advice->n + 1, sizeof(*notes.items));
@@ -314,7 +314,7 @@ int advice_give(struct advice *advice, const struct job_account *job, size_t max
     for (size_t i = 0; i < advice->n && r >= 0; i++) {
         struct advice_note *note = &notes.items[notes.n];
 
-        if (advice->rules[i].off || (!worth && advice->rules[i].level != ADVICE_ERROR))
+        if (advice->rules[i].off || (!long_enough && advice->rules[i].level != ADVICE_ERROR))
             continue;
         r = ask_rule(advice, &advice->rules[i], note, error);
         notes.n += r > 0;

@@ -73,7 +73,7 @@ static void leave_out(struct writer *w, size_t n, const char *what)
 /* --- the job ---------------------------------------------------------------------------------- */
 
 /* The weight of a mount: by waiting, then by bytes and calls. */
-static double matter(struct json_object *mount)
+static double weight_of(struct json_object *mount)
 {
     struct json_object *ops = json_object_object_get(mount, "ops");
     double sum = 0;
@@ -92,8 +92,8 @@ static double matter(struct json_object *mount)
 
 static int compare_mounts(const void *pa, const void *pb)
 {
-    double a = matter(*(struct json_object *const *)pa),
-           b = matter(*(struct json_object *const *)pb);
+    double a = weight_of(*(struct json_object *const *)pa),
+           b = weight_of(*(struct json_object *const *)pb);
 
     return (a < b) - (a > b);
 }

@@ -102,7 +102,7 @@ static void put_facts(const struct html *h)
 /* --- the verdict and the notes ---------------------------------------------------------------- */
 
 /* The colour of the verdict. */
-static const char *mood(const struct html *h)
+static const char *verdict_colour(const struct html *h)
 {
     double percent = summary_waiting(&h->s, h->s.total.sums.all.time_ns);
 
@@ -116,7 +116,7 @@ static void put_verdict(const struct html *h)
 {
     _free_ char *line = summary_verdict(&h->s);
 
-    (void)fprintf(h->out, "<p class=\"verdict %s\">", mood(h));
+    (void)fprintf(h->out, "<p class=\"verdict %s\">", verdict_colour(h));
     html_sentence(h->out, line                      ? line
                           : job_not_counted(h->job) ? job_not_counted(h->job)
                                                     : "no I/O was counted");
