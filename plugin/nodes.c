@@ -49,8 +49,9 @@ static int expand(const char *from, char *list, size_t size, size_t *first)
     if (!hosts)
         return -ENOENT;
     *first = 0;
-    while ((name = slurm_hostlist_shift(hosts))) {
-        fits = fits && append(list, size, &length, name);
+    /* Stop at the first name that does not fit: a user's list may have billions. */
+    while (fits && (name = slurm_hostlist_shift(hosts))) {
+        fits = append(list, size, &length, name);
         if (!*first)
             *first = length;
         free(name);
