@@ -5,15 +5,23 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 
 /* slurmstepd has fewer. */
 #define DESCRIPTORS_MAX 16384
+
+/* How long an abandoned writer may wait for a slow file system, in seconds. */
+#ifndef LATE_S
+#define LATE_S 30
+#endif
 
 /* Only system calls: other threads of slurmstepd may have held locks at the fork. */
 static void __attribute__((noreturn)) write_all(int fd, const char *text, size_t size)
@@ -48,6 +56,58 @@ static void close_sockets_and_pipes(int keep)
     }
 }
 
+/* The user can give the job an output that never takes anything, such as a FIFO that nobody reads.
+ * slurmstepd blocks signals. */
+static void die_after(unsigned seconds)
+{
+    const struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGALRM);
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    (void)alarm(seconds);
+}
+
+static unsigned seconds_until(uint64_t deadline_ns)
+{
+    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+    return deadline_ns > now_ns ? (unsigned)((deadline_ns - now_ns) / NS_PER_S) + 1 : 1;
+}
+
+/* Move the process to the root of every hierarchy that Slurm may use. Returns false if it may still
+ * be in a cgroup of the step. */
+static bool leave_cgroups(pid_t pid)
+{
+    static const char *const files[] = {
+        "/sys/fs/cgroup/cgroup.procs",         "/sys/fs/cgroup/unified/cgroup.procs",
+        "/sys/fs/cgroup/cpuacct/cgroup.procs", "/sys/fs/cgroup/cpuset/cgroup.procs",
+        "/sys/fs/cgroup/devices/cgroup.procs", "/sys/fs/cgroup/freezer/cgroup.procs",
+        "/sys/fs/cgroup/memory/cgroup.procs",
+    };
+    bool left = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        _close_ int fd = open(files[i], O_WRONLY | O_CLOEXEC);
+
+        if (fd < 0 && errno == ENOENT)
+            continue;
+        if (fd < 0 || dprintf(fd, "%d", (int)pid) < 0)
+            return false;
+        left = true;
+    }
+    return left;
+}
+
+/* Slurm cannot remove a step's cgroup that has a process. */
+static void abandon(pid_t pid)
+{
+    if (!leave_cgroups(pid))
+        (void)kill(pid, SIGKILL);
+}
+
 /* Polls, because SIGCHLD belongs to slurmstepd. */
 static int wait_until(pid_t pid, uint64_t deadline_ns, int *status)
 {
@@ -71,6 +131,7 @@ static int wait_until(pid_t pid, uint64_t deadline_ns, int *status)
 int job_output_write(int fd, const char *text, size_t size, uint64_t deadline_ns,
                      struct error *error)
 {
+    unsigned seconds = seconds_until(deadline_ns) + LATE_S;
     int status = 0, r;
     pid_t pid;
 
@@ -79,12 +140,15 @@ int job_output_write(int fd, const char *text, size_t size, uint64_t deadline_ns
     if (pid < 0)
         return error_errno(error, -errno, "fork to write the summary");
     if (pid == 0) {
+        die_after(seconds);
         close_sockets_and_pipes(fd);
         write_all(fd, text, size);
     }
     r = wait_until(pid, deadline_ns, &status);
-    if (r == -ETIMEDOUT)
+    if (r == -ETIMEDOUT) {
+        abandon(pid);
         return error_set(error, r, "the job's output did not take the summary in time");
+    }
     if (r < 0)
         return error_errno(error, r, "wait for the writer of the summary");
     if (WIFSIGNALED(status))

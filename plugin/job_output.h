@@ -9,7 +9,8 @@
 
 /* Write to `fd` in a child process, because the file system of `fd` may hang. Waits for the child
  * until `deadline_ns` (CLOCK_MONOTONIC), then abandons it (-ETIMEDOUT). The child keeps no socket
- * or pipe of the caller except `fd`. */
+ * or pipe of the caller except `fd`. An abandoned child leaves the cgroups of the caller, or is
+ * killed if it cannot, and dies 30 s after the deadline. */
 int job_output_write(int fd, const char *text, size_t size, uint64_t deadline_ns,
                      struct error *error);
 
