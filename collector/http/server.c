@@ -12,6 +12,7 @@
 
 #define BACKLOG 1024
 #define CONNECTION_MEMORY 16384
+#define SUBNET_BYTES 8 /* of a /64 */
 
 static uint64_t now_us(void)
 {
@@ -28,6 +29,29 @@ static bool same_address(const union address *a, const struct sockaddr *b)
         return memcmp(&a->v6.sin6_addr, &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr,
                       sizeof(a->v6.sin6_addr)) == 0;
     return a->v4.sin_addr.s_addr == ((const struct sockaddr_in *)(const void *)b)->sin_addr.s_addr;
+}
+
+/* One host can have all addresses of a /64. */
+static bool same_subnet(const union address *a, const union address *b)
+{
+    return a->any.sa_family == AF_INET6 && b->any.sa_family == AF_INET6 &&
+           memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, SUBNET_BYTES) == 0;
+}
+
+/* The nodes of a cluster often share the /64 of this one, so that it has no limit of its own. */
+static bool crowded_subnet(const struct http_server *server, const struct peer *new)
+{
+    union address local = {.any.sa_family = AF_UNSPEC};
+    socklen_t size = sizeof(local);
+    const struct peer *peer;
+    unsigned n = 0;
+
+    if (new->address.any.sa_family != AF_INET6 || getsockname(new->fd, &local.any, &size) < 0 ||
+        same_subnet(&new->address, &local))
+        return false;
+    TAILQ_FOREACH(peer, &server->peers, link)
+    n += same_subnet(&peer->address, &new->address);
+    return n > server->options.connections_a_subnet;
 }
 
 static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, socklen_t size)
@@ -54,6 +78,13 @@ static void arm(struct http_server *server)
     (void)sd_event_source_set_enabled(server->timer, first ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
+/* libmicrohttpd owns the descriptor. It detects the end of the stream and closes it. */
+static void cut(struct peer *peer)
+{
+    peer->cut = true;
+    (void)shutdown(peer->fd, SHUT_RDWR);
+}
+
 static void peer_connected(struct http_server *server, struct MHD_Connection *connection,
                            void **context)
 {
@@ -72,6 +103,10 @@ static void peer_connected(struct http_server *server, struct MHD_Connection *co
     peer->due_us = now_us() + server->options.limit_ns / 1000;
     TAILQ_INSERT_TAIL(&server->peers, peer, link);
     server->stats.connections++;
+    if (crowded_subnet(server, peer)) {
+        server->stats.crowded++;
+        cut(peer);
+    }
     arm(server);
 }
 
@@ -108,9 +143,7 @@ static void expire(struct http_server *server, struct peer *peer)
     server->stats.timeouts += !peer->cut;
     if (!peer->answering && !peer->cut)
         (void)send(peer->fd, late, sizeof(late) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    peer->cut = true;
-    /* libmicrohttpd owns the descriptor. It detects the end of the stream and closes it. */
-    (void)shutdown(peer->fd, SHUT_RDWR);
+    cut(peer);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
@@ -231,6 +264,8 @@ static void fill_options(struct http_server_options *o, const struct http_server
     o->bodies_max = from->bodies_max ? from->bodies_max : 64u << 20;
     o->connections = from->connections ? from->connections : 256;
     o->connections_an_address = from->connections_an_address ? from->connections_an_address : 32;
+    o->connections_a_subnet =
+        from->connections_a_subnet ? from->connections_a_subnet : 4 * o->connections_an_address;
 }
 
 static int server_init(struct http_server *server, sd_event *loop,

@@ -26,6 +26,9 @@ struct http_server_options {
     size_t bodies_max;               /* bytes, sum of all bodies in memory; 64 MiB */
     unsigned connections;            /* concurrent; more wait in the backlog; 256 */
     unsigned connections_an_address; /* concurrent; more are closed; 32 */
+    /* The same for an IPv6 /64, except that of the server's own address; 4 *
+     * connections_an_address. */
+    unsigned connections_a_subnet;
 };
 
 /* Bind and listen; requests are answered as soon as the loop runs. Returns 0 or -errno. -EINVAL: a
@@ -63,7 +66,7 @@ struct http_server_stats {
     uint64_t requests;          /* passed to a handler */
     uint64_t refused;           /* 404, 405, 413 and 503 sent without a handler's answer */
     uint64_t timeouts;          /* connections cut off at the limit */
-    uint64_t crowded;           /* connections closed because their address had too many */
+    uint64_t crowded;           /* connections closed because their address or /64 had too many */
 };
 void http_server_stats(const struct http_server *server, struct http_server_stats *ret);
 

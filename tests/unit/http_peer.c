@@ -42,11 +42,11 @@ static void park(struct http_exchange *exchange, const void *body, size_t size, 
 
 void setup_with(const struct http_server_options *given)
 {
-    const char *const listen[] = {"127.0.0.1:0", "[::1]:0"};
+    const char *const listen[] = {"127.0.0.1:0", "[::1]:0", "[::]:0"};
     struct http_server_options options = *given;
 
     options.listen = listen;
-    options.n_listen = 2;
+    options.n_listen = 3;
     parked = NULL;
     n_parked = 0;
     assert_true(sd_event_new(&loop) >= 0);

@@ -20,7 +20,7 @@ extern struct http_exchange *parked, *parked_before;
 extern unsigned n_parked;
 extern char answer[1 << 16]; /* of hear() */
 
-/* Routes on 127.0.0.1 and ::1: GET /hello answers with the peer's address, POST /echo with the
+/* Routes on 127.0.0.1, ::1 and :: : GET /hello answers with the peer's address, POST /echo with the
  * body. */
 void setup_with(const struct http_server_options *options);
 /* For cmocka. The server permits PEERS connections, without a short time limit. */

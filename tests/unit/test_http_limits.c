@@ -3,7 +3,11 @@
 #define _GNU_SOURCE
 #include "tests/unit/http_peer.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -211,6 +215,82 @@ static void test_crowd_of_one_address(void **state)
     assert_int_equal(code_of(ask("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")), 200);
 }
 
+/* --- many addresses of one host --------------------------------------------------------------- */
+
+/* In a network where all addresses of fd00::/48 are local. */
+static int setup_subnets(void **state)
+{
+    const struct http_server_options options = {
+        .connections = 64, .connections_an_address = 2, .connections_a_subnet = 8};
+
+    (void)state;
+    server = NULL;
+    loop = NULL;
+    if (unshare(CLONE_NEWNET) < 0 ||
+        system("ip link set lo up && ip -6 route add local fd00::/48 dev lo") != 0)
+        return 0;
+    setup_with(&options);
+    return 0;
+}
+
+/* A connection from one address of the network to another. */
+static int connect_from(const char *from, const char *to)
+{
+    struct sockaddr_in6 source = {.sin6_family = AF_INET6}, address = {.sin6_family = AF_INET6};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+    address.sin6_port = htons((uint16_t)http_server_port(server, 2));
+    assert_int_equal(inet_pton(AF_INET6, from, &source.sin6_addr), 1);
+    assert_int_equal(inet_pton(AF_INET6, to, &address.sin6_addr), 1);
+    assert_int_equal(setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&source, sizeof(source)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    spin(20);
+    return fd;
+}
+
+static int code_from(const char *from, const char *to)
+{
+    int fd = connect_from(from, to);
+
+    (void)say_text(fd, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    return code_of(hear(fd));
+}
+
+static void test_crowd_of_one_subnet(void **state)
+{
+    char from[32];
+    int fds[8], more[12];
+
+    (void)state;
+    if (!server) {
+        print_message("no network namespace here\n");
+        skip();
+    }
+    for (int i = 0; i < 8; i++) {
+        snprintf(from, sizeof(from), "fd00:0:0:1::%d", i + 1);
+        fds[i] = connect_from(from, "fd00:0:0:9::1");
+    }
+    assert_int_equal(stats().connections, 8);
+    assert_int_equal(code_from("fd00:0:0:1::99", "fd00:0:0:9::1"), 0);
+    assert_int_equal(stats().crowded, 1);
+    assert_int_equal(code_from("fd00:0:0:2::99", "fd00:0:0:9::1"), 200);
+    /* The nodes of this one's own subnet. */
+    for (int i = 0; i < 12; i++) {
+        snprintf(from, sizeof(from), "fd00:0:0:9::%d", i + 2);
+        more[i] = connect_from(from, "fd00:0:0:9::1");
+    }
+    assert_int_equal(stats().connections, 20);
+    assert_int_equal(stats().crowded, 1);
+    for (int i = 0; i < 12; i++)
+        close(more[i]);
+    for (int i = 0; i < 8; i++)
+        close(fds[i]);
+    wait_for_quiet();
+    assert_int_equal(code_from("fd00:0:0:1::99", "fd00:0:0:9::1"), 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +303,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_connections, setup, teardown),
         cmocka_unit_test_setup_teardown(test_places_become_free, setup, teardown),
         cmocka_unit_test_setup_teardown(test_crowd_of_one_address, setup_crowd, teardown),
+        /* The last one: the process stays in its network namespace. */
+        cmocka_unit_test_setup_teardown(test_crowd_of_one_subnet, setup_subnets, teardown),
     };
 
     return cmocka_run_group_tests_name("http_limits", tests, NULL, NULL);
