@@ -20,6 +20,7 @@ enum settings_backend { BACKEND_AUTO, BACKEND_FENTRY, BACKEND_KPROBE, BACKEND_TP
 /* How this node identifies itself to a server, and which server it trusts. NULL: not set. */
 struct settings_access {
     char *ca_file, *cert_file, *key_file, *credentials, *proxy;
+    bool insecure;
 };
 
 /* Strings are owned; NULL where the comment says so. Times in ns. */

@@ -16,6 +16,7 @@
 #include "cli/base/conf.h"
 #include "cli/explain/llm_impl.h"
 #include "cli/base/output.h"
+#include "collector/http/access.h"
 #include "collector/http/easy.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -99,12 +100,6 @@ static bool is_https(const char *scheme)
     return strcmp(scheme, "https") == 0;
 }
 
-static bool is_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
-           (strncmp(host, "127.", 4) == 0 && host[strspn(host, "0123456789.")] == '\0');
-}
-
 static int parse_url(const char *text, struct llm *llm, struct error *error)
 {
     CLEANUP(curl_url_cleanupp) CURLU *url = curl_url();
@@ -120,7 +115,7 @@ static int parse_url(const char *text, struct llm *llm, struct error *error)
     if (complete_path(url) < 0 || curl_url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK)
         return error_errno(error, -ENOMEM, "--llm");
     llm->encrypted = is_part(url, CURLUPART_SCHEME, is_https);
-    llm->loopback = is_part(url, CURLUPART_HOST, is_loopback);
+    llm->loopback = is_part(url, CURLUPART_HOST, http_is_loopback);
     llm->url = strdup(whole);
     curl_free(whole);
     return llm->url ? 0 : error_errno(error, -ENOMEM, "--llm");

@@ -95,7 +95,7 @@ int clickhouse_source_open(const struct cli *cli, struct source **ret, struct er
         return r;
     file =
         cli->history.credentials ? cli->history.credentials : c->settings->history.read_credentials;
-    r = http_read_userpwd(file, &c->userpwd, error);
+    r = http_read_userpwd(file, false, &c->userpwd, error);
     if (r == -EACCES && !from)
         return 0;
     if (r < 0)

@@ -100,7 +100,9 @@ int metrics_push_create(struct metrics_push **ret, const struct metrics_push_opt
     push->node_state = options->node_state;
     fill_options(options->settings, options->node, &queue);
     r = node_queue_create(&push->queue, options->loop, &queue, &hooks, error);
-    if (!r && options->store)
+    if (r < 0)
+        return error_prefix(error, r, "[push]");
+    if (options->store)
         r = store_each_state(options->store, NODE_QUEUE_STATE_PREFIX, restore, push, error);
     if (r < 0)
         return r;

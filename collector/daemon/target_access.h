@@ -15,6 +15,7 @@ static inline struct http_access target_access(const struct settings_access *set
         .key_file = settings->key_file,
         .userpwd_file = settings->credentials,
         .proxy = settings->proxy,
+        .insecure = settings->insecure,
     };
 }
 

@@ -236,8 +236,11 @@ static int check_options(const struct node_queue_options *options, struct error 
 {
     int rc = http_access_check(&options->access, error);
 
-    for (size_t i = 0; rc == 0 && i < options->n_urls; i++)
+    for (size_t i = 0; rc == 0 && i < options->n_urls; i++) {
         rc = http_check_url(options->urls[i], error);
+        if (rc == 0)
+            rc = http_check_password(&options->access, options->urls[i], error);
+    }
     return rc;
 }
 

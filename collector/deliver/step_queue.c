@@ -234,6 +234,8 @@ static int check_options(const struct step_queue_options *options, struct error 
         r = check_parameters(options->to.parameters, error);
     if (r == 0)
         r = http_access_check(&options->access, error);
+    if (r == 0)
+        r = http_check_password(&options->access, options->to.url, error);
     return r;
 }
 

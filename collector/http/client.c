@@ -266,7 +266,8 @@ int http_client_create(struct http_client **ret, sd_event *loop,
         return error_errno(error, -ENOMEM, "HTTP client");
     rc = client_init(client, loop, options);
     rc = rc < 0 ? error_errno(error, rc, "HTTP client")
-                : http_read_userpwd(options->access.userpwd_file, &client->userpwd, error);
+                : http_read_userpwd(options->access.userpwd_file, !options->access.insecure,
+                                    &client->userpwd, error);
     if (rc < 0) {
         http_client_destroy(client);
         return rc;

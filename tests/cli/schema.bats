@@ -54,6 +54,24 @@ settings_in() {
     done
 }
 
+@test "jobiod refuses a password that others can read, and insecure = yes accepts it" {
+    conf="$BATS_TEST_TMPDIR/conf" file="$BATS_TEST_TMPDIR/password"
+    (umask 077; echo user:password > "$file")
+    for section in push history; do
+        printf '[%s]\nurl = http://db.example.org:8123\ncredentials = %s\n' $section "$file" > "$conf"
+        run -1 jobiod --check-config --config "$conf"
+        [[ $output == "jobiod: [$section]: credentials: the password would be sent to "*"insecure = yes"* ]]
+        printf '[%s]\nurl = http://localhost:8123\ncredentials = %s\n' $section "$file" > "$conf"
+        jobiod --check-config --config "$conf"
+        chmod 644 "$file"
+        run -1 jobiod --check-config --config "$conf"
+        [[ $output == "jobiod: [$section]: credentials: \"$file\" is readable by others: chmod 600"* ]]
+        sed 's/localhost/db.example.org/; $a insecure = yes' "$conf" > "$conf.insecure"
+        jobiod --check-config --config "$conf.insecure"
+        chmod 600 "$file"
+    done
+}
+
 @test "jobs follow the schema" {
     for words in 100 123 "123 --steps" "123 --nodes" "123 --all" "123 --all --steps" 124 \
         "124 --steps" "126 --all" 140_1 "123 --timeline" "123 --timeline --steps"; do

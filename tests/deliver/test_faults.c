@@ -431,6 +431,10 @@ static void test_bad_options(void **state)
     options.access.ca_file = NULL;
     options.access.userpwd_file = "/dev/null";
     assert_int_equal(node_queue_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
+    urls[0] = "http://gateway.example.org:9091";
+    assert_int_equal(node_queue_create(&deliver, world->loop, &options, &hooks, &error), -EINVAL);
+    assert_non_null(
+        strstr(error.text, "credentials: the password would be sent to \"http://gateway"));
     assert_null(deliver);
     node_queue_destroy(NULL);
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -367,6 +368,7 @@ static void write_file(const char *path, const char *text)
 
     assert_non_null(f);
     fputs(text, f);
+    assert_int_equal(fchmod(fileno(f), 0600), 0);
     assert_int_equal(fclose(f), 0);
 }
 

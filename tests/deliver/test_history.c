@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,6 +185,7 @@ static void test_configuration_faults(void **state)
     (void)snprintf(path, sizeof(path), "%s/userpwd", directory.path);
     file = fopen(path, "w");
     (void)fputs("writer:wrong\n", file);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
     (void)fclose(file);
     feed.options.access.userpwd_file = path;
     feed_put(2, 0, 1, NULL);

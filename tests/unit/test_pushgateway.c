@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "collector/deliver/kinds.h"
@@ -92,6 +94,64 @@ static void test_check_url(void **state)
     }
 }
 
+/* A password is not sent unencrypted to another host. */
+static void test_check_password(void **state)
+{
+    static const char *const good[] = {"https://h",          "HTTPS://h:1/x",
+                                       "http://localhost:1", "http://127.0.0.1",
+                                       "http://127.1.2.3:1", "http://[::1]:9091/p"};
+    static const char *const bad[] = {
+        "http://h:9091",   "HTTP://h",     "http://127.0.0.1.example.org",
+        "http://10.0.0.1", "http://[::2]", "http://localhost.evil"};
+    struct http_access access = {.userpwd_file = "/etc/jobio/password"};
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+        assert_int_equal(http_check_password(&access, good[i], &error), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        access = (struct http_access){.userpwd_file = "/etc/jobio/password"};
+        assert_int_equal(http_check_password(&access, bad[i], &error), -EINVAL);
+        assert_non_null(strstr(error.text, "credentials: the password would be sent to \""));
+        assert_non_null(
+            strstr(error.text, "\" unencrypted: use https://, or set \"insecure = yes\""));
+        access.insecure = true;
+        assert_int_equal(http_check_password(&access, bad[i], &error), 0);
+        access = (struct http_access){0};
+        assert_int_equal(http_check_password(&access, bad[i], &error), 0);
+    }
+}
+
+static void test_mode_of_password(void **state)
+{
+    static const struct {
+        mode_t mode;
+        bool good;
+    } cases[] = {{0600, true},  {0400, true},  {0640, true}, {0644, false},
+                 {0604, false}, {0602, false}, {0620, false}};
+    char path[] = "/tmp/jobio-test-password-XXXXXX";
+    int fd = mkstemp(path);
+    struct error error;
+
+    (void)state;
+    assert_int_equal(write(fd, "user:geheim\n", 12), 12);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _free_ char *given = NULL, *forced = NULL;
+
+        assert_int_equal(fchmod(fd, cases[i].mode), 0);
+        if (http_read_userpwd(path, true, &given, &error) != (cases[i].good ? 0 : -EINVAL))
+            fail_msg("%o", cases[i].mode);
+        if (cases[i].good)
+            assert_string_equal(given, "user:geheim");
+        else
+            assert_non_null(strstr(error.text, "is readable by others: chmod 600 \"/tmp/"));
+        assert_int_equal(http_read_userpwd(path, false, &forced, &error), 0);
+    }
+    assert_int_equal(http_read_userpwd("/dev/null", true, NULL, &error), -EINVAL);
+    close(fd);
+    unlink(path);
+}
+
 static enum answer outcome(const struct http_answer *answer)
 {
     char why[ANSWER_WHY_MAX];
@@ -171,8 +231,9 @@ static void test_compress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_group_url), cmocka_unit_test(test_import_url),
-        cmocka_unit_test(test_check_url), cmocka_unit_test(test_outcome),
+        cmocka_unit_test(test_group_url),        cmocka_unit_test(test_import_url),
+        cmocka_unit_test(test_check_url),        cmocka_unit_test(test_check_password),
+        cmocka_unit_test(test_mode_of_password), cmocka_unit_test(test_outcome),
         cmocka_unit_test(test_compress),
     };
 

@@ -45,6 +45,7 @@ static void test_defaults(void **state)
     assert_int_equal(settings->record, RECORD_JOB_END);
     assert_int_equal(settings->summary, SUMMARY_SHORT);
     assert_true(settings->metrics_user);
+    assert_false(settings->push.access.insecure);
     assert_int_equal(settings->push.urls.n, 0);
     assert_int_equal(settings->metrics.listen.n, 0);
     assert_null(settings->metrics.textfile);
@@ -72,6 +73,7 @@ static void test_every_kind_of_value(void **state)
                                      "metrics_user = no\n"
                                      "interval = 30s\n"
                                      "proxy = http://proxy:3128\n"
+                                     "insecure = yes\n"
                                      "[metrics]\n"
                                      "listen = 127.0.0.1:9417 [::1]:9417\n"
                                      "listen = 10.0.0.1:80\n"
@@ -99,6 +101,8 @@ static void test_every_kind_of_value(void **state)
     assert_int_equal(settings->push.urls.n, 2);
     assert_string_equal(settings->push.urls.items[1], "http://two:9091/prefix");
     assert_false(settings->metrics_user);
+    assert_true(settings->push.access.insecure);
+    assert_false(settings->history.access.insecure);
     assert_int_equal(settings->push.interval_ns, 30 * S);
     assert_int_equal(settings->metrics.listen.n, 3);
     assert_string_equal(settings->metrics.listen.items[1], "[::1]:9417");
