@@ -127,6 +127,7 @@ static const struct key keys[] = {
     KEY("push", "proxy", push.access.proxy, parse_text, 0, 0, false),
     KEY("metrics", "listen", metrics.listen, parse_listen, 0, 0, true),
     KEY("metrics", "textfile", metrics.textfile, parse_path, 0, 0, false),
+    KEY("metrics", "credentials", metrics.credentials, parse_path, 0, 0, false),
     KEY("metrics", "interval", metrics.interval_ns, parse_span, NS_PER_S, NS_PER_HOUR, false),
     KEY("history", "url", history.url, parse_text, 0, 0, false),
     KEY("history", "format", history.format, parse_format, 0, 0, false),
@@ -208,6 +209,7 @@ void settings_destroy(struct settings *settings)
     access_clear(&settings->push.access);
     settings_list_clear(&settings->metrics.listen);
     free(settings->metrics.textfile);
+    free(settings->metrics.credentials);
     free(settings->history.url);
     free(settings->history.table);
     free(settings->history.parameters);

@@ -52,6 +52,7 @@ struct settings {
     struct {
         struct settings_list listen; /* addresses and ports */
         char *textfile;              /* NULL: none */
+        char *credentials;           /* for the page; NULL: everyone can read it */
         uint64_t interval_ns;
     } metrics;
     struct {

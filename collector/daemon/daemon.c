@@ -584,6 +584,8 @@ int daemon_check(const struct settings *settings, struct error *error)
     r = create_push(&d, error);
     if (r >= 0)
         r = history_sink_create(&d.sink, d.loop, settings, NULL, error);
+    if (r >= 0)
+        r = metrics_check(settings, error);
     history_sink_destroy(d.sink);
     metrics_push_destroy(d.push);
     sd_event_unref(d.loop);

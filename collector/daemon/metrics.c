@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/http/access.h"
 #include "collector/http/server.h"
 #include "common/clock.h"
 
@@ -129,16 +130,51 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-static int create_page(struct metrics *metrics, struct error *error)
+static int create_server(struct metrics *metrics, const char *userpwd, struct error *error)
 {
     const struct settings_list *listen = &metrics->options.settings->metrics.listen;
     const struct http_server_options options = {
         .listen = (const char *const *)listen->items,
         .n_listen = listen->n,
         .body_max = 1,
+        .userpwd = userpwd,
     };
-    int r = http_server_create(&metrics->server, metrics->options.loop, &options, error);
 
+    return http_server_create(&metrics->server, metrics->options.loop, &options, error);
+}
+
+static void forget(char *userpwd)
+{
+    if (userpwd)
+        explicit_bzero(userpwd, strlen(userpwd));
+    free(userpwd);
+}
+
+static int read_credentials(const struct settings *settings, char **ret, struct error *error)
+{
+    int r = http_read_userpwd(settings->metrics.credentials, true, ret, error);
+
+    return r < 0 ? error_prefix(error, r, "[metrics]") : 0;
+}
+
+int metrics_check(const struct settings *settings, struct error *error)
+{
+    char *userpwd = NULL;
+    int r = read_credentials(settings, &userpwd, error);
+
+    forget(userpwd);
+    return r;
+}
+
+static int create_page(struct metrics *metrics, struct error *error)
+{
+    char *userpwd = NULL;
+    int r = read_credentials(metrics->options.settings, &userpwd, error);
+
+    if (r < 0)
+        return r;
+    r = create_server(metrics, userpwd, error);
+    forget(userpwd);
     if (!r && http_server_route(metrics->server, "GET", "/metrics", on_scrape, metrics) < 0)
         r = error_set(error, -ENOMEM, "no memory");
     return r < 0 ? error_prefix(error, r, "metrics") : 0;

@@ -17,6 +17,9 @@ struct metrics_options {
     struct self_metrics_sources sources;
 };
 
+/* Check that the credentials of the page can be read and are private. Returns 0 or -errno. */
+int metrics_check(const struct settings *settings, struct error *error);
+
 /* Creates the page and the textfile if they are configured. */
 int metrics_create(struct metrics **ret, const struct metrics_options *options,
                    struct error *error);

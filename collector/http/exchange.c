@@ -159,6 +159,32 @@ static void refuse(struct http_exchange *exchange, unsigned code, const char *wh
     drop_body(exchange);
 }
 
+/* The time that this takes does not depend on where the texts differ. */
+static bool same_text(const char *given, const char *wanted)
+{
+    size_t n = strlen(given), m = strlen(wanted);
+    unsigned differs = n != m;
+
+    for (size_t i = 0; i < m; i++)
+        differs |= (unsigned char)(given[i % (n + 1)] ^ wanted[i]);
+    return !differs;
+}
+
+static bool has_password(const struct http_exchange *exchange, const char *wanted)
+{
+    char *password = NULL, *given = NULL;
+    char *user = MHD_basic_auth_get_username_password(exchange->connection, &password);
+    bool same = false;
+
+    if (user && password && asprintf(&given, "%s:%s", user, password) >= 0) {
+        same = same_text(given, wanted);
+        free(given);
+    }
+    MHD_free(user);
+    MHD_free(password);
+    return same;
+}
+
 static const struct route *find_route(const struct http_server *server, const char *method,
                                       const char *path, bool *other_method)
 {
@@ -223,13 +249,18 @@ static void handle(struct http_exchange *exchange, const char *method, const cha
     bool other_method;
     const struct route *route = find_route(server, method, path, &other_method);
 
-    if (!route && other_method)
+    if (server->userpwd && !has_password(exchange, server->userpwd))
+        refuse(exchange, 401, "a user and a password are required");
+    else if (!route && other_method)
         refuse(exchange, 405, "not with this method");
     else if (!route)
         refuse(exchange, 404, "there is no such page");
     exchange->handled = true;
     if (exchange->why) {
         respond_text(exchange, exchange->code, exchange->why);
+        if (exchange->code == 401 && exchange->response)
+            (void)MHD_add_response_header(exchange->response, "WWW-Authenticate",
+                                          "Basic realm=\"jobio\"");
         return;
     }
     server->stats.requests++;

@@ -259,6 +259,7 @@ static void fill_options(struct http_server_options *o, const struct http_server
 {
     *o = *from;
     o->listen = NULL;
+    o->userpwd = NULL;
     o->limit_ns = from->limit_ns ? from->limit_ns : 10 * NS_PER_S;
     o->body_max = from->body_max ? from->body_max : 2u << 20;
     o->bodies_max = from->bodies_max ? from->bodies_max : 64u << 20;
@@ -276,6 +277,9 @@ static int server_init(struct http_server *server, sd_event *loop,
     TAILQ_INIT(&server->peers);
     server->loop = sd_event_ref(loop);
     fill_options(&server->options, options);
+    server->userpwd = options->userpwd ? strdup(options->userpwd) : NULL;
+    if (options->userpwd && !server->userpwd)
+        return error_errno(error, -ENOMEM, "HTTP server");
     r = sd_event_add_time(loop, &server->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, server);
     if (r >= 0)
         r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
@@ -327,6 +331,9 @@ void http_server_destroy(struct http_server *server)
     sd_event_source_disable_unref(server->timer);
     sd_event_source_disable_unref(server->again);
     sd_event_unref(server->loop);
+    if (server->userpwd)
+        explicit_bzero(server->userpwd, strlen(server->userpwd));
+    free(server->userpwd);
     free(server->routes);
     free(server);
 }

@@ -29,6 +29,7 @@ struct http_server_options {
     /* The same for an IPv6 /64, except that of the server's own address; 4 *
      * connections_an_address. */
     unsigned connections_a_subnet;
+    const char *userpwd; /* "user:password" that each request needs (basic); copied; NULL: none */
 };
 
 /* Bind and listen; requests are answered as soon as the loop runs. Returns 0 or -errno. -EINVAL: a
@@ -64,7 +65,7 @@ void http_exchange_text(struct http_exchange *exchange, unsigned code, const cha
 struct http_server_stats {
     size_t connections, bodies; /* current number; current bytes */
     uint64_t requests;          /* passed to a handler */
-    uint64_t refused;           /* 404, 405, 413 and 503 sent without a handler's answer */
+    uint64_t refused;           /* 401, 404, 405, 413 and 503 sent without a handler's answer */
     uint64_t timeouts;          /* connections cut off at the limit */
     uint64_t crowded;           /* connections closed because their address or /64 had too many */
 };

@@ -55,6 +55,7 @@ struct http_server {
     sd_event *loop;
     sd_event_source *timer, *again;
     struct http_server_options options;
+    char *userpwd; /* NULL: none is needed */
     struct route *routes;
     size_t n_routes;
     struct peers peers;

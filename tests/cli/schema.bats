@@ -72,6 +72,16 @@ settings_in() {
     done
 }
 
+@test "jobiod refuses a password for the metrics that others can read" {
+    (umask 022; echo user:password > "$BATS_TEST_TMPDIR/password")
+    printf '[metrics]\nlisten = 127.0.0.1:1\ncredentials = %s\n' "$BATS_TEST_TMPDIR/password" \
+        > "$BATS_TEST_TMPDIR/conf"
+    run -1 jobiod --check-config --config "$BATS_TEST_TMPDIR/conf"
+    [[ $output == "jobiod: [metrics]: credentials: "*"is readable by others: chmod 600"* ]]
+    chmod 600 "$BATS_TEST_TMPDIR/password"
+    jobiod --check-config --config "$BATS_TEST_TMPDIR/conf"
+}
+
 @test "jobs follow the schema" {
     for words in 100 123 "123 --steps" "123 --nodes" "123 --all" "123 --all --steps" 124 \
         "124 --steps" "126 --all" 140_1 "123 --timeline" "123 --timeline --steps"; do

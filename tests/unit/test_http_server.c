@@ -39,6 +39,50 @@ static void test_refusals(void **state)
     wait_for_quiet();
 }
 
+static int setup_password(void **state)
+{
+    const struct http_server_options options = {.userpwd = "prom:geheim:1"};
+
+    (void)state;
+    setup_with(&options);
+    return 0;
+}
+
+static void test_password(void **state)
+{
+    /* "prom:geheim:1" in base64 */
+    static const char good[] = "Basic cHJvbTpnZWhlaW06MQ==";
+    /* A wrong end, a wrong user, a prefix, more, nothing, no colon, no base64, another scheme */
+    static const char *const bad[] = {"Basic cHJvbTpnZWhlaW06Mg==",
+                                      "Basic cHJvbjpnZWhlaW06MQ==",
+                                      "Basic cHJvbTpnZWhlaW0=",
+                                      "Basic cHJvbTpnZWhlaW06MTE=",
+                                      "Basic ",
+                                      "Basic cHJvbQ==",
+                                      "Basic *",
+                                      "Bearer cHJvbTpnZWhlaW06MQ=="};
+    char request[256];
+
+    (void)state;
+    assert_int_equal(code_of(ask("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")), 401);
+    assert_non_null(strstr(answer, "WWW-Authenticate: Basic realm=\"jobio\"\r\n"));
+    assert_ends(answer, "\r\n\r\na user and a password are required\n");
+    /* It does not say which pages exist. */
+    assert_int_equal(code_of(ask("GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")), 401);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(request, sizeof(request),
+                 "GET /hello HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", bad[i]);
+        if (code_of(ask(request)) != 401)
+            fail_msg("%s: %s", bad[i], answer);
+    }
+    assert_int_equal(stats().requests, 0);
+    assert_int_equal(stats().refused, 2 + sizeof(bad) / sizeof(bad[0]));
+    snprintf(request, sizeof(request),
+             "GET /hello HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", good);
+    assert_int_equal(code_of(ask(request)), 200);
+    assert_int_equal(stats().requests, 1);
+}
+
 static void test_long_header_is_refused(void **state)
 {
     char *request = malloc(100001);
@@ -209,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_routes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_password, setup_password, teardown),
         cmocka_unit_test_setup_teardown(test_long_header_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_body_of_every_size, setup, teardown),
         cmocka_unit_test_setup_teardown(test_chunked_body, setup, teardown),

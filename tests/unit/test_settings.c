@@ -78,6 +78,7 @@ static void test_every_kind_of_value(void **state)
                                      "listen = 127.0.0.1:9417 [::1]:9417\n"
                                      "listen = 10.0.0.1:80\n"
                                      "textfile = /var/lib/x/jobio.prom\n"
+                                     "credentials = /etc/jobio/metrics.password\n"
                                      "interval = 15s\n"
                                      "[history]\n"
                                      "url = http://es:9200\n"
@@ -107,6 +108,7 @@ static void test_every_kind_of_value(void **state)
     assert_int_equal(settings->metrics.listen.n, 3);
     assert_string_equal(settings->metrics.listen.items[1], "[::1]:9417");
     assert_string_equal(settings->metrics.textfile, "/var/lib/x/jobio.prom");
+    assert_string_equal(settings->metrics.credentials, "/etc/jobio/metrics.password");
     assert_int_equal(settings->metrics.interval_ns, 15 * S);
     assert_string_equal(settings->history.url, "http://es:9200");
     assert_int_equal(settings->history.format, SINK_BULK);
