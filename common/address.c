@@ -42,3 +42,10 @@ int address_parse(const char *text, union address *ret, socklen_t *size, struct 
         return error_set(error, -EINVAL, "\"%s\" is not ADDRESS:PORT or [ADDRESS]:PORT", text);
     return 0;
 }
+
+bool address_is_loopback(const union address *address)
+{
+    if (address->any.sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+    return ntohl(address->v4.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+}

@@ -4,6 +4,7 @@
 #define JOBIO_COMMON_ADDRESS_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #include "common/error.h"
@@ -16,5 +17,8 @@ union address {
 
 /* Parse ADDRESS:PORT or [ADDRESS]:PORT; *size is that of the address. 0 or -EINVAL with text. */
 int address_parse(const char *text, union address *ret, socklen_t *size, struct error *error);
+
+/* Only this host can reach it: 127.0.0.0/8 or ::1. */
+bool address_is_loopback(const union address *address);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/address.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "settings/file.h"
@@ -66,6 +67,17 @@ static int parse_format(const struct key *key, const char *value, void *field, s
     return 0;
 }
 
+static int parse_user(const struct key *key, const char *value, void *field, struct error *error)
+{
+    bool yes;
+    int r = parse_bool(key, value, &yes, error);
+
+    if (r < 0)
+        return r;
+    *(enum settings_user *)field = yes ? METRICS_USER_YES : METRICS_USER_NO;
+    return 0;
+}
+
 /* One of two words: false, true. */
 static int parse_either(const char *value, const char *no, const char *yes, bool *field,
                         struct error *error)
@@ -118,7 +130,7 @@ static const struct key keys[] = {
     KEY("push", "interval", push.interval_ns, parse_span, NS_PER_S, NS_PER_HOUR, false),
     KEY("push", "linger", push.linger_ns, parse_span, 0, NS_PER_DAY, false),
     KEY("push", "timeout", push.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
-    KEY("push", "metrics_user", metrics_user, parse_bool, 0, 0, false),
+    KEY("push", "metrics_user", metrics_user, parse_user, 0, 0, false),
     KEY("push", "ca_file", push.access.ca_file, parse_path, 0, 0, false),
     KEY("push", "cert_file", push.access.cert_file, parse_path, 0, 0, false),
     KEY("push", "key_file", push.access.key_file, parse_path, 0, 0, false),
@@ -167,7 +179,6 @@ struct settings *settings_create(void)
     settings->interval_ns = 10 * NS_PER_S;
     settings->keep_ns = 90 * NS_PER_DAY;
     settings->keep_bytes = 256ull << 20;
-    settings->metrics_user = true;
     settings->peers.timeout_ns = 10 * NS_PER_S;
     settings->push.interval_ns = NS_PER_MINUTE;
     settings->push.linger_ns = 5 * NS_PER_MINUTE;
@@ -222,6 +233,21 @@ void settings_destroy(struct settings *settings)
     free(settings);
 }
 DEFINE_CLEANUP(struct settings, settings_destroy)
+
+bool settings_page_has_users(const struct settings *settings)
+{
+    const struct settings_list *listen = &settings->metrics.listen;
+    union address address;
+    socklen_t size;
+
+    if (settings->metrics_user != METRICS_USER_DEFAULT)
+        return settings->metrics_user == METRICS_USER_YES;
+    for (size_t i = 0; i < listen->n; i++)
+        if (address_parse(listen->items[i], &address, &size, NULL) < 0 ||
+            !address_is_loopback(&address))
+            return false;
+    return true;
+}
 
 /* --- the file --------------------------------------------------------------------------------- */
 

@@ -17,6 +17,9 @@ enum settings_record { RECORD_OFF, RECORD_DEFERRED, RECORD_JOB_END };
 /* How the kernel is hooked; see enum probe_backend. */
 enum settings_backend { BACKEND_AUTO, BACKEND_FENTRY, BACKEND_KPROBE, BACKEND_TP_BTF };
 
+/* Whether metrics name users and accounts. By default not on a page that other hosts can read. */
+enum settings_user { METRICS_USER_DEFAULT, METRICS_USER_NO, METRICS_USER_YES };
+
 /* How this node identifies itself to a server, and which server it trusts. NULL: not set. */
 struct settings_access {
     char *ca_file, *cert_file, *key_file, *credentials, *proxy;
@@ -38,7 +41,7 @@ struct settings {
     uint64_t keep_ns;
     uint64_t keep_bytes;
     struct settings_list fuse_labels;
-    bool metrics_user;
+    enum settings_user metrics_user;
     struct {
         struct settings_list listen, readers;
         char *url, *munge_socket; /* NULL: not set */
@@ -75,6 +78,9 @@ int settings_load(struct settings **ret, const char *path, struct error *error);
 /* Only the defaults. NULL: out of memory. */
 struct settings *settings_create(void);
 void settings_destroy(struct settings *settings); /* NULL is fine */
+
+/* Whether /metrics and the textfile name users and accounts. */
+bool settings_page_has_users(const struct settings *settings);
 
 /* "off", "deferred", "job-end". */
 const char *settings_record_name(enum settings_record record);

@@ -285,7 +285,7 @@ static int create_node_state(struct daemon *d, struct error *error)
         .cluster = d->settings->cluster,
         .node = d->node,
         .history = d->settings->history.url ? HISTORY_SINK : NULL,
-        .users = d->settings->metrics_user,
+        .users = d->settings->metrics_user != METRICS_USER_NO,
     };
     int r = notes_create(&d->notes, d->store, error);
 

@@ -49,6 +49,7 @@ static void make_page(struct metrics *metrics, const struct node_reading *readin
     if (!self)
         return;
     node.families = self_metrics_families(self, &node.n_families);
+    node.users = settings_page_has_users(metrics->options.settings);
     metrics->page = report_prometheus(&node);
     metrics->page_ns = clock_ns(CLOCK_BOOTTIME);
     self_metrics_destroy(self);

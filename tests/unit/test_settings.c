@@ -44,7 +44,8 @@ static void test_defaults(void **state)
     assert_int_equal(settings->keep_bytes, 256 << 20);
     assert_int_equal(settings->record, RECORD_JOB_END);
     assert_int_equal(settings->summary, SUMMARY_SHORT);
-    assert_true(settings->metrics_user);
+    assert_int_equal(settings->metrics_user, METRICS_USER_DEFAULT);
+    assert_true(settings_page_has_users(settings));
     assert_false(settings->push.access.insecure);
     assert_int_equal(settings->push.urls.n, 0);
     assert_int_equal(settings->metrics.listen.n, 0);
@@ -101,7 +102,7 @@ static void test_every_kind_of_value(void **state)
     assert_string_equal(settings->record_program, "/opt/jobio-record");
     assert_int_equal(settings->push.urls.n, 2);
     assert_string_equal(settings->push.urls.items[1], "http://two:9091/prefix");
-    assert_false(settings->metrics_user);
+    assert_int_equal(settings->metrics_user, METRICS_USER_NO);
     assert_true(settings->push.access.insecure);
     assert_false(settings->history.access.insecure);
     assert_int_equal(settings->push.interval_ns, 30 * S);
@@ -117,6 +118,33 @@ static void test_every_kind_of_value(void **state)
     assert_int_equal(settings->history.batch_bytes, 2048);
     assert_true(settings->history.from_clickhouse);
     settings_destroy(settings);
+}
+
+/* Other hosts do not see names of users, unless the site wants that. */
+static void test_users_of_the_page(void **state)
+{
+    static const struct {
+        const char *text;
+        bool users;
+    } cases[] = {
+        {"", true},
+        {"[metrics]\ntextfile = /x\n", true},
+        {"[metrics]\nlisten = 127.0.0.1:9417 127.9.9.9:1 [::1]:9417\n", true},
+        {"[metrics]\nlisten = 127.0.0.1:9417 10.0.0.1:9417\n", false},
+        {"[metrics]\nlisten = 0.0.0.0:9417\n", false},
+        {"[metrics]\nlisten = [::]:9417\n", false},
+        {"[push]\nmetrics_user = yes\n[metrics]\nlisten = 0.0.0.0:9417\n", true},
+        {"[push]\nmetrics_user = no\n[metrics]\nlisten = 127.0.0.1:9417\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct settings *settings = load(cases[i].text);
+
+        if (settings_page_has_users(settings) != cases[i].users)
+            fail_msg("%s", cases[i].text);
+        settings_destroy(settings);
+    }
 }
 
 /* Each is rejected with the line number and a reason. */
@@ -234,7 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_kind_of_value),
         cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_no_text),
-        cmocka_unit_test(test_the_example),
+        cmocka_unit_test(test_the_example), cmocka_unit_test(test_users_of_the_page),
     };
     int fd = mkstemp(path), r;
 
