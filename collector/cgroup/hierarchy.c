@@ -190,6 +190,8 @@ size_t hierarchy_tasks(struct hierarchy *h, int version, const char *path, uint3
     return list.n;
 }
 
+#define OTHER_CGROUP "start it in another cgroup, such as a new login session"
+
 /* A line is ID:CONTROLLERS:PATH. */
 static char *find_line(char *text, int version)
 {
@@ -207,14 +209,24 @@ static char *find_line(char *text, int version)
 
 static int path_of(pid_t pid, int version, char buf[512], struct error *error)
 {
-    char name[64], text[8192], *path;
+    _fclose_ FILE *file = NULL;
+    _free_ char *text = NULL;
+    size_t size = 0;
+    char name[64], *path;
 
     (void)snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
-    if (!read_small(name, text, sizeof(text)))
+    file = fopen(name, "re");
+    /* All of it: a truncated path would be that of another cgroup. */
+    if (!file || getdelim(&text, &size, '\0', file) <= 0)
         return error_set(error, -ESRCH, "process %d is gone", (int)pid);
     path = find_line(text, version);
-    if (!path || strlen(path) >= 512)
+    if (!path)
         return error_set(error, -ENOTSUP, "process %d is in no cgroup v%d", (int)pid, version);
+    if (strlen(path) >= 512)
+        return error_set(error, -ENAMETOOLONG,
+                         "process %d: the path of its cgroup is too long (%zu bytes, at most "
+                         "511): " OTHER_CGROUP,
+                         (int)pid, strlen(path));
     (void)snprintf(buf, 512, "%s", path);
     return 0;
 }
@@ -326,19 +338,47 @@ bool hierarchy_is_mounted(struct hierarchy *h, int version)
     return mount_of(h, version) != NULL;
 }
 
+static const char *describe_refusal(int r)
+{
+    switch (r) {
+    case -ENAMETOOLONG:
+        return "the path of its cgroup is too long";
+    case -EAGAIN:
+        return "its cgroup.max.descendants or cgroup.max.depth allows no more";
+    case -EOPNOTSUPP:
+        return "its cgroup is threaded";
+    default:
+        return strerror(-r);
+    }
+}
+
 int hierarchy_enclose(struct hierarchy *h, pid_t pid, const char *name, struct hierarchy_leaf *ret,
                       struct error *error)
 {
     const char *mount = mount_of(h, 2);
-    char own[512], ours[1024];
+    char own[512];
     int r = hierarchy_of(pid, own, error);
 
     if (r < 0)
         return r;
     if (!mount)
         return error_set(error, -ENOTSUP, "no cgroup v2 hierarchy is mounted");
-    if (!leaf_make(mount, own, pid, name, ret))
+    r = leaf_make(mount, own, pid, name, ret);
+    if (!r)
         return 0;
+    return error_set(error, r, "cannot make a cgroup below that of process %d: %s: " OTHER_CGROUP,
+                     (int)pid, describe_refusal(r));
+}
+
+int hierarchy_enclose_anywhere(struct hierarchy *h, pid_t pid, const char *name,
+                               struct hierarchy_leaf *ret, struct error *error)
+{
+    const char *mount = mount_of(h, 2);
+    char ours[1024];
+    int r = hierarchy_enclose(h, pid, name, ret, error);
+
+    if (!r || !mount || r == -ESRCH)
+        return r;
     (void)snprintf(ours, sizeof(ours), "%s/jobio", mount);
     if (mkdir(ours, 0755) < 0 && errno != EEXIST)
         return error_errno(error, -errno, "cannot make the cgroup /jobio");

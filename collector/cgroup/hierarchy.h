@@ -45,14 +45,20 @@ int hierarchy_children(struct hierarchy *hierarchy, const char *path, hierarchy_
                        void *arg);
 bool hierarchy_is_mounted(struct hierarchy *hierarchy, int version);
 
-/* Make the v2 cgroup `name` below the one that the process is in, or, if that one cannot have
- * children with processes, below /jobio; and move the process there. */
+/* Make the v2 cgroup `name` below the one that the process is in, and move the process there. It
+ * never leaves the limits of its cgroup: if that one cannot have children with processes, the
+ * process stays where it is. -ENAMETOOLONG, -EAGAIN (limits of the cgroup), -EOPNOTSUPP (threaded),
+ * -EEXIST... */
 int hierarchy_enclose(struct hierarchy *hierarchy, pid_t pid, const char *name,
                       struct hierarchy_leaf *ret, struct error *error);
+/* For processes of jobiod itself: the same, or, if that fails, below /jobio. */
+int hierarchy_enclose_anywhere(struct hierarchy *hierarchy, pid_t pid, const char *name,
+                               struct hierarchy_leaf *ret, struct error *error);
 /* Remove it. -EBUSY: it has processes. 0 also if it does not exist. */
 int hierarchy_remove(struct hierarchy *hierarchy, const char *path);
 
-/* The v2 path of a process, as /proc/PID/cgroup has it; buf holds 512 bytes. */
+/* The v2 path of a process, as /proc/PID/cgroup has it; buf holds 512 bytes. -ESRCH; -ENOTSUP: it
+ * is in no v2 cgroup; -ENAMETOOLONG. */
 int hierarchy_of(pid_t pid, char buf[512], struct error *error);
 /* The same in v1's freezer hierarchy. */
 int hierarchy_freezer_of(pid_t pid, char buf[512], struct error *error);

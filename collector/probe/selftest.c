@@ -131,7 +131,7 @@ static int run_child(struct probe *probe, struct hierarchy *hierarchy, pid_t pid
 
     (void)snprintf(name, sizeof(name), "selftest-%d", getpid());
     if (r == 0)
-        r = hierarchy_enclose(hierarchy, pid, name, &leaf, error);
+        r = hierarchy_enclose_anywhere(hierarchy, pid, name, &leaf, error);
     if (r == 0)
         r = count(probe, &leaf, socket, deadline_ns, ret, error);
     if (r < 0)

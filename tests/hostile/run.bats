@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A hostile user and `jobio run`, with a real jobiod, on the machine that builds (make check-native). As
+# root; $BUILD is the build directory. The user owns a cgroup subtree that has limits.
+
+bats_require_minimum_version 1.5.0
+load ../deliver/native
+
+HOSTILE=65533
+
+setup_file() {
+    prepare hostile
+    printf 'interval = 1s\n' > "$T/jobio.conf"
+    cp "$BUILD/jobio" "$T/jobio"
+    chmod 755 "$BATS_RUN_TMPDIR" "$T" "$T/run"
+    "$BUILD/jobiod" --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" > "$T/log" 2>&1 3>&- &
+    echo $! > "$T/pid"
+    until_true 300 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
+    # The limits, if these controllers are enabled in cgroup v2.
+    [ ! -e "$GROUP/pids.max" ] || echo 50 > "$GROUP/pids.max"
+    [ ! -e "$GROUP/memory.max" ] || echo 200M > "$GROUP/memory.max"
+}
+
+teardown_file() {
+    tidy
+}
+
+setup() {
+    OWN="$GROUP/own"
+    make_own "$OWN"
+    touch "$T/before"
+}
+
+teardown() {
+    echo $BASHPID > "$CGROUPS/cgroup.procs"
+    until_true 60 eval 'find "$GROUP" -mindepth 1 -depth -type d -exec rmdir {} + 2> /dev/null; [ ! -e "$OWN" ]'
+}
+
+# make_own DIRECTORY: a cgroup that is delegated to the user, as systemd does it
+make_own() {
+    mkdir -p "$1"
+    chown $HOSTILE "$1" "$1"/cgroup.{procs,subtree_control,threads}
+}
+
+# as_user DIRECTORY COMMAND...: a process of the user in that cgroup; its streams are in $T/out and $T/err
+as_user() {
+    local directory=$1
+    shift
+    status=0
+    sh -c 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"' sh "$directory" \
+        setpriv --reuid $HOSTILE --regid $HOSTILE --clear-groups -- "$@" \
+        > "$T/out" 2> "$T/err" < /dev/null 3>&- || status=$?
+}
+
+own_path() {
+    sed -n 's/^0:://p' "$1"
+}
+
+# is_refused WORD...: the last command did not run, and jobio said why in one line
+is_refused() {
+    local word
+    [ "$status" = 125 ] && [ ! -s "$T/out" ] || { cat "$T/out" "$T/err"; return 1; }
+    [ "$(wc -l < "$T/err")" = 1 ]
+    for word; do
+        grep -F -- "$word" "$T/err" || { cat "$T/err"; return 1; }
+    done
+    has_not_left
+}
+
+# No process or cgroup of a run is anywhere but in the subtree.
+has_not_left() {
+    local left
+    left=$(find "$CGROUPS" -name 'jobio-run-*' -newer "$T/before" -not -path "$OWN/*")
+    [ -z "$left" ] || { echo "left the subtree: $left"; return 1; }
+}
+
+@test "a run of a user stays below the cgroup that the user is in, with its limits" {
+    as_user "$OWN" "$T/jobio" run -- cat /proc/self/cgroup
+    [ "$status" = 0 ] || { cat "$T/err" "$T/log"; return 1; }
+    [[ $(own_path "$T/out") == "${OWN#"$CGROUPS"}"/jobio-run-* ]]
+    has_not_left
+}
+
+@test "a cgroup path that is too long is not a way out of the subtree" {
+    local deep="$OWN" n
+    n=$((490 - ${#OWN} + ${#CGROUPS} - 1))
+    if ((n > 250)); then
+        deep+=/$(printf %0200d 0)
+        n=$((n - 201))
+    fi
+    deep+=/$(printf "%0${n}d" 0)
+    make_own "$deep"
+    as_user "$deep" "$T/jobio" run -- cat /proc/self/cgroup
+    is_refused "the path of its cgroup is too long" "in another cgroup"
+    # Longer than jobiod reads.
+    deep+=/$(printf %0100d 0)
+    make_own "$deep"
+    as_user "$deep" "$T/jobio" run -- cat /proc/self/cgroup
+    is_refused "the path of its cgroup is too long"
+}
+
+@test "a cgroup that allows no cgroup below it is not a way out of the subtree" {
+    echo 0 > "$OWN/cgroup.max.descendants"
+    as_user "$OWN" "$T/jobio" run -- cat /proc/self/cgroup
+    is_refused "cgroup.max.descendants" "in another cgroup"
+}
+
+@test "a threaded cgroup is not a way out of the subtree" {
+    make_own "$OWN/threads"
+    echo threaded > "$OWN/threads/cgroup.type"
+    as_user "$OWN/threads" "$T/jobio" run -- cat /proc/self/cgroup
+    is_refused "is threaded" "in another cgroup"
+}
+
+@test "a cgroup that has the name of the next run is not a way out of the subtree" {
+    local name number
+    as_user "$OWN" "$T/jobio" run -- cat /proc/self/cgroup
+    name=$(own_path "$T/out")
+    number=${name##*-}
+    make_own "$OWN/jobio-run-$((number + 1))"
+    as_user "$OWN" "$T/jobio" run -- cat /proc/self/cgroup
+    is_refused "File exists"
+    as_user "$OWN" "$T/jobio" run -- cat /proc/self/cgroup
+    [ "$status" = 0 ]
+    has_not_left
+}
