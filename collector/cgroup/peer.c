@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "collector/cgroup/peer.h"
 
+#include <fcntl.h>
+#include <linux/nsfs.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -53,4 +56,47 @@ int peer_open(pid_t pid, uid_t uid, struct error *error)
     if (!r)
         r = peer_check(pidfd, error);
     return r < 0 ? r : TAKE_FD(pidfd);
+}
+
+/* --- the owner -------------------------------------------------------------------------------- */
+
+static uid_t read_login(pid_t pid)
+{
+    _fclose_ FILE *file = NULL;
+    char name[64];
+    unsigned uid;
+
+    (void)snprintf(name, sizeof(name), "/proc/%d/loginuid", (int)pid);
+    file = fopen(name, "re");
+    return file && fscanf(file, "%u", &uid) == 1 && uid != 0 ? uid : PEER_NO_OWNER;
+}
+
+/* The owners of inner namespaces may be subordinate users. */
+static uid_t read_namespace_owner(pid_t pid)
+{
+    struct stat ours, theirs;
+    _close_ int fd = -1;
+    char name[64];
+    uid_t uid;
+
+    (void)snprintf(name, sizeof(name), "/proc/%d/ns/user", (int)pid);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || stat("/proc/self/ns/user", &ours) < 0 || fstat(fd, &theirs) < 0 ||
+        theirs.st_ino == ours.st_ino)
+        return PEER_NO_OWNER;
+    for (;;) {
+        _close_ int parent = ioctl(fd, NS_GET_PARENT);
+
+        if (parent < 0 || fstat(parent, &theirs) < 0)
+            return PEER_NO_OWNER;
+        if (theirs.st_ino == ours.st_ino)
+            return ioctl(fd, NS_GET_OWNER_UID, &uid) < 0 ? PEER_NO_OWNER : uid;
+        cleanup_close(&fd);
+        fd = TAKE_FD(parent);
+    }
+}
+
+struct peer_owners peer_owners(pid_t pid)
+{
+    return (struct peer_owners){read_login(pid), read_namespace_owner(pid)};
 }

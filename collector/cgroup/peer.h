@@ -16,4 +16,14 @@ int peer_open(pid_t pid, uid_t uid, struct error *error);
 /* 0: the process still runs, so its number has not been reused since peer_open(). Else -ESRCH. */
 int peer_check(int pidfd, struct error *error);
 
+#define PEER_NO_OWNER ((uid_t)-1)
+
+/* Who is accountable for a process, whose uid may be a subordinate one. A process that has no login
+ * uid can choose one, so do not hold a user responsible for others with that login uid. */
+struct peer_owners {
+    uid_t login;           /* the login uid; PEER_NO_OWNER: none, or root's */
+    uid_t namespace_owner; /* the creator of its outermost user namespace; or PEER_NO_OWNER */
+};
+struct peer_owners peer_owners(pid_t pid);
+
 #endif

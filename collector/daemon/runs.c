@@ -23,7 +23,10 @@
 #include "report/top/top.h"
 
 #define RUNS_MAX 256
+#define RUNS_USERS 224 /* the others are reserved for root */
 #define RUNS_A_USER 16
+/* By subordinate uids of one user. */
+#define RUNS_AN_OWNER 64
 /* After the counted process has ended, its parent has this long to request the account. */
 #define GRACE_US (60 * US_PER_S)
 
@@ -32,6 +35,7 @@ struct run {
     struct run *next;
     uint64_t number;
     uid_t uid;
+    struct peer_owners owners;
     uint32_t step;
     uint64_t start_ns, start_boot_ns;
     struct hierarchy_leaf leaf;
@@ -87,6 +91,7 @@ static void adopt_run(struct runs *runs, const char *name)
     if (n > 0) {
         run->runs = runs;
         run->uid = (uid_t)-1;
+        run->owners = (struct peer_owners){PEER_NO_OWNER, PEER_NO_OWNER};
         run->over = true;
         run->pidfd = -1;
         (void)snprintf(own, sizeof(own), "jobio-run-%" PRIu64, run->number);
@@ -261,15 +266,42 @@ static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-static bool has_room(const struct runs *runs, uid_t uid)
+static int refuse(uid_t uid, size_t n, struct error *error)
 {
-    size_t all = 0, same = 0;
+    return error_set(error, -EAGAIN,
+                     "too many runs at once: user %u has %zu already: wait until one has ended",
+                     (unsigned)uid, n);
+}
+
+/* A user is never refused because of runs of another uid. */
+static int check_owner(uid_t uid, uid_t owner, size_t n, struct error *error)
+{
+    return owner == uid || owner == PEER_NO_OWNER || n < RUNS_AN_OWNER ? 0
+                                                                       : refuse(owner, n, error);
+}
+
+static int check_room(const struct runs *runs, uid_t uid, const struct peer_owners *owners,
+                      struct error *error)
+{
+    size_t all = 0, users = 0, same = 0, login = 0, namespace = 0;
+    int r;
 
     for (const struct run *run = runs->list; run; run = run->next) {
         all++;
+        users += run->uid != 0;
         same += run->uid == uid;
+        login += run->owners.login == owners->login;
+        namespace += run->owners.namespace_owner == owners->namespace_owner;
     }
-    return all < RUNS_MAX && (uid == 0 || same < RUNS_A_USER);
+    if (all >= RUNS_MAX || (uid != 0 && users >= RUNS_USERS))
+        return error_set(error, -EAGAIN,
+                         "too many runs at once: this node has %zu already: try again later", all);
+    if (uid == 0)
+        return 0;
+    if (same >= RUNS_A_USER)
+        return refuse(uid, same, error);
+    r = check_owner(uid, owners->login, login, error);
+    return r < 0 ? r : check_owner(uid, owners->namespace_owner, namespace, error);
 }
 
 static bool is_below(const char *path, const char *parent)
@@ -328,20 +360,23 @@ static int watch(struct run *run, int pidfd, struct error *error)
 static int start(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
 {
     pid_t pid = request_pid(request);
-    _close_ int pidfd = peer_open(pid, request_uid(request), error);
+    uid_t uid = request_uid(request);
+    _close_ int pidfd = peer_open(pid, uid, error);
+    struct peer_owners owners = peer_owners(pid);
     struct run *run;
     char name[64];
     int r = pidfd < 0 ? pidfd : check_free(runs, pid, error);
 
+    if (!r)
+        r = check_room(runs, uid, &owners, error);
     if (r < 0)
         return r;
-    if (!has_room(runs, request_uid(request)))
-        return error_set(error, -EAGAIN, "too many runs at once");
     run = calloc(1, sizeof(*run));
     if (!run)
         return error_set(error, -ENOMEM, "no memory for a run");
     run->runs = runs;
-    run->uid = request_uid(request);
+    run->uid = uid;
+    run->owners = owners;
     run->number = ++runs->last;
     run->pidfd = -1;
     run->over = true; /* not counted yet */
@@ -354,8 +389,7 @@ static int start(struct runs *runs, struct request *request, uint64_t *number, s
     run->next = runs->list;
     runs->list = run;
     write_run_file(run);
-    /* If the process has ended meanwhile, another one with its PID may have been moved: do not
-     * count it. */
+    /* The process may have ended before it was moved. */
     r = peer_check(pidfd, error);
     if (!r)
         r = count(run, error);

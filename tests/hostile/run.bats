@@ -124,3 +124,38 @@ has_not_left() {
     [ "$status" = 0 ]
     has_not_left
 }
+
+# begin UID: start a run without a command, which counts for a minute
+begin() {
+    setpriv --reuid "$1" --regid "$1" --clear-groups "$T/tell" "$JOBIO_SOCKET" run-begin 2>&1 3>&-
+}
+
+# begin_many N: up to N runs, 16 by each of many uids; its last word is their number
+begin_many() {
+    local i
+    for ((i = 0; i < $1; i++)); do
+        begin $((BASE + i / 16)) || break
+    done
+    echo $i
+}
+
+# The last test, because its runs stay until jobiod ends.
+@test "many uids of one user take neither all runs nor those of root" {
+    local own=0 BASE=100000
+    cp "$BUILD/tests/deliver/tell" "$T/tell"
+    echo $BASHPID > "$OWN/cgroup.procs"
+    # The uids of one login, if the kernel has login uids and this process has none.
+    if [ "$(cat /proc/self/loginuid)" = 4294967295 ]; then
+        (echo $HOSTILE > /proc/self/loginuid && begin_many 70) > "$T/answer"
+        cat "$T/answer"
+        grep "too many runs at once: user $HOSTILE has 64 already" "$T/answer"
+        own=64
+    fi
+    BASE=200000
+    begin_many 260 > "$T/answer"
+    cat "$T/answer"
+    grep "too many runs at once: this node has 224 already" "$T/answer"
+    [ "$(tail -n 1 "$T/answer")" = $((224 - own)) ]
+    begin 0
+    end_it TERM pid
+}

@@ -3,8 +3,11 @@
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +86,82 @@ static void test_a_zombie(void **state)
     assert_int_equal(peer_open(child, getuid(), &error), -ESRCH);
 }
 
+static bool write_file(pid_t pid, const char *name, const char *text)
+{
+    char path[64];
+    int fd, n;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    n = fd < 0 ? -1 : (int)write(fd, text, strlen(text));
+    (void)close(fd);
+    return n == (int)strlen(text);
+}
+
+#define OWNER 65533
+
+/* Two nested user namespaces; the inner one belongs to a subordinate user of OWNER. */
+static void enter_namespaces(int up, int down)
+{
+    char byte = 0;
+
+    if (setresgid(OWNER, OWNER, OWNER) < 0 || setresuid(OWNER, OWNER, OWNER) < 0 ||
+        unshare(CLONE_NEWUSER) < 0)
+        byte = 1;
+    (void)!write(up, &byte, 1);
+    (void)!read(down, &byte, 1); /* the ids are mapped */
+    if (setresgid(5, 5, 5) < 0 || setresuid(5, 5, 5) < 0 || unshare(CLONE_NEWUSER) < 0)
+        byte = 1;
+    (void)!write(up, &byte, 1);
+    (void)pause();
+    _exit(0);
+}
+
+static void test_the_owner_of_namespaces(void **state)
+{
+    int up[2], down[2];
+    char byte = 1;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(pipe(up), 0);
+    assert_int_equal(pipe(down), 0);
+    end_child();
+    child = fork();
+    if (child == 0)
+        enter_namespaces(up[1], down[0]);
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    if (byte || !write_file(child, "gid_map", "0 300000 10") ||
+        !write_file(child, "uid_map", "0 300000 10"))
+        skip(); /* no user namespaces */
+    assert_int_equal(write(down[1], "", 1), 1);
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    assert_int_equal(byte, 0);
+    assert_int_equal(peer_owners(child).namespace_owner, OWNER);
+    assert_int_equal(peer_owners(getpid()).namespace_owner, PEER_NO_OWNER);
+    for (int i = 0; i < 2; i++) {
+        close(up[i]);
+        close(down[i]);
+    }
+}
+
+static void test_the_login(void **state)
+{
+    (void)state;
+    end_child();
+    child = fork();
+    if (child == 0) {
+        (void)write_file(getpid(), "loginuid", "65533");
+        (void)pause();
+        _exit(0);
+    }
+    for (int i = 0; i < 100 && peer_owners(child).login != OWNER; i++)
+        (void)usleep(10000);
+    if (peer_owners(child).login != OWNER)
+        skip(); /* the login uid is set already, or the kernel has none */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +169,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_process_of_another, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_process_that_has_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_zombie, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_owner_of_namespaces, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_login, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("peer", tests, NULL, NULL);
