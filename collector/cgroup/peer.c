@@ -58,6 +58,34 @@ int peer_open(pid_t pid, uid_t uid, struct error *error)
     return r < 0 ? r : TAKE_FD(pidfd);
 }
 
+/* --- the number ------------------------------------------------------------------------------- */
+
+/* The kernel's RESERVED_PIDS: after the highest number come those from here. */
+#define FIRST_PID 300
+
+bool peer_number_is_recent(pid_t pid, pid_t last, pid_t max)
+{
+    pid_t n = max - FIRST_PID;
+
+    return (last >= pid ? last - pid : last + n - pid) < n / 2;
+}
+
+int peer_check_number(pid_t pid, struct error *error)
+{
+    _fclose_ FILE *load = fopen("/proc/loadavg", "re");
+    _fclose_ FILE *limit = fopen("/proc/sys/kernel/pid_max", "re");
+    pid_t last, max;
+
+    if (!load || fscanf(load, "%*s %*s %*s %*s %d", &last) != 1 || !limit ||
+        fscanf(limit, "%d", &max) != 1)
+        return error_set(error, -EIO, "cannot read /proc/loadavg and /proc/sys/kernel/pid_max");
+    if (peer_number_is_recent(pid, last, max))
+        return 0;
+    return error_set(error, -EAGAIN,
+                     "the number of process %d may be reused soon: start the command again",
+                     (int)pid);
+}
+
 /* --- the owner -------------------------------------------------------------------------------- */
 
 static uid_t read_login(pid_t pid)

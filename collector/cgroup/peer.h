@@ -6,6 +6,7 @@
 #ifndef JOBIO_COLLECTOR_CGROUP_PEER_H
 #define JOBIO_COLLECTOR_CGROUP_PEER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -15,6 +16,14 @@
 int peer_open(pid_t pid, uid_t uid, struct error *error);
 /* 0: the process still runs, so its number has not been reused since peer_open(). Else -ESRCH. */
 int peer_check(int pidfd, struct error *error);
+
+/* Check that no other process gets this number in the next moment: cgroup.procs accepts only
+ * numbers, and a process may end between a peer_check() and the write. Numbers are assigned in
+ * ascending order, so those of the newest half of them are safe. 0; -EAGAIN: an older
+ * process; -EIO: /proc cannot be read. */
+int peer_check_number(pid_t pid, struct error *error);
+/* For tests. last: the number of the newest process. */
+bool peer_number_is_recent(pid_t pid, pid_t last, pid_t max);
 
 #define PEER_NO_OWNER ((uid_t)-1)
 

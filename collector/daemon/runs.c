@@ -369,6 +369,8 @@ static int start(struct runs *runs, struct request *request, uint64_t *number, s
 
     if (!r)
         r = check_room(runs, uid, &owners, error);
+    if (!r)
+        r = peer_check_number(pid, error);
     if (r < 0)
         return r;
     run = calloc(1, sizeof(*run));

@@ -86,6 +86,22 @@ static void test_a_zombie(void **state)
     assert_int_equal(peer_open(child, getuid(), &error), -ESRCH);
 }
 
+/* The number of an old process can be reused while it is being moved. */
+static void test_the_number(void **state)
+{
+    (void)state;
+    assert_true(peer_number_is_recent(1000, 1000, 32768));
+    assert_false(peer_number_is_recent(311, 399, 400));
+    assert_true(peer_number_is_recent(1000, 1001, 32768));
+    assert_true(peer_number_is_recent(1000, 17233, 32768));
+    assert_false(peer_number_is_recent(1000, 17234, 32768));
+    assert_false(peer_number_is_recent(1000, 999, 32768));
+    assert_false(peer_number_is_recent(32000, 20000, 32768));
+    /* The numbers started again from the lowest. */
+    assert_true(peer_number_is_recent(32000, 400, 32768));
+    assert_int_equal(peer_check_number(child, &error), 0);
+}
+
 static bool write_file(pid_t pid, const char *name, const char *text)
 {
     char path[64];
@@ -169,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_process_of_another, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_process_that_has_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_zombie, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_number, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_owner_of_namespaces, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_login, setup, teardown),
     };
