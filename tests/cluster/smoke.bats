@@ -29,3 +29,13 @@ write 300 6753600 0" "$(account "$id" /scratch)"
     record "$id" | jq -e '.complete and .nodes == [1, 1] and
         (.m[] | select(.[0] == "/scratch") | .[2:6] == [3276800, 6753600, 50, 300])'
 }
+
+@test "jobiod counts inside the limits of its unit, in the mount namespace of the host" {
+    local pid
+    pid=$(systemctl show -P MainPID jobiod)
+    [ "$(readlink "/proc/$pid/ns/mnt")" = "$(readlink /proc/1/ns/mnt)" ]
+    grep -x 'Seccomp:[[:space:]]*2' "/proc/$pid/status"
+    jobio status --json | tee /dev/stderr | jq -e '.not_counted == null and (.self_test.failed // []) == []
+        and (.operations | .read != "none" and .write != "none" and .open != "none")'
+    [ -z "$(jobiod_log | grep -i "not permitted\|denied")" ]
+}
