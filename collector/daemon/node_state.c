@@ -266,7 +266,7 @@ static int finish_load(struct load *load, struct error *error)
 
     if (r < 0)
         return error_set(error, r, "no memory for the totals of the node");
-    r = tracker_jobs(state->tracker, 0, &active, error);
+    r = tracker_jobs(state->tracker, 0, UINT32_MAX, &active, error);
     if (r < 0)
         return r;
     while (active[n_active])

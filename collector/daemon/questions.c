@@ -259,19 +259,6 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
     return r;
 }
 
-static void hide_others(struct question *q)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; q->live[i]; i++) {
-        if (q->uid == UINT32_MAX || q->live[i]->uid == q->uid)
-            q->live[kept++] = q->live[i];
-        else
-            job_account_destroy(q->live[i]);
-    }
-    q->live[kept] = NULL;
-}
-
 static int parse_query_job(const struct question_sources *sources, const struct message *m,
                            struct question *q, struct error *error)
 {
@@ -296,10 +283,8 @@ static int parse_query_job(const struct question_sources *sources, const struct 
     q->node = sources->node;
     q->all = all;
     q->flags = (steps ? REPORT_STEPS : 0) | (timeline ? REPORT_TIMELINE : 0);
-    r = q->is_task ? tracker_task_jobs(sources->tracker, q->jobid, q->task, &q->live, error)
-                   : tracker_jobs(sources->tracker, q->jobid, &q->live, error);
-    if (!r)
-        hide_others(q);
+    r = q->is_task ? tracker_task_jobs(sources->tracker, q->jobid, q->task, q->uid, &q->live, error)
+                   : tracker_jobs(sources->tracker, q->jobid, q->uid, &q->live, error);
     q->asked_ns = clock_ns(CLOCK_REALTIME);
     return r;
 }

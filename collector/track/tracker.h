@@ -71,11 +71,13 @@ void tracker_make_rows_due(struct tracker *tracker);
 int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bool fresh,
                    struct job_account **ret, struct error *error);
 /* All runs of the job (jobid 0: of all jobs) that are active, or over but not yet in the store, at
- * most a second old. NULL-terminated, free with store_jobs_free(). */
-int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
+ * most a second old, or older while readings would take more than 5 % of the time. uid: only jobs
+ * of this user, UINT32_MAX: of all; other jobs are neither read nor copied. NULL-terminated, free
+ * with store_jobs_free(). */
+int tracker_jobs(struct tracker *tracker, uint32_t jobid, uint32_t uid, struct job_account ***ret,
                  struct error *error);
 /* The same for a task of an array. */
-int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task,
+int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task, uint32_t uid,
                       struct job_account ***ret, struct error *error);
 
 /* The nodes of a job, separated by commas; NULL: it has only this one, or is not known. Valid until

@@ -61,31 +61,47 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bo
     return *ret ? 0 : error_set(error, -ENOMEM, "no memory for the account of job %u", jobid);
 }
 
-/* A job that the caller wants. */
-typedef bool (*is_wanted_f)(const struct job_account *job, uint32_t number, uint32_t task);
+/* The jobs that the caller wants. */
+struct wanted {
+    uint32_t uid; /* UINT32_MAX: of all users */
+    uint32_t job; /* 0: all jobs; of a task: the array */
+    bool is_task;
+    uint32_t task;
+};
 
-static bool is_job(const struct job_account *job, uint32_t number, uint32_t task)
+static bool is_wanted(const struct wanted *wanted, const struct job_account *job)
 {
-    (void)task;
-    return !number || job->key.jobid == number;
+    if (wanted->uid != UINT32_MAX && job->uid != wanted->uid)
+        return false;
+    if (wanted->is_task)
+        return job->array_job == wanted->job && job->array_task == wanted->task;
+    return !wanted->job || job->key.jobid == wanted->job;
 }
 
-static bool is_task(const struct job_account *job, uint32_t number, uint32_t task)
+static size_t count_wanted(const struct tracker *tracker, const struct wanted *wanted)
 {
-    return job->array_job == number && job->array_task == task;
-}
-
-static int find_jobs(struct tracker *tracker, is_wanted_f is_wanted, uint32_t number, uint32_t task,
-                     struct job_account ***ret, struct error *error)
-{
-    struct job_account **jobs = calloc(tracker->jobs.n + 1, sizeof(*jobs));
     size_t n = 0;
 
-    (void)refresh(tracker, FRESH, NULL);
+    for (size_t i = 0; i < tracker->jobs.n; i++)
+        n += is_wanted(wanted, tracker->jobs.items[i]->sum);
+    return n;
+}
+
+/* A reading and a copy take long for jobs with many mounts: users must not cause them for the jobs
+ * of others. */
+static int find_jobs(struct tracker *tracker, const struct wanted *wanted,
+                     struct job_account ***ret, struct error *error)
+{
+    struct job_account **jobs;
+    size_t n = 0;
+
+    if (count_wanted(tracker, wanted))
+        (void)tracker_refresh(tracker, FRESH, NULL);
+    jobs = calloc(count_wanted(tracker, wanted) + 1, sizeof(*jobs));
     for (size_t i = 0; jobs && i < tracker->jobs.n; i++) {
         struct job *job = tracker->jobs.items[i];
 
-        if (!is_wanted(job->sum, number, task))
+        if (!is_wanted(wanted, job->sum))
             continue;
         jobs[n] = job_snapshot(job);
         if (!jobs[n++]) {
@@ -99,16 +115,20 @@ static int find_jobs(struct tracker *tracker, is_wanted_f is_wanted, uint32_t nu
     return 0;
 }
 
-int tracker_jobs(struct tracker *tracker, uint32_t jobid, struct job_account ***ret,
+int tracker_jobs(struct tracker *tracker, uint32_t jobid, uint32_t uid, struct job_account ***ret,
                  struct error *error)
 {
-    return find_jobs(tracker, is_job, jobid, 0, ret, error);
+    const struct wanted wanted = {.uid = uid, .job = jobid};
+
+    return find_jobs(tracker, &wanted, ret, error);
 }
 
-int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task,
+int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task, uint32_t uid,
                       struct job_account ***ret, struct error *error)
 {
-    return find_jobs(tracker, is_task, array, task, ret, error);
+    const struct wanted wanted = {.uid = uid, .job = array, .is_task = true, .task = task};
+
+    return find_jobs(tracker, &wanted, ret, error);
 }
 
 int tracker_totals(struct tracker *tracker, struct io_mounts *ret)

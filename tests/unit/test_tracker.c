@@ -81,14 +81,14 @@ static void test_report_counts_what_runs(void **state)
     assert_int_equal(node_written(&node_step(report, 0)->mounts), 23);
     assert_int_equal(node_step(report, 0)->state, STEP_RUNNING);
     job_account_destroy(report);
-    node_must(tracker_task_jobs(node.tracker, 4, 1, &live, &node.error));
+    node_must(tracker_task_jobs(node.tracker, 4, 1, UINT32_MAX, &live, &node.error));
     assert_null(live[0]);
     store_jobs_free(live);
-    node_must(tracker_task_jobs(node.tracker, 4, 0, &live, &node.error));
+    node_must(tracker_task_jobs(node.tracker, 4, 0, UINT32_MAX, &live, &node.error));
     assert_non_null(live[0]);
     assert_null(live[1]);
     store_jobs_free(live);
-    node_must(tracker_jobs(node.tracker, JOB, &live, &node.error));
+    node_must(tracker_jobs(node.tracker, JOB, UINT32_MAX, &live, &node.error));
     assert_int_equal(live[0]->n_steps, 1);
     assert_int_equal(node_written(&live[0]->mounts), 123);
     assert_null(live[1]);

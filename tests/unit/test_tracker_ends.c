@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Steps that end, in many ways and in numbers, on a node (tests/unit/node.h). */
+/* Steps that end, in many ways and in numbers, and queries of users, on a node (tests/unit/node.h).
+ */
 #include "tests/unit/test.h"
 
 #include <sys/stat.h>
@@ -325,15 +326,44 @@ static void test_final_steps_are_queued(void **state)
     assert_true(node.queued >= 2);
 }
 
+/* A user must not make jobiod read or copy the accounts of others. */
+static void test_jobs_of_others_are_not_read(void **state)
+{
+    uint32_t number = node_begin(0);
+    struct job_account **live;
+    unsigned passes = fake_probe_passes(node.probe);
+
+    (void)state;
+    node_write(number, 1, 100);
+    node_must(tracker_jobs(node.tracker, JOB, 1001, &live, &node.error));
+    assert_null(live[0]);
+    store_jobs_free(live);
+    node_must(tracker_task_jobs(node.tracker, 4, 0, 1001, &live, &node.error));
+    assert_null(live[0]);
+    store_jobs_free(live);
+    assert_int_equal(fake_probe_passes(node.probe), passes);
+    node_must(tracker_jobs(node.tracker, JOB, 1000, &live, &node.error));
+    assert_int_equal(node_written(&live[0]->mounts), 100);
+    assert_null(live[1]);
+    store_jobs_free(live);
+    assert_true(fake_probe_passes(node.probe) > passes);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_vanished_step),           TEST(test_late_tag_of_a_short_step),
-        TEST(test_deserted_step),           TEST(test_ends_share_a_reading),
-        TEST(test_many_ends_cost_one_pass), TEST(test_drops_keep_a_distance),
-        TEST(test_maps_are_swept),          TEST(test_many_steps_fold),
-        TEST(test_stop_with_a_full_queue),  TEST(test_final_steps_are_queued),
+        TEST(test_vanished_step),
+        TEST(test_late_tag_of_a_short_step),
+        TEST(test_deserted_step),
+        TEST(test_ends_share_a_reading),
+        TEST(test_many_ends_cost_one_pass),
+        TEST(test_drops_keep_a_distance),
+        TEST(test_maps_are_swept),
+        TEST(test_many_steps_fold),
+        TEST(test_stop_with_a_full_queue),
+        TEST(test_final_steps_are_queued),
+        TEST(test_jobs_of_others_are_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
