@@ -405,6 +405,16 @@ static void mount_clear(struct io_mount *m)
     timeline_clear(&m->timeline);
 }
 
+/* Up to this length, a list needs no index. */
+#define SHORT_LIST 16
+
+static struct mount_identity key_of(const void *array, size_t i)
+{
+    const struct io_mount *m = &((const struct io_mount *)array)[i];
+
+    return (struct mount_identity){m->mount, m->fstype, m->source, m->private};
+}
+
 static struct io_mount *mounts_append(struct io_mounts *mounts, struct io_mount *m)
 {
     struct io_mount *grown;
@@ -415,21 +425,35 @@ static struct io_mount *mounts_append(struct io_mounts *mounts, struct io_mount 
     if (!grown)
         return NULL;
     mounts->items = grown;
-    grown[mounts->n] = *m;
-    return &grown[mounts->n++];
+    grown[mounts->n++] = *m;
+    /* Without memory, the list is searched without an index. */
+    if (mounts->n > SHORT_LIST)
+        (void)mount_index_extend(&mounts->index, grown, mounts->n, key_of);
+    return &grown[mounts->n - 1];
 }
 
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
                                 const char *fstype, const char *source, bool is_private)
 {
-    for (size_t i = 0; i < mounts->n; i++) {
-        struct io_mount *have = &mounts->items[i];
+    const struct mount_identity wanted = {mount, fstype, source, is_private};
+    size_t at;
 
-        if (have->private == is_private && !strcmp(have->mount, mount) &&
-            !strcmp(have->fstype, fstype) && !strcmp(have->source, source))
-            return have;
+    if (mounts->n > SHORT_LIST && mounts->index.n == mounts->n) {
+        at = mount_index_find(&mounts->index, mounts->items, key_of, &wanted);
+        return at == SIZE_MAX ? NULL : &mounts->items[at];
+    }
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct mount_identity have = key_of(mounts->items, i);
+
+        if (mount_identity_is_equal(&have, &wanted))
+            return &mounts->items[i];
     }
     return NULL;
+}
+
+void io_mounts_forget_index(struct io_mounts *mounts)
+{
+    mount_index_clear(&mounts->index);
 }
 
 struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, const char *fstype,
@@ -534,5 +558,6 @@ void io_mounts_clear(struct io_mounts *mounts)
     for (size_t i = 0; i < mounts->n; i++)
         mount_clear(&mounts->items[i]);
     free(mounts->items);
+    mount_index_clear(&mounts->index);
     *mounts = (struct io_mounts){0};
 }

@@ -14,6 +14,7 @@
 #include "common/io_fields.h"
 #include "common/io_histogram.h"
 #include "common/io_op.h"
+#include "common/mount_index.h"
 #include "common/timeline.h"
 
 /* Operations without a request are NULL. A zeroed struct is an empty account. */
@@ -55,10 +56,12 @@ struct io_mount {
     struct mount_baseline baseline; /* of other jobs, from the store of this node */
 };
 
-/* A growing list of mounts. A zeroed struct is an empty list. */
+/* A growing list of mounts. A zeroed struct is an empty list. Code that changes the key of an item
+ * calls io_mounts_forget_index(). */
 struct io_mounts {
     struct io_mount *items; /* owned */
     size_t n;
+    struct mount_index index; /* of a long list; else io_mounts_find() compares all items */
 };
 
 /* The name of an operation in JSON, the store and the metrics: "read", "copy_write", ... */
@@ -134,6 +137,7 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
 /* Find the mount with this key; NULL if it is not in the list. */
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
                                 const char *fstype, const char *source, bool is_private);
+void io_mounts_forget_index(struct io_mounts *mounts);
 /* to += from, mount by mount: accounts, cache and time lines are added, peaks are maxima, labelled
  * only if both are. 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);

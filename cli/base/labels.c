@@ -208,6 +208,7 @@ static int cut_causes(struct completeness *c)
 
 static int hide_mounts(struct labels *a, struct io_mounts *mounts)
 {
+    io_mounts_forget_index(mounts);
     for (size_t i = 0; i < mounts->n; i++) {
         struct io_mount *m = &mounts->items[i];
 

@@ -13,6 +13,7 @@ struct amount {
 struct channel {
     char *mount, *fstype, *source;
     bool private;
+    bool unnamed;
     uint64_t dev;
     struct amount start[IO_OP_COUNT]; /* at the start of the open interval */
     struct amount mark[IO_OP_COUNT];  /* at its last tick */
@@ -24,7 +25,8 @@ struct meter {
     uint64_t interval_ns;
     uint64_t start_ns, mark_ns, now_ns;
     struct channel *channels;
-    size_t n;
+    size_t n, n_unnamed;
+    struct mount_index index; /* of all channels */
 };
 
 static void channel_clear(struct channel *c)
@@ -58,19 +60,23 @@ void meter_destroy(struct meter *meter)
     for (size_t i = 0; i < meter->n; i++)
         channel_clear(&meter->channels[i]);
     free(meter->channels);
+    mount_index_clear(&meter->index);
     free(meter);
+}
+
+static struct mount_identity key_of(const void *array, size_t i)
+{
+    const struct channel *c = &((const struct channel *)array)[i];
+
+    return (struct mount_identity){c->mount, c->fstype, c->source, c->private};
 }
 
 static struct channel *channel_find(const struct meter *meter, const struct io_mount *m)
 {
-    for (size_t i = 0; i < meter->n; i++) {
-        struct channel *c = &meter->channels[i];
+    const struct mount_identity key = {m->mount, m->fstype, m->source, m->private};
+    size_t at = mount_index_find(&meter->index, meter->channels, key_of, &key);
 
-        if (c->private == m->private && !strcmp(c->mount, m->mount) &&
-            !strcmp(c->fstype, m->fstype) && !strcmp(c->source, m->source))
-            return c;
-    }
-    return NULL;
+    return at == SIZE_MAX ? NULL : &meter->channels[at];
 }
 
 static struct channel *channel_get(struct meter *meter, const struct io_mount *m)
@@ -88,11 +94,15 @@ static struct channel *channel_get(struct meter *meter, const struct io_mount *m
     c->fstype = strdup(m->fstype);
     c->source = strdup(m->source);
     c->private = m->private;
+    c->unnamed = !strcmp(m->mount, "(unknown)");
+    if (!c->mount || !c->fstype || !c->source ||
+        mount_index_extend(&meter->index, grown, meter->n + 1, key_of) < 0) {
+        channel_clear(c);
+        return NULL;
+    }
     meter->n++;
-    if (c->mount && c->fstype && c->source)
-        return c;
-    channel_clear(&meter->channels[--meter->n]);
-    return NULL;
+    meter->n_unnamed += c->unnamed;
+    return c;
 }
 
 static void amounts_add(struct amount *to, const struct amount *from)
@@ -103,25 +113,73 @@ static void amounts_add(struct amount *to, const struct amount *from)
     }
 }
 
-/* The mount got its name in this interval: its earlier I/O is not a burst of this interval. */
-static void merge_unnamed(struct meter *meter, struct channel *c, uint64_t dev)
-{
-    for (size_t i = 0; dev && i < meter->n; i++) {
-        struct channel *from = &meter->channels[i];
+/* A channel without a name, by its super block. */
+struct unnamed {
+    uint64_t dev;
+    size_t at;
+};
 
-        if (from == c || from->dev != dev || strcmp(from->mount, "(unknown)") != 0)
-            continue;
-        amounts_add(c->start, from->start);
-        amounts_add(c->mark, from->mark);
-        for (int op = 0; op < IO_OP_COUNT; op++) {
-            raise_to(&c->best[op].bytes_per_s, from->best[op].bytes_per_s);
-            raise_to(&c->best[op].requests_per_s, from->best[op].requests_per_s);
-        }
-        memset(from->start, 0, sizeof(from->start));
-        memset(from->mark, 0, sizeof(from->mark));
-        from->dev = 0;
-        return;
+static int compare_unnamed(const void *a, const void *b)
+{
+    const struct unnamed *x = a, *y = b;
+
+    if (x->dev != y->dev)
+        return x->dev < y->dev ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The channels without a name, sorted, to be freed by the caller. 0 or -ENOMEM. */
+static int list_unnamed(const struct meter *meter, struct unnamed **ret, size_t *n)
+{
+    struct unnamed *list;
+
+    *ret = NULL;
+    *n = 0;
+    if (!meter->n_unnamed)
+        return 0;
+    list = calloc(meter->n_unnamed, sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    for (size_t i = 0; i < meter->n; i++)
+        if (meter->channels[i].unnamed && meter->channels[i].dev)
+            list[(*n)++] = (struct unnamed){meter->channels[i].dev, i};
+    qsort(list, *n, sizeof(*list), compare_unnamed);
+    *ret = list;
+    return 0;
+}
+
+/* The mount got its name in this interval: its earlier I/O is not a burst of this interval. */
+static void merge_unnamed(struct channel *c, struct channel *from)
+{
+    amounts_add(c->start, from->start);
+    amounts_add(c->mark, from->mark);
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        raise_to(&c->best[op].bytes_per_s, from->best[op].bytes_per_s);
+        raise_to(&c->best[op].requests_per_s, from->best[op].requests_per_s);
     }
+    memset(from->start, 0, sizeof(from->start));
+    memset(from->mark, 0, sizeof(from->mark));
+    from->dev = 0;
+}
+
+static void take_unnamed(struct meter *meter, struct channel *c, const struct unnamed *list,
+                         size_t n)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (list[middle].dev < c->dev)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < n && list[low].dev == c->dev; low++)
+        if (meter->channels[list[low].at].dev == c->dev) {
+            merge_unnamed(c, &meter->channels[list[low].at]);
+            return;
+        }
 }
 
 static void channel_add(struct channel *c, const struct io_mount *m)
@@ -160,17 +218,24 @@ void meter_start(struct meter *meter)
 
 int meter_add(struct meter *meter, const struct io_mounts *mounts)
 {
-    for (size_t i = 0; i < mounts->n; i++) {
+    struct unnamed *unnamed;
+    size_t n;
+    int r = list_unnamed(meter, &unnamed, &n);
+
+    for (size_t i = 0; i < mounts->n && !r; i++) {
         struct channel *c = channel_get(meter, &mounts->items[i]);
 
-        if (!c)
-            return -ENOMEM;
+        if (!c) {
+            r = -ENOMEM;
+            continue;
+        }
         c->dev = mounts->items[i].dev;
-        if (strcmp(c->mount, "(unknown)") != 0)
-            merge_unnamed(meter, c, c->dev);
+        if (!c->unnamed && c->dev)
+            take_unnamed(meter, c, unnamed, n);
         channel_add(c, &mounts->items[i]);
     }
-    return 0;
+    free(unnamed);
+    return r;
 }
 
 static uint64_t rate(uint64_t from, uint64_t to, uint64_t span_ns)

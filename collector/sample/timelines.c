@@ -8,12 +8,6 @@
 
 #include "collector/sample/sampler_impl.h"
 
-static bool is_same(const struct io_mount *a, const struct io_mount *b)
-{
-    return a->private == b->private && !strcmp(a->mount, b->mount) &&
-           !strcmp(a->fstype, b->fstype) && !strcmp(a->source, b->source);
-}
-
 /* a - b, at least 0. */
 static struct timeline_bin subtract(struct timeline_bin a, struct timeline_bin b)
 {
@@ -54,17 +48,14 @@ int timelines_resume(struct followed *f, const struct step_account *stored)
     return r;
 }
 
-static void take_timeline(struct io_mount *m, struct io_mounts *before)
+static void take_timeline(struct io_mount *m, const struct io_mounts *before)
 {
-    for (size_t i = 0; i < before->n; i++) {
-        struct io_mount *from = &before->items[i];
+    struct io_mount *from = io_mounts_find(before, m->mount, m->fstype, m->source, m->private);
 
-        if (!from->timeline.n || !is_same(m, from))
-            continue;
-        m->timeline = from->timeline;
-        from->timeline = (struct timeline){0};
+    if (!from || !from->timeline.n)
         return;
-    }
+    m->timeline = from->timeline;
+    from->timeline = (struct timeline){0};
 }
 
 enum preference { SAME_DEVICE, NEW_NAME, ANY };

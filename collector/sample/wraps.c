@@ -45,18 +45,6 @@ static void apply_op(struct io_counter *now, struct io_counter *wraps, bool know
     }
 }
 
-static const struct io_mount *find_mount(const struct io_mounts *mounts, const struct io_mount *m)
-{
-    for (size_t i = 0; i < mounts->n; i++) {
-        const struct io_mount *at = &mounts->items[i];
-
-        if (at->private == m->private && !strcmp(at->mount, m->mount) &&
-            !strcmp(at->fstype, m->fstype) && !strcmp(at->source, m->source))
-            return at;
-    }
-    return NULL;
-}
-
 static void apply(struct io_mount *m, const struct io_mount *wraps, bool known)
 {
     for (int op = 0; op < IO_OP_COUNT; op++) {
@@ -70,7 +58,9 @@ static void apply(struct io_mount *m, const struct io_mount *wraps, bool known)
 void wraps_apply(struct followed *f)
 {
     for (size_t i = 0; f->wraps.n && i < f->fresh.n; i++) {
-        const struct io_mount *wraps = find_mount(&f->wraps, &f->fresh.items[i]);
+        const struct io_mount *m = &f->fresh.items[i];
+        const struct io_mount *wraps =
+            io_mounts_find(&f->wraps, m->mount, m->fstype, m->source, m->private);
 
         if (wraps)
             apply(&f->fresh.items[i], wraps, f->wraps_known);

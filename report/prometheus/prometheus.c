@@ -61,7 +61,7 @@ static int group_add(struct group *group, struct prometheus_names *names,
 {
     for (size_t i = 0; i < mounts->n; i++) {
         struct io_mount renamed = mounts->items[i];
-        const struct io_mounts one = {&renamed, 1};
+        const struct io_mounts one = {.items = &renamed, .n = 1};
         const char *name;
 
         if (io_account_is_empty(&renamed.io))

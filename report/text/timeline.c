@@ -168,7 +168,7 @@ static void row(const struct page *p, const struct io_mounts *mounts, enum timel
 
 static void write_mount(struct page *p, const struct summary_row *r, bool alone)
 {
-    struct io_mounts one = {(struct io_mount *)r->mount, 1};
+    struct io_mounts one = {.items = (struct io_mount *)r->mount, .n = 1};
     _free_ char *name = layout_fit(r->mount->mount, p->columns - 2);
 
     if (timeline_is_empty(&r->mount->timeline))

@@ -2,6 +2,9 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "common/account.h"
 #include "common/cleanup.h"
@@ -364,6 +367,70 @@ static void test_mounts_add(void **state)
     io_mounts_clear(NULL);
 }
 
+static struct io_mount *numbered(struct io_mounts *m, unsigned i)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "/home/user/mount%u", i);
+    return mount_of(m, name, i & 1);
+}
+
+static void test_long_lists(void **state)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts a = {0}, copy = {0}, plain = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++)
+        numbered(&a, i)->dev = i;
+    assert_int_equal(a.n, 1000);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(numbered(&a, i)->dev, i);
+    assert_int_equal(a.n, 1000);
+    assert_null(io_mounts_find(&a, "/home/user/mount0", "ext4", "/dev/vda1", true));
+    assert_null(io_mounts_find(&a, "/home/user/mount0", "xfs", "/dev/vda1", false));
+    assert_int_equal(io_mounts_copy(&a, &copy), 0);
+    assert_int_equal(io_mounts_add(&copy, &a), 0);
+    assert_int_equal(copy.n, 1000);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(numbered(&copy, i)->dev, i);
+
+    /* A list that a parser has made has no index; of equal keys the first is found. */
+    plain.items = calloc(40, sizeof(*plain.items));
+    for (plain.n = 0; plain.n < 40; plain.n++)
+        plain.items[plain.n] = (struct io_mount){.mount = strdup("/same"),
+                                                 .fstype = strdup("ext4"),
+                                                 .source = strdup("/dev/vda1"),
+                                                 .dev = plain.n};
+    assert_int_equal(mount_of(&plain, "/same", false)->dev, 0);
+    mount_of(&plain, "/new", false)->dev = 99;
+    assert_int_equal(plain.n, 41);
+    assert_int_equal(mount_of(&plain, "/same", false)->dev, 0);
+    assert_int_equal(mount_of(&plain, "/new", false)->dev, 99);
+
+    /* A key was changed in place. */
+    a.items[7].mount[1] = 'H';
+    io_mounts_forget_index(&a);
+    assert_non_null(io_mounts_find(&a, "/Home/user/mount7", "ext4", "/dev/vda1", true));
+    assert_null(io_mounts_find(&a, "/home/user/mount7", "ext4", "/dev/vda1", true));
+    assert_int_equal(numbered(&a, 7)->dev, 0);
+    assert_int_equal(a.n, 1001);
+}
+
+/* A user makes mounts: the time must not grow with the square of their number. */
+static void test_long_lists_are_fast(void **state)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts a = {0}, copy = {0};
+    clock_t start = clock();
+
+    (void)state;
+    for (unsigned i = 0; i < 30000; i++)
+        (void)numbered(&a, i);
+    assert_int_equal(io_mounts_copy(&a, &copy), 0);
+    assert_int_equal(io_mounts_add(&copy, &a), 0);
+    assert_int_equal(copy.n, 30000);
+    assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +449,8 @@ int main(void)
         cmocka_unit_test(test_group_sums),
         cmocka_unit_test(test_mounts_are_told_apart_by_name),
         cmocka_unit_test(test_mounts_add),
+        cmocka_unit_test(test_long_lists),
+        cmocka_unit_test(test_long_lists_are_fast),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

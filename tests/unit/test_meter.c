@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/test.h"
 
+#include <stdio.h>
+#include <time.h>
+
 #include "collector/sample/meter.h"
 
 #define S 1000000000ull
@@ -128,6 +131,45 @@ static void test_resume_goes_on(void **state)
     io_mounts_clear(&before);
 }
 
+static void fill(struct io_mounts *mounts, unsigned n, bool named)
+{
+    char text[64];
+
+    for (unsigned i = 0; i < n; i++) {
+        struct io_mount *m;
+
+        (void)snprintf(text, sizeof(text), named ? "/mount%u" : "none 0:%u", i);
+        m = io_mounts_get(mounts, named ? text : "(unknown)", "tmpfs", named ? "none" : text, true);
+        assert_non_null(m);
+        m->dev = n - i;
+        io_account_op(&m->io, IO_READ)->bytes = i;
+    }
+}
+
+/* Many mounts get their names late: earlier I/O is no burst, and the time is about linear. */
+static void test_many_mounts_get_their_names(void **state)
+{
+    struct io_mounts unnamed = {0}, named = {0};
+    clock_t start = clock();
+
+    (void)state;
+    fill(&unnamed, 20000, false);
+    fill(&named, 20000, true);
+    meter = meter_create(10 * S, 0);
+    for (unsigned i = 1; i <= 4; i++) {
+        meter_start(meter);
+        assert_int_equal(meter_add(meter, i < 3 ? &unnamed : &named), 0);
+        meter_end(meter, i * 10 * S, true);
+    }
+    meter_fill(meter, &named, 40 * S);
+    /* All bytes came in the first interval. */
+    assert_int_equal(named.items[19990].peaks[IO_READ].bytes_per_s, 1999);
+    assert_int_equal(named.items[50].peaks[IO_READ].bytes_per_s, 5);
+    assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
+    io_mounts_clear(&unnamed);
+    io_mounts_clear(&named);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +179,7 @@ int main(void)
         cmocka_unit_test_teardown(test_peak_is_never_below_the_mean, finish),
         cmocka_unit_test_teardown(test_readings_in_between_close_nothing, finish),
         cmocka_unit_test_teardown(test_resume_goes_on, finish),
+        cmocka_unit_test_teardown(test_many_mounts_get_their_names, finish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
