@@ -21,6 +21,8 @@
  * the default buffer of a socket. */
 #define PART 60000
 #define SHORT_TEXT 100000
+/* Requests of root come before all other events of the loop. */
+#define PRIORITY_ROOT (SD_EVENT_PRIORITY_NORMAL - 10)
 
 enum phase { READING, HANDLING, ANSWERING };
 
@@ -299,6 +301,8 @@ void request_refuse(struct request *request, const char *format, ...)
     send_error(request, error.text);
 }
 
+static void accept_all(struct server *server);
+
 /* --- reading a request ------------------------------------------------------------------------ */
 
 static void read_request(struct request *request)
@@ -332,11 +336,16 @@ static void read_request(struct request *request)
 static int on_client(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
     struct request *request = arg;
+    struct server *server = request->server;
+    bool is_user = request->peer.uid != 0;
 
     (void)source, (void)fd;
-    if (request->phase == READING && events & EPOLLIN)
+    if (request->phase == READING && events & EPOLLIN) {
         read_request(request);
-    else if (request->phase == ANSWERING && events & EPOLLOUT && send_parts(request) == 0)
+        /* Root may have connected meanwhile: its request comes before the next one of a user. */
+        if (is_user)
+            accept_all(server);
+    } else if (request->phase == ANSWERING && events & EPOLLOUT && send_parts(request) == 0)
         return 0;
     else if (request->phase == HANDLING)
         close_connection(request);
@@ -412,6 +421,7 @@ static int add_client(struct server *server, int *fd, const struct ucred *peer)
     server->clients = request;
     server->stats.clients++;
     if (sd_event_add_io(server->loop, &request->io, request->fd, EPOLLIN, on_client, request) < 0 ||
+        (peer->uid == 0 && sd_event_source_set_priority(request->io, PRIORITY_ROOT) < 0) ||
         set_timer(request, server->options.question_ms) < 0) {
         request_free(request);
         return -ENOMEM;
@@ -433,25 +443,38 @@ static void drop_connection(struct server *server)
     log_peer(server, &nobody, "cannot accept a connection: too many open files");
 }
 
-static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, void *arg)
+/* Returns false if no connection is pending. */
+static bool accept_one(struct server *server)
 {
-    struct server *server = arg;
-    _close_ int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    _close_ int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred peer;
     socklen_t size = sizeof(peer);
 
-    (void)source, (void)events;
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE)
             drop_connection(server);
-        return 0;
+        return errno == EINTR || errno == ECONNABORTED;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return 0;
+        return true;
     if (!has_room(server, peer.uid))
         refuse_client(server, fd, &peer);
     else
         (void)add_client(server, &fd, &peer);
+    return true;
+}
+
+/* All that wait now, because root may be behind many users. */
+static void accept_all(struct server *server)
+{
+    for (int i = 0; i <= BACKLOG && accept_one(server); i++)
+        ;
+}
+
+static int on_connect(sd_event_source *source, int listen_fd, uint32_t events, void *arg)
+{
+    (void)source, (void)listen_fd, (void)events;
+    accept_all(arg);
     return 0;
 }
 

@@ -24,6 +24,12 @@ static struct error error;
 static char said[512];
 static unsigned lines;
 static struct request *parked;
+static uid_t handled[16]; /* whose requests, in this order */
+static size_t n_handled;
+static int late_fd; /* of root, connected while a request of a user was handled */
+
+static int peer(void);
+static void ask(int fd, const char *type);
 
 /* --- the other side of the hooks -------------------------------------------------------------- */
 
@@ -32,7 +38,15 @@ static void handle(struct request *request, const struct message *m, void *arg)
     const char *type = message_get(m, "TYPE");
 
     (void)arg;
+    if (n_handled < sizeof(handled) / sizeof(handled[0]))
+        handled[n_handled++] = request_uid(request);
     if (!strcmp(type, "ok")) {
+        request_ok(request);
+    } else if (!strcmp(type, "connect")) {
+        if (late_fd < 0) {
+            late_fd = peer();
+            ask(late_fd, "ok");
+        }
         request_ok(request);
     } else if (!strcmp(type, "long")) {
         char *text = malloc(500001);
@@ -74,6 +88,8 @@ static int setup_with(unsigned question_ms, unsigned answer_ms, unsigned clients
     said[0] = '\0';
     lines = 0;
     parked = NULL;
+    n_handled = 0;
+    late_fd = -1;
     assert_true(sd_event_new(&loop) >= 0);
     assert_int_equal(server_create(&server, loop, &options, &hooks, &error), 0);
     return 0;
@@ -368,6 +384,45 @@ static void test_places(void **state)
     waitpid(child, &status, 0);
 }
 
+/* Root does not wait for users that came first. Needs root, to change the user. */
+static void test_root_comes_first(void **state)
+{
+    int root_fd, status, ready[2];
+    pid_t child;
+    char byte;
+
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    if (child == 0) {
+        if (setuid(NOBODY) < 0)
+            _exit(1);
+        for (int i = 0; i < 4; i++)
+            ask(peer(), "connect");
+        (void)!write(ready[1], "r", 1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    root_fd = peer();
+    ask(root_fd, "ok");
+    spin(200);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    assert_int_equal(n_handled, 6);
+    assert_int_equal(handled[0], 0);
+    assert_int_equal(handled[1], NOBODY); /* meanwhile root connects again */
+    assert_int_equal(handled[2], 0);
+    for (size_t i = 3; i < n_handled; i++)
+        assert_int_equal(handled[i], NOBODY);
+    close(root_fd);
+    close(late_fd);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 static void test_cut_answer(void **state)
 {
     int fd = peer();
@@ -466,6 +521,7 @@ int main(void)
         TEST(test_peer_goes_while_we_think),
         TEST(test_end_with_peers),
         TEST(test_places),
+        TEST(test_root_comes_first),
         TEST(test_cut_answer),
         TEST(test_answers_that_nobody_takes),
         TEST(test_replaces_a_dead_socket),
