@@ -156,6 +156,22 @@ static int steps_read(struct store *store, int64_t id, const char *node, struct 
     return r;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The mount of a peak. Each of the job's steps may have added the mount to "(other mounts)"; then
+ * it is that mount, and the peak is the largest. */
+static struct io_mount *peak_mount(struct io_mounts *mounts, sqlite3_stmt *row, bool *other)
+{
+    struct io_mount *m = store_other_mount(mounts);
+
+    *other = m && !io_mounts_find(mounts, column_text(row, 0), column_text(row, 1),
+                                  column_text(row, 2), sqlite3_column_int(row, 3));
+    return *other ? m : mount_of(mounts, row, 0);
+}
+
 /* Call it after the steps were read: their sum has only the peaks of single steps. */
 int store_read_peaks(struct store *store, int64_t id, struct job_account *job, struct error *error)
 {
@@ -163,14 +179,17 @@ int store_read_peaks(struct store *store, int64_t id, struct job_account *job, s
     int r = store_start(store, SQL_PEAK_LIST, VALUES(U64((uint64_t)id)), &row, error);
 
     while (r >= 0 && (r = store_next(store, row, error)) > 0) {
-        struct io_mount *m = mount_of(&job->mounts, row, 0);
+        bool other;
+        struct io_mount *m = peak_mount(&job->mounts, row, &other);
         int op = io_op_parse(column_text(row, 5));
 
         if (!m)
             return no_memory(store, error);
-        if (op >= 0)
-            m->peaks[op] = (struct io_peak){.bytes_per_s = column_u64(row, 6),
-                                            .requests_per_s = column_u64(row, 7)};
+        if (op < 0)
+            continue;
+        m->peaks[op] = (struct io_peak){
+            .bytes_per_s = larger(column_u64(row, 6), other ? m->peaks[op].bytes_per_s : 0),
+            .requests_per_s = larger(column_u64(row, 7), other ? m->peaks[op].requests_per_s : 0)};
     }
     return r;
 }

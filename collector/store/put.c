@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+/* An ordinary step uses three mounts. Users can make thousands, with long names. */
+static const struct mount_limit step_limit = {
+    .mounts = 64, .name_bytes = 16 << 10, .timelines = true};
+
 /* Run a query that returns at most one number. 1: found; 0: no row. */
 static int find_id(struct store *store, enum sql_query query, const struct sql_value *values,
                    size_t n, int64_t *id, struct error *error)
@@ -83,6 +87,17 @@ static int peaks_put(struct store *store, int64_t job, const struct io_mounts *m
     return r;
 }
 
+static int limited_peaks_put(struct store *store, int64_t job, const struct io_mounts *mounts,
+                             struct error *error)
+{
+    struct io_mounts limited CLEANUP(io_mounts_clear) = {0};
+    int r = store_limit_mounts(mounts, &step_limit, &limited);
+
+    if (r < 0)
+        return error_errno(error, r, "store \"%s\"", store->path);
+    return peaks_put(store, job, r ? &limited : mounts, error);
+}
+
 static int job_write(struct store *store, const void *arg, struct error *error)
 {
     const struct job_account *job = arg;
@@ -113,8 +128,8 @@ static int job_write(struct store *store, const void *arg, struct error *error)
                   error);
     if (r < 0)
         return r;
-    return peaks_put(store, update ? row.id : sqlite3_last_insert_rowid(store->db), &job->mounts,
-                     error);
+    return limited_peaks_put(store, update ? row.id : sqlite3_last_insert_rowid(store->db),
+                             &job->mounts, error);
 }
 
 int store_put_job(struct store *store, const struct job_account *job, struct error *error)
@@ -305,6 +320,24 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
     return 0;
 }
 
+/* The mounts of a step as they are stored. */
+static int step_mounts(struct store *store, const struct step_account *step, struct io_mounts *ret,
+                       struct error *error)
+{
+    struct io_mounts limited = {0};
+    int r = io_mounts_copy(&step->mounts, ret); /* merges mounts with the same key */
+
+    if (r == 0)
+        r = store_limit_mounts(ret, &step_limit, &limited);
+    if (r < 0)
+        return error_errno(error, r, "store \"%s\"", store->path);
+    if (r > 0) {
+        io_mounts_clear(ret);
+        *ret = limited;
+    }
+    return 0;
+}
+
 /* Subtract the stored rows from the sums, change the rows, and add them again: each sum counts a
  * step once, no matter how often it is written. */
 static int step_write(struct store *store, const void *arg, struct error *error)
@@ -313,12 +346,10 @@ static int step_write(struct store *store, const void *arg, struct error *error)
     struct io_mounts mounts CLEANUP(io_mounts_clear) = {0};
     struct step_row row = {0};
     bool old, own;
-    int r;
+    int r = step_mounts(store, w->step, &mounts, error);
 
-    /* Merge mounts with the same key. */
-    if (io_mounts_copy(&w->step->mounts, &mounts) < 0)
-        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    r = store_find_step(store, w->key, w->step, &row, error);
+    if (r == 0)
+        r = store_find_step(store, w->key, w->step, &row, error);
     if (r < 0)
         return r;
     old = row.id != 0;

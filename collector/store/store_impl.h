@@ -131,6 +131,18 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
 /* The step ran on the store's own node. */
 bool store_is_own(const struct store *store, const struct step_account *step);
 
+/* The rows of a step: at most this many mounts, and bytes of their names. */
+struct mount_limit {
+    size_t mounts, name_bytes;
+    bool timelines; /* keep them */
+};
+/* 1: *ret is the list with only the mounts that cause the most wait and, as "(other mounts)", the
+ * sum of the others; clear it with io_mounts_clear(). 0: the list is within the limit. -ENOMEM. */
+int store_limit_mounts(const struct io_mounts *mounts, const struct mount_limit *limit,
+                       struct io_mounts *ret);
+/* That sum in a list; NULL: it has none. */
+struct io_mount *store_other_mount(const struct io_mounts *mounts);
+
 /* The sums of io_sum_columns, as parameters of a statement. */
 void store_sum_values(const struct io_sums *sums, struct sql_value ret[IO_SUM_COLUMNS]);
 /* Read each column whose name is that of a number in the field table. */
