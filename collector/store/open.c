@@ -145,6 +145,8 @@ int store_open(struct store **ret, const struct store_options *options, struct e
         r = writer_prepare(store, state.empty, error);
     if (r == 0)
         r = store_migrate(store, sql_schema, sql_migrations, error);
+    if (r == 0)
+        (void)store_count_shares(store, NULL); /* a full disk must not prevent reading */
     if (r < 0)
         return r;
     *ret = TAKE_PTR(store);

@@ -6,6 +6,7 @@
 /* An ordinary step uses three mounts. Users can make thousands, with long names. */
 static const struct mount_limit step_limit = {
     .mounts = 64, .name_bytes = 16 << 10, .timelines = true};
+static const struct mount_limit full_limit = {0};
 
 /* Run a query that returns at most one number. 1: found; 0: no row. */
 static int find_id(struct store *store, enum sql_query query, const struct sql_value *values,
@@ -320,15 +321,26 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
     return 0;
 }
 
+/* 1: there is no space for the mounts of this job's steps, because its owner has too much of it. */
+static int is_denied_mounts(struct store *store, int64_t job, struct error *error)
+{
+    int r = store_is_full(store, error);
+
+    return r <= 0 ? r : store_has_large_share(store, job, error);
+}
+
 /* The mounts of a step as they are stored. */
-static int step_mounts(struct store *store, const struct step_account *step, struct io_mounts *ret,
-                       struct error *error)
+static int step_mounts(struct store *store, int64_t job, const struct step_account *step,
+                       struct io_mounts *ret, struct error *error)
 {
     struct io_mounts limited = {0};
-    int r = io_mounts_copy(&step->mounts, ret); /* merges mounts with the same key */
+    int denied = is_denied_mounts(store, job, error);
+    int r = denied < 0 ? denied : io_mounts_copy(&step->mounts, ret); /* merges equal keys */
 
+    if (denied < 0)
+        return r;
     if (r == 0)
-        r = store_limit_mounts(ret, &step_limit, &limited);
+        r = store_limit_mounts(ret, denied ? &full_limit : &step_limit, &limited);
     if (r < 0)
         return error_errno(error, r, "store \"%s\"", store->path);
     if (r > 0) {
@@ -338,6 +350,37 @@ static int step_mounts(struct store *store, const struct step_account *step, str
     return 0;
 }
 
+/* Remove the rows of a stored step, all but its own. *bytes: what it took. */
+static int step_take(struct store *store, const struct step_row *row, bool own, uint64_t *bytes,
+                     struct error *error)
+{
+    const struct sql_value ids[] = {U64((uint64_t)row->id), U64((uint64_t)row->job)};
+    int r = store_step_bytes(store, row->id, bytes, error);
+
+    if (r == 0 && own && row->final)
+        r = store_run(store, SQL_TOTAL_TAKE, ids, 1, error);
+    if (r == 0)
+        r = store_run(store, SQL_JOB_TAKE, ids, 2, error);
+    if (r == 0)
+        r = store_take_mounts(store, row, error);
+    return r < 0 ? r : store_run(store, SQL_STEP_CLEAR, ids, 1, error);
+}
+
+/* Add the rows of a step to the sums. `before`: what it took earlier, in bytes. */
+static int step_give(struct store *store, const struct step_row *row, bool own, uint64_t before,
+                     struct error *error)
+{
+    const struct sql_value ids[] = {U64((uint64_t)row->id), U64((uint64_t)row->job)};
+    uint64_t bytes = 0;
+    int r = store_run(store, SQL_JOB_GIVE, ids, 2, error);
+
+    if (r == 0 && own && row->final)
+        r = store_run(store, SQL_TOTAL_GIVE, ids, 1, error);
+    if (r == 0)
+        r = store_step_bytes(store, row->id, &bytes, error);
+    return r < 0 ? r : store_change_share(store, row->job, bytes, before, error);
+}
+
 /* Subtract the stored rows from the sums, change the rows, and add them again: each sum counts a
  * step once, no matter how often it is written. */
 static int step_write(struct store *store, const void *arg, struct error *error)
@@ -345,39 +388,27 @@ static int step_write(struct store *store, const void *arg, struct error *error)
     const struct step_write *w = arg;
     struct io_mounts mounts CLEANUP(io_mounts_clear) = {0};
     struct step_row row = {0};
+    uint64_t before = 0;
     bool old, own;
-    int r = step_mounts(store, w->step, &mounts, error);
+    int r = store_find_step(store, w->key, w->step, &row, error);
 
     if (r == 0)
-        r = store_find_step(store, w->key, w->step, &row, error);
+        r = step_mounts(store, row.job, w->step, &mounts, error);
     if (r < 0)
         return r;
     old = row.id != 0;
     own = store_is_own(store, w->step);
-#define IDS VALUES(U64((uint64_t)row.id), U64((uint64_t)row.job))
-#define ID VALUES(U64((uint64_t)row.id))
     r = store_take_baseline(store, row.job, error);
-    if (r == 0 && own && row.final)
-        r = store_run(store, SQL_TOTAL_TAKE, ID, error);
     if (r == 0 && old)
-        r = store_run(store, SQL_JOB_TAKE, IDS, error);
-    if (r == 0 && old)
-        r = store_take_mounts(store, &row, error);
-    if (r == 0 && old)
-        r = store_run(store, SQL_STEP_CLEAR, ID, error);
+        r = step_take(store, &row, own, &before, error);
     if (r == 0)
         r = step_row_put(store, &row, w, &mounts, error);
     for (size_t i = 0; r == 0 && i < mounts.n; i++)
         r = step_mount_put(store, &row, &mounts.items[i], error);
     if (r == 0 && old) /* a mount may have been renamed */
         r = store_run(store, SQL_JOB_MOUNT_TIDY, VALUES(U64((uint64_t)row.job)), error);
-    if (r == 0)
-        r = store_run(store, SQL_JOB_GIVE, IDS, error);
-    if (r == 0 && own && (row.final || w->final))
-        r = store_run(store, SQL_TOTAL_GIVE, ID, error);
-#undef IDS
-#undef ID
-    return r;
+    row.final |= w->final;
+    return r < 0 ? r : step_give(store, &row, own, before, error);
 }
 
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,

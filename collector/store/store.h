@@ -17,7 +17,7 @@ struct store;
 struct store_options {
     const char *path;    /* the database file; its directory must exist */
     uint64_t keep_ns;    /* drop jobs that ended longer ago; 0: never */
-    uint64_t keep_bytes; /* drop the oldest jobs above this size; 0: never */
+    uint64_t keep_bytes; /* drop jobs above this size (store_sweep); 0: never */
     const char *node;    /* steps of other nodes are neither in this node's totals nor in an outbox;
                           * NULL: all steps are its own */
 };
@@ -254,12 +254,18 @@ int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *
                        struct error *error);
 
 /* One small step of retention, outside a transaction: at most a few hundred rows and pages. It
- * deletes only ended jobs, oldest end first. By size, it keeps jobs that ended within the last
- * hour. By age, it keeps jobs with rows queued for a sink; by size, it deletes them. Undelivered
- * and refused rows that it deletes are counted as given up. The node's totals stay. *more: call
- * again soon; otherwise, a WAL that had become long was restarted, waiting up to 5 s for its
- * readers. */
+ * deletes only ended jobs. By age: oldest end first, and keeps jobs with rows queued for a sink. By
+ * size: the oldest jobs of the users that have at least half as much as the user with the most,
+ * queued or not; it keeps jobs that ended within the last hour, unless the store is full. If these
+ * users have no ended job, it deletes the jobs of others only above one and a half of keep_bytes
+ * (at least 2 MiB more). Undelivered and refused rows that it deletes are counted as given up. The
+ * node's totals stay. *more: call again soon; otherwise, a WAL that had become long was restarted,
+ * waiting up to 5 s for its readers. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
+
+/* 1: the database has a quarter (at least 1 MiB) more than keep_bytes. The steps of users with
+ * large shares are then stored as one row of "(other mounts)". Call store_sweep until it is 0. */
+int store_is_full(struct store *store, struct error *error);
 
 struct store_stats {
     uint64_t jobs, steps;

@@ -143,6 +143,22 @@ int store_limit_mounts(const struct io_mounts *mounts, const struct mount_limit 
 /* That sum in a list; NULL: it has none. */
 struct io_mount *store_other_mount(const struct io_mounts *mounts);
 
+/* About how many bytes the rows of a step take. */
+int store_step_bytes(struct store *store, int64_t step, uint64_t *ret, struct error *error);
+/* Add and subtract bytes of the owner of a job. */
+int store_change_share(struct store *store, int64_t job, uint64_t more, uint64_t less,
+                       struct error *error);
+/* Count the bytes of all users, once in the life of a store. */
+int store_count_shares(struct store *store, struct error *error);
+/* 1: the owner of the job has at least half as many bytes as the user with the most. */
+int store_has_large_share(struct store *store, int64_t job, struct error *error);
+/* The size of the database without free pages. */
+int store_used_bytes(struct store *store, uint64_t *ret, struct error *error);
+/* The size above which the store is full (store_is_full), and above which all ended jobs may be
+ * deleted. */
+uint64_t store_full_bytes(const struct store *store);
+uint64_t store_hard_limit(const struct store *store);
+
 /* The sums of io_sum_columns, as parameters of a statement. */
 void store_sum_values(const struct io_sums *sums, struct sql_value ret[IO_SUM_COLUMNS]);
 /* Read each column whose name is that of a number in the field table. */

@@ -2,14 +2,16 @@
 #include "collector/store/store_impl.h"
 #include "common/clock.h"
 
-/* A step has at most about 20 mounts x 24 operations, so a transaction deletes less than 1,000
- * rows. This takes a few milliseconds; then the next write can run. */
+/* An ordinary step has at most about 20 mounts x 24 operations, so a transaction deletes less than
+ * 1,000 rows; no step has more than 65 mounts. This takes a few milliseconds; then the next write
+ * can run. */
 #define SWEEP_ROWS 500
 /* Return up to 200 free pages (800 KiB) at a time to the file system. Keep 64 for the next jobs. */
 #define SWEEP_PAGES 200
 #define SPARE_PAGES 64
 /* A step that has just ended may be written again (jobiod was killed before it could drop the
- * counters). Without its row, the node's totals would count it twice. */
+ * counters). Without its row, the node's totals would count it twice. A full store takes that
+ * risk. */
 #define GRACE_NS NS_PER_HOUR
 #define MOUNT_WINDOW 500
 /* 64 MiB. SQLite truncates the WAL to 16 MiB when it restarts. */
@@ -44,16 +46,22 @@ static int find_first_ended(struct store *store, enum sql_query query, uint64_t 
     return r;
 }
 
-static int is_too_large(struct store *store, struct error *error)
+/* The store is too large. Users with small shares lose nothing while one with a large share has a
+ * job that may be deleted, and, up to the hard limit, even if none of those jobs has ended. */
+static int choose_by_size(struct store *store, uint64_t used, uint64_t grace, int64_t *id,
+                          struct error *error)
 {
-    int64_t pages, spare, page_size;
-    int r = store_number(store, "PRAGMA page_count", &pages, error);
+    uint64_t deleted_ns;
+    int r = find_first_ended(store, SQL_SWEEP_SHARE, grace, id, error);
 
-    if (r == 0)
-        r = store_number(store, "PRAGMA freelist_count", &spare, error);
-    if (r == 0)
-        r = store_number(store, "PRAGMA page_size", &page_size, error);
-    return r < 0 ? r : (uint64_t)((pages - spare) * page_size) > store->keep_bytes;
+    if (r || used <= store_full_bytes(store))
+        return r;
+    deleted_ns = store->rollup.deleted_ns;
+    r = find_first_ended(store, SQL_SWEEP_SHARE, INT64_MAX, id, error);
+    if (r == 0 && used > store_hard_limit(store))
+        r = find_first_ended(store, SQL_SWEEP_OLDEST, INT64_MAX, id, error);
+    store->rollup.deleted_ns = deleted_ns; /* older blocks are still worth making */
+    return r;
 }
 
 /* By size, a job may have rows queued for a sink, which are counted as given up; by age, it may
@@ -63,14 +71,13 @@ static int choose_job(struct store *store, uint64_t now_ns, int64_t *id, struct 
 {
     uint64_t before = store->keep_ns && now_ns > store->keep_ns ? now_ns - store->keep_ns : 0;
     uint64_t grace = now_ns > GRACE_NS ? now_ns - GRACE_NS : 0;
+    uint64_t used;
     int r = find_first_ended(store, SQL_SWEEP_OLD, before, id, error);
 
-    if (r)
+    if (r || !store->keep_bytes)
         return r;
-    r = store->keep_bytes ? is_too_large(store, error) : 0;
-    if (r > 0)
-        r = find_first_ended(store, SQL_SWEEP_OLDEST, grace, id, error);
-    return r;
+    r = store_used_bytes(store, &used, error);
+    return r < 0 || used <= store->keep_bytes ? r : choose_by_size(store, used, grace, id, error);
 }
 
 /* Choose the next job to delete. 1: found. Hides the job first, so that no query sees a part of it,
@@ -91,6 +98,30 @@ static int next_job(struct store *store, uint64_t now_ns, int64_t *id, struct er
     return r < 0 ? r : 1;
 }
 
+/* Delete a step of the job. 1: deleted; 0: it has none. */
+static int delete_step(struct store *store, int64_t job, struct error *error)
+{
+    int64_t step = 0;
+    uint64_t bytes = 0;
+    int r = read_number(store, SQL_SWEEP_NEXT, VALUES(U64((uint64_t)job)), &step, error);
+
+    if (r <= 0)
+        return r;
+    r = store_step_bytes(store, step, &bytes, error);
+    if (r == 0)
+        r = store_run(store, SQL_SWEEP_STEP, VALUES(U64((uint64_t)step)), error);
+    if (r == 0)
+        r = store_change_share(store, job, 0, bytes, error);
+    return r < 0 ? r : 1;
+}
+
+static int delete_job(struct store *store, int64_t job, struct error *error)
+{
+    int r = store_run(store, SQL_SHARE_TIDY, VALUES(U64((uint64_t)job)), error);
+
+    return r < 0 ? r : store_run(store, SQL_SWEEP_JOB, VALUES(U64((uint64_t)job)), error);
+}
+
 /* 1: there may be more to delete. */
 static int delete_some(struct store *store, uint64_t now_ns, struct error *error)
 {
@@ -103,9 +134,9 @@ static int delete_some(struct store *store, uint64_t now_ns, struct error *error
         r = next_job(store, now_ns, &id, error);
         if (r <= 0)
             return r;
-        r = store_run(store, SQL_SWEEP_STEP, VALUES(U64((uint64_t)id)), error);
-        if (r == 0 && !sqlite3_changes(store->db))
-            r = store_run(store, SQL_SWEEP_JOB, VALUES(U64((uint64_t)id)), error);
+        r = delete_step(store, id, error);
+        if (r == 0)
+            r = delete_job(store, id, error);
         store->mounts_at = 0;
         r = r < 0 ? r : 1;
     }

@@ -13,12 +13,16 @@
 #define BATCH 64
 #define DEFAULT_CAPACITY 1024
 #define DEFAULT_SWEEP_MS (10 * 60 * 1000)
+/* Sweeps after a commit, while the store is full; a sweep takes a few milliseconds. */
+#define MOST_SWEEPS 64
+#define FULL_REST_NS (10 * NS_PER_S)
 
 struct writer {
     struct store *store; /* used by the thread only */
     struct worker *worker;
     unsigned sweep_ms;
-    pthread_mutex_t mutex; /* protects the two below */
+    uint64_t full_until_ns; /* no sweep after a commit until then, CLOCK_MONOTONIC */
+    pthread_mutex_t mutex;  /* protects the two below */
     uint64_t commits;
     struct error sweep_error;
 };
@@ -45,6 +49,35 @@ static void run_one(struct store *store, struct worker_task *task)
         store_undo(store);
 }
 
+static int sweep(struct writer *writer, bool *more)
+{
+    struct error error = {0};
+    int r = store_sweep(writer->store, clock_ns(CLOCK_REALTIME), more, &error);
+
+    if (r == 0)
+        error.text[0] = '\0';
+    (void)pthread_mutex_lock(&writer->mutex);
+    writer->sweep_error = error;
+    (void)pthread_mutex_unlock(&writer->mutex);
+    return r;
+}
+
+/* The next sweep may be minutes away. Rest if the store is full of rows that cannot be deleted. */
+static void make_room(struct writer *writer)
+{
+    bool more = true;
+    int sweeps = 0;
+
+    if (clock_ns(CLOCK_MONOTONIC) < writer->full_until_ns)
+        return;
+    while (store_is_full(writer->store, NULL) > 0 && sweeps++ < MOST_SWEEPS) {
+        if (more && sweep(writer, &more) == 0)
+            continue;
+        writer->full_until_ns = clock_ns(CLOCK_MONOTONIC) + FULL_REST_NS;
+        return;
+    }
+}
+
 static void writer_execute(struct worker_task *tasks, size_t n, void *owner)
 {
     struct writer *writer = owner;
@@ -68,21 +101,15 @@ static void writer_execute(struct worker_task *tasks, size_t n, void *owner)
     (void)pthread_mutex_lock(&writer->mutex);
     writer->commits++;
     (void)pthread_mutex_unlock(&writer->mutex);
+    make_room(writer);
 }
 
 static unsigned writer_sweep(void *owner)
 {
     struct writer *writer = owner;
-    struct error error = {0};
     bool more = false;
-    int r;
 
-    r = store_sweep(writer->store, clock_ns(CLOCK_REALTIME), &more, &error);
-    if (r == 0)
-        error.text[0] = '\0';
-    (void)pthread_mutex_lock(&writer->mutex);
-    writer->sweep_error = error;
-    (void)pthread_mutex_unlock(&writer->mutex);
+    (void)sweep(writer, &more);
     return more ? 0 : writer->sweep_ms;
 }
 

@@ -1,16 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A user who floods the store: the rows of a step are bounded and their sums exact. */
+/* A user who floods the store: the rows of a step are bounded and their sums exact, the history of
+ * other users stays, and the file does not grow beyond its limit. */
 #define _GNU_SOURCE /* asprintf */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "collector/store/store_impl.h"
+#include "collector/store/writer.h"
+#include "common/clock.h"
 
+#define HOUR (3600 * SECOND)
+#define KEEP (2 << 20)
+#define FULL (KEEP + (1 << 20))
+#define ALICE 1000 /* floods the store */
+#define BOB 2000
 #define MOUNTS 64 /* limits of collector/store/put.c */
 #define NAMES (16 << 10)
+
+static void open_with(uint64_t keep_bytes)
+{
+    struct error error;
+
+    assert_ok(store_open(&opened,
+                         &(struct store_options){.path = directory.store, .keep_bytes = keep_bytes},
+                         &error),
+              error);
+}
 
 static int64_t number(const char *sql)
 {
@@ -230,6 +250,235 @@ static void test_several_types(void **state)
     job_account_destroy(job);
 }
 
+/* --- two users -----------------------------------------------------------------------------------
+ */
+
+/* A job of `steps` steps with `mounts` mounts each. end_ns 0: it is running. */
+static void put_flood(uint32_t uid, uint32_t jobid, uint64_t end_ns, uint32_t steps,
+                      unsigned mounts)
+{
+    struct job_account *job = job_make(jobid, (end_ns ? end_ns : NOW) - HOUR / 4);
+    struct step_account step;
+    struct error error;
+
+    job->uid = uid;
+    job->ended = end_ns != 0;
+    job->end_ns = end_ns;
+    assert_ok(store_begin(opened, false, &error), error);
+    assert_ok(store_put_job(opened, job, &error), error);
+    for (uint32_t n = 0; n < steps; n++) {
+        step_make(&step, n, job->start_ns + n, 1);
+        add_mounts(&step, mounts, 20);
+        assert_ok(store_put_step(opened, &job->key, &step, true, &error), error);
+        step_account_clear(&step);
+    }
+    assert_ok(store_commit(opened, &error), error);
+    job_account_destroy(job);
+}
+
+/* 30 ordinary jobs, which are the oldest of all. */
+static void put_history_of_bob(void)
+{
+    for (uint32_t i = 0; i < 30; i++)
+        put_flood(BOB, 1 + i, NOW - (100 - i) * HOUR, 2, 3);
+}
+
+static void assert_bob_lost_nothing(void)
+{
+    assert_int_equal(number("SELECT count(*) FROM job WHERE uid = 2000"), 30);
+    assert_int_equal(number("SELECT count(*) FROM step JOIN job ON job.id = job_id"
+                            " WHERE uid = 2000"),
+                     60);
+    assert_int_equal(number("SELECT count(*) FROM step_mount JOIN step ON step.id = step_id"
+                            " JOIN job ON job.id = job_id WHERE uid = 2000"),
+                     300);
+}
+
+static void sweep(void)
+{
+    bool more = true;
+    struct error error;
+
+    while (more)
+        assert_ok(store_sweep(opened, NOW, &more, &error), error);
+}
+
+static int64_t used(void)
+{
+    return number("PRAGMA page_count") * 4096 - number("PRAGMA freelist_count") * 4096;
+}
+
+/* The counted shares are those of the rows. */
+static void assert_shares(void)
+{
+    const char *sum = "SELECT ifnull(sum(value), 0) FROM state WHERE key LIKE 'share/%'";
+    const char *alice = "SELECT ifnull(sum(value), 0) FROM state WHERE key = 'share/1000'";
+    int64_t all = number(sum), one = number(alice);
+    struct error error;
+
+    assert_ok(store_put_state(opened, "shares", NULL, &error), error);
+    assert_ok(store_count_shares(opened, &error), error);
+    assert_int_equal(number(sum), all);
+    assert_int_equal(number(alice), one);
+    assert_int_equal(number("SELECT count(*) FROM state WHERE key LIKE 'share/%'"),
+                     number("SELECT count(DISTINCT uid) FROM job"));
+}
+
+/* By size, the oldest jobs of the user with the most go first. */
+static void test_by_share(void **state)
+{
+    int64_t jobs;
+
+    (void)state;
+    open_with(KEEP);
+    put_history_of_bob();
+    for (uint32_t i = 0; i < 200; i++)
+        put_flood(ALICE, 100 + i, NOW - 20 * HOUR + i * SECOND, 1, 60);
+    assert_true(used() > KEEP);
+    sweep();
+    assert_true(used() <= KEEP);
+    assert_true(used() > KEEP - KEEP / 10);
+    assert_bob_lost_nothing();
+    jobs = number("SELECT count(*) FROM job WHERE uid = 1000");
+    assert_int_equal(number("SELECT max(jobid) FROM job"), 299);
+    assert_int_equal(number("SELECT min(jobid) FROM job WHERE uid = 1000"), 300 - jobs);
+    assert_shares();
+}
+
+/* Users with similar shares lose their oldest jobs by age. */
+static void test_by_age_among_equals(void **state)
+{
+    (void)state;
+    open_with(KEEP);
+    for (uint32_t i = 0; i < 300; i++)
+        put_flood(i % 2 ? ALICE : BOB, i, NOW - (1000 - i) * HOUR, 1, 60);
+    sweep();
+    assert_true(used() <= KEEP);
+    assert_int_equal(number("SELECT count(*) FROM job"),
+                     300 - number("SELECT min(jobid) FROM job"));
+    assert_true(number("SELECT count(*) FROM job WHERE uid = 2000") > 10);
+    assert_shares();
+}
+
+/* All jobs of the flood ended within the last hour. */
+static void test_flood_within_the_last_hour(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    open_with(KEEP);
+    put_history_of_bob();
+    for (uint32_t i = 0; i < 400; i++) {
+        bool more = true;
+        struct error error;
+
+        put_flood(ALICE, 100 + i, NOW - SECOND + i, 2, 200);
+        while (more && store_is_full(opened, &error) > 0)
+            assert_ok(store_sweep(opened, NOW, &more, &error), error);
+        assert_int_equal(stat(directory.store, &st), 0);
+        assert_true(st.st_size < FULL + (1 << 20));
+        assert_true(used() <= FULL);
+    }
+    assert_bob_lost_nothing();
+    assert_int_equal(number("SELECT max(jobid) FROM job"), 499);
+    sweep(); /* between both sizes, the last hour stays */
+    assert_true(used() > KEEP);
+    assert_bob_lost_nothing();
+    assert_shares();
+}
+
+/* A running job cannot be deleted. Beyond the limit, its steps have one row each. */
+static void test_running_flood(void **state)
+{
+    int64_t requests;
+
+    (void)state;
+    open_with(KEEP);
+    put_history_of_bob();
+    put_flood(ALICE, 100, 0, 600, 100);
+    assert_true(used() < FULL + (1 << 20));
+    sweep();
+    assert_bob_lost_nothing();
+    assert_int_equal(number("SELECT steps FROM job WHERE jobid = 100"), 600);
+    requests = number("SELECT write_requests FROM job WHERE jobid = 100");
+    assert_int_equal(requests, 600 * (100 * 101 / 2 + 3));
+    assert_int_equal(number("SELECT sum(requests) FROM io JOIN step ON step.id = step_id"
+                            " JOIN job ON job.id = job_id WHERE jobid = 100"
+                            " AND op IN ('write', 'copy_write')"),
+                     requests);
+    assert_int_equal(number("SELECT count(*) FROM step_mount WHERE step_id ="
+                            " (SELECT max(id) FROM step)"),
+                     1);
+    put_flood(BOB, 101, NOW - HOUR, 1, 3); /* others are stored as always */
+    assert_int_equal(number("SELECT count(*) FROM step_mount WHERE step_id ="
+                            " (SELECT max(id) FROM step)"),
+                     5);
+    assert_shares();
+}
+
+/* A step that is written again counts once. */
+static void test_written_again(void **state)
+{
+    (void)state;
+    open_with(0);
+    put_flood(ALICE, 1, 0, 3, 50);
+    put_flood(ALICE, 1, 0, 4, 10);
+    put_flood(BOB, 2, NOW, 1, 10);
+    assert_shares();
+}
+
+struct flood {
+    uint32_t jobid;
+    uint64_t now_ns;
+};
+
+static int run_flood(struct store *store, void *arg, struct error *error)
+{
+    const struct flood *flood = arg;
+    struct job_account *job = job_make(flood->jobid, flood->now_ns - 10 * SECOND);
+    struct step_account step;
+    int r;
+
+    job->ended = true;
+    job->end_ns = flood->now_ns;
+    step_make(&step, 0, job->start_ns, 1);
+    add_mounts(&step, 100, 20);
+    r = store_put_job(store, job, error);
+    if (r == 0)
+        r = store_put_step(store, &job->key, &step, true, error);
+    step_account_clear(&step);
+    job_account_destroy(job);
+    return r;
+}
+
+/* The writer does not wait for the next sweep. */
+static void test_writer_makes_room(void **state)
+{
+    struct writer *writer = NULL;
+    struct flood flood = {.now_ns = clock_ns(CLOCK_REALTIME)};
+    struct error error;
+    struct stat st;
+
+    (void)state;
+    open_with(KEEP);
+    put_history_of_bob();
+    assert_ok(writer_create(&writer, opened, 0, 3600000, &error), error);
+    opened = NULL;
+    for (flood.jobid = 100; flood.jobid < 300; flood.jobid++) {
+        assert_int_equal(writer_submit(writer, false, run_flood, NULL, &flood), 0);
+        assert_int_equal(writer_flush(writer, 10000), 0);
+        assert_int_equal(stat(directory.store, &st), 0);
+        assert_true(st.st_size < FULL + (1 << 20));
+    }
+    writer_destroy(writer);
+    open_with(0);
+    assert_true(used() <= FULL);
+    assert_bob_lost_nothing();
+    assert_int_equal(number("SELECT max(jobid) FROM job"), 299);
+}
+
+#define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +486,12 @@ int main(void)
         STORE_TEST(test_long_names),
         STORE_TEST(test_few_mounts),
         STORE_TEST(test_several_types),
+        LIMIT_TEST(test_by_share),
+        LIMIT_TEST(test_by_age_among_equals),
+        LIMIT_TEST(test_flood_within_the_last_hour),
+        LIMIT_TEST(test_running_flood),
+        LIMIT_TEST(test_written_again),
+        LIMIT_TEST(test_writer_makes_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
