@@ -427,6 +427,38 @@ static void test_written_again(void **state)
     assert_shares();
 }
 
+/* A job with many steps and mounts: writing a step again takes no longer. */
+static void test_many_steps_with_own_mounts(void **state)
+{
+    struct job_account *job = job_make(7, NOW);
+    struct step_account step;
+    sqlite3_stmt *tidy;
+
+    (void)state;
+    open_with(0);
+    for (uint32_t n = 0; n < 100; n++) {
+        step_make(&step, n, NOW, 1);
+        for (int i = 0; i < 20; i++) {
+            _free_ char *name = NULL;
+            struct io_mount *m;
+
+            assert_true(asprintf(&name, "/%u/%d", n, i) > 0);
+            m = io_mounts_get(&step.mounts, name, "tmpfs", "none", true);
+            assert_non_null(m);
+            io_account_op(&m->io, IO_STAT)->requests = 1;
+        }
+        put_rows(job, &step, true);
+        if (n == 99)
+            put_rows(job, &step, true);
+        step_account_clear(&step);
+    }
+    tidy = opened->statements[SQL_JOB_MOUNT_TIDY];
+    assert_non_null(tidy);
+    assert_true(sqlite3_stmt_status(tidy, SQLITE_STMTSTATUS_VM_STEP, 0) < 2002 * 40);
+    assert_int_equal(number("SELECT count(*) FROM job_mount"), 2002);
+    job_account_destroy(job);
+}
+
 struct flood {
     uint32_t jobid;
     uint64_t now_ns;
@@ -491,6 +523,7 @@ int main(void)
         LIMIT_TEST(test_flood_within_the_last_hour),
         LIMIT_TEST(test_running_flood),
         LIMIT_TEST(test_written_again),
+        LIMIT_TEST(test_many_steps_with_own_mounts),
         LIMIT_TEST(test_writer_makes_room),
     };
 
