@@ -53,7 +53,7 @@ static int report_failure(munge_ctx_t context, munge_err_t failure, struct error
     return error_set(error, map_error(failure), "munge: %s", text ? text : munge_strerror(failure));
 }
 
-int credential_make(const char *socket, const void *payload, size_t size, char **ret,
+int credential_make(const char *socket, uid_t reader, const void *payload, size_t size, char **ret,
                     struct error *error)
 {
     CLEANUP(close_context) munge_ctx_t context = NULL;
@@ -65,6 +65,8 @@ int credential_make(const char *socket, const void *payload, size_t size, char *
         return r;
     if (size > CREDENTIAL_PAYLOAD_MAX)
         return error_set(error, -EMSGSIZE, "munge: a payload of %zu bytes is too large", size);
+    if (munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, reader) != EMUNGE_SUCCESS)
+        return error_set(error, -EINVAL, "munge: %s", munge_ctx_strerror(context));
     failure = munge_encode(&text, context, payload, (int)size);
     if (failure != EMUNGE_SUCCESS)
         return report_failure(context, failure, error);

@@ -17,9 +17,10 @@
 #define CREDENTIAL_TEXT_MAX (1024 * 1024)
 #define CREDENTIAL_PAYLOAD_MAX (720 * 1024)
 
-/* socket: that of munged; NULL: the default. *ret is malloc'd text. -EMSGSIZE: the payload is too
- * large; -ENOTCONN: munged does not answer; -EIO. */
-int credential_make(const char *socket, const void *payload, size_t size, char **ret,
+/* socket: that of munged; NULL: the default. reader: the only user who can open the credential, on
+ * any node. *ret is malloc'd text. -EMSGSIZE: the payload is too large; -ENOTCONN: munged does not
+ * answer; -EIO. */
+int credential_make(const char *socket, uid_t reader, const void *payload, size_t size, char **ret,
                     struct error *error);
 
 /* Returns the payload (malloc'd; NUL-terminated, the NUL is not part of *size) and the user who

@@ -226,7 +226,7 @@ static int host_start_query(struct host *host, struct error *error)
 
     if (!payload || !url)
         return error_set(error, -ENOMEM, "no memory");
-    r = credential_make(NULL, payload, strlen(payload), &host->credential, error);
+    r = credential_make(NULL, 0, payload, strlen(payload), &host->credential, error); /* jobiod */
     if (r < 0)
         return r;
     host->easy = make_easy(host, url);

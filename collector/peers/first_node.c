@@ -110,7 +110,8 @@ static int request(struct target *target, void *body, size_t size, struct error 
 
     free(body);
     if (r == 0)
-        r = sealer_seal(peer->peers->sealer, payload, strlen(payload), on_sealed, target);
+        r = sealer_seal(peer->peers->sealer, PEERS_UID, payload, strlen(payload), on_sealed,
+                        target);
     return r < 0 ? error_errno(error, r, "cannot make a credential") : 0;
 }
 

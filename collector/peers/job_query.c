@@ -254,7 +254,8 @@ static int send_question(struct peer_query *query)
     size_t size = 0;
     char *text = question_text(query, &size);
 
-    return text ? sealer_seal(query->peers->sealer, text, size, on_sealed, query) : -ENOMEM;
+    return text ? sealer_seal(query->peers->sealer, PEERS_UID, text, size, on_sealed, query)
+                : -ENOMEM;
 }
 
 static bool has_name(const char *list, const char *name)

@@ -12,6 +12,8 @@
 #include "collector/peers/wire.h"
 
 #define PEERS_CONTENT_TYPE "text/plain"
+/* The user of jobiod on all nodes. */
+#define PEERS_UID 0
 
 /* first_node: a node that the outbox has rows for (first_node.c); job_query: a query to several
  * nodes, peer_query: one to one of them (job_query.c); peer_request: a request of another node

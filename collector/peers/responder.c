@@ -18,6 +18,7 @@ struct peer_request {
     struct peers *peers;
     struct http_exchange *exchange;
     enum route route;
+    uid_t sender;                 /* the user who made the message, and can read the answer */
     struct json_object *document; /* the message */
     struct job_key key;           /* without the cluster */
     struct peers_step step;
@@ -80,7 +81,8 @@ static void finish(struct peer_request *request, struct json_object *answer)
     _free_ char *text = wire_text(answer, &size);
 
     if (!text || request->peers->ending ||
-        sealer_seal(request->peers->opener, TAKE_PTR(text), size, on_sealed, request) < 0)
+        sealer_seal(request->peers->opener, request->sender, TAKE_PTR(text), size, on_sealed,
+                    request) < 0)
         finish_text(request, 503, "too many requests are queued");
 }
 
@@ -364,6 +366,7 @@ static int read_question(const char *payload, size_t size, uid_t uid, void *arg,
     const struct wire_head head = {.cluster = request->peers->cluster, .to = request->peers->node};
     int r;
 
+    request->sender = uid;
     if (!may_ask(request, uid))
         return error_set(error, -EPERM, "user %u may not send this request", uid);
     r = wire_parse(payload, size, &head, &request->document, error);

@@ -20,6 +20,7 @@ struct seal_task {
     struct sealer *sealer;
     char *text; /* to seal: the payload, then the credential; to open: the credential */
     size_t size;
+    uid_t reader; /* to seal */
     sealer_sealed_f sealed;
     sealer_read_f read;
     sealer_opened_f opened;
@@ -45,7 +46,8 @@ static int seal(struct store *store, void *arg, struct error *error)
 {
     struct seal_task *task = arg;
     char *text = NULL;
-    int r = credential_make(task->sealer->socket, task->text, task->size, &text, error);
+    int r =
+        credential_make(task->sealer->socket, task->reader, task->text, task->size, &text, error);
 
     (void)store;
     if (r < 0)
@@ -98,7 +100,8 @@ static int submit(struct seal_task *task, int (*run)(struct store *, void *, str
     return r;
 }
 
-int sealer_seal(struct sealer *sealer, char *payload, size_t size, sealer_sealed_f done, void *arg)
+int sealer_seal(struct sealer *sealer, uid_t reader, char *payload, size_t size,
+                sealer_sealed_f done, void *arg)
 {
     struct seal_task *task = calloc(1, sizeof(*task));
 
@@ -106,8 +109,12 @@ int sealer_seal(struct sealer *sealer, char *payload, size_t size, sealer_sealed
         free(payload);
         return -ENOMEM;
     }
-    *task = (struct seal_task){
-        .sealer = sealer, .text = payload, .size = size, .sealed = done, .arg = arg};
+    *task = (struct seal_task){.sealer = sealer,
+                               .text = payload,
+                               .size = size,
+                               .reader = reader,
+                               .sealed = done,
+                               .arg = arg};
     return submit(task, seal, on_sealed);
 }
 

@@ -26,9 +26,11 @@ void sealer_destroy(struct sealer *sealer);
 
 /* Called on the loop, never inside sealer_seal(). text: the credential, valid until it returns. */
 typedef void (*sealer_sealed_f)(int result, const struct error *error, const char *text, void *arg);
-/* Takes ownership of the malloc'd payload, also on failure. Returns 0, -EAGAIN (too many are
- * queued) or -ENOMEM; on failure `done` is not called. */
-int sealer_seal(struct sealer *sealer, char *payload, size_t size, sealer_sealed_f done, void *arg);
+/* reader: the only user who can open the credential. Takes ownership of the malloc'd payload, also
+ * on failure. Returns 0, -EAGAIN (too many are queued) or -ENOMEM; on failure `done` is not called.
+ */
+int sealer_seal(struct sealer *sealer, uid_t reader, char *payload, size_t size,
+                sealer_sealed_f done, void *arg);
 
 /* Called on the sealer's thread: parse the NUL-terminated payload. No other code may touch `arg`
  * before `done`. */

@@ -129,7 +129,7 @@ static char *seal(size_t i, const char *id, const char *key, bool is_array, unsi
     }
     json_object_object_add(document, key, account);
     payload = wire_text(document, &size);
-    must(credential_make(munged_socket(munged), payload, size, &text, &error), &error, "munge");
+    must(credential_make(munged_socket(munged), 0, payload, size, &text, &error), &error, "munge");
     job_account_destroy(job);
     return text;
 }

@@ -34,7 +34,8 @@ static char *make(const void *payload, size_t size)
     struct error error;
     char *text = NULL;
 
-    assert_int_equal(credential_make(munged_socket(ours), payload, size, &text, &error), 0);
+    assert_int_equal(credential_make(munged_socket(ours), geteuid(), payload, size, &text, &error),
+                     0);
     return text;
 }
 
@@ -64,6 +65,19 @@ static void test_payload(void **state)
     assert_int_equal(found[size], 0);
     assert_int_equal(uid, geteuid());
     free(found);
+    free(text);
+}
+
+/* Only the reader can open it, as whoever made it cannot. */
+static void test_reader(void **state)
+{
+    struct error error;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(
+        credential_make(munged_socket(ours), geteuid() + 1, "secret", 6, &text, &error), 0);
+    assert_int_equal(open_text(ours, text, &error), -EACCES);
     free(text);
 }
 
@@ -110,7 +124,7 @@ static void test_sizes(void **state)
     (void)state;
     assert_non_null(large);
     assert_int_equal(
-        credential_make(munged_socket(ours), large, CREDENTIAL_PAYLOAD_MAX + 1, &text, &error),
+        credential_make(munged_socket(ours), 0, large, CREDENTIAL_PAYLOAD_MAX + 1, &text, &error),
         -EMSGSIZE);
     assert_null(text);
     text = make(large, CREDENTIAL_PAYLOAD_MAX);
@@ -129,16 +143,17 @@ static void test_no_munged(void **state)
     char *text = NULL;
 
     (void)state;
-    assert_int_equal(credential_make("/nonexistent/socket", "x", 1, &text, &error), -ENOTCONN);
+    assert_int_equal(credential_make("/nonexistent/socket", 0, "x", 1, &text, &error), -ENOTCONN);
     assert_null(text);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_payload),       cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_other_cluster), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_no_munged),
+        cmocka_unit_test(test_payload),   cmocka_unit_test(test_reader),
+        cmocka_unit_test(test_replay),    cmocka_unit_test(test_other_cluster),
+        cmocka_unit_test(test_damage),    cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_no_munged),
     };
 
     if (!munged_is_there())

@@ -272,7 +272,7 @@ static int ask_as_peer(void)
     (void)json_object_object_add(document, "step", json_object_new_int(5));
     (void)json_object_object_add(document, "expected", json_object_new_boolean(true));
     text = wire_text(document, &size);
-    must(credential_make(munged_socket(munged), text, size, &credential, &error));
+    must(credential_make(munged_socket(munged), 0, text, size, &credential, &error));
     assert_true(dprintf(fd, "POST /v1/job HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s",
                         strlen(credential), credential) > 0);
     return fd;
