@@ -16,3 +16,13 @@ char *text_format(const char *format, ...)
     va_end(ap);
     return n < 0 ? NULL : text;
 }
+
+bool text_list_has(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = list; n && (at = strstr(at, name)); at += n)
+        if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+            return true;
+    return false;
+}

@@ -4,12 +4,16 @@
 #define JOBIO_COMMON_TEXT_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Returns the formatted text, malloc'd; NULL on out-of-memory, unlike asprintf(), which leaves its
  * pointer undefined. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The comma-separated list has this name. */
+bool text_list_has(const char *list, const char *name);
 
 /* Sets *to, whatever it was, to a copy of `from`; NULL stays NULL. Returns 0 or -ENOMEM. */
 static inline int text_copy(char **to, const char *from)

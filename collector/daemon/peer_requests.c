@@ -243,6 +243,13 @@ static enum peers_job_state known(const struct job_key *key, void *arg)
     return has_job_file(requests, key->jobid) ? PEERS_JOB_ANNOUNCED : PEERS_JOB_UNKNOWN;
 }
 
+static bool may_have_node(const struct job_key *key, const char *node, void *arg)
+{
+    const struct peer_requests *requests = arg;
+
+    return tracker_may_have_node(requests->options.tracker, key, node);
+}
+
 static void say(enum log_level level, const char *text, void *arg)
 {
     (void)arg;
@@ -289,7 +296,8 @@ int peer_requests_tidy_outbox(struct store *store, const struct settings *settin
 static int create_peers(struct peer_requests *requests, struct error *error)
 {
     const struct settings *settings = requests->options.settings;
-    const struct peers_hooks hooks = {give_account, give_record, known, say, requests};
+    const struct peers_hooks hooks = {give_account,  give_record, known,
+                                      may_have_node, say,         requests};
     struct peers_options options;
     _free_ uid_t *readers = NULL;
     int r = find_readers(&settings->peers.readers, &readers, error);

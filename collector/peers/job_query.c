@@ -10,6 +10,7 @@
 #include "collector/store/writer.h"
 #include "common/cleanup.h"
 #include "common/credential.h"
+#include "common/text.h"
 #include "report/json/json.h"
 #include "report/nodes.h"
 
@@ -258,16 +259,6 @@ static int send_question(struct peer_query *query)
                 : -ENOMEM;
 }
 
-static bool has_name(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (const char *at = list; (at = strstr(at, name)); at += n)
-        if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
-            return true;
-    return false;
-}
-
 static int peer_query_start(struct job_query *job_query, const char *node,
                             const struct peers_step *step)
 {
@@ -287,7 +278,7 @@ static int peer_query_start(struct job_query *job_query, const char *node,
         query->step = (struct peers_step){
             .het = step->het,
             .step = step->step,
-            .expected = step->nodes && has_name(step->nodes, node),
+            .expected = step->nodes && text_list_has(step->nodes, node),
         };
     LIST_INSERT_HEAD(&job_query->queries, query, link);
     LIST_INSERT_HEAD(&query->peers->peer_queries, query, all);

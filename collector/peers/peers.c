@@ -137,6 +137,7 @@ static bool put_counts(struct json_object *to, const struct peers_counts *c)
         {"not_root", c->not_root},
         {"malformed", c->malformed},
         {"other_version", c->other_version},
+        {"wrong_node", c->wrong_node},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)

@@ -50,6 +50,8 @@ struct peers_hooks {
      * Answer with peers_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);
     enum peers_job_state (*known)(const struct job_key *key, void *arg);
+    /* Returns false if the nodes of the job are known here and `node` is not one of them. */
+    bool (*may_have_node)(const struct job_key *key, const char *node, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };

@@ -28,7 +28,7 @@ struct peers_counts {
     uint64_t sent, send_failures, refused_by_peer;
     uint64_t asked, answered, unanswered;
     uint64_t served, taken, unknown_jobs, backwards;
-    uint64_t forged, replayed, out_of_time, not_root, malformed, other_version;
+    uint64_t forged, replayed, out_of_time, not_root, malformed, other_version, wrong_node;
 };
 
 struct peers {

@@ -28,6 +28,7 @@ struct peer_request {
     bool *unknown;                 /* per account: its job is not in the store */
     bool *backwards;               /* per account: a stored step has more requests */
     bool *elsewhere; /* per account: this is the first node, but the job does not run here */
+    bool *stranger;  /* per account: the sender is not a node of the job */
     size_t n;
 };
 
@@ -41,6 +42,7 @@ static void request_free(struct peer_request *request)
     free(request->unknown);
     free(request->backwards);
     free(request->elsewhere);
+    free(request->stranger);
     free(request);
 }
 
@@ -185,14 +187,24 @@ static int put_accounts(struct store *store, void *arg, struct error *error)
     const char *from = wire_string(request->document, "from");
 
     for (size_t i = 0; i < request->n; i++) {
-        int r = put_account(store, request->accounts[i], from, request->elsewhere[i],
-                            &request->backwards[i], error);
+        int r;
 
+        if (request->stranger[i])
+            continue;
+        r = put_account(store, request->accounts[i], from, request->elsewhere[i],
+                        &request->backwards[i], error);
         request->unknown[i] = r == -ENOENT;
         if (r < 0 && r != -ENOENT)
             return r;
     }
     return 0;
+}
+
+static int set_stranger(struct error *error, const struct peer_request *request,
+                        const struct job_key *key)
+{
+    return error_set(error, -EREMCHG, "%.64s is not a node of job %u",
+                     wire_string(request->document, "from"), key->jobid);
 }
 
 /* An empty `why` means: try again, the job is not stored yet. */
@@ -203,6 +215,16 @@ static void add_refused(struct json_object *list, size_t index, const char *why)
     (void)json_object_object_add(item, "index", json_object_new_int64((int64_t)index));
     (void)json_object_object_add(item, "why", json_object_new_string(why));
     (void)json_object_array_add(list, item);
+}
+
+static void add_stranger(struct json_object *list, struct peer_request *request, size_t index)
+{
+    struct error why;
+
+    (void)set_stranger(&why, request, &request->accounts[index]->key);
+    request->peers->counts.wrong_node++;
+    add_refused(list, index, why.text);
+    peers_warn(request->peers, "peers-stranger", "refused an account: %s", why.text);
 }
 
 static struct json_object *list_refused(struct peer_request *request)
@@ -216,6 +238,10 @@ static struct json_object *list_refused(struct peer_request *request)
         bool soon =
             request->unknown[i] && peers->hooks.known(key, peers->hooks.arg) != PEERS_JOB_UNKNOWN;
 
+        if (request->stranger[i]) {
+            add_stranger(list, request, i);
+            continue;
+        }
         peers->counts.taken += !request->unknown[i];
         peers->counts.unknown_jobs += request->unknown[i] && !soon;
         if (request->backwards[i]) {
@@ -260,8 +286,13 @@ static bool is_elsewhere(const struct peers *peers, const struct job_account *ac
 
 static void take_accounts(struct peer_request *request)
 {
-    for (size_t i = 0; i < request->n; i++)
+    const struct peers_hooks *hooks = &request->peers->hooks;
+    const char *from = wire_string(request->document, "from");
+
+    for (size_t i = 0; i < request->n; i++) {
         request->elsewhere[i] = is_elsewhere(request->peers, request->accounts[i]);
+        request->stranger[i] = !hooks->may_have_node(&request->accounts[i]->key, from, hooks->arg);
+    }
     if (writer_submit(request->peers->writer, true, put_accounts, on_put, request) < 0)
         finish_text(request, 503, "the queue of the store is full");
 }
@@ -280,6 +311,8 @@ static int check_account(const struct peer_request *request, const struct job_ac
 
         if (!step->node || strcmp(step->node, request->peers->node) == 0)
             return error_set(error, -EBADMSG, "%.64s sends an account of our own", from);
+        if (strcmp(step->node, from) != 0)
+            return error_set(error, -EREMCHG, "%.64s sends an account of %.64s", from, step->node);
         if (step->state == STEP_RUNNING)
             return error_set(error, -EBADMSG, "%.64s sends a step that still runs", from);
     }
@@ -299,7 +332,9 @@ static int read_accounts(struct peer_request *request, struct error *error)
     request->unknown = calloc(n + 1, sizeof(*request->unknown));
     request->backwards = calloc(n + 1, sizeof(*request->backwards));
     request->elsewhere = calloc(n + 1, sizeof(*request->elsewhere));
-    if (!request->accounts || !request->unknown || !request->backwards || !request->elsewhere)
+    request->stranger = calloc(n + 1, sizeof(*request->stranger));
+    if (!request->accounts || !request->unknown || !request->backwards || !request->elsewhere ||
+        !request->stranger)
         return error_set(error, -ENOMEM, "no memory for accounts");
     for (; request->n < n; request->n++) {
         int r = report_json_parse(json_object_array_get_idx(list, request->n),
@@ -392,6 +427,7 @@ static const struct {
     {-ETIME, 401, offsetof(struct peers_counts, out_of_time), "peers-time"},
     {-EPERM, 403, offsetof(struct peers_counts, not_root), "peers-root"},
     {-EPROTONOSUPPORT, 409, offsetof(struct peers_counts, other_version), "peers-version"},
+    {-EREMCHG, 400, offsetof(struct peers_counts, wrong_node), "peers-stranger"},
     {-EBADMSG, 400, offsetof(struct peers_counts, malformed), "peers-malformed"},
     {-EXDEV, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
     {-EADDRNOTAVAIL, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
@@ -416,6 +452,20 @@ static void refuse(struct peer_request *request, int result, const struct error 
     finish_text(request, http, error->text);
 }
 
+static void ask_for_account(struct peer_request *request)
+{
+    const struct peers_hooks *hooks = &request->peers->hooks;
+    const char *from = wire_string(request->document, "from");
+    struct error error;
+
+    if (hooks->may_have_node(&request->key, from, hooks->arg)) {
+        hooks->account(&request->key, request->has_step ? &request->step : NULL, from, request,
+                       hooks->arg);
+        return;
+    }
+    refuse(request, set_stranger(&error, request, &request->key), &error);
+}
+
 static void on_opened(int result, const struct error *error, void *arg)
 {
     struct peer_request *request = arg;
@@ -428,8 +478,7 @@ static void on_opened(int result, const struct error *error, void *arg)
     else if (request->route == ROUTE_ACCOUNTS)
         take_accounts(request);
     else if (request->route == ROUTE_JOB)
-        peers->hooks.account(&request->key, request->has_step ? &request->step : NULL,
-                             wire_string(request->document, "from"), request, peers->hooks.arg);
+        ask_for_account(request);
     else
         peers->hooks.record(&request->key, request, peers->hooks.arg);
 }

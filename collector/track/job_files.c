@@ -20,17 +20,21 @@
 #define JOB_FILE_SECONDS (15 * 60)
 #define JOB_SWEEP_INTERVAL NS_PER_MINUTE
 
-/* The job's file, as a message; NULL: there is none. */
-static struct message *read_job_file(const struct job *job)
+static struct message *read_file(const struct tracker *tracker, uint32_t jobid)
 {
     _free_ struct message *m = malloc(sizeof(*m));
     char name[16];
 
-    (void)snprintf(name, sizeof(name), "%u", job->sum->key.jobid);
-    if (!m || job->tracker->jobs_fd < 0 ||
-        tag_read_file(job->tracker->jobs_fd, name, "job", m, NULL) < 0)
+    (void)snprintf(name, sizeof(name), "%u", jobid);
+    if (!m || tracker->jobs_fd < 0 || tag_read_file(tracker->jobs_fd, name, "job", m, NULL) < 0)
         return NULL;
     return TAKE_PTR(m);
+}
+
+/* The job's file, as a message; NULL: there is none. */
+static struct message *read_job_file(const struct job *job)
+{
+    return read_file(job->tracker, job->sum->key.jobid);
 }
 
 static uint32_t count_names(const char *list)
@@ -43,11 +47,19 @@ static uint32_t count_names(const char *list)
 }
 
 /* The file is that of another run of the job. */
-static bool is_of_other_run(const struct message *m, const struct job *job)
+static bool is_of_other_run(const struct message *m, const struct job_key *key)
 {
-    uint64_t mine = job->sum->key.restart, restart;
+    uint64_t restart;
 
-    return message_get_u64(m, "RESTART", UINT32_MAX, mine, &restart, NULL) < 0 || restart != mine;
+    return message_get_u64(m, "RESTART", UINT32_MAX, key->restart, &restart, NULL) < 0 ||
+           restart != key->restart;
+}
+
+struct message *job_file_of(const struct tracker *tracker, const struct job_key *key)
+{
+    _free_ struct message *m = read_file(tracker, key->jobid);
+
+    return m && !is_of_other_run(m, key) ? TAKE_PTR(m) : NULL;
 }
 
 /* NODE is Slurm's name of this node, which may differ from ours. The job's NODELIST is needed
@@ -59,7 +71,7 @@ void job_file_read_nodes(struct job *job)
     const char *first = m ? message_get(m, "GATHER") : NULL;
     const char *nodes = m ? message_get(m, "NODELIST") : NULL;
 
-    if (!node || !first || is_of_other_run(m, job))
+    if (!node || !first || is_of_other_run(m, &job->sum->key))
         return;
     if (strcmp(node, first) != 0 && !job->first_node)
         job->first_node = strdup(first); /* best effort, as below */

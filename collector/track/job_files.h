@@ -11,6 +11,8 @@ void job_files_describe(struct tracker *tracker, uint32_t jobid, const char *use
                         const char *account, const char *partition);
 /* Read user, account, partition and nodes from the job's file, unless they are known. */
 void job_file_read(struct job *job);
+/* The file of this run of the job, as a message that the caller frees; NULL: there is none. */
+struct message *job_file_of(const struct tracker *tracker, const struct job_key *key);
 /* Read the job's nodes from its file. */
 void job_file_read_nodes(struct job *job);
 /* Remove the job's file, unless a run of the job is tracked or the file is of a later run than

@@ -83,6 +83,8 @@ int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task, ui
 /* The nodes of a job, separated by commas; NULL: it has only this one, or is not known. Valid until
  * the loop continues. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
+/* Returns false if the nodes of the job are known and `node` is not one of them. */
+bool tracker_may_have_node(struct tracker *tracker, const struct job_key *key, const char *node);
 /* Set the job's first node, which collects its account, unless the prolog has reported the nodes.
  * Steps that have ended here are queued for it, too. */
 void tracker_set_first_node(struct tracker *tracker, const struct job_key *key, const char *node);

@@ -12,6 +12,7 @@
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 
 /* The maximum age of the numbers of a running job in an answer. */
 #define FRESH NS_PER_S
@@ -157,6 +158,23 @@ const char *tracker_nodes(struct tracker *tracker, const struct job_key *key)
     struct job *job = jobs_find(&tracker->jobs, key->jobid, key->restart);
 
     return job ? job->nodes : NULL;
+}
+
+bool tracker_may_have_node(struct tracker *tracker, const struct job_key *key, const char *node)
+{
+    _free_ struct message *m = NULL;
+    const char *nodes;
+
+    for (size_t i = 0; i < tracker->jobs.n; i++) {
+        const struct job *job = tracker->jobs.items[i];
+
+        if (job->nodes && job->sum->key.jobid == key->jobid &&
+            job->sum->key.restart == key->restart)
+            return text_list_has(job->nodes, node);
+    }
+    m = job_file_of(tracker, key);
+    nodes = m ? message_get(m, "NODELIST") : NULL;
+    return !nodes || text_list_has(nodes, node);
 }
 
 void tracker_set_first_node(struct tracker *tracker, const struct job_key *key, const char *node)

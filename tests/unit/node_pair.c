@@ -50,6 +50,14 @@ static enum peers_job_state known(const struct job_key *key, void *arg)
     return side->known;
 }
 
+static bool may_have_node(const struct job_key *key, const char *node, void *arg)
+{
+    const struct side *side = arg;
+
+    (void)key, (void)node;
+    return !side->stranger;
+}
+
 static void say(enum log_level level, const char *text, void *arg)
 {
     const struct side *side = arg;
@@ -97,7 +105,7 @@ static unsigned free_port(void)
 
 static void start_peers(struct side *side)
 {
-    const struct peers_hooks hooks = {on_account, on_record, known, say, side};
+    const struct peers_hooks hooks = {on_account, on_record, known, may_have_node, say, side};
     struct peers_options options;
     char listen[64], url[64];
     const char *const addresses[] = {listen};

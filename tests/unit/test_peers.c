@@ -178,6 +178,51 @@ static void test_unknown_job(void **state)
     }
 }
 
+/* OTHER sends an account of a node that it is not. */
+static void test_forged_node(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    node_pair_skip();
+    job = node_pair_job(&other, FIRST, 0, 20);
+    free(job->steps[0].node);
+    job->steps[0].node = strdup("127.0.0.3");
+    send(job);
+    assert_null(node_pair_stored(&first));
+    assert_true(node_pair_count(&first, "wrong_node") > 0);
+    assert_int_equal(node_pair_count(&other, "refused_by_peer"), 1);
+}
+
+/* FIRST knows the nodes of the job, and OTHER is none of them: it makes no rows, whatever first
+ * node it names, and gets no account. */
+static void test_stranger(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    node_pair_skip();
+    first.stranger = true;
+    send(node_pair_job(&other, FIRST, 0, 20));
+    assert_null(node_pair_stored(&first));
+    assert_int_equal(node_pair_count(&first, "wrong_node"), 1);
+    assert_int_equal(node_pair_count(&first, "taken"), 0);
+    assert_int_equal(node_pair_count(&other, "refused_by_peer"), 1);
+    job = node_pair_job(&first, NULL, 0, 100);
+    node_pair_stop(&first);
+    node_pair_put(&first, job);
+    node_pair_start(&first);
+    job_account_destroy(job);
+    send(node_pair_job(&other, FIRST, 1, 20));
+    job = node_pair_stored(&first);
+    assert_int_equal(job->n_steps, 1);
+    job_account_destroy(job);
+    other.stranger = true;
+    assert_int_equal(node_pair_count_answers(NULL), 0);
+    assert_int_equal(other.asked, 0);
+    assert_int_equal(node_pair_count(&other, "wrong_node"), 1);
+}
+
 /* More steps than fit into a request. */
 #define MANY 100
 
@@ -267,7 +312,8 @@ int main(void)
         TEST(test_unsupported),        TEST(test_elsewhere),
         TEST(test_elsewhere_and_here), TEST(test_unknown_job),
         TEST(test_known_soon),         TEST(test_many_taken),
-        TEST(test_many_refused),
+        TEST(test_many_refused),       TEST(test_forged_node),
+        TEST(test_stranger),
     };
 
     return cmocka_run_group_tests(tests, node_pair_begin, node_pair_end);
