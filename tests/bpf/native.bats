@@ -20,11 +20,13 @@ setup_file() {
 
 teardown_file() {
     ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
+    ! mountpoint -q "$T/plain" || umount "$T/plain"
     [ -z "${GROUP-}" ] || find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
 # Pinned programs outlive jobiod and would run at every system call of this machine.
 teardown() {
+    [ -z "${pins-}" ] || rm -rf "$pins"
     [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
     [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
 }
@@ -78,7 +80,8 @@ mounted_by_user() {
 }
 
 @test "a user with thousands of mounts takes no counters from another step" {
-    local n=6000 pins=/sys/fs/bpf/jobio-native-$$
+    local n=6000
+    pins=/sys/fs/bpf/jobio-native-$$
     mkdir "$T/share" "$T/own" "$T/plain"
     mount -t tmpfs tmpfs "$T/plain"
     mounted_by_user $n

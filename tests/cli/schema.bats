@@ -3,6 +3,7 @@
 # The output for programs matches doc/: its JSON schemas, and its pages. A field that
 # is in only one of them fails here.
 
+bats_require_minimum_version 1.5.0
 load cli.bash
 
 setup_file() {

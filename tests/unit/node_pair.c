@@ -115,7 +115,7 @@ static void start_peers(struct side *side)
     (void)snprintf(url, sizeof(url), "http://%%n:%u", port);
     peers_defaults(&options);
     options.cluster = "c";
-    options.node = side->node;
+    options.node = side->name ? side->name : side->node;
     options.listen = addresses;
     options.n_listen = 1;
     options.url = url;

@@ -34,7 +34,8 @@ struct side {
     bool busy;
     struct job_account *account; /* borrowed; NULL: the job did nothing there */
     enum peers_job_state known;
-    bool stranger; /* the other node is not a node of the job */
+    const char *name; /* in messages; NULL: `node`, as in its store */
+    bool stranger;    /* the other node is not a node of the job */
     unsigned asked;
     struct peers_step step; /* without its nodes */
 };
