@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,8 @@ static void run(struct http_server *server, struct listener *listener)
 {
     MHD_UNSIGNED_LONG_LONG ms;
 
+    if (!listener->daemon)
+        return;
     (void)MHD_run(listener->daemon);
     if (MHD_get_timeout(listener->daemon, &ms) == MHD_YES && ms == 0)
         server_run_again(server);
@@ -234,25 +237,83 @@ static int start_daemon(struct http_server *server, struct listener *listener, i
     return listener->daemon ? 0 : -EIO;
 }
 
-static int listener_init(struct http_server *server, struct listener *listener, const char *text,
-                         struct error *error)
+static void listener_close(struct listener *listener)
 {
-    union address address;
-    socklen_t size;
-    int fd = -1, epoll_fd, r;
+    listener->io = sd_event_source_disable_unref(listener->io);
+    if (listener->daemon)
+        MHD_stop_daemon(listener->daemon);
+    listener->daemon = NULL;
+}
 
-    r = address_parse(text, &address, &size, error);
-    if (r < 0)
-        return r;
-    r = bound_socket(&address, size, &fd);
-    if (r < 0)
-        return error_errno(error, r, "cannot listen at %s", text);
-    r = start_daemon(server, listener, fd, address.any.sa_family);
+/* Takes over the socket, also on failure. */
+static int listener_serve(struct http_server *server, struct listener *listener, int fd,
+                          struct error *error)
+{
+    int epoll_fd, r = start_daemon(server, listener, fd, listener->address.any.sa_family);
+
     if (r < 0) /* libmicrohttpd may have closed the socket already: do not close it here */
-        return error_errno(error, r, "cannot serve at %s", text);
+        return error_errno(error, r, "cannot serve at %s", listener->text);
     epoll_fd = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD)->listen_fd;
     r = sd_event_add_io(server->loop, &listener->io, epoll_fd, EPOLLIN, on_events, server);
-    return r < 0 ? error_errno(error, r, "cannot serve at %s", text) : 0;
+    if (r >= 0)
+        return 0;
+    listener_close(listener);
+    return error_errno(error, r, "cannot serve at %s", listener->text);
+}
+
+static int listener_bind(struct http_server *server, struct listener *listener, struct error *error)
+{
+    int fd = -1, r = bound_socket(&listener->address, listener->size, &fd);
+
+    if (r < 0)
+        return error_errno(error, r, "cannot listen at %s", listener->text);
+    return listener_serve(server, listener, fd, error);
+}
+
+static int listener_take(struct http_server *server, struct listener *listener, int fd,
+                         struct error *error)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    (void)snprintf(listener->text, sizeof(listener->text), "socket %d", fd);
+    listener->size = sizeof(listener->address);
+    if (getsockname(fd, &listener->address.any, &listener->size) < 0 || flags < 0 ||
+        fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return error_errno(error, -errno, "cannot use %s", listener->text);
+    return listener_serve(server, listener, fd, error);
+}
+
+/* Try those that are not bound, and report a change. Returns 0, or the error of the last one. */
+static int bind_all(struct http_server *server, struct error *error)
+{
+    int failure = 0, r;
+
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        r = server->listeners[i].daemon ? 0 : listener_bind(server, &server->listeners[i], error);
+        failure = r < 0 ? r : failure;
+    }
+    if (!server->options.retry_ns)
+        return failure;
+    if (failure < 0 ? strcmp(server->why.text, error->text) != 0 : *server->why.text != '\0') {
+        server->why = failure < 0 ? *error : (struct error){""};
+        if (server->options.listening)
+            server->options.listening(failure < 0 ? &server->why : NULL,
+                                      server->options.listening_arg);
+    }
+    return failure;
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct http_server *server = arg;
+    struct error error;
+
+    (void)usec;
+    if (bind_all(server, &error) < 0) {
+        (void)sd_event_source_set_time_relative(source, server->options.retry_ns / 1000);
+        (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    }
+    return 0;
 }
 
 static void fill_options(struct http_server_options *o, const struct http_server_options *from)
@@ -260,6 +321,7 @@ static void fill_options(struct http_server_options *o, const struct http_server
     *o = *from;
     o->listen = NULL;
     o->userpwd = NULL;
+    o->sockets = NULL;
     o->limit_ns = from->limit_ns ? from->limit_ns : 10 * NS_PER_S;
     o->body_max = from->body_max ? from->body_max : 2u << 20;
     o->bodies_max = from->bodies_max ? from->bodies_max : 64u << 20;
@@ -267,6 +329,29 @@ static void fill_options(struct http_server_options *o, const struct http_server
     o->connections_an_address = from->connections_an_address ? from->connections_an_address : 32;
     o->connections_a_subnet =
         from->connections_a_subnet ? from->connections_a_subnet : 4 * o->connections_an_address;
+}
+
+static int listen_all(struct http_server *server, const struct http_server_options *options,
+                      struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < options->n_sockets && r == 0; i++)
+        r = listener_take(server, &server->listeners[server->n_listeners++], options->sockets[i],
+                          error);
+    for (size_t i = 0; i < options->n_listen && !options->n_sockets && r == 0; i++) {
+        struct listener *listener = &server->listeners[server->n_listeners++];
+
+        (void)snprintf(listener->text, sizeof(listener->text), "%s", options->listen[i]);
+        r = address_parse(options->listen[i], &listener->address, &listener->size, error);
+    }
+    if (r == 0)
+        r = bind_all(server, error);
+    if (r == 0 || !server->options.retry_ns || !*server->why.text)
+        return r;
+    r = sd_event_add_time_relative(server->loop, &server->retry, CLOCK_MONOTONIC,
+                                   server->options.retry_ns / 1000, 0, on_retry, server);
+    return r < 0 ? error_errno(error, r, "HTTP server") : 0;
 }
 
 static int server_init(struct http_server *server, sd_event *loop,
@@ -287,20 +372,14 @@ static int server_init(struct http_server *server, sd_event *loop,
         r = sd_event_add_defer(loop, &server->again, on_again, server);
     if (r < 0)
         return error_errno(error, r, "HTTP server");
-    for (size_t i = 0; i < options->n_listen; i++) {
-        server->n_listeners++;
-        r = listener_init(server, &server->listeners[i], options->listen[i], error);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return listen_all(server, options, error);
 }
 
 int http_server_create(struct http_server **ret, sd_event *loop,
                        const struct http_server_options *options, struct error *error)
 {
-    struct http_server *server =
-        calloc(1, sizeof(*server) + options->n_listen * sizeof(*server->listeners));
+    struct http_server *server = calloc(
+        1, sizeof(*server) + (options->n_sockets + options->n_listen) * sizeof(*server->listeners));
     int r = server ? server_init(server, loop, options, error)
                    : error_errno(error, -ENOMEM, "HTTP server");
 
@@ -323,11 +402,9 @@ void http_server_destroy(struct http_server *server)
     TAILQ_FOREACH(peer, &server->peers, link)
     if (peer->exchange)
         exchange_wake(peer->exchange);
-    for (size_t i = 0; i < server->n_listeners; i++) {
-        sd_event_source_disable_unref(server->listeners[i].io);
-        if (server->listeners[i].daemon)
-            MHD_stop_daemon(server->listeners[i].daemon);
-    }
+    for (size_t i = 0; i < server->n_listeners; i++)
+        listener_close(&server->listeners[i]);
+    sd_event_source_disable_unref(server->retry);
     sd_event_source_disable_unref(server->timer);
     sd_event_source_disable_unref(server->again);
     sd_event_unref(server->loop);

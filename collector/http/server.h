@@ -17,10 +17,19 @@
 struct http_exchange;
 struct http_server;
 
+/* `why`: an address at which the server does not listen, for each failed attempt whose cause is
+ * new; NULL: it listens at all of them now. */
+typedef void (*http_listening_f)(const struct error *why, void *arg);
+
 /* A value of 0 selects the default, which is last in each comment. */
 struct http_server_options {
     const char *const *listen; /* "127.0.0.1:9417", "[::1]:9417"; no host names */
     size_t n_listen;
+    const int *sockets; /* that listen already; taken over, and used instead of `listen` */
+    size_t n_sockets;
+    uint64_t retry_ns; /* retry a failed bind after this time; 0: http_server_create() fails */
+    http_listening_f listening; /* may be NULL; called only if retry_ns is not 0 */
+    void *listening_arg;
     uint64_t limit_ns;               /* for a whole connection; 10 s */
     size_t body_max;                 /* bytes; 2 MiB */
     size_t bodies_max;               /* bytes, sum of all bodies in memory; 64 MiB */
@@ -33,7 +42,8 @@ struct http_server_options {
 };
 
 /* Bind and listen; requests are answered as soon as the loop runs. Returns 0 or -errno. -EINVAL: a
- * bad address; -EADDRINUSE, -EACCES...: from bind(). *ret is untouched on failure. */
+ * bad address; without retry_ns -EADDRINUSE, -EACCES...: from bind(). *ret is untouched on failure.
+ */
 int http_server_create(struct http_server **ret, sd_event *loop,
                        const struct http_server_options *options, struct error *error);
 /* Close all connections. Exchanges without an answer stay valid until they are answered. Accepts
@@ -71,7 +81,7 @@ struct http_server_stats {
 };
 void http_server_stats(const struct http_server *server, struct http_server_stats *ret);
 
-/* The port that the n-th address is bound to, also if `listen` has port 0. */
+/* The port that the n-th address is bound to, also if `listen` has port 0; 0: it is not bound. */
 unsigned http_server_port(const struct http_server *server, size_t n);
 
 #endif

@@ -46,14 +46,18 @@ struct http_exchange {
 };
 
 struct listener {
-    struct MHD_Daemon *daemon;
+    union address address;
+    socklen_t size;
+    char text[64];             /* the address, for messages */
+    struct MHD_Daemon *daemon; /* NULL: not bound */
     sd_event_source *io;
     unsigned port;
 };
 
 struct http_server {
     sd_event *loop;
-    sd_event_source *timer, *again;
+    sd_event_source *timer, *again, *retry;
+    struct error why; /* of the last failed bind; "": all are bound */
     struct http_server_options options;
     char *userpwd; /* NULL: none is needed */
     struct route *routes;

@@ -248,6 +248,78 @@ static void test_addresses(void **state)
     assert_null(other);
 }
 
+static struct {
+    unsigned calls;
+    struct error why;
+} reported;
+
+static void on_listening(const struct error *why, void *arg)
+{
+    (void)arg;
+    reported.calls++;
+    reported.why = why ? *why : (struct error){""};
+}
+
+static int listen_anywhere(char text[32])
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(in);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &size), 0);
+    (void)snprintf(text, 32, "127.0.0.1:%u", ntohs(in.sin_port));
+    return fd;
+}
+
+/* Somebody else has the port, and leaves it later. */
+static void test_retry(void **state)
+{
+    char text[32], port[16];
+    const char *listen[] = {text, "127.0.0.1:0"};
+    const struct http_server_options options = {
+        .listen = listen, .n_listen = 2, .retry_ns = 20000000, .listening = on_listening};
+    struct http_server *other = NULL;
+    int fd = listen_anywhere(text);
+
+    (void)state;
+    assert_int_equal(http_server_create(&other, loop, &options, &error), 0);
+    assert_int_equal(reported.calls, 1);
+    assert_non_null(strstr(reported.why.text, text));
+    assert_int_equal(http_server_port(other, 0), 0);
+    assert_true(http_server_port(other, 1) > 0);
+    for (unsigned i = 0; i < 5; i++)
+        assert_true(sd_event_run(loop, 30000) >= 0);
+    assert_int_equal(reported.calls, 1);
+    (void)close(fd);
+    for (unsigned i = 0; i < 1000 && reported.calls == 1; i++)
+        assert_true(sd_event_run(loop, 30000) >= 0);
+    assert_int_equal(reported.calls, 2);
+    assert_string_equal(reported.why.text, "");
+    (void)snprintf(port, sizeof(port), "%u", http_server_port(other, 0));
+    assert_string_equal(strchr(text, ':') + 1, port);
+    http_server_destroy(other);
+}
+
+/* A socket that systemd made is used instead of the address. */
+static void test_socket(void **state)
+{
+    char text[32], port[16];
+    const char *listen[] = {text};
+    int fd = listen_anywhere(text);
+    const struct http_server_options options = {
+        .listen = listen, .n_listen = 1, .sockets = &fd, .n_sockets = 1};
+    struct http_server *other = NULL;
+
+    (void)state;
+    assert_int_equal(http_server_create(&other, loop, &options, &error), 0);
+    (void)snprintf(port, sizeof(port), "%u", http_server_port(other, 0));
+    assert_string_equal(strchr(text, ':') + 1, port);
+    http_server_destroy(other);
+    assert_int_equal(close(fd), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +330,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_body_of_every_size, setup, teardown),
         cmocka_unit_test_setup_teardown(test_chunked_body, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_retry, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_socket, setup, teardown),
         cmocka_unit_test_setup_teardown(test_answer_without_a_peer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_half_closed_peer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ipv6, setup, teardown),
