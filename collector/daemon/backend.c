@@ -61,12 +61,17 @@ static void remove_other_layouts(const char *pin_dir)
                     pin_dir);
 }
 
+static const enum probe_backend backends[] = {[BACKEND_AUTO] = PROBE_NONE,
+                                              [BACKEND_FENTRY] = PROBE_FENTRY,
+                                              [BACKEND_KPROBE] = PROBE_KPROBE,
+                                              [BACKEND_TP_BTF] = PROBE_TP_BTF};
+
 int backend_create(struct probe **ret, const struct backend_options *o, struct error *error)
 {
     const struct probe_options options = {.pin_dir = o->pin_dir,
                                           .max_steps =
                                               o->services ? JOBIO_DEFAULT_STEPS + SERVICES_MAX : 0,
-                                          .backend = o->backend};
+                                          .backend = backends[o->backend]};
     const struct probe_hook *hooks = NULL;
     size_t n = 0;
     struct error why;

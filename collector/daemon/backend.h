@@ -8,10 +8,11 @@
 
 #include "collector/probe/probe.h"
 #include "collector/probe/selftest.h"
+#include "settings/settings.h"
 
 struct backend_options {
     const char *runtime_dir, *pin_dir;
-    enum probe_backend backend;
+    enum settings_backend backend;
     bool services; /* make room in the maps for services */
 };
 

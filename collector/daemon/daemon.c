@@ -14,6 +14,7 @@
 #include "collector/cgroup/hierarchy.h"
 #include "collector/daemon/backend.h"
 #include "collector/daemon/baselines.h"
+#include "collector/daemon/degraded.h"
 #include "collector/daemon/dispatch.h"
 #include "collector/daemon/events.h"
 #include "collector/daemon/history_sink.h"
@@ -23,6 +24,7 @@
 #include "collector/daemon/metrics_push.h"
 #include "collector/daemon/node_state.h"
 #include "collector/daemon/notes.h"
+#include "collector/daemon/passed_sockets.h"
 #include "collector/daemon/peer_requests.h"
 #include "collector/daemon/recorder.h"
 #include "collector/daemon/reports.h"
@@ -49,8 +51,7 @@
 #define DROP_GAP_NS (2 * NS_PER_S)
 /* How often the accounts of running steps are stored: a crash of the node loses this much. */
 #define ROWS_NS NS_PER_MINUTE
-/* Lines of mountinfo to read per iteration of the loop; they take about 3 ms. */
-#define MOUNT_LINES 1000
+#define MOUNT_LINES 1000 /* of mountinfo per iteration of the loop; they take about 3 ms */
 
 struct daemon {
     const struct settings *settings;
@@ -81,6 +82,8 @@ struct daemon {
     struct services *services; /* NULL: not counted */
     char *no_services;         /* why they are not counted */
     struct live_view *live_view;
+    struct degraded degraded;
+    struct passed_sockets sockets;
     struct status_sources status;
     struct dispatch dispatch;
     struct server *server;
@@ -149,17 +152,12 @@ static int create_store(struct daemon *d, struct error *error)
     return r < 0 ? error_prefix(error, r, "the store") : 0;
 }
 
-static const enum probe_backend probe_backends[] = {[BACKEND_AUTO] = PROBE_NONE,
-                                                    [BACKEND_FENTRY] = PROBE_FENTRY,
-                                                    [BACKEND_KPROBE] = PROBE_KPROBE,
-                                                    [BACKEND_TP_BTF] = PROBE_TP_BTF};
-
 static int create_counting(struct daemon *d, struct error *error)
 {
     const struct backend_options backend = {
         .runtime_dir = d->runtime_dir,
         .pin_dir = d->pin_dir,
-        .backend = probe_backends[d->settings->backend],
+        .backend = d->settings->backend,
         .services = d->settings->services,
     };
     int r = hierarchy_create(&d->hierarchy, "/proc/self/mountinfo", error);
@@ -299,6 +297,7 @@ static int create_push(struct daemon *d, struct error *error)
     const struct metrics_push_options options = {
         .loop = d->loop,
         .settings = d->settings,
+        .degraded = d->store ? &d->degraded : NULL, /* NULL: daemon_check() */
         .node = d->node,
         .notes = d->notes,
         .node_state = d->node_state,
@@ -315,6 +314,8 @@ static int create_peer_requests(struct daemon *d, struct error *error)
         .settings = d->settings,
         .node = d->node,
         .runtime_dir = d->runtime_dir,
+        .degraded = &d->degraded,
+        .sockets = &d->sockets.peers,
         .tracker = d->tracker,
         .query = d->query,
         .writer = d->writer,
@@ -358,9 +359,12 @@ static int create_metrics(struct daemon *d, struct error *error)
         .loop = d->loop,
         .settings = d->settings,
         .node_state = d->node_state,
+        .degraded = &d->degraded,
+        .sockets = &d->sockets.metrics,
         .sources =
             {
                 .started_ns = d->started_ns,
+                .degraded = &d->degraded,
                 .tracker = d->tracker,
                 .probe = d->probe,
                 .deliver = metrics_push_queue(d->push),
@@ -400,6 +404,7 @@ static void fill_status(struct daemon *d)
         .node = d->node,
         .runtime_dir = d->runtime_dir,
         .pin_dir = d->pin_dir,
+        .degraded = &d->degraded,
         .probe = d->probe,
         .selftest = &d->selftest,
         .tracker = d->tracker,
@@ -440,6 +445,7 @@ static int create_parts(struct daemon *d, struct error *error)
 
     if (r < 0)
         return error_errno(error, r, "cannot make an event loop");
+    passed_sockets_take(&d->sockets);
     r = create_counting(d, error);
     if (!r)
         r = create_store(d, error);

@@ -116,10 +116,10 @@ static void return_memory(void)
 static int run(const struct arguments *a, const struct settings *settings, struct error *error)
 {
     struct daemon *daemon = NULL;
-    int r = daemon_check(settings, error);
+    int r;
 
-    if (r < 0 || a->check)
-        return r;
+    if (a->check)
+        return daemon_check(settings, error);
     r = daemon_create(&daemon, &a->options, settings, error);
     if (!r)
         r = daemon_run(daemon, error);

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/daemon/degraded.h"
+#include "collector/daemon/passed_sockets.h"
 #include "collector/http/access.h"
 #include "collector/http/server.h"
 #include "common/clock.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-#define FRESH_NS NS_PER_S /* maximum age of a cached page */
+#define FRESH_NS NS_PER_S       /* maximum age of a cached page */
+#define RETRY_NS (5 * NS_PER_S) /* of a failed bind */
 
 struct metrics {
     struct metrics_options options;
@@ -131,12 +134,22 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
+static void on_listening(const struct error *why, void *arg)
+{
+    degraded_set(arg, DEGRADED_METRICS, why);
+}
+
 static int create_server(struct metrics *metrics, const char *userpwd, struct error *error)
 {
     const struct settings_list *listen = &metrics->options.settings->metrics.listen;
     const struct http_server_options options = {
         .listen = (const char *const *)listen->items,
         .n_listen = listen->n,
+        .sockets = metrics->options.sockets->fds,
+        .n_sockets = metrics->options.sockets->n,
+        .retry_ns = RETRY_NS,
+        .listening = on_listening,
+        .listening_arg = metrics->options.degraded,
         .body_max = 1,
         .userpwd = userpwd,
     };
@@ -202,7 +215,7 @@ int metrics_create(struct metrics **ret, const struct metrics_options *options, 
     if (!metrics)
         return error_set(error, -ENOMEM, "no memory");
     metrics->options = *options;
-    if (options->settings->metrics.listen.n)
+    if (options->settings->metrics.listen.n || options->sockets->n)
         r = create_page(metrics, error);
     if (!r && options->settings->metrics.textfile)
         r = create_file(metrics, error);

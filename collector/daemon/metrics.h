@@ -7,11 +7,15 @@
 #include "collector/http/server.h"
 #include "settings/settings.h"
 
+struct degraded;
 struct metrics;
+struct passed_list;
 
 /* All must outlive it. */
 struct metrics_options {
     sd_event *loop;
+    struct degraded *degraded;
+    const struct passed_list *sockets;
     const struct settings *settings;
     struct node_state *node_state;
     struct self_metrics_sources sources;

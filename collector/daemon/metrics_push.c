@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/daemon/degraded.h"
 #include "collector/daemon/node_state.h"
 #include "collector/daemon/notes.h"
 #include "collector/daemon/target_access.h"
@@ -101,8 +102,14 @@ int metrics_push_create(struct metrics_push **ret, const struct metrics_push_opt
     fill_options(options->settings, options->node, &queue);
     r = node_queue_create(&push->queue, options->loop, &queue, &hooks, error);
     if (r < 0)
-        return error_prefix(error, r, "[push]");
-    if (options->store)
+        r = error_prefix(error, r, "[push]");
+    if (r < 0 && options->degraded) {
+        degraded_set(options->degraded, DEGRADED_PUSH, error);
+        queue.n_urls = 0;
+        queue.access = (struct http_access){0};
+        r = node_queue_create(&push->queue, options->loop, &queue, &hooks, error);
+    }
+    if (!r && options->store)
         r = store_each_state(options->store, NODE_QUEUE_STATE_PREFIX, restore, push, error);
     if (r < 0)
         return r;

@@ -8,6 +8,7 @@
 #include "collector/daemon/socket.h"
 #include "settings/settings.h"
 
+struct degraded;
 struct metrics_push;
 struct node_queue;
 struct node_state;
@@ -18,6 +19,7 @@ struct store;
 struct metrics_push_options {
     sd_event *loop;
     const struct settings *settings;
+    struct degraded *degraded; /* NULL: fail if the push is not usable, else go on without it */
     const char *node;
     struct notes *notes;
     struct node_state *node_state;

@@ -9,6 +9,8 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "collector/daemon/degraded.h"
+#include "collector/daemon/passed_sockets.h"
 #include "collector/peers/peers.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
@@ -250,6 +252,13 @@ static bool may_have_node(const struct job_key *key, const char *node, void *arg
     return tracker_may_have_node(requests->options.tracker, key, node);
 }
 
+static void on_listening(const struct error *why, void *arg)
+{
+    struct peer_requests *requests = arg;
+
+    degraded_set(requests->options.degraded, DEGRADED_PEERS, why);
+}
+
 static void say(enum log_level level, const char *text, void *arg)
 {
     (void)arg;
@@ -296,8 +305,8 @@ int peer_requests_tidy_outbox(struct store *store, const struct settings *settin
 static int create_peers(struct peer_requests *requests, struct error *error)
 {
     const struct settings *settings = requests->options.settings;
-    const struct peers_hooks hooks = {give_account,  give_record, known,
-                                      may_have_node, say,         requests};
+    const struct peers_hooks hooks = {give_account, give_record, known,   may_have_node,
+                                      on_listening, say,         requests};
     struct peers_options options;
     _free_ uid_t *readers = NULL;
     int r = find_readers(&settings->peers.readers, &readers, error);
@@ -309,6 +318,8 @@ static int create_peers(struct peer_requests *requests, struct error *error)
     options.node = requests->options.node;
     options.listen = (const char *const *)settings->peers.listen.items;
     options.n_listen = settings->peers.listen.n;
+    options.sockets = requests->options.sockets->fds;
+    options.n_sockets = requests->options.sockets->n;
     options.url = settings->peers.url;
     options.munge_socket = settings->peers.munge_socket;
     options.readers = readers;

@@ -9,6 +9,8 @@
 #include "common/error.h"
 #include "settings/settings.h"
 
+struct degraded;
+struct passed_list;
 struct peer_requests;
 struct peers;
 struct query;
@@ -26,6 +28,8 @@ struct peer_requests_options {
     sd_event *loop;
     const struct settings *settings;
     const char *node, *runtime_dir;
+    struct degraded *degraded;
+    const struct passed_list *sockets;
     struct tracker *tracker;
     struct query *query;
     struct writer *writer;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/daemon/degraded.h"
 #include "collector/daemon/socket.h"
 #include "collector/deliver/node_queue.h"
 #include "collector/probe/probe.h"
@@ -38,6 +39,7 @@ enum family {
     STORE_FAILURES,
     REQUESTS,
     TEXTFILE_FAILURES,
+    DEGRADED,
     N_FAMILIES,
 };
 
@@ -84,6 +86,8 @@ static const struct prometheus_family families[N_FAMILIES] = {
                   "Requests at the local socket, by what became of them.", "result", NULL, 0},
     [TEXTFILE_FAILURES] = {"jobio_textfile_failures_total", "counter",
                            "Times that the textfile could not be written.", NULL, NULL, 0},
+    [DEGRADED] = {"jobio_degraded", "gauge",
+                  "1: this part of jobio.conf does not work, see jobio status.", "part", NULL, 0},
 };
 
 struct self_metrics {
@@ -226,6 +230,12 @@ static void put_textfile(struct self_metrics *self, const struct textfile *file)
     put(self, TEXTFILE_FAILURES, NULL, (double)stats.failures);
 }
 
+static void put_degraded(struct self_metrics *self, const struct degraded *degraded)
+{
+    for (int part = 0; part < DEGRADED_PARTS; part++)
+        put(self, DEGRADED, degraded_name(part), *degraded->why[part].text != '\0');
+}
+
 /* --- start and stop --------------------------------------------------------------------------- */
 
 struct self_metrics *self_metrics_create(const struct self_metrics_sources *sources,
@@ -246,6 +256,7 @@ struct self_metrics *self_metrics_create(const struct self_metrics_sources *sour
     put_store(self, sources, &reading->store);
     put_socket(self, sources->server);
     put_textfile(self, file);
+    put_degraded(self, sources->degraded);
     if (!self->failed)
         return self;
     self_metrics_destroy(self);

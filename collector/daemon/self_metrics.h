@@ -6,6 +6,7 @@
 #include "collector/daemon/node_state.h"
 #include "collector/daemon/textfile.h"
 
+struct degraded;
 struct node_queue;
 struct probe;
 struct self_metrics;
@@ -17,6 +18,7 @@ struct writer;
 /* The parts that are measured; all must outlive the metrics. */
 struct self_metrics_sources {
     uint64_t started_ns; /* CLOCK_BOOTTIME */
+    const struct degraded *degraded;
     const struct tracker *tracker;
     struct probe *probe;
     const struct node_queue *deliver;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/daemon/degraded.h"
 #include "collector/daemon/metrics.h"
 #include "collector/peers/peers.h"
 #include "collector/probe/probe.h"
@@ -210,7 +211,7 @@ static void put_metrics(struct json_object *document, const struct status_source
 
 static struct json_object *build(const struct status_sources *sources)
 {
-    struct json_object *document = json_object_new_object();
+    struct json_object *document = json_object_new_object(), *degraded;
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
     if (!document)
@@ -225,6 +226,8 @@ static struct json_object *build(const struct status_sources *sources)
                                  json_object_new_boolean(probe_is_adopted(sources->probe)));
     if (probe_blind(sources->probe))
         put_text(document, "not_counted", probe_blind(sources->probe));
+    if ((degraded = degraded_json(sources->degraded)))
+        (void)json_object_object_add(document, "degraded", degraded);
     put_text(document, "record", settings_record_name(sources->settings->record));
     put_u64(document, "interval_ms", sources->settings->interval_ns / NS_PER_MS);
     put_tracker(document, sources);

@@ -7,6 +7,7 @@
 #include "collector/probe/selftest.h"
 #include "settings/settings.h"
 
+struct degraded;
 struct node_queue;
 struct peers;
 struct metrics;
@@ -24,6 +25,7 @@ struct status_sources {
     uint64_t started_ns; /* CLOCK_BOOTTIME */
     const struct settings *settings;
     const char *node, *runtime_dir, *pin_dir;
+    const struct degraded *degraded;
     struct probe *probe;
     const struct selftest *selftest; /* all 0: not done */
     struct tracker *tracker;

@@ -17,6 +17,7 @@ void peers_defaults(struct peers_options *options)
         .backoff_ns = 5 * NS_PER_S,
         .slow_ns = 15 * NS_PER_MINUTE,
         .spread_ns = NS_PER_S / 2,
+        .retry_ns = 5 * NS_PER_S,
     };
 }
 

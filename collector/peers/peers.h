@@ -52,6 +52,8 @@ struct peers_hooks {
     enum peers_job_state (*known)(const struct job_key *key, void *arg);
     /* Returns false if the nodes of the job are known here and `node` is not one of them. */
     bool (*may_have_node)(const struct job_key *key, const char *node, void *arg);
+    /* As http_listening_f, which see; may be NULL. */
+    void (*listening)(const struct error *why, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);
     void *arg;
 };
@@ -61,6 +63,9 @@ struct peers_options {
     const char *cluster, *node;
     const char *const *listen; /* "ADDRESS:PORT"; none: other nodes cannot query or send */
     size_t n_listen;
+    const int *sockets; /* as in struct http_server_options */
+    size_t n_sockets;
+    uint64_t retry_ns;               /* retry a failed bind after this time */
     unsigned connections_an_address; /* concurrent; 0: a default */
     const char *url;                 /* of other nodes, "%n" is the name: "http://%n:9418" */
     const char *munge_socket;        /* NULL: munge's default */
@@ -75,8 +80,8 @@ struct peers_options {
 };
 void peers_defaults(struct peers_options *options);
 
-/* Create it, and listen. Returns 0 or -errno; -EINVAL: a bad address or url. *ret is untouched on
- * failure. */
+/* Create it, and listen; a failed bind is reported to the hook, and retried. Returns 0 or -errno;
+ * -EINVAL: a bad address or url. *ret is untouched on failure. */
 int peers_create(struct peers **ret, sd_event *loop, const struct peers_options *options,
                  const struct peers_hooks *hooks, struct error *error);
 /* Start nothing new, give up running queries and call their `done`. Order: peers_stop(), destroy

@@ -518,6 +518,11 @@ int responder_start(struct peers *peers, const struct peers_options *options, st
     const struct http_server_options server = {
         .listen = options->listen,
         .n_listen = options->n_listen,
+        .sockets = options->sockets,
+        .n_sockets = options->n_sockets,
+        .retry_ns = options->retry_ns,
+        .listening = peers->hooks.listening,
+        .listening_arg = peers->hooks.arg,
         .limit_ns = options->timeout_ns,
         .body_max = CREDENTIAL_TEXT_MAX,
         .connections = 512,
@@ -529,7 +534,7 @@ int responder_start(struct peers *peers, const struct peers_options *options, st
     } routes[] = {{"/v1/accounts", on_accounts}, {"/v1/job", on_job}, {"/v1/record", on_record}};
     int r;
 
-    if (!options->n_listen)
+    if (!options->n_listen && !options->n_sockets)
         return 0;
     r = http_server_create(&peers->server, peers->loop, &server, error);
     for (size_t i = 0; i < ARRAY_SIZE(routes) && r == 0; i++)

@@ -270,7 +270,7 @@ static void put_first(void)
 static void first_node(void)
 {
     const struct store_options store = {.path = path, .node = "first"};
-    const struct peers_hooks hooks = {no_account, no_record, never, any_node, say, NULL};
+    const struct peers_hooks hooks = {no_account, no_record, never, any_node, NULL, say, NULL};
     const char *const listen[] = {"127.0.0.1:" SEND_PORT};
     struct peers_options options;
     struct error error;

@@ -105,7 +105,7 @@ static unsigned free_port(void)
 
 static void start_peers(struct side *side)
 {
-    const struct peers_hooks hooks = {on_account, on_record, known, may_have_node, say, side};
+    const struct peers_hooks hooks = {on_account, on_record, known, may_have_node, NULL, say, side};
     struct peers_options options;
     char listen[64], url[64];
     const char *const addresses[] = {listen};

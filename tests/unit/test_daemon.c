@@ -5,6 +5,7 @@
 #include "tests/unit/test.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
 #include <json-c/json.h>
@@ -171,17 +172,18 @@ static void turn(uint64_t usec)
         }                                                                \
     } while (0)
 
+static struct message reply; /* the last one of jobiod */
+
 static bool is_ok(int fd)
 {
-    static struct message m;
-    ssize_t n = recv(fd, m.data, sizeof(m.data), 0);
+    ssize_t n = recv(fd, reply.data, sizeof(reply.data), 0);
 
     if (n < 0)
         return false;
-    m.size = (size_t)n;
-    assert_int_equal(message_check(&m, &error), 0);
-    if (strcmp(message_get(&m, "STATUS"), "ok") != 0)
-        fail_msg("%s", message_get(&m, "ERROR"));
+    reply.size = (size_t)n;
+    assert_int_equal(message_check(&reply, &error), 0);
+    if (strcmp(message_get(&reply, "STATUS"), "ok") != 0)
+        fail_msg("%s", message_get(&reply, "ERROR"));
     return true;
 }
 
@@ -257,10 +259,10 @@ static void end_job(uint32_t jobid)
     ask_and_wait(m);
 }
 
-/* THERE asks for a step that is to start here, too. */
-static int ask_as_peer(void)
+/* Node `from` asks for a step that is to start here, too. */
+static int ask_as_peer(const char *from)
 {
-    const struct wire_head head = {"c", THERE, HERE, "1"};
+    const struct wire_head head = {"c", from, HERE, "1"};
     struct json_object *document = wire_create(&head);
     _free_ char *text = NULL, *credential = NULL;
     size_t size;
@@ -312,16 +314,19 @@ static int setup(void **state)
     if (geteuid() != 0 || !munged_is_there() || !cgroups_create(&cgroups[0], 2, "a") ||
         !cgroups_create(&cgroups[1], 2, "b"))
         return 0;
-    munged = munged_start(); /* before its signals are blocked */
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGINT);
     (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* for munged */
+    munged = munged_start();
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     log_init("test", LOG_LEVEL_ERROR);
     (void)snprintf(directory, sizeof(directory), "/tmp/jobio-test-daemon-XXXXXX");
     assert_non_null(mkdtemp(directory));
+    silent.n = 0;
+    memset(silent.connections, 0, sizeof(silent.connections));
     silent.fd = listen_on(INADDR_ANY, &silent.port);
     peers_port = free_port();
     metrics_port = free_port();
@@ -340,6 +345,7 @@ static int teardown(void **state)
     if (!munged)
         return 0;
     settings_destroy(settings);
+    settings = NULL;
     munged_stop(munged);
     for (size_t i = 0; i < silent.n; i++)
         (void)close(silent.connections[i].fd);
@@ -349,7 +355,7 @@ static int teardown(void **state)
     return nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void load_settings(void)
+static void load_settings(const char *scheme)
 {
     char path[128];
 
@@ -358,11 +364,11 @@ static void load_settings(void)
                "cluster = c\nnode = " HERE "\nlog_level = error\n"
                "[report]\nrecord = job-end\nrecord_program = %s/record\n"
                "[peers]\nlisten = " HERE ":%u\nurl = http://%%n:%u\nmunge_socket = %s\n"
-               "[push]\nurl = http://" HERE ":%u\n"
+               "[push]\nurl = %s://" HERE ":%u\n"
                "[metrics]\nlisten = " HERE ":%u\n"
                "[history]\nurl = http://" HERE ":%u\ndelay = 100ms\n",
-               directory, peers_port, silent.port, munged_socket(munged), silent.port, metrics_port,
-               silent.port);
+               directory, peers_port, silent.port, munged_socket(munged), scheme, silent.port,
+               metrics_port, silent.port);
     (void)snprintf(path, sizeof(path), "%s/jobio.conf", directory);
     must(settings_load(&settings, path, &error));
 }
@@ -378,6 +384,67 @@ static void create_daemon(void)
     assert_true(sd_event_default(&loop) >= 0);
 }
 
+static bool is_refused(int fd)
+{
+    char text[512] = "";
+
+    if (recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) <= 0)
+        return false;
+    assert_non_null(strstr(text, "400"));
+    return true;
+}
+
+static bool metrics_have(const char *line)
+{
+    static char page[1 << 18];
+    size_t size = 0;
+    ssize_t n = 0;
+    int fd = http_connect(metrics_port);
+
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+    assert_true(dprintf(fd, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") > 0);
+    until((n = recv(fd, page + size, sizeof(page) - 1 - size, 0)) == 0 ||
+          (n > 0 && (size += (size_t)n) == 0));
+    (void)close(fd);
+    page[size] = '\0';
+    return strstr(page, line);
+}
+
+/* A user has the ports, and the URL of the push is not usable: jobiod counts nevertheless, reports
+ * it, and listens as soon as it can. */
+static void test_degraded(void **state)
+{
+    int fds[3];
+
+    (void)state;
+    if (!munged) {
+        print_message("needs root, cgroups and a munged\n");
+        skip();
+    }
+    fds[0] = listen_on(INADDR_ANY, &peers_port);
+    fds[1] = listen_on(INADDR_ANY, &metrics_port);
+    load_settings("ftp");
+    create_daemon();
+    start_job(OURS, HERE, HERE "," THERE, &cgroups[0]);
+    fds[2] = ask(request("status", 0));
+    until(is_ok(fds[2]));
+    assert_non_null(
+        strstr(message_get(&reply, "TEXT"), "\"degraded\":{\"peers\":\"cannot listen at "));
+    assert_non_null(strstr(message_get(&reply, "TEXT"), "\"metrics\":\"cannot listen at "));
+    assert_non_null(strstr(message_get(&reply, "TEXT"), "\"push\":"));
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+    for (uint64_t end = clock_ns(CLOCK_MONOTONIC) + 6 * NS_PER_S; clock_ns(CLOCK_MONOTONIC) < end;)
+        turn(20000);
+    assert_true(metrics_have("part=\"push\"} 1"));
+    assert_true(metrics_have("part=\"peers\"} 0"));
+    assert_true(metrics_have("part=\"metrics\"} 0"));
+    (void)close(http_connect(peers_port));
+    (void)close(fds[2]);
+    loop = sd_event_unref(loop);
+    daemon_destroy(d);
+}
+
 static void test_everything_half_open(void **state)
 {
     int fds[16];
@@ -390,7 +457,7 @@ static void test_everything_half_open(void **state)
         print_message("needs root, cgroups and a munged\n");
         skip();
     }
-    load_settings();
+    load_settings("http");
     create_daemon();
     start_job(OURS, HERE, HERE "," THERE, &cgroups[0]);
     start_job(THEIRS, THERE, THERE, &cgroups[1]);
@@ -409,7 +476,9 @@ static void test_everything_half_open(void **state)
     assert_true(dprintf(fds[n - 1], "POST /v1/job HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf") > 0);
     run = begin_run();
     until(has_file("run/runs/[0-9]*"));
-    fds[n++] = ask_as_peer();
+    fds[n++] = ask_as_peer("127.0.0.3"); /* not a node of the job */
+    until(is_refused(fds[n - 1]));
+    fds[n++] = ask_as_peer(THERE);
     /* It is held for 0.9 s. */
     for (uint64_t end = clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 3; clock_ns(CLOCK_MONOTONIC) < end;)
         turn(20000);
@@ -437,6 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_everything_half_open, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_degraded, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/daemon/degraded.h"
+
+#include <json-c/json.h>
+
+#include "common/log.h"
+
+static const char *const names[DEGRADED_PARTS] = {
+    [DEGRADED_PEERS] = "peers", [DEGRADED_METRICS] = "metrics", [DEGRADED_PUSH] = "push"};
+
+const char *degraded_name(enum degraded_part part)
+{
+    return names[part];
+}
+
+void degraded_set(struct degraded *degraded, enum degraded_part part, const struct error *why)
+{
+    if (why)
+        log_error("[%s] does not work, jobs are counted without it: %s", names[part], why->text);
+    else
+        log_info("[%s] works again", names[part]);
+    degraded->why[part] = why ? *why : (struct error){""};
+}
+
+struct json_object *degraded_json(const struct degraded *degraded)
+{
+    struct json_object *object = NULL;
+
+    for (int part = 0; part < DEGRADED_PARTS; part++) {
+        if (!*degraded->why[part].text)
+            continue;
+        if (!object && !(object = json_object_new_object()))
+            return NULL;
+        (void)json_object_object_add(object, names[part],
+                                     json_object_new_string(degraded->why[part].text));
+    }
+    return object;
+}
