@@ -82,7 +82,7 @@ mounted_by_user() {
 @test "a user with thousands of mounts takes no counters from another step" {
     local n=6000
     pins=/sys/fs/bpf/jobio-native-$$
-    mkdir "$T/share" "$T/own" "$T/plain"
+    mkdir "$T/share" "$T/mine" "$T/plain"
     mount -t tmpfs tmpfs "$T/plain"
     mounted_by_user $n
     jq -e '[.lost, .lost_bytes, .lost_latencies, .lost_errnos, .lost_mounts] | add == 0' \
@@ -97,8 +97,8 @@ mounted_by_user() {
     jq -e .adopted "$T/beside"
     diff <(numbers "$T/expected") <(numbers "$T/beside")
     "$BIN/count" -b tp_btf -p "$pins" -g "$GROUP/first" -o "$T/first" -- \
-        "$BIN/step" mounts "$T/own" 32 join touch "$T/own" 32
-    umount "$T"/own/* "$T/plain"
+        "$BIN/step" mounts "$T/mine" 32 join touch "$T/mine" 32
+    umount "$T"/mine/* "$T/plain"
     jq -e '[.mounts[] | select(.write.bytes == 10)] | length == 32' "$T/first"
     jq -e '.mounts | has("4095:1048575") | not' "$T/first"
     for account in beside first; do
