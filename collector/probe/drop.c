@@ -109,8 +109,7 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
                       struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts, probe->skel->maps.chains,
-                                    probe->skel->maps.shares};
+                                    probe->skel->maps.mounts, probe->skel->maps.chains};
     _free_ uint32_t *numbers = malloc(n * sizeof(*numbers));
     int result, r;
 
@@ -124,8 +123,7 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
         result = result < 0 ? result : r;
     }
     accounts_forget(probe, numbers, n);
-    r = shares_recount(probe, error);
-    return result < 0 ? result : r;
+    return result;
 }
 
 int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
@@ -186,7 +184,7 @@ static int drop_leftovers(struct probe *probe, struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
                                     probe->skel->maps.mounts, probe->skel->maps.chains,
-                                    probe->skel->maps.shares, probe->skel->maps.lost};
+                                    probe->skel->maps.lost};
     _free_ struct probe_step *steps = NULL;
     struct numbers numbers = {0};
     size_t n_steps = 0;
@@ -203,10 +201,8 @@ static int drop_leftovers(struct probe *probe, struct error *error)
         r = drop_accounts(probe, numbers.items, numbers.n, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r && numbers.n; i++)
         r = map_drop_steps(probe, maps[i], numbers.items, numbers.n, error);
-    if (!r) {
+    if (!r)
         accounts_forget(probe, numbers.items, numbers.n);
-        r = shares_recount(probe, error);
-    }
     free(numbers.items);
     return r < 0 ? r : (int)numbers.n;
 }

@@ -102,13 +102,6 @@ void maps_close(struct probe *probe);
 /* Wait until all programs that are running now have ended. */
 int maps_wait(struct probe *probe, struct error *error);
 
-/* shares.c: how much of the maps a step may take (bpf/records.h). */
-
-/* Set the limits from the sizes of the maps, before the programs are loaded. */
-void shares_set(struct jobio_bpf *skel);
-/* Count again what the steps hold beyond their first elements, after steps were removed. */
-int shares_recount(struct probe *probe, struct error *error);
-
 /* features.c: what the programs may do on this kernel. */
 
 /* Detect the features of this kernel by trying them. */
