@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The generation of an s_dev. Counters are keyed by s_dev, because each call has it at no cost. The
- * kernel reuses the number after an unmount, so the keys also hold a generation, which tells the
- * super blocks apart. Hints do not need it: no hint outlives its super block.
+ * kernel reuses the number after an unmount, so the keys also hold a generation, which
+ * distinguishes the super blocks. Hints do not need it, because no hint outlives its super block.
  */
 #ifndef JOBIO_BPF_GENERATION_H
 #define JOBIO_BPF_GENERATION_H

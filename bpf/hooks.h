@@ -15,7 +15,7 @@
  *     a function that a task may be in besides its calls: programs as for a HOOK, which call
  *     function_enter() and function_leave()
  * Parameters are found by their name in the kernel's BTF, never by their position. If kernels use
- * different names, the first name that the function has is taken. "" is no parameter. A feature is
+ * different names, the first name that the function has is taken. "" means none. A feature is
  * an interface that not every process uses ("io_uring"): without the hook, the operation still
  * counts all other calls.
  */
