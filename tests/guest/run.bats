@@ -92,3 +92,11 @@ guest() {
     [ "$status" = 125 ]
     [[ $output == *99* ]]
 }
+
+@test "the clock of the guest does not run faster than that of the machine" {
+    local first last line
+    while read -r line; do
+        printf -v "$line" %s "${EPOCHREALTIME/./}"
+    done < <(guest -- sh -c 'echo first; sleep 5; echo last')
+    [ $((last - first)) -ge 4900000 ]
+}
