@@ -63,6 +63,19 @@ static int fill(struct clickhouse *c, const struct cli *cli, struct error *error
     return c->url && c->table ? 0 : error_errno(error, -ENOMEM, "read the configuration");
 }
 
+/* As for [push] and [history] in jobiod, others must not be able to read the password, neither in
+ * its file nor on the network. */
+static int read_password(struct clickhouse *c, const char *given, struct error *error)
+{
+    const struct http_access access = {
+        .userpwd_file = given ? given : c->settings->history.read_credentials,
+        .insecure = c->settings->history.access.insecure,
+    };
+    int r = http_read_userpwd(access.userpwd_file, !access.insecure, &c->userpwd, error);
+
+    return r < 0 ? r : http_check_password(&access, c->url, error);
+}
+
 /* With a password, of the site or of the user, the database decides what the user may see. Without
  * one it cannot distinguish users, so show only the user's own jobs, as jobiod does. */
 static void keep_to_own(struct clickhouse *c)
@@ -74,7 +87,7 @@ static void keep_to_own(struct clickhouse *c)
 int clickhouse_source_open(const struct cli *cli, struct source **ret, struct error *error)
 {
     CLEANUP(clickhouse_freep) struct clickhouse *c = calloc(1, sizeof(*c));
-    const char *from = cli->history.from, *file;
+    const char *from = cli->history.from;
     int r;
 
     if (!c)
@@ -93,9 +106,7 @@ int clickhouse_source_open(const struct cli *cli, struct source **ret, struct er
     r = fill(c, cli, error);
     if (r < 0)
         return r;
-    file =
-        cli->history.credentials ? cli->history.credentials : c->settings->history.read_credentials;
-    r = http_read_userpwd(file, false, &c->userpwd, error);
+    r = read_password(c, cli->history.credentials, error);
     if (r == -EACCES && !from)
         return 0;
     if (r < 0)

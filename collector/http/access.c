@@ -28,7 +28,8 @@ static int check_mode_of(int fd, const char *path, struct error *error)
 
     if (fstat(fd, &st) < 0)
         return error_errno(error, -errno, "read \"%s\"", path);
-    if (!S_ISREG(st.st_mode))
+    /* A pipe is that of a shell: --credentials <(command). */
+    if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
         return error_set(error, -EINVAL, "credentials: \"%s\" is not a regular file", path);
     if (st.st_mode & (S_IRWXO | S_IWGRP))
         return error_set(error, -EINVAL,

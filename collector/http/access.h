@@ -21,7 +21,7 @@ int http_access_check(const struct http_access *access, struct error *error);
 
 /* Read a file with one line "user:password". *ret is malloc'd; it is untouched on failure and if
  * the path is NULL, which is not an error. Returns 0 or -errno; -EINVAL: no line with a colon. With
- * `check_mode` also -EINVAL: not a regular file, or other users can read it. */
+ * `check_mode` also -EINVAL: neither a file nor a pipe, or other users can read it. */
 int http_read_userpwd(const char *path, bool check_mode, char **ret, struct error *error);
 
 /* Returns 0, -ENOMEM, or -EINVAL: the URL is not http(s)://host..., or it has a user, a password, a

@@ -73,6 +73,27 @@ settings_in() {
     done
 }
 
+@test "the command refuses a password that others can read, and insecure = yes accepts it" {
+    conf="$BATS_TEST_TMPDIR/conf" file="$BATS_TEST_TMPDIR/password"
+    history() { jobio history --from clickhouse --config "$conf" "$@"; }
+    (umask 077; echo user:password > "$file")
+    printf '[history]\nread_url = http://db.invalid:8123\nread_credentials = %s\n' "$file" > "$conf"
+    run -1 history
+    [[ $output == "jobio: credentials: the password would be sent to "*"insecure = yes"* ]]
+    run -1 history --url http://localhost:1
+    [[ $output == *"does not answer"* ]]
+    chmod 644 "$file"
+    run -1 history --url http://localhost:1
+    [[ $output == "jobio: credentials: \"$file\" is readable by others: chmod 600"* ]]
+    run -1 history --url http://localhost:1 --credentials "$file"
+    [[ $output == "jobio: credentials: \"$file\" is readable by others: chmod 600"* ]]
+    run -1 history --url http://localhost:1 --credentials <(echo user:password)
+    [[ $output == *"does not answer"* ]]
+    echo "insecure = yes" >> "$conf"
+    run -1 history
+    [[ $output == *"does not answer"* ]]
+}
+
 @test "jobiod refuses a password for the metrics that others can read" {
     (umask 022; echo user:password > "$BATS_TEST_TMPDIR/password")
     printf '[metrics]\nlisten = 127.0.0.1:1\ncredentials = %s\n' "$BATS_TEST_TMPDIR/password" \

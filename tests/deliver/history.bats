@@ -14,7 +14,7 @@ setup_file() {
     mkdir -p "$T/clickhouse"
     echo "feeder:in" > "$T/feeder"
     echo "reader:out" > "$T/reader"
-    chmod 600 "$T/feeder"
+    chmod 600 "$T"/{feeder,reader}
     cat > "$T/jobio.conf" << END
 cluster = c1
 node = node1
@@ -169,7 +169,9 @@ step() {
     chmod 755 "$copy" "$copy/jobio"
     sed '/credentials/d' "$T/jobio.conf" > "$copy/conf"
     echo "reader:out" > "$copy/reader"
-    chmod 644 "$copy"/{conf,reader}
+    chmod 644 "$copy/conf"
+    chgrp 65534 "$copy/reader"
+    chmod 640 "$copy/reader"
     ask "INSERT INTO jobio.io (cluster, jobid, restart, het, step, step_name, node, tagged_at_ns, version, uid, user,
         state, job_ended, start_ns, end_ns, nodes_expected) SELECT 'c1', 70, restart, het, step, step_name, node,
         tagged_at_ns, version, 65534, 'nobody', state, 1, start_ns, end_ns, nodes_expected FROM jobio.io FINAL

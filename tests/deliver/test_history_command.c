@@ -555,6 +555,7 @@ int main(void)
         RIG_TEST(test_the_command_is_configured),
     };
 
+    (void)umask(077); /* passwords */
     if (!clickhouse_installed()) {
         (void)fprintf(stderr, "clickhouse-server is not installed\n");
         return 77;

@@ -82,7 +82,7 @@ static char *jobio(const char *words, double *cpu_s)
 
     /* Without a password users see only their own jobs. */
     (void)snprintf(command, sizeof(command),
-                   "echo writer:w > %s/reader; ./jobio %s --from clickhouse --cluster linux"
+                   "umask 077; echo writer:w > %s/reader; ./jobio %s --from clickhouse --cluster linux"
                    " --credentials %s/reader --url %s",
                    server.directory, words, server.directory, server.url);
     (void)getrusage(RUSAGE_CHILDREN, &before);
