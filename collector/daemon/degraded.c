@@ -16,7 +16,8 @@ const char *degraded_name(enum degraded_part part)
 void degraded_set(struct degraded *degraded, enum degraded_part part, const struct error *why)
 {
     if (why)
-        log_error("[%s] does not work, jobs are counted without it: %s", names[part], why->text);
+        log_error("[%s] does not work as configured, jobs are counted nevertheless: %s",
+                  names[part], why->text);
     else
         log_info("[%s] works again", names[part]);
     degraded->why[part] = why ? *why : (struct error){""};

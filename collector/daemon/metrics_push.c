@@ -87,12 +87,37 @@ void metrics_push_destroy(struct metrics_push *push)
 }
 DEFINE_CLEANUP(struct metrics_push, metrics_push_destroy)
 
+/* Only an unusable URL is left out, so that the others get their metrics. Returns the usable ones,
+ * in an array that the caller frees; NULL: out of memory. */
+static const char **drop_unusable_urls(struct node_queue_options *queue, struct degraded *degraded)
+{
+    const char **urls = calloc(queue->n_urls + 1, sizeof(*urls));
+    struct error error, why;
+    size_t n = 0;
+
+    for (size_t i = 0; urls && i < queue->n_urls; i++) {
+        if (node_queue_check_url(queue, queue->urls[i], &error) == 0)
+            urls[n++] = queue->urls[i];
+        else if (i == n)
+            why = error;
+    }
+    if (!urls || n == queue->n_urls)
+        return urls;
+    (void)error_set(&error, -EINVAL, "%zu of %zu URLs not used: %s", queue->n_urls - n,
+                    queue->n_urls, why.text);
+    degraded_set(degraded, DEGRADED_PUSH, &error);
+    queue->urls = urls;
+    queue->n_urls = n;
+    return urls;
+}
+
 int metrics_push_create(struct metrics_push **ret, const struct metrics_push_options *options,
                         struct error *error)
 {
     CLEANUP(metrics_push_destroyp) struct metrics_push *push = calloc(1, sizeof(*push));
     const struct node_queue_hooks hooks = {collect, keep, say, push};
     struct node_queue_options queue;
+    _free_ const char **urls = NULL;
     int r;
 
     if (!push)
@@ -100,6 +125,8 @@ int metrics_push_create(struct metrics_push **ret, const struct metrics_push_opt
     push->notes = options->notes;
     push->node_state = options->node_state;
     fill_options(options->settings, options->node, &queue);
+    if (options->degraded && !(urls = drop_unusable_urls(&queue, options->degraded)))
+        return error_set(error, -ENOMEM, "no memory");
     r = node_queue_create(&push->queue, options->loop, &queue, &hooks, error);
     if (r < 0)
         r = error_prefix(error, r, "[push]");

@@ -232,15 +232,20 @@ static void on_retired(struct node_target *gateway, bool failed, const char *tex
         retire_finish(queue);
 }
 
+int node_queue_check_url(const struct node_queue_options *options, const char *url,
+                         struct error *error)
+{
+    int rc = http_check_url(url, error);
+
+    return rc < 0 ? rc : http_check_password(&options->access, url, error);
+}
+
 static int check_options(const struct node_queue_options *options, struct error *error)
 {
     int rc = http_access_check(&options->access, error);
 
-    for (size_t i = 0; rc == 0 && i < options->n_urls; i++) {
-        rc = http_check_url(options->urls[i], error);
-        if (rc == 0)
-            rc = http_check_password(&options->access, options->urls[i], error);
-    }
+    for (size_t i = 0; rc == 0 && i < options->n_urls; i++)
+        rc = node_queue_check_url(options, options->urls[i], error);
     return rc;
 }
 

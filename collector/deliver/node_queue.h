@@ -63,6 +63,9 @@ void node_queue_defaults(struct node_queue_options *options);
 /* The linger for a scrape interval: max(3 x interval, 5 min). */
 uint64_t node_queue_linger(uint64_t scrape_interval_ns);
 
+/* Whether this URL can be one of `options`. 0, -EINVAL or -ENOMEM, as node_queue_create(). */
+int node_queue_check_url(const struct node_queue_options *options, const char *url,
+                         struct error *error);
 /* Check the options; nothing is sent before node_queue_start(). Without a URL it does nothing.
  * -EINVAL: a URL that is not plain http(s) or holds a password; -errno of an unreadable file;
  * -ENOTSUP: a libcurl that would block on name resolution. *ret untouched on failure. */

@@ -113,7 +113,8 @@ static void test_degraded(void **state)
     assert_non_null(
         strstr(message_get(&reply, "TEXT"), "\"degraded\":{\"peers\":\"cannot listen at "));
     assert_non_null(strstr(message_get(&reply, "TEXT"), "\"metrics\":\"cannot listen at "));
-    assert_non_null(strstr(message_get(&reply, "TEXT"), "\"push\":"));
+    assert_non_null(strstr(message_get(&reply, "TEXT"), "\"push\":\"1 of 2 URLs not used: "));
+    assert_non_null(strstr(message_get(&reply, "TEXT"), "\"targets\":[{\"url\":\"http://" HERE));
     (void)close(fds[0]);
     (void)close(fds[1]);
     for (uint64_t end = clock_ns(CLOCK_MONOTONIC) + 6 * NS_PER_S; clock_ns(CLOCK_MONOTONIC) < end;)
