@@ -74,23 +74,25 @@ int credential_make(const char *socket, uid_t reader, const void *payload, size_
     return 0;
 }
 
-int credential_open(const char *socket, const char *text, char **payload, size_t *size, uid_t *uid,
-                    struct error *error)
+int credential_open(const char *socket, const char *text, char **payload, size_t *size,
+                    struct credential_maker *maker, struct error *error)
 {
     CLEANUP(close_context) munge_ctx_t context = NULL;
     _free_ void *data = NULL;
     _free_ char *copy = NULL;
     munge_err_t failure;
-    uid_t maker = 0;
+    struct credential_maker found = {0};
     gid_t group;
     int length = 0, r = open_context(socket, &context, error);
 
     if (r < 0)
         return r;
     /* munge_decode() returns the payload of replayed and expired credentials, too. */
-    failure = munge_decode(text, context, &data, &length, &maker, &group);
+    failure = munge_decode(text, context, &data, &length, &found.uid, &group);
     if (failure != EMUNGE_SUCCESS)
         return report_failure(context, failure, error);
+    if (munge_ctx_get(context, MUNGE_OPT_ADDR4, &found.origin) != EMUNGE_SUCCESS)
+        found.origin.s_addr = INADDR_ANY;
     copy = malloc((size_t)length + 1);
     if (!copy)
         return error_set(error, -ENOMEM, "no memory for the payload of a credential");
@@ -99,6 +101,6 @@ int credential_open(const char *socket, const char *text, char **payload, size_t
     copy[length] = '\0';
     *payload = TAKE_PTR(copy);
     *size = (size_t)length;
-    *uid = maker;
+    *maker = found;
     return 0;
 }

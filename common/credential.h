@@ -7,6 +7,7 @@
 #ifndef JOBIO_COMMON_CREDENTIAL_H
 #define JOBIO_COMMON_CREDENTIAL_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,11 +24,17 @@
 int credential_make(const char *socket, uid_t reader, const void *payload, size_t size, char **ret,
                     struct error *error);
 
-/* Returns the payload (malloc'd; NUL-terminated, the NUL is not part of *size) and the user who
- * made the credential. -EKEYREJECTED: forged, damaged or of another cluster; -EALREADY: it was
+struct credential_maker {
+    uid_t uid;
+    /* The address of the maker's host, as its munged found it; 0.0.0.0: it did not find one. */
+    struct in_addr origin;
+};
+
+/* Returns the payload (malloc'd; NUL-terminated, the NUL is not part of *size) and who made the
+ * credential. -EKEYREJECTED: forged, damaged or of another cluster; -EALREADY: it was
  * opened on this node before; -ETIME: too old, or from the future (the clocks differ); -EACCES: for
  * another user; -ENOTCONN. */
-int credential_open(const char *socket, const char *text, char **payload, size_t *size, uid_t *uid,
-                    struct error *error);
+int credential_open(const char *socket, const char *text, char **payload, size_t *size,
+                    struct credential_maker *maker, struct error *error);
 
 #endif

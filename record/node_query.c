@@ -155,15 +155,15 @@ static int open_answer(struct node_query *query, const char *cluster, const stru
 {
     _free_ char *payload = NULL;
     size_t size;
-    uid_t uid;
+    struct credential_maker maker;
     int r;
 
     if (!body->text)
         return error_set(error, -EBADMSG, "its answer is empty");
-    r = credential_open(NULL, body->text, &payload, &size, &uid, error);
+    r = credential_open(NULL, body->text, &payload, &size, &maker, error);
     if (r < 0)
         return r;
-    if (uid != 0)
+    if (maker.uid != 0)
         return error_set(error, -EACCES, "its answer was not made by root");
     return node_query_parse_answer(query, cluster, payload, size, error);
 }

@@ -78,6 +78,20 @@ static int parse_user(const struct key *key, const char *value, void *field, str
     return 0;
 }
 
+static int parse_origin(const struct key *key, const char *value, void *field, struct error *error)
+{
+    static const char *const names[] = {[CHECK_ORIGIN_AUTO] = "auto",
+                                        [CHECK_ORIGIN_NO] = "no",
+                                        [CHECK_ORIGIN_YES] = "yes"};
+    int origin = parse_choice(value, names, ARRAY_SIZE(names), error);
+
+    (void)key;
+    if (origin < 0)
+        return origin;
+    *(enum settings_origin *)field = (enum settings_origin)origin;
+    return 0;
+}
+
 /* One of two words: false, true. */
 static int parse_either(const char *value, const char *no, const char *yes, bool *field,
                         struct error *error)
@@ -126,6 +140,7 @@ static const struct key keys[] = {
     KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),
     KEY("peers", "munge_socket", peers.munge_socket, parse_path, 0, 0, false),
     KEY("peers", "timeout", peers.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
+    KEY("peers", "check_origin", peers.check_origin, parse_origin, 0, 0, false),
     KEY("push", "url", push.urls, parse_item, 0, 0, true),
     KEY("push", "interval", push.interval_ns, parse_span, NS_PER_S, NS_PER_HOUR, false),
     KEY("push", "linger", push.linger_ns, parse_span, 0, NS_PER_DAY, false),

@@ -17,6 +17,9 @@ enum settings_record { RECORD_OFF, RECORD_DEFERRED, RECORD_JOB_END };
 /* How the kernel is hooked; see enum probe_backend. */
 enum settings_backend { BACKEND_AUTO, BACKEND_FENTRY, BACKEND_KPROBE, BACKEND_TP_BTF };
 
+/* Whether messages of other nodes must come from their addresses; see enum origins_mode. */
+enum settings_origin { CHECK_ORIGIN_AUTO, CHECK_ORIGIN_NO, CHECK_ORIGIN_YES };
+
 /* Whether metrics name users and accounts. By default not on a page that other hosts can read. */
 enum settings_user { METRICS_USER_DEFAULT, METRICS_USER_NO, METRICS_USER_YES };
 
@@ -46,6 +49,7 @@ struct settings {
         struct settings_list listen, readers;
         char *url, *munge_socket; /* NULL: not set */
         uint64_t timeout_ns;
+        enum settings_origin check_origin;
     } peers;
     struct {
         struct settings_list urls;

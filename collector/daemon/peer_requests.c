@@ -302,6 +302,12 @@ int peer_requests_tidy_outbox(struct store *store, const struct settings *settin
                : store_outbox_forget(store, PEERS_SINK_PREFIX "*", error);
 }
 
+static const enum origins_mode origins_modes[] = {
+    [CHECK_ORIGIN_AUTO] = ORIGINS_AUTO,
+    [CHECK_ORIGIN_NO] = ORIGINS_NO,
+    [CHECK_ORIGIN_YES] = ORIGINS_YES,
+};
+
 static int create_peers(struct peer_requests *requests, struct error *error)
 {
     const struct settings *settings = requests->options.settings;
@@ -322,6 +328,7 @@ static int create_peers(struct peer_requests *requests, struct error *error)
     options.n_sockets = requests->options.sockets->n;
     options.url = settings->peers.url;
     options.munge_socket = settings->peers.munge_socket;
+    options.check_origin = origins_modes[settings->peers.check_origin];
     options.readers = readers;
     options.n_readers = settings->peers.readers.n;
     options.timeout_ns = settings->peers.timeout_ns;

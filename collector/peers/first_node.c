@@ -31,6 +31,7 @@ struct first_node {
     struct step_outbox outbox;
     bool wanted;           /* the outbox has rows for it */
     char id[WIRE_ID_SIZE]; /* of the request in progress */
+    struct in_addr origin; /* of the credential that answers it */
 };
 
 /* --- a request -------------------------------------------------------------------------------- */
@@ -142,16 +143,18 @@ static int read_refused(struct json_object *document, struct target *target, str
 }
 
 /* Runs on the sealer's thread. The verdicts are initialised to ANSWER_OK. */
-static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
+static int read_answer(const char *payload, size_t size, const struct credential_maker *maker,
+                       void *arg, struct error *error)
 {
     struct target *target = arg;
-    const struct first_node *peer = target->arg;
+    struct first_node *peer = target->arg;
     const struct wire_head head = {peer->peers->cluster, peer->node, peer->peers->node, peer->id};
     struct json_object *document = NULL;
     int r;
 
-    if (uid != 0)
-        return error_set(error, -EPERM, "the answer is from user %u, not from root", uid);
+    peer->origin = maker->origin;
+    if (maker->uid != 0)
+        return error_set(error, -EPERM, "the answer is from user %u, not from root", maker->uid);
     r = wire_parse(payload, size, &head, &document, error);
     if (r < 0)
         return r;
@@ -160,12 +163,28 @@ static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, s
     return r;
 }
 
-static void on_opened(int result, const struct error *error, void *arg)
+/* The answer is that of the first node. */
+static void on_checked(int result, const struct error *error, void *arg)
 {
+    struct target *target = arg;
+    const struct first_node *peer = target->arg;
+
+    peer->peers->counts.wrong_origin += result == -EREMOTE;
     if (result < 0)
         target_judged(arg, ANSWER_WAIT, error->text);
     else
         target_judged(arg, ANSWER_PARTLY, "");
+}
+
+static void on_opened(int result, const struct error *error, void *arg)
+{
+    struct target *target = arg;
+    const struct first_node *peer = target->arg;
+
+    if (result < 0)
+        target_judged(arg, ANSWER_WAIT, error->text);
+    else
+        origins_check(peer->peers->origins, peer->node, peer->origin, on_checked, target);
 }
 
 static enum answer judge(struct target *target, const struct http_answer *answer, size_t rows,

@@ -24,6 +24,7 @@ struct peer_query {
     struct job_key key; /* of the requested account, without the cluster */
     struct peers_step step;
     bool has_step;
+    struct in_addr origin;       /* of the answer's credential */
     struct job_account *account; /* the answer; NULL: the job did nothing there */
     bool busy;                   /* tasks of `step` run there */
 };
@@ -141,9 +142,12 @@ static void record_idle_node(const struct peer_query *query)
         idle_node_free(idle);
 }
 
-static void on_opened(int result, const struct error *error, void *arg)
+/* The answer is that of its node. */
+static void on_checked(int result, const struct error *error, void *arg)
 {
     struct peer_query *query = arg;
+
+    query->peers->counts.wrong_origin += result == -EREMOTE;
 
     if (result < 0) {
         peer_query_fail(query, error->text);
@@ -162,16 +166,28 @@ static void on_opened(int result, const struct error *error, void *arg)
     peer_query_finish(query);
 }
 
+static void on_opened(int result, const struct error *error, void *arg)
+{
+    struct peer_query *query = arg;
+
+    if (result < 0)
+        peer_query_fail(query, error->text);
+    else
+        origins_check(query->peers->origins, query->node, query->origin, on_checked, query);
+}
+
 /* Runs on the sealer's thread. */
-static int read_answer(const char *payload, size_t size, uid_t uid, void *arg, struct error *error)
+static int read_answer(const char *payload, size_t size, const struct credential_maker *maker,
+                       void *arg, struct error *error)
 {
     struct peer_query *query = arg;
     struct wire_head head = {query->peers->cluster, query->node, query->peers->node, query->id};
     struct json_object *document = NULL, *account, *busy;
     int r;
 
-    if (uid != 0)
-        return error_set(error, -EPERM, "its answer is from user %u, not from root", uid);
+    query->origin = maker->origin;
+    if (maker->uid != 0)
+        return error_set(error, -EPERM, "its answer is from user %u, not from root", maker->uid);
     r = wire_parse(payload, size, &head, &document, error);
     if (r < 0)
         return r;

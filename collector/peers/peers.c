@@ -41,6 +41,7 @@ void peers_destroy(struct peers *peers)
     peers_stop(peers);
     sealer_destroy(peers->sealer);
     sealer_destroy(peers->opener);
+    origins_destroy(peers->origins);
     http_client_destroy(peers->client);
     job_queries_free(peers);
     first_node_free(peers);
@@ -103,6 +104,8 @@ int peers_create(struct peers **ret, sd_event *loop, const struct peers_options 
     if (r == 0)
         r = sealer_create(&peers->opener, loop, options->munge_socket, error);
     if (r == 0)
+        r = origins_create(&peers->origins, loop, options->check_origin, error);
+    if (r == 0)
         r = http_client_create(&peers->client, loop, &client, error);
     if (r == 0)
         r = first_node_start(peers, error);
@@ -139,6 +142,8 @@ static bool put_counts(struct json_object *to, const struct peers_counts *c)
         {"malformed", c->malformed},
         {"other_version", c->other_version},
         {"wrong_node", c->wrong_node},
+        {"wrong_origin", c->wrong_origin},
+        {"unconfirmed_origin", c->unconfirmed_origin},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
@@ -153,6 +158,7 @@ struct json_object *peers_status(const struct peers *peers)
     struct peers_counts counts = peers->counts;
 
     counts.send_failures = first_node_failures(peers);
+    counts.unconfirmed_origin = origins_unconfirmed(peers->origins);
     if (status && put_counts(status, &counts))
         return status;
     json_object_put(status);

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "collector/peers/origins.h"
 #include "common/error.h"
 #include "common/job.h"
 #include "common/log.h"
@@ -69,6 +70,7 @@ struct peers_options {
     unsigned connections_an_address; /* concurrent; 0: a default */
     const char *url;                 /* of other nodes, "%n" is the name: "http://%n:9418" */
     const char *munge_socket;        /* NULL: munge's default */
+    enum origins_mode check_origin;  /* of messages that speak for a node */
     const uid_t *readers;            /* who may query records, in addition to root */
     size_t n_readers;
     struct query *query;

@@ -8,6 +8,7 @@
 #include "collector/peers/peers.h"
 #include "collector/http/client.h"
 #include "collector/http/server.h"
+#include "collector/peers/origins.h"
 #include "collector/peers/sealer.h"
 #include "collector/peers/wire.h"
 
@@ -28,7 +29,8 @@ struct peers_counts {
     uint64_t sent, send_failures, refused_by_peer;
     uint64_t asked, answered, unanswered;
     uint64_t served, taken, unknown_jobs, backwards;
-    uint64_t forged, replayed, out_of_time, not_root, malformed, other_version, wrong_node;
+    uint64_t forged, replayed, out_of_time, not_root, malformed, other_version, wrong_node,
+        wrong_origin, unconfirmed_origin;
 };
 
 struct peers {
@@ -42,6 +44,7 @@ struct peers {
     struct peers_hooks hooks;
     struct sealer *sealer; /* for queries and messages of this node */
     struct sealer *opener; /* for requests of other nodes, which cannot delay our own */
+    struct origins *origins;
     struct http_client *client;
     struct http_server *server;
     sd_event_source *timer; /* for the next read of the outbox */

@@ -18,7 +18,7 @@ struct peer_request {
     struct peers *peers;
     struct http_exchange *exchange;
     enum route route;
-    uid_t sender;                 /* the user who made the message, and can read the answer */
+    struct credential_maker sender; /* who made the message; its user can read the answer */
     struct json_object *document; /* the message */
     struct job_key key;           /* without the cluster */
     struct peers_step step;
@@ -83,7 +83,7 @@ static void finish(struct peer_request *request, struct json_object *answer)
     _free_ char *text = wire_text(answer, &size);
 
     if (!text || request->peers->ending ||
-        sealer_seal(request->peers->opener, request->sender, TAKE_PTR(text), size, on_sealed,
+        sealer_seal(request->peers->opener, request->sender.uid, TAKE_PTR(text), size, on_sealed,
                     request) < 0)
         finish_text(request, 503, "too many requests are queued");
 }
@@ -394,16 +394,16 @@ static bool may_ask(const struct peer_request *request, uid_t uid)
     return false;
 }
 
-static int read_question(const char *payload, size_t size, uid_t uid, void *arg,
-                         struct error *error)
+static int read_question(const char *payload, size_t size, const struct credential_maker *maker,
+                         void *arg, struct error *error)
 {
     struct peer_request *request = arg;
     const struct wire_head head = {.cluster = request->peers->cluster, .to = request->peers->node};
     int r;
 
-    request->sender = uid;
-    if (!may_ask(request, uid))
-        return error_set(error, -EPERM, "user %u may not send this request", uid);
+    request->sender = *maker;
+    if (!may_ask(request, maker->uid))
+        return error_set(error, -EPERM, "user %u may not send this request", maker->uid);
     r = wire_parse(payload, size, &head, &request->document, error);
     if (r < 0)
         return r;
@@ -427,6 +427,7 @@ static const struct {
     {-ETIME, 401, offsetof(struct peers_counts, out_of_time), "peers-time"},
     {-EPERM, 403, offsetof(struct peers_counts, not_root), "peers-root"},
     {-EPROTONOSUPPORT, 409, offsetof(struct peers_counts, other_version), "peers-version"},
+    {-EREMOTE, 403, offsetof(struct peers_counts, wrong_origin), "peers-origin"},
     {-EREMCHG, 400, offsetof(struct peers_counts, wrong_node), "peers-stranger"},
     {-EBADMSG, 400, offsetof(struct peers_counts, malformed), "peers-malformed"},
     {-EXDEV, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
@@ -466,21 +467,36 @@ static void ask_for_account(struct peer_request *request)
     refuse(request, set_stranger(&error, request, &request->key), &error);
 }
 
-static void on_opened(int result, const struct error *error, void *arg)
+/* The message is that of its node. */
+static void on_checked(int result, const struct error *error, void *arg)
 {
     struct peer_request *request = arg;
     struct peers *peers = request->peers;
 
-    if (result < 0)
-        refuse(request, result, error);
-    else if (peers->ending)
+    if (peers->ending)
         finish_text(request, 503, "jobiod is stopping");
+    else if (result < 0)
+        refuse(request, result, error);
     else if (request->route == ROUTE_ACCOUNTS)
         take_accounts(request);
     else if (request->route == ROUTE_JOB)
         ask_for_account(request);
     else
         peers->hooks.record(&request->key, request, peers->hooks.arg);
+}
+
+/* Records are for users, on any host: only accounts speak for a node. */
+static void on_opened(int result, const struct error *error, void *arg)
+{
+    struct peer_request *request = arg;
+
+    if (result < 0)
+        refuse(request, result, error);
+    else if (request->route == ROUTE_RECORD || request->peers->ending)
+        on_checked(0, NULL, request);
+    else
+        origins_check(request->peers->origins, wire_string(request->document, "from"),
+                      request->sender.origin, on_checked, request);
 }
 
 static void serve(struct peers *peers, enum route route, struct http_exchange *exchange,

@@ -7,7 +7,6 @@
 
 #include "collector/store/worker.h"
 #include "common/cleanup.h"
-#include "common/credential.h"
 
 struct sealer {
     struct worker *worker;
@@ -62,11 +61,11 @@ static int open_and_read(struct store *store, void *arg, struct error *error)
     struct seal_task *task = arg;
     _free_ char *payload = NULL;
     size_t size;
-    uid_t uid;
-    int r = credential_open(task->sealer->socket, task->text, &payload, &size, &uid, error);
+    struct credential_maker maker;
+    int r = credential_open(task->sealer->socket, task->text, &payload, &size, &maker, error);
 
     (void)store;
-    return r < 0 ? r : task->read(payload, size, uid, task->arg, error);
+    return r < 0 ? r : task->read(payload, size, &maker, task->arg, error);
 }
 
 /* --- on the loop ------------------------------------------------------------------------------ */

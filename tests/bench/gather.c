@@ -366,10 +366,10 @@ static void on_question(struct http_exchange *exchange, const void *body, size_t
     char *answer, id[32];
     size_t length;
     unsigned i;
-    uid_t uid;
+    struct credential_maker maker;
 
     (void)arg;
-    must(credential_open(munged_socket(munged), text, &payload, &length, &uid, &error), &error,
+    must(credential_open(munged_socket(munged), text, &payload, &length, &maker, &error), &error,
          "question");
     must(wire_parse(payload, length, &head, &document, &error), &error, "question");
     i = (unsigned)strtoul(wire_string(document, "to") + 1, NULL, 10);

@@ -22,6 +22,7 @@
 struct munged {
     pid_t pid;
     char directory[64], socket[96];
+    const char *origin; /* NULL: munged's choice */
 };
 
 bool munged_is_there(void)
@@ -46,13 +47,16 @@ static void run(const struct munged *m)
 {
     static const char *const names[] = {"key", "pid", "seed", "log"};
     static const char *const options[] = {"--key-file", "--pid-file", "--seed-file", "--log-file"};
-    char words[4][128], socket[128];
+    char words[4][128], socket[128], origin[64];
     char *argv[] = {PROGRAM,  "--foreground", "--force", socket, words[0],
-                    words[1], words[2],       words[3],  NULL};
+                    words[1], words[2],       words[3],  NULL,   NULL};
 
     for (int i = 0; i < 4; i++)
         (void)snprintf(words[i], sizeof(words[i]), "%s=%s/%s", options[i], m->directory, names[i]);
     (void)snprintf(socket, sizeof(socket), "--socket=%s", m->socket);
+    (void)snprintf(origin, sizeof(origin), "--origin=%s", m->origin ? m->origin : "");
+    if (m->origin)
+        argv[8] = origin;
     (void)!freopen("/dev/null", "w", stderr); /* its log has the same lines */
     (void)execv(PROGRAM, argv);
     _exit(127);
@@ -69,6 +73,19 @@ static bool answers(const struct munged *m)
     return r == 0;
 }
 
+static void start(struct munged *m)
+{
+    m->pid = fork();
+    assert_true(m->pid >= 0);
+    if (m->pid == 0)
+        run(m);
+    for (int i = 0; !answers(m); i++) {
+        assert_true(i < 3000);
+        assert_int_equal(waitpid(m->pid, NULL, WNOHANG), 0);
+        (void)usleep(10000);
+    }
+}
+
 struct munged *munged_start(void)
 {
     struct munged *m = calloc(1, sizeof(*m));
@@ -79,16 +96,21 @@ struct munged *munged_start(void)
     assert_int_equal(chmod(m->directory, 0711), 0);
     (void)snprintf(m->socket, sizeof(m->socket), "%s/socket", m->directory);
     make_key(m->directory);
-    m->pid = fork();
-    assert_true(m->pid >= 0);
-    if (m->pid == 0)
-        run(m);
-    for (int i = 0; !answers(m); i++) {
-        assert_true(i < 3000);
-        assert_int_equal(waitpid(m->pid, NULL, WNOHANG), 0);
-        (void)usleep(10000);
-    }
+    start(m);
     return m;
+}
+
+static void end(const struct munged *m)
+{
+    (void)kill(m->pid, SIGTERM);
+    (void)waitpid(m->pid, NULL, 0);
+}
+
+void munged_set_origin(struct munged *munged, const char *origin)
+{
+    end(munged);
+    munged->origin = origin;
+    start(munged);
 }
 
 const char *munged_socket(const struct munged *munged)
@@ -106,8 +128,7 @@ void munged_stop(struct munged *munged)
 {
     if (!munged)
         return;
-    (void)kill(munged->pid, SIGTERM);
-    (void)waitpid(munged->pid, NULL, 0);
+    end(munged);
     (void)nftw(munged->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     free(munged);
 }

@@ -120,6 +120,7 @@ static void start_peers(struct side *side)
     options.n_listen = 1;
     options.url = url;
     options.munge_socket = munged_socket(munged);
+    options.check_origin = side->check_origin;
     options.query = side->query;
     options.writer = side->writer;
     options.timeout_ns = LONG;
@@ -173,6 +174,11 @@ int node_pair_end(void **state)
     (void)state;
     munged_stop(munged);
     return 0;
+}
+
+void node_pair_set_origin(const char *origin)
+{
+    munged_set_origin(munged, origin);
 }
 
 void node_pair_skip(void)

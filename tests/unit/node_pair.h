@@ -36,6 +36,7 @@ struct side {
     enum peers_job_state known;
     const char *name; /* in messages; NULL: `node`, as in its store */
     bool stranger;    /* the other node is not a node of the job */
+    enum origins_mode check_origin; /* applies when it is started */
     unsigned asked;
     struct peers_step step; /* without its nodes */
 };
@@ -47,6 +48,9 @@ int node_pair_end(void **state);
 int node_pair_setup(void **state);
 int node_pair_teardown(void **state);
 void node_pair_skip(void);
+
+/* Restart munged: it puts this address into credentials; NULL: its choice. */
+void node_pair_set_origin(const char *origin);
 
 /* Run the loop until `is` returns true. */
 void node_pair_until(bool (*is)(void));

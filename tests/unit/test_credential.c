@@ -43,8 +43,8 @@ static int open_text(const struct munged *where, const char *text, struct error 
 {
     char *payload = NULL;
     size_t size;
-    uid_t uid;
-    int r = credential_open(munged_socket(where), text, &payload, &size, &uid, error);
+    struct credential_maker maker;
+    int r = credential_open(munged_socket(where), text, &payload, &size, &maker, error);
 
     free(payload);
     return r;
@@ -56,14 +56,14 @@ static void test_payload(void **state)
     char *text = make(payload, sizeof(payload)), *found = NULL;
     struct error error;
     size_t size = 0;
-    uid_t uid = 12345;
+    struct credential_maker maker = {.uid = 12345};
 
     (void)state;
-    assert_int_equal(credential_open(munged_socket(ours), text, &found, &size, &uid, &error), 0);
+    assert_int_equal(credential_open(munged_socket(ours), text, &found, &size, &maker, &error), 0);
     assert_int_equal(size, sizeof(payload));
     assert_memory_equal(found, payload, sizeof(payload));
     assert_int_equal(found[size], 0);
-    assert_int_equal(uid, geteuid());
+    assert_int_equal(maker.uid, geteuid());
     free(found);
     free(text);
 }

@@ -70,7 +70,7 @@ static void test_nodes(void **state)
 }
 
 /* Let OTHER send the job to FIRST. */
-static void send(struct job_account *job)
+static void send_account(struct job_account *job)
 {
     node_pair_stop(&other);
     node_pair_put(&other, job);
@@ -93,10 +93,10 @@ static void test_unsupported(void **state)
     job_account_destroy(job);
     job = node_pair_job(&other, FIRST, 0, 20);
     job->unsupported = 1ull << IO_CLONE | 1ull << IO_FSYNC;
-    send(job);
+    send_account(job);
     job = node_pair_job(&other, FIRST, 1, 3);
     job->unsupported = 1ull << IO_MMAP_READ;
-    send(job);
+    send_account(job);
     job = node_pair_stored(&first);
     assert_int_equal(job->unsupported, 1ull << IO_FSYNC | 1ull << IO_CLONE | 1ull << IO_MMAP_READ);
     assert_int_equal(job->n_steps, 3);
@@ -110,7 +110,7 @@ static void test_elsewhere(void **state)
 
     (void)state;
     node_pair_skip();
-    send(node_pair_job(&other, FIRST, 0, 20));
+    send_account(node_pair_job(&other, FIRST, 0, 20));
     job = node_pair_stored(&first);
     assert_non_null(job);
     assert_string_equal(job->user, "alice");
@@ -123,7 +123,7 @@ static void test_elsewhere(void **state)
     job->ended = true;
     job->end_ns = STARTED + 20 * SECOND;
     job->elapsed_ns = 20 * SECOND;
-    send(job);
+    send_account(job);
     job = node_pair_stored(&first);
     assert_true(job->ended);
     assert_int_equal(job->end_ns, STARTED + 20 * SECOND);
@@ -143,7 +143,7 @@ static void test_elsewhere_and_here(void **state)
 
     (void)state;
     node_pair_skip();
-    send(node_pair_job(&other, FIRST, 0, 20));
+    send_account(node_pair_job(&other, FIRST, 0, 20));
     job = node_pair_job(&first, NULL, 1, 300);
     job->start_ns += SECOND;
     node_pair_stop(&first);
@@ -153,7 +153,7 @@ static void test_elsewhere_and_here(void **state)
     job = node_pair_job(&other, FIRST, 2, 4000);
     job->ended = true;
     job->end_ns = STARTED + 20 * SECOND;
-    send(job);
+    send_account(job);
     job = node_pair_stored(&first);
     assert_int_equal(job->start_ns, STARTED + SECOND);
     assert_false(job->ended); /* it is running here */
@@ -170,7 +170,7 @@ static void test_unknown_job(void **state)
     (void)state;
     node_pair_skip();
     for (size_t i = 0; i < ARRAY_SIZE(first_nodes); i++) {
-        send(node_pair_job(&other, first_nodes[i], (uint32_t)i, 20));
+        send_account(node_pair_job(&other, first_nodes[i], (uint32_t)i, 20));
         assert_null(node_pair_stored(&first));
         assert_int_equal(node_pair_count(&first, "unknown_jobs"), 1);
         (void)node_pair_teardown(NULL);
@@ -189,7 +189,7 @@ static void test_forged_node(void **state)
     (void)state;
     node_pair_skip();
     other.name = "127.0.0.3";
-    send(node_pair_job(&other, FIRST, 0, 20));
+    send_account(node_pair_job(&other, FIRST, 0, 20));
     assert_null(node_pair_stored(&first));
     assert_true(node_pair_count(&first, "wrong_node") > 0);
     node_pair_until(is_refused);
@@ -204,7 +204,7 @@ static void test_stranger(void **state)
     (void)state;
     node_pair_skip();
     first.stranger = true;
-    send(node_pair_job(&other, FIRST, 0, 20));
+    send_account(node_pair_job(&other, FIRST, 0, 20));
     assert_null(node_pair_stored(&first));
     assert_int_equal(node_pair_count(&first, "wrong_node"), 1);
     assert_int_equal(node_pair_count(&first, "taken"), 0);
@@ -214,7 +214,7 @@ static void test_stranger(void **state)
     node_pair_put(&first, job);
     node_pair_start(&first);
     job_account_destroy(job);
-    send(node_pair_job(&other, FIRST, 1, 20));
+    send_account(node_pair_job(&other, FIRST, 1, 20));
     job = node_pair_stored(&first);
     assert_int_equal(job->n_steps, 1);
     job_account_destroy(job);
@@ -222,6 +222,70 @@ static void test_stranger(void **state)
     assert_int_equal(node_pair_count_answers(NULL), 0);
     assert_int_equal(other.asked, 0);
     assert_int_equal(node_pair_count(&other, "wrong_node"), 1);
+}
+
+static bool is_origin_wrong(void)
+{
+    return node_pair_count(&first, "wrong_origin") > 0;
+}
+
+static void restart_with(enum origins_mode check)
+{
+    struct side *sides[] = {&first, &other};
+
+    for (size_t i = 0; i < 2; i++) {
+        node_pair_stop(sides[i]);
+        sides[i]->check_origin = check;
+        node_pair_start(sides[i]);
+    }
+}
+
+/* The nodes share an address with munged, as far as 127.0.0.0/8 is one. */
+static void test_origin(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    node_pair_skip();
+    node_pair_set_origin("127.0.0.9");
+    restart_with(ORIGINS_YES);
+    send_account(node_pair_job(&other, FIRST, 0, 20));
+    assert_int_equal(node_pair_count(&first, "taken"), 1);
+    assert_int_equal(node_pair_count(&other, "sent"), 1);
+    assert_int_equal(node_pair_count_answers(NULL), 1);
+    assert_int_equal(node_pair_count(&first, "wrong_origin"), 0);
+    assert_int_equal(node_pair_count(&first, "unconfirmed_origin"), 0);
+    job = node_pair_stored(&first);
+    assert_int_equal(job->n_steps, 1);
+    job_account_destroy(job);
+}
+
+/* A credential of another host in the name of OTHER is refused, and the account stays with its
+ * sender: it arrives when munged is repaired. */
+static void test_wrong_origin(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    node_pair_skip();
+    node_pair_set_origin("192.0.2.7");
+    restart_with(ORIGINS_YES);
+    node_pair_stop(&other);
+    job = node_pair_job(&other, FIRST, 0, 20);
+    node_pair_put(&other, job);
+    job_account_destroy(job);
+    node_pair_start(&other);
+    peers_notify(other.peers);
+    node_pair_until(is_origin_wrong);
+    assert_null(node_pair_stored(&first));
+    assert_int_equal(node_pair_count_answers(NULL), 0);
+    assert_int_equal(other.asked, 0);
+    node_pair_set_origin("127.0.0.1");
+    node_pair_send();
+    job = node_pair_stored(&first);
+    assert_int_equal(job->n_steps, 1);
+    job_account_destroy(job);
+    assert_int_equal(node_pair_count(&other, "refused_by_peer"), 0);
 }
 
 /* More steps than fit into a request. */
@@ -314,7 +378,8 @@ int main(void)
         TEST(test_elsewhere_and_here), TEST(test_unknown_job),
         TEST(test_known_soon),         TEST(test_many_taken),
         TEST(test_many_refused),       TEST(test_forged_node),
-        TEST(test_stranger),
+        TEST(test_stranger),           TEST(test_origin),
+        TEST(test_wrong_origin),
     };
 
     return cmocka_run_group_tests(tests, node_pair_begin, node_pair_end);
