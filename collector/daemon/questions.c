@@ -173,11 +173,29 @@ static int take_ended_steps(const struct question *q, struct job_account *live,
     return 0;
 }
 
-static struct job_account *find_live(const struct question *q, const struct job_account *stored)
+/* What the store has of a running job. Before it is written here for the first time, another node
+ * may have made the row, with its own start: then it is the one that the job will be written to. */
+static const struct job_account *find_stored(struct job_account **stored,
+                                             const struct job_account *live)
+{
+    const struct job_account *found = NULL;
+
+    for (size_t i = 0; stored && stored[i]; i++) {
+        if (stored[i]->key.restart != live->key.restart || stored[i]->key.jobid != live->key.jobid)
+            continue;
+        if (stored[i]->start_ns == live->start_ns)
+            return stored[i];
+        if (!found && !(stored[i]->ended && live->start_ns > stored[i]->end_ns))
+            found = stored[i];
+    }
+    return found;
+}
+
+static struct job_account *find_live(const struct question *q, struct job_account **stored,
+                                     size_t which)
 {
     for (size_t i = 0; q->live[i]; i++)
-        if (q->live[i]->key.restart == stored->key.restart &&
-            q->live[i]->start_ns == stored->start_ns)
+        if (find_stored(stored, q->live[i]) == stored[which])
             return q->live[i];
     return NULL;
 }
@@ -214,7 +232,7 @@ static int add_documents(struct question *q, struct json_object *array, struct j
     if (!known)
         return -ENOMEM;
     for (size_t i = 0; stored && stored[i] && !r; i++) {
-        struct job_account *live = find_live(q, stored[i]);
+        struct job_account *live = find_live(q, stored, i);
 
         for (size_t j = 0; live && j < n; j++)
             known[j] |= q->live[j] == live;
@@ -225,7 +243,7 @@ static int add_documents(struct question *q, struct json_object *array, struct j
         if (!known[j])
             r = add_document(q, array, q->live[j]);
     for (size_t i = 0; stored && stored[i] && !r; i++) {
-        struct job_account *live = find_live(q, stored[i]);
+        struct job_account *live = find_live(q, stored, i);
 
         r = add_document(q, array, live ? live : stored[i]);
     }

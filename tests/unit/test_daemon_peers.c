@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Accounts of other nodes for a complete jobiod. */
+#define _GNU_SOURCE
+#include "tests/unit/daemon_rig.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/peers/wire.h"
+#include "common/job.h"
+#include "report/json/json.h"
+
+/* Node `from` sends its account of OURS, whose first node is HERE: one step. */
+static void send_as_peer(const char *from)
+{
+    const struct wire_head head = {"c", from, HERE, "1"};
+    struct json_object *document = wire_create(&head), *list = json_object_new_array();
+    struct job_account *job = job_account_create();
+
+    job->key = (struct job_key){strdup("c"), OURS, 0};
+    job->first_node = strdup(HERE);
+    job->start_ns = clock_ns(CLOCK_REALTIME) - 5 * NS_PER_S;
+    job->steps = calloc(1, sizeof(*job->steps));
+    job->n_steps = 1;
+    job->steps[0] = (struct step_account){.het = HET_NONE,
+                                          .node = strdup(from),
+                                          .state = STEP_ENDED,
+                                          .tagged_at_ns = job->start_ns};
+    (void)json_object_array_add(list, report_json(job, REPORT_STEPS | REPORT_WIRE));
+    (void)json_object_object_add(document, "accounts", list);
+    (void)close(post_as_peer("/v1/accounts", document));
+    job_account_destroy(job);
+}
+
+static bool status_has(const char *text)
+{
+    ask_and_wait(request("status", 0));
+    return strstr(message_get(&reply, "TEXT"), text);
+}
+
+static bool start_daemon(void)
+{
+    if (!munged)
+        return false;
+    load_settings("");
+    create_daemon();
+    return true;
+}
+
+static void stop_daemon(void)
+{
+    loop = sd_event_unref(loop);
+    daemon_destroy(jobiod);
+}
+
+/* How many jobs query-job returns. */
+static size_t count_jobs(void)
+{
+    struct message *m = request("query-job", OURS);
+    struct json_object *jobs;
+    size_t n;
+
+    must(message_put_u64(m, "ALL", 1));
+    ask_and_wait(m);
+    jobs = json_tokener_parse(message_get(&reply, "TEXT"));
+    n = json_object_array_length(jobs);
+    json_object_put(jobs);
+    return n;
+}
+
+/* THERE has sent its account before the job started here: it is one job, not two. */
+static void test_one_job(void **state)
+{
+    (void)state;
+    if (!start_daemon())
+        skip();
+    run_prolog(OURS, HERE, HERE "," THERE);
+    send_as_peer(THERE);
+    until(status_has("\"taken\":1"));
+    assert_int_equal(count_jobs(), 1);
+    start_job(OURS, HERE, HERE "," THERE, &cgroups[0]);
+    assert_int_equal(count_jobs(), 1);
+    stop_daemon();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_one_job, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
