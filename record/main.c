@@ -71,6 +71,7 @@ static int usage(void)
 {
     fputs("usage: jobio-record --job ID [--restart N] [--timeout SPAN] < RECORD\n"
           "       jobio-record --backlog [OPTION...] [JOB...]\n"
+          "       jobio-record --nodes [--restart N] [--timeout SPAN] JOB\n"
           "       jobio-record --show [--json] [--timeout SPAN] JOB\n",
           stderr);
     return -EINVAL;
@@ -207,7 +208,7 @@ int main(int argc, char *argv[])
     static const struct {
         const char *word;
         int (*run)(int argc, char *argv[]);
-    } modes[] = {{"--backlog", mode_backlog}, {"--show", mode_show}};
+    } modes[] = {{"--backlog", mode_backlog}, {"--nodes", mode_nodes}, {"--show", mode_show}};
 
     for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(modes); i++)
         if (!strcmp(argv[1], modes[i].word))

@@ -9,9 +9,11 @@
 #include "record/accounting.h"
 
 #define EXIT_USAGE 2
-#define EXIT_LEFT 3 /* jobs remain in the backlog */
+#define EXIT_LEFT 3   /* jobs remain in the backlog */
+#define EXIT_NO_JOB 4 /* of --nodes */
 
 int mode_backlog(int argc, char *argv[]);
+int mode_nodes(int argc, char *argv[]);
 int mode_show(int argc, char *argv[]);
 
 /* Returns the AdminComment of the job in slurmctld, malloc'd; NULL: none. */

@@ -80,9 +80,8 @@ static int parse_user(const struct key *key, const char *value, void *field, str
 
 static int parse_origin(const struct key *key, const char *value, void *field, struct error *error)
 {
-    static const char *const names[] = {[CHECK_ORIGIN_AUTO] = "auto",
-                                        [CHECK_ORIGIN_NO] = "no",
-                                        [CHECK_ORIGIN_YES] = "yes"};
+    static const char *const names[] = {
+        [CHECK_ORIGIN_AUTO] = "auto", [CHECK_ORIGIN_NO] = "no", [CHECK_ORIGIN_YES] = "yes"};
     int origin = parse_choice(value, names, ARRAY_SIZE(names), error);
 
     (void)key;

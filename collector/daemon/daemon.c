@@ -317,10 +317,10 @@ static int create_peer_requests(struct daemon *d, struct error *error)
         .degraded = &d->degraded,
         .sockets = &d->sockets.peers,
         .tracker = d->tracker,
+        .recorder = d->recorder,
         .query = d->query,
         .writer = d->writer,
     };
-
     return peer_requests_create(&d->peer_requests, &options, error);
 }
 

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "collector/daemon/degraded.h"
+#include "collector/daemon/job_nodes.h"
 #include "collector/daemon/passed_sockets.h"
 #include "collector/peers/peers.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "report/record/record.h"
 
 /* How long a request waits for the tasks of a step to end. The other node waits 1.3 s. */
@@ -24,6 +26,7 @@
 struct peer_requests {
     struct peer_requests_options options;
     struct peers *peers;
+    struct job_nodes *job_nodes;
     LIST_HEAD(, held) held;
 };
 
@@ -245,11 +248,34 @@ static enum peers_job_state known(const struct job_key *key, void *arg)
     return has_job_file(requests, key->jobid) ? PEERS_JOB_ANNOUNCED : PEERS_JOB_UNKNOWN;
 }
 
-static bool may_have_node(const struct job_key *key, const char *node, void *arg)
+/* The prolog's list may be too short, but not Slurm's: what either has is a node of the job. */
+static enum peers_member member(const struct job_key *key, const char *node, void *arg)
+{
+    const struct peer_requests *requests = arg;
+    int has = tracker_has_node(requests->options.tracker, key, node);
+    const char *list = has > 0 ? NULL : job_nodes_get(requests->job_nodes, key);
+
+    if (has > 0 || (list && text_list_has(list, node)))
+        return PEERS_MEMBER_YES;
+    return has == 0 || list ? PEERS_MEMBER_NO : PEERS_MEMBER_UNKNOWN;
+}
+
+static bool learn_nodes(const struct job_key *key, void *arg)
 {
     const struct peer_requests *requests = arg;
 
-    return tracker_may_have_node(requests->options.tracker, key, node);
+    return job_nodes_learn(requests->job_nodes, key);
+}
+
+static void on_learned(const struct job_key *key, const char *nodes, void *arg)
+{
+    const struct peer_requests *requests = arg;
+    const char *here = requests->options.node;
+    size_t n = strlen(here);
+
+    /* Only the first node uses the list. */
+    if (strncmp(nodes, here, n) == 0 && nodes[n] == ',')
+        tracker_add_nodes(requests->options.tracker, key, nodes);
 }
 
 static void on_listening(const struct error *why, void *arg)
@@ -311,8 +337,8 @@ static const enum origins_mode origins_modes[] = {
 static int create_peers(struct peer_requests *requests, struct error *error)
 {
     const struct settings *settings = requests->options.settings;
-    const struct peers_hooks hooks = {give_account, give_record, known,   may_have_node,
-                                      on_listening, say,         requests};
+    const struct peers_hooks hooks = {give_account, give_record,  known, member,
+                                      learn_nodes,  on_listening, say,   requests};
     struct peers_options options;
     _free_ uid_t *readers = NULL;
     int r = find_readers(&settings->peers.readers, &readers, error);
@@ -352,8 +378,11 @@ int peer_requests_create(struct peer_requests **ret, const struct peer_requests_
     if (!requests)
         return error_set(error, -ENOMEM, "out of memory");
     requests->options = *options;
-    r = create_peers(requests, error);
+    requests->job_nodes = job_nodes_create(options->recorder, on_learned, requests);
+    r = requests->job_nodes ? create_peers(requests, error)
+                            : error_set(error, -ENOMEM, "out of memory");
     if (r < 0) {
+        job_nodes_destroy(requests->job_nodes);
         free(requests);
         return r;
     }
@@ -371,5 +400,6 @@ void peer_requests_destroy(struct peer_requests *requests)
     if (!requests)
         return;
     peers_destroy(requests->peers);
+    job_nodes_destroy(requests->job_nodes);
     free(requests);
 }

@@ -14,6 +14,7 @@ struct passed_list;
 struct peer_requests;
 struct peers;
 struct query;
+struct recorder;
 struct store;
 struct tracker;
 struct writer;
@@ -31,6 +32,7 @@ struct peer_requests_options {
     struct degraded *degraded;
     const struct passed_list *sockets;
     struct tracker *tracker;
+    struct recorder *recorder; /* queries Slurm */
     struct query *query;
     struct writer *writer;
 };

@@ -16,13 +16,19 @@
 /* Limit of children at once: each sends requests to slurmctld. */
 #define AT_ONCE 4
 #define WAITING_MAX 4096
+/* The exit status of jobio-record --nodes for an unknown job. */
+#define EXIT_NO_JOB 4
+/* Limit of the names of a job's nodes. The largest pipe that root's limit allows by default. */
+#define NODES_MAX (1 << 20)
 
 struct job {
     struct recorder *recorder;
     struct job *next;
     uint32_t jobid, restart;
-    char *record;
+    char *record; /* NULL: list the nodes of the job */
     recorder_done_f done;
+    recorder_nodes_f nodes_done;
+    char *nodes; /* NULL: not listed */
     void *arg;
     pid_t pid; /* 0: queued */
     int error_fd;
@@ -45,6 +51,7 @@ static void job_free(struct job *job)
     job->timer = sd_event_source_disable_unref(job->timer);
     cleanup_close(&job->error_fd);
     free(job->record);
+    free(job->nodes);
     free(job);
 }
 
@@ -109,8 +116,10 @@ static int fill_pipe(const char *record)
 static int spawn(struct job *job, int in, int out)
 {
     char id[16], restart[16], timeout[16];
-    char *argv[] = {
-        job->recorder->program, "--job", id, "--restart", restart, "--timeout", timeout, NULL};
+    char *program = job->recorder->program;
+    char *record[] = {program, "--job", id, "--restart", restart, "--timeout", timeout, NULL};
+    char *nodes[] = {program, "--nodes", "--restart", restart, "--timeout", timeout, id, NULL};
+    char **argv = job->record ? record : nodes;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none;
@@ -144,7 +153,10 @@ static void finish(struct job *job, int result, const struct error *error)
         at = &(*at)->next;
     *at = job->next;
     recorder->n--;
-    job->done(result, error, job->arg);
+    if (job->nodes_done)
+        job->nodes_done(result, job->nodes, error, job->arg);
+    else
+        job->done(result, error, job->arg);
     job_free(job);
     start_waiting(recorder);
 }
@@ -158,6 +170,20 @@ static void read_words(const struct job *job, struct error *error)
     error->text[strcspn(error->text, "\n")] = '\0';
 }
 
+/* The pipe has the complete output. */
+static int read_nodes(struct job *job, struct error *error)
+{
+    ssize_t n;
+
+    job->nodes = calloc(1, NODES_MAX + 1);
+    if (!job->nodes)
+        return error_set(error, -ENOMEM, "no memory for the nodes of a job");
+    n = read(job->error_fd, job->nodes, NODES_MAX);
+    job->nodes[n > 0 ? n : 0] = '\0';
+    job->nodes[strcspn(job->nodes, "\n")] = '\0';
+    return *job->nodes ? 0 : error_set(error, -EIO, "%s printed no nodes", job->recorder->program);
+}
+
 static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void *arg)
 {
     struct job *job = arg;
@@ -166,9 +192,16 @@ static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void
 
     (void)source;
     job->recorder->running--;
+    if (job->nodes_done && info->si_code == CLD_EXITED && info->si_status == 0) {
+        result = read_nodes(job, &error);
+        finish(job, result, &error);
+        return 0;
+    }
     read_words(job, &error);
     if (info->si_code == CLD_EXITED && info->si_status == 0)
         result = 0;
+    else if (job->nodes_done && info->si_code == CLD_EXITED && info->si_status == EXIT_NO_JOB)
+        result = -ESRCH;
     else if (info->si_code != CLD_EXITED)
         result = error_set(&error, -ETIMEDOUT, "ended by signal %d", info->si_status);
     else if (!*error.text)
@@ -199,7 +232,7 @@ static int on_failure(sd_event_source *source, uint64_t usec, void *arg)
 
 static int launch(struct job *job)
 {
-    _close_ int in = fill_pipe(job->record);
+    _close_ int in = fill_pipe(job->record ? job->record : "");
     int out[2], r;
 
     if (in < 0)
@@ -207,6 +240,8 @@ static int launch(struct job *job)
     if (pipe2(out, O_CLOEXEC) < 0)
         return -errno;
     (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    if (job->nodes_done)
+        (void)fcntl(out[0], F_SETPIPE_SZ, NODES_MAX);
     r = spawn(job, in, out[1]);
     (void)close(out[1]);
     job->error_fd = out[0];
@@ -246,27 +281,17 @@ static void start_waiting(struct recorder *recorder)
     }
 }
 
-int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, const char *record,
-                   recorder_done_f done, void *arg, struct error *error)
+/* Takes ownership of the job, also on failure. */
+static int add_job(struct recorder *recorder, struct job *job, struct error *error)
 {
-    struct job *job = calloc(1, sizeof(*job)), **last = &recorder->jobs;
+    struct job **last = &recorder->jobs;
 
-    if (job)
-        job->record = strdup(record);
-    if (!job || !job->record) {
-        free(job);
-        return error_set(error, -ENOMEM, "no memory for a record");
-    }
     if (recorder->n >= WAITING_MAX) {
-        free(job->record);
-        free(job);
+        job->error_fd = -1;
+        job_free(job);
         return error_set(error, -EAGAIN, "too many records are queued");
     }
     job->recorder = recorder;
-    job->jobid = jobid;
-    job->restart = restart;
-    job->done = done;
-    job->arg = arg;
     job->error_fd = -1;
     while (*last)
         last = &(*last)->next;
@@ -274,4 +299,36 @@ int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, 
     recorder->n++;
     start_waiting(recorder);
     return 0;
+}
+
+int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, const char *record,
+                   recorder_done_f done, void *arg, struct error *error)
+{
+    struct job *job = calloc(1, sizeof(*job));
+
+    if (job)
+        job->record = strdup(record);
+    if (!job || !job->record) {
+        free(job);
+        return error_set(error, -ENOMEM, "no memory for a record");
+    }
+    job->jobid = jobid;
+    job->restart = restart;
+    job->done = done;
+    job->arg = arg;
+    return add_job(recorder, job, error);
+}
+
+int recorder_list_nodes(struct recorder *recorder, uint32_t jobid, uint32_t restart,
+                        recorder_nodes_f done, void *arg, struct error *error)
+{
+    struct job *job = calloc(1, sizeof(*job));
+
+    if (!job)
+        return error_set(error, -ENOMEM, "no memory for a query");
+    job->jobid = jobid;
+    job->restart = restart;
+    job->nodes_done = done;
+    job->arg = arg;
+    return add_job(recorder, job, error);
 }

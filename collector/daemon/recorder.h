@@ -27,6 +27,13 @@ typedef void (*recorder_done_f)(int result, const struct error *error, void *arg
  * the loop, never inside this call. -ENOMEM, -EAGAIN: the queue is full. */
 int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, const char *record,
                    recorder_done_f done, void *arg, struct error *error);
+/* nodes: the names, separated by commas. result -ESRCH: Slurm has no such job, or no nodes for it;
+ * other negative errnos: Slurm was not queried. */
+typedef void (*recorder_nodes_f)(int result, const char *nodes, const struct error *error,
+                                 void *arg);
+/* Query Slurm for the nodes of the job; otherwise as recorder_start(). */
+int recorder_list_nodes(struct recorder *recorder, uint32_t jobid, uint32_t restart,
+                        recorder_nodes_f done, void *arg, struct error *error);
 /* The number of records that are being written or queued. */
 size_t recorder_pending(const struct recorder *recorder);
 

@@ -135,6 +135,7 @@ static bool put_counts(struct json_object *to, const struct peers_counts *c)
         {"taken", c->taken},
         {"unknown_jobs", c->unknown_jobs},
         {"backwards", c->backwards},
+        {"put_off", c->put_off},
         {"forged", c->forged},
         {"replayed", c->replayed},
         {"out_of_time", c->out_of_time},

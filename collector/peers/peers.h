@@ -41,6 +41,13 @@ enum peers_job_state {
     PEERS_JOB_TRACKED,   /* it runs here, or has just ended and will soon be in the store */
 };
 
+/* Whether a node is one of a job. */
+enum peers_member {
+    PEERS_MEMBER_UNKNOWN, /* the nodes of the job are not known here */
+    PEERS_MEMBER_NO,
+    PEERS_MEMBER_YES,
+};
+
 struct peers_hooks {
     /* Get this node's account of the job, which may have ended. Answer exactly once with
      * peers_provide_account(): now or, if tasks of `step` run here, a moment later. `step` is valid
@@ -51,8 +58,10 @@ struct peers_hooks {
      * Answer with peers_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);
     enum peers_job_state (*known)(const struct job_key *key, void *arg);
-    /* Returns false if the nodes of the job are known here and `node` is not one of them. */
-    bool (*may_have_node)(const struct job_key *key, const char *node, void *arg);
+    enum peers_member (*member)(const struct job_key *key, const char *node, void *arg);
+    /* Learn the nodes of the job from Slurm. Returns whether `member` may have another answer
+     * later, so that the account is put off. */
+    bool (*learn_nodes)(const struct job_key *key, void *arg);
     /* As http_listening_f, which see; may be NULL. */
     void (*listening)(const struct error *why, void *arg);
     void (*say)(enum log_level level, const char *text, void *arg);

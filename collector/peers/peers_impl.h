@@ -23,12 +23,13 @@ struct first_node;
 struct job_query;
 struct peer_query;
 struct peer_request;
+struct store;
 
 /* Shown by `jobio status` under the same field names. */
 struct peers_counts {
     uint64_t sent, send_failures, refused_by_peer;
     uint64_t asked, answered, unanswered;
-    uint64_t served, taken, unknown_jobs, backwards;
+    uint64_t served, taken, unknown_jobs, backwards, put_off;
     uint64_t forged, replayed, out_of_time, not_root, malformed, other_version, wrong_node,
         wrong_origin, unconfirmed_origin;
 };
@@ -70,6 +71,12 @@ struct wire_head peers_head(const struct peers *peers, const char *to, const cha
  * room in a message for the rest; the more nodes the job has, the fewer bins they have. NULL on
  * out-of-memory. */
 struct json_object *peers_document(const struct job_account *job, unsigned flags);
+
+/* put_account.c */
+/* Store the account that `from` sent; on the writer's thread. elsewhere: make a row for the job if
+ * there is none; else -ENOENT. *backwards is set if a stored step has more requests: it is kept. */
+int peers_put_account(struct store *store, const struct job_account *account, const char *from,
+                      bool elsewhere, bool *backwards, struct error *error);
 
 /* For each file: `stop` prevents new work; `free` is called when no transfer and no task of another
  * thread can call back any more. */

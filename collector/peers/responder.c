@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "collector/peers/peers_impl.h"
-#include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "common/cleanup.h"
 #include "common/credential.h"
@@ -13,22 +12,28 @@
 
 enum route { ROUTE_ACCOUNTS, ROUTE_JOB, ROUTE_RECORD };
 
+/* Of an account. */
+struct verdict {
+    bool unknown;   /* its job is not in the store */
+    bool backwards; /* a stored step has more requests */
+    bool elsewhere; /* this is the first node, but the job does not run here */
+    bool stranger;  /* the sender is not a node of the job, as far as is known here */
+    bool later;     /* Slurm is asked about that */
+};
+
 struct peer_request {
     LIST_ENTRY(peer_request) link;
     struct peers *peers;
     struct http_exchange *exchange;
     enum route route;
     struct credential_maker sender; /* who made the message; its user can read the answer */
-    struct json_object *document; /* the message */
-    struct job_key key;           /* without the cluster */
+    struct json_object *document;   /* the message */
+    struct job_key key;             /* without the cluster */
     struct peers_step step;
     bool has_step;
     /* Only for ROUTE_ACCOUNTS: */
     struct job_account **accounts; /* owned */
-    bool *unknown;                 /* per account: its job is not in the store */
-    bool *backwards;               /* per account: a stored step has more requests */
-    bool *elsewhere; /* per account: this is the first node, but the job does not run here */
-    bool *stranger;  /* per account: the sender is not a node of the job */
+    struct verdict *verdicts;      /* of each */
     size_t n;
 };
 
@@ -39,10 +44,7 @@ static void request_free(struct peer_request *request)
     for (size_t i = 0; i < request->n; i++)
         job_account_destroy(request->accounts[i]);
     free(request->accounts);
-    free(request->unknown);
-    free(request->backwards);
-    free(request->elsewhere);
-    free(request->stranger);
+    free(request->verdicts);
     free(request);
 }
 
@@ -137,49 +139,6 @@ void peers_provide_record(void *question, const struct job_key *key, bool ended,
 
 /* --- POST /v1/accounts ------------------------------------------------------------------------ */
 
-static uint64_t requests_of(const struct step_account *step)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < step->mounts.n; i++) {
-        const struct io_account *io = &step->mounts.items[i].io;
-
-        n += io_account_reads(io).requests + io_account_writes(io).requests +
-             io_account_meta(io).requests;
-    }
-    return n;
-}
-
-/* Counters of a step never decrease: if they do, keep the stored account. */
-static int put_step(struct store *store, const struct job_key *key, const struct step_account *step,
-                    bool *backwards, struct error *error)
-{
-    uint64_t before = 0;
-    int r = store_step_requests(store, key, step, &before, error);
-
-    if (r < 0)
-        return r;
-    if (requests_of(step) < before) {
-        *backwards = true;
-        return 0;
-    }
-    return store_put_step(store, key, step, true, error);
-}
-
-static int put_account(struct store *store, const struct job_account *account, const char *from,
-                       bool elsewhere, bool *backwards, struct error *error)
-{
-    int r = elsewhere ? store_put_elsewhere(store, account, error) : 0;
-
-    for (size_t i = 0; i < account->n_steps && r == 0; i++)
-        r = put_step(store, &account->key, &account->steps[i], backwards, error);
-    if (r == 0 && account->unsupported)
-        r = store_put_unsupported(store, &account->key, account->unsupported, error);
-    if (r == 0 && account->ended)
-        r = store_put_node(store, &account->key, from, error);
-    return r;
-}
-
 /* Runs on the writer's thread. */
 static int put_accounts(struct store *store, void *arg, struct error *error)
 {
@@ -187,13 +146,14 @@ static int put_accounts(struct store *store, void *arg, struct error *error)
     const char *from = wire_string(request->document, "from");
 
     for (size_t i = 0; i < request->n; i++) {
+        struct verdict *verdict = &request->verdicts[i];
         int r;
 
-        if (request->stranger[i])
+        if (verdict->stranger)
             continue;
-        r = put_account(store, request->accounts[i], from, request->elsewhere[i],
-                        &request->backwards[i], error);
-        request->unknown[i] = r == -ENOENT;
+        r = peers_put_account(store, request->accounts[i], from, verdict->elsewhere,
+                              &verdict->backwards, error);
+        verdict->unknown = r == -ENOENT;
         if (r < 0 && r != -ENOENT)
             return r;
     }
@@ -227,36 +187,77 @@ static void add_stranger(struct json_object *list, struct peer_request *request,
     peers_warn(request->peers, "peers-stranger", "refused an account: %s", why.text);
 }
 
-static struct json_object *list_refused(struct peer_request *request)
+static bool is_first_node(const struct peers *peers, const struct job_account *account)
+{
+    return account->first_node && strcmp(account->first_node, peers->node) == 0;
+}
+
+/* The job of the account is not stored. Its row will come: from its steps here; or from this
+ * account, if this is the first node and Slurm confirms that the sender is a node of the job. */
+static bool is_known_soon(const struct peer_request *request, const struct job_account *account)
+{
+    const struct peers_hooks *hooks = &request->peers->hooks;
+    const char *from = wire_string(request->document, "from");
+    enum peers_job_state known = hooks->known(&account->key, hooks->arg);
+
+    if (request->peers->ending || known == PEERS_JOB_TRACKED)
+        return true;
+    return (is_first_node(request->peers, account) &&
+            (hooks->learn_nodes(&account->key, hooks->arg) ||
+             hooks->member(&account->key, from, hooks->arg) == PEERS_MEMBER_YES)) ||
+           known == PEERS_JOB_ANNOUNCED;
+}
+
+static void add_unknown(struct json_object *list, struct peer_request *request, size_t i)
 {
     struct peers *peers = request->peers;
-    struct json_object *list = json_object_new_array();
     char why[400];
 
-    for (size_t i = 0; list && i < request->n; i++) {
-        const struct job_key *key = &request->accounts[i]->key;
-        bool soon =
-            request->unknown[i] && peers->hooks.known(key, peers->hooks.arg) != PEERS_JOB_UNKNOWN;
-
-        if (request->stranger[i]) {
-            add_stranger(list, request, i);
-            continue;
-        }
-        peers->counts.taken += !request->unknown[i];
-        peers->counts.unknown_jobs += request->unknown[i] && !soon;
-        if (request->backwards[i]) {
-            peers->counts.backwards++;
-            peers_warn(peers, "peers-backwards",
-                       "job %u: an account from %s has less than the stored one, which is kept",
-                       key->jobid, wire_string(request->document, "from"));
-        }
-        (void)snprintf(why, sizeof(why), "job %u was never seen on %s", key->jobid, peers->node);
-        if (request->unknown[i])
-            add_refused(list, i, soon ? "" : why);
-        if (request->unknown[i] && !soon)
-            peers_warn(peers, "peers-unknown", "account from %s: %s",
-                       wire_string(request->document, "from"), why);
+    if (is_known_soon(request, request->accounts[i])) {
+        peers->counts.put_off++;
+        add_refused(list, i, "");
+        return;
     }
+    (void)snprintf(why, sizeof(why), "job %u was never seen on %s", request->accounts[i]->key.jobid,
+                   peers->node);
+    peers->counts.unknown_jobs++;
+    add_refused(list, i, why);
+    peers_warn(peers, "peers-unknown", "account from %s: %s",
+               wire_string(request->document, "from"), why);
+}
+
+static void add_verdict(struct json_object *list, struct peer_request *request, size_t i)
+{
+    const struct verdict *verdict = &request->verdicts[i];
+    struct peers *peers = request->peers;
+
+    if (verdict->later) {
+        peers->counts.put_off++;
+        add_refused(list, i, "");
+        return;
+    }
+    if (verdict->stranger) {
+        add_stranger(list, request, i);
+        return;
+    }
+    if (verdict->backwards) {
+        peers->counts.backwards++;
+        peers_warn(peers, "peers-backwards",
+                   "job %u: an account from %s has less than the stored one, which is kept",
+                   request->accounts[i]->key.jobid, wire_string(request->document, "from"));
+    }
+    if (verdict->unknown)
+        add_unknown(list, request, i);
+    else
+        peers->counts.taken++;
+}
+
+static struct json_object *list_refused(struct peer_request *request)
+{
+    struct json_object *list = json_object_new_array();
+
+    for (size_t i = 0; list && i < request->n; i++)
+        add_verdict(list, request, i);
     return list;
 }
 
@@ -280,7 +281,7 @@ static void on_put(int result, const struct error *error, void *arg)
 /* Without an extern step, Slurm starts a job only on the nodes of its steps. */
 static bool is_elsewhere(const struct peers *peers, const struct job_account *account)
 {
-    return account->first_node && strcmp(account->first_node, peers->node) == 0 &&
+    return is_first_node(peers, account) &&
            peers->hooks.known(&account->key, peers->hooks.arg) != PEERS_JOB_TRACKED;
 }
 
@@ -290,8 +291,13 @@ static void take_accounts(struct peer_request *request)
     const char *from = wire_string(request->document, "from");
 
     for (size_t i = 0; i < request->n; i++) {
-        request->elsewhere[i] = is_elsewhere(request->peers, request->accounts[i]);
-        request->stranger[i] = !hooks->may_have_node(&request->accounts[i]->key, from, hooks->arg);
+        const struct job_account *account = request->accounts[i];
+        struct verdict *verdict = &request->verdicts[i];
+        enum peers_member member = hooks->member(&account->key, from, hooks->arg);
+
+        verdict->elsewhere = member == PEERS_MEMBER_YES && is_elsewhere(request->peers, account);
+        verdict->stranger = member == PEERS_MEMBER_NO;
+        verdict->later = verdict->stranger && hooks->learn_nodes(&account->key, hooks->arg);
     }
     if (writer_submit(request->peers->writer, true, put_accounts, on_put, request) < 0)
         finish_text(request, 503, "the queue of the store is full");
@@ -329,12 +335,8 @@ static int read_accounts(struct peer_request *request, struct error *error)
         return error_set(error, -EBADMSG, "\"accounts\" is missing");
     n = json_object_array_length(list);
     request->accounts = calloc(n + 1, sizeof(*request->accounts));
-    request->unknown = calloc(n + 1, sizeof(*request->unknown));
-    request->backwards = calloc(n + 1, sizeof(*request->backwards));
-    request->elsewhere = calloc(n + 1, sizeof(*request->elsewhere));
-    request->stranger = calloc(n + 1, sizeof(*request->stranger));
-    if (!request->accounts || !request->unknown || !request->backwards || !request->elsewhere ||
-        !request->stranger)
+    request->verdicts = calloc(n + 1, sizeof(*request->verdicts));
+    if (!request->accounts || !request->verdicts)
         return error_set(error, -ENOMEM, "no memory for accounts");
     for (; request->n < n; request->n++) {
         int r = report_json_parse(json_object_array_get_idx(list, request->n),
@@ -459,7 +461,7 @@ static void ask_for_account(struct peer_request *request)
     const char *from = wire_string(request->document, "from");
     struct error error;
 
-    if (hooks->may_have_node(&request->key, from, hooks->arg)) {
+    if (hooks->member(&request->key, from, hooks->arg) != PEERS_MEMBER_NO) {
         hooks->account(&request->key, request->has_step ? &request->step : NULL, from, request,
                        hooks->arg);
         return;

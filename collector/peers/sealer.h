@@ -35,8 +35,8 @@ int sealer_seal(struct sealer *sealer, uid_t reader, char *payload, size_t size,
 
 /* Called on the sealer's thread: parse the NUL-terminated payload. No other code may touch `arg`
  * before `done`. */
-typedef int (*sealer_read_f)(const char *payload, size_t size,
-                             const struct credential_maker *maker, void *arg, struct error *error);
+typedef int (*sealer_read_f)(const char *payload, size_t size, const struct credential_maker *maker,
+                             void *arg, struct error *error);
 /* Called on the loop. result: the error of opening the credential, else the result of `read`. */
 typedef void (*sealer_opened_f)(int result, const struct error *error, void *arg);
 /* Copies the text. Returns 0, -EAGAIN or -ENOMEM; on failure `done` is not called. */

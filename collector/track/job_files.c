@@ -81,6 +81,14 @@ void job_file_read_nodes(struct job *job)
         job->nodes = strdup(nodes);
 }
 
+void job_file_count_nodes(struct job *job)
+{
+    uint32_t n = job->nodes ? count_names(job->nodes) : 0;
+
+    if (n > job->sum->nodes_expected)
+        job->sum->nodes_expected = n;
+}
+
 static void set_text(char **field, const char *value)
 {
     if (value && *value)

@@ -15,6 +15,8 @@ void job_file_read(struct job *job);
 struct message *job_file_of(const struct tracker *tracker, const struct job_key *key);
 /* Read the job's nodes from its file. */
 void job_file_read_nodes(struct job *job);
+/* Raise the number of expected nodes to that of job->nodes. */
+void job_file_count_nodes(struct job *job);
 /* Remove the job's file, unless a run of the job is tracked or the file is of a later run than
  * `restart`. */
 void job_file_remove(struct tracker *tracker, uint32_t jobid, uint32_t restart);

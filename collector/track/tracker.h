@@ -83,8 +83,11 @@ int tracker_task_jobs(struct tracker *tracker, uint32_t array, uint32_t task, ui
 /* The nodes of a job, separated by commas; NULL: it has only this one, or is not known. Valid until
  * the loop continues. */
 const char *tracker_nodes(struct tracker *tracker, const struct job_key *key);
-/* Returns false if the nodes of the job are known and `node` is not one of them. */
-bool tracker_may_have_node(struct tracker *tracker, const struct job_key *key, const char *node);
+/* Whether `node` is one of the nodes of the job, as its prolog reported them. 1: yes; 0: no; -1:
+ * they are not known. */
+int tracker_has_node(struct tracker *tracker, const struct job_key *key, const char *node);
+/* Add nodes to those of the job, separated by commas: it was expanded. */
+void tracker_add_nodes(struct tracker *tracker, const struct job_key *key, const char *nodes);
 /* Set the job's first node, which collects its account, unless the prolog has reported the nodes.
  * Steps that have ended here are queued for it, too. */
 void tracker_set_first_node(struct tracker *tracker, const struct job_key *key, const char *node);

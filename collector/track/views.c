@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Queries of the tracker. */
+#define _GNU_SOURCE /* asprintf */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +162,7 @@ const char *tracker_nodes(struct tracker *tracker, const struct job_key *key)
     return job ? job->nodes : NULL;
 }
 
-bool tracker_may_have_node(struct tracker *tracker, const struct job_key *key, const char *node)
+int tracker_has_node(struct tracker *tracker, const struct job_key *key, const char *node)
 {
     _free_ struct message *m = NULL;
     const char *nodes;
@@ -174,7 +176,32 @@ bool tracker_may_have_node(struct tracker *tracker, const struct job_key *key, c
     }
     m = job_file_of(tracker, key);
     nodes = m ? message_get(m, "NODELIST") : NULL;
-    return !nodes || text_list_has(nodes, node);
+    return nodes ? text_list_has(nodes, node) : -1;
+}
+
+void tracker_add_nodes(struct tracker *tracker, const struct job_key *key, const char *nodes)
+{
+    struct job *job = jobs_find(&tracker->jobs, key->jobid, key->restart);
+    _free_ char *all = job ? strdup(nodes) : NULL, *before = NULL;
+    char *rest, *name;
+
+    if (!all || !strchr(nodes, ','))
+        return;
+    before = job->nodes ? strdup(job->nodes) : NULL;
+    rest = before;
+    while ((name = strsep(&rest, ","))) {
+        char *longer;
+
+        if (text_list_has(all, name))
+            continue;
+        if (asprintf(&longer, "%s,%s", all, name) < 0)
+            return;
+        free(all);
+        all = longer;
+    }
+    free(job->nodes);
+    job->nodes = TAKE_PTR(all);
+    job_file_count_nodes(job);
 }
 
 void tracker_set_first_node(struct tracker *tracker, const struct job_key *key, const char *node)

@@ -161,10 +161,16 @@ static enum peers_job_state never(const struct job_key *key, void *arg)
     return PEERS_JOB_UNKNOWN;
 }
 
-static bool any_node(const struct job_key *key, const char *node, void *arg)
+static enum peers_member any_node(const struct job_key *key, const char *node, void *arg)
 {
     (void)key, (void)node, (void)arg;
-    return true;
+    return PEERS_MEMBER_YES;
+}
+
+static bool no_nodes(const struct job_key *key, void *arg)
+{
+    (void)key, (void)arg;
+    return false;
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -270,7 +276,8 @@ static void put_first(void)
 static void first_node(void)
 {
     const struct store_options store = {.path = path, .node = "first"};
-    const struct peers_hooks hooks = {no_account, no_record, never, any_node, NULL, say, NULL};
+    const struct peers_hooks hooks = {no_account, no_record, never, any_node,
+                                      no_nodes,   NULL,      say,   NULL};
     const char *const listen[] = {"127.0.0.1:" SEND_PORT};
     struct peers_options options;
     struct error error;

@@ -81,10 +81,11 @@ static char *jobio(const char *words, double *cpu_s)
     FILE *out;
 
     /* Without a password users see only their own jobs. */
-    (void)snprintf(command, sizeof(command),
-                   "umask 077; echo writer:w > %s/reader; ./jobio %s --from clickhouse --cluster linux"
-                   " --credentials %s/reader --url %s",
-                   server.directory, words, server.directory, server.url);
+    (void)snprintf(
+        command, sizeof(command),
+        "umask 077; echo writer:w > %s/reader; ./jobio %s --from clickhouse --cluster linux"
+        " --credentials %s/reader --url %s",
+        server.directory, words, server.directory, server.url);
     (void)getrusage(RUSAGE_CHILDREN, &before);
     out = popen(command, "r");
     assert_non_null(out);

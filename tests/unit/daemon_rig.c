@@ -193,8 +193,7 @@ void run_prolog(uint32_t jobid, const char *first_node, const char *nodes)
                first_node, nodes);
 }
 
-void start_job(uint32_t jobid, const char *first_node, const char *nodes,
-                      const struct cgroups *c)
+void start_job(uint32_t jobid, const char *first_node, const char *nodes, const struct cgroups *c)
 {
     struct message *m = request("tag", jobid);
     unsigned level = 0;

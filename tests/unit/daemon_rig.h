@@ -29,7 +29,6 @@ struct json_object;
 #define THEIRS 18
 #define CONNECTIONS 64
 
-
 extern char directory[64];
 extern struct munged *munged; /* NULL: there is no root, cgroup or munged: skip the test */
 extern struct cgroups cgroups[2];

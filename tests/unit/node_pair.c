@@ -50,12 +50,20 @@ static enum peers_job_state known(const struct job_key *key, void *arg)
     return side->known;
 }
 
-static bool may_have_node(const struct job_key *key, const char *node, void *arg)
+static enum peers_member member(const struct job_key *key, const char *node, void *arg)
 {
     const struct side *side = arg;
 
     (void)key, (void)node;
-    return !side->stranger;
+    return side->stranger ? PEERS_MEMBER_NO : side->member;
+}
+
+static bool learn_nodes(const struct job_key *key, void *arg)
+{
+    const struct side *side = arg;
+
+    (void)key;
+    return side->learning;
 }
 
 static void say(enum log_level level, const char *text, void *arg)
@@ -105,7 +113,8 @@ static unsigned free_port(void)
 
 static void start_peers(struct side *side)
 {
-    const struct peers_hooks hooks = {on_account, on_record, known, may_have_node, NULL, say, side};
+    const struct peers_hooks hooks = {on_account,  on_record, known, member,
+                                      learn_nodes, NULL,      say,   side};
     struct peers_options options;
     char listen[64], url[64];
     const char *const addresses[] = {listen};
@@ -201,7 +210,7 @@ int node_pair_setup(void **state)
     must(sd_event_new(&loop), NULL);
     port = free_port();
     for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
-        *sides[i] = (struct side){.node = sides[i]->node};
+        *sides[i] = (struct side){.node = sides[i]->node, .member = PEERS_MEMBER_YES};
         (void)snprintf(sides[i]->path, sizeof(sides[i]->path), "%s/%s.db", directory,
                        sides[i]->node);
         open_side(sides[i]);

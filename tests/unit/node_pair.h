@@ -34,8 +34,10 @@ struct side {
     bool busy;
     struct job_account *account; /* borrowed; NULL: the job did nothing there */
     enum peers_job_state known;
-    const char *name; /* in messages; NULL: `node`, as in its store */
-    bool stranger;    /* the other node is not a node of the job */
+    const char *name;               /* in messages; NULL: `node`, as in its store */
+    bool stranger;                  /* the other node is not a node of the job */
+    enum peers_member member;       /* unless `stranger` */
+    bool learning;                  /* Slurm is being asked */
     enum origins_mode check_origin; /* applies when it is started */
     unsigned asked;
     struct peers_step step; /* without its nodes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Accounts of other nodes for a complete jobiod. */
+/* Accounts of other nodes for a complete jobiod, with a script instead of jobio-record --nodes. */
 #define _GNU_SOURCE
 #include "tests/unit/daemon_rig.h"
 
@@ -24,10 +24,8 @@ static void send_as_peer(const char *from)
     job->start_ns = clock_ns(CLOCK_REALTIME) - 5 * NS_PER_S;
     job->steps = calloc(1, sizeof(*job->steps));
     job->n_steps = 1;
-    job->steps[0] = (struct step_account){.het = HET_NONE,
-                                          .node = strdup(from),
-                                          .state = STEP_ENDED,
-                                          .tagged_at_ns = job->start_ns};
+    job->steps[0] = (struct step_account){
+        .het = HET_NONE, .node = strdup(from), .state = STEP_ENDED, .tagged_at_ns = job->start_ns};
     (void)json_object_array_add(list, report_json(job, REPORT_STEPS | REPORT_WIRE));
     (void)json_object_object_add(document, "accounts", list);
     (void)close(post_as_peer("/v1/accounts", document));
@@ -85,10 +83,49 @@ static void test_one_job(void **state)
     stop_daemon();
 }
 
+/* The job got LATER after its prolog has run here: Slurm knows, and then it is queried, too. */
+#define LATER "127.0.0.3"
+
+static void test_expanded(void **state)
+{
+    (void)state;
+    if (!start_daemon())
+        skip();
+    start_job(OURS, HERE, HERE "," THERE, &cgroups[0]);
+    write_text("nodes", 0600, HERE "," THERE "," LATER "\n");
+    send_as_peer(LATER);
+    until(!status_has("\"put_off\":0"));
+    assert_true(status_has("\"taken\":0"));
+    until((send_as_peer(LATER), !status_has("\"taken\":0")));
+    send_as_peer("127.0.0.4");
+    until(status_has("\"wrong_node\":1"));
+    stop_daemon();
+}
+
+/* Nothing of the job has run here, and LATER is not one of its nodes. */
+static void test_unbound(void **state)
+{
+    (void)state;
+    if (!start_daemon())
+        skip();
+    write_text("nodes", 0600, HERE "," THERE "\n");
+    send_as_peer(LATER);
+    until(!status_has("\"put_off\":0"));
+    assert_int_equal(count_jobs(), 0);
+    until((send_as_peer(LATER), !status_has("\"wrong_node\":0")));
+    assert_int_equal(count_jobs(), 0);
+    send_as_peer(THERE);
+    until(status_has("\"taken\":1"));
+    assert_int_equal(count_jobs(), 1);
+    stop_daemon();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_expanded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unbound, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

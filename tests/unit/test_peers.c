@@ -224,6 +224,112 @@ static void test_stranger(void **state)
     assert_int_equal(node_pair_count(&other, "wrong_node"), 1);
 }
 
+static bool was_deferred(void)
+{
+    return node_pair_count(&first, "put_off") > 0;
+}
+
+static void queue_account(void)
+{
+    struct job_account *job = node_pair_job(&other, FIRST, 0, 20);
+
+    node_pair_stop(&other);
+    node_pair_put(&other, job);
+    node_pair_start(&other);
+    job_account_destroy(job);
+    peers_notify(other.peers);
+}
+
+static void assert_arrives(void)
+{
+    struct job_account *job;
+
+    node_pair_send();
+    job = node_pair_stored(&first);
+    assert_non_null(job);
+    assert_int_equal(job->n_steps, 1);
+    job_account_destroy(job);
+    assert_int_equal(node_pair_count(&first, "wrong_node"), 0);
+    assert_int_equal(node_pair_count(&other, "refused_by_peer"), 0);
+}
+
+/* OTHER is not in the list of the prolog, because the job was expanded: its account waits there
+ * until FIRST has asked Slurm. */
+static void test_expanded(void **state)
+{
+    (void)state;
+    node_pair_skip();
+    first.stranger = true;
+    first.learning = true;
+    queue_account();
+    node_pair_until(was_deferred);
+    assert_null(node_pair_stored(&first));
+    first.stranger = false;
+    first.learning = false;
+    assert_arrives();
+}
+
+/* FIRST knows nothing of the job: an account that names it as first node makes no row, before Slurm
+ * has confirmed it. */
+static void test_unbound_job(void **state)
+{
+    (void)state;
+    node_pair_skip();
+    first.member = PEERS_MEMBER_UNKNOWN;
+    first.learning = true;
+    queue_account();
+    node_pair_until(was_deferred);
+    assert_null(node_pair_stored(&first));
+    first.member = PEERS_MEMBER_YES;
+    first.learning = false;
+    assert_arrives();
+}
+
+/* Slurm does not know it either: the account stays with its sender, as refused. */
+static void test_unbound_for_ever(void **state)
+{
+    (void)state;
+    node_pair_skip();
+    first.member = PEERS_MEMBER_UNKNOWN;
+    send_account(node_pair_job(&other, FIRST, 0, 20));
+    assert_null(node_pair_stored(&first));
+    assert_int_equal(node_pair_count(&first, "unknown_jobs"), 1);
+    node_pair_until(is_refused);
+}
+
+/* The prolog of FIRST runs late: after the account has arrived. */
+static void test_late_prolog(void **state)
+{
+    (void)state;
+    node_pair_skip();
+    first.member = PEERS_MEMBER_UNKNOWN;
+    first.known = PEERS_JOB_ANNOUNCED;
+    queue_account();
+    node_pair_until(was_deferred);
+    assert_null(node_pair_stored(&first));
+    first.member = PEERS_MEMBER_YES;
+    assert_arrives();
+}
+
+/* The job has ended on FIRST long ago, so its nodes are forgotten, even by Slurm. */
+static void test_late_account(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    node_pair_skip();
+    first.member = PEERS_MEMBER_UNKNOWN;
+    job = node_pair_job(&first, NULL, 0, 100);
+    node_pair_stop(&first);
+    node_pair_put(&first, job);
+    node_pair_start(&first);
+    job_account_destroy(job);
+    send_account(node_pair_job(&other, FIRST, 1, 20));
+    job = node_pair_stored(&first);
+    assert_int_equal(job->n_steps, 2);
+    job_account_destroy(job);
+}
+
 static bool is_origin_wrong(void)
 {
     return node_pair_count(&first, "wrong_origin") > 0;
@@ -379,7 +485,9 @@ int main(void)
         TEST(test_known_soon),         TEST(test_many_taken),
         TEST(test_many_refused),       TEST(test_forged_node),
         TEST(test_stranger),           TEST(test_origin),
-        TEST(test_wrong_origin),
+        TEST(test_wrong_origin),       TEST(test_expanded),
+        TEST(test_unbound_job),        TEST(test_unbound_for_ever),
+        TEST(test_late_prolog),        TEST(test_late_account),
     };
 
     return cmocka_run_group_tests(tests, node_pair_begin, node_pair_end);

@@ -139,6 +139,42 @@ static void test_storm(void **state)
     assert_int_equal(rmdir(script), 0);
 }
 
+static char last_nodes[128];
+
+static void on_nodes(int result, const char *nodes, const struct error *error, void *arg)
+{
+    on_done(result, error, arg);
+    (void)snprintf(last_nodes, sizeof(last_nodes), "%s", nodes ? nodes : "");
+}
+
+static void list_nodes(const char *script)
+{
+    struct error error;
+
+    start(script, 0);
+    assert_int_equal(recorder_list_nodes(recorder, 17, 2, on_nodes, &done, &error), 0);
+    wait_for(1);
+    done = 0;
+    recorder_destroy(recorder);
+    recorder = NULL;
+}
+
+static void test_list_nodes(void **state)
+{
+    (void)state;
+    list_nodes("[ \"$*\" = '--nodes --restart 2 --timeout 30000ms 17' ] && echo n1,n2");
+    assert_int_equal(last_result, 0);
+    assert_string_equal(last_nodes, "n1,n2");
+    list_nodes("echo no such job >&2; exit 4");
+    assert_int_equal(last_result, -ESRCH);
+    assert_string_equal(last_error.text, "no such job");
+    list_nodes("echo slurmctld is down >&2; exit 1");
+    assert_int_equal(last_result, -EIO);
+    assert_string_equal(last_error.text, "slurmctld is down");
+    list_nodes("exit 0");
+    assert_int_equal(last_result, -EIO);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -148,6 +184,7 @@ int main(void)
         TEST(test_hung_child_is_killed),
         TEST(test_no_program),
         TEST(test_storm),
+        TEST(test_list_nodes),
     };
     int fd = mkstemp(program), r;
 
