@@ -59,6 +59,32 @@ guest() {
     [ -z "$(compgen -G "$TMPDIR/guest.*")" ]
 }
 
+@test "SIGTERM ends the suites of the command with their guest, and leaves nothing behind" {
+    local i guest not_ended status=0
+    export TMPDIR=$BATS_TEST_TMPDIR/tmp
+    mkdir -p "$TMPDIR" "$BATS_TEST_TMPDIR"/{tests/cli,tests/guest,build}
+    cp "$BATS_TEST_DIRNAME/../cli/run" "$BATS_TEST_TMPDIR/tests/cli/run"
+    printf '#!/bin/bash\nmkdir -p "$OUT"\necho $$ > "$OUT/pid"\nexec sleep 1000\n' > "$BATS_TEST_TMPDIR/tests/guest/run"
+    chmod +x "$BATS_TEST_TMPDIR/tests/guest/run"
+    "$BATS_TEST_TMPDIR/tests/cli/run" "$BATS_TEST_TMPDIR/build" daemon 3>&- &
+    for ((i = 0; i < 600; i++)); do
+        guest=$(cat "$TMPDIR"/*/daemon/pid "$BATS_TEST_TMPDIR/build/cli-logs/daemon/pid" 2> /dev/null) || :
+        [ -z "$guest" ] || break
+        sleep 0.1
+    done
+    kill -TERM $!
+    for ((i = 0; i < 100; i++)); do
+        kill -0 "$guest" 2> /dev/null || break
+        sleep 0.1
+    done
+    not_ended=$i
+    kill "$guest" 2> /dev/null || :
+    wait $! || status=$?
+    [ "$not_ended" -lt 100 ]
+    [ "$status" = 143 ]
+    [ -z "$(ls "$TMPDIR")" ]
+}
+
 @test "a guest that dies is reported with status 125" {
     run --separate-stderr guest -- sh -c 'echo c > /proc/sysrq-trigger; sleep 100'
     [ "$status" = 125 ]
