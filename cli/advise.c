@@ -77,6 +77,7 @@ struct dry_run {
     struct run *runs;      /* owned; in order */
     size_t n_runs, room;
     uint64_t jobs, told;
+    bool rule_failed; /* which has been reported */
 };
 
 /* --- one job ---------------------------------------------------------------------------------- */
@@ -99,11 +100,13 @@ static int print_notes(const struct job_account *job, struct advice *advice, str
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
     int rc = advice_give(advice, job, SIZE_MAX, &notes, error);
 
-    for (size_t i = 0; rc == 0 && i < notes.n; i++)
+    if (rc > 0)
+        output_error("%s", error->text);
+    for (size_t i = 0; rc >= 0 && i < notes.n; i++)
         print_note(&notes.items[i]);
-    if (rc == 0 && notes.n == 0)
+    if (rc >= 0 && notes.n == 0)
         output_text("no advice: no rule matches this job\n");
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 /* Of one mount, or of the job if `mount` is NULL. */
@@ -200,11 +203,14 @@ static int count_job(const struct job_account *job, void *arg, struct error *err
     if (!is_meant(d, job))
         return 0;
     rc = advice_give(d->advice, job, NOTES_MAX, &notes, error);
+    if (rc > 0 && !d->rule_failed)
+        output_error("job %u: %s", job->key.jobid, error->text);
+    d->rule_failed |= rc > 0;
     d->jobs++;
     d->told += notes.n > 0;
     for (size_t i = 0; i < notes.n; i++)
         count_note(d, job, &notes.items[i]);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 static int take_run(const struct history_row *row, void *arg)

@@ -43,7 +43,7 @@ int notes_rules(struct advice **ret, const char *path, int *mistakes, struct err
 void notes_for_job(const struct job_account *job, size_t max, struct advice_notes *ret)
 {
     static struct advice *advice; /* never freed: the notes point to its rules */
-    static bool failed;
+    static bool failed, rule_failed;
     struct error error;
     int mistakes, r;
 
@@ -52,6 +52,9 @@ void notes_for_job(const struct job_account *job, size_t max, struct advice_note
     r = advice ? 0 : notes_rules(&advice, NULL, &mistakes, &error);
     if (r == 0)
         r = advice_give(advice, job, max, ret, &error);
+    if (r > 0 && !rule_failed)
+        output_error("job %u: %s", job->key.jobid, error.text);
+    rule_failed |= r > 0;
     if (r < 0) {
         output_error("no advice: %s", error.text);
         failed = true;

@@ -237,7 +237,7 @@ void reports_destroy(struct reports *reports)
     free(reports);
 }
 
-/* If the advice fails, the text has none. */
+/* If the advice fails, the text has none; if a rule fails, the text has the notes of the others. */
 static char *write_text(struct reports *reports, const struct job_account *job,
                         enum summary summary)
 {
@@ -246,7 +246,7 @@ static char *write_text(struct reports *reports, const struct job_account *job,
     struct error error;
 
     if (summary != SUMMARY_OFF && reports->advice &&
-        advice_give(reports->advice, job, MAX_NOTES, &notes, &error) < 0)
+        advice_give(reports->advice, job, MAX_NOTES, &notes, &error) != 0)
         log_limited("advice", 60, "job %u: %s", job->key.jobid, error.text);
     return report_text(job, summary, &style);
 }

@@ -20,6 +20,9 @@
 #define LEAST_ELAPSED_NS NS_PER_MINUTE
 #define LEAST_WAITING 20 /* at least 1/20 of the run time */
 
+/* The longest text or row, in bytes: for names of mounts and notes. */
+#define MAX_LENGTH 65536
+
 /* Columns of a rule's statement; those of its text follow. */
 enum { COLUMN_WHEN, COLUMN_LOST, COLUMN_TEXT };
 
@@ -76,6 +79,7 @@ int advice_create(struct advice **ret, struct error *error)
         return error_set(error, -ENOMEM, "no memory for advice");
     if (sqlite3_open(":memory:", &advice->db) != SQLITE_OK)
         return sql_error(advice, error);
+    (void)sqlite3_limit(advice->db, SQLITE_LIMIT_LENGTH, MAX_LENGTH);
     r = make_table(advice, ADVICE_MOUNT, &fields, error);
     if (r == 0)
         r = make_table(advice, ADVICE_JOB, &fields, error);
@@ -161,10 +165,16 @@ static const char *bytes_text(uint64_t bytes, char buf[UNITS_SIZE])
     return bound ? units_bytes_bound(bytes, buf) : units_bytes(bytes, buf);
 }
 
+/* Rounds towards 0; a number that does not fit becomes the nearest one that does. */
+static uint64_t to_whole(double number)
+{
+    return number >= 0x1p64 ? UINT64_MAX : number > 0 ? (uint64_t)number : 0;
+}
+
 static void write_value(FILE *out, sqlite3_stmt *statement, int column, enum advice_format format)
 {
     double number = sqlite3_column_double(statement, column);
-    uint64_t whole = number > 0 ? (uint64_t)number : 0;
+    uint64_t whole = to_whole(number);
     char buf[UNITS_SIZE];
 
     switch (format) {
@@ -181,10 +191,10 @@ static void write_value(FILE *out, sqlite3_stmt *statement, int column, enum adv
         (void)fputs(units_count(whole, buf), out);
         break;
     case ADVICE_PERCENT:
-        (void)fputs(units_percent((uint64_t)(number > 0 ? number * 1e6 : 0), 1000000, buf), out);
+        (void)fputs(units_percent(to_whole(number * 1e6), 1000000, buf), out);
         break;
     case ADVICE_TIME:
-        (void)fputs(units_time((uint64_t)(number > 0 ? number * 1e9 : 0), buf), out);
+        (void)fputs(units_time(to_whole(number * 1e9), buf), out);
         break;
     case ADVICE_FORMATS:
         break;
@@ -245,8 +255,15 @@ static int add_others(struct advice_note *note, unsigned others)
     return 0;
 }
 
-/* Find the row that matches the rule and cost most. 1: *note is set; 0: no row matches. The text of
- * an error also says on how many other mounts it occurred. */
+static int rule_error(const struct advice *advice, const struct advice_rule *rule,
+                      struct error *error)
+{
+    return error_set(error, -EBADMSG, "advice: [%s]: %s", rule->name, sqlite3_errmsg(advice->db));
+}
+
+/* Find the row that matches the rule and cost most. 1: *note is set; 0: no row matches; -EBADMSG:
+ * the rule cannot be computed for this job. The text of an error also says on how many other mounts
+ * it occurred. */
 static int ask_rule(struct advice *advice, const struct advice_rule *rule, struct advice_note *note,
                     struct error *error)
 {
@@ -264,7 +281,8 @@ static int ask_rule(struct advice *advice, const struct advice_rule *rule, struc
         r = note->text && note->link ? 1 : error_set(error, -ENOMEM, "no memory for advice");
     }
     if (r >= 0 && rc != SQLITE_DONE)
-        r = sql_error(advice, error);
+        r = rc == SQLITE_NOMEM ? error_set(error, -ENOMEM, "no memory for advice")
+                               : rule_error(advice, rule, error);
     (void)sqlite3_reset(rule->statement);
     if (r > 0 && rule->level == ADVICE_ERROR && rows > 1 && add_others(note, rows - 1) < 0)
         r = error_set(error, -ENOMEM, "no memory for advice");
@@ -301,30 +319,45 @@ static void choose(struct advice_notes *notes, size_t max)
     notes->n = n;
 }
 
+/* Append the note of the rule, if there is one. 0; 1: the rule failed and is skipped; or a negative
+ * errno. */
+static int apply_rule(struct advice *advice, const struct advice_rule *rule,
+                      struct advice_notes *notes, struct error *error)
+{
+    struct advice_note *note = &notes->items[notes->n];
+    int r = ask_rule(advice, rule, note, error);
+
+    if (r > 0) {
+        notes->n++;
+        return 0;
+    }
+    note_clear(note);
+    *note = (struct advice_note){0};
+    return r == -EBADMSG ? 1 : r;
+}
+
 int advice_give(struct advice *advice, const struct job_account *job, size_t max,
                 struct advice_notes *ret, struct error *error)
 {
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
     bool long_enough = waits_long_enough(job);
-    int r = fill_tables(advice, job, error);
+    int r = fill_tables(advice, job, error), failed = 0;
 
     notes.items = calloc(advice->n + 1, sizeof(*notes.items));
     if (!notes.items)
         return error_set(error, -ENOMEM, "no memory for advice");
     for (size_t i = 0; i < advice->n && r >= 0; i++) {
-        struct advice_note *note = &notes.items[notes.n];
-
         if (advice->rules[i].off || (!long_enough && advice->rules[i].level != ADVICE_ERROR))
             continue;
-        r = ask_rule(advice, &advice->rules[i], note, error);
-        notes.n += r > 0;
+        r = apply_rule(advice, &advice->rules[i], &notes, failed ? NULL : error);
+        failed += r > 0;
     }
     if (r < 0)
         return r;
     choose(&notes, max);
     *ret = notes;
     notes = (struct advice_notes){0};
-    return 0;
+    return failed;
 }
 
 void advice_notes_clear(struct advice_notes *notes)

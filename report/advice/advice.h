@@ -54,7 +54,8 @@ size_t advice_count(const struct advice *advice);
 const char *advice_rule_name(const struct advice *advice, size_t i);
 
 /* Apply the rules to a job. Notes are sorted by level, then by lost time; at most `max`, and one
- * for each rule: about the mount where it cost most. */
+ * for each rule: about the mount where it cost most. Returns how many rules failed on this job
+ * (they give no note, and *error names the first), or a negative errno. */
 int advice_give(struct advice *advice, const struct job_account *job, size_t max,
                 struct advice_notes *ret, struct error *error);
 void advice_notes_clear(struct advice_notes *notes);
