@@ -318,9 +318,10 @@ static int check_free(struct runs *runs, pid_t pid, struct error *error)
     uint32_t jobid;
     int r = hierarchy_of(pid, path, error);
 
+    if (r == 0)
+        r = tracker_covers(runs->options.tracker, pid, path, &jobid, error);
     if (r < 0)
         return r;
-    jobid = tracker_covers(runs->options.tracker, pid, path);
     if (jobid)
         return error_set(error, -EBUSY,
                          "this is a step of job %u, which is counted already: `srun --overlap "

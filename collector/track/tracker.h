@@ -100,9 +100,10 @@ bool tracker_knows(struct tracker *tracker, const struct job_key *key);
  * by type. Clear with io_mounts_clear(). */
 int tracker_totals(struct tracker *tracker, struct io_mounts *ret);
 
-/* The number of the job whose running step contains this process, by its cgroup v2 path or by the
- * freezer's; 0: none. */
-uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path);
+/* Set *jobid to the job whose running step contains this process, by its cgroup v2 path or by the
+ * freezer's; 0: none. On error it is unknown whether there is one. */
+int tracker_covers(struct tracker *tracker, pid_t pid, const char *path, uint32_t *jobid,
+                   struct error *error);
 
 /* Read the counters, unless the last reading is at most max_age_ns old or so young that readings
  * would take more than 5 % of the time, however often this is called. */

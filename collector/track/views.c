@@ -243,18 +243,26 @@ static bool is_below(const char *path, const char *parent)
     return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
 }
 
-uint32_t tracker_covers(struct tracker *tracker, pid_t pid, const char *path)
+int tracker_covers(struct tracker *tracker, pid_t pid, const char *path, uint32_t *jobid,
+                   struct error *error)
 {
     char freezer[512] = "";
+    int r = hierarchy_freezer_of(pid, freezer, error);
 
-    (void)hierarchy_freezer_of(pid, freezer, NULL);
+    *jobid = 0;
     for (size_t i = 0; i < tracker->jobs.n; i++)
         for (size_t j = 0; j < tracker->jobs.items[i]->n_steps; j++) {
             const struct step *step = tracker->jobs.items[i]->steps[j];
             const char *where = step->tag.version == 1 ? freezer : path;
 
-            if (step->phase == PHASE_RUNNING && is_below(where, step->tag.cgroup))
-                return step->tag.jobid;
+            if (step->phase != PHASE_RUNNING)
+                continue;
+            if (step->tag.version == 1 && r < 0 && r != -ENOTSUP)
+                return r;
+            if (is_below(where, step->tag.cgroup)) {
+                *jobid = step->tag.jobid;
+                return 0;
+            }
         }
     return 0;
 }
