@@ -43,6 +43,22 @@ int address_parse(const char *text, union address *ret, socklen_t *size, struct 
     return 0;
 }
 
+void address_of_peer(const struct sockaddr *from, union address *ret)
+{
+    const union address *given = (const union address *)(const void *)from;
+
+    memset(ret, 0, sizeof(*ret));
+    if (from->sa_family == AF_INET) {
+        ret->v4 = given->v4;
+    } else if (!IN6_IS_ADDR_V4MAPPED(&given->v6.sin6_addr)) {
+        ret->v6 = given->v6;
+    } else {
+        ret->v4.sin_family = AF_INET;
+        ret->v4.sin_port = given->v6.sin6_port;
+        memcpy(&ret->v4.sin_addr, &given->v6.sin6_addr.s6_addr[12], sizeof(ret->v4.sin_addr));
+    }
+}
+
 bool address_is_loopback(const union address *address)
 {
     if (address->any.sa_family == AF_INET6)

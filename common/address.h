@@ -18,6 +18,10 @@ union address {
 /* Parse ADDRESS:PORT or [ADDRESS]:PORT; *size is that of the address. 0 or -EINVAL with text. */
 int address_parse(const char *text, union address *ret, socklen_t *size, struct error *error);
 
+/* Copy the address of a peer. The address of an IPv4 peer at an IPv6 socket (::ffff:a.b.c.d)
+ * becomes its IPv4 address. `from` is of AF_INET or AF_INET6. */
+void address_of_peer(const struct sockaddr *from, union address *ret);
+
 /* Only this host can reach it: 127.0.0.0/8 or ::1. */
 bool address_is_loopback(const union address *address);
 

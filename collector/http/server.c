@@ -22,14 +22,13 @@ static uint64_t now_us(void)
 
 /* --- connections ------------------------------------------------------------------------------ */
 
-static bool same_address(const union address *a, const struct sockaddr *b)
+static bool same_address(const union address *a, const union address *b)
 {
-    if (a->any.sa_family != b->sa_family)
+    if (a->any.sa_family != b->any.sa_family)
         return false;
-    if (b->sa_family == AF_INET6)
-        return memcmp(&a->v6.sin6_addr, &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr,
-                      sizeof(a->v6.sin6_addr)) == 0;
-    return a->v4.sin_addr.s_addr == ((const struct sockaddr_in *)(const void *)b)->sin_addr.s_addr;
+    if (b->any.sa_family == AF_INET6)
+        return IN6_ARE_ADDR_EQUAL(&a->v6.sin6_addr, &b->v6.sin6_addr);
+    return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
 }
 
 /* One host can have all addresses of a /64. */
@@ -59,11 +58,13 @@ static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, so
 {
     struct http_server *server = cls;
     const struct peer *peer;
+    union address new;
     unsigned n = 0;
 
     (void)size;
+    address_of_peer(address, &new);
     TAILQ_FOREACH(peer, &server->peers, link)
-    n += same_address(&peer->address, address);
+    n += same_address(&peer->address, &new);
     if (n < server->options.connections_an_address)
         return MHD_YES;
     server->stats.crowded++;
@@ -98,9 +99,7 @@ static void peer_connected(struct http_server *server, struct MHD_Connection *co
     peer->server = server;
     peer->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    memcpy(&peer->address, info->client_addr,
-           info->client_addr->sa_family == AF_INET6 ? sizeof(peer->address.v6)
-                                                    : sizeof(peer->address.v4));
+    address_of_peer(info->client_addr, &peer->address);
     peer->due_us = now_us() + server->options.limit_ns / 1000;
     TAILQ_INSERT_TAIL(&server->peers, peer, link);
     server->stats.connections++;

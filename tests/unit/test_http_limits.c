@@ -291,6 +291,61 @@ static void test_crowd_of_one_subnet(void **state)
     assert_int_equal(code_from("fd00:0:0:1::99", "fd00:0:0:9::1"), 200);
 }
 
+/* A server with a socket of systemd, which IPv4 peers reach as ::ffff:a.b.c.d. */
+static int setup_both_families(void **state)
+{
+    const struct sockaddr_in6 any = {.sin6_family = AF_INET6};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), off = 0;
+    const struct http_server_options options = {.connections = 64,
+                                                .connections_an_address = 2,
+                                                .connections_a_subnet = 4,
+                                                .sockets = &fd,
+                                                .n_sockets = 1};
+
+    (void)state;
+    assert_int_equal(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&any, sizeof(any)), 0);
+    assert_int_equal(listen(fd, 64), 0);
+    setup_with(&options);
+    return 0;
+}
+
+/* A connection from 127.0.0.HOST to the socket of both families. */
+static int connect_by_ipv4(unsigned host)
+{
+    struct sockaddr_in source = {.sin_family = AF_INET,
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host)};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)http_server_port(server, 0))};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&source, sizeof(source)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    spin(20);
+    return fd;
+}
+
+/* IPv4 peers at an IPv6 socket are limited by their own address, and do not share a subnet. */
+static void test_ipv4_at_an_ipv6_socket(void **state)
+{
+    int fds[12];
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++)
+        fds[i] = connect_by_ipv4(i + 2);
+    assert_int_equal(stats().crowded, 0);
+    assert_int_equal(stats().connections, 10);
+    fds[10] = connect_by_ipv4(2);
+    assert_int_equal(stats().crowded, 0);
+    fds[11] = connect_by_ipv4(2);
+    assert_int_equal(stats().crowded, 1);
+    for (unsigned i = 0; i < 12; i++)
+        close(fds[i]);
+    wait_for_quiet();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_connections, setup, teardown),
         cmocka_unit_test_setup_teardown(test_places_become_free, setup, teardown),
         cmocka_unit_test_setup_teardown(test_crowd_of_one_address, setup_crowd, teardown),
+        cmocka_unit_test_setup_teardown(test_ipv4_at_an_ipv6_socket, setup_both_families, teardown),
         /* The last one: the process stays in its network namespace. */
         cmocka_unit_test_setup_teardown(test_crowd_of_one_subnet, setup_subnets, teardown),
     };
