@@ -15,12 +15,14 @@
 #include "collector/track/services.h"
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 
 struct events {
     struct events_options options;
     sd_event_source *tick, *settle, *settle_later;
     sd_event_source *sources[4]; /* of file descriptors */
     size_t n;
+    bool early_deletions_logged;
 };
 
 static void settle_soon(struct events *e)
@@ -97,6 +99,21 @@ static int on_step_file(sd_event_source *source, const struct inotify_event *eve
     return 0;
 }
 
+/* Once for the process; jobio status and the metrics have the number. */
+static void report_early_deletions(struct events *e)
+{
+    struct writer_stats stats;
+
+    if (e->early_deletions_logged)
+        return;
+    writer_stats(e->options.writer, &stats);
+    if (!stats.deleted_early)
+        return;
+    e->early_deletions_logged = true;
+    log_warning("the store is full: jobs that ended less than an hour ago are deleted (raise "
+                "keep_size in jobio.conf)");
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct events *e = arg;
@@ -105,6 +122,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     (void)usec;
     if (tracker_tick(e->options.tracker, &error) < 0)
         log_limited("tick", 60, "the counters cannot be read: %s", error.text);
+    report_early_deletions(e);
     runs_tick(e->options.runs);
     if (e->options.services)
         services_tick(e->options.services);

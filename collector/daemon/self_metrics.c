@@ -37,6 +37,7 @@ enum family {
     STORE_BYTES,
     STORE_QUEUE,
     STORE_FAILURES,
+    STORE_DELETED_EARLY,
     REQUESTS,
     TEXTFILE_FAILURES,
     DEGRADED,
@@ -82,6 +83,9 @@ static const struct prometheus_family families[N_FAMILIES] = {
                      NULL, 0},
     [STORE_FAILURES] = {"jobio_store_failures_total", "counter",
                         "Writes that failed; rows are written again.", NULL, NULL, 0},
+    [STORE_DELETED_EARLY] =
+        {"jobio_store_deleted_early_total", "counter",
+         "Jobs deleted within an hour of their end, because the store was full.", NULL, NULL, 0},
     [REQUESTS] = {"jobio_socket_requests_total", "counter",
                   "Requests at the local socket, by what became of them.", "result", NULL, 0},
     [TEXTFILE_FAILURES] = {"jobio_textfile_failures_total", "counter",
@@ -208,6 +212,7 @@ static void put_store(struct self_metrics *self, const struct self_metrics_sourc
     put(self, STORE_BYTES, NULL, (double)store->bytes);
     put(self, STORE_QUEUE, NULL, (double)writer.waiting);
     put(self, STORE_FAILURES, NULL, (double)writer.failed);
+    put(self, STORE_DELETED_EARLY, NULL, (double)writer.deleted_early);
 }
 
 static void put_socket(struct self_metrics *self, const struct server *server)

@@ -29,6 +29,7 @@ struct status {
     struct json_object *document;
     struct store_stats stats;
     struct outbox_stats history;
+    uint64_t deleted_early;
 };
 
 static void put_u64(struct json_object *object, const char *key, uint64_t value)
@@ -284,6 +285,7 @@ static void on_stats(int result, const struct error *error, void *arg)
         put_u64(store, "steps", status->stats.steps);
         put_u64(store, "bytes", status->stats.bytes);
         put_u64(store, "oldest_s", status->stats.oldest_ns / NS_PER_S);
+        put_u64(store, "deleted_early", status->deleted_early);
         put_history(status);
     }
     (void)json_object_object_add(status->document, "store", store);
@@ -312,6 +314,7 @@ static void hide_answers(struct json_object *document)
 void status_answer(const struct status_sources *sources, struct request *request)
 {
     struct status *status = calloc(1, sizeof(*status));
+    struct writer_stats writer;
     const struct error busy = {"too many queries are waiting"};
 
     if (status)
@@ -321,6 +324,8 @@ void status_answer(const struct status_sources *sources, struct request *request
         request_error(request, "status: no memory");
         return;
     }
+    writer_stats(sources->writer, &writer);
+    status->deleted_early = writer.deleted_early;
     status->request = request;
     status->sink_name = sources->sink_name;
     if (!request_is_admin(request))

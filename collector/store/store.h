@@ -262,6 +262,8 @@ int store_outbox_sinks(struct store *store, int (*each)(const char *sink, void *
  * node's totals stay. *more: call again soon; otherwise, a WAL that had become long was restarted,
  * waiting up to 5 s for its readers. */
 int store_sweep(struct store *store, uint64_t now_ns, bool *more, struct error *error);
+/* Number of jobs that were deleted within an hour of their end, since store_open(). */
+uint64_t store_deleted_early(const struct store *store);
 
 /* 1: the database has a quarter (at least 1 MiB) more than keep_bytes. The steps of users with
  * large shares are then stored as one row of "(other mounts)". Call store_sweep until it is 0. */

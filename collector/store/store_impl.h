@@ -36,7 +36,8 @@ struct store {
     int failed;                                /* error of the open transaction; 0: none */
     uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */
     const bool *canceled;                      /* set by another thread; may be NULL */
-    uint64_t mounts_at;    /* position of the sweep of unused mounts; UINT64_MAX: idle */
+    uint64_t mounts_at;     /* position of the sweep of unused mounts; UINT64_MAX: idle */
+    uint64_t deleted_early; /* jobs deleted within an hour of their end, since store_open() */
     uint64_t baseline_day; /* last day, since 1970, on which old latencies were dropped; 0: never */
     struct store_rollup rollup;
 };

@@ -60,6 +60,7 @@ static int choose_by_size(struct store *store, uint64_t used, uint64_t grace, in
     r = find_first_ended(store, SQL_SWEEP_SHARE, INT64_MAX, id, error);
     if (r == 0 && used > store_hard_limit(store))
         r = find_first_ended(store, SQL_SWEEP_OLDEST, INT64_MAX, id, error);
+    store->deleted_early += r > 0 && store->rollup.deleted_ns >= grace;
     store->rollup.deleted_ns = deleted_ns; /* older blocks are still worth making */
     return r;
 }
@@ -178,6 +179,7 @@ static int free_pages(struct store *store, struct error *error)
 /* Delete rows first: only then are their mounts unused. */
 static int sweep(struct store *store, uint64_t now_ns, struct error *error)
 {
+    uint64_t deleted_early = store->deleted_early;
     int r = store_begin(store, false, error);
     int committed;
 
@@ -194,10 +196,18 @@ static int sweep(struct store *store, uint64_t now_ns, struct error *error)
         store_rollback(store);
         store->mounts_at = 0;
         store->baseline_day = 0;
+        store->deleted_early = deleted_early;
         return r;
     }
     committed = store_commit(store, error);
+    if (committed < 0)
+        store->deleted_early = deleted_early;
     return committed < 0 ? committed : r;
+}
+
+uint64_t store_deleted_early(const struct store *store)
+{
+    return store->deleted_early;
 }
 
 /* Overlapping readers prevent the WAL from being restarted, so it grows. Once it is long, wait for

@@ -22,8 +22,8 @@ struct writer {
     struct worker *worker;
     unsigned sweep_ms;
     uint64_t full_until_ns; /* no sweep after a commit until then, CLOCK_MONOTONIC */
-    pthread_mutex_t mutex;  /* protects the two below */
-    uint64_t commits;
+    pthread_mutex_t mutex;  /* protects what is below */
+    uint64_t commits, deleted_early;
     struct error sweep_error;
 };
 
@@ -58,6 +58,7 @@ static int sweep(struct writer *writer, bool *more)
         error.text[0] = '\0';
     (void)pthread_mutex_lock(&writer->mutex);
     writer->sweep_error = error;
+    writer->deleted_early = store_deleted_early(writer->store);
     (void)pthread_mutex_unlock(&writer->mutex);
     return r;
 }
@@ -187,5 +188,6 @@ void writer_stats(struct writer *writer, struct writer_stats *ret)
     (void)pthread_mutex_lock(&writer->mutex);
     ret->commits = writer->commits;
     ret->sweep_error = writer->sweep_error;
+    ret->deleted_early = writer->deleted_early;
     (void)pthread_mutex_unlock(&writer->mutex);
 }

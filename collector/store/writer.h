@@ -49,6 +49,7 @@ struct writer_stats {
     uint64_t done, failed;    /* requests */
     uint64_t commits;         /* transactions */
     uint64_t refused;         /* -EAGAIN */
+    uint64_t deleted_early;   /* store_deleted_early() */
     struct error sweep_error; /* the last sweep's, text "" if it went well */
 };
 void writer_stats(struct writer *writer, struct writer_stats *ret);

@@ -338,6 +338,7 @@ static void test_by_share(void **state)
     sweep();
     assert_true(used() <= KEEP);
     assert_true(used() > KEEP - KEEP / 10);
+    assert_int_equal(store_deleted_early(opened), 0);
     assert_bob_lost_nothing();
     jobs = number("SELECT count(*) FROM job WHERE uid = 1000");
     assert_int_equal(number("SELECT max(jobid) FROM job"), 299);
@@ -363,6 +364,7 @@ static void test_by_age_among_equals(void **state)
 /* All jobs of the flood ended within the last hour. */
 static void test_flood_within_the_last_hour(void **state)
 {
+    uint64_t early;
     struct stat st;
 
     (void)state;
@@ -381,7 +383,11 @@ static void test_flood_within_the_last_hour(void **state)
     }
     assert_bob_lost_nothing();
     assert_int_equal(number("SELECT max(jobid) FROM job"), 499);
+    early = store_deleted_early(opened);
+    assert_int_equal(early, 400 - number("SELECT count(*) FROM job WHERE uid = 1000"));
+    assert_true(early > 0);
     sweep(); /* between both sizes, the last hour stays */
+    assert_int_equal(store_deleted_early(opened), early);
     assert_true(used() > KEEP);
     assert_bob_lost_nothing();
     assert_shares();
@@ -488,6 +494,7 @@ static void test_writer_makes_room(void **state)
 {
     struct writer *writer = NULL;
     struct flood flood = {.now_ns = clock_ns(CLOCK_REALTIME)};
+    struct writer_stats stats;
     struct error error;
     struct stat st;
 
@@ -502,11 +509,16 @@ static void test_writer_makes_room(void **state)
         assert_int_equal(stat(directory.store, &st), 0);
         assert_true(st.st_size < FULL + (1 << 20));
     }
+    writer_stats(writer, &stats);
+    assert_true(stats.deleted_early > 0);
     writer_destroy(writer);
     open_with(0);
     assert_true(used() <= FULL);
     assert_bob_lost_nothing();
     assert_int_equal(number("SELECT max(jobid) FROM job"), 299);
+    /* It may have deleted more since then. */
+    assert_true(stats.deleted_early <=
+                200 - (uint64_t)number("SELECT count(*) FROM job WHERE uid = 1000"));
 }
 
 #define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
