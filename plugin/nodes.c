@@ -38,10 +38,21 @@ static bool has_lists(void)
     return slurm_hostlist_create && slurm_hostlist_shift && slurm_hostlist_destroy;
 }
 
+/* Slurm writes brackets only at the end of a name. It also reads others, and then allocates each
+ * name: a user's list of 15 bytes, "n[1-60000]x[0],", takes 5 MB and 18 ms of processor time. */
+static bool is_compact(const char *list)
+{
+    const char *end = strchr(list, ']');
+
+    while (end && (end[1] == ',' || !end[1]))
+        end = strchr(end + 1, ']');
+    return !end;
+}
+
 /* The type of a hostlist differs between releases. */
 static int expand(const char *from, char *list, size_t size, size_t *first)
 {
-    __auto_type hosts = has_lists() ? slurm_hostlist_create(from) : NULL;
+    __auto_type hosts = has_lists() && is_compact(from) ? slurm_hostlist_create(from) : NULL;
     size_t length = 0;
     bool fits = true;
     char *name;

@@ -9,8 +9,8 @@
 #define NODES_MAX (MESSAGE_MAX - 4096)
 
 /* Expand a hostlist such as "n[1-4,7]" into names separated by commas, with the functions of the
- * Slurm program that loaded the plugin. -ENOENT: it has none, or the list is empty; -EMSGSIZE: too
- * many names. */
+ * Slurm program that loaded the plugin. -ENOENT: it has none, or the list is empty or not as
+ * Slurm writes it; -EMSGSIZE: too many names. */
 int nodes_expand(const char *from, char ret[NODES_MAX]);
 
 /* Put NODE, GATHER (the first node of the job, which runs its batch script and gathers its account)

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/cleanup.h"
 #include "plugin/nodes.h"
 
 /* The fake list has so many names of 8 characters. */
-static unsigned names, shifted, destroyed;
+static unsigned names, created, shifted, destroyed;
 
 void *slurm_hostlist_create(const char *list);
 char *slurm_hostlist_shift(void *list);
@@ -18,6 +19,7 @@ void slurm_hostlist_destroy(void *list);
 void *slurm_hostlist_create(const char *list)
 {
     (void)list;
+    created++;
     shifted = destroyed = 0;
     return &names;
 }
@@ -70,11 +72,28 @@ static void test_endless_list(void **state)
     assert_null(message_get(&m, "NODELIST"));
 }
 
+/* Slurm would allocate each name of such a list. */
+static void test_brackets_inside_names(void **state)
+{
+    static const char *const bad[] = {"n[1-9]x[0]", "n[1-9][1-9]", "m[1-2],n[1-9]x", "n[1-9]]"};
+    static char list[NODES_MAX];
+
+    (void)state;
+    names = 3;
+    created = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_int_equal(nodes_expand(bad[i], list), -ENOENT);
+    assert_int_equal(created, 0);
+    assert_int_equal(nodes_expand("m1,n[0-2,7],o[1-2]", list), 0);
+    assert_int_equal(created, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_endless_list),
+        cmocka_unit_test(test_brackets_inside_names),
     };
 
     return cmocka_run_group_tests_name("hostlist", tests, NULL, NULL);
