@@ -17,8 +17,8 @@ AC_DEFUN([JOBIO_TRY_FLAGS], [
     AS_IF([test $jobio_accepted = yes], [$3])
 ])
 
-# The level that the distribution chose stays. Without optimisation, glibc warns; with ASan, the checked
-# functions hide errors from it.
+# The level that the distribution chose stays. Without optimisation, glibc warns; sanitizers do not see
+# errors in the checked functions.
 AC_DEFUN([JOBIO_FORTIFY], [
     FORTIFY=
     AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
@@ -31,7 +31,7 @@ AC_DEFUN([JOBIO_FORTIFY], [
 #error not optimised
 #endif
 ]])], [], [FORTIFY="no: not optimised"])
-    AS_IF([test "x$enable_sanitizers" = xyes], [FORTIFY="no: sanitizers"])
+    AS_IF([test "x$enable_sanitizers" != xno], [FORTIFY="no: sanitizers"])
     for jobio_level in 3 2; do
         AS_IF([test -z "$FORTIFY"], [
             JOBIO_TRY_FLAGS([-D_FORTIFY_SOURCE=$jobio_level], [],
