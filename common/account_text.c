@@ -10,6 +10,8 @@
 
 #include "common/cleanup.h"
 #include "common/numbers.h"
+#include "common/text_buffer.h"
+#include "common/tree.h"
 
 const char *io_histogram_text(const uint64_t buckets[IO_BUCKETS], char buf[IO_HISTOGRAM_TEXT])
 {
@@ -44,27 +46,19 @@ int io_histogram_parse(const char *text, uint64_t buckets[IO_BUCKETS])
 
 int io_errnos_text(const struct io_counter *counter, char **ret)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f;
+    struct text_buffer text;
 
-    if (!counter->n_errnos) {
-        *ret = NULL;
+    *ret = NULL;
+    if (!counter->n_errnos)
         return 0;
-    }
-    f = open_memstream(&text, &size);
-    if (!f)
+    if (!text_buffer_open(&text))
         return -ENOMEM;
     for (size_t i = 0; i < counter->n_errnos; i++)
-        fprintf(f, "%c\"%d\":%" PRIu64, i ? ',' : '{', counter->errnos[i].code,
+        fprintf(text.out, "%c\"%d\":%" PRIu64, i ? ',' : '{', counter->errnos[i].code,
                 counter->errnos[i].count);
-    fputc('}', f);
-    if (fclose(f)) {
-        free(text);
-        return -ENOMEM;
-    }
-    *ret = text;
-    return 0;
+    fputc('}', text.out);
+    *ret = text_buffer_take(&text);
+    return *ret ? 0 : -ENOMEM;
 }
 
 int io_errnos_parse(const char *text, struct io_counter *counter)
@@ -93,13 +87,13 @@ static void json_putp(struct json_object **object)
 }
 #define _json_ CLEANUP(json_putp)
 
-static struct json_object *make_ops_json(uint64_t ops)
+static struct json_object *make_ops_json(struct tree *t, uint64_t ops)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *array = tree_array(t);
 
-    for (unsigned bit = 0; array && bit < IO_SET_BITS; bit++)
+    for (unsigned bit = 0; bit < IO_SET_BITS; bit++)
         if (ops & (1ull << bit))
-            json_object_array_add(array, json_object_new_string(io_bit_name(bit)));
+            tree_add_text(t, array, io_bit_name(bit));
     return array;
 }
 
@@ -119,28 +113,29 @@ static uint64_t parse_ops_json(struct json_object *array)
     return ops;
 }
 
-static int format_json(struct json_object *object, char **ret)
+/* json-c leaves out what it has no memory for, without an error: compare the text with the
+ * document. The store keeps it for ever. */
+static int format_json(const struct tree *t, struct json_object *document, char **ret)
 {
-    const char *text = object ? json_object_to_json_string_ext(
-                                    object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
-                              : NULL;
-    char *copy = text ? strdup(text) : NULL;
+    _json_ struct json_object *whole = tree_end(t, document), *written = NULL;
+    char *text = tree_text(json_object_get(whole));
 
-    if (!copy)
+    if (text)
+        written = json_tokener_parse(text);
+    if (!text || !json_object_equal(whole, written)) {
+        free(text);
         return -ENOMEM;
-    *ret = copy;
+    }
+    *ret = text;
     return 0;
 }
 
 int io_ops_text(uint64_t ops, char **ret)
 {
-    _json_ struct json_object *array = ops ? make_ops_json(ops) : NULL;
+    struct tree t = {0};
 
-    if (!ops) {
-        *ret = NULL;
-        return 0;
-    }
-    return format_json(array, ret);
+    *ret = NULL;
+    return ops ? format_json(&t, make_ops_json(&t, ops), ret) : 0;
 }
 
 int io_ops_parse(const char *text, uint64_t *ret)
@@ -161,24 +156,23 @@ static struct json_object *make_count_json(uint64_t count)
 
 int completeness_text(const struct completeness *c, char **ret)
 {
-    _json_ struct json_object *array = c->n ? json_object_new_array() : NULL;
+    struct tree t = {0};
+    struct json_object *array;
 
-    if (!c->n) {
-        *ret = NULL;
+    *ret = NULL;
+    if (!c->n)
         return 0;
-    }
+    array = tree_array(&t);
     for (size_t i = 0; i < c->n; i++) {
-        struct json_object *item = json_object_new_object();
+        struct json_object *item = tree_object(&t);
 
-        if (!array || !item)
-            return -ENOMEM;
-        json_object_object_add(item, "cause", json_object_new_string(c->items[i].cause));
-        json_object_object_add(item, "count", make_count_json(c->items[i].count));
+        tree_put_text(&t, item, "cause", c->items[i].cause);
+        tree_put(&t, item, "count", make_count_json(c->items[i].count));
         if (c->items[i].ops)
-            json_object_object_add(item, "ops", make_ops_json(c->items[i].ops));
-        json_object_array_add(array, item);
+            tree_put(&t, item, "ops", make_ops_json(&t, c->items[i].ops));
+        tree_add(&t, array, item);
     }
-    return format_json(array, ret);
+    return format_json(&t, array, ret);
 }
 
 int completeness_parse(const char *text, struct completeness *c)
@@ -194,7 +188,7 @@ int completeness_parse(const char *text, struct completeness *c)
         int r;
 
         if (!json_object_object_get_ex(item, "cause", &cause) ||
-            !json_object_object_get_ex(item, "count", &count))
+            !json_object_object_get_ex(item, "count", &count) || !json_object_get_string(cause))
             return -EBADMSG;
         if (!json_object_object_get_ex(item, "ops", &ops))
             ops = NULL;
