@@ -22,13 +22,21 @@ static uint64_t now_us(void)
 
 /* --- connections ------------------------------------------------------------------------------ */
 
-static bool same_address(const union address *a, const union address *b)
+/* Every user of this host can connect from all addresses of 127.0.0.0/8: they count as one. */
+static in_addr_t host_of(const struct sockaddr_in *address)
+{
+    in_addr_t host = ntohl(address->sin_addr.s_addr);
+
+    return host >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET ? INADDR_LOOPBACK : host;
+}
+
+static bool same_host(const union address *a, const union address *b)
 {
     if (a->any.sa_family != b->any.sa_family)
         return false;
     if (b->any.sa_family == AF_INET6)
         return IN6_ARE_ADDR_EQUAL(&a->v6.sin6_addr, &b->v6.sin6_addr);
-    return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+    return host_of(&a->v4) == host_of(&b->v4);
 }
 
 /* One host can have all addresses of a /64. */
@@ -54,21 +62,39 @@ static bool crowded_subnet(const struct http_server *server, const struct peer *
     return n > server->options.connections_a_subnet;
 }
 
+/* libmicrohttpd owns the descriptor. It detects the end of the stream and closes it. */
+static void cut(struct peer *peer)
+{
+    peer->cut = true;
+    (void)shutdown(peer->fd, SHUT_RDWR);
+}
+
+/* Of a host with too many connections the oldest one ends that waits for the host: one that holds
+ * connections does not keep others on it, such as another user, from being served. */
 static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, socklen_t size)
 {
     struct http_server *server = cls;
-    const struct peer *peer;
+    struct peer *peer, *oldest = NULL;
     union address new;
     unsigned n = 0;
 
     (void)size;
     address_of_peer(address, &new);
     TAILQ_FOREACH(peer, &server->peers, link)
-    n += same_address(&peer->address, &new);
+    {
+        if (peer->cut || !same_host(&peer->address, &new))
+            continue;
+        n++;
+        if (!oldest && !(peer->exchange && peer->exchange->held))
+            oldest = peer;
+    }
     if (n < server->options.connections_an_address)
         return MHD_YES;
     server->stats.crowded++;
-    return MHD_NO;
+    if (!oldest)
+        return MHD_NO;
+    cut(oldest);
+    return MHD_YES;
 }
 
 static void arm(struct http_server *server)
@@ -78,13 +104,6 @@ static void arm(struct http_server *server)
     if (first)
         (void)sd_event_source_set_time(server->timer, first->due_us);
     (void)sd_event_source_set_enabled(server->timer, first ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
-}
-
-/* libmicrohttpd owns the descriptor. It detects the end of the stream and closes it. */
-static void cut(struct peer *peer)
-{
-    peer->cut = true;
-    (void)shutdown(peer->fd, SHUT_RDWR);
 }
 
 static void peer_connected(struct http_server *server, struct MHD_Connection *connection,

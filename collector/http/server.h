@@ -30,12 +30,14 @@ struct http_server_options {
     uint64_t retry_ns; /* retry a failed bind after this time; 0: http_server_create() fails */
     http_listening_f listening; /* may be NULL; called only if retry_ns is not 0 */
     void *listening_arg;
-    uint64_t limit_ns;               /* for a whole connection; 10 s */
-    size_t body_max;                 /* bytes; 2 MiB */
-    size_t bodies_max;               /* bytes, sum of all bodies in memory; 64 MiB */
-    unsigned connections;            /* concurrent; more wait in the backlog; 256 */
-    unsigned connections_an_address; /* concurrent; more are closed; 32 */
-    /* The same for an IPv6 /64, except that of the server's own address; 4 *
+    uint64_t limit_ns;    /* for a whole connection; 10 s */
+    size_t body_max;      /* bytes; 2 MiB */
+    size_t bodies_max;    /* bytes, sum of all bodies in memory; 64 MiB */
+    unsigned connections; /* concurrent; more wait in the backlog; 256 */
+    /* Concurrent; 32. Beyond it, the oldest that does not wait for a handler is closed, and if all
+     * do, the new one. 127.0.0.0/8 is one address. */
+    unsigned connections_an_address;
+    /* Of an IPv6 /64, except that of the server's own address; more are closed; 4 *
      * connections_an_address. */
     unsigned connections_a_subnet;
     const char *userpwd; /* "user:password" that each request needs (basic); copied; NULL: none */
