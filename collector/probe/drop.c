@@ -22,20 +22,19 @@ static int compare_numbers(const void *a, const void *b)
 
 /* Remove the steps from `steps`. Programs that start later create no keys for them. */
 static int drop_tags(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
-                     uint32_t *numbers, struct error *error)
+                     struct error *error)
 {
     int result = 0;
 
     for (size_t i = 0; i < n; i++) {
         uint64_t key = step_key(cgroups[i].id, cgroups[i].version);
+        uint32_t number = step_number(cgroups[i].id, cgroups[i].version);
         int r = map_drop(probe, probe->skel->maps.steps, &key);
 
         if (r < 0 && r != -ENOENT && !result)
             result = error_errno(error, r, "cannot drop the step");
-        numbers[i] = step_number(cgroups[i].id, cgroups[i].version);
-        (void)map_drop(probe, probe->skel->maps.lost, &numbers[i]);
+        (void)map_drop(probe, probe->skel->maps.lost, &number);
     }
-    qsort(numbers, n, sizeof(*numbers), compare_numbers);
     return result;
 }
 
@@ -80,7 +79,7 @@ static int clear_slot(const void *key, const void *value, void *arg)
 /* Make sure that no program adds to the slots of these steps any more. Wait for programs that saw a
  * step: they may still take a slot and keep a hint of the old generation. Then end that generation,
  * and wait for programs that have compared it already: they may still add. */
-static int stop_adding(struct probe *probe, struct error *error)
+static int stop_adding(const struct probe *probe, struct error *error)
 {
     int r = maps_wait(probe, error);
 
@@ -94,10 +93,8 @@ static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_st
                          struct error *error)
 {
     struct drop_list list = {.probe = probe, .steps = steps, .n_steps = n_steps};
-    int r = stop_adding(probe, error);
+    int r = map_each(probe, probe->skel->maps.places, clear_slot, &list, error);
 
-    if (r == 0)
-        r = map_each(probe, probe->skel->maps.places, clear_slot, &list, error);
     if (r == -ENOMEM)
         (void)error_errno(error, r, "cannot drop steps");
     map_drop_all(probe, probe->skel->maps.places, list.keys, list.n);
@@ -115,9 +112,10 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
 
     if (!numbers)
         return error_errno(error, -ENOMEM, "cannot drop steps");
-    result = drop_tags(probe, cgroups, n, numbers, error);
-    r = drop_accounts(probe, numbers, n, error);
-    result = result < 0 ? result : r;
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = step_number(cgroups[i].id, cgroups[i].version);
+    qsort(numbers, n, sizeof(*numbers), compare_numbers);
+    result = drop_accounts(probe, numbers, n, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
         r = map_drop_steps(probe, maps[i], numbers, n, error);
         result = result < 0 ? result : r;
@@ -126,10 +124,32 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
     return result;
 }
 
+int probe_drop_start(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                     struct error *error)
+{
+    return probe->blind ? 0 : drop_tags(probe, cgroups, n, error);
+}
+
+int probe_drop_wait(const struct probe *probe, struct error *error)
+{
+    return probe->blind ? 0 : stop_adding(probe, error);
+}
+
+int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                      struct error *error)
+{
+    return !n || probe->blind ? 0 : drop_steps(probe, cgroups, n, error);
+}
+
 int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                     struct error *error)
 {
-    return !n || probe->blind ? 0 : drop_steps(probe, cgroups, n, error);
+    int result = probe_drop_start(probe, cgroups, n, error);
+    int r = n ? probe_drop_wait(probe, error) : 0;
+
+    if (r == 0)
+        r = probe_drop_finish(probe, cgroups, n, error);
+    return result < 0 ? result : r;
 }
 
 /* --- leftovers -------------------------------------------------------------------------------- */
@@ -197,6 +217,8 @@ static int drop_leftovers(struct probe *probe, struct error *error)
         r = probe_steps(probe, &steps, &n_steps, error);
     if (!r)
         keep_leftovers(&numbers, steps, n_steps);
+    if (!r && numbers.n)
+        r = stop_adding(probe, error);
     if (!r && numbers.n)
         r = drop_accounts(probe, numbers.items, numbers.n, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r && numbers.n; i++)

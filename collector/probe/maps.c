@@ -146,17 +146,36 @@ void maps_hide_memory(const struct jobio_bpf *skel)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+static int make_fence(int fence[2])
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options);
+    int key = 4, value = 4;
+
+    fence[0] = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, key, value, 1, NULL);
+    if (fence[0] < 0)
+        return fence[0];
+    options.inner_map_fd = fence[0];
+    fence[1] = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, NULL, key, value, 1, &options);
+    if (fence[1] >= 0)
+        return 0;
+    (void)close(fence[0]);
+    fence[0] = 0;
+    return fence[1];
+}
+
 /* Do not use the skeleton's `data_levels`: since libbpf 1.5, for an adopted map it is private
  * memory of this process, which no program reads. */
 int maps_open(struct probe *probe, struct error *error)
 {
     void *at = mmap(NULL, sizeof(*probe->levels), PROT_READ | PROT_WRITE, MAP_SHARED,
                     bpf_map__fd(probe->skel->maps.data_levels), 0);
+    int r;
 
     if (at == MAP_FAILED)
         return error_errno(error, -errno, "cannot map the BPF map 'levels'");
     probe->levels = at;
-    return 0;
+    r = make_fence(probe->fence);
+    return r < 0 ? error_errno(error, r, "cannot create a BPF map of maps") : 0;
 }
 
 #define WINDOW_BYTES (ACCOUNT_WINDOW * sizeof(struct account_value))
@@ -204,31 +223,12 @@ void maps_close(struct probe *probe)
             (void)close(probe->fence[i]);
 }
 
-static int make_fence(int fence[2])
-{
-    LIBBPF_OPTS(bpf_map_create_opts, options);
-    int key = 4, value = 4;
-
-    fence[0] = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, key, value, 1, NULL);
-    if (fence[0] < 0)
-        return fence[0];
-    options.inner_map_fd = fence[0];
-    fence[1] = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, NULL, key, value, 1, &options);
-    if (fence[1] >= 0)
-        return 0;
-    (void)close(fence[0]);
-    fence[0] = 0;
-    return fence[1];
-}
-
 /* An update of a map of maps returns when no program can see the old map any more, since commit
  * 1ae80cf31938 ("bpf: wait for running BPF programs when updating map-in-map"), 4.20. */
-int maps_wait(struct probe *probe, struct error *error)
+int maps_wait(const struct probe *probe, struct error *error)
 {
     const uint32_t key = 0;
-    int r = probe->fence[1] > 0 ? 0 : make_fence(probe->fence);
+    int r = bpf_map_update_elem(probe->fence[1], &key, &probe->fence[0], 0);
 
-    if (r == 0)
-        r = bpf_map_update_elem(probe->fence[1], &key, &probe->fence[0], 0);
     return r < 0 ? error_errno(error, r, "cannot wait for the BPF programs") : 0;
 }

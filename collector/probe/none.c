@@ -104,6 +104,33 @@ int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, siz
     return 0;
 }
 
+int probe_drop_start(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                     struct error *error)
+{
+    (void)probe;
+    (void)cgroups;
+    (void)n;
+    (void)error;
+    return 0;
+}
+
+int probe_drop_wait(const struct probe *probe, struct error *error)
+{
+    (void)probe;
+    (void)error;
+    return 0;
+}
+
+int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                      struct error *error)
+{
+    (void)probe;
+    (void)cgroups;
+    (void)n;
+    (void)error;
+    return 0;
+}
+
 int probe_sweep(struct probe *probe, struct error *error)
 {
     (void)probe;

@@ -107,6 +107,13 @@ struct probe_cgroup {
 };
 int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                     struct error *error);
+/* The same in three parts, so that another thread can wait. After a failed wait do not finish:
+ * probe_sweep() removes what is left. */
+int probe_drop_start(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                     struct error *error);
+int probe_drop_wait(const struct probe *probe, struct error *error); /* on any thread */
+int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                      struct error *error);
 /* Remove leftovers of dropped steps: a program that was running during the drop may have created
  * keys. Returns the number of steps removed. */
 int probe_sweep(struct probe *probe, struct error *error);

@@ -50,7 +50,7 @@ struct probe {
     struct levels_record *levels;   /* mapping of the map `levels`, made by maps_open() */
     struct account_value **windows; /* mappings of the map `account`; NULL: not mapped yet */
     size_t n_windows;
-    int fence[2];              /* created and used by maps_wait(); 0: not created */
+    int fence[2];              /* of maps_wait(), created by maps_open() */
     struct maps_bpf *elements; /* access program; NULL: use bpf(2) */
     struct maps_page *rows;    /* of `elements` */
     void *accounts;            /* tsearch tree of struct tally, by step and dev */
@@ -92,15 +92,15 @@ int maps_pin(struct jobio_bpf *skel, const char *directory, struct error *error)
 void maps_hide_memory(const struct jobio_bpf *skel);
 /* Remove the directory and its pins. A missing directory is not an error. */
 int maps_unpin(const char *directory, struct error *error);
-/* Map `levels` of the loaded skeleton, which this process writes. */
+/* Map `levels` of the loaded skeleton, which this process writes, and prepare maps_wait(). */
 int maps_open(struct probe *probe, struct error *error);
 /* Returns false if a key with this slot has no counters (bpf/records.h). */
 bool maps_has_slot(const struct probe *probe, uint32_t slot);
 /* Returns the counters of a valid slot, in the map itself; NULL on out-of-memory. */
 struct account_value *maps_value(struct probe *probe, uint32_t slot);
 void maps_close(struct probe *probe);
-/* Wait until all programs that are running now have ended. */
-int maps_wait(struct probe *probe, struct error *error);
+/* Wait until all programs that are running now have ended. On any thread. */
+int maps_wait(const struct probe *probe, struct error *error);
 
 /* features.c: what the programs may do on this kernel. */
 

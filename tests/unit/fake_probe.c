@@ -28,6 +28,8 @@ struct probe {
     int fail;
     bool adopted;
     const char *blind;
+    void (*wait)(void *arg);
+    void *wait_arg;
 };
 
 struct probe *fake_probe_create(void)
@@ -130,6 +132,12 @@ struct probe_hook *fake_probe_hook(struct probe *probe, size_t i)
 void fake_probe_fail(struct probe *probe, int code)
 {
     probe->fail = code;
+}
+
+void fake_probe_set_wait(struct probe *probe, void (*wait)(void *arg), void *arg)
+{
+    probe->wait = wait;
+    probe->wait_arg = arg;
 }
 
 unsigned fake_probe_passes(const struct probe *probe)
@@ -235,6 +243,27 @@ int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, siz
     for (size_t i = 0; i < n; i++)
         drop_step(probe, step_number(cgroups[i].id, cgroups[i].version));
     return 0;
+}
+
+int probe_drop_start(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                     struct error *error)
+{
+    (void)probe, (void)cgroups, (void)n, (void)error;
+    return 0;
+}
+
+int probe_drop_wait(const struct probe *probe, struct error *error)
+{
+    (void)error;
+    if (probe->wait)
+        probe->wait(probe->wait_arg);
+    return 0;
+}
+
+int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
+                      struct error *error)
+{
+    return probe_drop_many(probe, cgroups, n, error);
 }
 
 int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, struct error *error)
