@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define _GNU_SOURCE
-#include "collector/daemon/runs.h"
+#include "collector/daemon/runs_impl.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,70 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/cgroup/hierarchy.h"
-#include "collector/cgroup/peer.h"
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
-#include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/numbers.h"
 #include "report/json/json.h"
 #include "report/top/top.h"
 
-#define RUNS_MAX 256
-#define RUNS_USERS 224 /* the others are reserved for root */
-#define RUNS_A_USER 16
-/* By subordinate uids of one user. */
-#define RUNS_AN_OWNER 64
-/* After the counted process has ended, its parent has this long to request the account. */
-#define GRACE_US (60 * US_PER_S)
-
-struct run {
-    struct runs *runs;
-    struct run *next;
-    uint64_t number;
-    uid_t uid;
-    struct peer_owners owners;
-    uint32_t step;
-    uint64_t start_ns, start_boot_ns;
-    struct hierarchy_leaf leaf;
-    bool over; /* not counted (any more): only its cgroup exists */
-    int pidfd;
-    sd_event_source *watch, *timer;
-};
-
-struct runs {
-    sd_event *loop;
-    struct runs_options options;
-    struct run *list;
-    uint64_t last;
-    int dir; /* has a file for each run, named by its number, with the path of its cgroup */
-};
-
 /* --- files ------------------------------------------------------------------------------------ */
-
-/* Best effort: without the file, the cgroup is left behind if jobiod is killed. */
-static void write_run_file(const struct run *run)
-{
-    size_t size = strlen(run->leaf.path);
-    char name[32];
-    int fd;
-
-    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
-    fd = openat(run->runs->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 && write(fd, run->leaf.path, size) != (ssize_t)size)
-        (void)unlinkat(run->runs->dir, name, 0);
-    cleanup_close(&fd);
-}
-
-static void remove_run_file(const struct run *run)
-{
-    char name[32];
-
-    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
-    (void)unlinkat(run->runs->dir, name, 0);
-}
 
 /* Adopt a run of an earlier process: its account is lost, but its cgroup is removed once it is
  * empty.
@@ -129,22 +74,86 @@ static int open_run_files(const char *runtime_dir)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
+void runs_destroy(struct runs *runs)
+{
+    if (!runs)
+        return;
+    worker_destroy(runs->worker);
+    sd_event_source_disable_unref(runs->outcomes);
+    for (struct run *run = runs->list; run; run = run->next)
+        run_stop(run);
+    runs_remove_now(runs);
+    while (runs->list)
+        run_free(runs->list);
+    hierarchy_destroy(runs->hierarchy);
+    cleanup_close(&runs->dir);
+    sd_event_unref(runs->loop);
+    free(runs);
+}
+DEFINE_CLEANUP(struct runs, runs_destroy)
+
+static void execute(struct worker_task *tasks, size_t n, void *owner)
+{
+    (void)n, (void)owner;
+    for (struct worker_task *task = tasks; task; task = task->next)
+        task->result = task->run(NULL, task->arg, &task->error);
+}
+
+static int on_outcome(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct runs *runs = arg;
+
+    (void)source, (void)fd, (void)events;
+    (void)worker_dispatch(runs->worker);
+    return 0;
+}
+
+static int start_thread(struct runs *runs, struct error *error)
+{
+    const struct worker_options options = {
+        .name = "jobiod-runs",
+        .capacity = RUNS_MAX + 1, /* and a removal */
+        .each = RUNS_A_USER,
+        .batch = 1,
+        .execute = execute,
+    };
+    int r = hierarchy_create(&runs->hierarchy, "/proc/self/mountinfo", error);
+
+    if (!r)
+        r = worker_create(&runs->worker, &options, error);
+    if (r < 0)
+        return r;
+    r = sd_event_add_io(runs->loop, &runs->outcomes, worker_fd(runs->worker), EPOLLIN, on_outcome,
+                        runs);
+    return r < 0 ? error_errno(error, r, "cannot set up the event loop") : 0;
+}
+
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error)
 {
-    struct runs *runs = calloc(1, sizeof(*runs));
+    CLEANUP(runs_destroyp) struct runs *runs = calloc(1, sizeof(*runs));
+    int r;
 
     if (!runs)
         return error_set(error, -ENOMEM, "no memory for runs");
+    runs->dir = -1;
     runs->loop = sd_event_ref(loop);
     runs->options = *options;
+    r = start_thread(runs, error);
+    if (r < 0)
+        return r;
     /* The numbers of an earlier process must not be reused. */
     runs->last = clock_ns(CLOCK_REALTIME);
     runs->dir = open_run_files(options->runtime_dir);
     adopt_runs(runs);
     runs_tick(runs);
-    *ret = runs;
+    *ret = TAKE_PTR(runs);
     return 0;
+}
+
+void runs_tick(struct runs *runs)
+{
+    runs_remove(runs);
 }
 
 size_t runs_count(const struct runs *runs)
@@ -181,251 +190,6 @@ size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size
         if (run->step == number)
             return hierarchy_tasks(runs->options.hierarchy, 2, run->leaf.path, pids, max);
     return 0;
-}
-
-/* --- end of runs ------------------------------------------------------------------------------ */
-
-static void stop_counting(struct run *run)
-{
-    struct runs *runs = run->runs;
-
-    if (run->over)
-        return;
-    run->over = true;
-    sampler_forget(runs->options.sampler, run->step);
-    (void)probe_drop(runs->options.probe, run->leaf.id, 2, NULL);
-    run->watch = sd_event_source_disable_unref(run->watch);
-    run->timer = sd_event_source_disable_unref(run->timer);
-    cleanup_close(&run->pidfd);
-    run->pidfd = -1;
-}
-
-/* Remove the run, if its cgroup is empty. */
-static bool run_remove(struct run *run)
-{
-    struct run **at = &run->runs->list;
-
-    stop_counting(run);
-    if (hierarchy_remove(run->runs->options.hierarchy, run->leaf.path) == -EBUSY)
-        return false;
-    remove_run_file(run);
-    while (*at != run)
-        at = &(*at)->next;
-    *at = run->next;
-    free(run);
-    return true;
-}
-
-void runs_tick(struct runs *runs)
-{
-    struct run *next;
-
-    for (struct run *run = runs->list; run; run = next) {
-        next = run->next;
-        if (run->over)
-            (void)run_remove(run);
-    }
-}
-
-void runs_destroy(struct runs *runs)
-{
-    if (!runs)
-        return;
-    while (runs->list) {
-        struct run *run = runs->list;
-
-        if (run_remove(run))
-            continue;
-        runs->list = run->next;
-        free(run);
-    }
-    cleanup_close(&runs->dir);
-    sd_event_unref(runs->loop);
-    free(runs);
-}
-
-static int on_grace_end(sd_event_source *source, uint64_t usec, void *arg)
-{
-    struct run *run = arg;
-
-    (void)source, (void)usec;
-    (void)run_remove(run);
-    return 0;
-}
-
-static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-    struct run *run = arg;
-
-    (void)source, (void)fd, (void)events;
-    run->watch = sd_event_source_disable_unref(run->watch);
-    (void)sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
-                                     US_PER_S, on_grace_end, run);
-    return 0;
-}
-
-/* --- start ------------------------------------------------------------------------------------ */
-
-static int refuse(uid_t uid, size_t n, struct error *error)
-{
-    return error_set(error, -EAGAIN,
-                     "too many runs at once: user %u has %zu already: wait until one has ended",
-                     (unsigned)uid, n);
-}
-
-/* A user is never refused because of runs of another uid. */
-static int check_owner(uid_t uid, uid_t owner, size_t n, struct error *error)
-{
-    return owner == uid || owner == PEER_NO_OWNER || n < RUNS_AN_OWNER ? 0
-                                                                       : refuse(owner, n, error);
-}
-
-static int check_room(const struct runs *runs, uid_t uid, const struct peer_owners *owners,
-                      struct error *error)
-{
-    size_t all = 0, users = 0, same = 0, login = 0, namespace = 0;
-    int r;
-
-    for (const struct run *run = runs->list; run; run = run->next) {
-        all++;
-        users += run->uid != 0;
-        same += run->uid == uid;
-        login += run->owners.login == owners->login;
-        namespace += run->owners.namespace_owner == owners->namespace_owner;
-    }
-    if (all >= RUNS_MAX || (uid != 0 && users >= RUNS_USERS))
-        return error_set(error, -EAGAIN,
-                         "too many runs at once: this node has %zu already: try again later", all);
-    if (uid == 0)
-        return 0;
-    if (same >= RUNS_A_USER)
-        return refuse(uid, same, error);
-    r = check_owner(uid, owners->login, login, error);
-    return r < 0 ? r : check_owner(uid, owners->namespace_owner, namespace, error);
-}
-
-static bool is_below(const char *path, const char *parent)
-{
-    size_t n = strlen(parent);
-
-    return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
-}
-
-/* A process is counted only once, so it must be neither in a step nor in another run. */
-static int check_free(struct runs *runs, pid_t pid, struct error *error)
-{
-    char path[512];
-    uint32_t jobid;
-    int r = hierarchy_of(pid, path, error);
-
-    if (r == 0)
-        r = tracker_covers(runs->options.tracker, pid, path, &jobid, error);
-    if (r < 0)
-        return r;
-    if (jobid)
-        return error_set(error, -EBUSY,
-                         "this is a step of job %u, which is counted already: `srun --overlap "
-                         "COMMAND` makes COMMAND a step of its own, and `jobio job %u --full` "
-                         "lists the steps",
-                         jobid, jobid);
-    for (const struct run *run = runs->list; run; run = run->next)
-        if (!run->over && is_below(path, run->leaf.path))
-            return error_set(error, -EBUSY, "this is part of a jobio run already");
-    return 0;
-}
-
-static int count(struct run *run, struct error *error)
-{
-    const struct runs_options *o = &run->runs->options;
-    int r = probe_add(o->probe, run->leaf.id, run->leaf.level, 2, &run->step, error);
-
-    if (r < 0)
-        return r;
-    run->start_ns = clock_ns(CLOCK_REALTIME);
-    run->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
-    r = sampler_add(o->sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
-    if (r < 0)
-        (void)probe_drop(o->probe, run->leaf.id, 2, NULL);
-    return r;
-}
-
-static int watch(struct run *run, int pidfd, struct error *error)
-{
-    int r;
-
-    run->pidfd = pidfd;
-    r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_client_exit, run);
-    return r < 0 ? error_errno(error, r, "cannot watch the process that sent the request") : 0;
-}
-
-static int start(struct runs *runs, struct request *request, uint64_t *number, struct error *error)
-{
-    pid_t pid = request_pid(request);
-    uid_t uid = request_uid(request);
-    _close_ int pidfd = peer_open(pid, uid, error);
-    struct peer_owners owners = peer_owners(pid);
-    struct run *run;
-    char name[64];
-    int r = pidfd < 0 ? pidfd : check_free(runs, pid, error);
-
-    if (!r)
-        r = check_room(runs, uid, &owners, error);
-    if (!r)
-        r = peer_check_number(pid, error);
-    if (r < 0)
-        return r;
-    run = calloc(1, sizeof(*run));
-    if (!run)
-        return error_set(error, -ENOMEM, "no memory for a run");
-    run->runs = runs;
-    run->uid = uid;
-    run->owners = owners;
-    run->number = ++runs->last;
-    run->pidfd = -1;
-    run->over = true; /* not counted yet */
-    (void)snprintf(name, sizeof(name), "jobio-run-%" PRIu64, run->number);
-    r = hierarchy_enclose(runs->options.hierarchy, pid, name, &run->leaf, error);
-    if (r < 0) {
-        free(run);
-        return r;
-    }
-    run->next = runs->list;
-    runs->list = run;
-    write_run_file(run);
-    /* The process may have ended before it was moved. */
-    r = peer_check(pidfd, error);
-    if (!r)
-        r = count(run, error);
-    if (r < 0)
-        return r; /* the tick removes the cgroup once it is empty */
-    run->over = false;
-    r = watch(run, TAKE_FD(pidfd), error);
-    if (r < 0) {
-        stop_counting(run);
-        return r;
-    }
-    *number = run->number;
-    return 0;
-}
-
-void runs_start(struct runs *runs, struct request *request, const struct message *m)
-{
-    struct message *answer = malloc(sizeof(*answer));
-    struct error error;
-    uint64_t number = 0;
-
-    (void)m;
-    if (!answer) {
-        request_error(request, "run: no memory");
-    } else if (start(runs, request, &number, &error) < 0) {
-        request_error(request, "%s", error.text);
-    } else {
-        message_init(answer, "answer");
-        (void)message_put(answer, "STATUS", "ok");
-        (void)message_put_u64(answer, "RUN", number);
-        request_message(request, answer);
-    }
-    free(answer);
 }
 
 /* --- end -------------------------------------------------------------------------------------- */
@@ -491,5 +255,6 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
         request_text(request, text, false);
     else
         request_error(request, "%s", error.text);
-    (void)run_remove(run);
+    run_stop(run);
+    runs_remove(runs);
 }

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/daemon/runs_impl.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler.h"
+#include "collector/track/tracker.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#define RUNS_USERS 224 /* the others are reserved for root */
+/* By subordinate uids of one user. */
+#define RUNS_AN_OWNER 64
+/* After the counted process has ended, its parent has this long to request the account. */
+#define GRACE_US (60 * US_PER_S)
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+static int refuse(uid_t uid, size_t n, struct error *error)
+{
+    return error_set(error, -EAGAIN,
+                     "too many runs at once: user %u has %zu already: wait until one has ended",
+                     (unsigned)uid, n);
+}
+
+/* A user is never refused because of runs of another uid. */
+static int check_owner(uid_t uid, uid_t owner, size_t n, struct error *error)
+{
+    return owner == uid || owner == PEER_NO_OWNER || n < RUNS_AN_OWNER ? 0
+                                                                       : refuse(owner, n, error);
+}
+
+static int check_room(const struct runs *runs, uid_t uid, const struct peer_owners *owners,
+                      struct error *error)
+{
+    size_t all = 0, users = 0, same = 0, login = 0, namespace = 0;
+    int r;
+
+    for (const struct run *run = runs->list; run; run = run->next) {
+        if (run->in_maps) /* its removal has not been tried yet */
+            continue;
+        all++;
+        users += run->uid != 0;
+        same += run->uid == uid;
+        login += run->owners.login == owners->login;
+        namespace += run->owners.namespace_owner == owners->namespace_owner;
+    }
+    if (all >= RUNS_MAX || (uid != 0 && users >= RUNS_USERS))
+        return error_set(error, -EAGAIN,
+                         "too many runs at once: this node has %zu already: try again later", all);
+    if (uid == 0)
+        return 0;
+    if (same >= RUNS_A_USER)
+        return refuse(uid, same, error);
+    r = check_owner(uid, owners->login, login, error);
+    return r < 0 ? r : check_owner(uid, owners->namespace_owner, namespace, error);
+}
+
+static bool is_below(const char *path, const char *parent)
+{
+    size_t n = strlen(parent);
+
+    return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
+}
+
+/* A process is counted only once, so it must be neither in a step nor in another run. */
+static int check_free(struct runs *runs, pid_t pid, struct error *error)
+{
+    char path[512];
+    uint32_t jobid;
+    int r = hierarchy_of(pid, path, error);
+
+    if (r == 0)
+        r = tracker_covers(runs->options.tracker, pid, path, &jobid, error);
+    if (r < 0)
+        return r;
+    if (jobid)
+        return error_set(error, -EBUSY,
+                         "this is a step of job %u, which is counted already: `srun --overlap "
+                         "COMMAND` makes COMMAND a step of its own, and `jobio job %u --full` "
+                         "lists the steps",
+                         jobid, jobid);
+    for (const struct run *run = runs->list; run; run = run->next)
+        if (!run->over && is_below(path, run->leaf.path))
+            return error_set(error, -EBUSY, "this is part of a jobio run already");
+    return 0;
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+/* Best effort: without the file, the cgroup is left behind if jobiod is killed. */
+static void write_run_file(const struct run *run)
+{
+    size_t size = strlen(run->leaf.path);
+    char name[32];
+    int fd;
+
+    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
+    fd = openat(run->runs->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && write(fd, run->leaf.path, size) != (ssize_t)size)
+        (void)unlinkat(run->runs->dir, name, 0);
+    cleanup_close(&fd);
+}
+
+static int count(struct run *run, struct error *error)
+{
+    const struct runs_options *o = &run->runs->options;
+    int r = probe_add(o->probe, run->leaf.id, run->leaf.level, 2, &run->step, error);
+
+    if (r < 0)
+        return r;
+    run->start_ns = clock_ns(CLOCK_REALTIME);
+    run->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
+    r = sampler_add(o->sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
+    run->in_maps = r < 0;
+    return r;
+}
+
+static int on_grace_end(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct run *run = arg;
+
+    (void)source, (void)usec;
+    run_stop(run);
+    runs_remove(run->runs);
+    return 0;
+}
+
+static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct run *run = arg;
+
+    (void)source, (void)fd, (void)events;
+    run->watch = sd_event_source_disable_unref(run->watch);
+    (void)sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
+                                     US_PER_S, on_grace_end, run);
+    return 0;
+}
+
+static int watch(struct run *run, int pidfd, struct error *error)
+{
+    int r;
+
+    run->pidfd = pidfd;
+    r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_client_exit, run);
+    return r < 0 ? error_errno(error, r, "cannot watch the process that sent the request") : 0;
+}
+
+/* --- moves ------------------------------------------------------------------------------------ */
+
+/* A request to count a process, which the thread moves to the cgroup of the run. */
+struct start {
+    struct run *run;
+    struct hierarchy *hierarchy;
+    struct request *request;
+    pid_t pid;
+    int pidfd;
+    char name[64];
+    struct hierarchy_leaf leaf;
+};
+
+static void start_free(struct start *start)
+{
+    cleanup_close(&start->pidfd);
+    free(start);
+}
+
+/* On the thread. */
+static int execute_start(struct store *store, void *arg, struct error *error)
+{
+    struct start *start = arg;
+    int r = peer_check(start->pidfd, error);
+
+    (void)store;
+    if (!r)
+        r = peer_check_number(start->pid, error); /* nothing may come between this and the move */
+    return r < 0
+               ? r
+               : hierarchy_enclose(start->hierarchy, start->pid, start->name, &start->leaf, error);
+}
+
+static int start_counting(struct run *run, struct start *start, struct error *error)
+{
+    /* The process may have ended before it was moved. */
+    int r = peer_check(start->pidfd, error);
+
+    /* Since the request, it may have got into a step or another run. */
+    if (!r)
+        r = check_free(run->runs, start->pid, error);
+    if (!r)
+        r = count(run, error);
+    if (r < 0)
+        return r; /* the tick removes the cgroup once it is empty */
+    run->over = false;
+    r = watch(run, TAKE_FD(start->pidfd), error);
+    if (r < 0)
+        run_stop(run);
+    return r;
+}
+
+static void answer_start(struct request *request, uint64_t number)
+{
+    struct message *answer = malloc(sizeof(*answer));
+
+    if (!answer) {
+        request_error(request, "run: no memory");
+        return;
+    }
+    message_init(answer, "answer");
+    (void)message_put(answer, "STATUS", "ok");
+    (void)message_put_u64(answer, "RUN", number);
+    request_message(request, answer);
+    free(answer);
+}
+
+static void on_moved(int result, const struct error *error, void *arg)
+{
+    struct start *start = arg;
+    struct run *run = start->run;
+    struct error why = *error;
+
+    run->starting = false;
+    if (result < 0) {
+        run_free(run);
+    } else {
+        run->leaf = start->leaf;
+        write_run_file(run);
+        result = start_counting(run, start, &why);
+    }
+    if (result < 0)
+        request_error(start->request, "%s", why.text);
+    else
+        answer_start(start->request, run->number);
+    start_free(start);
+}
+
+/* Takes the descriptor. Returns NULL on out-of-memory. */
+static struct start *start_create(struct runs *runs, struct request *request, int *pidfd)
+{
+    struct start *start = calloc(1, sizeof(*start));
+    struct run *run = calloc(1, sizeof(*run));
+
+    if (!start || !run) {
+        free(start);
+        free(run);
+        return NULL;
+    }
+    run->runs = runs;
+    run->uid = request_uid(request);
+    run->number = ++runs->last;
+    run->pidfd = -1;
+    run->over = true; /* not counted yet */
+    run->starting = true;
+    run->next = runs->list;
+    runs->list = run;
+    start->run = run;
+    start->hierarchy = runs->hierarchy;
+    start->request = request;
+    start->pid = request_pid(request);
+    start->pidfd = TAKE_FD(*pidfd);
+    (void)snprintf(start->name, sizeof(start->name), "jobio-run-%" PRIu64, run->number);
+    return start;
+}
+
+/* Who takes turns for the thread: a user with all subordinate uids. Root has no limit there. */
+static uint64_t turn_owner(uid_t uid, const struct peer_owners *owners)
+{
+    uid_t owner = owners->namespace_owner == PEER_NO_OWNER ? uid : owners->namespace_owner;
+
+    return uid == 0 ? 0 : (uint64_t)owner + 1;
+}
+
+static int submit(struct start *start, struct error *error)
+{
+    struct run *run = start->run;
+    const struct worker_task task = {.run = execute_start,
+                                     .done = on_moved,
+                                     .arg = start,
+                                     .owner = turn_owner(run->uid, &run->owners)};
+
+    if (worker_submit(run->runs->worker, &task) == 0)
+        return 0;
+    run_free(run);
+    start_free(start);
+    return error_set(error, -EAGAIN, "too many runs start at once: try again later");
+}
+
+static int start_run(struct runs *runs, struct request *request, struct error *error)
+{
+    pid_t pid = request_pid(request);
+    uid_t uid = request_uid(request);
+    _close_ int pidfd = peer_open(pid, uid, error);
+    struct peer_owners owners = peer_owners(pid);
+    struct start *start;
+    int r = pidfd < 0 ? pidfd : check_free(runs, pid, error);
+
+    if (!r)
+        r = check_room(runs, uid, &owners, error);
+    if (r < 0)
+        return r;
+    start = start_create(runs, request, &pidfd);
+    if (!start)
+        return error_set(error, -ENOMEM, "no memory for a run");
+    start->run->owners = owners;
+    return submit(start, error);
+}
+
+void runs_start(struct runs *runs, struct request *request, const struct message *m)
+{
+    struct error error;
+
+    (void)m;
+    if (start_run(runs, request, &error) < 0)
+        request_error(request, "%s", error.text);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of runs, shared by runs.c, run_start.c and run_removal.c. */
+#ifndef JOBIO_COLLECTOR_DAEMON_RUNS_IMPL_H
+#define JOBIO_COLLECTOR_DAEMON_RUNS_IMPL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/cgroup/hierarchy.h"
+#include "collector/cgroup/peer.h"
+#include "collector/daemon/runs.h"
+#include "collector/store/worker.h"
+
+#define RUNS_MAX 256
+#define RUNS_A_USER 16
+
+struct run {
+    struct runs *runs;
+    struct run *next;
+    uint64_t number;
+    uid_t uid;
+    struct peer_owners owners;
+    uint32_t step;
+    uint64_t start_ns, start_boot_ns;
+    struct hierarchy_leaf leaf;
+    bool starting; /* the thread has it */
+    bool over;     /* not counted (any more): only its cgroup exists */
+    bool in_maps;  /* over, but its counters are still in the maps */
+    int pidfd;
+    sd_event_source *watch, *timer;
+};
+
+struct runs {
+    sd_event *loop;
+    struct runs_options options;
+    struct run *list;
+    uint64_t last;
+    /* The kernel makes a caller wait who moves a process, removes a cgroup or waits for programs:
+     * this thread waits instead of the event loop. */
+    struct worker *worker;
+    struct hierarchy *hierarchy; /* of the thread */
+    sd_event_source *outcomes;
+    bool removing; /* the thread has a removal */
+    int dir;       /* has a file for each run, named by its number, with the path of its cgroup */
+};
+
+/* run_removal.c: the end of runs. */
+
+/* Stop counting. The counters and the cgroup stay until runs_remove(). */
+void run_stop(struct run *run);
+/* Take it off the list and free it. */
+void run_free(struct run *run);
+/* Remove the counters and the empty cgroups of all runs that are over, on the thread. Runs that end
+ * meanwhile share the next removal, so many of them cause few waits. */
+void runs_remove(struct runs *runs);
+/* The same on the caller's thread, after the other one has ended. */
+void runs_remove_now(struct runs *runs);
+
+#endif
