@@ -2,7 +2,20 @@
 #include "common/numbers.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+int number_compare(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+bool number_is_in(const uint32_t *numbers, size_t n, uint32_t number)
+{
+    return n && bsearch(&number, numbers, n, sizeof(*numbers), number_compare);
+}
 
 int number_parse_prefix(const char **text, uint64_t *ret)
 {

@@ -3,6 +3,8 @@
 #ifndef JOBIO_COMMON_NUMBERS_H
 #define JOBIO_COMMON_NUMBERS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A sum that does not fit stays at UINT64_MAX, which no real counter reaches. */
@@ -22,6 +24,11 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
+
+/* Compare two uint32_t, for qsort(). */
+int number_compare(const void *a, const void *b);
+/* Returns whether the number is one of these n (ascending). */
+bool number_is_in(const uint32_t *numbers, size_t n, uint32_t number);
 
 /* Parse a text that is a decimal number: digits only, without sign or blanks, unlike strtoull().
  * 0; -EINVAL: not a number; -ERANGE: not from min to max. *ret is written only on success. */

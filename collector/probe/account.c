@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 /* The counters of an operation as 64-bit totals. Some of the kernel's counters are u32 and wrap, so
  * each reading adds the wrapping difference to `before`, the sums over the shards at the previous
@@ -21,21 +22,32 @@ struct tally_op {
 
 /* The totals of a step on a super block. */
 struct tally {
-    uint32_t step;
     uint64_t dev; /* as in probe.h */
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
     struct io_cache cache;
-    struct tally *next; /* list of those that accounts_forget() found */
+};
+
+/* The totals of a step. */
+struct step_tallies {
+    uint32_t step;
+    void *tallies; /* tsearch tree, by dev */
+    /* At the last reading: */
+    uint64_t longest_wait_ns, events;
 };
 
 static int tally_compare(const void *a, const void *b)
 {
     const struct tally *x = a, *y = b;
 
-    if (x->step != y->step)
-        return x->step < y->step ? -1 : 1;
-    return x->dev == y->dev ? 0 : x->dev < y->dev ? -1 : 1;
+    return (x->dev > y->dev) - (x->dev < y->dev);
+}
+
+static int step_compare(const void *a, const void *b)
+{
+    const struct step_tallies *x = a, *y = b;
+
+    return (x->step > y->step) - (x->step < y->step);
 }
 
 static void tally_destroy(void *arg)
@@ -50,34 +62,69 @@ static void tally_destroy(void *arg)
     free(tally);
 }
 
+static void step_tallies_destroy(void *arg)
+{
+    struct step_tallies *step = arg;
+
+    tdestroy(step->tallies, tally_destroy);
+    free(step);
+}
+
 /* A pass over the maps. */
 struct pass {
     struct probe *probe;
-    uint32_t step; /* 0: all */
+    const uint32_t *steps; /* ascending; NULL: all */
+    size_t n_steps;
     probe_account_f each;
     void *arg;
     int result;
-    uint64_t unsupported; /* probe_unsupported() */
+    struct step_tallies *step; /* the one that is being visited */
+    uint64_t unsupported;      /* probe_unsupported() */
 };
 
 static bool pass_has(const struct pass *pass, uint32_t step)
 {
-    return !pass->step || pass->step == step;
+    return !pass->steps || number_is_in(pass->steps, pass->n_steps, step);
+}
+
+static struct step_tallies *find_step(const struct probe *probe, uint32_t step)
+{
+    const struct step_tallies wanted = {.step = step};
+    struct step_tallies **found = tfind(&wanted, &probe->accounts, step_compare);
+
+    return found ? *found : NULL;
+}
+
+static struct step_tallies *get_step(struct probe *probe, uint32_t step)
+{
+    struct step_tallies *found = find_step(probe, step);
+
+    if (found)
+        return found;
+    found = calloc(1, sizeof(*found));
+    if (!found)
+        return NULL;
+    found->step = step;
+    if (!tsearch(found, &probe->accounts, step_compare)) {
+        free(found);
+        return NULL;
+    }
+    return found;
 }
 
 static struct tally *tally_get(struct probe *probe, uint32_t step, uint64_t dev)
 {
-    struct tally wanted = {.step = step, .dev = dev}, *made;
-    struct tally **found = tfind(&wanted, &probe->accounts, tally_compare);
+    struct step_tallies *of = get_step(probe, step);
+    const struct tally wanted = {.dev = dev};
+    struct tally **found = of ? tfind(&wanted, &of->tallies, tally_compare) : NULL, *made;
 
-    if (found)
-        return *found;
+    if (found || !of)
+        return found ? *found : NULL;
     made = calloc(1, sizeof(*made));
     if (!made)
         return NULL;
-    made->step = step;
     made->dev = dev;
-    if (!tsearch(made, &probe->accounts, tally_compare)) {
+    if (!tsearch(made, &of->tallies, tally_compare)) {
         free(made);
         return NULL;
     }
@@ -206,7 +253,8 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
 {
     struct tally *tally = *(struct tally *const *)node;
 
-    if ((visit != preorder && visit != leaf) || !pass_has(arg, tally->step))
+    (void)arg;
+    if (visit != preorder && visit != leaf)
         return;
     for (int op = 0; op < IO_OP_COUNT; op++) {
         if (!tally->ops[op])
@@ -217,32 +265,62 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
     tally->cache = (struct io_cache){0};
 }
 
+static void add_to_step(struct step_tallies *step, int op, const struct account_value *now)
+{
+    raise_to(&step->longest_wait_ns, now->longest_wait_ns);
+    if (op != IO_CREATE) /* a part of an open */
+        step->events += now->requests;
+}
+
 static void end_tally(const void *node, VISIT visit, void *arg)
 {
     struct tally *tally = *(struct tally *const *)node;
     struct pass *pass = arg;
     bool any = false;
 
-    if ((visit != postorder && visit != leaf) || pass->result || !pass_has(pass, tally->step))
+    if ((visit != postorder && visit != leaf) || pass->result)
         return;
     for (int op = 0; op < IO_OP_COUNT; op++) {
         tally->io.ops[op] = NULL;
         if (!tally->ops[op] || !tally->ops[op]->now.requests)
             continue;
+        add_to_step(pass->step, op, &tally->ops[op]->now);
         tally_op_finish(tally->ops[op]);
         tally->io.ops[op] = &tally->ops[op]->counter;
         any = true;
     }
     finish_cache(pass, tally);
     if (any || !io_cache_is_empty(&tally->cache))
-        pass->result = pass->each(tally->step, tally->dev, &tally->io, &tally->cache, pass->arg);
+        pass->result =
+            pass->each(pass->step->step, tally->dev, &tally->io, &tally->cache, pass->arg);
 }
 
-int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
-               struct error *error)
+static void begin_step(const void *node, VISIT visit, void *arg)
+{
+    const struct step_tallies *step = *(struct step_tallies *const *)node;
+
+    if ((visit == postorder || visit == leaf) && pass_has(arg, step->step))
+        twalk_r(step->tallies, begin_tally, arg);
+}
+
+static void end_step(const void *node, VISIT visit, void *arg)
+{
+    struct step_tallies *step = *(struct step_tallies *const *)node;
+    struct pass *pass = arg;
+
+    if ((visit != postorder && visit != leaf) || pass->result || !pass_has(pass, step->step))
+        return;
+    pass->step = step;
+    step->longest_wait_ns = step->events = 0;
+    twalk_r(step->tallies, end_tally, pass);
+}
+
+int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
+               void *arg, struct error *error)
 {
     struct pass pass = {.probe = probe,
-                        .step = step,
+                        .steps = steps,
+                        .n_steps = n,
                         .each = each,
                         .arg = arg,
                         .unsupported = probe_unsupported(probe)};
@@ -250,7 +328,7 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
 
     if (probe->blind)
         return 0;
-    twalk_r(probe->accounts, begin_tally, &pass);
+    twalk_r(probe->accounts, begin_step, &pass);
     /* Read errnos before counters: an error is counted before its errno, so the errnos never sum up
      * to more than the errors. */
     r = map_each(probe, probe->skel->maps.errnos, add_errno, &pass, error);
@@ -260,95 +338,45 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
         r = map_each(probe, probe->skel->maps.caches, add_cache, &pass, error);
     if (r < 0)
         return r;
-    twalk_r(probe->accounts, end_tally, &pass);
+    twalk_r(probe->accounts, end_step, &pass);
     return pass.result;
 }
 
-struct sums {
-    struct probe_step *steps; /* ascending */
-    size_t n;
-};
-
-static int compare_sums(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     const struct probe_step *x = a, *y = b;
 
     return (x->step > y->step) - (x->step < y->step);
 }
 
-static void sum_tally(const void *node, VISIT visit, void *arg)
-{
-    const struct tally *tally = *(struct tally *const *)node;
-    const struct sums *sums = arg;
-    struct probe_step wanted = {.step = tally->step}, *step;
-
-    if (visit != postorder && visit != leaf)
-        return;
-    step = bsearch(&wanted, sums->steps, sums->n, sizeof(wanted), compare_sums);
-    for (int op = 0; step && op < IO_OP_COUNT; op++) {
-        const struct tally_op *at = tally->ops[op];
-
-        if (!at || !at->now.requests)
-            continue;
-        if (at->now.longest_wait_ns > step->longest_wait_ns)
-            step->longest_wait_ns = at->now.longest_wait_ns;
-        if (op != IO_CREATE) /* a part of an open */
-            step->events += at->now.requests;
-    }
-}
-
 void accounts_sum(const struct probe *probe, struct probe_step *steps, size_t n)
 {
-    struct sums sums = {steps, n};
+    if (n)
+        qsort(steps, n, sizeof(*steps), compare_numbers);
+    for (size_t i = 0; i < n; i++) {
+        const struct step_tallies *step = find_step(probe, steps[i].step);
 
-    if (!n)
-        return;
-    qsort(steps, n, sizeof(*steps), compare_sums);
-    twalk_r(probe->accounts, sum_tally, &sums);
-}
-
-/* The tallies to delete, collected first because deletion during a walk is not allowed. */
-struct found_tallies {
-    const uint32_t *steps; /* ascending */
-    size_t n_steps;
-    struct tally *first;
-};
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static void find_tallies(const void *node, VISIT visit, void *arg)
-{
-    struct tally *tally = *(struct tally *const *)node;
-    struct found_tallies *found = arg;
-
-    if ((visit == postorder || visit == leaf) &&
-        bsearch(&tally->step, found->steps, found->n_steps, sizeof(tally->step), compare_numbers)) {
-        tally->next = found->first;
-        found->first = tally;
+        if (!step)
+            continue;
+        steps[i].longest_wait_ns = step->longest_wait_ns;
+        steps[i].events = step->events;
     }
 }
 
 void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n)
 {
-    struct found_tallies found = {.steps = steps, .n_steps = n};
+    for (size_t i = 0; i < n; i++) {
+        struct step_tallies *step = find_step(probe, steps[i]);
 
-    twalk_r(probe->accounts, find_tallies, &found);
-    while (found.first) {
-        struct tally *tally = found.first;
-
-        found.first = tally->next;
-        tdelete(tally, &probe->accounts, tally_compare);
-        tally_destroy(tally);
+        if (!step)
+            continue;
+        (void)tdelete(step, &probe->accounts, step_compare);
+        step_tallies_destroy(step);
     }
 }
 
 void accounts_close(struct probe *probe)
 {
-    tdestroy(probe->accounts, tally_destroy);
+    tdestroy(probe->accounts, step_tallies_destroy);
     probe->accounts = NULL;
 }

@@ -156,11 +156,12 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
     return 0;
 }
 
-int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
-               struct error *error)
+int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
+               void *arg, struct error *error)
 {
     (void)probe;
-    (void)step;
+    (void)steps;
+    (void)n;
     (void)each;
     (void)arg;
     (void)error;

@@ -125,15 +125,15 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
  * *ret with free(). */
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error);
 
-/* Read the totals since probe_add(), for all steps (step 0) or one, in one pass over the maps.
- * Calls `each` for every (step, dev) with a request or page cache fills; shards are summed. `io`
- * and `cache` belong to the probe (copy what you keep). The probe widens u32 buckets: it must be
- * read at least once every 2^32 calls of one bucket. A non-zero return of `each` ends the pass and
- * is returned. */
+/* Read the totals since probe_add(), for n steps (ascending numbers) or for all (`steps` is NULL),
+ * in one pass over the maps. Calls `each` for every (step, dev) with a request or page cache fills;
+ * shards are summed. `io` and `cache` belong to the probe (copy what you keep). The probe widens
+ * u32 buckets: it must be read at least once every 2^32 calls of one bucket. A non-zero return of
+ * `each` ends the pass and is returned. */
 typedef int (*probe_account_f)(uint32_t step, uint64_t dev, const struct io_account *io,
                                const struct io_cache *cache, void *arg);
-int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
-               struct error *error);
+int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
+               void *arg, struct error *error);
 
 /* Returns a descriptor that is readable when a step has used a super block for the first time. Then
  * probe_new_mounts() reports the new mounts; probe_mounts() lists all known ones. */

@@ -53,7 +53,7 @@ struct probe {
     int fence[2];              /* of maps_wait(), created by maps_open() */
     struct maps_bpf *elements; /* access program; NULL: use bpf(2) */
     struct maps_page *rows;    /* of `elements` */
-    void *accounts;            /* tsearch tree of struct tally, by step and dev */
+    void *accounts;            /* tsearch tree of struct step_tallies, by step */
     probe_mount_f new_mount;
     void *new_mount_arg;
 };
@@ -169,7 +169,7 @@ bool syscalls_adopt(struct probe *probe);
 void syscalls_attach(struct probe *probe);
 
 /* account.c: totals. */
-/* Forget the totals of these steps (ascending numbers). */
+/* Forget the totals of these steps. */
 void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n);
 void accounts_close(struct probe *probe);
 /* Sort the steps by number, and fill in their longest waits and numbers of calls at the last

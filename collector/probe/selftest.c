@@ -111,7 +111,7 @@ static int count(struct probe *probe, const struct hierarchy_leaf *leaf, int soc
     if (r == 0)
         r = await(socket, deadline_ns, &calls, error);
     if (r == 0)
-        r = probe_read(probe, step, add_requests, requests, error);
+        r = probe_read(probe, &step, 1, add_requests, requests, error);
     if (r == 0) {
         judge(probe, &calls, requests, ret);
         if (calls.ns_inside > calls.ns_outside && !(ret->failed & UINT64_C(1) << IO_READ))

@@ -12,6 +12,7 @@
 #include "collector/sample/sampler_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 
 /* The events per second that one shard serves before CPUs that share it slow each other down: a
  * contended atomic add takes about 100 ns, and a call makes three. */
@@ -349,8 +350,21 @@ static void spread(struct sampler *sampler, struct followed *f, const struct pro
     (void)probe_shards(sampler->probe, now->cgroup_id, now->cgroup_version, f->shards);
 }
 
-static int update_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns, bool tick,
-                        struct error *error)
+/* A reading of the maps. */
+struct reading {
+    const uint32_t *wanted; /* steps, ascending; NULL: all */
+    size_t n_wanted;
+    uint64_t now_ns;
+    bool tick; /* it closes an interval */
+};
+
+static bool is_wanted(const struct reading *reading, const struct followed *f)
+{
+    return !f->finished &&
+           (!reading->wanted || number_is_in(reading->wanted, reading->n_wanted, f->step));
+}
+
+static int update_steps(struct sampler *sampler, const struct reading *reading, struct error *error)
 {
     _free_ struct probe_step *steps = NULL;
     size_t n;
@@ -362,10 +376,10 @@ static int update_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns,
         struct followed *f = followed_find(sampler, steps[i].step);
         uint64_t wait;
 
-        if (!f || f->finished || (step && step != f->step))
+        if (!f || !is_wanted(reading, f))
             continue;
-        if (tick)
-            spread(sampler, f, &steps[i], now_ns);
+        if (reading->tick)
+            spread(sampler, f, &steps[i], reading->now_ns);
         wait = f->last.longest_wait_ns;
         f->last = steps[i];
         if (wait > f->last.longest_wait_ns)
@@ -374,16 +388,16 @@ static int update_steps(struct sampler *sampler, uint32_t step, uint64_t now_ns,
     return 0;
 }
 
-static int followed_update(struct sampler *sampler, struct followed *f, uint64_t now_ns, bool tick,
-                           bool keep)
+static int followed_update(struct sampler *sampler, struct followed *f,
+                           const struct reading *reading)
 {
     int r;
 
-    f->read_ns = now_ns;
-    if (keep)
+    f->read_ns = reading->now_ns;
+    if (probe_blind(sampler->probe))
         return 0;
     wraps_apply(f);
-    r = timelines_update(sampler, f, now_ns);
+    r = timelines_update(sampler, f, reading->now_ns);
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
@@ -391,57 +405,60 @@ static int followed_update(struct sampler *sampler, struct followed *f, uint64_t
     if (!r)
         r = meter_add(f->meter, &f->mounts);
     if (!r)
-        meter_end(f->meter, now_ns, tick);
+        meter_end(f->meter, reading->now_ns, reading->tick);
     return r;
 }
 
-static void start_pass(const struct sampler *sampler, struct followed *f)
+static void start_pass(const struct sampler *sampler, struct followed *f,
+                       const struct reading *reading)
 {
     io_mounts_clear(&f->fresh);
-    if (f->finished)
+    if (!is_wanted(reading, f))
         return;
     f->unnamed = false;
     f->renamed = mounts_renamed(sampler->mounts, f->step);
 }
 
-static int read_pass(struct sampler *sampler, uint32_t step, uint64_t now_ns, bool tick,
-                     struct error *error)
+static int read_pass(struct sampler *sampler, const struct reading *reading, struct error *error)
 {
     int r;
 
     (void)sampler_name_new_mounts(sampler, NULL);
-    if (tick)
+    if (reading->tick)
         mount_names_retry(sampler);
     for (size_t i = 0; i < sampler->n; i++)
-        start_pass(sampler, sampler->steps[i]);
-    r = probe_read(sampler->probe, step, add_account, sampler, error);
+        start_pass(sampler, sampler->steps[i], reading);
+    r = probe_read(sampler->probe, reading->wanted, reading->n_wanted, add_account, sampler, error);
     if (r < 0)
         return r == -ENOMEM ? error_set(error, r, "no memory for a reading") : r;
-    r = update_steps(sampler, step, now_ns, tick, error);
+    r = update_steps(sampler, reading, error);
     if (r < 0)
         return r;
     r = missed_update(sampler);
-    for (size_t i = 0; i < sampler->n && !r; i++) {
-        struct followed *f = sampler->steps[i];
-
-        if (!f->finished && (!step || f->step == step))
-            r = followed_update(sampler, f, now_ns, tick, probe_blind(sampler->probe));
-    }
+    for (size_t i = 0; i < sampler->n && !r; i++)
+        if (is_wanted(reading, sampler->steps[i]))
+            r = followed_update(sampler, sampler->steps[i], reading);
     return r < 0 ? error_set(error, r, "no memory for a reading") : 0;
 }
 
 int sampler_read(struct sampler *sampler, uint64_t now_ns, struct error *error)
 {
-    return read_pass(sampler, 0, now_ns, true, error);
+    const struct reading reading = {.now_ns = now_ns, .tick = true};
+
+    return read_pass(sampler, &reading, error);
 }
 
-int sampler_peek(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error)
+int sampler_peek(struct sampler *sampler, const uint32_t *steps, size_t n, uint64_t now_ns,
+                 struct error *error)
 {
-    return read_pass(sampler, step, now_ns, false, error);
+    const struct reading reading = {.wanted = steps, .n_wanted = n, .now_ns = now_ns};
+
+    return read_pass(sampler, &reading, error);
 }
 
 int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error)
 {
+    const struct reading reading = {&step, 1, now_ns, .tick = true};
     struct followed *f = followed_find(sampler, step);
     int r;
 
@@ -451,7 +468,7 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
         return 0;
     (void)sampler_name_new_mounts(sampler, NULL);
     mounts_finish(sampler->mounts, step);
-    r = read_pass(sampler, step, now_ns, true, error);
+    r = read_pass(sampler, &reading, error);
     if (!r)
         f->finished = true;
     return r;

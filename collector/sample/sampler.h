@@ -53,8 +53,10 @@ int sampler_name_new_mounts(struct sampler *sampler, struct error *error);
 
 /* Every interval: one pass over the maps for all steps. Closes an interval of each. */
 int sampler_read(struct sampler *sampler, uint64_t now_ns, struct error *error);
-/* In between: bring the totals of one step (0: of all) up to date. Does not close an interval. */
-int sampler_peek(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error);
+/* In between: bring the totals of n steps (ascending numbers), or of all (`steps` is NULL), up to
+ * date. Does not close an interval. */
+int sampler_peek(struct sampler *sampler, const uint32_t *steps, size_t n, uint64_t now_ns,
+                 struct error *error);
 /* The last reading of a step: later ones leave it as it is. Its last interval, if shorter than half
  * the configured one, is joined with the one before. */
 int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error);

@@ -24,7 +24,7 @@ int tracker_read(struct tracker *tracker, bool tick, struct error *error)
 {
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
     int r = tick ? sampler_read(tracker->sampler, now, error)
-                 : sampler_peek(tracker->sampler, 0, now, error);
+                 : sampler_peek(tracker->sampler, NULL, 0, now, error);
 
     if (!r) {
         tracker->read_at_ns = now;

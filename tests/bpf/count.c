@@ -180,7 +180,7 @@ static int print_account(struct probe *probe, uint32_t step, const char *output,
 {
     struct json_object *document = json_object_new_object(), *fstypes = json_object_new_object();
     struct printed printed = {json_object_new_object(), json_object_new_object()};
-    int r = probe_read(probe, step, add_mount, &printed, error);
+    int r = probe_read(probe, &step, 1, add_mount, &printed, error);
 
     if (r == 0)
         r = probe_new_mounts(probe, add_fstype, fstypes, error);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/records.h"
+#include "common/numbers.h"
 
 #define MAX 1024
 
@@ -293,8 +294,8 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
     return 0;
 }
 
-int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *arg,
-               struct error *error)
+int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
+               void *arg, struct error *error)
 {
     static const struct io_cache cache;
     int r = 0;
@@ -303,7 +304,7 @@ int probe_read(struct probe *probe, uint32_t step, probe_account_f each, void *a
         return error_set(error, probe->fail, "the fake probe was told to fail");
     probe->passes++;
     for (size_t i = 0; i < probe->n_rows && !r && !probe->blind; i++)
-        if (!step || step == probe->rows[i].step)
+        if (!steps || number_is_in(steps, n, probe->rows[i].step))
             r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache, arg);
     return r;
 }

@@ -143,7 +143,7 @@ static void test_drop_many(void **state)
     if (!probe)
         skip();
     fill();
-    must(probe_read(probe, 0, sum, &requests, &error));
+    must(probe_read(probe, NULL, 0, sum, &requests, &error));
     assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
     must(probe_steps(probe, &steps, &n, &error));
     assert_int_equal(n, MANY + 1);
@@ -161,7 +161,7 @@ static void test_drop_many(void **state)
     assert_false(probe_has(probe, 100, 2));
     assert_true(probe_has(probe, KEPT, 2));
     requests = 0;
-    must(probe_read(probe, 0, sum, &requests, &error));
+    must(probe_read(probe, NULL, 0, sum, &requests, &error));
     assert_int_equal(requests, MANY + 1);
     must(probe_drop(probe, KEPT, 2, &error));
     check_keys(0);
@@ -179,12 +179,12 @@ static void test_sweep(void **state)
     for (uint32_t step = 300; step < 310; step++)
         count(step, 1, 0);
     check_keys(MANY + 11);
-    must(probe_read(probe, 0, sum, &requests, &error));
+    must(probe_read(probe, NULL, 0, sum, &requests, &error));
     assert_int_equal(probe_sweep(probe, &error), 10);
     check_keys(MANY + 1);
     assert_int_equal(probe_sweep(probe, &error), 0);
     requests = 0;
-    must(probe_read(probe, 0, sum, &requests, &error));
+    must(probe_read(probe, NULL, 0, sum, &requests, &error));
     assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
 }
 

@@ -69,6 +69,34 @@ static void test_losses_are_said(void **state)
     step_account_clear(&got);
 }
 
+static void test_peek_leaves_other_steps(void **state)
+{
+    uint32_t a = rig_tag(100, 0), b = rig_tag(101, 0);
+    const uint32_t steps[] = {a};
+    struct step_account got;
+
+    (void)state;
+    rig_touch(a, NFS, "nfs4");
+    rig_touch(b, NFS, "nfs4");
+    fake_probe_count(rig.probe, a, NFS, IO_WRITE, 1, 10);
+    fake_probe_count(rig.probe, b, NFS, IO_WRITE, 1, 300);
+    rig_must(sampler_read(rig.sampler, 10 * S, &rig.error));
+    fake_probe_count(rig.probe, a, NFS, IO_WRITE, 1, 5);
+    fake_probe_count(rig.probe, b, NFS, IO_WRITE, 1, 7);
+    rig_must(sampler_peek(rig.sampler, steps, 1, 12 * S, &rig.error));
+    got = rig_account(a);
+    assert_int_equal(rig_mount(&got, "/home")->io.ops[IO_WRITE]->bytes, 15);
+    step_account_clear(&got);
+    got = rig_account(b);
+    assert_int_equal(rig_mount(&got, "/home")->io.ops[IO_WRITE]->bytes, 300);
+    assert_int_equal(got.elapsed_ns, 10 * S);
+    step_account_clear(&got);
+    rig_must(sampler_read(rig.sampler, 20 * S, &rig.error));
+    got = rig_account(b);
+    assert_int_equal(rig_mount(&got, "/home")->io.ops[IO_WRITE]->bytes, 307);
+    step_account_clear(&got);
+}
+
 static void test_missing_hook_is_said(void **state)
 {
     struct step_account got;
@@ -282,7 +310,7 @@ static void test_time_line(void **state)
     rig_must(sampler_read(rig.sampler, 15 * S, &rig.error));
     rig_must(sampler_read(rig.sampler, 25 * S, &rig.error)); /* quiet */
     fake_probe_count(rig.probe, a, NFS, IO_WRITE, 1, 4000);
-    rig_must(sampler_peek(rig.sampler, a, 27 * S, &rig.error));
+    rig_must(sampler_peek(rig.sampler, &a, 1, 27 * S, &rig.error));
     fake_probe_count(rig.probe, a, NFS, IO_WRITE, 1, 7);
     rig_must(sampler_finish(rig.sampler, a, 29 * S, &rig.error));
     got = rig_account(a);
@@ -342,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_totals_peaks_and_names, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_losses_are_said, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_blind_probe_is_said, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_peek_leaves_other_steps, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_missing_feature_is_said, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, rig_setup, rig_teardown),

@@ -114,7 +114,7 @@ static void test_a_name_that_comes_with_the_end(void **state)
     step_account_clear(&got);
     task_end();
     assert_int_equal(sampler_seal(rig.sampler, a, 9 * S), -EAGAIN);
-    rig_must(sampler_peek(rig.sampler, 0, 11 * S, &rig.error));
+    rig_must(sampler_peek(rig.sampler, NULL, 0, 11 * S, &rig.error));
     rig_must(sampler_seal(rig.sampler, a, 9 * S));
     got = rig_account(a);
     assert_string_equal(got.mounts.items[0].mount, "/image");
