@@ -142,6 +142,12 @@ static struct round close_round(struct tracker *tracker)
     return round;
 }
 
+static bool has_ended(const struct step *step, const void *arg)
+{
+    (void)arg;
+    return step->phase == PHASE_ENDED;
+}
+
 int steps_close(struct tracker *tracker, struct error *error)
 {
     struct round round = close_round(tracker);
@@ -149,7 +155,7 @@ int steps_close(struct tracker *tracker, struct error *error)
 
     /* Read again if the first reading met a mount whose name had to be looked up. */
     for (int i = 0; i < 2 && round.due; i++) {
-        int r = tracker_read(tracker, false, error);
+        int r = tracker_read_steps(tracker, has_ended, NULL, error);
 
         if (r < 0)
             return r;

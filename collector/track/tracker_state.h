@@ -30,6 +30,7 @@ struct tracker {
     uint64_t lost;                               /* events of ended steps */
     uint64_t vanished, untracked, save_failures; /* see struct tracker_stats */
     uint64_t read_at_ns, read_cost_ns;           /* the last reading of all steps */
+    uint64_t partial_since_ns, partial_cost_ns;  /* readings of some steps since then */
     uint64_t drop_gap_ns, dropped_ns;            /* the last drop of counters; 0: never */
     uint64_t rows_ns, rows_due_ns; /* all jobs need provisional rows as of this reading */
     bool sweep_due;                /* a step was dropped after the last sweep of the maps */
@@ -42,7 +43,16 @@ struct tracker {
 void tracker_log(struct tracker *tracker, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Readings of some steps take at most 1/TRACKER_READ_SHARE of the time, then all are read. */
+#define TRACKER_READ_SHARE 4
+
 /* Read the counters of all steps now. tick: the end of an interval. */
 int tracker_read(struct tracker *tracker, bool tick, struct error *error);
+/* Read the steps for which this returns true, if there are any. All others too if that is fast, or
+ * if such readings are frequent, so that steps that end at once share a reading. Otherwise a job
+ * with many mounts would delay the steps of others. */
+typedef bool (*tracker_wanted_f)(const struct step *step, const void *arg);
+int tracker_read_steps(struct tracker *tracker, tracker_wanted_f is_wanted, const void *arg,
+                       struct error *error);
 
 #endif

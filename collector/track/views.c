@@ -23,11 +23,20 @@
 
 /* --- readings --------------------------------------------------------------------------------- */
 
-static int refresh(struct tracker *tracker, uint64_t age_ns, struct error *error)
+static bool is_open_in(const struct step *step, const void *arg)
 {
-    bool fresh = clock_ns(CLOCK_BOOTTIME) - tracker->read_at_ns < age_ns;
+    return step->job == arg && step_is_open(step);
+}
 
-    return fresh || !tracker->jobs.n ? 0 : tracker_read(tracker, false, error);
+/* Reports of many jobs that end at once share a reading, so that each meets its deadline. */
+static int refresh(const struct job *job, bool fresh, struct error *error)
+{
+    struct tracker *tracker = job->tracker;
+    uint64_t age = clock_ns(CLOCK_BOOTTIME) - tracker->read_at_ns;
+
+    return !fresh && age < tracker->read_cost_ns * TRACKER_READ_SHARE
+               ? 0
+               : tracker_read_steps(tracker, is_open_in, job, error);
 }
 
 int tracker_refresh(struct tracker *tracker, uint64_t max_age_ns, struct error *error)
@@ -53,8 +62,7 @@ int tracker_report(struct tracker *tracker, uint32_t jobid, uint32_t restart, bo
 
     if (!job)
         return error_set(error, -ENOENT, "job %u was never tagged on this node", jobid);
-    /* Reports of many jobs that end at once share a reading, so that each meets its deadline. */
-    r = refresh(tracker, fresh ? 0 : tracker->read_cost_ns * 4, error);
+    r = refresh(job, fresh, error);
     if (r < 0)
         return r;
     job_file_read(job);

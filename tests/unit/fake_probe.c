@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
 #include "tests/unit/fake_probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bpf/records.h"
 #include "common/numbers.h"
@@ -25,7 +27,7 @@ struct probe {
     size_t n_sights, n_known;
     struct probe_hook hooks[2];
     uint64_t gone, gone_ns;
-    unsigned passes, sweeps;
+    unsigned passes, sweeps, reads_of_all, read_ms;
     int fail;
     bool adopted;
     const char *blind;
@@ -133,6 +135,16 @@ struct probe_hook *fake_probe_hook(struct probe *probe, size_t i)
 void fake_probe_fail(struct probe *probe, int code)
 {
     probe->fail = code;
+}
+
+unsigned fake_probe_reads_of_all(const struct probe *probe)
+{
+    return probe->reads_of_all;
+}
+
+void fake_probe_slow_down(struct probe *probe, unsigned ms)
+{
+    probe->read_ms = ms;
 }
 
 void fake_probe_set_wait(struct probe *probe, void (*wait)(void *arg), void *arg)
@@ -303,6 +315,8 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
     if (probe->fail)
         return error_set(error, probe->fail, "the fake probe was told to fail");
     probe->passes++;
+    probe->reads_of_all += !steps;
+    (void)usleep(probe->read_ms * 1000);
     for (size_t i = 0; i < probe->n_rows && !r && !probe->blind; i++)
         if (!steps || number_is_in(steps, n, probe->rows[i].step))
             r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache, arg);

@@ -32,6 +32,10 @@ struct probe_hook *fake_probe_hook(struct probe *probe, size_t i);
 unsigned fake_probe_passes(const struct probe *probe);
 /* How often probe_sweep() was called. */
 unsigned fake_probe_sweeps(const struct probe *probe);
+/* How often the counters of all steps were read. */
+unsigned fake_probe_reads_of_all(const struct probe *probe);
+/* From now on probe_read() takes this long. */
+void fake_probe_slow_down(struct probe *probe, unsigned ms);
 /* probe_drop_wait() calls this. */
 void fake_probe_set_wait(struct probe *probe, void (*wait)(void *arg), void *arg);
 /* From now on probe_read() fails with this; 0: works again. */

@@ -98,6 +98,33 @@ static void test_ends_share_a_reading(void **state)
     assert_int_equal(node_total(), 321);
 }
 
+/* A job whose readings take long must not delay the ends and reports of others. */
+static void test_long_readings_leave_out_others(void **state)
+{
+    uint32_t a = node_begin(0), b = node_begin(1);
+    struct job_account *job;
+    unsigned before;
+
+    (void)state;
+    node_write(a, 1, 1);
+    node_write(b, 1, 20);
+    fake_probe_slow_down(node.probe, 20);
+    node_must(tracker_tick(node.tracker, &node.error));
+    before = fake_probe_reads_of_all(node.probe);
+    node_write(a, 1, 300);
+    node_write(b, 1, 100000);
+    node_must(
+        tracker_end(node.tracker, JOB, 0, HET_NONE, 0, node_now(CLOCK_BOOTTIME), &node.error));
+    assert_int_equal(node_total(), 321);
+    assert_int_equal(fake_probe_reads_of_all(node.probe), before);
+    fake_probe_slow_down(node.probe, 0);
+    node_must(tracker_tick(node.tracker, &node.error));
+    before = fake_probe_reads_of_all(node.probe);
+    node_must(tracker_report(node.tracker, JOB, 0, true, &job, &node.error));
+    job_account_destroy(job);
+    assert_true(fake_probe_reads_of_all(node.probe) > before); /* a fast one is shared */
+}
+
 /* However many steps end, vanish or are met only after their end, a tick reads once, and drops them
  * once. */
 #define MANY 200
@@ -357,6 +384,7 @@ int main(void)
         TEST(test_late_tag_of_a_short_step),
         TEST(test_deserted_step),
         TEST(test_ends_share_a_reading),
+        TEST(test_long_readings_leave_out_others),
         TEST(test_many_ends_cost_one_pass),
         TEST(test_drops_keep_a_distance),
         TEST(test_maps_are_swept),
