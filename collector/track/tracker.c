@@ -108,14 +108,32 @@ void tracker_attach(struct tracker *tracker, struct writer *writer)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
+/* The next jobiod would not find the step, or would not know that it was tagged late. */
+static bool needs_row(const struct step *step)
+{
+    char name[TAG_FILE_SIZE];
+
+    tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
+    return !step->has_row &&
+           (step->unconfirmed || faccessat(step->job->tracker->steps_fd, name, F_OK, 0) < 0);
+}
+
 int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *error)
 {
+    const struct step_ids ids = {tag->jobid, tag->restart, tag->het, tag->step};
+    struct step *step;
+    int r;
+
     if (tag->node && strcmp(tag->node, tracker->node) != 0 && log_allowed("node", 3600, NULL))
         tracker_log(tracker, LOG_LEVEL_WARNING,
                     "Slurm calls this node %s, and jobiod calls it %s: set \"node = %s\" in "
                     "jobio.conf",
                     tag->node, tracker->node, tag->node);
-    return step_start(tracker, tag, error);
+    r = step_start(tracker, tag, error);
+    step = r < 0 ? NULL : jobs_find_step(&tracker->jobs, &ids);
+    if (step && needs_row(step))
+        job_save_provisional(step->job);
+    return r;
 }
 
 int tracker_end(struct tracker *tracker, uint32_t jobid, uint32_t restart, uint32_t het,

@@ -225,6 +225,47 @@ static void test_restart_with_a_late_tag(void **state)
     store_jobs_free(jobs);
 }
 
+/* The same, and it is killed before the first tick. */
+static void test_kill_after_a_late_tag(void **state)
+{
+    struct tag tag = node_tag(0, true);
+    struct job_account **jobs;
+
+    (void)state;
+    tag.within_ms = 6000;
+    tag.tagged_boot_ns -= 7 * S;
+    node_must(tracker_tag(node.tracker, &tag, &node.error));
+    node_restart();
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_flush();
+    jobs = node_stored();
+    assert_false(job_is_complete(jobs[0]));
+    assert_true(node_blames(&jobs[0]->completeness, "began-untracked"));
+    store_jobs_free(jobs);
+}
+
+/* The plugin could not write the file of a step. */
+static void test_kill_without_a_step_file(void **state)
+{
+    struct job_account **jobs;
+    struct tag tag;
+
+    (void)state;
+    node_begin(STEP_EXTERN);
+    tag = node_tag(STEP_BATCH, false);
+    node_must(tracker_tag(node.tracker, &tag, &node.error));
+    node_write(step_number(tag.cgroup_id, 2), 1, 600);
+    node_restart();
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, STEP_EXTERN, 0, &node.error));
+    node_must(tracker_job_end(node.tracker, JOB, &node.error));
+    node_flush();
+    jobs = node_stored();
+    assert_true(jobs[0]->ended);
+    assert_false(job_is_complete(jobs[0]));
+    assert_true(node_blames(&jobs[0]->completeness, "step-vanished"));
+    store_jobs_free(jobs);
+}
+
 static int see(int64_t id, const struct job_account *job, void *arg)
 {
     (void)id;
@@ -445,13 +486,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_restart_goes_on),        TEST(test_missed_while_nobody_read),
-        TEST(test_kill_after_commit),      TEST(test_reboot),
-        TEST(test_reboot_and_a_full_disk), TEST(test_restart_with_a_late_tag),
-        TEST(test_lost_step_is_sent),      TEST(test_gathered_by),
-        TEST(test_gathered_by_a_stranger), TEST(test_nodes_are_told_late),
-        TEST(test_lost_by_reboot_is_sent), TEST(test_kill_after_folding),
-        TEST(test_many_ends_while_down),
+        TEST(test_restart_goes_on),          TEST(test_missed_while_nobody_read),
+        TEST(test_kill_after_commit),        TEST(test_reboot),
+        TEST(test_reboot_and_a_full_disk),   TEST(test_restart_with_a_late_tag),
+        TEST(test_lost_step_is_sent),        TEST(test_gathered_by),
+        TEST(test_gathered_by_a_stranger),   TEST(test_nodes_are_told_late),
+        TEST(test_lost_by_reboot_is_sent),   TEST(test_kill_after_folding),
+        TEST(test_many_ends_while_down),     TEST(test_kill_after_a_late_tag),
+        TEST(test_kill_without_a_step_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
