@@ -75,6 +75,8 @@ static inline bool io_op_is_data(enum io_op op)
 /* The same for a bit number in a set of operations (bit 1 << io_op); that of IO_CACHE is "cache".
  */
 #define IO_SET_BITS (IO_OP_COUNT + 1)
+/* Types of private mounts that the totals of a node list; further types are one, "(other)". */
+#define IO_PRIVATE_TYPES 64
 const char *io_bit_name(unsigned bit);
 int io_bit_parse(const char *name);
 /* The set of operations that cannot be counted on file systems of this type, with any kernel. The

@@ -358,7 +358,7 @@ static int step_take(struct store *store, const struct step_row *row, bool own, 
     int r = store_step_bytes(store, row->id, bytes, error);
 
     if (r == 0 && own && row->final)
-        r = store_run(store, SQL_TOTAL_TAKE, ids, 1, error);
+        r = store_run(store, SQL_TOTAL_TAKE, VALUES(ids[0], U64(IO_PRIVATE_TYPES)), error);
     if (r == 0)
         r = store_run(store, SQL_JOB_TAKE, ids, 2, error);
     if (r == 0)
@@ -375,7 +375,7 @@ static int step_give(struct store *store, const struct step_row *row, bool own, 
     int r = store_run(store, SQL_JOB_GIVE, ids, 2, error);
 
     if (r == 0 && own && row->final)
-        r = store_run(store, SQL_TOTAL_GIVE, ids, 1, error);
+        r = store_run(store, SQL_TOTAL_GIVE, VALUES(ids[0], U64(IO_PRIVATE_TYPES)), error);
     if (r == 0)
         r = store_step_bytes(store, row->id, &bytes, error);
     return r < 0 ? r : store_change_share(store, row->job, bytes, before, error);

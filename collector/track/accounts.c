@@ -178,12 +178,24 @@ struct job_account *job_report(struct job *job)
     return NULL;
 }
 
+/* The type of a mount in the totals. Users can invent types (fuse.NAME). */
+static const char *total_type(const struct io_mounts *totals, const struct io_mount *m)
+{
+    size_t private_types = 0;
+
+    if (m->labelled || io_mounts_find(totals, "(private)", m->fstype, "", true))
+        return m->fstype;
+    for (size_t i = 0; i < totals->n; i++)
+        private_types += totals->items[i].private;
+    return private_types < IO_PRIVATE_TYPES ? m->fstype : "(other)";
+}
+
 int totals_add(struct io_mounts *totals, const struct io_mounts *mounts)
 {
     for (size_t i = 0; i < mounts->n; i++) {
         const struct io_mount *m = &mounts->items[i];
-        struct io_mount *to = io_mounts_get(totals, m->labelled ? m->mount : "(private)", m->fstype,
-                                            "", !m->labelled);
+        struct io_mount *to = io_mounts_get(totals, m->labelled ? m->mount : "(private)",
+                                            total_type(totals, m), "", !m->labelled);
 
         if (!to || io_account_add(&to->io, &m->io) < 0)
             return -ENOMEM;

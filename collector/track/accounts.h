@@ -20,7 +20,8 @@ struct job_account *job_row(struct job *job);
 struct job_account *job_report(struct job *job);
 /* Bring the rates and peaks of the job up to date. tick: the end of an interval. 0 or -ENOMEM. */
 int job_update_meter(struct job *job, uint64_t now_ns, bool tick);
-/* Add to totals for metrics: private mounts are summed by type. 0 or -ENOMEM. */
+/* Add to totals for metrics: private mounts are summed by type, and types beyond the first
+ * IO_PRIVATE_TYPES as "(other)". 0 or -ENOMEM. */
 int totals_add(struct io_mounts *totals, const struct io_mounts *mounts);
 
 #endif

@@ -194,6 +194,36 @@ static void test_many_mounts(void **state)
     job_account_destroy(job);
 }
 
+/* Users can invent types of file systems (fuse.NAME). */
+static void test_many_types(void **state)
+{
+    struct step_account step;
+
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        struct job_account *job = job_make(100 + i, NOW);
+        char type[32];
+
+        (void)snprintf(type, sizeof(type), "fuse.%03u", i);
+        step_make(&step, 0, NOW, 1);
+        io_account_op(&io_mounts_get(&step.mounts, "/m", type, "s", true)->io, IO_READ)->requests =
+            i + 1;
+        for (int written = 0; written < 2; written++) /* the second replaces the first */
+            put_rows(job, &step, true);
+        step_account_clear(&step);
+        job_account_destroy(job);
+    }
+    assert_true(number("SELECT count(DISTINCT fstype) FROM node_total WHERE mount = '(private)'") <=
+                IO_PRIVATE_TYPES + 1);
+    assert_int_equal(number("SELECT requests FROM node_total WHERE fstype = 'fuse.000'"), 1);
+    assert_int_equal(number("SELECT count(*) FROM node_total WHERE fstype = '(other)'"
+                            " AND requests > 0"),
+                     1);
+    assert_int_equal(number("SELECT sum(requests) FROM node_total WHERE fstype LIKE 'fuse.%'"
+                            " OR fstype = '(other)'"),
+                     300 * 301 / 2);
+}
+
 static void test_long_names(void **state)
 {
     struct job_account *job = job_make(7, NOW);
@@ -527,6 +557,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_many_mounts),
+        STORE_TEST(test_many_types),
         STORE_TEST(test_long_names),
         STORE_TEST(test_few_mounts),
         STORE_TEST(test_several_types),

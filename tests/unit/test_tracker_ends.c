@@ -3,10 +3,13 @@
  */
 #include "tests/unit/test.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "bpf/records.h"
 #include "collector/cgroup/hierarchy.h"
+#include "collector/track/accounts.h"
+#include "common/cleanup.h"
 #include "tests/unit/node.h"
 
 static void test_vanished_step(void **state)
@@ -376,6 +379,29 @@ static void test_jobs_of_others_are_not_read(void **state)
     assert_true(fake_probe_passes(node.probe) > passes);
 }
 
+/* Users can invent types of file systems (fuse.NAME). */
+static void test_totals_of_many_types(void **state)
+{
+    CLEANUP(io_mounts_clear) struct io_mounts totals = {0};
+    uint64_t reads = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 600; i++) {
+        CLEANUP(io_mounts_clear) struct io_mounts step = {0};
+        char type[32];
+
+        (void)snprintf(type, sizeof(type), "fuse.%03u", i % 300);
+        io_account_op(&io_mounts_get(&step, "/m", type, "s", true)->io, IO_READ)->requests = 1;
+        assert_int_equal(totals_add(&totals, &step), 0);
+    }
+    assert_int_equal(totals.n, IO_PRIVATE_TYPES + 1);
+    for (size_t i = 0; i < totals.n; i++)
+        reads += totals.items[i].io.ops[IO_READ]->requests;
+    assert_int_equal(reads, 600);
+    assert_int_equal(totals.items[0].io.ops[IO_READ]->requests, 2);
+    assert_string_equal(totals.items[IO_PRIVATE_TYPES].fstype, "(other)");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
@@ -389,6 +415,7 @@ int main(void)
         TEST(test_drops_keep_a_distance),
         TEST(test_maps_are_swept),
         TEST(test_many_steps_fold),
+        TEST(test_totals_of_many_types),
         TEST(test_stop_with_a_full_queue),
         TEST(test_final_steps_are_queued),
         TEST(test_jobs_of_others_are_not_read),
