@@ -546,9 +546,10 @@ static void test_writer_makes_room(void **state)
     assert_true(used() <= FULL);
     assert_bob_lost_nothing();
     assert_int_equal(number("SELECT max(jobid) FROM job"), 299);
-    /* It may have deleted more since then. */
+    /* It may have deleted more since then, and a hidden job still has rows. */
     assert_true(stats.deleted_early <=
-                200 - (uint64_t)number("SELECT count(*) FROM job WHERE uid = 1000"));
+                200 -
+                    (uint64_t)number("SELECT count(*) FROM job WHERE uid = 1000 AND NOT expired"));
 }
 
 #define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
