@@ -4,18 +4,12 @@
 # root; $BUILD is the build directory. The user owns a cgroup subtree that has limits.
 
 bats_require_minimum_version 1.5.0
-load ../deliver/native
-
-HOSTILE=65533
+load hostile
 
 setup_file() {
-    prepare hostile
-    printf 'interval = 1s\n' > "$T/jobio.conf"
-    cp "$BUILD/jobio" "$T/jobio"
-    chmod 755 "$BATS_RUN_TMPDIR" "$T" "$T/run"
-    "$BUILD/jobiod" --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" > "$T/log" 2>&1 3>&- &
-    echo $! > "$T/pid"
-    until_true 300 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
+    prepare_hostile run
+    configure < /dev/null
+    serve
     # The limits, if these controllers are enabled in cgroup v2.
     [ ! -e "$GROUP/pids.max" ] || echo 50 > "$GROUP/pids.max"
     [ ! -e "$GROUP/memory.max" ] || echo 200M > "$GROUP/memory.max"
@@ -32,24 +26,13 @@ setup() {
 }
 
 teardown() {
-    echo $BASHPID > "$CGROUPS/cgroup.procs"
-    until_true 60 eval 'find "$GROUP" -mindepth 1 -depth -type d -exec rmdir {} + 2> /dev/null; [ ! -e "$OWN" ]'
+    tidy_own
 }
 
-# make_own DIRECTORY: a cgroup that is delegated to the user, as systemd does it
-make_own() {
-    mkdir -p "$1"
-    chown $HOSTILE "$1" "$1"/cgroup.{procs,subtree_control,threads}
-}
-
-# as_user DIRECTORY COMMAND...: a process of the user in that cgroup; its streams are in $T/out and $T/err
+# as_user DIRECTORY COMMAND...: in_own; its streams are in $T/out and $T/err
 as_user() {
-    local directory=$1
-    shift
     status=0
-    sh -c 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"' sh "$directory" \
-        setpriv --reuid $HOSTILE --regid $HOSTILE --clear-groups -- "$@" \
-        > "$T/out" 2> "$T/err" < /dev/null 3>&- || status=$?
+    in_own "$@" > "$T/out" 2> "$T/err" < /dev/null 3>&- || status=$?
 }
 
 own_path() {
@@ -127,7 +110,7 @@ has_not_left() {
 
 # begin UID: start a run without a command, which counts for a minute
 begin() {
-    setpriv --reuid "$1" --regid "$1" --clear-groups "$T/tell" "$JOBIO_SOCKET" run-begin 2>&1 3>&-
+    as_uid "$1" "$T/tell" "$JOBIO_SOCKET" run-begin 2>&1 3>&-
 }
 
 # begin_many N: up to N runs, 16 by each of many uids; its last word is their number
@@ -142,7 +125,6 @@ begin_many() {
 # The last test, because its runs stay until jobiod ends.
 @test "many uids of one user take neither all runs nor those of root" {
     local own=0 BASE=100000
-    cp "$BUILD/tests/deliver/tell" "$T/tell"
     echo $BASHPID > "$OWN/cgroup.procs"
     # The uids of one login, if the kernel has login uids and this process has none.
     if [ "$(cat /proc/self/loginuid)" = 4294967295 ]; then
