@@ -282,7 +282,11 @@ int sampler_mark_incomplete(struct sampler *sampler, uint32_t step, const char *
 {
     struct followed *f = followed_find(sampler, step);
 
-    return f ? completeness_add(&f->causes, cause, count, ops) : -ENOENT;
+    if (!f)
+        return -ENOENT;
+    if (completeness_add(&f->causes, cause, count, ops) < 0)
+        add_saturating(&f->causes.lost, count); /* without the memory for a cause */
+    return 0;
 }
 
 void sampler_forget(struct sampler *sampler, uint32_t step)

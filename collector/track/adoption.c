@@ -319,6 +319,22 @@ static int adopt_step(struct adoption *a, const char *name, struct error *error)
                       : adopt_running(a, &tag, before, error);
 }
 
+/* The file cannot be handled now, and the next tick tries again: its step has not vanished. */
+static void keep_steps_of_file(struct adoption *a, const char *name)
+{
+    char of_step[TAG_FILE_SIZE];
+
+    a->incomplete = true;
+    for (size_t i = 0; a->stored[i]; i++)
+        for (size_t j = 0; j < a->stored[i]->n_steps; j++) {
+            const struct job_key *key = &a->stored[i]->key;
+            const struct step_account *step = &a->stored[i]->steps[j];
+
+            tag_file_name(of_step, key->jobid, key->restart, step->het, step->step);
+            a->has_file[i][j] |= strcmp(of_step, name) == 0;
+        }
+}
+
 static int adopt_files(struct adoption *a, struct error *error)
 {
     struct tracker *tracker = a->tracker;
@@ -335,8 +351,8 @@ static int adopt_files(struct adoption *a, struct error *error)
             tracker_log(tracker, LOG_LEVEL_WARNING, "step file %s: %s", entry->d_name, why.text);
         if (r == -EBADMSG || r == -EINVAL)
             tag_reject_file(tracker->steps_fd, entry->d_name);
-        else
-            a->incomplete |= r < 0;
+        else if (r < 0)
+            keep_steps_of_file(a, entry->d_name);
     }
     (void)tracker_settle(tracker);
     return 0;
@@ -404,10 +420,11 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
         r = store_boot(&a, error);
     if (r < 0)
         return r;
-    drop_untracked(&a);
-    (void)probe_sweep(tracker->probe, NULL);
-    if (!a.incomplete)
+    if (!a.incomplete) { /* else the counters of a step may be needed */
+        drop_untracked(&a);
         (void)folded_marks_sweep(store, NULL);
+    }
+    (void)probe_sweep(tracker->probe, NULL);
     finish_after_reboot(&a);
     return 0;
 }

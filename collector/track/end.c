@@ -9,6 +9,7 @@
 #include "collector/track/late_tag.h"
 #include "collector/track/records.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 
 static int add_to_sums(struct step *step)
 {
@@ -74,12 +75,22 @@ void job_end_gone_steps(struct job *job)
         if (step->phase != PHASE_RUNNING || !is_gone(tracker, step))
             continue;
         tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
-        ended_boot = tag_ended_boot(tracker->steps_fd, name);
+        if (tag_ended_boot(tracker->steps_fd, name, &ended_boot, NULL) < 0)
+            continue; /* the next tick tries again */
         if (!ended_boot)
             tracker_log(tracker, LOG_LEVEL_WARNING, "step %u.%s vanished without an end",
                         step->tag.jobid, step_format(step->tag.step, text));
         step_end(step, ended_boot ? STEP_ENDED : STEP_VANISHED, ended_boot);
     }
+}
+
+static uint64_t count_requests(const struct step_account *step)
+{
+    uint64_t requests = 0;
+
+    for (size_t i = 0; i < step->mounts.n; i++)
+        add_saturating(&requests, io_account_all(&step->mounts.items[i].io).requests);
+    return requests;
 }
 
 /* Its final account, from the last reading. */
@@ -96,6 +107,10 @@ static int close_step(struct step *step)
         step->account.elapsed_ns = step->ended_boot_ns - step->tag.tagged_boot_ns;
     step->phase = PHASE_UNSAVED;
     r = add_to_sums(step);
+    if (r < 0) { /* its row is exact, but the sums may miss it until the next start */
+        add_saturating(&job->sum->completeness.lost, count_requests(&step->account));
+        add_saturating(&tracker->lost, count_requests(&step->account));
+    }
     step->summed = true;
     if (step->idle_since_ns > job->last_end_boot_ns)
         job->last_end_boot_ns = step->idle_since_ns;
@@ -183,7 +198,12 @@ void job_finish(struct job *job)
         job->sum->start_ns +
         (job->over_boot_ns > job->start_boot_ns ? job->over_boot_ns - job->start_boot_ns : 0);
     account = job_snapshot(job);
-    if (account && tracker->hooks.job_over)
+    if (!account) { /* the next tick tries again */
+        job->over = job->sum->ended = false;
+        job->sum->end_ns = job->over_boot_ns = 0;
+        return;
+    }
+    if (tracker->hooks.job_over)
         tracker->hooks.job_over(account, tracker->hooks.arg);
     job_account_destroy(account);
     job_save(job);

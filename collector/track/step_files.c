@@ -77,10 +77,12 @@ static void handle_file(struct tracker *tracker, const char *name, bool look_for
 {
     struct step *step = step_of_file(tracker, name);
     bool running = step && step->phase == PHASE_RUNNING;
-    uint64_t ended_boot = running && look_for_end ? tag_ended_boot(tracker->steps_fd, name) : 0;
+    uint64_t ended_boot = 0;
     struct error error;
     int r = 0;
 
+    if (running && look_for_end)
+        r = tag_ended_boot(tracker->steps_fd, name, &ended_boot, &error);
     if (ended_boot)
         step_end(step, STEP_ENDED, ended_boot);
     else if (!step || (!running && is_of_other_step(step, name)))

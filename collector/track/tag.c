@@ -180,27 +180,40 @@ int tag_read_file(int dir_fd, const char *name, const char *type, struct message
         if (message_put(ret, line, value) < 0)
             return error_set(error, -EBADMSG, "\"%s\" is too long", name);
     }
-    return 0;
+    return feof(file) ? 0 : error_errno(error, -errno, "cannot read \"%s\"", name);
 }
 
-/* The step has ended if the file exists, whatever is in it. */
-uint64_t tag_ended_boot(int dir_fd, const char *name)
+static uint64_t end_of(const struct message *m)
 {
-    _free_ struct message *m = malloc(sizeof(*m));
-    char end[TAG_FILE_SIZE + 4];
     uint64_t boot = 0, real = 0, now = clock_ns(CLOCK_BOOTTIME), ago;
-    int r;
 
-    (void)snprintf(end, sizeof(end), "%s.end", name);
-    r = m ? tag_read_file(dir_fd, end, "end", m, NULL) : -ENOMEM;
-    if (r == -ENOENT || r == -ENOMEM)
-        return 0;
-    if (!r && message_get_u64(m, "ENDED_BOOT", UINT64_MAX, 0, &boot, NULL) == 0 && boot)
+    if (message_get_u64(m, "ENDED_BOOT", UINT64_MAX, 0, &boot, NULL) == 0 && boot)
         return boot;
-    if (r < 0 || message_get_u64(m, "ENDED_AT", UINT64_MAX, 0, &real, NULL) < 0 || !real)
+    if (message_get_u64(m, "ENDED_AT", UINT64_MAX, 0, &real, NULL) < 0 || !real)
         return now;
     ago = clock_ns(CLOCK_REALTIME) - real;
     return ago < now ? now - ago : now;
+}
+
+/* The step has ended if the file exists, whatever is in it. */
+int tag_ended_boot(int dir_fd, const char *name, uint64_t *ret, struct error *error)
+{
+    _free_ struct message *m = malloc(sizeof(*m));
+    char end[TAG_FILE_SIZE + 4];
+    int r;
+
+    *ret = 0;
+    if (!m)
+        return error_set(error, -ENOMEM, "no memory for a step file");
+    (void)snprintf(end, sizeof(end), "%s.end", name);
+    r = tag_read_file(dir_fd, end, "end", m, error);
+    if (r == 0)
+        *ret = end_of(m);
+    else if (r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EIO)
+        return r;
+    else if (r != -ENOENT)
+        *ret = clock_ns(CLOCK_BOOTTIME);
+    return 0;
 }
 
 DIR *tag_open_dir(int dir_fd)
@@ -226,8 +239,11 @@ int tag_read_step(int dir_fd, const char *name, struct tag *ret, uint64_t *ended
     r = tag_read_file(dir_fd, name, "tag", m, error);
     if (!r)
         r = tag_parse(m, ret, error);
-    if (!r)
-        *ended_boot = tag_ended_boot(dir_fd, name);
+    if (r < 0)
+        return r;
+    r = tag_ended_boot(dir_fd, name, ended_boot, error);
+    if (r < 0)
+        tag_clear(ret);
     return r;
 }
 

@@ -43,9 +43,10 @@ char *tag_file_name(char buf[TAG_FILE_SIZE], uint32_t jobid, uint32_t restart, u
                     uint32_t step);
 /* The name is that of a step file, not of an .end or temporary file. */
 bool tag_is_file_name(const char *name);
-/* When (CLOCK_BOOTTIME) the step ended, from its .end file; 0: there is none. */
-uint64_t tag_ended_boot(int dir_fd, const char *name);
-/* Read a step file; *ended_boot is as tag_ended_boot(). */
+/* When (CLOCK_BOOTTIME) the step ended, from its .end file; *ret 0: there is none. < 0: the file
+ * cannot be read now (-ENOMEM, -EMFILE, -EIO). */
+int tag_ended_boot(int dir_fd, const char *name, uint64_t *ret, struct error *error);
+/* Read a step file; *ended_boot is as of tag_ended_boot(). */
 int tag_read_step(int dir_fd, const char *name, struct tag *ret, uint64_t *ended_boot,
                   struct error *error);
 /* Rename an invalid file to NAME.bad, so that it can be examined. */

@@ -299,8 +299,9 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
 
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
 {
-    (void)error;
     *ret = malloc(sizeof(probe->steps));
+    if (!*ret)
+        return error_set(error, -ENOMEM, "no memory for the steps");
     memcpy(*ret, probe->steps, sizeof(probe->steps));
     *n = probe->n_steps;
     return 0;

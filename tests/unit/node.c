@@ -102,6 +102,10 @@ static void destroy_parts(void)
     sampler_destroy(node.sampler);
     hierarchy_destroy(node.hierarchy);
     mounts_destroy(node.mounts);
+    node.tracker = NULL;
+    node.sampler = NULL;
+    node.hierarchy = NULL;
+    node.mounts = NULL;
 }
 
 int node_try_start(void)
@@ -115,31 +119,37 @@ int node_try_start(void)
                                       .sinks = node.sinks,
                                       .peers = node.peers};
     struct store_options store_options = {0};
-    struct store *store;
-    char full[256], runtime[256];
+    struct store *store = NULL;
+    char proc[256], mountinfo[256], runtime[256], db[256];
     int r;
 
-    node_path(full, "proc");
-    node_must(mounts_create(&node.mounts, full, &node.error));
-    node_path(full, "mountinfo");
-    node_must(hierarchy_create(&node.hierarchy, full, &node.error));
-    node_must(sampler_create(&node.sampler, node.probe, node.mounts, node.interval, &node.error));
+    node_path(proc, "proc");
+    node_path(mountinfo, "mountinfo");
     node_path(runtime, "run");
+    node_path(db, "jobio.db");
+    r = mounts_create(&node.mounts, proc, &node.error);
+    if (!r)
+        r = hierarchy_create(&node.hierarchy, mountinfo, &node.error);
+    if (!r)
+        r = sampler_create(&node.sampler, node.probe, node.mounts, node.interval, &node.error);
     options.runtime_dir = runtime;
     options.probe = node.probe;
     options.sampler = node.sampler;
     options.hierarchy = node.hierarchy;
-    node_must(tracker_create(&node.tracker, &options, &hooks, &node.error));
-    node_path(full, "jobio.db");
-    store_options.path = full;
-    node_must(store_open(&store, &store_options, &node.error));
-    r = tracker_adopt(node.tracker, store, &node.error);
+    if (!r)
+        r = tracker_create(&node.tracker, &options, &hooks, &node.error);
+    store_options.path = db;
+    if (!r)
+        r = store_open(&store, &store_options, &node.error);
+    if (!r)
+        r = tracker_adopt(node.tracker, store, &node.error);
+    if (!r)
+        r = writer_create(&node.writer, store, node.capacity, 0, &node.error);
     if (r < 0) {
         store_close(store);
         destroy_parts();
         return r;
     }
-    node_must(writer_create(&node.writer, store, node.capacity, 0, &node.error));
     tracker_attach(node.tracker, node.writer);
     return 0;
 }

@@ -62,7 +62,7 @@ int node_rename(const char *from, const char *to);
 
 /* --- jobiod ----------------------------------------------------------------------------------- */
 void node_start(void);
-/* As node_start(), but what the last one left may fail to be taken over: then nothing runs. */
+/* As node_start(), but it may fail, with node.error: then nothing runs. */
 int node_try_start(void);
 void node_stop(void);
 /* As SIGKILL would: what the writer has not done yet may or may not be in the store; here it is not
