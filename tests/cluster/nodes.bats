@@ -288,10 +288,18 @@ account_of() {
     same "$whole" "$(data "$id")"
 }
 
-@test "the first node accepts an account of a job that runs on other nodes only" {
+# refused_more_than N: n1 refuses the account, after it has queried Slurm
+refused_more_than() {
     [ "$(account_of 4712 0 n2 n1 | munge | post /v1/accounts)" = 200 ]
-    same "write 1 7 0" "$(data 4712)"
-    [ "$(peers n1 unknown_jobs)" = 1 ]
+    [ "$(peers n1 unknown_jobs)" -gt "$1" ]
+}
+
+@test "an account of a job that Slurm does not know changes nothing, also for its first node" {
+    local refused
+    refused=$(peers n1 unknown_jobs)
+    wait_for 60 refused_more_than "$refused"
+    [ "$(peers n1 put_off)" -ge 1 ]
+    [ -z "$(data 4712)" ]
 }
 
 @test "an account that is sent twice counts once; an older one is ignored" {
