@@ -48,7 +48,7 @@ struct name {
     bool wanted;        /* waits for a thread */
     bool looking;
     bool confirmed; /* a credential came from one of its addresses */
-    STAILQ_HEAD(, waiter) waiters;
+    STAILQ_HEAD(waiters, waiter) waiters;
 };
 
 /* The way of results from the threads. They may outlive the process's use of it: a lookup cannot

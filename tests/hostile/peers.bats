@@ -39,6 +39,7 @@ teardown_file() {
 }
 
 # message [CHANGE]: of node2, about the job; CHANGE is a jq filter
+# shellcheck disable=SC2120 # others pass no argument
 message() {
     jq -nc '{version: 1, cluster: "c1", from: "node2", to: "node1", id: "1", jobid: 999, restart: 0} | '"${1:-.}"
 }
