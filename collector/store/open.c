@@ -34,13 +34,19 @@ static struct store *store_create(const char *path, bool read_only)
     return store;
 }
 
+static void db_close(struct store *store)
+{
+    for (int i = 0; i < SQL_QUERY_COUNT; i++)
+        (void)sqlite3_finalize(TAKE_PTR(store->statements[i]));
+    (void)sqlite3_finalize(TAKE_PTR(store->rollback));
+    (void)sqlite3_close(TAKE_PTR(store->db));
+}
+
 void store_close(struct store *store)
 {
     if (!store)
         return;
-    for (int i = 0; i < SQL_QUERY_COUNT; i++)
-        (void)sqlite3_finalize(store->statements[i]);
-    (void)sqlite3_close(store->db);
+    db_close(store);
     /* Keep the lock until after the last checkpoint, which writes. */
     if (store->lock >= 0)
         (void)close(store->lock);
@@ -116,6 +122,9 @@ static int db_open(struct store *store, const char *name, int flags, struct erro
         rc = sqlite3_busy_timeout(store->db, BUSY_MS);
     if (rc == SQLITE_OK)
         rc = sqlite3_extended_result_codes(store->db, 1);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v3(store->db, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT,
+                                &store->rollback, NULL);
     return rc == SQLITE_OK ? 0 : store_error(store, error, rc, "open");
 }
 
@@ -217,7 +226,7 @@ int store_open_reader(struct store **ret, const char *path, struct error *error)
     /* WAL mode needs the -shm file. If it neither exists nor can be created, there is no writer. */
     if ((r == -EROFS || r == -EACCES || r == -EIO || r == -ENOENT) && exists &&
         wal_is_empty(path)) {
-        (void)sqlite3_close(TAKE_PTR(store->db));
+        db_close(store);
         r = reader_try(store, "mode=ro&immutable=1", error);
     }
     if (r < 0)

@@ -32,6 +32,7 @@ struct store {
     int lock; /* held by the one writer; -1 for readers */
     uint64_t keep_ns, keep_bytes;
     sqlite3_stmt *statements[SQL_QUERY_COUNT]; /* prepared on first use */
+    sqlite3_stmt *rollback;                    /* prepared at the start: needs no memory */
     bool final;                                /* synchronous is FULL */
     int failed;                                /* error of the open transaction; 0: none */
     uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */

@@ -2,6 +2,15 @@
 /* Transactions and savepoints. */
 #include "collector/store/store_impl.h"
 
+/* Without memory SQLite could not parse the statement, and the transaction would stay open. */
+static void roll_back(struct store *store)
+{
+    if (sqlite3_get_autocommit(store->db))
+        return;
+    (void)sqlite3_step(store->rollback);
+    (void)sqlite3_reset(store->rollback);
+}
+
 int store_begin(struct store *store, bool final, struct error *error)
 {
     int r = 0;
@@ -20,8 +29,7 @@ int store_begin(struct store *store, bool final, struct error *error)
 void store_rollback(struct store *store)
 {
     store->failed = 0;
-    if (!sqlite3_get_autocommit(store->db))
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    roll_back(store);
 }
 
 int store_commit(struct store *store, struct error *error)
@@ -52,8 +60,12 @@ int store_release(struct store *store, struct error *error)
 
 void store_undo(struct store *store)
 {
-    if (!sqlite3_get_autocommit(store->db))
-        (void)sqlite3_exec(store->db, "ROLLBACK TO part; RELEASE part", NULL, NULL, NULL);
+    if (sqlite3_get_autocommit(store->db))
+        return;
+    if (sqlite3_exec(store->db, "ROLLBACK TO part; RELEASE part", NULL, NULL, NULL) == SQLITE_OK)
+        return;
+    roll_back(store); /* else a part of the write would be committed */
+    store->failed = -ENOMEM;
 }
 
 /* Errors that end the transaction: SQLite may have rolled back more than the statement, or the next
@@ -101,6 +113,6 @@ int store_snapshot(struct store *store, bool *begun, struct error *error)
 
 void store_snapshot_end(struct store *store, bool begun)
 {
-    if (begun && !sqlite3_get_autocommit(store->db))
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    if (begun)
+        roll_back(store);
 }
