@@ -167,6 +167,19 @@ static void rate_cell(struct table *table, const struct busiest_time *top, enum 
         table_bytes(table, rate);
 }
 
+static void threads_cell(struct table *table, double threads)
+{
+    char buf[UNITS_SIZE];
+
+    if (threads > 0 && threads < 0.05)
+        strcpy(buf, "<0.1");
+    else if (threads < 999.95)
+        (void)snprintf(buf, sizeof(buf), "%.1f", threads);
+    else
+        units_count_short((uint64_t)(threads + 0.5), buf);
+    table_cell(table, buf);
+}
+
 /* "2026-11-21T10:04:00   16 s  /scratch   1.2 GiB  200 MiB  12.0 k   3.4" */
 static void top_line(struct table *table, const struct busiest_time *top, bool narrow)
 {
@@ -185,8 +198,7 @@ static void top_line(struct table *table, const struct busiest_time *top, bool n
     table_cell(table, indented ? indented : "  ?");
     for (int kind = 0; kind < TIMELINE_WAIT; kind++)
         rate_cell(table, top, kind);
-    (void)snprintf(buf, sizeof(buf), "%.1f", threads);
-    table_cell(table, threads > 0 && threads < 0.05 ? "<0.1" : buf);
+    threads_cell(table, threads);
     table_end(table);
 }
 
