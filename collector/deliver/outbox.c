@@ -146,8 +146,7 @@ void outbox_expire(struct outbox *outbox, size_t target, uint64_t now_ns, uint64
 {
     struct outbox_job *job;
 
-    TAILQ_FOREACH(job, &outbox->jobs, link)
-    {
+    TAILQ_FOREACH (job, &outbox->jobs, link) {
         struct outbox_slot *slot = &job->slots[target];
 
         if (slot->state != OUTBOX_LINGERING)

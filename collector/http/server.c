@@ -57,8 +57,8 @@ static bool crowded_subnet(const struct http_server *server, const struct peer *
     if (new->address.any.sa_family != AF_INET6 || getsockname(new->fd, &local.any, &size) < 0 ||
         same_subnet(&new->address, &local))
         return false;
-    TAILQ_FOREACH(peer, &server->peers, link)
-    n += same_subnet(&peer->address, &new->address);
+    TAILQ_FOREACH (peer, &server->peers, link)
+        n += same_subnet(&peer->address, &new->address);
     return n > server->options.connections_a_subnet;
 }
 
@@ -80,8 +80,7 @@ static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, so
 
     (void)size;
     address_of_peer(address, &new);
-    TAILQ_FOREACH(peer, &server->peers, link)
-    {
+    TAILQ_FOREACH (peer, &server->peers, link) {
         if (peer->cut || !same_host(&peer->address, &new))
             continue;
         n++;
@@ -417,9 +416,9 @@ void http_server_destroy(struct http_server *server)
         return;
     server->dying = true;
     /* MHD_stop_daemon() aborts the process if a connection is suspended. */
-    TAILQ_FOREACH(peer, &server->peers, link)
-    if (peer->exchange)
-        exchange_wake(peer->exchange);
+    TAILQ_FOREACH (peer, &server->peers, link)
+        if (peer->exchange)
+            exchange_wake(peer->exchange);
     for (size_t i = 0; i < server->n_listeners; i++)
         listener_close(&server->listeners[i]);
     sd_event_source_disable_unref(server->retry);

@@ -313,9 +313,9 @@ static struct first_node *get_peer(struct peers *peers, const char *node)
     struct error error = {"out of memory"};
     struct first_node *peer;
 
-    LIST_FOREACH(peer, &peers->first_nodes, link)
-    if (!strcmp(peer->node, node))
-        return peer;
+    LIST_FOREACH (peer, &peers->first_nodes, link)
+        if (!strcmp(peer->node, node))
+            return peer;
     peer = calloc(1, sizeof(*peer));
     if (!peer || peer_init(peer, peers, node, &error) < 0) {
         peers_warn(peers, node, "accounts for %s cannot be sent: %s", node, error.text);
@@ -341,8 +341,8 @@ uint64_t first_node_failures(const struct peers *peers)
     uint64_t failures = peers->counts.send_failures; /* of nodes that were freed */
     const struct first_node *peer;
 
-    LIST_FOREACH(peer, &peers->first_nodes, link)
-    failures += count_failures(peer);
+    LIST_FOREACH (peer, &peers->first_nodes, link)
+        failures += count_failures(peer);
     return failures;
 }
 
@@ -423,8 +423,8 @@ static void notify_peers(struct peers *peers, const struct listing *listing)
 {
     struct first_node *peer;
 
-    LIST_FOREACH(peer, &peers->first_nodes, link)
-    peer->wanted = false;
+    LIST_FOREACH (peer, &peers->first_nodes, link)
+        peer->wanted = false;
     for (size_t i = 0; i < listing->n; i++) {
         peer = get_peer(peers, listing->nodes[i]);
         if (!peer)
@@ -498,8 +498,8 @@ void first_node_stop(struct peers *peers)
     struct first_node *peer;
 
     peers->timer = sd_event_source_disable_unref(peers->timer);
-    LIST_FOREACH(peer, &peers->first_nodes, link)
-    step_queue_stop(peer->outbox.queue);
+    LIST_FOREACH (peer, &peers->first_nodes, link)
+        step_queue_stop(peer->outbox.queue);
 }
 
 void first_node_free(struct peers *peers)

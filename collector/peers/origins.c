@@ -122,9 +122,9 @@ static struct name *find_name(struct origins *origins, const char *text)
 {
     struct name *name;
 
-    TAILQ_FOREACH(name, &origins->names, link)
-    if (strcmp(name->text, text) == 0)
-        return name;
+    TAILQ_FOREACH (name, &origins->names, link)
+        if (strcmp(name->text, text) == 0)
+            return name;
     return NULL;
 }
 
@@ -141,9 +141,9 @@ static bool make_room(struct origins *origins)
 
     if (origins->n_names < NAMES_MAX)
         return true;
-    TAILQ_FOREACH_REVERSE(name, &origins->names, names, link)
-    if (!name->wanted && !name->looking)
-        break;
+    TAILQ_FOREACH_REVERSE (name, &origins->names, names, link)
+        if (!name->wanted && !name->looking)
+            break;
     if (name)
         drop_name(origins, name);
     return name;
@@ -197,8 +197,7 @@ static void start_lookups(struct origins *origins)
 {
     struct name *name;
 
-    TAILQ_FOREACH(name, &origins->names, link)
-    {
+    TAILQ_FOREACH (name, &origins->names, link) {
         if (origins->n_lookups >= LOOKUPS_MAX)
             return;
         if (!name->wanted || !start_lookup(origins, name))

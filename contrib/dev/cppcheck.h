@@ -9,3 +9,5 @@
     }
 #define LIST_FOREACH(var, head, field) \
     for ((var) = (head)->lh_first; (var); (var) = (var)->field.le_next)
+#define TAILQ_FOREACH_REVERSE(var, head, headname, field) \
+    for ((var) = (head)->tqh_last; (var); (var) = (var)->field.tqe_prev)
