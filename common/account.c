@@ -551,6 +551,15 @@ int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret)
     return 0;
 }
 
+uint64_t io_mounts_requests(const struct io_mounts *mounts)
+{
+    uint64_t requests = 0;
+
+    for (size_t i = 0; i < mounts->n; i++)
+        add_saturating(&requests, io_account_all(&mounts->items[i].io).requests);
+    return requests;
+}
+
 void io_mounts_clear(struct io_mounts *mounts)
 {
     if (!mounts)

@@ -144,6 +144,8 @@ void io_mounts_forget_index(struct io_mounts *mounts);
  * only if both are. 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);
 int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret);
+/* The requests of io_account_all(), of all mounts. */
+uint64_t io_mounts_requests(const struct io_mounts *mounts);
 void io_mounts_clear(struct io_mounts *mounts);
 
 #endif

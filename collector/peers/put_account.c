@@ -3,19 +3,6 @@
 #include "collector/peers/peers_impl.h"
 #include "collector/store/store.h"
 
-static uint64_t requests_of(const struct step_account *step)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < step->mounts.n; i++) {
-        const struct io_account *io = &step->mounts.items[i].io;
-
-        n += io_account_reads(io).requests + io_account_writes(io).requests +
-             io_account_meta(io).requests;
-    }
-    return n;
-}
-
 /* Counters of a step never decrease: if they do, keep the stored account. */
 static int put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                     bool *backwards, struct error *error)
@@ -25,7 +12,7 @@ static int put_step(struct store *store, const struct job_key *key, const struct
 
     if (r < 0)
         return r;
-    if (requests_of(step) < before) {
+    if (io_mounts_requests(&step->mounts) < before) {
         *backwards = true;
         return 0;
     }

@@ -84,15 +84,6 @@ void job_end_gone_steps(struct job *job)
     }
 }
 
-static uint64_t count_requests(const struct step_account *step)
-{
-    uint64_t requests = 0;
-
-    for (size_t i = 0; i < step->mounts.n; i++)
-        add_saturating(&requests, io_account_all(&step->mounts.items[i].io).requests);
-    return requests;
-}
-
 /* Its final account, from the last reading. */
 static int close_step(struct step *step)
 {
@@ -108,8 +99,10 @@ static int close_step(struct step *step)
     step->phase = PHASE_UNSAVED;
     r = add_to_sums(step);
     if (r < 0) { /* its row is exact, but the sums may miss it until the next start */
-        add_saturating(&job->sum->completeness.lost, count_requests(&step->account));
-        add_saturating(&tracker->lost, count_requests(&step->account));
+        uint64_t requests = io_mounts_requests(&step->account.mounts);
+
+        add_saturating(&job->sum->completeness.lost, requests);
+        add_saturating(&tracker->lost, requests);
     }
     step->summed = true;
     if (step->idle_since_ns > job->last_end_boot_ns)
