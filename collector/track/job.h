@@ -34,6 +34,7 @@ struct job {
     bool folded_saving;      /* the row of the aggregated steps is with the writer */
     bool provisional_saving; /* a provisional row is with the writer */
     uint64_t rows_read_ns;   /* the reading that its last provisional rows show */
+    bool backlog_due;        /* steps from before the first node was known must be queued for it */
     unsigned n_saving;       /* requests with the writer */
 };
 

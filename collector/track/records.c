@@ -241,10 +241,76 @@ static int save_over(struct job *job)
     return job->over_saving ? 0 : -EAGAIN;
 }
 
+/* --- the first node of a job ------------------------------------------------------------------ */
+
+/* A request to queue the rows that were stored before the first node was known. It is behind these
+ * rows in the writer's queue. */
+struct backlog {
+    struct tracker *tracker;
+    struct job_key key;
+    char *sink;
+};
+
+static void backlog_free(struct backlog *b)
+{
+    free(b->key.cluster);
+    free(b->sink);
+    free(b);
+}
+
+static int run_backlog(struct store *store, void *arg, struct error *error)
+{
+    const struct backlog *b = arg;
+
+    return store_outbox_put_all(store, &b->key, b->sink, error);
+}
+
+static void on_backlog_queued(int result, const struct error *error, void *arg)
+{
+    struct backlog *b = arg;
+    struct tracker *tracker = b->tracker;
+
+    if (result < 0)
+        tracker_log(tracker, LOG_LEVEL_WARNING,
+                    "job %u: its ended steps cannot be queued for its first node: %s", b->key.jobid,
+                    error->text);
+    else if (tracker->hooks.queued)
+        tracker->hooks.queued(tracker->hooks.arg);
+    backlog_free(b);
+}
+
+static int submit_backlog(const struct job *job, struct backlog *b)
+{
+    b->tracker = job->tracker;
+    b->key = job->sum->key;
+    b->key.cluster = strdup(job->sum->key.cluster);
+    if (!b->key.cluster || job_peer_sink(job, &b->sink) < 0)
+        return -ENOMEM;
+    return job->tracker->writer
+               ? writer_submit(job->tracker->writer, true, run_backlog, on_backlog_queued, b)
+               : -EAGAIN;
+}
+
+static void save_backlog(struct job *job)
+{
+    struct backlog *b = calloc(1, sizeof(*b));
+
+    if (!b)
+        return;
+    if (submit_backlog(job, b) == 0)
+        job->backlog_due = false;
+    else
+        backlog_free(b);
+}
+
+/* --- all of a job ----------------------------------------------------------------------------- */
+
 void job_save(struct job *job)
 {
     if (save_steps(job) < 0 || save_folded(job) < 0)
         return;
+    if (job->backlog_due)
+        save_backlog(job);
     /* The writer keeps the order: the end of the job comes after its last step. */
     if (job->over && !job->over_saved && !job->over_saving && !has_unsaved(job))
         (void)save_over(job);
@@ -310,56 +376,4 @@ void job_save_provisional(struct job *job)
     }
     if (submit(s) == 0)
         note_provisional(job);
-}
-
-/* --- the first node of a job ------------------------------------------------------------------ */
-
-/* A request to queue the rows that were stored before the first node was known. It is behind these
- * rows in the writer's queue. */
-struct backlog {
-    struct tracker *tracker;
-    struct job_key key;
-    char *sink;
-};
-
-static void backlog_free(struct backlog *b)
-{
-    free(b->key.cluster);
-    free(b->sink);
-    free(b);
-}
-
-static int run_backlog(struct store *store, void *arg, struct error *error)
-{
-    const struct backlog *b = arg;
-
-    return store_outbox_put_all(store, &b->key, b->sink, error);
-}
-
-static void on_backlog_queued(int result, const struct error *error, void *arg)
-{
-    struct backlog *b = arg;
-    struct tracker *tracker = b->tracker;
-
-    if (result < 0)
-        tracker_log(tracker, LOG_LEVEL_WARNING,
-                    "job %u: its ended steps cannot be queued for its first node: %s", b->key.jobid,
-                    error->text);
-    else if (tracker->hooks.queued)
-        tracker->hooks.queued(tracker->hooks.arg);
-    backlog_free(b);
-}
-
-void job_queue_for_first_node(struct job *job)
-{
-    struct backlog *b = calloc(1, sizeof(*b));
-
-    if (!b)
-        return;
-    b->tracker = job->tracker;
-    b->key = job->sum->key;
-    b->key.cluster = strdup(job->sum->key.cluster);
-    if (!b->key.cluster || job_peer_sink(job, &b->sink) < 0 || !b->sink || !job->tracker->writer ||
-        writer_submit(job->tracker->writer, true, run_backlog, on_backlog_queued, b) < 0)
-        backlog_free(b);
 }

@@ -8,13 +8,11 @@
 
 #include "collector/track/tracker_state.h"
 
-/* Hand all unsaved rows of the job to the writer. What the writer cannot take now is left for the
+/* Hand all unsaved rows of the job to the writer, and its backlog for its first node. What the writer cannot take now is left for the
  * next call. */
 void job_save(struct job *job);
 /* Hand provisional rows of the running steps to the writer, if they are due or a step has none. */
 void job_save_provisional(struct job *job);
-/* Queue the ended steps of the job that are in the store for its first node. */
-void job_queue_for_first_node(struct job *job);
 /* The name of the sink that is the job's first node, malloc'd; *ret is NULL if that is this node or
  * not known. 0 or -ENOMEM. */
 int job_peer_sink(const struct job *job, char **ret);

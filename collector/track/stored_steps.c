@@ -91,7 +91,7 @@ void job_remove_if_stored(struct job *job)
     struct tracker *tracker = job->tracker;
     uint32_t jobid = job->sum->key.jobid, restart = job->sum->key.restart;
 
-    if (!job->over_saved || job->n_steps || job->n_saving)
+    if (!job->over_saved || job->n_steps || job->n_saving || job->backlog_due)
         return;
     jobs_remove(&tracker->jobs, job);
     job_file_remove(tracker, jobid, restart);

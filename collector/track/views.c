@@ -219,8 +219,8 @@ void tracker_set_first_node(struct tracker *tracker, const struct job_key *key, 
     if (!job || job->first_node || job->nodes || !tracker->peers || !*node)
         return;
     job->first_node = strdup(node);
-    if (job->first_node)
-        job_queue_for_first_node(job);
+    job->backlog_due = job->first_node;
+    job_save(job);
 }
 
 bool tracker_has_batch(struct tracker *tracker, const struct job_key *key)

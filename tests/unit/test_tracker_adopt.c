@@ -358,7 +358,9 @@ static void test_gathered_by(void **state)
     node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
     node_flush();
     assert_int_equal(waiting_for("peer:first"), 0);
+    tracker_attach(node.tracker, NULL); /* as if the writer's queue was full */
     tracker_set_first_node(node.tracker, &key, "first");
+    tracker_attach(node.tracker, node.writer);
     node_flush();
     assert_int_equal(waiting_for("peer:first"), 1);
     tracker_set_first_node(node.tracker, &key, "other");
