@@ -23,16 +23,25 @@ node=guest
 
 # wait_for SECONDS COMMAND...: wait until COMMAND succeeds; on a timeout fail and print its last output.
 wait_for() {
-    local start=$SECONDS end=$((SECONDS + $1)) output
+    local limit=$1 start now output
     shift
+    uptime_read start
     until output=$("$@" 2>&1); do
-        if [ $SECONDS -ge $end ]; then
+        uptime_read now
+        if [ $((now - start)) -ge "$limit" ]; then
             echo "waited in vain for: $*" >&2
             echo "$output" >&2
             return 1
         fi
-        nap $((SECONDS - start))
+        nap $((now - start))
     done
+}
+
+# uptime_read NAME: set the variable to the seconds since boot. $SECONDS changes when the clock is set.
+uptime_read() {
+    local seconds
+    read -r seconds _ < /proc/uptime
+    printf -v "$1" %d "${seconds%.*}"
 }
 
 # nap WAITED: a pause between two looks, longer the longer one has waited. Without a process: in an

@@ -159,12 +159,12 @@ no_job_is_open() {
 
 # storm JOBS FAULT...
 storm() {
-    local jobs=$1 name injector=() fault from
+    local jobs=$1 name injector=() fault from to
     shift
     name=storm-$(IFS=+; echo "$*")
     rm -rf $storm_dir/over /scratch/storm/*
     : > $hooks
-    from=$(date +%s)
+    uptime_read from
     first_line=$(($(wc -l < $cluster_dir/slurmd.log) + 1))
     submit alice -J "$name" --array="1-$jobs%4" -o /home/alice/storm.out < /home/alice/storm
     for fault; do
@@ -176,7 +176,8 @@ storm() {
     wait "${injector[@]}"
     storm_heal
     wait_for 120 no_job_is_open || :
-    echo "# storm: $jobs jobs took $(($(date +%s) - from)) s" >&3
+    uptime_read to
+    echo "# storm: $jobs jobs took $((to - from)) s" >&3
     storm_check "$name" "$jobs" "$@"
 }
 
