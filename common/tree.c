@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/tree.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,15 +105,25 @@ struct json_object *tree_end(const struct tree *tree, struct json_object *docume
     return NULL;
 }
 
+/* json-c 0.16 ignores that its buffer cannot grow, and goes on without the text that did not fit.
+ * Only the errno of realloc() remains. */
+const char *tree_print(struct json_object *document)
+{
+    const char *text;
+
+    if (!document)
+        return NULL;
+    errno = 0;
+    text = json_object_to_json_string_ext(document,
+                                          JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    return errno == ENOMEM ? NULL : text;
+}
+
 char *tree_text(struct json_object *document)
 {
-    const char *text = NULL;
-    char *copy;
+    const char *text = tree_print(document);
+    char *copy = text ? strdup(text) : NULL;
 
-    if (document)
-        text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
-                                                            JSON_C_TO_STRING_NOSLASHESCAPE);
-    copy = text ? strdup(text) : NULL;
     json_object_put(document);
     return copy;
 }

@@ -41,8 +41,11 @@ void tree_add_text(struct tree *tree, struct json_object *to, const char *text);
  * NULL. */
 struct json_object *tree_end(const struct tree *tree, struct json_object *document);
 
-/* Returns the document as one line, malloc'd, and releases the document. NULL if it was NULL, or
- * on out-of-memory. */
+/* Returns the document as one line, which the document owns: it is valid until the next call for
+ * this document, and is released with it. NULL if the document is NULL, or on out-of-memory. Use it
+ * instead of json_object_to_json_string_ext(), whose text lacks what json-c had no memory for. */
+const char *tree_print(struct json_object *document);
+/* The same, malloc'd. Releases the document, also on failure. */
 char *tree_text(struct json_object *document);
 
 #endif

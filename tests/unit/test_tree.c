@@ -3,10 +3,12 @@
  * it. */
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "common/tree.h"
+#include "tests/unit/fault.h"
 
 static void assert_text(struct json_object *document, const char *expected)
 {
@@ -79,13 +81,65 @@ static void test_a_failure_spoils_all(void **state)
     assert_null(tree_text(NULL));
 }
 
+/* --- without memory --------------------------------------------------------------------------- */
+
+/* More than json-c's buffer has at first, in many small pieces and in a large one. */
+#define LONG \
+    "/a/long/path/of/more/than/a/hundred/bytes/which/json-c/copies/with/one/call/without/a/stop/"
+static char *text;
+
+static struct json_object *make_large(void)
+{
+    struct tree tree = {false};
+    struct json_object *o = tree_object(&tree), *array = tree_array(&tree);
+
+    for (unsigned i = 0; i < 50; i++)
+        tree_add_u64(&tree, array, i);
+    tree_put(&tree, o, "numbers", array);
+    tree_put_text(&tree, o, "escapes", "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
+    tree_put_text(&tree, o, "path", LONG LONG LONG LONG LONG LONG);
+    tree_put_seconds(&tree, o, "s", UINT64_C(1720000000123456789));
+    return tree_end(&tree, o);
+}
+
+static void prepare(void)
+{
+    text = NULL;
+}
+
+static int run(struct error *error)
+{
+    text = tree_text(make_large());
+    return text ? 0 : error_set(error, -ENOMEM, "no text");
+}
+
+static void check(int r, bool hit)
+{
+    char *exact = tree_text(make_large());
+
+    (void)hit;
+    assert_true((r == 0) == (text != NULL));
+    if (text)
+        assert_string_equal(text, exact);
+    free(exact);
+    free(text);
+}
+
+/* The text is exact, or there is none. */
+static void test_memory(void **state)
+{
+    static const struct fault_scenario scenario = {"print a document", prepare, run, check};
+
+    (void)state;
+    fault_each(FAULT_MEMORY, &scenario, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_items),
-        cmocka_unit_test(test_a_failure_spoils_all),
+        cmocka_unit_test(test_members), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_items),   cmocka_unit_test(test_a_failure_spoils_all),
+        cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
