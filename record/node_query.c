@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/credential.h"
 #include "common/text.h"
+#include "common/tree.h"
 #include "report/record/record.h"
 
 #define PATH "/v1/record"
@@ -62,22 +63,18 @@ static void make_id(char id[17])
 
 char *node_query_format(struct node_query *query, const char *cluster)
 {
-    struct json_object *o = json_object_new_object();
-    char *text = NULL;
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *o = tree_object(t);
 
-    if (!o)
-        return NULL;
     make_id(query->id);
-    json_object_object_add(o, "version", json_object_new_int(1));
-    json_object_object_add(o, "cluster", json_object_new_string(cluster));
-    json_object_object_add(o, "from", json_object_new_string("jobio-record"));
-    json_object_object_add(o, "to", json_object_new_string(query->host));
-    json_object_object_add(o, "id", json_object_new_string(query->id));
-    json_object_object_add(o, "jobid", json_object_new_int64(query->jobid));
-    json_object_object_add(o, "restart", json_object_new_int64(query->restart));
-    text = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-    json_object_put(o);
-    return text;
+    tree_put_u64(t, o, "version", 1);
+    tree_put(t, o, "cluster", json_object_new_string(cluster));
+    tree_put(t, o, "from", json_object_new_string("jobio-record"));
+    tree_put(t, o, "to", json_object_new_string(query->host));
+    tree_put(t, o, "id", json_object_new_string(query->id));
+    tree_put_u64(t, o, "jobid", query->jobid);
+    tree_put_u64(t, o, "restart", query->restart);
+    return tree_text(tree_end(t, o));
 }
 
 static struct json_object *parse_json(const char *text, size_t size)

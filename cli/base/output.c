@@ -122,8 +122,7 @@ void output_json_raw(const char *text)
 
 char *output_json_text(struct json_object *document)
 {
-    const char *text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
-                                                                    JSON_C_TO_STRING_NOSLASHESCAPE);
+    const char *text = tree_print(document);
     char *ret = NULL;
     size_t size;
     FILE *out = text ? open_memstream(&ret, &size) : NULL;

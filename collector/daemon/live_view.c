@@ -11,6 +11,7 @@
 #include "collector/track/services.h"
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 #include "report/top/top.h"
 
 /* The maximum age of a reading in an answer. */
@@ -56,10 +57,7 @@ static int write_answer(struct store *reader, void *arg, struct error *error)
     struct json_object *document = top_json(&q->snapshot->reading, q->uid, q->services);
 
     (void)reader;
-    if (document)
-        q->answer = strdup(json_object_to_json_string_ext(
-            document, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(document);
+    q->answer = tree_text(document);
     return q->answer ? 0 : error_set(error, -ENOMEM, "no memory for the answer");
 }
 

@@ -13,6 +13,7 @@
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/tree.h"
 #include "report/json/json.h"
 
 /* Restarts and holders of a number that an answer lists. */
@@ -120,8 +121,7 @@ int question_queries_create(struct query **small, struct query **large, sd_event
 
 static int set_answer(struct question *q, struct json_object *array, struct error *error)
 {
-    q->answer = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN |
-                                                                 JSON_C_TO_STRING_NOSLASHESCAPE));
+    q->answer = tree_text(json_object_get(array));
     return q->answer ? 0 : error_set(error, -ENOMEM, "out of memory for the answer");
 }
 

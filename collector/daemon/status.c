@@ -22,6 +22,7 @@
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/tree.h"
 
 struct status {
     const char *sink_name;
@@ -289,11 +290,7 @@ static void on_stats(int result, const struct error *error, void *arg)
         put_history(status);
     }
     (void)json_object_object_add(status->document, "store", store);
-    request_text(status->request,
-                 strdup(json_object_to_json_string_ext(
-                     status->document, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)),
-                 false);
-    json_object_put(status->document);
+    request_text(status->request, tree_text(status->document), false);
     free(status);
 }
 

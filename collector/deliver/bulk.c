@@ -6,6 +6,7 @@
 
 #include "collector/deliver/kinds.h"
 #include "common/cleanup.h"
+#include "common/tree.h"
 
 /* By item of a _bulk. */
 static const struct answer_code by_item[] = {
@@ -22,6 +23,7 @@ static const struct answer_code by_item[] = {
 static void judge_item(struct json_object *item, struct answer_verdict *ret)
 {
     struct json_object *result = NULL, *status, *error;
+    const char *reason;
     long code;
 
     ret->answer = ANSWER_RETRY;
@@ -40,8 +42,8 @@ static void judge_item(struct json_object *item, struct answer_verdict *ret)
     ret->answer = answer_of_code(by_item, ARRAY_SIZE(by_item), code, ANSWER_RETRY);
     if (!json_object_object_get_ex(result, "error", &error))
         error = NULL;
-    answer_describe(ret->why, code, "",
-                    error ? json_object_to_json_string_ext(error, JSON_C_TO_STRING_PLAIN) : "");
+    reason = tree_print(error);
+    answer_describe(ret->why, code, "", reason ? reason : "");
 }
 
 static enum answer judge_items(struct json_object *document, size_t rows,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/tree.h"
 
 struct outbox {
     TAILQ_HEAD(jobs, outbox_job) jobs; /* ascending end */
@@ -171,25 +172,22 @@ char *outbox_key(const char *prefix, const struct outbox_job *job)
 /* {"cluster":..,"jobid":..,"restart":..,"ended_ns":..,"acked_ns":{URL:time, or -1 when done}} */
 char *outbox_value(const struct outbox *outbox, const struct outbox_job *job)
 {
-    struct json_object *value = json_object_new_object(), *acked = json_object_new_object();
-    char *text;
+    struct tree tree = {false}, *t = &tree;
+    struct json_object *value = tree_object(t), *acked = tree_object(t);
 
-    json_object_object_add(value, "cluster", json_object_new_string(job->key.cluster));
-    json_object_object_add(value, "jobid", json_object_new_int64(job->key.jobid));
-    json_object_object_add(value, "restart", json_object_new_int64(job->key.restart));
-    json_object_object_add(value, "ended_ns", json_object_new_int64((int64_t)job->ended_ns));
-    json_object_object_add(value, "acked_ns", acked);
+    tree_put(t, value, "cluster", json_object_new_string(job->key.cluster));
+    tree_put_u64(t, value, "jobid", job->key.jobid);
+    tree_put_u64(t, value, "restart", job->key.restart);
+    tree_put_u64(t, value, "ended_ns", job->ended_ns);
     for (size_t i = 0; i < outbox->n_urls; i++) {
         const struct outbox_slot *slot = &job->slots[i];
         int64_t time = slot->state == OUTBOX_DONE ? -1 : (int64_t)slot->acked_ns;
 
         if (slot->state != OUTBOX_PENDING)
-            json_object_object_add(acked, outbox->urls[i], json_object_new_int64(time));
+            tree_put(t, acked, outbox->urls[i], json_object_new_int64(time));
     }
-    text = strdup(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
-                                                            JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(value);
-    return text;
+    tree_put(t, value, "acked_ns", acked);
+    return tree_text(tree_end(t, value));
 }
 
 static bool get_number(struct json_object *from, const char *name, int64_t max, int64_t *ret)

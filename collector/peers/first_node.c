@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/credential.h"
+#include "common/tree.h"
 #include "common/utf8.h"
 #include "report/json/json.h"
 
@@ -56,12 +57,10 @@ static int write_step(FILE *out, const struct step_source *step,
 {
     struct json_object *account = peers_document(step->job, REPORT_STEPS);
     int r = account ? hide_end(step, account, error) : -ENOMEM;
+    const char *text = r == 0 ? tree_print(account) : NULL;
 
     (void)options;
-    if (r == 0 &&
-        fprintf(out, "%s,",
-                json_object_to_json_string_ext(account, JSON_C_TO_STRING_PLAIN |
-                                                            JSON_C_TO_STRING_NOSLASHESCAPE)) < 0)
+    if (r == 0 && (!text || fprintf(out, "%s,", text) < 0))
         r = -ENOMEM;
     json_object_put(account);
     *rows = 1;

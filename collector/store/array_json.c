@@ -43,17 +43,14 @@ static int take_task(const struct job_account *job, void *arg)
 
 static int write_end(struct part *part)
 {
-    struct json_object *sum = report_json(part->sum.job, 0);
+    _free_ char *sum = report_json_text(part->sum.job, 0);
 
     if (!sum)
         return -ENOMEM;
     (void)fputc(']', part->text);
     if (part->more)
         (void)fprintf(part->text, ",\"next\":%u", part->next);
-    (void)fprintf(part->text, ",\"sum\":%s}",
-                  json_object_to_json_string_ext(sum, JSON_C_TO_STRING_PLAIN |
-                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(sum);
+    (void)fprintf(part->text, ",\"sum\":%s}", sum);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "collector/store/history.h"
 #include "common/clock.h"
 #include "common/numbers.h"
+#include "common/tree.h"
 
 #define NUMBER_DIGITS 10
 
@@ -44,28 +45,29 @@ static bool parse_number(const char *word, uint64_t *ret)
 /* The words of a list as JSON, *n of them; `only`: just the numbers, or just the others. */
 static int words_json(char **words, bool numbers, bool only, char **ret, size_t *n)
 {
-    CLEANUP(put_object) struct json_object *array = json_object_new_array();
+    struct tree tree = {false};
+    CLEANUP(put_object) struct json_object *array = tree_array(&tree);
 
-    for (size_t i = 0; array && words[i]; i++) {
+    for (size_t i = 0; words[i]; i++) {
         uint64_t number = 0;
 
         if (parse_number(words[i], &number) != numbers && only)
             continue;
-        if (json_object_array_add(array, numbers ? json_object_new_int64((int64_t)number)
-                                                 : json_object_new_string(words[i])) < 0)
-            return -ENOMEM;
+        tree_add(&tree, array,
+                 numbers ? json_object_new_int64((int64_t)number)
+                         : json_object_new_string(words[i]));
     }
-    if (!array)
+    if (tree.failed)
         return -ENOMEM;
     *n = (size_t)json_object_array_length(array);
     if (!*n)
         return 0;
-    *ret = strdup(json_object_to_json_string_ext(
-        *n > 1 ? array : json_object_array_get_idx(array, 0), JSON_C_TO_STRING_PLAIN));
-    if (*ret && *n == 1 && !numbers) { /* without quotes */
-        free(*ret);
+    if (*n > 1)
+        *ret = tree_text(json_object_get(array));
+    else if (numbers)
+        *ret = tree_text(json_object_get(json_object_array_get_idx(array, 0)));
+    else /* without quotes */
         *ret = strdup(json_object_get_string(json_object_array_get_idx(array, 0)));
-    }
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -113,18 +115,20 @@ static int parse_jobs(struct choice *choice, const char *list, struct error *err
 
 static int parse_mounts(struct history_sql *sql, const char *list, struct error *error)
 {
-    CLEANUP(put_object) struct json_object *array = list ? json_object_new_array() : NULL;
+    struct tree tree = {false};
+    CLEANUP(put_object) struct json_object *array = list ? tree_array(&tree) : NULL;
     char **words = NULL;
     int r = list ? history_words(list, "mount", &words, error) : 0;
 
     for (size_t i = 0; r == 0 && words && words[i]; i++)
-        if (!array || json_object_array_add(array, json_object_new_string(words[i])) < 0)
-            r = error_errno(error, -ENOMEM, "mount");
+        tree_add(&tree, array, json_object_new_string(words[i]));
     history_words_free(words);
-    if (r < 0 || !array)
+    if (r < 0 || !list)
         return r;
+    if (tree.failed)
+        return error_errno(error, -ENOMEM, "mount");
     sql->n_mounts = (size_t)json_object_array_length(array);
-    sql->mounts = strdup(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN));
+    sql->mounts = tree_text(json_object_get(array));
     return sql->mounts ? 0 : error_errno(error, -ENOMEM, "mount");
 }
 

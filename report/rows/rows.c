@@ -267,11 +267,14 @@ static struct json_object *action_json(struct tree *tree, const struct sink_row 
     return action;
 }
 
-static void print_json(FILE *out, struct json_object *object)
+static void print_json(struct tree *tree, FILE *out, struct json_object *object)
 {
-    (void)fprintf(out, "%s\n",
-                  json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-                                                             JSON_C_TO_STRING_NOSLASHESCAPE));
+    const char *text = tree->failed ? NULL : tree_print(object);
+
+    if (text)
+        (void)fprintf(out, "%s\n", text);
+    else
+        tree->failed = true;
 }
 
 static int row_write(FILE *out, const struct sink_row *row, const struct io_mount *m,
@@ -297,10 +300,9 @@ static int row_write(FILE *out, const struct sink_row *row, const struct io_moun
         if (m)
             put_timeline(&tree, root, &m->timeline);
     }
-    if (!tree.failed && action)
-        print_json(out, action);
-    if (!tree.failed)
-        print_json(out, root);
+    if (action)
+        print_json(&tree, out, action);
+    print_json(&tree, out, root);
     json_object_put(action);
     json_object_put(root);
     return tree.failed || ferror(out) ? -ENOMEM : 0;

@@ -26,6 +26,11 @@ sloppy=$(code common report settings collector plugin record cli |
 [ -z "$sloppy" ] || fail "numbers that are not parsed by common/numbers.h:
 $sloppy"
 
+silent=$(code common report settings collector plugin record cli |
+    xargs grep -n 'json_object_to_json_string.*(' | grep -v '^common/tree\.[ch]:' || true)
+[ -z "$silent" ] || fail "JSON that is not printed by common/tree.h:
+$silent"
+
 # room ROOM [ROOM...]: what the files of the first one may include, beside each other. Every directory
 # with C code has its line; those of one house stand in the order of its floors.
 rooms=
