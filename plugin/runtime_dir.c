@@ -143,12 +143,16 @@ int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error)
     static const char line[] = "ENDED=1\n";
     char path[PATH_MAX];
     _close_ int fd = -1;
+    ssize_t n;
 
     (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
     fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : error_errno(error, -errno, "open \"%s\"", path);
-    return write(fd, line, strlen(line)) < 0 ? error_errno(error, -errno, "write \"%s\"", path) : 0;
+    n = write(fd, line, strlen(line));
+    if (n < 0 || (size_t)n != strlen(line))
+        return error_errno(error, n < 0 ? -errno : -ENOSPC, "write \"%s\"", path);
+    return 0;
 }
 
 bool runtime_is_down(const char *runtime)

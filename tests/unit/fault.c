@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_NEXT */
+#endif
 #include "tests/unit/fault.h"
 
 #include <dirent.h>
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,8 +24,10 @@ struct json_object;
 struct json_tokener;
 
 static int armed; /* enum fault_kind */
-static long left, blocks;
+static long blocks;
+static long *left; /* shared with the children */
 static __thread unsigned paused;
+static __thread bool full; /* the next write() fails */
 
 void fault_pause(void)
 {
@@ -50,7 +55,7 @@ static void trace(void)
 bool fault_is_due(enum fault_kind kind)
 {
     if (paused || __atomic_load_n(&armed, __ATOMIC_RELAXED) != (int)kind ||
-        __atomic_sub_fetch(&left, 1, __ATOMIC_RELAXED) != 0)
+        __atomic_sub_fetch(left, 1, __ATOMIC_RELAXED) != 0)
         return false;
     trace();
     return true;
@@ -58,14 +63,18 @@ bool fault_is_due(enum fault_kind kind)
 
 void fault_arm(enum fault_kind kind, unsigned n)
 {
-    __atomic_store_n(&left, n, __ATOMIC_RELAXED);
+    if (!left)
+        left = mmap(NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(left != MAP_FAILED);
+    __atomic_store_n(left, n, __ATOMIC_RELAXED);
     __atomic_store_n(&armed, kind, __ATOMIC_SEQ_CST);
 }
 
 bool fault_disarm(void)
 {
     __atomic_store_n(&armed, FAULT_NONE, __ATOMIC_SEQ_CST);
-    return __atomic_load_n(&left, __ATOMIC_RELAXED) <= 0;
+    full = false;
+    return __atomic_load_n(left, __ATOMIC_RELAXED) <= 0;
 }
 
 /* --- memory -----------------------------------------------------------------------------------
@@ -212,7 +221,6 @@ int openat(int dir, const char *path, int flags, ...)
 /* The disk is full: one half fits, and the next call fails. */
 ssize_t write(int fd, const void *data, size_t n)
 {
-    static __thread bool full;
     ssize_t (*real)(int, const void *, size_t) = NEXT(write);
 
     if (full) {

@@ -20,8 +20,8 @@ enum fault_kind {
     FAULT_SQLITE_FULL,   /* the n-th write of SQLite: a half is written, then SQLITE_FULL */
 };
 
-/* Of all threads, the n-th call of this kind from now on fails. With FAULT_TRACE in the environment
- * it prints where. */
+/* Of all threads, and of children forked from now on, the n-th call of this kind fails. With
+ * FAULT_TRACE in the environment it prints where. */
 void fault_arm(enum fault_kind kind, unsigned n);
 /* Returns whether a call has failed since then. */
 bool fault_disarm(void);
