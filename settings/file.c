@@ -41,6 +41,8 @@ static char *read_line(char *buffer, int size, void *stream)
     if (l->result)
         return NULL;
     n = getline(&l->line, &l->size, l->file);
+    if (n < 0 && !feof(l->file))
+        l->result = error_errno(l->error, -errno, "cannot read %s", l->path);
     if (n < 0)
         return NULL;
     l->line_number++;
@@ -111,8 +113,6 @@ int settings_file_read(const char *path, const struct key *keys, size_t n_keys, 
         l.line_number = (unsigned)r;
         (void)fail(&l, -EINVAL, "neither [section] nor KEY = VALUE");
     }
-    if (!l.result && ferror(file))
-        l.result = error_errno(error, -EIO, "cannot read %s", path);
     if (r < 0 && !l.result)
         l.result = error_set(error, -ENOMEM, "no memory for the configuration");
     return l.result;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "settings/settings.h"
+#include "tests/unit/fault.h"
 
 #define S 1000000000ull
 
@@ -87,11 +88,8 @@ static const char every_kind[] = "cluster = alpha\n"
                                  "batch_size = 2K\n"
                                  "from = clickhouse\n";
 
-static void test_every_kind_of_value(void **state)
+static void assert_every_kind(const struct settings *settings)
 {
-    struct settings *settings = load(every_kind);
-
-    (void)state;
     assert_string_equal(settings->cluster, "alpha");
     assert_string_equal(settings->node, "n01.site");
     assert_int_equal(settings->interval_ns, S / 2);
@@ -119,6 +117,14 @@ static void test_every_kind_of_value(void **state)
     assert_int_equal(settings->history.batch_rows, 77);
     assert_int_equal(settings->history.batch_bytes, 2048);
     assert_true(settings->history.from_clickhouse);
+}
+
+static void test_every_kind_of_value(void **state)
+{
+    struct settings *settings = load(every_kind);
+
+    (void)state;
+    assert_every_kind(settings);
     settings_destroy(settings);
 }
 
@@ -259,12 +265,48 @@ static void test_the_example(void **state)
     settings_destroy(defaults);
 }
 
+/* --- faults ----------------------------------------------------------------------------------- */
+
+static struct settings *loaded;
+
+static void prepare_load(void)
+{
+    loaded = NULL;
+    write_bytes(every_kind, strlen(every_kind));
+}
+
+static int run_load(struct error *error)
+{
+    return settings_load(&loaded, path, error);
+}
+
+/* Every setting has the value of the file, or none. */
+static void check_load(int r, bool hit)
+{
+    (void)hit;
+    assert_true((r == 0) == (loaded != NULL));
+    if (loaded)
+        assert_every_kind(loaded);
+    settings_destroy(loaded);
+}
+
+static void test_faults(void **state)
+{
+    static const struct fault_scenario load_once = {"load settings", prepare_load, run_load,
+                                                    check_load};
+
+    (void)state;
+    fault_each(FAULT_MEMORY, &load_once, 1);
+    fault_each(FAULT_FILE, &load_once, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_kind_of_value),
         cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_no_text),
         cmocka_unit_test(test_the_example), cmocka_unit_test(test_users_of_the_page),
+        cmocka_unit_test(test_faults),
     };
     int fd = mkstemp(path), r;
 
