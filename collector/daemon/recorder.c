@@ -251,17 +251,19 @@ static int launch(struct job *job)
     }
     r = sd_event_add_child(job->recorder->loop, &job->child, job->pid, WEXITED, on_exit_of_child,
                            job);
+    /* The program has its own time limit; this one is for a program that hangs. */
+    if (r >= 0)
+        r = sd_event_add_time_relative(job->recorder->loop, &job->timer, CLOCK_MONOTONIC,
+                                       (uint64_t)(job->recorder->timeout_ms + 1000) * 1000, 0,
+                                       on_late, job);
     if (r < 0) {
-        /* Without the event source, it would not be reaped. */
+        /* Without its event source, it would not be reaped. */
+        job->child = sd_event_source_disable_unref(job->child);
         (void)kill(job->pid, SIGKILL);
         (void)waitpid(job->pid, NULL, 0);
         job->pid = -1;
-        return r;
     }
-    /* The program has its own time limit; this one is for a program that hangs. */
-    return sd_event_add_time_relative(job->recorder->loop, &job->timer, CLOCK_MONOTONIC,
-                                      (uint64_t)(job->recorder->timeout_ms + 1000) * 1000, 0,
-                                      on_late, job);
+    return r < 0 ? r : 0;
 }
 
 static void start_waiting(struct recorder *recorder)
@@ -275,7 +277,6 @@ static void start_waiting(struct recorder *recorder)
         }
         /* Report the failure from the loop: recorder_start() must not call back. */
         job->pid = -1;
-        job->child = sd_event_source_disable_unref(job->child);
         (void)sd_event_add_time_relative(recorder->loop, &job->timer, CLOCK_MONOTONIC, 0, 0,
                                          on_failure, job);
     }

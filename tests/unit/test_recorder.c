@@ -3,10 +3,14 @@
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/daemon/recorder.h"
@@ -175,6 +179,37 @@ static void test_list_nodes(void **state)
     assert_int_equal(last_result, -EIO);
 }
 
+/* The next timer cannot be made. */
+static bool no_timer;
+
+int sd_event_add_time_relative(sd_event *e, sd_event_source **source, clockid_t clock,
+                               uint64_t usec, uint64_t accuracy, sd_event_time_handler_t handler,
+                               void *arg)
+{
+    __typeof__(&sd_event_add_time_relative) real =
+        (__typeof__(real))dlsym(RTLD_NEXT, "sd_event_add_time_relative");
+
+    if (no_timer) {
+        no_timer = false;
+        return -ENOMEM;
+    }
+    return real(e, source, clock, usec, accuracy, handler, arg);
+}
+
+/* The child is killed and reaped. */
+static void test_no_timer(void **state)
+{
+    (void)state;
+    start("exec sleep 5", 5000);
+    no_timer = true;
+    record("x");
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    wait_for(1);
+    assert_int_equal(last_result, -ENOENT);
+    assert_int_equal(recorder_pending(recorder), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -185,6 +220,7 @@ int main(void)
         TEST(test_no_program),
         TEST(test_storm),
         TEST(test_list_nodes),
+        TEST(test_no_timer),
     };
     int fd = mkstemp(program), r;
 
