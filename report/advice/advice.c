@@ -23,6 +23,11 @@
 /* The longest text or row, in bytes: for names of mounts and notes. */
 #define MAX_LENGTH 65536
 
+/* The instructions of SQLite that a rule may take for a job, about 0.1 s, counted in blocks: a rule
+ * that joins the table of mounts with itself could take hours. */
+#define STEPS_BLOCK 10000
+#define BLOCKS_MAX 1000
+
 /* Columns of a rule's statement; those of its text follow. */
 enum { COLUMN_WHEN, COLUMN_LOST, COLUMN_TEXT };
 
@@ -261,15 +266,22 @@ static int rule_error(const struct advice *advice, const struct advice_rule *rul
     return error_set(error, -EBADMSG, "advice: [%s]: %s", rule->name, sqlite3_errmsg(advice->db));
 }
 
+/* Called after each block. Not 0: ends the statement. */
+static int count_block(void *blocks)
+{
+    return ++*(unsigned *)blocks > BLOCKS_MAX;
+}
+
 /* Find the row that matches the rule and cost most. 1: *note is set; 0: no row matches; -EBADMSG:
  * the rule cannot be computed for this job. The text of an error also says on how many other mounts
  * it occurred. */
 static int ask_rule(struct advice *advice, const struct advice_rule *rule, struct advice_note *note,
                     struct error *error)
 {
-    unsigned rows = 0;
+    unsigned rows = 0, blocks = 0;
     int rc, r = 0;
 
+    sqlite3_progress_handler(advice->db, STEPS_BLOCK, count_block, &blocks);
     while ((rc = sqlite3_step(rule->statement)) == SQLITE_ROW && r >= 0) {
         double cost = sqlite3_column_double(rule->statement, COLUMN_LOST);
 
@@ -280,7 +292,11 @@ static int ask_rule(struct advice *advice, const struct advice_rule *rule, struc
                                      note_text(rule), cost};
         r = note->text && note->link ? 1 : error_set(error, -ENOMEM, "no memory for advice");
     }
-    if (r >= 0 && rc != SQLITE_DONE)
+    sqlite3_progress_handler(advice->db, 0, NULL, NULL);
+    if (rc == SQLITE_INTERRUPT)
+        r = error_set(error, -EBADMSG, "advice: [%s]: more than 10 million steps of SQLite",
+                      rule->name);
+    else if (r >= 0 && rc != SQLITE_DONE)
         r = rc == SQLITE_NOMEM ? error_set(error, -ENOMEM, "no memory for advice")
                                : rule_error(advice, rule, error);
     (void)sqlite3_reset(rule->statement);

@@ -162,6 +162,34 @@ static void test_long_values(void **state)
     assert_string_equal(notes.items[0].text, "any");
 }
 
+/* 400 mounts in three loops: 64 million rows. A rule may still look at all pairs of them. */
+static void test_many_steps(void **state)
+{
+    char name[32];
+
+    (void)state;
+    assert_int_equal(
+        read_rules("[join]\nof = job\n"
+                   "when = (SELECT count(*) FROM mount_fields, mount_fields, mount_fields) > 0\n"
+                   "text = x\n"
+                   "[pairs]\nof = job\n"
+                   "when = (SELECT count(*) FROM mount_fields, mount_fields) = 160000\n"
+                   "text = z\n"),
+        0);
+    for (unsigned i = 0; i < 400; i++) {
+        (void)snprintf(name, sizeof(name), "/m%u", i);
+        add_mount(name);
+    }
+    for (unsigned again = 0; again < 10; again++) {
+        assert_int_equal(advice_give(advice, job, 3, &notes, &error), 1);
+        assert_string_equal(error.text, "advice: [join]: more than 10 million steps of SQLite");
+        assert_int_equal(notes.n, 1);
+        assert_string_equal(notes.items[0].text, "z");
+        advice_notes_clear(&notes);
+        notes = (struct advice_notes){0};
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_rule_that_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_without_bound, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_values, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_steps, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
