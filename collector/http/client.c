@@ -14,6 +14,9 @@
 #include "common/clock.h"
 #include "common/text.h"
 
+/* Bytes to read of a body that is not kept. */
+#define SKIP_MAX (1u << 20)
+
 struct transfer {
     LIST_ENTRY(transfer) link;
     struct http_client *client;
@@ -22,7 +25,7 @@ struct transfer {
     void *body;
     http_done_f done;
     void *arg;
-    size_t length, kept, answer_max;
+    size_t length, kept, skipped, answer_max;
     char *kept_body; /* NUL-terminated; NULL: the body is empty or not kept */
     const char *mark;
     char error[CURL_ERROR_SIZE];
@@ -188,16 +191,26 @@ static bool keep(struct transfer *transfer, const char *data, size_t length)
     return true;
 }
 
-/* Keep the start of the body for the operator. Read the rest, so that the connection can be reused;
- * the total timeout limits it. */
+/* Read the rest of a body that is not kept, so that the connection can be reused, but not a body
+ * without end. */
+static bool skip(struct transfer *transfer, size_t length)
+{
+    transfer->skipped += length;
+    transfer->answer.too_long = transfer->skipped > SKIP_MAX;
+    return !transfer->answer.too_long;
+}
+
+/* Keep the start of the body for the operator. A body that starts with NUL is not empty. */
 static size_t take_text(char *data, size_t size, size_t n, void *arg)
 {
     struct transfer *transfer = arg;
     size_t room = HTTP_TEXT_MAX - transfer->length, length = size * n;
 
-    memcpy(transfer->answer.text + transfer->length, data, length < room ? length : room);
-    transfer->length += length < room ? length : room;
-    return !transfer->answer_max || keep(transfer, data, length) ? length : 0;
+    for (size_t i = 0; i < length && i < room; i++)
+        transfer->answer.text[transfer->length++] = data[i] ? data[i] : '?';
+    if (!(transfer->answer_max ? keep(transfer, data, length) : skip(transfer, length)))
+        return 0;
+    return length;
 }
 
 static size_t take_header(char *data, size_t size, size_t n, void *arg)

@@ -29,7 +29,8 @@ struct http_request {
     void *body; /* malloc'd; the client takes ownership, also on failure; may be NULL */
     size_t size;
     const char *const *headers; /* NULL-terminated; may be NULL */
-    size_t answer_max;          /* bytes of the answer's body to keep; 0: only `text` */
+    size_t answer_max;          /* bytes of the answer's body to keep; 0: only `text`, and a body
+                                 * of more than 1 MiB fails the request */
     uint64_t timeout_ns;        /* for this request; 0: the client's timeout */
     const char *mark;           /* prefix of a header that only the expected kind of server sends:
                                  * a literal, case-insensitive; may be NULL */
@@ -40,7 +41,7 @@ struct http_request {
 struct http_answer {
     long code;                    /* HTTP status; 0: no answer, `text` has the reason */
     bool misconfigured;           /* no answer, and a retry will not help: a bad certificate */
-    bool too_long;                /* no answer, because it was longer than answer_max */
+    bool too_long;                /* no answer, because it was longer than its limit */
     uint64_t retry_after_s;       /* 0: no Retry-After header */
     char text[HTTP_TEXT_MAX + 1]; /* the start of the answer's body; untrusted */
     const char *body; /* the complete body, NUL-terminated, valid until `done` returns; NULL: empty,

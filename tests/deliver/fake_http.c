@@ -59,6 +59,7 @@ static void connection_dribble(struct fake_connection *c, const char *answer)
 static void connection_answer(struct fake_connection *c)
 {
     const char *answer = c->fake->answer;
+    size_t length;
 
     c->waits = 1;
     if (!answer)
@@ -70,7 +71,12 @@ static void connection_answer(struct fake_connection *c)
         connection_dribble(c, answer);
         return;
     }
-    assert_int_equal(send(c->fd, answer, strlen(answer), MSG_NOSIGNAL), strlen(answer));
+    if (c->fake->endless) {
+        assert_true(sd_event_source_set_io_events(c->source, EPOLLIN | EPOLLOUT) >= 0);
+        return;
+    }
+    length = c->fake->size ? c->fake->size : strlen(answer);
+    assert_int_equal(send(c->fd, answer, length, MSG_NOSIGNAL), length);
 }
 
 /* True if the request is complete: headers, and the body of their length. */
@@ -85,13 +91,24 @@ static int is_whole(const struct fake_connection *c)
            (length ? strtoul(length + 17, NULL, 10) : 0);
 }
 
-static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *arg)
+static void connection_repeat(struct fake_connection *c)
+{
+    ssize_t n = send(c->fd, c->fake->answer, strlen(c->fake->answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    c->fake->sent += n > 0 ? (size_t)n : 0;
+}
+
+static int on_ready(sd_event_source *source, int fd, uint32_t revents, void *arg)
 {
     struct fake_connection *c = arg;
-    ssize_t n = recv(fd, c->data + c->length, sizeof(c->data) - 1 - c->length, 0);
+    ssize_t n;
 
     (void)source;
-    (void)revents;
+    if (!(revents & ~(uint32_t)EPOLLOUT)) {
+        connection_repeat(c);
+        return 0;
+    }
+    n = recv(fd, c->data + c->length, sizeof(c->data) - 1 - c->length, 0);
     if (n <= 0) {
         connection_close(c);
         return 0;
@@ -133,7 +150,7 @@ static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *a
     c->fd = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
     assert_true(c->fd >= 0);
     assert_true(sd_event_add_io(sd_event_source_get_event(source), &c->source, c->fd, EPOLLIN,
-                                on_readable, c) >= 0);
+                                on_ready, c) >= 0);
     c->next = fake->connections;
     fake->connections = c;
     return 0;

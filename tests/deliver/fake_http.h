@@ -6,6 +6,7 @@
 #ifndef JOBIO_TESTS_FAKE_HTTP_H
 #define JOBIO_TESTS_FAKE_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
@@ -14,6 +15,9 @@ struct fake_http {
     /* The complete answer with headers; "": close after reading the headers; NULL: never answer.
      * May be set at any time. */
     const char *answer;
+    size_t size;      /* of `answer`, if it contains NUL; 0: that of the text */
+    bool endless;     /* send it again and again, until the other side closes the connection */
+    size_t sent;      /* bytes that were sent of such answers */
     unsigned byte_ms; /* time between two bytes of the answer; 0: all at once */
     /* If set: makes `answer` from the request's body. */
     const char *(*respond)(struct fake_http *fake, const char *body, size_t size);

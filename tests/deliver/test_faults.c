@@ -186,6 +186,45 @@ static void test_200_to_everything(void **state)
     assert_int_equal(count_text(world->said, "works again after"), 1);
 }
 
+/* A body that starts with NUL is not an empty one. */
+static void test_200_with_nul(void **state)
+{
+    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\0page";
+    struct world *world = *state;
+    struct job_account *job = world_job(world, 5, 2, 5000);
+
+    fake_http_start(&fake, world->loop, answer);
+    fake.size = sizeof(answer) - 1;
+    world_open(world, fake.url, NULL);
+    world_end(world, job);
+    world_until(world, world_number(world, 0, "failures") == 1);
+    assert_string_equal(world_state(world, 0), "misconfigured");
+    assert_true(world_error_has(world, 0, "HTTP 200: ?page"));
+    assert_int_equal(world_number(world, 0, "pending"), 1);
+}
+
+/* It would keep the connection and the loop busy until the time limit. */
+static void test_endless_body(void **state)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\n\r\n";
+    static char answer[50000];
+    struct world *world = *state;
+    struct job_account *job = world_job(world, 5, 2, 5000);
+
+    memset(answer, 'x', sizeof(answer) - 1);
+    memcpy(answer, head, sizeof(head) - 1);
+    fake_http_start(&fake, world->loop, answer);
+    fake.endless = true;
+    world->options.timeout_ns = 10 * S;
+    world_open(world, fake.url, NULL);
+    world_end(world, job);
+    world_until(world, world_number(world, 0, "failures") == 1);
+    assert_true(world_error_has(world, 0, "the answer is too long"));
+    assert_int_equal(world_number(world, 0, "pending"), 1);
+    assert_true(fake.sent < (size_t)32 << 20);
+    assert_never_blocked(world);
+}
+
 /* Send all of it slowly, to keep the connection busy. */
 static void test_byte_by_byte(void **state)
 {
@@ -534,6 +573,8 @@ int main(void)
         TEST(test_codes),
         TEST(test_rejected_body_is_quoted_once),
         TEST(test_200_to_everything),
+        TEST(test_200_with_nul),
+        TEST(test_endless_body),
         TEST(test_byte_by_byte),
         TEST(test_one_that_comes_and_goes),
         TEST(test_two_failures_in_turn),
