@@ -378,21 +378,6 @@ static bool is_admin(const struct server *server, int fd, const struct ucred *pe
     return gid != (gid_t)-1 && (peer->gid == gid || is_member(fd, gid));
 }
 
-/* Some connections are reserved for root. */
-static bool has_room(const struct server *server, uid_t uid)
-{
-    unsigned same = 0, users = 0, roots = 0;
-
-    for (const struct request *r = server->clients; r; r = r->next) {
-        same += r->peer.uid == uid;
-        users += r->peer.uid != 0;
-        roots += r->peer.uid == 0;
-    }
-    if (uid == 0)
-        return roots < CLIENTS_ROOT;
-    return same < server->options.clients_a_user && users < server->options.clients_users;
-}
-
 static void refuse_client(struct server *server, int fd, const struct ucred *peer)
 {
     struct message *m = &server->out;
@@ -403,6 +388,45 @@ static void refuse_client(struct server *server, int fd, const struct ucred *pee
     (void)message_put(m, "ERROR", "too many connections at once");
     (void)send(fd, m->data, m->size, MSG_DONTWAIT | MSG_NOSIGNAL);
     log_peer(server, peer, "too many connections at once");
+}
+
+static bool has_sent(int fd)
+{
+    char byte;
+
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+}
+
+/* A user with many uids can take all connections of users. Then the oldest one without a request
+ * ends: clients of jobio send theirs at once. */
+static bool make_room(struct server *server)
+{
+    struct request *oldest = NULL;
+
+    for (struct request *r = server->clients; r; r = r->next)
+        if (r->peer.uid != 0 && r->phase == READING && !has_sent(r->fd))
+            oldest = r;
+    if (!oldest)
+        return false;
+    refuse_client(server, oldest->fd, &oldest->peer);
+    request_free(oldest);
+    return true;
+}
+
+/* Some connections are reserved for root. */
+static bool has_room(struct server *server, uid_t uid)
+{
+    unsigned same = 0, users = 0, roots = 0;
+
+    for (const struct request *r = server->clients; r; r = r->next) {
+        same += r->peer.uid == uid;
+        users += r->peer.uid != 0;
+        roots += r->peer.uid == 0;
+    }
+    if (uid == 0)
+        return roots < CLIENTS_ROOT;
+    return same < server->options.clients_a_user &&
+           (users < server->options.clients_users || make_room(server));
 }
 
 static int add_client(struct server *server, int *fd, const struct ucred *peer)

@@ -81,6 +81,7 @@ static int setup_with(unsigned question_ms, unsigned answer_ms, unsigned clients
                                            .question_ms = question_ms,
                                            .answer_ms = answer_ms,
                                            .clients_a_user = clients_a_user,
+                                           .clients_users = 2 * clients_a_user,
                                            .answers_a_user = 700000};
     const struct server_hooks hooks = {handle, say, NULL};
 
@@ -384,6 +385,83 @@ static void test_places(void **state)
     waitpid(child, &status, 0);
 }
 
+/* A process of this user with four connections, whose first one has sent this request; NULL: none.
+ */
+static pid_t hold_as(uid_t uid, const char *first)
+{
+    pid_t child = fork();
+
+    if (child)
+        return child;
+    if (setuid(uid) < 0)
+        _exit(1);
+    for (int i = 0; i < 4; i++) {
+        int fd = peer();
+
+        if (first && !i)
+            ask(fd, first);
+    }
+    pause();
+    _exit(0);
+}
+
+static pid_t ask_as(uid_t uid)
+{
+    pid_t child = fork();
+    struct pollfd p = {.events = POLLIN};
+    struct message m;
+    ssize_t n;
+
+    if (child)
+        return child;
+    if (setuid(uid) < 0)
+        _exit(1);
+    p.fd = peer();
+    ask(p.fd, "ok");
+    (void)poll(&p, 1, 10000);
+    n = recv(p.fd, m.data, sizeof(m.data), MSG_DONTWAIT);
+    m.size = n > 0 ? (size_t)n : 0;
+    _exit(n > 0 && message_check(&m, &error) == 0 && !strcmp(message_get(&m, "STATUS"), "ok") ? 0
+                                                                                              : 2);
+}
+
+static unsigned clients(void)
+{
+    struct server_stats stats;
+
+    server_stats(server, &stats);
+    return stats.clients;
+}
+
+/* Such as the subordinate uids of one user. */
+static void test_many_uids_do_not_keep_others_out(void **state)
+{
+    pid_t holders[2], other;
+    int status;
+
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    holders[0] = hold_as(NOBODY - 1, "park");
+    while (!parked || clients() < 4)
+        spin(5);
+    holders[1] = hold_as(NOBODY - 2, NULL);
+    while (clients() < 8)
+        spin(5);
+    other = ask_as(NOBODY);
+    while (waitpid(other, &status, WNOHANG) == 0)
+        spin(5);
+    assert_int_equal(status, 0);
+    assert_non_null(strstr(said, "too many connections at once"));
+    /* An idle one was closed, not the request before it. */
+    assert_int_equal(clients(), 7);
+    request_ok(parked);
+    for (int i = 0; i < 2; i++) {
+        kill(holders[i], SIGKILL);
+        waitpid(holders[i], &status, 0);
+    }
+}
+
 /* Root does not wait for users that came first. Needs root, to change the user. */
 static void test_root_comes_first(void **state)
 {
@@ -521,6 +599,7 @@ int main(void)
         TEST(test_peer_goes_while_we_think),
         TEST(test_end_with_peers),
         TEST(test_places),
+        TEST(test_many_uids_do_not_keep_others_out),
         TEST(test_root_comes_first),
         TEST(test_cut_answer),
         TEST(test_answers_that_nobody_takes),
