@@ -66,8 +66,19 @@ static struct io_sum sum_of(struct json_object *row, const char *what)
 /* The jobs of an answer. */
 struct found_rows {
     struct history_table *table; /* owned */
-    size_t n;
+    size_t n, most;              /* most: the LIMIT of the query */
 };
+
+/* A server that is not ClickHouse could send rows until the memory is full. */
+static int check_row(struct json_object *row, const struct found_rows *rows, struct error *error)
+{
+    if (!json_object_object_get_ex(row, "jobid", NULL))
+        return error_set(error, -EBADMSG, "a row has no column \"jobid\"");
+    if (rows->n == rows->most)
+        return error_set(error, -EBADMSG, "ClickHouse: more than %zu rows, the limit of the query",
+                         rows->most);
+    return 0;
+}
 
 static int take_history(struct json_object *row, void *arg, struct error *error)
 {
@@ -97,7 +108,10 @@ static int take_history(struct json_object *row, void *arg, struct error *error)
         .wait_ns = number_of(row, "wait_ns"),
         .longest_wait_ns = number_of(row, "longest_wait_ns"),
     };
+    int r = check_row(row, rows, error);
 
+    if (r < 0)
+        return r;
     rows->n++;
     return history_table_add(rows->table, &found) < 0 ? clickhouse_no_memory(error) : 0;
 }
@@ -238,6 +252,7 @@ static int ask_rows(struct clickhouse *c, const struct history_filter *filter, u
     (void)snprintf(until, sizeof(until), "%" PRIu64,
                    filter->until_ns ? filter->until_ns : (uint64_t)INT64_MAX);
     (void)snprintf(limit, sizeof(limit), "%u", most);
+    rows->most = most;
     jobs = clickhouse_fill(sql_clickhouse_ask_jobs, values, ARRAY_SIZE(values));
     values[0].text = jobs;
     return jobs ? clickhouse_ask(c, sql_clickhouse_ask_history, values, ARRAY_SIZE(values),
