@@ -2,15 +2,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Attacks of an unprivileged user, each for some seconds; "on" is printed when the attack has begun.
 
-attack.py local SOCKET KIND SECONDS                jobiod's socket
+attack.py local SOCKET KIND SECONDS [JOBID]       jobiod's socket; JOBID is a job of another user
 attack.py net ADDRESS PORT KIND SECONDS           a port of jobiod
+attack.py subuids SOCKET USERS SECONDS            jobiod's socket, as that many subordinate uids
 """
+import ctypes
 import itertools
 import os
 import random
 import socket
 import sys
 import time
+
+
+TYPES = {
+    "root": ("tag", "task-exit", "end", "report", "job", "job-end", "retire"),
+    "user": ("query-job", "query-history", "query-array", "query-top", "status", "run-begin", "run-end", "lies"),
+}
+KEYS = ("JOBID", "RESTART", "HET", "STEP", "UID", "CGROUP", "CGROUP_ID", "CGROUP_LEVEL", "CGROUP_VERSION", "TAGGED_AT",
+        "TAGGED_BOOT", "NODES", "NODE", "NODELIST", "GATHER", "RUN", "PID", "SUMMARY", "ALL", "STEPS", "TIMELINE",
+        "USER", "ACCOUNT", "SINCE", "UNTIL", "LIMIT", "SORT", "GROUP", "STATE", "FROM", "ARRAY_TASK", "COMMAND")
 
 
 def begun():
@@ -99,6 +110,33 @@ def malformed(path, seconds):
                 sys.exit(f"{data[:40]} was accepted: {answer[:80]}")
 
 
+def value(pick, key, job):
+    number = pick.choice((job, 0, 1, 2**31, 2**32 - 1, 2**64 - 1, -1, os.getppid(), pick.getrandbits(32)))
+    word = pick.choice(("", "x" * 5000, "%s%n", "../../../..", "/", "\x1b[31m", "node1," * 1000, "' OR 1=1 --"))
+    return word if key in ("NODELIST", "USER", "CGROUP") or pick.random() < 0.2 else number
+
+
+def requests(path, seconds, job):
+    """Every kind of request, about the job of another user and with random values."""
+    pick = random.Random(16)
+    begun()
+    for kind in TYPES["root"]:
+        answer = ask(path, message(kind, f"JOBID={job}", "STEP=0", "RESTART=0"))
+        if b"only root may send" not in answer:
+            sys.exit(f"{kind} was accepted: {answer[:80]}")
+    for kind in ("query-job", "query-array", "query-history", "query-top"):
+        for fields in ((f"JOBID={job}", "ALL=1", "STEPS=1"), ("UID=0", f"JOBS={job}"), ("SERVICES=1",)):
+            answer = ask(path, message(kind, *fields))
+            if f'"jobid":{job}'.encode() in answer or f'"number":{job}'.encode() in answer:
+                sys.exit(f"{kind} shows job {job}")
+    for _ in until(seconds):
+        kind = pick.choice(TYPES["root"] + TYPES["user"])
+        keys = pick.sample(KEYS, pick.randrange(len(KEYS)))
+        answer = ask(path, message(kind, *(f"{key}={value(pick, key, job)}" for key in keys)))
+        if kind in TYPES["root"] and b"STATUS=ok" in answer:
+            sys.exit(f"{kind} was accepted: {answer[:80]}")
+
+
 def vanish(path, seconds):
     """Requests whose sender does not wait for the answer, or does not read it."""
     kinds = itertools.cycle(("status", "query-history", "query-top", "query-job", "query-array", "run-begin"))
@@ -143,13 +181,45 @@ NET = {
     "posts": lambda address, seconds: posts(
         address, seconds, (b"", b"MUNGE:", b"MUNGE:" + b"A" * 100000 + b":", bytes(range(256)) * 4000, b"{}", b"\0" * 2000000)),
 }
-LOCAL = {"flood": flood, "hold": hold, "malformed": malformed, "vanish": vanish}
+LOCAL = {"flood": flood, "hold": hold, "malformed": malformed, "requests": requests, "vanish": vanish}
+
+
+# --- subordinate uids ----------------------------------------------------------------------------
+
+def hold_as(uid, path, seconds):
+    """15 connections of this uid without a request, of which the oldest is replaced all the time."""
+    held = []
+    os.setuid(uid)
+    for _ in until(seconds):
+        held = held[-14:] + [connect(path)]
+        time.sleep(0.005)
+
+
+def subuids(path, users, seconds):
+    """In a new user namespace whose uid_map another process writes."""
+    if ctypes.CDLL(None).unshare(0x10000000):  # CLONE_NEWUSER
+        sys.exit("unshare failed")
+    for _ in until(10):
+        if os.getuid() == 0:
+            break
+        time.sleep(0.05)
+    children = []
+    for uid in range(1, users + 1):
+        children.append(os.fork())
+        if not children[-1]:
+            hold_as(uid, path, seconds)
+            os._exit(0)
+    begun()
+    statuses = [os.waitpid(child, 0)[1] for child in children]
+    sys.exit(f"{statuses}" if any(statuses) else 0)
 
 
 def main():
     what, where, *rest = sys.argv[1:]
     if what == "local":
-        LOCAL[rest[0]](where, float(rest[1]))
+        LOCAL[rest[0]](where, float(rest[1]), *map(int, rest[2:]))
+    elif what == "subuids":
+        subuids(where, int(rest[0]), float(rest[1]))
     else:
         NET[rest[1]]((where, int(rest[0])), float(rest[2]))
 
