@@ -8,8 +8,8 @@
 
 #include "collector/track/tracker_state.h"
 
-/* Hand all unsaved rows of the job to the writer, and its backlog for its first node. What the writer cannot take now is left for the
- * next call. */
+/* Hand all unsaved rows of the job to the writer, and its backlog for its first node. What the
+ * writer cannot take now is left for the next call. */
 void job_save(struct job *job);
 /* Hand provisional rows of the running steps to the writer, if they are due or a step has none. */
 void job_save_provisional(struct job *job);
