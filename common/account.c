@@ -415,21 +415,31 @@ static struct mount_identity key_of(const void *array, size_t i)
     return (struct mount_identity){m->mount, m->fstype, m->source, m->private};
 }
 
-static struct io_mount *mounts_append(struct io_mounts *mounts, struct io_mount *m)
+/* Make room for one more. A short list grows by one: there are many, and an item is large. */
+static int mounts_grow(struct io_mounts *mounts)
 {
+    size_t room = mounts->n + 1 + (mounts->n > SHORT_LIST ? mounts->n / 2 : 0);
     struct io_mount *grown;
 
-    if (!m->mount || !m->fstype || !m->source)
-        return NULL;
-    grown = reallocarray(mounts->items, mounts->n + 1, sizeof(*grown));
+    if (mounts->n < mounts->room)
+        return 0;
+    grown = reallocarray(mounts->items, room, sizeof(*grown));
     if (!grown)
-        return NULL;
+        return -ENOMEM;
     mounts->items = grown;
-    grown[mounts->n++] = *m;
+    mounts->room = room;
+    return 0;
+}
+
+static struct io_mount *mounts_append(struct io_mounts *mounts, struct io_mount *m)
+{
+    if (!m->mount || !m->fstype || !m->source || mounts_grow(mounts) < 0)
+        return NULL;
+    mounts->items[mounts->n++] = *m;
     /* Without memory, the list is searched without an index. */
     if (mounts->n > SHORT_LIST)
-        (void)mount_index_extend(&mounts->index, grown, mounts->n, key_of);
-    return &grown[mounts->n - 1];
+        (void)mount_index_extend(&mounts->index, mounts->items, mounts->n, key_of);
+    return &mounts->items[mounts->n - 1];
 }
 
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,

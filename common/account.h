@@ -61,6 +61,7 @@ struct io_mount {
 struct io_mounts {
     struct io_mount *items; /* owned */
     size_t n;
+    size_t room;              /* items are allocated for so many; less than n: for n */
     struct mount_index index; /* of a long list; else io_mounts_find() compares all items */
 };
 
