@@ -26,6 +26,7 @@ struct meter {
     uint64_t start_ns, mark_ns, now_ns;
     struct channel *channels;
     size_t n, n_unnamed;
+    size_t room;              /* of `channels` */
     struct mount_index index; /* of all channels */
 };
 
@@ -79,24 +80,38 @@ static struct channel *channel_find(const struct meter *meter, const struct io_m
     return at == SIZE_MAX ? NULL : &meter->channels[at];
 }
 
+/* Make room for one more. A short list grows by one: a channel is large. */
+static int channels_grow(struct meter *meter)
+{
+    size_t room = meter->n + 1 + (meter->n > 16 ? meter->n / 2 : 0);
+    struct channel *grown;
+
+    if (meter->n < meter->room)
+        return 0;
+    grown = reallocarray(meter->channels, room, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    meter->channels = grown;
+    meter->room = room;
+    return 0;
+}
+
 static struct channel *channel_get(struct meter *meter, const struct io_mount *m)
 {
-    struct channel *c = channel_find(meter, m), *grown;
+    struct channel *c = channel_find(meter, m);
 
     if (c)
         return c;
-    grown = realloc(meter->channels, (meter->n + 1) * sizeof(*grown));
-    if (!grown)
+    if (channels_grow(meter) < 0)
         return NULL;
-    meter->channels = grown;
-    c = memset(&grown[meter->n], 0, sizeof(*c));
+    c = memset(&meter->channels[meter->n], 0, sizeof(*c));
     c->mount = strdup(m->mount);
     c->fstype = strdup(m->fstype);
     c->source = strdup(m->source);
     c->private = m->private;
     c->unnamed = !strcmp(m->mount, "(unknown)");
     if (!c->mount || !c->fstype || !c->source ||
-        mount_index_extend(&meter->index, grown, meter->n + 1, key_of) < 0) {
+        mount_index_extend(&meter->index, meter->channels, meter->n + 1, key_of) < 0) {
         channel_clear(c);
         return NULL;
     }
