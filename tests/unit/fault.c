@@ -10,6 +10,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,9 @@
 
 struct json_object;
 struct json_tokener;
+
+/* For what the runtimes of sanitizers call before they are ready. */
+#define UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
 
 static int armed; /* enum fault_kind */
 static long blocks;
@@ -52,7 +56,7 @@ static void trace(void)
     paused--;
 }
 
-bool fault_is_due(enum fault_kind kind)
+UNSANITIZED bool fault_is_due(enum fault_kind kind)
 {
     if (paused || __atomic_load_n(&armed, __ATOMIC_RELAXED) != (int)kind ||
         __atomic_sub_fetch(left, 1, __ATOMIC_RELAXED) != 0)
@@ -80,7 +84,7 @@ bool fault_disarm(void)
 /* --- memory -----------------------------------------------------------------------------------
  * glibc allows a program to define malloc() and its family, and then calls these itself. */
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define REAL(name) __interceptor_##name
 #define COUNT(n)
 #else
@@ -94,7 +98,7 @@ extern void *REAL(realloc)(void *p, size_t size);
 extern void *REAL(memalign)(size_t alignment, size_t size);
 extern void REAL(free)(void *p);
 
-static bool is_denied(void)
+UNSANITIZED static bool is_denied(void)
 {
     if (!fault_is_due(FAULT_MEMORY))
         return false;
@@ -102,23 +106,23 @@ static bool is_denied(void)
     return true;
 }
 
-static void *counted(void *p)
+UNSANITIZED static void *counted(void *p)
 {
     COUNT(p != NULL);
     return p;
 }
 
-void *malloc(size_t size)
+UNSANITIZED void *malloc(size_t size)
 {
     return is_denied() ? NULL : counted(REAL(malloc)(size));
 }
 
-void *calloc(size_t n, size_t size)
+UNSANITIZED void *calloc(size_t n, size_t size)
 {
     return is_denied() ? NULL : counted(REAL(calloc)(n, size));
 }
 
-void *realloc(void *p, size_t size)
+UNSANITIZED void *realloc(void *p, size_t size)
 {
     if (!p)
         return malloc(size);
@@ -139,7 +143,7 @@ void *reallocarray(void *p, size_t n, size_t size)
     return realloc(p, bytes);
 }
 
-void *memalign(size_t alignment, size_t size)
+UNSANITIZED void *memalign(size_t alignment, size_t size)
 {
     return is_denied() ? NULL : counted(REAL(memalign)(alignment, size));
 }
@@ -160,18 +164,29 @@ int posix_memalign(void **ret, size_t alignment, size_t size)
 }
 
 /* Freed memory is overwritten, so that a use of it shows. */
-void free(void *p)
+UNSANITIZED void free(void *p)
 {
     int saved = errno;
 
     if (!p)
         return;
     COUNT(-1);
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     (void)memset(p, 0xdb, malloc_usable_size(p));
 #endif
     REAL(free)(p);
     errno = saved;
+}
+
+/* A new thread of a program with a sanitizer calls this, and cannot do without it. */
+UNSANITIZED int pthread_getattr_np(pthread_t thread, pthread_attr_t *ret)
+{
+    int r;
+
+    paused++;
+    r = ((__typeof__(&pthread_getattr_np))dlsym(RTLD_NEXT, "pthread_getattr_np"))(thread, ret);
+    paused--;
+    return r;
 }
 
 long fault_blocks(void)
@@ -183,7 +198,7 @@ long fault_blocks(void)
 
 #define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
-static bool fails(int code)
+UNSANITIZED static bool fails(int code)
 {
     if (!fault_is_due(FAULT_FILE))
         return false;
@@ -196,7 +211,7 @@ static mode_t mode_of(int flags, va_list ap)
     return flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
 }
 
-int open(const char *path, int flags, ...)
+UNSANITIZED int open(const char *path, int flags, ...)
 {
     va_list ap;
     mode_t mode;
@@ -207,7 +222,7 @@ int open(const char *path, int flags, ...)
     return fails(EMFILE) ? -1 : NEXT(open)(path, flags, mode);
 }
 
-int openat(int dir, const char *path, int flags, ...)
+UNSANITIZED int openat(int dir, const char *path, int flags, ...)
 {
     va_list ap;
     mode_t mode;
@@ -219,7 +234,7 @@ int openat(int dir, const char *path, int flags, ...)
 }
 
 /* The disk is full: one half fits, and the next call fails. */
-ssize_t write(int fd, const void *data, size_t n)
+UNSANITIZED ssize_t write(int fd, const void *data, size_t n)
 {
     ssize_t (*real)(int, const void *, size_t) = NEXT(write);
 
@@ -235,7 +250,7 @@ ssize_t write(int fd, const void *data, size_t n)
 }
 
 #define CALL(type, failed, code, name, parameters, ...)                \
-    type name parameters                                               \
+    UNSANITIZED type name parameters                                   \
     {                                                                  \
         return fails(code) ? (type)(failed) : NEXT(name)(__VA_ARGS__); \
     }
