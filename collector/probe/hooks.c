@@ -427,6 +427,19 @@ void hooks_replace(struct probe *probe)
     }
 }
 
+void hooks_give_up(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (probe->hooks[i].backend != PROBE_NONE) {
+            hook_detach(probe, i);
+            (void)snprintf(probe->hooks[i].why, sizeof(probe->hooks[i].why),
+                           "not used without reads and writes");
+        }
+    if (probe->by_kprobes)
+        kprobes_drop(probe);
+    probe->levels->task_slots = probe->levels->orders = 0;
+}
+
 size_t hooks_attached(const struct probe *probe)
 {
     size_t n = 0;

@@ -239,7 +239,7 @@ static bool is_preemptible(void)
     return uname(&name) == 0 && strstr(name.version, "PREEMPT");
 }
 
-static bool kprobes_exist(const struct probe *probe)
+static bool has_events(void)
 {
     char path[64];
 
@@ -248,7 +248,23 @@ static bool kprobes_exist(const struct probe *probe)
         if (access(path, W_OK) == 0)
             return true;
     }
-    return probe->kprobes_multi;
+    return false;
+}
+
+/* The programs find their hook by the cookie of the link. */
+static bool has_cookies(void)
+{
+    return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) != 0;
+}
+
+#define NO_EVENTS EOPNOTSUPP
+#define NO_COOKIES ENOSYS
+
+static int check_kernel(const struct probe *probe)
+{
+    if (!probe->kprobes_multi && !has_events())
+        return -NO_EVENTS;
+    return has_cookies() ? 0 : -NO_COOKIES;
 }
 
 void kprobes_choose_kind(struct probe *probe, const struct btf *btf)
@@ -388,9 +404,11 @@ size_t kprobes_attach(struct probe *probe)
 {
     CLEANUP(kprobes_bpf__destroyp)
     struct kprobes_bpf *skel = kprobes_bpf__open_opts(features_types());
-    int r = !kprobes_exist(probe) ? -EOPNOTSUPP : skel ? load(probe, skel) : -errno;
+    int r = skel ? check_kernel(probe) : -errno;
     size_t n = 0;
 
+    if (r == 0)
+        r = load(probe, skel);
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         size_t first = link_of(probe, i);
 
@@ -402,6 +420,29 @@ size_t kprobes_attach(struct probe *probe)
         n += probe->kprobe_errors[i] == 0;
     }
     return n;
+}
+
+/* Debian and Ubuntu have values above the kernel's own maximum of 2. */
+static bool is_perf_restricted(void)
+{
+    _fclose_ FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    int value;
+
+    return file && fscanf(file, "%d", &value) == 1 && value > 2;
+}
+
+static const char *reason_of(int error)
+{
+    switch (-error) {
+    case NO_EVENTS:
+        return "the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)";
+    case NO_COOKIES:
+        return "the kernel has no attach cookies (since Linux 5.15)";
+    case EACCES:
+        if (is_perf_restricted())
+            return "sysctl kernel.perf_event_paranoid above 2 requires CAP_SYS_ADMIN";
+    }
+    return strerror(-error);
 }
 
 void kprobes_use(struct probe *probe)
@@ -418,7 +459,7 @@ void kprobes_use(struct probe *probe)
         } else {
             hook->backend = PROBE_NONE;
             (void)snprintf(hook->why, sizeof(hook->why), "no kprobe: %s",
-                           strerror(-probe->kprobe_errors[i]));
+                           reason_of(probe->kprobe_errors[i]));
         }
     }
 }

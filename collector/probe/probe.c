@@ -193,18 +193,29 @@ static void attach(struct probe *probe)
         probe->levels->orders = 1;
 }
 
-/* A probe with programs but without hooks counts nothing, so it is blind, too. */
+/* Returns whether a hook counts reads or writes of every process, not only of some interface. */
+static bool sees_data(const struct probe_hook *hooks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hooks[i].ops & OPS_RW && !*hooks[i].feature && hooks[i].backend != PROBE_NONE)
+            return true;
+    return false;
+}
+
+/* A probe with programs but without hooks for reads and writes is blind, too: what some other hook
+ * counts would look like the I/O of a job. */
 static int check_blind(struct probe *probe, struct error *error)
 {
-    const struct probe_hook *hooks;
+    const struct probe_hook *hooks, *first;
     size_t n;
 
     (void)probe_hooks(probe, &hooks, &n);
-    for (size_t i = 0; i < n; i++)
-        if (hooks[i].ops && hooks[i].backend != PROBE_NONE)
-            return 0;
-    if (asprintf(&probe->blind, "%s: %s (CAP_BPF and CAP_PERFMON are needed)", hooks[0].function,
-                 hooks[0].why) >= 0)
+    first = probe->by_syscalls ? probe->syscall_hooks : hooks;
+    if (sees_data(hooks, n))
+        return 0;
+    hooks_give_up(probe);
+    if (asprintf(&probe->blind, "%s: %s%s", first->function, first->why,
+                 probe->by_kprobes ? "" : " (CAP_BPF and CAP_PERFMON are needed)") >= 0)
         return 0;
     probe->blind = NULL;
     return error_errno(error, -ENOMEM, "cannot make the probe");

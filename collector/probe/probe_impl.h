@@ -137,6 +137,9 @@ void hooks_attach(struct probe *probe);
 bool hooks_see_data(const struct probe *probe);
 /* Do not use fentry and fexit for calls, because another backend will count them. */
 void hooks_replace(struct probe *probe);
+/* Detach all hooks, because reads and writes cannot be counted: a later process starts anew instead
+ * of adopting them. */
+void hooks_give_up(struct probe *probe);
 /* Number of functions that are hooked by fentry, and that could be. */
 size_t hooks_attached(const struct probe *probe);
 size_t hooks_resolved(const struct probe *probe);

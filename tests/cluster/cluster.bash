@@ -19,6 +19,7 @@
 # The jobs are alice's; bob is another user.
 
 cluster_dir=/run/cluster
+cluster_paranoid=/proc/sys/kernel/perf_event_paranoid
 node=guest
 
 # wait_for SECONDS COMMAND...: wait until COMMAND succeeds; on a timeout fail and print its last output.
@@ -298,6 +299,14 @@ cluster_gateway() {
 
 cluster_jobiod() {
     systemctl start jobiod || { jobiod_log >&2; return 1; }
+}
+
+# Start jobiod with new maps, so that it selects a backend.
+cluster_jobiod_anew() {
+    systemctl stop jobiod
+    rm -rf /sys/fs/bpf/jobio
+    systemctl daemon-reload
+    cluster_jobiod
 }
 
 cluster_prepare() {
