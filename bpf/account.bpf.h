@@ -147,7 +147,8 @@ static __always_inline bool is_pseudo(__u32 magic)
     return false;
 }
 
-static __always_inline void account_report_mount(__u64 step, __u32 dev, __u32 generation,
+/* Returns whether the mount has its own counters; if not, the step has used up its share. */
+static __always_inline bool account_report_mount(__u64 step, __u32 dev, __u32 generation,
                                                  struct super_block *sb, __u32 magic, __u32 pid)
 {
     struct mount_key key = {.step = who_number(step), .dev = dev, .generation = generation};
@@ -156,29 +157,38 @@ static __always_inline void account_report_mount(__u64 step, __u32 dev, __u32 ge
     long error;
 
     if (bpf_map_lookup_elem(&mounts, &key))
-        return;
+        return true;
+    if (!share_has_room(step, SHARE_MOUNTS))
+        return false;
     record.pid = pid ? pid : bpf_get_current_pid_tgid() >> 32;
     name = BPF_CORE_READ(sb, s_type, name);
     bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), name);
     bpf_core_read_str(record.id, sizeof(record.id), &sb->s_id);
     error = bpf_map_update_elem(&mounts, &key, &record, BPF_NOEXIST);
-    if (!error)
-        error = bpf_ringbuf_output(&sightings, &key, sizeof(key), 0);
-    if (error && !bpf_map_lookup_elem(&mounts, &key))
-        account_lost(step, LOST_MOUNTS, 1);
+    if (error)
+        return bpf_map_lookup_elem(&mounts, &key);
+    share_take(step, SHARE_MOUNTS);
+    bpf_ringbuf_output(&sightings, &key, sizeof(key), 0); /* if full, it is listed later */
+    return true;
 }
 
-/* Returns whether the super block holds data. If so, it is announced at the step's first call
- * there. */
-__noinline bool account_super(__u64 step, __u32 dev, __u32 generation, __u64 super, __u32 pid)
+enum account_home {
+    HOME_NONE,  /* the super block holds no data */
+    HOME_OWN,   /* it has its own counters */
+    HOME_OTHER, /* it is aggregated into IO_DEV_OTHER */
+};
+
+/* Returns where the calls on a super block count. It is announced at the step's first call there.
+ */
+__noinline enum account_home account_super(__u64 step, __u32 dev, __u32 generation, __u64 super,
+                                           __u32 pid)
 {
     struct super_block *sb = (struct super_block *)super;
     __u32 magic = BPF_CORE_READ(sb, s_magic);
 
     if (is_pseudo(magic) || dev == devtmpfs_dev)
-        return false;
-    account_report_mount(step, dev, generation, sb, magic, pid);
-    return true;
+        return HOME_NONE;
+    return account_report_mount(step, dev, generation, sb, magic, pid) ? HOME_OWN : HOME_OTHER;
 }
 
 _Static_assert(IO_FILL_COUNT == 4, "account_cache() says so to the verifier");
@@ -197,13 +207,15 @@ static __always_inline __u32 account_slot_of(__u32 *element)
 }
 
 /* Create the key. Returns the slot of its counters, or 0 if there is no room. */
-static __always_inline __u32 account_create_key(const struct account_key *key)
+static __always_inline __u32 account_create_key(__u64 step, const struct account_key *key)
 {
     __u32 *element, slot = 0;
     struct account_value *value;
     bool exists;
 
     exists = bpf_map_update_elem(&places, key, &slot, BPF_NOEXIST);
+    if (!exists)
+        share_take(step, SHARE_KEYS);
     element = bpf_map_lookup_elem(&places, key);
     if (!element)
         return 0;
@@ -235,19 +247,48 @@ static __always_inline struct account_key account_key_of(__u64 step, __u64 where
                                 .shard = where >> 48};
 }
 
-/* Returns the slot of the counters of a new key. Returns 0 if the call is not counted, or if there
- * is no room; only the latter counts as a loss. */
-static __always_inline __u32 account_create_counters(__u64 step, const struct account_key *key,
-                                                     __u64 super, __s64 result, __u32 pid)
+/* Returns the slot of an existing key. 0: there is none, or it has no counters. */
+static __always_inline __u32 account_slot(const struct account_key *key)
+{
+    __u32 *element = bpf_map_lookup_elem(&places, key);
+
+    return element && *element <= account_slots ? *element : 0;
+}
+
+/* Change the key to one that the step may always have: that of shard 0 if it exists, or else that
+ * of the other mounts. Returns its slot, 0 if it does not exist yet. */
+static __always_inline __u32 account_aggregate(struct account_key *key, enum account_home home)
 {
     __u32 slot;
+
+    key->shard = 0;
+    slot = home == HOME_OWN ? account_slot(key) : 0;
+    if (slot || !key->dev)
+        return slot;
+    key->dev = IO_DEV_OTHER;
+    key->generation = 0;
+    return account_slot(key);
+}
+
+/* Returns the slot of the counters of a new key. Returns 0 if the call is not counted, or if there
+ * is no room; only the latter counts as a loss. */
+static __always_inline __u32 account_create_counters(__u64 step, struct account_key *key,
+                                                     __u64 super, __s64 result, __u32 pid)
+{
+    enum account_home home = HOME_OWN;
+    __u32 slot = 0;
 
     /* A step that is being dropped gets no new keys, because nothing would delete them again. */
     if (!bpf_map_lookup_elem(&steps, &step))
         return 0;
-    if (key->dev && !account_super(step, key->dev, key->generation, super, pid))
+    if (key->dev)
+        home = account_super(step, key->dev, key->generation, super, pid);
+    if (home == HOME_NONE)
         return 0;
-    slot = account_create_key(key);
+    if (home == HOME_OTHER || !share_has_room(step, SHARE_KEYS))
+        slot = account_aggregate(key, home);
+    if (!slot)
+        slot = account_create_key(step, key);
     if (!slot) {
         account_lost(step, LOST_REQUESTS, 1);
         if (key->op < IO_OP_FIRST_META && result > 0)
@@ -261,12 +302,10 @@ static __always_inline __u32 account_create_counters(__u64 step, const struct ac
 __noinline __u32 account_find_slot(__u64 step, __u64 where, __u64 super, __s64 result, __u32 pid)
 {
     struct account_key key = account_key_of(step, where);
-    __u32 *element = bpf_map_lookup_elem(&places, &key);
+    __u32 slot = account_slot(&key);
 
     /* A slot outside the array means that earlier calls were lost, and so is this one. */
-    return element && *element && *element <= account_slots
-               ? *element
-               : account_create_counters(step, &key, super, result, pid);
+    return slot ?: account_create_counters(step, &key, super, result, pid);
 }
 
 /* Number of significant bits of a byte: 0 for 0, 8 for 255. */
@@ -303,7 +342,8 @@ static __always_inline __u64 bucket_of(__u64 value, __u32 unit_bits)
     return bucket;
 }
 
-/* Returns the errno that the system call returns in place of kernel-internal codes. */
+/* Returns the errno that the system call returns in place of kernel-internal codes. FUSE servers
+ * return arbitrary numbers. */
 static __always_inline __u16 errno_of(__s64 result)
 {
     switch (-result) {
@@ -313,22 +353,54 @@ static __always_inline __u16 errno_of(__s64 result)
     case 516:     /* ERESTART_RESTARTBLOCK */
         return 4; /* EINTR */
     }
-    return -result;
+    return -result > IO_ERRNO_LAST ? IO_ERRNO_OTHER : -result;
 }
 
-__noinline int account_errno(__u64 step, __u64 where, __s64 result)
+/* Returns the address of the counters of the step's other mounts, 0 if it has none. */
+static __always_inline __u64 account_other(__u64 step, __u8 op)
+{
+    struct account_key key = {.step = who_number(step), .dev = IO_DEV_OTHER, .op = op};
+    __u32 slot = account_slot(&key);
+
+    return slot ? address_of(bpf_map_lookup_elem(&account, &slot)) : 0;
+}
+
+static __always_inline __u64 *account_find_errno(__u64 step, struct errno_key *key)
+{
+    __u64 *count = bpf_map_lookup_elem(&errnos, key), none = 0;
+    enum share_kind kind = SHARE_ERRNOS;
+
+    if (!count && key->code != IO_ERRNO_OTHER && !share_has_room(step, kind)) {
+        key->code = IO_ERRNO_OTHER;
+        count = bpf_map_lookup_elem(&errnos, key);
+    }
+    if (count)
+        return count;
+    if (key->code == IO_ERRNO_OTHER) {
+        kind = SHARE_OTHER_ERRNOS;
+        if (!share_has_room(step, kind))
+            return NULL;
+    }
+    if (!bpf_map_update_elem(&errnos, key, &none, BPF_NOEXIST))
+        share_take(step, kind);
+    return bpf_map_lookup_elem(&errnos, key);
+}
+
+/* counters: address of the counters of the call. */
+__noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counters)
 {
     struct errno_key key = {.step = who_number(step),
                             .dev = where,
                             .op = where >> 32,
                             .generation = generation_of(step, where),
                             .code = errno_of(result)};
-    __u64 *count = bpf_map_lookup_elem(&errnos, &key), none = 0;
+    __u64 *count;
 
-    if (!count) {
-        bpf_map_update_elem(&errnos, &key, &none, BPF_NOEXIST);
-        count = bpf_map_lookup_elem(&errnos, &key);
+    if (counters == account_other(step, where >> 32)) {
+        key.dev = IO_DEV_OTHER;
+        key.generation = 0;
     }
+    count = account_find_errno(step, &key);
     if (count)
         add(count, 1);
     else
@@ -399,16 +471,28 @@ static __always_inline void account_time(const struct call *call, struct account
     add_u32(&value->latency[bucket_of(call->time_ns, 7)]);
 }
 
-static __always_inline struct cache_value *
-account_cache_make(__u64 step, const struct cache_key *key, __u64 super, __u64 bytes)
+static __always_inline struct cache_value *account_cache_make(__u64 step, struct cache_key *key,
+                                                              __u64 super, __u64 bytes)
 {
-    if (!bpf_map_lookup_elem(&steps, &step) ||
-        !account_super(step, key->dev, key->generation, super, 0))
+    struct cache_value *value;
+    enum account_home home;
+
+    if (!bpf_map_lookup_elem(&steps, &step))
         return NULL;
-    bpf_map_update_elem(&caches, key, &cache_empty, BPF_NOEXIST);
-    if (!bpf_map_lookup_elem(&caches, key))
+    home = account_super(step, key->dev, key->generation, super, 0);
+    if (home == HOME_NONE)
+        return NULL;
+    if (home == HOME_OTHER || !share_has_room(step, SHARE_CACHES)) {
+        key->dev = IO_DEV_OTHER;
+        key->shard = 0;
+        key->generation = 0;
+    }
+    if (!bpf_map_update_elem(&caches, key, &cache_empty, BPF_NOEXIST))
+        share_take(step, SHARE_CACHES);
+    value = bpf_map_lookup_elem(&caches, key);
+    if (!value)
         account_lost(step, LOST_FILLS, bytes);
-    return bpf_map_lookup_elem(&caches, key);
+    return value;
 }
 
 /* Count bytes that a step brought into the page cache. kind: enum io_fill, or IO_FILL_COUNT for the
@@ -461,7 +545,7 @@ static __always_inline void account_add(const struct call *call, struct account_
         add_u32(&value->async_requests);
     if (call->result < 0) {
         add_u32(&value->errors);
-        account_errno(call->who.key, account_where(call, 0), call->result);
+        account_errno(call->who.key, account_where(call, 0), call->result, address_of(value));
     } else if (call->op < IO_OP_FIRST_META) {
         add(&value->bytes, call->result);
         add_u32(&value->size[bucket_of(call->result, 0)]);

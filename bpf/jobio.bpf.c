@@ -17,6 +17,7 @@
 #include "bpf/chain.bpf.h"
 #include "bpf/generation.bpf.h"
 #include "bpf/order.bpf.h"
+#include "bpf/share.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/call.bpf.h"

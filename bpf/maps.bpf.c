@@ -18,6 +18,7 @@
 #include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/generation.bpf.h"
+#include "bpf/share.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 

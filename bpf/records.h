@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 7
+#define JOBIO_LAYOUT 8
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -51,6 +51,33 @@ static inline __u32 step_number(__u64 cgroup_id, int cgroup_version)
     return ((__u32)cgroup_id & 0x7fffffffu) | (cgroup_version == 1 ? 0x80000000u : 0);
 }
 
+/*
+ * Map `shares`, a hash: step number -> the number of elements that the step holds in a map that its
+ * tasks can fill. A step may have `first` of them whatever others do, as long as there are not more
+ * steps than the maps are made for. Beyond these it takes from a pool that all steps share, up to
+ * `most` in all. If it has no share left, new mounts and keys count as IO_DEV_OTHER, and new errnos
+ * as IO_ERRNO_OTHER. Keys of IO_DEV_OTHER and of no mount have room of their own.
+ */
+enum share_kind {
+    SHARE_MOUNTS,       /* of `mounts` */
+    SHARE_KEYS,         /* of `places` */
+    SHARE_CACHES,       /* of `caches` */
+    SHARE_ERRNOS,       /* of `errnos`, except those with IO_ERRNO_OTHER */
+    SHARE_OTHER_ERRNOS, /* of `errnos`, those with IO_ERRNO_OTHER */
+    SHARE_KINDS,
+};
+
+struct share_record {
+    __u32 used[SHARE_KINDS];
+    __u32 beyond[SHARE_KINDS]; /* those of the pool: what levels_record.beyond has for this step */
+};
+
+struct share_limit {
+    __u32 first;
+    __u32 most;
+    __u32 beyond; /* size of the pool */
+};
+
 /* Map `levels`, an array of one mmapable value: the depths that hold tagged cgroups. The deepest
  * level has the lowest bit, because it is looked up first. The root (level 0) is never a step. */
 struct levels_record {
@@ -62,6 +89,9 @@ struct levels_record {
     __u32 least;      /* a task less deep than this in v2 is in no step; 0: unknown */
     __u32 orders;     /* 1: the freeing of open files is seen, so order is known (order.bpf.h) */
     __u32 saved;      /* 1: some task has a record in `saved_calls` (saved.bpf.h) */
+    __u32 pad[8];     /* to a cache line, because programs read the above in each call */
+    __u32 beyond[SHARE_KINDS]; /* elements that all steps hold beyond share_limit.first */
+    __u32 pad2[3];
 };
 
 static inline __u32 level_bit(unsigned int level)
@@ -228,19 +258,22 @@ struct aio_record {
  *   places: 134,400 x 72 + 262,144 buckets x 16            = 13.2 MiB
  *   steps and lost: 8,192 x (64 + 128) + 2 x 8,192 x 16    =  1.8 MiB
  *   chains: 4,096 x (64 + 16)                              =  0.3 MiB
- *   caches: (200 + 80) x 20 = 5,600 x 128 + 8,192 x 16     =  0.9 MiB
+ *   caches: 200 x 40 + 80 x 20 = 9,600 x 128 + 16,384 x 16 =  1.4 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
- *   mounts: 4,096 x 128 + 4,096 x 16, ring 128 KiB         =  0.7 MiB
+ *   mounts: 200 x 48 = 9,600 x 128 + 16,384 x 16, ring     =  1.5 MiB
+ *   shares: 8,192 x (48 + 8 + 40) + 8,192 x 16             =  0.9 MiB
  *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   task slots: 8,192 x 192, claims: 8,192 x (64 + 16)     =  2.1 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * The sum is 64 MiB. A task in a step adds about 210 bytes if it has no task slot, and about as
+ * The sum is 66 MiB. A task in a step adds about 210 bytes if it has no task slot, and about as
  * many if it has faulted. On kernels without task storage there is room for JOBIO_MAX_THREADS of
  * both, 6.4 MiB. Where kprobes count, the rows of bpf/maps.h take 134,400 x 16 = 2.1 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20
+#define JOBIO_MOUNT_RECORDS 48 /* elements of `mounts` for each step */
+#define JOBIO_FIRST_MOUNTS 32  /* share_limit.first of the mounts */
 #define JOBIO_MAX_SHARDS 80
 #define JOBIO_MAX_ERRNOS 16384
 #define JOBIO_MAX_AIO 16384

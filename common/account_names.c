@@ -84,7 +84,7 @@ const char *io_fill_name(enum io_fill fill)
 
 const char *io_errno_name(int code, char buf[16])
 {
-    const char *name = strerrorname_np(code);
+    const char *name = code == IO_ERRNO_OTHER ? "other" : strerrorname_np(code);
 
     if (code > 0 && name)
         return name;
@@ -97,6 +97,8 @@ int io_errno_parse(const char *name)
     char buf[16];
     uint64_t number;
 
+    if (!strcmp(name, "other"))
+        return IO_ERRNO_OTHER;
     for (int code = 1; code <= ERRNO_MAX; code++) {
         const char *known = strerrorname_np(code);
 

@@ -50,6 +50,14 @@ enum io_op { IO_OPS(IO_OP_NUMBER) IO_OP_COUNT };
 /* Why bytes were brought into the page cache. */
 enum io_fill { IO_FILL_READ, IO_FILL_FAULT, IO_FILL_PREFETCH, IO_FILL_WRITE, IO_FILL_COUNT };
 
+/* In place of the s_dev of mounts without counters of their own. The kernel's major numbers are
+ * below 512, and 0 is the major number of file systems without a device. */
+#define IO_DEV_OTHER 0xffffffffu
+
+/* In place of the errnos that have no counter of their own: the largest one, which has no name. */
+#define IO_ERRNO_OTHER 4095
+#define IO_ERRNO_LAST 133 /* EHWPOISON, the last with a name */
+
 /* Buckets of the histograms. size: [0] is <= 1 B, [i] is 2^(i-1) < v <= 2^i. latency: [0] is
  * <= 128 ns, [i] is 2^(i+6) < ns <= 2^(i+7). The last bucket is open. */
 #define IO_BUCKETS 32

@@ -11,6 +11,7 @@
 #include "collector/mounts/namespaces.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/io_op.h"
 
 /* A known name. The names that it replaced are kept in `before`, since callers may still hold them.
  */
@@ -41,6 +42,8 @@ struct mounts {
 
 static const struct mount_name no_mount = {
     .mount = "(no mount)", .fstype = "none", .source = "none", .labelled = true};
+static const struct mount_name other_mounts = {
+    .mount = "(other mounts)", .fstype = "none", .source = "none", .labelled = true};
 static const struct mount_name unknown_mount = {
     .mount = "(unknown)", .fstype = "unknown", .source = "none", .private = true};
 
@@ -429,6 +432,8 @@ struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev
 
     if (dev == 0)
         return no_mount;
+    if (dev == IO_DEV_OTHER)
+        return other_mounts;
     known = known_find(mounts, step, dev);
     if (!known && learn_from_host(mounts, step, dev) == 0)
         known = known_find(mounts, step, dev);

@@ -120,6 +120,7 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
         r = map_drop_steps(probe, maps[i], numbers, n, error);
         result = result < 0 ? result : r;
     }
+    shares_drop(probe, numbers, n);
     accounts_forget(probe, numbers, n);
     return result;
 }
@@ -212,6 +213,8 @@ static int drop_leftovers(struct probe *probe, struct error *error)
 
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r; i++)
         r = map_each(probe, maps[i], add_number, &numbers, error);
+    if (!r)
+        r = map_each(probe, probe->skel->maps.shares, add_number, &numbers, error);
     /* List the steps after the keys, so that a step that was tagged meanwhile is included. */
     if (!r)
         r = probe_steps(probe, &steps, &n_steps, error);
@@ -223,8 +226,10 @@ static int drop_leftovers(struct probe *probe, struct error *error)
         r = drop_accounts(probe, numbers.items, numbers.n, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r && numbers.n; i++)
         r = map_drop_steps(probe, maps[i], numbers.items, numbers.n, error);
-    if (!r)
+    if (!r) {
+        shares_drop(probe, numbers.items, numbers.n);
         accounts_forget(probe, numbers.items, numbers.n);
+    }
     free(numbers.items);
     return r < 0 ? r : (int)numbers.n;
 }

@@ -381,6 +381,8 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
     skel->rodata->features = probe->features;
     skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
     skel->rodata->account_slots = probe->skel->rodata->account_slots;
+    memcpy((void *)skel->rodata->share_limits, (const void *)probe->skel->rodata->share_limits,
+           sizeof(skel->rodata->share_limits));
     for (size_t i = 0; i < HOOK_COUNT; i++)
         skel->rodata->kprobe_table[i] =
             (struct kprobe_entry){probe->indexes[i], entries[i].op, entries[i].to, entries[i].role};

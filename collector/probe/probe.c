@@ -39,8 +39,8 @@ static void set_sizes(struct jobio_bpf *skel, uint32_t max_steps)
     if (steps > JOBIO_MAX_STEPS)
         steps = JOBIO_MAX_STEPS;
     keys = (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT;
-    (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNTS);
-    (void)bpf_map__set_max_entries(skel->maps.caches, (steps + pool_size()) * JOBIO_MOUNTS);
+    (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNT_RECORDS);
+    (void)bpf_map__set_max_entries(skel->maps.caches, (2 * steps + pool_size()) * JOBIO_MOUNTS);
     (void)bpf_map__set_max_entries(skel->maps.places, keys);
     /* The kernel allocates an extra element per CPU. */
     values = 1 + keys + shards_of_cpus();
@@ -109,6 +109,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
     probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
     probe->skel->rodata->account_slots = bpf_map__max_entries(probe->skel->maps.account) - 1;
+    shares_set(probe->skel);
     return 0;
 }
 
@@ -273,7 +274,9 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     attach(probe);
     if (probe->by_kprobes)
         elements_open(probe);
-    r = check_blind(probe, error);
+    r = probe->adopted ? shares_recount(probe, error) : 0;
+    if (r == 0)
+        r = check_blind(probe, error);
     if (r < 0)
         return r;
     probe->ring =

@@ -102,6 +102,17 @@ void maps_close(struct probe *probe);
 /* Wait until all programs that are running now have ended. On any thread. */
 int maps_wait(const struct probe *probe, struct error *error);
 
+/* shares.c: how much of the maps a step may take (bpf/records.h). */
+
+/* Set the limits from the sizes of the maps, before the programs are loaded. */
+void shares_set(struct jobio_bpf *skel);
+/* Give back what these steps held. Call after their elements were deleted, because other steps take
+ * the room at once. */
+void shares_drop(struct probe *probe, const uint32_t *steps, size_t n);
+/* Correct the sums over all steps after adoption: an earlier process may have been killed in
+ * shares_drop(). */
+int shares_recount(struct probe *probe, struct error *error);
+
 /* features.c: what the programs may do on this kernel. */
 
 /* Detect the features of this kernel by trying them. */

@@ -188,6 +188,8 @@ void syscalls_attach(struct probe *probe)
         skel->rodata->features = probe->features;
         skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
         skel->rodata->account_slots = probe->skel->rodata->account_slots;
+        memcpy((void *)skel->rodata->share_limits, (const void *)probe->skel->rodata->share_limits,
+               sizeof(skel->rodata->share_limits));
         r = syscalls_bpf__load(skel);
     }
     if (r == 0)

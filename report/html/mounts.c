@@ -116,6 +116,8 @@ static void mount_line(const struct html *h, size_t i)
     (void)fputs("<small>", h->out);
     if (strcmp(m->mount, "(no mount)") == 0)
         (void)fputs("failed before a file system was reached", h->out);
+    else if (strcmp(m->mount, "(other mounts)") == 0)
+        (void)fputs("a step used more mounts than are counted separately", h->out);
     else
         html_text(h->out, m->fstype);
     if (strcmp(m->fstype, m->source) != 0) {

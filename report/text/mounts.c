@@ -152,7 +152,7 @@ void text_table(FILE *out, const struct text *t, size_t limit)
     _free_ char *mapped = limit ? summary_mapped(&t->s) : NULL;
     struct summary_row rest = {0};
     size_t shown = 0, others = 0;
-    bool star = false;
+    bool star = false, aggregated = false;
 
     if (!t->s.n) {
         fputs(job_not_counted(t->s.job) ? "" : "no I/O was counted\n", out);
@@ -162,6 +162,7 @@ void text_table(FILE *out, const struct text *t, size_t limit)
     for (size_t i = 0; i < t->s.n; i++) {
         const struct summary_row *row = &t->s.rows[i];
 
+        aggregated = aggregated || strcmp(row->mount->mount, "(other mounts)") == 0;
         if (!is_worth_a_row(t, row))
             continue;
         if (shown == limit) {
@@ -183,6 +184,9 @@ void text_table(FILE *out, const struct text *t, size_t limit)
     }
     if (star)
         text_lines(out, t, TEXT_PLAIN, "* mounted in the job's own namespace only", 2);
+    if (aggregated)
+        text_lines(out, t, TEXT_PLAIN,
+                   "(other mounts): a step used more mounts than are counted separately", 2);
     if (mapped)
         text_lines(out, t, TEXT_PLAIN, mapped, 2);
 }

@@ -43,13 +43,14 @@ static struct json_object *json_buckets(const uint64_t *buckets)
 static struct json_object *json_counter(const struct io_counter *counter)
 {
     struct json_object *op = json_object_new_object(), *errnos = json_object_new_object();
+    char name[16];
 
     json_object_object_add(op, "requests", json_object_new_uint64(counter->requests));
     json_object_object_add(op, "async_requests", json_object_new_uint64(counter->async_requests));
     json_object_object_add(op, "bytes", json_object_new_uint64(counter->bytes));
     json_object_object_add(op, "errors", json_object_new_uint64(counter->errors));
     for (size_t i = 0; i < counter->n_errnos; i++)
-        json_object_object_add(errnos, strerrorname_np(counter->errnos[i].code),
+        json_object_object_add(errnos, io_errno_name(counter->errnos[i].code, name),
                                json_object_new_uint64(counter->errnos[i].count));
     json_object_object_add(op, "errno", errnos);
     json_object_object_add(op, "time_ns", json_object_new_uint64(counter->time_ns));

@@ -20,11 +20,13 @@ setup_file() {
 
 teardown_file() {
     ! mountpoint -q "$T/tmpfs" || umount "$T/tmpfs"
+    ! mountpoint -q "$T/plain" || umount "$T/plain"
     [ -z "${GROUP-}" ] || find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
 # Pinned programs outlive jobiod and would run at every system call of this machine.
 teardown() {
+    [ -z "${pins-}" ] || rm -rf "$pins"
     [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
     [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
 }
@@ -62,6 +64,47 @@ numbers() {
     waited='[.mounts[] | to_entries[] | select(.key != "create").value.time_ns] | add'
     jq -e ".longest_wait_ns == ($waited)" "$T/chain"
     jq -e ".longest_wait_ns < ($waited) * 0.9" "$T/crowd"
+}
+
+# mounted_by_user N: make N tmpfs as a user in a user namespace, in $CGROUP, and write 10 bytes to each
+mounted_by_user() {
+    export HOSTILE="$T/hostile"
+    mkdir "$HOSTILE"
+    chmod 755 "$BATS_RUN_TMPDIR" "$T"
+    : > "$HOSTILE/cgroup.procs"
+    chown -R 65533:65533 "$HOSTILE"
+    "$BIN/count" -b tp_btf -p "$pins" -k -g "$GROUP/hostile" -o "$T/crowded" -- sh -c '
+        echo $$ > "$CGROUP/cgroup.procs"
+        CGROUP=$HOSTILE exec setpriv --reuid 65533 --regid 65533 --clear-groups unshare -Urm \
+            "$BIN/step" mounts "$HOSTILE" '"$1 touch \"\$HOSTILE\" $1"
+}
+
+@test "a user with thousands of mounts takes no counters from another step" {
+    local n=6000
+    pins=/sys/fs/bpf/jobio-native-$$
+    mkdir "$T/share" "$T/mine" "$T/plain"
+    mount -t tmpfs tmpfs "$T/plain"
+    mounted_by_user $n
+    jq -e '[.lost, .lost_bytes, .lost_latencies, .lost_errnos, .lost_mounts] | add == 0' \
+        "$T/crowded"
+    jq -e --argjson n $n '[.mounts[].write.bytes // 0] | add == 10 * $n' "$T/crowded"
+    jq -e --argjson n $n '[.mounts[].write.requests // 0] | add == $n' "$T/crowded"
+    jq -e --argjson n $n '(.mounts | length) < 1000
+        and .mounts["4095:1048575"].write.requests > $n - 1000' "$T/crowded"
+    # The counters of these steps are in the same maps.
+    "$BIN/count" -b tp_btf -p "$pins" -k -g "$GROUP/work" -o "$T/beside" -- \
+        "$BIN/work" -u "$T/plain" "$T/share" > "$T/expected"
+    jq -e .adopted "$T/beside"
+    diff <(numbers "$T/expected") <(numbers "$T/beside")
+    "$BIN/count" -b tp_btf -p "$pins" -g "$GROUP/first" -o "$T/first" -- \
+        "$BIN/step" mounts "$T/mine" 32 join touch "$T/mine" 32
+    umount "$T"/mine/* "$T/plain"
+    jq -e '[.mounts[] | select(.write.bytes == 10)] | length == 32' "$T/first"
+    jq -e '.mounts | has("4095:1048575") | not' "$T/first"
+    for account in beside first; do
+        jq -e '[.lost, .lost_bytes, .lost_latencies, .lost_ends, .lost_errnos, .lost_mounts, .missed]
+               | add == 0' "$T/$account"
+    done
 }
 
 @test "jobiod reports what this backend does not cover" {

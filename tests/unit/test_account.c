@@ -91,6 +91,7 @@ static void test_errno_names_round_trip(void **state)
         assert_int_equal(io_errno_parse(io_errno_name(code, buf)), code);
     assert_string_equal(io_errno_name(ENOENT, buf), "ENOENT");
     assert_string_equal(io_errno_name(512, buf), "512");
+    assert_string_equal(io_errno_name(IO_ERRNO_OTHER, buf), "other");
     assert_int_equal(io_errno_parse("ENONSENSE"), -EINVAL);
     assert_int_equal(io_errno_parse("0"), -EINVAL);
     assert_int_equal(io_errno_parse(""), -EINVAL);

@@ -21,6 +21,7 @@
 
 #include "collector/mounts/mounts.h"
 #include "common/cleanup.h"
+#include "common/io_op.h"
 #include "tests/unit/proc.h"
 
 static char *data(const char *name)
@@ -201,6 +202,9 @@ static void test_unknown_mount(void **state)
     name = mounts_find(mounts, 5, 0);
     assert_string_equal(name.mount, "(no mount)");
     assert_true(*name.fstype && *name.source);
+    name = mounts_find(mounts, 5, IO_DEV_OTHER);
+    assert_string_equal(name.mount, "(other mounts)");
+    assert_true(name.labelled && !name.private);
     mounts_destroy(mounts);
 }
 

@@ -343,6 +343,20 @@ static void test_no_mount_only_when_it_matters(void **state)
     assert_non_null(strstr(many, "\n(no mount) "));
 }
 
+static void test_other_mounts_have_a_note(void **state)
+{
+    _job_ *job = sample_job();
+    _free_ char *without = report_text(job, SUMMARY_SHORT, NULL), *with = NULL;
+    struct io_mount *m = io_mounts_get(&job->mounts, "(other mounts)", "none", "none", false);
+
+    (void)state;
+    sample_calls(m, IO_WRITE, 7, 70, 1000);
+    with = report_text(job, SUMMARY_SHORT, NULL);
+    assert_null(strstr(without, "(other mounts)"));
+    assert_non_null(strstr(with, "\n(other mounts) "));
+    assert_non_null(strstr(with, "counted separately"));
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -369,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_mapped_files),
         cmocka_unit_test(test_verdict_on_mapped_files),
         cmocka_unit_test(test_no_mount_only_when_it_matters),
+        cmocka_unit_test(test_other_mounts_have_a_note),
         cmocka_unit_test(test_words),
     };
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The share of a step in the maps that its tasks can fill, so that no user takes the room of others
+ * (bpf/records.h). The checks are not atomic: each CPU can exceed a limit by one.
+ */
+#ifndef JOBIO_BPF_SHARE_H
+#define JOBIO_BPF_SHARE_H
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, JOBIO_MAX_STEPS);
+    __type(key, __u32);
+    __type(value, struct share_record);
+} shares SEC(".maps");
+
+/* Set by the loader. */
+const volatile struct share_limit share_limits[SHARE_KINDS] = {};
+
+/* Initial value of an element. */
+static const struct share_record share_empty;
+
+/* Returns whether the step may take another element. Not static, like the function below: see
+ * bpf/who.bpf.h. */
+__noinline bool share_has_room(__u64 step, enum share_kind kind)
+{
+    __u32 number = who_number(step), used = 0;
+    const struct share_record *own = bpf_map_lookup_elem(&shares, &number);
+
+    if (kind >= SHARE_KINDS)
+        return false;
+    if (own)
+        used = own->used[kind];
+    return used < share_limits[kind].first ||
+           (used < share_limits[kind].most && levels.beyond[kind] < share_limits[kind].beyond);
+}
+
+/* Count an element that the step has taken. */
+__noinline int share_take(__u64 step, enum share_kind kind)
+{
+    __u32 number = who_number(step);
+    struct share_record *own = bpf_map_lookup_elem(&shares, &number);
+
+    if (!own) {
+        bpf_map_update_elem(&shares, &number, &share_empty, BPF_NOEXIST);
+        own = bpf_map_lookup_elem(&shares, &number);
+    }
+    if (!own || kind >= SHARE_KINDS)
+        return 0;
+    if (own->used[kind] >= share_limits[kind].first) {
+        __sync_fetch_and_add(&own->beyond[kind], 1);
+        __sync_fetch_and_add(&levels.beyond[kind], 1);
+    }
+    __sync_fetch_and_add(&own->used[kind], 1);
+    return 0;
+}
+
+#endif
