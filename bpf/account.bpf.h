@@ -213,6 +213,8 @@ static __always_inline __u32 account_create_key(__u64 step, const struct account
     struct account_value *value;
     bool exists;
 
+    if (key->dev == IO_DEV_OTHER)
+        share_aggregate(step);
     exists = bpf_map_update_elem(&places, key, &slot, BPF_NOEXIST);
     if (!exists)
         share_take(step, SHARE_KEYS);
@@ -396,7 +398,7 @@ __noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counte
                             .code = errno_of(result)};
     __u64 *count;
 
-    if (counters == account_other(step, where >> 32)) {
+    if (share_may_aggregate(step) && counters == account_other(step, where >> 32)) {
         key.dev = IO_DEV_OTHER;
         key.generation = 0;
     }

@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 8
+#define JOBIO_LAYOUT 9
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -70,6 +70,8 @@ enum share_kind {
 struct share_record {
     __u32 used[SHARE_KINDS];
     __u32 beyond[SHARE_KINDS]; /* those of the pool: what levels_record.beyond has for this step */
+    __u32 aggregated;          /* the same for levels_record.aggregated */
+    __u32 pad;
 };
 
 struct share_limit {
@@ -77,6 +79,8 @@ struct share_limit {
     __u32 most;
     __u32 beyond; /* size of the pool */
 };
+
+#define JOBIO_AGGREGATED 64
 
 /* Map `levels`, an array of one mmapable value: the depths that hold tagged cgroups. The deepest
  * level has the lowest bit, because it is looked up first. The root (level 0) is never a step. */
@@ -92,6 +96,8 @@ struct levels_record {
     __u32 pad[8];     /* to a cache line, because programs read the above in each call */
     __u32 beyond[SHARE_KINDS]; /* elements that all steps hold beyond share_limit.first */
     __u32 pad2[3];
+    __u32 aggregated[JOBIO_AGGREGATED]; /* 0: no step with this number % JOBIO_AGGREGATED has keys
+                                         * of IO_DEV_OTHER */
 };
 
 static inline __u32 level_bit(unsigned int level)
@@ -261,7 +267,7 @@ struct aio_record {
  *   caches: 200 x 40 + 80 x 20 = 9,600 x 128 + 16,384 x 16 =  1.4 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 200 x 48 = 9,600 x 128 + 16,384 x 16, ring     =  1.5 MiB
- *   shares: 8,192 x (48 + 8 + 40) + 8,192 x 16             =  0.9 MiB
+ *   shares: 8,192 x (48 + 8 + 48) + 8,192 x 16             =  0.9 MiB
  *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   task slots: 8,192 x 192, claims: 8,192 x (64 + 16)     =  2.1 MiB

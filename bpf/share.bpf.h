@@ -34,16 +34,23 @@ __noinline bool share_has_room(__u64 step, enum share_kind kind)
            (used < share_limits[kind].most && levels.beyond[kind] < share_limits[kind].beyond);
 }
 
-/* Count an element that the step has taken. */
-__noinline int share_take(__u64 step, enum share_kind kind)
+/* Returns the record of the step; creates it if needed. NULL if there is no room. */
+static __always_inline struct share_record *share_record_of(__u64 step)
 {
     __u32 number = who_number(step);
     struct share_record *own = bpf_map_lookup_elem(&shares, &number);
 
-    if (!own) {
-        bpf_map_update_elem(&shares, &number, &share_empty, BPF_NOEXIST);
-        own = bpf_map_lookup_elem(&shares, &number);
-    }
+    if (own)
+        return own;
+    bpf_map_update_elem(&shares, &number, &share_empty, BPF_NOEXIST);
+    return bpf_map_lookup_elem(&shares, &number);
+}
+
+/* Count an element that the step has taken. */
+__noinline int share_take(__u64 step, enum share_kind kind)
+{
+    struct share_record *own = share_record_of(step);
+
     if (!own || kind >= SHARE_KINDS)
         return 0;
     if (own->used[kind] >= share_limits[kind].first) {
@@ -52,6 +59,23 @@ __noinline int share_take(__u64 step, enum share_kind kind)
     }
     __sync_fetch_and_add(&own->used[kind], 1);
     return 0;
+}
+
+/* The step is about to get a key of IO_DEV_OTHER. */
+__noinline int share_aggregate(__u64 step)
+{
+    struct share_record *own = share_record_of(step);
+
+    if (own)
+        __sync_fetch_and_add(&own->aggregated, 1);
+    __sync_fetch_and_add(&levels.aggregated[who_number(step) % JOBIO_AGGREGATED], 1);
+    return 0;
+}
+
+/* Returns false if the step has no key of IO_DEV_OTHER. Costs no lookup. */
+static __always_inline bool share_may_aggregate(__u64 step)
+{
+    return levels.aggregated[who_number(step) % JOBIO_AGGREGATED];
 }
 
 #endif

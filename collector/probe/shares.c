@@ -58,40 +58,65 @@ void shares_drop(struct probe *probe, const uint32_t *steps, size_t n)
             continue;
         for (int kind = 0; kind < SHARE_KINDS; kind++)
             subtract(&probe->levels->beyond[kind], record.beyond[kind]);
+        subtract(&probe->levels->aggregated[steps[i] % JOBIO_AGGREGATED], record.aggregated);
         (void)map_drop(probe, shares, &steps[i]);
     }
 }
 
-static int sum_beyond(const void *key, const void *value, void *arg)
+/* What the records of all steps add up to. */
+struct sums {
+    uint32_t beyond[SHARE_KINDS], aggregated[JOBIO_AGGREGATED];
+};
+
+static struct sums sums_of(const struct levels_record *levels)
+{
+    struct sums sums;
+
+    memcpy(sums.beyond, levels->beyond, sizeof(sums.beyond));
+    memcpy(sums.aggregated, levels->aggregated, sizeof(sums.aggregated));
+    return sums;
+}
+
+static int add_record(const void *key, const void *value, void *arg)
 {
     const struct share_record *record = value;
-    uint32_t *beyond = arg;
+    struct sums *sums = arg;
+    uint32_t step;
 
-    (void)key;
+    memcpy(&step, key, sizeof(step));
     for (int kind = 0; kind < SHARE_KINDS; kind++)
-        beyond[kind] += record->beyond[kind];
+        sums->beyond[kind] += record->beyond[kind];
+    sums->aggregated[step % JOBIO_AGGREGATED] += record->aggregated;
     return 0;
 }
 
-/* Attempts to count while no program takes from a pool. */
+/* Add the difference, because programs may add, too. */
+static void correct(uint32_t *sums, const uint32_t *before, const uint32_t *counted, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)__atomic_fetch_add(&sums[i], counted[i] - before[i], __ATOMIC_SEQ_CST);
+}
+
+/* Attempts to count while no program adds. */
 #define RECOUNTS 4
 
 int shares_recount(struct probe *probe, struct error *error)
 {
     struct levels_record *levels = probe->levels;
-    uint32_t before[SHARE_KINDS], beyond[SHARE_KINDS];
+    struct sums before, after = sums_of(levels), counted;
     int r = 0;
 
     for (int i = 0; i < RECOUNTS; i++) {
-        memcpy(before, levels->beyond, sizeof(before));
-        memset(beyond, 0, sizeof(beyond));
-        r = map_each(probe, probe->skel->maps.shares, sum_beyond, beyond, error);
-        if (r < 0 || memcmp(before, levels->beyond, sizeof(before)) == 0)
+        before = after;
+        counted = (struct sums){0};
+        r = map_each(probe, probe->skel->maps.shares, add_record, &counted, error);
+        after = sums_of(levels);
+        if (r < 0 || memcmp(&before, &after, sizeof(before)) == 0)
             break;
     }
-    /* Add the difference, because programs may add, too. */
-    for (int kind = 0; kind < SHARE_KINDS && r == 0; kind++)
-        (void)__atomic_fetch_add(&levels->beyond[kind], beyond[kind] - before[kind],
-                                 __ATOMIC_SEQ_CST);
-    return r;
+    if (r < 0)
+        return r;
+    correct(levels->beyond, before.beyond, counted.beyond, SHARE_KINDS);
+    correct(levels->aggregated, before.aggregated, counted.aggregated, JOBIO_AGGREGATED);
+    return 0;
 }
