@@ -54,9 +54,9 @@ static inline __u32 step_number(__u64 cgroup_id, int cgroup_version)
 /*
  * Map `shares`, a hash: step number -> the number of elements that the step holds in a map that its
  * tasks can fill. A step may have `first` of them whatever others do, as long as there are not more
- * steps than the maps are made for. Beyond these it takes from a pool that all steps share, up to
- * `most` in all. If it has no share left, new mounts and keys count as IO_DEV_OTHER, and new errnos
- * as IO_ERRNO_OTHER. Keys of IO_DEV_OTHER and of no mount have room of their own.
+ * steps than the maps are made for. Beyond these it takes from a pool that all steps share. If it
+ * has no share left, new mounts and keys count as IO_DEV_OTHER, and new errnos as IO_ERRNO_OTHER.
+ * Keys of IO_DEV_OTHER and of no mount have room of their own.
  */
 enum share_kind {
     SHARE_MOUNTS,       /* of `mounts` */
@@ -76,9 +76,12 @@ struct share_record {
 
 struct share_limit {
     __u32 first;
-    __u32 most;
-    __u32 beyond; /* size of the pool */
+    __u32 pool;
 };
+
+/* A step may hold the free part of a pool divided by this. So however many steps take as much as
+ * they can, there is room left for the next one: n of them leave SHARE_PART / (SHARE_PART + n). */
+#define SHARE_PART 4
 
 #define JOBIO_AGGREGATED 64
 

@@ -19,19 +19,24 @@ const volatile struct share_limit share_limits[SHARE_KINDS] = {};
 /* Initial value of an element. */
 static const struct share_record share_empty;
 
-/* Returns whether the step may take another element. Not static, like the function below: see
+/* Returns whether the step may take another element. Not static, like the functions below: see
  * bpf/who.bpf.h. */
 __noinline bool share_has_room(__u64 step, enum share_kind kind)
 {
-    __u32 number = who_number(step), used = 0;
+    __u32 number = who_number(step), used = 0, beyond = 0, taken, pool;
     const struct share_record *own = bpf_map_lookup_elem(&shares, &number);
 
     if (kind >= SHARE_KINDS)
         return false;
-    if (own)
+    if (own) {
         used = own->used[kind];
-    return used < share_limits[kind].first ||
-           (used < share_limits[kind].most && levels.beyond[kind] < share_limits[kind].beyond);
+        beyond = own->beyond[kind];
+    }
+    if (used < share_limits[kind].first)
+        return true;
+    taken = levels.beyond[kind];
+    pool = share_limits[kind].pool;
+    return taken < pool && beyond < (pool - taken) / SHARE_PART;
 }
 
 /* Returns the record of the step; creates it if needed. NULL if there is no room. */

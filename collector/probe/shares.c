@@ -3,17 +3,13 @@
 
 #include <string.h>
 
-/* The fraction of a pool that a single step may take. */
-#define POOL_PART 4
-
 /* Divide `room` elements: `first` for each step (less if there are not as many), the rest is the
  * pool. */
 static struct share_limit divide(uint32_t room, uint32_t steps, uint32_t first)
 {
     struct share_limit limit = {.first = first * steps < room ? first : room / steps};
 
-    limit.beyond = room - limit.first * steps;
-    limit.most = limit.first + limit.beyond / POOL_PART;
+    limit.pool = room - limit.first * steps;
     return limit;
 }
 
