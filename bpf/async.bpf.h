@@ -278,10 +278,15 @@ static __always_inline void aio_submit(struct kiocb *kiocb, const struct aio_rec
 {
     __u64 key = (__u64)kiocb;
     struct aio_record *old;
-    long error = bpf_map_update_elem(&aio, &key, record, BPF_NOEXIST);
 
-    if (!error)
+    if (!share_has_room(record->step, SHARE_AIO)) {
+        account_lost(record->step, LOST_ASYNC, 1);
         return;
+    }
+    if (!bpf_map_update_elem(&aio, &key, record, BPF_NOEXIST)) {
+        share_take(record->step, SHARE_AIO);
+        return;
+    }
     old = bpf_map_lookup_elem(&aio, &key);
     if (!old) {
         account_lost(record->step, LOST_ASYNC, 1);
@@ -289,6 +294,8 @@ static __always_inline void aio_submit(struct kiocb *kiocb, const struct aio_rec
     }
     /* The completion of an earlier call at this address was not seen. */
     account_lost(old->step, LOST_UNSEEN, 1);
+    share_give(old->step, SHARE_AIO);
+    share_take(record->step, SHARE_AIO);
     *old = *record;
 }
 
@@ -324,7 +331,8 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     call.who.shard_mask = record->shard_mask;
     call.op = record->op;
     call.pid = record->pid;
-    bpf_map_delete_elem(&aio, &key);
+    if (!bpf_map_delete_elem(&aio, &key))
+        share_give(call.who.key, SHARE_AIO);
     file = BPF_CORE_READ(kiocb, ki_filp);
     if (async_set_super(&call, file, false)) {
         if (call.op < IO_OP_FIRST_META)

@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 9
+#define JOBIO_LAYOUT 10
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -64,6 +64,7 @@ enum share_kind {
     SHARE_CACHES,       /* of `caches` */
     SHARE_ERRNOS,       /* of `errnos`, except those with IO_ERRNO_OTHER */
     SHARE_OTHER_ERRNOS, /* of `errnos`, those with IO_ERRNO_OTHER */
+    SHARE_AIO,          /* of `aio`: calls in flight; calls beyond the share are LOST_ASYNC */
     SHARE_KINDS,
 };
 
@@ -71,17 +72,16 @@ struct share_record {
     __u32 used[SHARE_KINDS];
     __u32 beyond[SHARE_KINDS]; /* those of the pool: what levels_record.beyond has for this step */
     __u32 aggregated;          /* the same for levels_record.aggregated */
-    __u32 pad;
+    __u32 pad;                 /* to a multiple of 8 bytes */
 };
 
+/* A step may hold the free part of a pool divided by `part`. So however many steps take as much as
+ * they can, there is room left for the next one: n of them leave part / (part + n). */
 struct share_limit {
     __u32 first;
     __u32 pool;
+    __u32 part;
 };
-
-/* A step may hold the free part of a pool divided by this. So however many steps take as much as
- * they can, there is room left for the next one: n of them leave SHARE_PART / (SHARE_PART + n). */
-#define SHARE_PART 4
 
 #define JOBIO_AGGREGATED 64
 
@@ -98,7 +98,7 @@ struct levels_record {
     __u32 saved;      /* 1: some task has a record in `saved_calls` (saved.bpf.h) */
     __u32 pad[8];     /* to a cache line, because programs read the above in each call */
     __u32 beyond[SHARE_KINDS]; /* elements that all steps hold beyond share_limit.first */
-    __u32 pad2[3];
+    __u32 pad2[2];
     __u32 aggregated[JOBIO_AGGREGATED]; /* 0: no step with this number % JOBIO_AGGREGATED has keys
                                          * of IO_DEV_OTHER */
 };
@@ -270,7 +270,7 @@ struct aio_record {
  *   caches: 200 x 40 + 80 x 20 = 9,600 x 128 + 16,384 x 16 =  1.4 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 200 x 48 = 9,600 x 128 + 16,384 x 16, ring     =  1.5 MiB
- *   shares: 8,192 x (48 + 8 + 48) + 8,192 x 16             =  0.9 MiB
+ *   shares: 8,192 x (48 + 8 + 56) + 8,192 x 16             =  1.0 MiB
  *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   task slots: 8,192 x 192, claims: 8,192 x (64 + 16)     =  2.1 MiB

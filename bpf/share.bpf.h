@@ -36,7 +36,7 @@ __noinline bool share_has_room(__u64 step, enum share_kind kind)
         return true;
     taken = levels.beyond[kind];
     pool = share_limits[kind].pool;
-    return taken < pool && beyond < (pool - taken) / SHARE_PART;
+    return taken < pool && beyond * share_limits[kind].part < pool - taken;
 }
 
 /* Returns the record of the step; creates it if needed. NULL if there is no room. */
@@ -63,6 +63,20 @@ __noinline int share_take(__u64 step, enum share_kind kind)
         __sync_fetch_and_add(&levels.beyond[kind], 1);
     }
     __sync_fetch_and_add(&own->used[kind], 1);
+    return 0;
+}
+
+/* Undo share_take(), of a kind whose `first` is 0. */
+__noinline int share_give(__u64 step, enum share_kind kind)
+{
+    __u32 number = who_number(step);
+    struct share_record *own = bpf_map_lookup_elem(&shares, &number);
+
+    if (!own || kind >= SHARE_KINDS || !own->used[kind])
+        return 0;
+    __sync_fetch_and_add(&own->used[kind], -1);
+    __sync_fetch_and_add(&own->beyond[kind], -1);
+    __sync_fetch_and_add(&levels.beyond[kind], -1);
     return 0;
 }
 

@@ -7,7 +7,7 @@
  * pool. */
 static struct share_limit divide(uint32_t room, uint32_t steps, uint32_t first)
 {
-    struct share_limit limit = {.first = first * steps < room ? first : room / steps};
+    struct share_limit limit = {.first = first * steps < room ? first : room / steps, .part = 4};
 
     limit.pool = room - limit.first * steps;
     return limit;
@@ -29,6 +29,8 @@ void shares_set(struct jobio_bpf *skel)
     limits[SHARE_CACHES] = divide(caches, steps, JOBIO_FIRST_MOUNTS);
     limits[SHARE_ERRNOS] = divide(errnos / 4 * 3, steps, errnos * 3 / 8 / steps);
     limits[SHARE_OTHER_ERRNOS] = divide(errnos / 4, steps, errnos / 8 / steps);
+    /* A single step may have many calls in flight, and they end soon. */
+    limits[SHARE_AIO] = (struct share_limit){.pool = JOBIO_MAX_AIO, .part = 1};
     memcpy((void *)skel->rodata->share_limits, limits, sizeof(limits));
 }
 
