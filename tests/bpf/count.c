@@ -3,9 +3,10 @@
  * A small user of the probe, for the tests: counts one command and prints the probe's numbers as
  * JSON. $CGROUP tells the command its cgroup; it moves there itself when it is ready.
  *
- *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-b BACKEND] [-1] [-k] -- COMMAND...
- * -g: the cgroup's directory (made if missing), -1: of the freezer hierarchy, -k: leave the step
- * and the pins when done; -b: fentry, kprobe or tp_btf (default: chosen by the probe).
+ *   count [-o OUTPUT] [-p PIN_DIR] [-s MAX_STEPS] [-g CGROUP] [-b BACKEND] [-1] [-k|-d] --
+ * COMMAND... -g: the cgroup's directory (made if missing), -1: of the freezer hierarchy, -k: leave
+ * the step and the pins when done, -d: leave only the pins; -b: fentry, kprobe or tp_btf (default:
+ * chosen by the probe).
  */
 #include "config.h"
 
@@ -24,7 +25,7 @@ struct options {
     struct probe_options probe;
     const char *cgroup, *output;
     int version;
-    bool keep;
+    bool keep, keep_pins;
     char **command;
 };
 
@@ -258,7 +259,7 @@ static int count(const struct options *options, struct error *error)
     if (r == 0 && !options->keep)
         r = probe_drop(probe, st.st_ino, options->version, error);
     probe_destroy(probe);
-    if (!options->keep && options->probe.pin_dir)
+    if (!options->keep && !options->keep_pins && options->probe.pin_dir)
         (void)probe_unpin(options->probe.pin_dir, NULL);
     return r < 0 ? r : status;
 }
@@ -279,7 +280,7 @@ int main(int argc, char **argv)
     struct error error = {""};
     int option, r;
 
-    while ((option = getopt(argc, argv, "o:p:s:g:b:1k")) != -1) {
+    while ((option = getopt(argc, argv, "o:p:s:g:b:1kd")) != -1) {
         switch (option) {
         case 'o':
             options.output = optarg;
@@ -301,6 +302,9 @@ int main(int argc, char **argv)
             break;
         case 'k':
             options.keep = true;
+            break;
+        case 'd':
+            options.keep_pins = true;
             break;
         default:
             return 2;

@@ -9,6 +9,9 @@
  *   crowd PATH N   the same at once: none exits before all have written
  *   mounts DIR N   mount N tmpfs below DIR
  *   touch DIR N    in each of them: open(2) with O_CREAT, write(2) 10 bytes, fstat(2), close(2)
+ *   fuse DIR N     mount N FUSE file systems (tests/bpf/fuse.h) below DIR
+ *   fail DIR N E   in each of them: E calls of open(2), which fail with the errnos 1 to E
+ *   read DIR N     in each of them: read(2) the file to its end, with one call
  */
 #include "config.h"
 
@@ -24,6 +27,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/bpf/fuse.h"
 
 static volatile sig_atomic_t stop;
 static int procs = -1;
@@ -139,6 +144,46 @@ static void touch_many(const char *directory, long n)
     }
 }
 
+static void mount_fuse(const char *directory, long n)
+{
+    char path[PATH_MAX];
+
+    for (long i = 0; i < n; i++) {
+        snprintf(path, sizeof(path), "%s/%ld", directory, i);
+        if (mkdir(path, 0755) < 0)
+            die(path);
+        fuse_mount(path);
+    }
+}
+
+static void fail_many(const char *directory, long n, long errnos)
+{
+    char path[PATH_MAX];
+
+    for (long i = 0; i < n; i++)
+        for (long number = 1; number <= errnos; number++) {
+            snprintf(path, sizeof(path), "%s/%ld/%ld", directory, i, number);
+            if (open(path, O_RDONLY) >= 0 || errno != number)
+                die(path);
+        }
+}
+
+static void read_many(const char *directory, long n)
+{
+    static char block[FUSE_FILE_BYTES];
+    char path[PATH_MAX];
+
+    for (long i = 0; i < n; i++) {
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/%ld/file", directory, i);
+        fd = open(path, O_RDONLY);
+        if (fd < 0 || read(fd, block, sizeof(block)) != sizeof(block))
+            die(path);
+        close(fd);
+    }
+}
+
 static char *next(char ***argument)
 {
     if (!**argument) {
@@ -176,7 +221,15 @@ int main(int argc, char **argv)
             mount_many(where, atol(next(&argument)));
         else if (!strcmp(what, "touch"))
             touch_many(where, atol(next(&argument)));
-        else
+        else if (!strcmp(what, "fuse"))
+            mount_fuse(where, atol(next(&argument)));
+        else if (!strcmp(what, "read"))
+            read_many(where, atol(next(&argument)));
+        else if (!strcmp(what, "fail")) {
+            long n = atol(next(&argument));
+
+            fail_many(where, n, atol(next(&argument)));
+        } else
             return 2;
     }
     return 0;

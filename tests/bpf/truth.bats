@@ -137,6 +137,60 @@ pins=/sys/fs/bpf/jobio-test
            and .mounts["4095:1048575"].write.requests > 400' "$T/full"
 }
 
+@test "errnos and cached bytes beyond the share of a step are aggregated, and add up" {
+    local n=120 errnos=140 # 133 have names
+    modprobe fuse
+    mkdir "$T/fuse"
+    "$BIN/count" -s 20 -o "$T/fused" -- \
+        "$BIN/step" fuse "$T/fuse" $n join fail "$T/fuse" $n $errnos read "$T/fuse" $n
+    umount "$T"/fuse/*
+    jq -c '{lost, lost_errnos, lost_fills, lost_mounts, n: (.mounts | length), caches}' "$T/fused"
+    jq -e '[.lost, .lost_errnos, .lost_fills, .lost_mounts, .missed] | add == 0' "$T/fused"
+    [ "$(counter "$T/fused" open errors)" -eq $((n * errnos)) ]
+    [ "$(counter "$T/fused" open requests)" -eq $((n * (errnos + 1))) ]
+    [ "$(counter "$T/fused" read bytes)" -eq $((n * 8192)) ]
+    jq -e '[.mounts[].open // empty | .errors == ([.errno[]] | add // 0)] | all' "$T/fused"
+    # Some mounts have all errnos by name, later ones not, and the last ones no row.
+    jq -e '[.mounts[].open // empty | select(.errors == 140) | .errno.other]
+           | any(. == 7) and any(. > 7)' "$T/fused"
+    jq -e '.mounts["4095:1048575"].open.errors > 1000 and (.mounts | length) > 32' "$T/fused"
+    jq -e --argjson n $n '([.caches[] | del(.hit, .miss)[]] | add) == $n * 8192
+        and (.caches["4095:1048575"] | del(.hit, .miss) | add) > 0' "$T/fused"
+}
+
+# sums FROM TO: these bytes of the map `levels`
+sums() {
+    bpftool -j map lookup pinned $pins/*/levels key 0 0 0 0 |
+        jq -c --argjson from "$1" --argjson to "$2" '[.value[$from:$to][] | select(. != "0x00")]'
+}
+
+@test "steps that take all that they can leave room for the next one" {
+    local group=/sys/fs/cgroup/jobio-next key="key 0 0 0 0" value i
+    mkdir "$T/next"
+    CGROUP=/sys/fs/cgroup "$BIN/step" mounts "$T/next" 200
+    for i in 1 2 3 4; do
+        "$BIN/count" -s 8 -k -p $pins -g $group-$i -o "$T/next-$i" -- \
+            "$BIN/step" join touch "$T/next" 200
+        jq -e '[.mounts[].write.bytes // 0] | add == 2000' "$T/next-$i"
+        jq -e '(.mounts | length) > 32 and (.mounts | has("4095:1048575"))' "$T/next-$i"
+    done
+    # A process that is killed while it drops a step leaves sums that are wrong.
+    value=$(bpftool -j map lookup pinned $pins/*/levels $key |
+        jq -r '.value | .[64:88] = [range(24) | "0xff"] | join(" ")')
+    bpftool map update pinned $pins/*/levels $key value $value
+    "$BIN/count" -k -p $pins -g $group-5 -o "$T/next-5" -- "$BIN/step" join touch "$T/next" 40
+    umount "$T"/next/*
+    jq -e '.adopted and .lost == 0' "$T/next-5"
+    jq -e '[.mounts[] | select(.write.bytes == 10)] | length == 40' "$T/next-5"
+    [ "$(sums 64 352)" != "[]" ]
+    for i in 1 2 3 4 5; do
+        "$BIN/count" -d -p $pins -g $group-$i -o /dev/null
+        rmdir $group-$i
+    done
+    [ "$(sums 64 352)" = "[]" ]
+    "$BIN/count" -p $pins -o /dev/null
+}
+
 @test "a call that started before its step was tagged counts without its time, or not at all" {
     local group=/sys/fs/cgroup/jobio-late blocked opens=1
     mkdir $group
