@@ -97,7 +97,9 @@ struct levels_record {
     __u32 orders;     /* 1: the freeing of open files is seen, so order is known (order.bpf.h) */
     __u32 saved;      /* 1: some task has a record in `saved_calls` (saved.bpf.h) */
     __u32 pad[8];     /* to a cache line, because programs read the above in each call */
-    __u32 beyond[SHARE_KINDS]; /* elements that all steps hold beyond share_limit.first */
+    /* Elements that all steps hold beyond share_limit.first. Can be below 0: a call that ends while
+     * its step is dropped may be given back twice. */
+    __s32 beyond[SHARE_KINDS];
     __u32 pad2[2];
     __u32 aggregated[JOBIO_AGGREGATED]; /* 0: no step with this number % JOBIO_AGGREGATED has keys
                                          * of IO_DEV_OTHER */

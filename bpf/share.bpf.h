@@ -23,8 +23,9 @@ static const struct share_record share_empty;
  * bpf/who.bpf.h. */
 __noinline bool share_has_room(__u64 step, enum share_kind kind)
 {
-    __u32 number = who_number(step), used = 0, beyond = 0, taken, pool;
+    __u32 number = who_number(step), used = 0, beyond = 0, pool;
     const struct share_record *own = bpf_map_lookup_elem(&shares, &number);
+    __s32 taken;
 
     if (kind >= SHARE_KINDS)
         return false;
@@ -35,8 +36,10 @@ __noinline bool share_has_room(__u64 step, enum share_kind kind)
     if (used < share_limits[kind].first)
         return true;
     taken = levels.beyond[kind];
+    if (taken < 0)
+        taken = 0;
     pool = share_limits[kind].pool;
-    return taken < pool && beyond * share_limits[kind].part < pool - taken;
+    return (__u32)taken < pool && beyond * share_limits[kind].part < pool - taken;
 }
 
 /* Returns the record of the step; creates it if needed. NULL if there is no room. */

@@ -36,27 +36,20 @@ void shares_set(struct jobio_bpf *skel)
 
 /* --- the sums over all steps ------------------------------------------------------------------ */
 
-/* A sum that is too small would wrap. */
-static void subtract(uint32_t *sum, uint32_t n)
-{
-    uint32_t old = __atomic_load_n(sum, __ATOMIC_SEQ_CST);
-
-    while (!__atomic_compare_exchange_n(sum, &old, old > n ? old - n : 0, 0, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST))
-        ;
-}
-
 void shares_drop(struct probe *probe, const uint32_t *steps, size_t n)
 {
     const struct bpf_map *shares = probe->skel->maps.shares;
+    struct levels_record *levels = probe->levels;
     struct share_record record;
 
     for (size_t i = 0; i < n; i++) {
         if (map_get(probe, shares, &steps[i], &record) < 0)
             continue;
         for (int kind = 0; kind < SHARE_KINDS; kind++)
-            subtract(&probe->levels->beyond[kind], record.beyond[kind]);
-        subtract(&probe->levels->aggregated[steps[i] % JOBIO_AGGREGATED], record.aggregated);
+            (void)__atomic_fetch_sub(&levels->beyond[kind], (int32_t)record.beyond[kind],
+                                     __ATOMIC_SEQ_CST);
+        (void)__atomic_fetch_sub(&levels->aggregated[steps[i] % JOBIO_AGGREGATED],
+                                 record.aggregated, __ATOMIC_SEQ_CST);
         (void)map_drop(probe, shares, &steps[i]);
     }
 }
@@ -89,8 +82,10 @@ static int add_record(const void *key, const void *value, void *arg)
 }
 
 /* Add the difference, because programs may add, too. */
-static void correct(uint32_t *sums, const uint32_t *before, const uint32_t *counted, size_t n)
+static void correct(void *array, const uint32_t *before, const uint32_t *counted, size_t n)
 {
+    uint32_t *sums = array;
+
     for (size_t i = 0; i < n; i++)
         (void)__atomic_fetch_add(&sums[i], counted[i] - before[i], __ATOMIC_SEQ_CST);
 }
