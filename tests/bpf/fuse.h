@@ -6,10 +6,9 @@
 #define FUSE_FILE_BYTES 8192
 
 /*
- * Mount a FUSE file system on the directory. A process of its own serves it until it is unmounted, at
- * most 5 minutes.
- * The file "file" has FUSE_FILE_BYTES bytes. Looking up a number N fails with errno N (1 to 511);
- * all other requests fail. Exits on errors.
+ * Mount a FUSE file system on the directory. A process of its own serves it until it is unmounted,
+ * at most 5 minutes. The file "file" has FUSE_FILE_BYTES bytes. Looking up a number N fails with
+ * errno N (1 to 511); all other requests fail. Exits on errors.
  */
 void fuse_mount(const char *directory);
 
