@@ -123,7 +123,7 @@ many_mounts() {
     held=$group
     mkfifo "$T/go"
     # The process waits there, because a step without a process for 5 s is closed as vanished.
-    CGROUP=$held "$BIN/step" join write "$T/tmpfs/victim" 9000 open "$T/go" write "$T/tmpfs/victim" 999 3>&- &
+    CGROUP=$held timeout 60 "$BIN/step" join write "$T/tmpfs/victim" 9000 open "$T/go" write "$T/tmpfs/victim" 999 3>&- &
     job=$!
     under_attack 411 attack local "$JOBIO_SOCKET" requests 4 9999
     : > "$T/go"
