@@ -12,6 +12,7 @@ teardown_file() {
 }
 
 teardown() {
+    : > "$storm_dir/over" # ends the faults of a storm that failed
     [ -n "$BATS_TEST_COMPLETED" ] || cluster_logs
 }
 
