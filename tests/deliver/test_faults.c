@@ -46,10 +46,8 @@ static unsigned count_text(const char *text, const char *word)
 {
     unsigned n = 0;
 
-    while ((text = strstr(text, word)) != NULL) {
+    for (; (text = strstr(text, word)); text++)
         n++;
-        text++;
-    }
     return n;
 }
 

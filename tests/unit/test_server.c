@@ -352,42 +352,17 @@ static void test_end_with_peers(void **state)
 }
 
 /* Users cannot use up the connections of root or of other users. Needs root, to change the user. */
-static void test_places(void **state)
+static bool receive(int fd, struct message *m)
 {
-    int root_fd, status;
-    pid_t child;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    ssize_t n = poll(&p, 1, 5000) == 1 ? recv(fd, m->data, sizeof(m->data), 0) : -1;
 
-    (void)state;
-    if (getuid() != 0)
-        skip();
-    child = fork();
-    if (child == 0) {
-        if (setuid(NOBODY) < 0)
-            _exit(1);
-        for (int i = 0; i < 6; i++)
-            (void)peer();
-        pause();
-        _exit(0);
-    }
-    spin(100);
-    root_fd = peer();
-    ask(root_fd, "ok");
-    assert_string_equal(message_get(wait_answer(root_fd), "STATUS"), "ok");
-    close(root_fd);
-    assert_non_null(strstr(said, "too many connections at once"));
-    {
-        struct server_stats stats;
-
-        server_stats(server, &stats);
-        assert_int_equal(stats.clients, 4);
-    }
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
+    m->size = n > 0 ? (size_t)n : 0;
+    return n > 0 && message_check(m, NULL) == 0;
 }
 
-/* A process of this user with four connections, whose first one has sent this request; NULL: none.
- */
-static pid_t hold_as(uid_t uid, const char *first)
+/* A process of this user with n connections, whose first one has sent this request; NULL: none. */
+static pid_t hold_as(uid_t uid, int n, const char *first)
 {
     pid_t child = fork();
 
@@ -395,7 +370,7 @@ static pid_t hold_as(uid_t uid, const char *first)
         return child;
     if (setuid(uid) < 0)
         _exit(1);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < n; i++) {
         int fd = peer();
 
         if (first && !i)
@@ -408,21 +383,16 @@ static pid_t hold_as(uid_t uid, const char *first)
 static pid_t ask_as(uid_t uid)
 {
     pid_t child = fork();
-    struct pollfd p = {.events = POLLIN};
     struct message m;
-    ssize_t n;
+    int fd;
 
     if (child)
         return child;
     if (setuid(uid) < 0)
         _exit(1);
-    p.fd = peer();
-    ask(p.fd, "ok");
-    (void)poll(&p, 1, 10000);
-    n = recv(p.fd, m.data, sizeof(m.data), MSG_DONTWAIT);
-    m.size = n > 0 ? (size_t)n : 0;
-    _exit(n > 0 && message_check(&m, &error) == 0 && !strcmp(message_get(&m, "STATUS"), "ok") ? 0
-                                                                                              : 2);
+    fd = peer();
+    ask(fd, "ok");
+    _exit(receive(fd, &m) && !strcmp(message_get(&m, "STATUS"), "ok") ? 0 : 2);
 }
 
 static unsigned clients(void)
@@ -431,6 +401,26 @@ static unsigned clients(void)
 
     server_stats(server, &stats);
     return stats.clients;
+}
+
+static void test_places(void **state)
+{
+    int root_fd, status;
+    pid_t child;
+
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    child = hold_as(NOBODY, 6, NULL);
+    spin(100);
+    root_fd = peer();
+    ask(root_fd, "ok");
+    assert_string_equal(message_get(wait_answer(root_fd), "STATUS"), "ok");
+    close(root_fd);
+    assert_non_null(strstr(said, "too many connections at once"));
+    assert_int_equal(clients(), 4);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
 }
 
 /* Such as the subordinate uids of one user. */
@@ -442,10 +432,10 @@ static void test_many_uids_do_not_keep_others_out(void **state)
     (void)state;
     if (getuid() != 0)
         skip();
-    holders[0] = hold_as(NOBODY - 1, "park");
+    holders[0] = hold_as(NOBODY - 1, 4, "park");
     while (!parked || clients() < 4)
         spin(5);
-    holders[1] = hold_as(NOBODY - 2, NULL);
+    holders[1] = hold_as(NOBODY - 2, 4, NULL);
     while (clients() < 8)
         spin(5);
     other = ask_as(NOBODY);
@@ -512,15 +502,6 @@ static void test_cut_answer(void **state)
     assert_string_equal(message_get(m, "CUT"), "1");
     assert_string_equal(message_get(m, "TEXT"), "half");
     close(fd);
-}
-
-static bool receive(int fd, struct message *m)
-{
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    ssize_t n = poll(&p, 1, 5000) == 1 ? recv(fd, m->data, sizeof(m->data), 0) : -1;
-
-    m->size = n > 0 ? (size_t)n : 0;
-    return n > 0 && message_check(m, NULL) == 0;
 }
 
 /* Runs in a process of its own. Returns 0 if the second long answer is refused until the first one
