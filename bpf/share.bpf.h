@@ -42,7 +42,8 @@ __noinline bool share_has_room(__u64 step, enum share_kind kind)
     return (__u32)taken < pool && beyond * share_limits[kind].part < pool - taken;
 }
 
-/* Returns the record of the step; creates it if needed. NULL if there is no room. */
+/* Returns the record of the step; creates it if needed. NULL: there are more steps than the map has
+ * room for. */
 static __always_inline struct share_record *share_record_of(__u64 step)
 {
     __u32 number = who_number(step);

@@ -57,8 +57,8 @@ void mounts_finish(struct mounts *mounts, uint32_t step);
 /* The number of super blocks of the step whose "(unknown)" was replaced by a name. */
 unsigned mounts_renamed(const struct mounts *mounts, uint32_t step);
 bool mounts_is_unknown(const struct mount_name *name);
-/* The name, valid until mounts_forget(step). dev 0 is "(no mount)",
- * IO_DEV_OTHER "(other mounts)", an unknown one "(unknown)". */
+/* The name, valid until mounts_forget(step). dev 0 is "(no mount)", IO_DEV_OTHER "(other mounts)",
+ * an unknown one "(unknown)". */
 struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev);
 void mounts_forget(struct mounts *mounts, uint32_t step);
 
