@@ -228,7 +228,7 @@ static void make_tag_message(bool direct)
     (void)message_put_u64(&message, "DIRECT", direct);
 }
 
-static void save_step_file(const char *name)
+static bool save_step_file(const char *name)
 {
     struct error error = {""};
     int r;
@@ -237,28 +237,34 @@ static void save_step_file(const char *name)
     r = runtime_write_file(step.settings.runtime, "steps", name, &message, &error);
     if (r < 0)
         log_failure("step file", r, &error);
+    return r == 0;
 }
 
 /* jobiod was not reached, for the `reason`. It finds the step file later. Until then the step is
- * counted only if its cgroup is in the map. */
-static void tag_directly(int code, const struct error *reason)
+ * counted only if its cgroup is in the map. Without a step file, jobiod drops what was counted. */
+static void tag_directly(int code, const struct error *reason, bool has_file)
 {
     struct error error = {""};
 
     wait_for_root();
-    if (pinned_maps_tag(step.settings.runtime, &step.cgroup, &error) < 0) {
+    if (pinned_maps_tag(step.settings.runtime, &step.cgroup, &error) == 0) {
+        log_failure("tagged without jobiod", code, reason);
+        make_tag_message(true);
+        has_file |= save_step_file(step.file);
+    } else if (has_file) {
         (void)error_prefix(&error, code, "%s; not counted until jobiod runs", reason->text);
         log_failure("tag", code, &error);
-        return;
     }
-    log_failure("tagged without jobiod", code, reason);
-    make_tag_message(true);
-    save_step_file(step.file);
+    if (!has_file) {
+        (void)error_set(&error, code, "%s, and there is no step file", reason->text);
+        log_failure("not counted", 0, &error);
+    }
 }
 
 static void tag_step(void)
 {
     struct error error = {""};
+    bool has_file;
     int r;
 
     step.tagged = true;
@@ -268,12 +274,12 @@ static void tag_step(void)
     (void)snprintf(step.file, sizeof(step.file), "%u.%u.%u.%u", step.jobid, step.restart, step.het,
                    step.step);
     make_tag_message(false);
-    save_step_file(step.file);
+    has_file = save_step_file(step.file);
     r = client_ask(&step.settings, &message, TAG_TIMEOUT_MS, &error);
     if (r == -EREMOTEIO)
         log_failure("tag", r, &error);
     else if (r < 0)
-        tag_directly(r, &error);
+        tag_directly(r, &error, has_file);
 }
 
 /* slurmd sets this variable for the batch step, so users cannot change it. */

@@ -42,7 +42,13 @@ static void test_full_file_system(void **state)
     assert_has(asked, "TYPE=tag");
     assert_has(asked, "TYPE=end");
     assert_has(spank_host_log->text, "step file: less than 10 % of \"");
+    assert_has_not(spank_host_log->text, "not counted");
     assert_false(stepd_has("run/steps/17.2.4294967294.4294967291"));
+    /* Without jobiod, too. Its socket has left room for a file. */
+    stepd_age("run/34", 0);
+    stepd_run(&stepd_batch, sub_words, &c, NULL);
+    assert_has(spank_host_log->text, "jobio: step 17.batch: not counted: connect to ");
+    assert_has(spank_host_log->text, ", and there is no step file");
     for (int i = 0; i < 30; i++) {
         snprintf(name, sizeof(name), "%s/%d", path, i);
         assert_int_equal(unlink(name), 0);
