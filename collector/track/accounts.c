@@ -99,7 +99,7 @@ static int add_steps(const struct job *job, struct job_account *ret, bool keep)
         CLEANUP(step_account_clear) struct step_account account = {0};
         int r;
 
-        if (step->summed && (!keep || step->beyond_limit || step->phase == PHASE_SAVED))
+        if (step->summed && (!keep || step->beyond_limit || step_is_stored(step)))
             continue;
         r = step_get_account(step, &account);
         if (!r && !step->summed)
@@ -161,7 +161,7 @@ static uint32_t count_unlisted(const struct job *job)
     size_t listed = job->ended.n;
 
     for (size_t i = 0; i < job->n_steps; i++)
-        listed += !job->steps[i]->beyond_limit && job->steps[i]->phase != PHASE_SAVED;
+        listed += !job->steps[i]->beyond_limit && !step_is_stored(job->steps[i]);
     return listed < job->n_rows ? job->n_rows - (uint32_t)listed : 0;
 }
 

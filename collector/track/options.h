@@ -28,7 +28,7 @@ struct tracker_options {
     const char *cluster, *node;
     const char *runtime_dir; /* the parent of steps/ and jobs/ */
     uint64_t interval_ns;
-    uint64_t drop_gap_ns; /* between two passes that drop counters: each blocks the caller */
+    uint64_t drop_gap_ns; /* between two passes that drop counters */
     uint64_t rows_ns;     /* between two provisional rows of a running step, at least interval_ns */
     bool peers; /* also queue the rows of a job for its first node, as the sink of that name */
     const char *const *sinks; /* each gets every final step: store_outbox_put(); NULL-terminated,

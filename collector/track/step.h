@@ -13,10 +13,11 @@ struct job;
 
 enum step_phase {
     PHASE_RUNNING,
-    PHASE_ENDED,   /* its last reading is due */
-    PHASE_UNSAVED, /* its account has yet to be handed to the writer */
-    PHASE_SAVING,  /* the writer has its account */
-    PHASE_SAVED,   /* the store has its account: its counters and files can go */
+    PHASE_ENDED,    /* its last reading is due */
+    PHASE_UNSAVED,  /* its account has yet to be handed to the writer */
+    PHASE_SAVING,   /* the writer has its account */
+    PHASE_SAVED,    /* the store has its account: its counters and files can go */
+    PHASE_DROPPING, /* a thread waits until no program adds to its counters */
 };
 
 struct step_ids {
@@ -48,6 +49,12 @@ void step_destroy(struct step *step);
 static inline bool step_is_open(const struct step *step)
 {
     return step->phase == PHASE_RUNNING || step->phase == PHASE_ENDED;
+}
+
+/* The store has its account. */
+static inline bool step_is_stored(const struct step *step)
+{
+    return step->phase == PHASE_SAVED || step->phase == PHASE_DROPPING;
 }
 
 struct step_ids step_ids(const struct step *step);

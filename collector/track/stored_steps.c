@@ -21,14 +21,19 @@ void stored_steps_add_marks(struct tracker *tracker, struct folded_marks *marks)
     tracker->marks = marks;
 }
 
+static void free_marks(struct folded_marks *marks)
+{
+    while (marks) {
+        struct folded_marks *next = marks->next;
+
+        free(marks);
+        marks = next;
+    }
+}
+
 void stored_steps_clear(struct tracker *tracker)
 {
-    while (tracker->marks) {
-        struct folded_marks *marks = tracker->marks;
-
-        tracker->marks = marks->next;
-        free(marks);
-    }
+    free_marks(TAKE_PTR(tracker->marks));
 }
 
 static int run_remove_marks(struct store *store, void *arg, struct error *error)
@@ -107,33 +112,107 @@ static size_t count_steps(const struct tracker *tracker, enum step_phase phase)
     return n;
 }
 
-static void drop_counters(struct tracker *tracker, struct probe_cgroup *cgroups)
+/* --- drops ------------------------------------------------------------------------------------ */
+
+/* One pass over the maps, for all steps that are in the store when it starts. */
+struct drop {
+    struct tracker *tracker;
+    struct folded_marks *marks; /* owned */
+    size_t n;
+    struct probe_cgroup cgroups[];
+};
+
+static void warn(struct tracker *tracker, const struct error *error)
 {
-    struct error error;
-    size_t n = 0;
-
-    for (size_t i = 0; i < tracker->jobs.n; i++)
-        for (size_t j = 0; j < tracker->jobs.items[i]->n_steps; j++) {
-            const struct step *step = tracker->jobs.items[i]->steps[j];
-
-            if (step->phase == PHASE_SAVED)
-                cgroups[n++] = (struct probe_cgroup){step->tag.cgroup_id, step->tag.version};
-        }
-    if (probe_drop_many(tracker->probe, cgroups, n, &error) < 0)
-        tracker_log(tracker, LOG_LEVEL_WARNING, "the counters of ended steps stay in the maps: %s",
-                    error.text);
+    tracker_log(tracker, LOG_LEVEL_WARNING, "the counters of ended steps stay in the maps: %s",
+                error->text);
 }
 
-static void remove_stored(struct job *job)
+/* Programs that start from now on do not count these steps. NULL: out of memory. */
+static struct drop *drop_start(struct tracker *tracker, size_t n_steps)
+{
+    struct error error;
+    struct drop *drop = malloc(sizeof(*drop) + n_steps * sizeof(*drop->cgroups));
+
+    if (!drop)
+        return NULL;
+    *drop = (struct drop){.tracker = tracker, .marks = TAKE_PTR(tracker->marks)};
+    for (size_t i = 0; i < tracker->jobs.n; i++)
+        for (size_t j = 0; j < tracker->jobs.items[i]->n_steps; j++) {
+            struct step *step = tracker->jobs.items[i]->steps[j];
+
+            if (step->phase != PHASE_SAVED)
+                continue;
+            step->phase = PHASE_DROPPING;
+            drop->cgroups[drop->n++] =
+                (struct probe_cgroup){step->tag.cgroup_id, step->tag.version};
+        }
+    if (probe_drop_start(tracker->probe, drop->cgroups, drop->n, &error) < 0)
+        warn(tracker, &error);
+    return drop;
+}
+
+static void remove_dropped(struct job *job)
 {
     for (size_t i = job->n_steps; i-- > 0;)
-        if (job->steps[i]->phase == PHASE_SAVED)
+        if (job->steps[i]->phase == PHASE_DROPPING)
             remove_step(job->steps[i]);
     job_remove_if_stored(job);
 }
 
-/* A pass waits twice for running programs, and so does a tag that arrives meanwhile: many ended
- * steps a second must not cause many passes. In ns; 0: no need to wait. */
+/* The wait has ended with this result. */
+static void drop_finish(struct drop *drop, int result, struct error *error)
+{
+    struct tracker *tracker = drop->tracker;
+
+    if (!result)
+        result = probe_drop_finish(tracker->probe, drop->cgroups, drop->n, error);
+    if (result < 0)
+        warn(tracker, error);
+    tracker->dropped_ns = clock_ns(CLOCK_BOOTTIME);
+    tracker->sweep_due = true;
+    for (size_t i = tracker->jobs.n; i-- > 0;)
+        remove_dropped(tracker->jobs.items[i]);
+    while (drop->marks) {
+        struct folded_marks *marks = drop->marks;
+
+        drop->marks = marks->next;
+        remove_marks(tracker, marks);
+    }
+    free(drop);
+}
+
+/* On the writer's thread. */
+static int run_wait(struct store *store, void *arg, struct error *error)
+{
+    const struct drop *drop = arg;
+
+    (void)store;
+    return probe_drop_wait(drop->tracker->probe, error);
+}
+
+static void wait_and_finish(struct drop *drop)
+{
+    struct error error;
+    int r = probe_drop_wait(drop->tracker->probe, &error);
+
+    drop_finish(drop, r, &error);
+}
+
+static void on_waited(int result, const struct error *error, void *arg)
+{
+    struct drop *drop = arg;
+
+    (void)error;
+    drop->tracker->dropping = false;
+    if (result < 0) /* perhaps it is the store that failed, and nothing has waited */
+        wait_and_finish(drop);
+    else
+        drop_finish(drop, 0, &(struct error){0});
+}
+
+/* A pass is work for the event loop, and a tag that arrives meanwhile waits: many ended steps a
+ * second must not cause many passes. In ns; 0: no need to wait. */
 static uint64_t remaining_gap(const struct tracker *tracker)
 {
     uint64_t age = clock_ns(CLOCK_BOOTTIME) - tracker->dropped_ns;
@@ -144,25 +223,18 @@ static uint64_t remaining_gap(const struct tracker *tracker)
 uint64_t stored_steps_drop(struct tracker *tracker, bool now)
 {
     size_t n = count_steps(tracker, PHASE_SAVED);
-    _free_ struct probe_cgroup *cgroups = NULL;
+    struct drop *drop;
 
-    if (!n || (!now && n < DROP_AT_ONCE && count_steps(tracker, PHASE_SAVING)))
+    if (!n || tracker->dropping || (!now && n < DROP_AT_ONCE && count_steps(tracker, PHASE_SAVING)))
         return 0;
     if (!now && n < DROP_AT_ONCE && remaining_gap(tracker))
         return remaining_gap(tracker);
-    cgroups = malloc(n * sizeof(*cgroups));
-    if (!cgroups) /* the next tick tries again */
+    drop = drop_start(tracker, n);
+    if (!drop) /* the next tick tries again */
         return 0;
-    drop_counters(tracker, cgroups);
-    tracker->dropped_ns = clock_ns(CLOCK_BOOTTIME);
-    tracker->sweep_due = true;
-    for (size_t i = tracker->jobs.n; i-- > 0;)
-        remove_stored(tracker->jobs.items[i]);
-    while (tracker->marks) {
-        struct folded_marks *marks = tracker->marks;
-
-        tracker->marks = marks->next;
-        remove_marks(tracker, marks);
-    }
+    tracker->dropping =
+        tracker->writer && writer_submit(tracker->writer, false, run_wait, on_waited, drop) == 0;
+    if (!tracker->dropping)
+        wait_and_finish(drop);
     return 0;
 }

@@ -6,9 +6,11 @@
 #include "collector/track/folded_steps.h"
 #include "collector/track/tracker_state.h"
 
-/* Drop the counters and files of all such steps in one pass over the maps. Unless `now`, they wait
- * for steps that the writer still has, and for the gap after the last pass: then the function
- * returns how long to wait in ns, else 0. */
+/* Drop the counters and files of all such steps in one pass over the maps. The writer's thread
+ * waits for running programs, then the pass follows: call it again after the writer has reported
+ * results. Without a writer, the caller waits. Unless `now`, the steps wait for others that the
+ * writer still has, and for the gap after the last pass: then the function returns how long to wait
+ * in ns, else 0. */
 uint64_t stored_steps_drop(struct tracker *tracker, bool now);
 /* Remove the job if its last row and all its steps are in the store. */
 void job_remove_if_stored(struct job *job);

@@ -245,7 +245,8 @@ static void tick_job(struct job *job, uint64_t now)
 static void sweep(struct tracker *tracker)
 {
     tracker->ticks_since_sweep++;
-    if (!tracker->sweep_due || (tracker->jobs.n && tracker->ticks_since_sweep < SWEEP_TICKS))
+    if (!tracker->sweep_due || tracker->dropping ||
+        (tracker->jobs.n && tracker->ticks_since_sweep < SWEEP_TICKS))
         return;
     (void)probe_sweep(tracker->probe, NULL);
     tracker->sweep_due = false;

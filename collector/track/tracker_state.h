@@ -32,6 +32,7 @@ struct tracker {
     uint64_t read_at_ns, read_cost_ns;           /* the last reading of all steps */
     uint64_t partial_since_ns, partial_cost_ns;  /* readings of some steps since then */
     uint64_t drop_gap_ns, dropped_ns;            /* the last drop of counters; 0: never */
+    bool dropping;                               /* the writer's thread waits for one */
     uint64_t rows_ns, rows_due_ns; /* all jobs need provisional rows as of this reading */
     bool sweep_due;                /* a step was dropped after the last sweep of the maps */
     unsigned ticks_since_sweep;

@@ -304,8 +304,7 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
         ret->jobs += !job->over;
         for (size_t j = 0; j < job->n_steps; j++) {
             ret->steps += job->steps[j]->phase == PHASE_RUNNING;
-            ret->unsaved +=
-                job->steps[j]->phase != PHASE_RUNNING && job->steps[j]->phase != PHASE_SAVED;
+            ret->unsaved += job->steps[j]->phase != PHASE_RUNNING && !step_is_stored(job->steps[j]);
         }
     }
 }

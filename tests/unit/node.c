@@ -178,6 +178,7 @@ void node_flush(void)
     node_must(writer_flush(node.writer, 5000));
     node_must(writer_flush(node.writer, 5000)); /* what the outcomes have asked for */
     (void)tracker_settle(node.tracker);
+    node_must(writer_flush(node.writer, 5000)); /* the wait of a drop */
 }
 
 int node_setup(void **state)

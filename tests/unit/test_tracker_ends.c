@@ -3,6 +3,8 @@
  */
 #include "tests/unit/test.h"
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -186,8 +188,54 @@ static void test_drops_keep_a_distance(void **state)
     assert_true(node_has_step(1) && node_has_step(2));
     assert_int_equal(node_total(), 30);
     node_must(tracker_tick(node.tracker, &node.error));
+    node_flush();
     assert_false(node_has_step(1) || node_has_step(2));
     assert_int_equal(tracker_settle(node.tracker), 0);
+    assert_int_equal(node_total(), 30);
+}
+
+/* The kernel's programs, for whose end a drop waits. */
+static struct {
+    sem_t running, may_end;
+    pthread_t loop;
+} programs;
+
+static void wait_for_programs(void *arg)
+{
+    (void)arg;
+    if (pthread_equal(programs.loop, pthread_self()))
+        fail_msg("the event loop waits");
+    (void)sem_post(&programs.running);
+    (void)sem_wait(&programs.may_end);
+}
+
+/* Steps start, are read and end as always while the counters of another one wait to be dropped. */
+static void test_drop_waits_on_a_thread(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    programs.loop = pthread_self();
+    (void)sem_init(&programs.running, 0, 0);
+    (void)sem_init(&programs.may_end, 0, 0);
+    node_write(node_begin(0), 1, 10);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
+    node_must(writer_flush(node.writer, 5000));
+    fake_probe_set_wait(node.probe, wait_for_programs, NULL);
+    (void)tracker_settle(node.tracker);
+    (void)sem_wait(&programs.running);
+    node_write(node_begin(1), 1, 20);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 1, 0, &node.error));
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_must(tracker_report(node.tracker, JOB, 0, true, &job, &node.error));
+    assert_int_equal(node_written(&job->mounts), 30);
+    assert_int_equal(job->n_steps, 2);
+    job_account_destroy(job);
+    assert_true(node_has_step(0) && node_has_step(1));
+    (void)sem_post(&programs.may_end);
+    (void)sem_post(&programs.may_end);
+    node_flush();
+    assert_false(node_has_step(0) || node_has_step(1));
     assert_int_equal(node_total(), 30);
 }
 
@@ -413,6 +461,7 @@ int main(void)
         TEST(test_long_readings_leave_out_others),
         TEST(test_many_ends_cost_one_pass),
         TEST(test_drops_keep_a_distance),
+        TEST(test_drop_waits_on_a_thread),
         TEST(test_maps_are_swept),
         TEST(test_many_steps_fold),
         TEST(test_totals_of_many_types),
