@@ -292,7 +292,7 @@ static void __attribute__((noreturn)) end_beside_user(const struct cgroups *c)
     struct spank_handle handle = stepd_batch;
     struct spank_plugin plugin;
     pthread_t thread;
-    int fds[2];
+    int fds[2], r;
     char byte;
 
     if (!cgroups_enter(c, c->stepd) || pipe(fds) < 0)
@@ -304,7 +304,9 @@ static void __attribute__((noreturn)) end_beside_user(const struct cgroups *c)
         if (pthread_create(&thread, NULL, act_as_user, &fds[1]) != 0 || read(fds[0], &byte, 1) != 1)
             _exit(103);
     while (geteuid() != stepd_batch.uid && pthread_join(thread, NULL) == 0);
-    _exit(spank_host_run(&plugin, "exit"));
+    r = spank_host_run(&plugin, "exit");
+    (void)pthread_join(thread, NULL);
+    _exit(r);
 }
 
 static void test_beside_user(void **state)
