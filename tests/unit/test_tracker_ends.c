@@ -103,12 +103,22 @@ static void test_ends_share_a_reading(void **state)
     assert_int_equal(node_total(), 321);
 }
 
+/* Returns how long it took, which is at least as long as its reading. */
+static uint64_t tick_duration(void)
+{
+    uint64_t start = node_now(CLOCK_MONOTONIC);
+
+    node_must(tracker_tick(node.tracker, &node.error));
+    return node_now(CLOCK_MONOTONIC) - start;
+}
+
 /* A job whose readings take long must not delay the ends and reports of others. */
 static void test_long_readings_leave_out_others(void **state)
 {
     uint32_t a = node_begin(0), b = node_begin(1);
     struct job_account *job;
     unsigned before;
+    int tries = 0;
 
     (void)state;
     node_write(a, 1, 1);
@@ -123,11 +133,13 @@ static void test_long_readings_leave_out_others(void **state)
     assert_int_equal(node_total(), 321);
     assert_int_equal(fake_probe_reads_of_all(node.probe), before);
     fake_probe_slow_down(node.probe, 0);
-    node_must(tracker_tick(node.tracker, &node.error));
+    /* A fast one is shared. On a loaded machine it may take several to have a fast one. */
+    while (tick_duration() >= S / 200)
+        assert_true(++tries < 500);
     before = fake_probe_reads_of_all(node.probe);
     node_must(tracker_report(node.tracker, JOB, 0, true, &job, &node.error));
     job_account_destroy(job);
-    assert_true(fake_probe_reads_of_all(node.probe) > before); /* a fast one is shared */
+    assert_true(fake_probe_reads_of_all(node.probe) > before);
 }
 
 /* However many steps end, vanish or are met only after their end, a tick reads once, and drops them
