@@ -138,21 +138,34 @@ void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m)
     }
 }
 
+/* Append all of it or nothing: the next line must not continue a part of this one. */
+static int append_line(int fd, const char *path, const char *line, struct error *error)
+{
+    struct stat before;
+    ssize_t n;
+    int r;
+
+    if (fstat(fd, &before) < 0)
+        return error_errno(error, -errno, "stat \"%s\"", path);
+    n = write(fd, line, strlen(line));
+    if (n >= 0 && (size_t)n == strlen(line))
+        return 0;
+    r = error_errno(error, n < 0 ? -errno : -ENOSPC, "write \"%s\"", path);
+    if (n > 0 && ftruncate(fd, before.st_size) < 0)
+        r = error_errno(error, -errno, "remove a part of a line from \"%s\"", path);
+    return r;
+}
+
 int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error)
 {
-    static const char line[] = "ENDED=1\n";
     char path[PATH_MAX];
     _close_ int fd = -1;
-    ssize_t n;
 
     (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
     fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : error_errno(error, -errno, "open \"%s\"", path);
-    n = write(fd, line, strlen(line));
-    if (n < 0 || (size_t)n != strlen(line))
-        return error_errno(error, n < 0 ? -errno : -ENOSPC, "write \"%s\"", path);
-    return 0;
+    return append_line(fd, path, "ENDED=1\n", error);
 }
 
 bool runtime_is_down(const char *runtime)

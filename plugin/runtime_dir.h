@@ -30,7 +30,8 @@ struct runtime_job runtime_read_job(const char *runtime, uint32_t jobid);
 
 /* Copy ACCOUNT, PARTITION and USER of that file into the message. */
 void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m);
-/* Add ENDED=1 to that file, if it exists: this run of the job has ended. */
+/* Add ENDED=1 to that file, if it exists: this run of the job has ended. If it fails, the file is
+ * as before. */
 int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error);
 
 /* A request timed out less than RUNTIME_DOWN_SECONDS ago, and jobiod has not answered since. */
