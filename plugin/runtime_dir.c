@@ -84,26 +84,42 @@ int runtime_write_file(const char *runtime, const char *directory, const char *n
     return r;
 }
 
-static FILE *open_job(const char *runtime, uint32_t jobid)
+typedef void (*line_handler)(char *line, void *arg);
+
+/* The file of a job, line by line. Returns 1, or 0 if there is none. */
+static int read_job_lines(const char *runtime, uint32_t jobid, line_handler handler, void *arg,
+                          struct error *error)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], line[1024];
+    _fclose_ FILE *f = NULL;
 
     (void)snprintf(path, sizeof(path), "%s/jobs/%u", runtime, jobid);
-    return fopen(path, "re");
+    f = fopen(path, "re");
+    if (!f)
+        return errno == ENOENT ? 0 : error_errno(error, -errno, "open \"%s\"", path);
+    while (fgets(line, sizeof(line), f))
+        handler(line, arg);
+    return ferror(f) ? error_errno(error, -errno, "read \"%s\"", path) : 1;
 }
 
-struct runtime_job runtime_read_job(const char *runtime, uint32_t jobid)
+static void read_job_line(char *line, void *arg)
 {
-    _fclose_ FILE *f = open_job(runtime, jobid);
-    struct runtime_job job = {.known = f != NULL};
-    char line[1024];
+    struct runtime_job *job = arg;
 
-    while (f && fgets(line, sizeof(line), f)) {
-        (void)sscanf(line, "RESTART=%9u", &job.restart);
-        job.ended |= strncmp(line, "ENDED=1", 7) == 0;
-        job.has_nodes |= strncmp(line, "GATHER=", 7) == 0;
-    }
-    return job;
+    (void)sscanf(line, "RESTART=%9u", &job->restart);
+    job->ended |= strncmp(line, "ENDED=1", 7) == 0;
+    job->has_nodes |= strncmp(line, "GATHER=", 7) == 0;
+}
+
+int runtime_read_job(const char *runtime, uint32_t jobid, struct runtime_job *ret,
+                     struct error *error)
+{
+    struct runtime_job job = {.known = false};
+    int r = read_job_lines(runtime, jobid, read_job_line, &job, error);
+
+    job.known = r > 0;
+    *ret = r < 0 ? (struct runtime_job){.known = false} : job;
+    return r < 0 ? r : 0;
 }
 
 static const char *format_down_path(const char *runtime, char ret[PATH_MAX])
@@ -122,20 +138,22 @@ static bool is_owner_field(const char *line)
     return false;
 }
 
-void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m)
+static void put_owner_line(char *line, void *arg)
 {
-    _fclose_ FILE *f = open_job(runtime, jobid);
-    char line[1024];
+    char *value = strchr(line, '=');
 
-    while (f && fgets(line, sizeof(line), f)) {
-        char *value = strchr(line, '=');
+    line[strcspn(line, "\n")] = '\0';
+    if (!is_owner_field(line))
+        return;
+    *value++ = '\0';
+    (void)message_put(arg, line, value);
+}
 
-        line[strcspn(line, "\n")] = '\0';
-        if (!is_owner_field(line))
-            continue;
-        *value++ = '\0';
-        (void)message_put(m, line, value);
-    }
+int runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m, struct error *error)
+{
+    int r = read_job_lines(runtime, jobid, put_owner_line, m, error);
+
+    return r < 0 ? r : 0;
 }
 
 /* Append all of it or nothing: the next line must not continue a part of this one. */

@@ -25,11 +25,12 @@ struct runtime_job {
 };
 
 /* Read it once, so that all fields belong to one run: the first step of the next run replaces it.
- */
-struct runtime_job runtime_read_job(const char *runtime, uint32_t jobid);
+ * A missing file is not an error. After an error, *ret is as for a missing file. */
+int runtime_read_job(const char *runtime, uint32_t jobid, struct runtime_job *ret,
+                     struct error *error);
 
-/* Copy ACCOUNT, PARTITION and USER of that file into the message. */
-void runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m);
+/* Copy ACCOUNT, PARTITION and USER of that file, if it exists, into the message. */
+int runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m, struct error *error);
 /* Add ENDED=1 to that file, if it exists: this run of the job has ended. If it fails, the file is
  * as before. */
 int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error);

@@ -38,15 +38,15 @@ static struct {
     const char *summary;
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
-    char file[64];  /* the name of the step file */
-    char label[32]; /* for the log: "17.batch", "17.0" */
-    bool known;     /* Slurm has identified the step */
-    struct runtime_job
-        job;         /* its file; ended: it is of the previous run, and no prolog was called */
-    bool tagged;     /* its cgroup is known, and jobiod or the maps have it */
-    bool gave_up;    /* it has no cgroup of its own */
-    bool batch_job;  /* the summary is printed at the end of its script */
-    uint32_t exited; /* ended tasks on this node */
+    char file[64];          /* the name of the step file */
+    char label[32];         /* for the log: "17.batch", "17.0" */
+    bool known;             /* Slurm has identified the step */
+    struct runtime_job job; /* its file; ended: of the previous run, and no prolog was called */
+    bool job_failed;        /* it could not be read */
+    bool tagged;            /* its cgroup is known, and jobiod or the maps have it */
+    bool gave_up;           /* it has no cgroup of its own */
+    bool batch_job;         /* the summary is printed at the end of its script */
+    uint32_t exited;        /* ended tasks on this node */
 } step;
 
 static struct message message;
@@ -168,6 +168,17 @@ static void identify_array(spank_t spank)
     step.array_job = job < HET_NONE && step.array_task < HET_NONE ? job : 0;
 }
 
+/* An unreadable file is not replaced: it may have data that this step does not have. */
+static void read_job(void)
+{
+    struct error error = {""};
+    int r = runtime_read_job(step.settings.runtime, step.jobid, &step.job, &error);
+
+    step.job_failed = r < 0;
+    if (r < 0)
+        log_failure("restart and nodes of the job", r, &error);
+}
+
 static void identify_step(spank_t spank)
 {
     const uint32_t none = HET_NONE;
@@ -175,13 +186,13 @@ static void identify_step(spank_t spank)
 
     step.jobid = get_item(spank, S_JOB_ID, none);
     step.step = get_item(spank, S_JOB_STEPID, none);
-    step.job = runtime_read_job(step.settings.runtime, step.jobid);
+    set_label();
+    read_job();
     step.restart = find_restart(spank);
     step.known = step.jobid != none && step.step != none &&
                  spank_get_item(spank, S_JOB_UID, &uid) == ESPANK_SUCCESS;
     step.uid = uid;
     identify_array(spank);
-    set_label();
     step.nodes = find_node_count(spank);
     step.summary = choose_summary(spank);
     step.batch_job = is_batch_job(spank);
@@ -306,16 +317,17 @@ static void announce_job(spank_t spank)
     char name[16];
     int r;
 
-    if (is_announced())
+    if (step.job_failed || is_announced())
         return;
     message_init(&message, "job");
     (void)message_put_u64(&message, "JOBID", step.jobid);
-    runtime_put_owner(step.settings.runtime, step.jobid, &message);
+    r = runtime_put_owner(step.settings.runtime, step.jobid, &message, &error);
     (void)message_put_u64(&message, "RESTART", step.restart);
     if (!put_nodes(spank) && !step.job.ended)
         return;
     (void)snprintf(name, sizeof(name), "%u", step.jobid);
-    r = runtime_write_file(step.settings.runtime, "jobs", name, &message, &error);
+    if (r == 0)
+        r = runtime_write_file(step.settings.runtime, "jobs", name, &message, &error);
     if (r == 0)
         r = client_ask(&step.settings, &message, TAG_TIMEOUT_MS, &error);
     if (r < 0)

@@ -74,14 +74,16 @@ static void check_plugin(void)
     static struct message m;
     const char *directory = fuzz_directory();
     struct error error = {.text = ""};
+    struct runtime_job job;
     char pins[PATH_MAX];
     int r = runtime_pin_directory(directory, pins, &error);
 
     CHECK(r == 0 || *error.text);
     CHECK(r < 0 || pins[0] == '/');
-    CHECK(runtime_read_job(directory, 4711).known);
+    CHECK(runtime_read_job(directory, 4711, &job, NULL) == 0);
+    CHECK(job.known);
     message_init(&m, "end");
-    runtime_put_owner(directory, 4711, &m);
+    CHECK(runtime_put_owner(directory, 4711, &m, NULL) == 0);
     CHECK(message_check(&m, NULL) == 0);
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,9 +110,8 @@ static void __attribute__((noreturn)) stepd(struct spank_handle handle)
     _exit(run_hooks(&handle));
 }
 
-static int run_step(struct error *error)
+static int run_batch(struct spank_handle handle, struct error *error)
 {
-    struct spank_handle handle = stepd_batch;
     int status;
     pid_t pid;
 
@@ -127,6 +127,11 @@ static int run_step(struct error *error)
     assert_int_equal(waitpid(handle.task, NULL, 0), handle.task);
     assert_int_equal(status, 0);
     return result(error);
+}
+
+static int run_step(struct error *error)
+{
+    return run_batch(stepd_batch, error);
 }
 
 /* The file is complete, or missing and in the log. */
@@ -167,6 +172,64 @@ static void test_step(void **state)
     stepd_cgroups(&cgroups, 2, "step_batch");
     fault_each(FAULT_FILE, &step, 1);
     fault_each(FAULT_MEMORY, &step, 1);
+    cgroups_destroy(&cgroups);
+}
+
+/* --- the next run of a job, for which slurmd did not call the prolog -------------------------- */
+
+#define OWNER "JOBID=17\nACCOUNT=physics\nUSER=ann\n"
+#define PREVIOUS_RUN OWNER "RESTART=3\nNODE=n1\nGATHER=n0\nENDED=1\n"
+
+static void prepare_next_run(void)
+{
+    char path[256];
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "%s/jobs", stepd_directory);
+    assert_int_equal(mkdir(path, 0755), 0);
+    (void)snprintf(path, sizeof(path), "%s/jobs/17", stepd_directory);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(PREVIOUS_RUN, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    prepare();
+}
+
+static int run_next_run(struct error *error)
+{
+    static const char *const env[] = {"SLURM_JOB_NODELIST=n1,n3", NULL};
+    struct spank_handle handle = stepd_batch;
+
+    handle.restart = 0; /* not set in Slurm 22.05 */
+    handle.env = env;
+    return run_batch(handle, error);
+}
+
+static void check_next_run(int r, bool hit)
+{
+    static const char file[] = OWNER "RESTART=4\nNODE=n1\nGATHER=n1\nNODELIST=n1,n3\n";
+    char *asked = answerer_asked(&jobiod);
+    const char *text = stepd_read("jobs/17");
+
+    (void)r, (void)hit;
+    if (strcmp(text, file) != 0) {
+        assert_string_equal(text, PREVIOUS_RUN);
+        assert_has(spank_host_log->text, "nodes of the job: ");
+    }
+    if (!strstr(asked, "TYPE=tag|JOBID=17|RESTART=4|"))
+        assert_or_logged(!strstr(asked, "TYPE=tag|"), ": restart and nodes of the job: open ");
+    free(asked);
+    finish();
+}
+
+static void test_next_run(void **state)
+{
+    static const struct fault_scenario step = {"the next run of a job", prepare_next_run,
+                                               run_next_run, check_next_run};
+
+    (void)state;
+    stepd_cgroups(&cgroups, 2, "step_batch");
+    fault_each(FAULT_FILE, &step, 1); /* without memory, Slurm's hostlists end the process */
     cgroups_destroy(&cgroups);
 }
 
@@ -229,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_slurmd, stepd_clean),
         cmocka_unit_test_teardown(test_step, stepd_clean),
+        cmocka_unit_test_teardown(test_next_run, stepd_clean),
     };
 
     return cmocka_run_group_tests_name("plugin_faults", tests, stepd_set_up, stepd_tear_down);
