@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/daemon/degraded.h"
 
-#include <json-c/json.h>
-
 #include "common/log.h"
+#include "common/tree.h"
 
 static const char *const names[DEGRADED_PARTS] = {
     [DEGRADED_PEERS] = "peers", [DEGRADED_METRICS] = "metrics", [DEGRADED_PUSH] = "push"};
@@ -23,17 +22,16 @@ void degraded_set(struct degraded *degraded, enum degraded_part part, const stru
     degraded->why[part] = why ? *why : (struct error){""};
 }
 
-struct json_object *degraded_json(const struct degraded *degraded)
+struct json_object *degraded_json(struct tree *tree, const struct degraded *degraded)
 {
     struct json_object *object = NULL;
 
     for (int part = 0; part < DEGRADED_PARTS; part++) {
         if (!*degraded->why[part].text)
             continue;
-        if (!object && !(object = json_object_new_object()))
-            return NULL;
-        (void)json_object_object_add(object, names[part],
-                                     json_object_new_string(degraded->why[part].text));
+        if (!object)
+            object = tree_object(tree);
+        tree_put_text(tree, object, names[part], degraded->why[part].text);
     }
     return object;
 }

@@ -7,6 +7,7 @@
 #include "common/error.h"
 
 struct json_object;
+struct tree;
 
 enum degraded_part { DEGRADED_PEERS, DEGRADED_METRICS, DEGRADED_PUSH, DEGRADED_PARTS };
 
@@ -19,7 +20,8 @@ struct degraded {
 const char *degraded_name(enum degraded_part part);
 /* Note and log that the part does not work; NULL: it works again. */
 void degraded_set(struct degraded *degraded, enum degraded_part part, const struct error *why);
-/* An object with the reason for each such part; NULL: all work, or out of memory. */
-struct json_object *degraded_json(const struct degraded *degraded);
+/* An object with the reason for each such part; NULL: all work, or out of memory
+ * (noted in the tree). The caller puts it. */
+struct json_object *degraded_json(struct tree *tree, const struct degraded *degraded);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "collector/deliver/node_queue_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/tree.h"
 
 #define MISSED_MAX 3 /* answers without a job before it is given up */
 
@@ -340,15 +340,15 @@ int node_queue_retire(struct node_queue *queue, node_queue_retired_f done, void 
 
 struct json_object *node_queue_status(const struct node_queue *queue)
 {
-    struct json_object *status = json_object_new_object();
-    struct json_object *targets = json_object_new_array();
+    struct tree tree = {.failed = false};
+    struct json_object *status = tree_object(&tree), *targets = tree_array(&tree);
 
-    json_object_object_add(status, "retired", json_object_new_boolean(queue->retired));
-    json_object_object_add(status, "given_up", json_object_new_int64((int64_t)queue->given_up));
+    tree_put_bool(&tree, status, "retired", queue->retired);
+    tree_put_u64(&tree, status, "given_up", queue->given_up);
     for (size_t i = 0; i < queue->n_gateways; i++)
-        json_object_array_add(targets, node_target_status(&queue->gateways[i]));
-    json_object_object_add(status, "targets", targets);
-    return status;
+        tree_add(&tree, targets, node_target_status(&tree, &queue->gateways[i]));
+    tree_put(&tree, status, "targets", targets);
+    return tree_end(&tree, status);
 }
 
 size_t node_queue_targets(const struct node_queue *queue)

@@ -63,6 +63,6 @@ void node_target_push(struct node_target *gateway);
 void node_target_fail(struct node_target *gateway, const char *why);
 /* Delete the group, after the push that is under way. Ends in retired() of the hooks. */
 void node_target_retire(struct node_target *gateway);
-struct json_object *node_target_status(const struct node_target *gateway);
+struct json_object *node_target_status(struct tree *tree, const struct node_target *gateway);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "collector/http/gzip.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/tree.h"
 
 /* When to push because a job has ended. */
 static uint64_t end_due(const struct node_target *gateway)
@@ -239,19 +239,17 @@ void node_target_clear(struct node_target *gateway)
     target_clear(&gateway->target);
 }
 
-struct json_object *node_target_status(const struct node_target *gateway)
+struct json_object *node_target_status(struct tree *tree, const struct node_target *gateway)
 {
-    struct json_object *status = target_status(&gateway->target, "pushing", "pushes");
+    struct json_object *status = target_status(tree, &gateway->target, "pushing", "pushes");
     struct outbox_job *job = outbox_first(gateway->queue->outbox);
     uint64_t pending = 0, lingering = 0;
 
-    if (!status)
-        return NULL;
     for (; job; job = outbox_next(job)) {
         pending += job->slots[gateway->index].state == OUTBOX_PENDING;
         lingering += job->slots[gateway->index].state == OUTBOX_LINGERING;
     }
-    target_put_number(status, "pending", pending);
-    target_put_number(status, "lingering", lingering);
+    tree_put_u64(tree, status, "pending", pending);
+    tree_put_u64(tree, status, "lingering", lingering);
     return status;
 }

@@ -2,7 +2,6 @@
 #include "collector/deliver/step_queue.h"
 
 #include <ctype.h>
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "collector/http/backoff.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/tree.h"
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
@@ -335,15 +335,13 @@ void step_queue_counts(const struct step_queue *queue, struct step_queue_counts 
 
 struct json_object *step_queue_status(const struct step_queue *queue)
 {
-    struct json_object *status = target_status(&queue->target, "sending", "requests");
+    struct tree tree = {.failed = false};
+    struct json_object *status = target_status(&tree, &queue->target, "sending", "requests");
 
-    if (!status)
-        return NULL;
-    (void)json_object_object_add(status, "format",
-                                 json_object_new_string(queue->target.kind->name));
-    target_put_number(status, "steps", queue->steps);
-    target_put_number(status, "rows", queue->rows);
-    target_put_number(status, "refusals", queue->refusals);
-    target_put_number(status, "held", queue->search.n_held);
-    return status;
+    tree_put_text(&tree, status, "format", queue->target.kind->name);
+    tree_put_u64(&tree, status, "steps", queue->steps);
+    tree_put_u64(&tree, status, "rows", queue->rows);
+    tree_put_u64(&tree, status, "refusals", queue->refusals);
+    tree_put_u64(&tree, status, "held", queue->search.n_held);
+    return tree_end(&tree, status);
 }

@@ -2,7 +2,6 @@
 #include "collector/deliver/target.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "collector/http/backoff.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/tree.h"
 
 static const char *const state_names[] = {"new", "ok", "backoff", "rejected", "misconfigured"};
 
@@ -322,31 +322,23 @@ void target_clear(struct target *target)
 
 /* --- status ----------------------------------------------------------------------------------- */
 
-void target_put_number(struct json_object *to, const char *name, uint64_t value)
+struct json_object *target_status(struct tree *tree, const struct target *target,
+                                  const char *sending, const char *requests)
 {
-    (void)json_object_object_add(to, name, json_object_new_int64((int64_t)value));
-}
-
-struct json_object *target_status(const struct target *target, const char *sending,
-                                  const char *requests)
-{
-    struct json_object *status = json_object_new_object();
+    struct json_object *status = tree_object(tree);
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
-    if (!status)
-        return NULL;
-    (void)json_object_object_add(status, "url", json_object_new_string(target->name));
-    (void)json_object_object_add(status, "state",
-                                 json_object_new_string(state_names[target->state]));
-    (void)json_object_object_add(status, sending, json_object_new_boolean(target->busy));
-    (void)json_object_object_add(status, "last_error", json_object_new_string(target->last_error));
-    target_put_number(status, "last_code", (uint64_t)target->last_code);
-    target_put_number(status, "last_attempt", target->last_attempt_s);
-    target_put_number(status, "last_success", target->last_success_s);
-    target_put_number(status, requests, target->requests);
-    target_put_number(status, "failures", target->failures);
-    target_put_number(status, "failures_in_a_row", target->failures_in_a_row);
-    target_put_number(status, "next_s",
-                      target->due_ns > now ? (target->due_ns - now) / NS_PER_S : 0);
+    tree_put_text(tree, status, "url", target->name);
+    tree_put_text(tree, status, "state", state_names[target->state]);
+    tree_put_bool(tree, status, sending, target->busy);
+    tree_put_text(tree, status, "last_error", target->last_error);
+    tree_put_u64(tree, status, "last_code", (uint64_t)target->last_code);
+    tree_put_u64(tree, status, "last_attempt", target->last_attempt_s);
+    tree_put_u64(tree, status, "last_success", target->last_success_s);
+    tree_put_u64(tree, status, requests, target->requests);
+    tree_put_u64(tree, status, "failures", target->failures);
+    tree_put_u64(tree, status, "failures_in_a_row", target->failures_in_a_row);
+    tree_put_u64(tree, status, "next_s",
+                 target->due_ns > now ? (target->due_ns - now) / NS_PER_S : 0);
     return status;
 }

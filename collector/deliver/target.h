@@ -21,6 +21,7 @@
 
 struct job_account;
 struct json_object;
+struct tree;
 struct prometheus_node;
 struct store;
 struct target;
@@ -173,11 +174,11 @@ void target_say(struct target *target, enum log_level level, const char *format,
     __attribute__((format(printf, 3, 4)));
 uint64_t target_real_ns(const struct target *target);
 /* The fields that all targets have in their status; `sending` and `requests` are the names that the
- * queue gives to these two. The caller puts it; NULL on out-of-memory. */
-struct json_object *target_status(const struct target *target, const char *sending,
-                                  const char *requests);
+ * queue gives to these two. The caller puts it; NULL on out-of-memory (noted in the
+ * tree). */
+struct json_object *target_status(struct tree *tree, const struct target *target,
+                                  const char *sending, const char *requests);
 /* The URL that a kind makes of its options, malloc'd; NULL on out-of-memory. */
 char *target_make_url(const struct target_kind *kind, const struct target_options *options);
-void target_put_number(struct json_object *to, const char *name, uint64_t value);
 
 #endif

@@ -2,13 +2,13 @@
 #define _GNU_SOURCE
 #include "collector/peers/peers.h"
 
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/peers/peers_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/tree.h"
 
 void peers_defaults(struct peers_options *options)
 {
@@ -119,7 +119,7 @@ int peers_create(struct peers **ret, sd_event *loop, const struct peers_options 
 
 /* --- status ----------------------------------------------------------------------------------- */
 
-static bool put_counts(struct json_object *to, const struct peers_counts *c)
+static void put_counts(struct tree *tree, struct json_object *to, const struct peers_counts *c)
 {
     const struct {
         const char *name;
@@ -148,20 +148,17 @@ static bool put_counts(struct json_object *to, const struct peers_counts *c)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-        if (json_object_object_add(to, fields[i].name, json_object_new_uint64(fields[i].value)) < 0)
-            return false;
-    return true;
+        tree_put_u64(tree, to, fields[i].name, fields[i].value);
 }
 
 struct json_object *peers_status(const struct peers *peers)
 {
-    struct json_object *status = json_object_new_object();
+    struct tree tree = {.failed = false};
+    struct json_object *status = tree_object(&tree);
     struct peers_counts counts = peers->counts;
 
     counts.send_failures = first_node_failures(peers);
     counts.unconfirmed_origin = origins_unconfirmed(peers->origins);
-    if (status && put_counts(status, &counts))
-        return status;
-    json_object_put(status);
-    return NULL;
+    put_counts(&tree, status, &counts);
+    return tree_end(&tree, status);
 }
