@@ -257,14 +257,14 @@ static bool has_cookies(void)
     return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) != 0;
 }
 
-#define NO_EVENTS EOPNOTSUPP
-#define NO_COOKIES ENOSYS
-
-static int check_kernel(const struct probe *probe)
+static int check_kernel(struct probe *probe)
 {
+    probe->kprobes_lack = NULL;
     if (!probe->kprobes_multi && !has_events())
-        return -NO_EVENTS;
-    return has_cookies() ? 0 : -NO_COOKIES;
+        probe->kprobes_lack = "the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)";
+    else if (!has_cookies())
+        probe->kprobes_lack = "the kernel has no attach cookies (since Linux 5.15)";
+    return probe->kprobes_lack ? -EOPNOTSUPP : 0;
 }
 
 void kprobes_choose_kind(struct probe *probe, const struct btf *btf)
@@ -433,17 +433,12 @@ static bool is_perf_restricted(void)
     return file && fscanf(file, "%d", &value) == 1 && value > 2;
 }
 
-static const char *reason_of(int error)
+static const char *reason_of(const struct probe *probe, int error)
 {
-    switch (-error) {
-    case NO_EVENTS:
-        return "the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)";
-    case NO_COOKIES:
-        return "the kernel has no attach cookies (since Linux 5.15)";
-    case EACCES:
-        if (is_perf_restricted())
-            return "sysctl kernel.perf_event_paranoid above 2 requires CAP_SYS_ADMIN";
-    }
+    if (probe->kprobes_lack)
+        return probe->kprobes_lack;
+    if (error == -EACCES && is_perf_restricted())
+        return "sysctl kernel.perf_event_paranoid above 2 requires CAP_SYS_ADMIN";
     return strerror(-error);
 }
 
@@ -461,7 +456,7 @@ void kprobes_use(struct probe *probe)
         } else {
             hook->backend = PROBE_NONE;
             (void)snprintf(hook->why, sizeof(hook->why), "no kprobe: %s",
-                           reason_of(probe->kprobe_errors[i]));
+                           reason_of(probe, probe->kprobe_errors[i]));
         }
     }
 }

@@ -41,7 +41,8 @@ struct probe {
     bool kprobes_better;       /* on this kernel fentry would miss calls, kprobes do not */
     struct hook_links kprobes[HOOK_COUNT];
     int kprobe_errors[HOOK_COUNT];
-    bool by_syscalls; /* no hook on a function is used */
+    const char *kprobes_lack; /* what the kernel lacks for any kprobe; NULL: nothing */
+    bool by_syscalls;         /* no hook on a function is used */
     struct hook_links syscall_links;
     struct probe_hook syscall_hooks[SYSCALL_HOOKS];
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* the list that probe_hooks() returns */

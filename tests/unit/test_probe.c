@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The maps of a real probe, filled by hand. What programs count is tested in guests; here it does
  * not matter whether this kernel lets them attach. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "tests/unit/test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "collector/probe/probe_impl.h"
+#include "common/cleanup.h"
 
 #include "bpf/maps.h"
 #include "bpf/maps.skel.h"
@@ -235,6 +239,55 @@ static void test_many_places(void **state)
     assert_int_equal(probe->elements->data_call->call.n, many);
 }
 
+/* --- kprobes ---------------------------------------------------------------------------------- */
+
+/* The kernel has kprobes, but the loader of libbpf fails with this errno. */
+static int load_error;
+
+int bpf_object__load_skeleton(struct bpf_object_skeleton *s)
+{
+    __typeof__(&bpf_object__load_skeleton) real =
+        (__typeof__(real))dlsym(RTLD_NEXT, "bpf_object__load_skeleton");
+
+    return load_error ? -load_error : real(s);
+}
+
+int libbpf_probe_bpf_helper(enum bpf_prog_type type, enum bpf_func_id id, const void *options)
+{
+    __typeof__(&libbpf_probe_bpf_helper) real =
+        (__typeof__(real))dlsym(RTLD_NEXT, "libbpf_probe_bpf_helper");
+
+    return load_error ? 1 : real(type, id, options);
+}
+
+/* An errno of the loader is not the absence of kprobes. */
+static void test_kprobe_errors(void **state)
+{
+    static const int errors[] = {ENOSYS, EOPNOTSUPP, EINVAL};
+    size_t named = 0;
+
+    (void)state;
+    if (!probe)
+        skip();
+    probe->kprobes_multi = true;
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        char why[128];
+
+        load_error = errors[i];
+        assert_int_equal(kprobes_attach(probe), 0);
+        load_error = 0;
+        kprobes_use(probe);
+        (void)snprintf(why, sizeof(why), "no kprobe: %s", strerror(errors[i]));
+        for (size_t h = 0; h < HOOK_COUNT; h++) {
+            if (strncmp(probe->hooks[h].why, "no kprobe: ", strlen("no kprobe: ")) != 0)
+                continue;
+            assert_string_equal(probe->hooks[h].why, why);
+            named++;
+        }
+    }
+    assert_true(named > ARRAY_SIZE(errors));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +295,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
         cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_places, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kprobe_errors, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
