@@ -118,7 +118,9 @@ int runtime_read_job(const char *runtime, uint32_t jobid, struct runtime_job *re
     int r = read_job_lines(runtime, jobid, read_job_line, &job, error);
 
     job.known = r > 0;
-    *ret = r < 0 ? (struct runtime_job){.known = false} : job;
+    if (r < 0)
+        job = (struct runtime_job){.known = false};
+    *ret = job;
     return r < 0 ? r : 0;
 }
 

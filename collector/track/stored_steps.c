@@ -136,7 +136,8 @@ static struct drop *drop_start(struct tracker *tracker, size_t n_steps)
 
     if (!drop)
         return NULL;
-    *drop = (struct drop){.tracker = tracker, .marks = TAKE_PTR(tracker->marks)};
+    *drop = (struct drop){.tracker = tracker};
+    drop->marks = TAKE_PTR(tracker->marks);
     for (size_t i = 0; i < tracker->jobs.n; i++)
         for (size_t j = 0; j < tracker->jobs.items[i]->n_steps; j++) {
             struct step *step = tracker->jobs.items[i]->steps[j];
