@@ -38,6 +38,7 @@ struct host {
     CURL *easy;      /* NULL: no query is running */
     char *credential;
     struct body body;
+    struct http_headers headers;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -202,7 +203,8 @@ static CURL *make_easy(struct host *host, const char *url)
 
     if (!easy)
         return NULL;
-    http_easy_setup(easy, &setup);
+    host->headers = (struct http_headers){.size = 0};
+    http_easy_setup(easy, &setup, &host->headers);
     (void)curl_easy_setopt(easy, CURLOPT_URL, url);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, host->credential);
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, host->batch->headers);
@@ -258,7 +260,7 @@ static int host_read_answer(struct host *host, CURLcode result, struct error *er
 
     if (result != CURLE_OK)
         return error_set(error, -EHOSTUNREACH, "%s",
-                         *host->error ? host->error : curl_easy_strerror(result));
+                         http_easy_reason(&host->headers, result, host->error));
     (void)curl_easy_getinfo(host->easy, CURLINFO_RESPONSE_CODE, &code);
     if (code == 404) {
         query->answer = ANSWER_UNKNOWN;

@@ -261,7 +261,8 @@ char *llm_show(const struct llm *llm, const char *context)
 /* --- the conversation ------------------------------------------------------------------------- */
 
 /* A proxy of the environment sees nothing of https, but everything of http. */
-static void set_options(CURL *easy, const struct llm *llm, struct llm_answer *answer)
+static void set_options(CURL *easy, const struct llm *llm, struct http_headers *received,
+                        struct llm_answer *answer)
 {
     const struct http_setup setup = {
         .environment_proxy = llm->encrypted,
@@ -270,7 +271,7 @@ static void set_options(CURL *easy, const struct llm *llm, struct llm_answer *an
         .timeout_ms = llm->timeout_ms,
     };
 
-    http_easy_setup(easy, &setup);
+    http_easy_setup(easy, &setup, received);
     curl_easy_setopt(easy, CURLOPT_URL, llm->url);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, llm_answer_take);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
@@ -297,12 +298,13 @@ static int perform(CURL *easy, const struct llm *llm, const char *body, struct l
                    struct error *error)
 {
     struct curl_slist *list = headers(llm);
+    struct http_headers received = {.size = 0};
     char span[UNITS_SIZE];
     CURLcode code;
 
     if (!list)
         return error_errno(error, -ENOMEM, "ask %s", llm->url);
-    set_options(easy, llm, answer);
+    set_options(easy, llm, &received, answer);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
@@ -313,7 +315,8 @@ static int perform(CURL *easy, const struct llm *llm, const char *body, struct l
         return error_set(error, -EIO, "%s did not answer within %s s", llm->url,
                          units_seconds((uint64_t)llm->timeout_ms * NS_PER_MS, span));
     if (code != CURLE_OK && !answer->over)
-        return error_set(error, -EIO, "%s does not answer: %s", llm->url, curl_easy_strerror(code));
+        return error_set(error, -EIO, "%s does not answer: %s", llm->url,
+                         http_easy_reason(&received, code, ""));
     return 0;
 }
 

@@ -92,6 +92,7 @@ char *clickhouse_cluster(const struct clickhouse *c)
 
 struct answer {
     CURL *easy;
+    struct http_headers headers;
     clickhouse_row_f each;
     void *arg;
     struct error *error;
@@ -188,7 +189,7 @@ static void set_options(CURL *easy, const struct clickhouse *c, struct answer *a
         .timeout_ms = TIMEOUT_MS,
     };
 
-    http_easy_setup(easy, &setup);
+    http_easy_setup(easy, &setup, &answer->headers);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
 }
@@ -207,7 +208,8 @@ static int judge(struct answer *answer, CURLcode code, struct error *error)
     if (answer->result < 0)
         return answer->result;
     if (code != CURLE_OK)
-        return error_set(error, -EIO, "ClickHouse does not answer: %s", curl_easy_strerror(code));
+        return error_set(error, -EIO, "ClickHouse does not answer: %s",
+                         http_easy_reason(&answer->headers, code, ""));
     (void)curl_easy_getinfo(answer->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200)
         return error_set(

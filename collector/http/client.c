@@ -27,7 +27,7 @@ struct transfer {
     void *arg;
     size_t length, kept, skipped, answer_max;
     char *kept_body; /* NUL-terminated; NULL: the body is empty or not kept */
-    const char *mark;
+    struct http_headers received;
     char error[CURL_ERROR_SIZE];
     struct http_answer answer;
 };
@@ -75,6 +75,7 @@ static void transfer_finish(struct transfer *transfer, CURLcode code)
     struct http_answer *answer = &transfer->answer;
     curl_off_t retry_after = 0;
 
+    answer->marked = transfer->received.marked;
     if (code == CURLE_OK) {
         (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->code);
         (void)curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after);
@@ -84,9 +85,8 @@ static void transfer_finish(struct transfer *transfer, CURLcode code)
     } else {
         answer->misconfigured = is_misconfigured(code);
         snprintf(answer->text, sizeof(answer->text), "%.*s", HTTP_TEXT_MAX,
-                 answer->too_long   ? "the answer is too long"
-                 : *transfer->error ? transfer->error
-                                    : curl_easy_strerror(code));
+                 answer->too_long ? "the answer is too long"
+                                  : http_easy_reason(&transfer->received, code, transfer->error));
     }
     LIST_REMOVE(transfer, link);
     transfer->done(answer, transfer->arg);
@@ -213,15 +213,6 @@ static size_t take_text(char *data, size_t size, size_t n, void *arg)
     return length;
 }
 
-static size_t take_header(char *data, size_t size, size_t n, void *arg)
-{
-    struct transfer *transfer = arg;
-    size_t length = strlen(transfer->mark);
-
-    transfer->answer.marked |= size * n >= length && !strncasecmp(data, transfer->mark, length);
-    return size * n;
-}
-
 static int client_init(struct http_client *client, sd_event *loop,
                        const struct http_client_options *options)
 {
@@ -345,15 +336,11 @@ static void set_options(struct transfer *transfer, const struct http_request *re
 
     if (request->timeout_ns)
         setup.timeout_ms = (long)(request->timeout_ns / NS_PER_MS);
-    http_easy_setup(easy, &setup);
+    http_easy_setup(easy, &setup, &transfer->received);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_text);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-    if (transfer->mark) {
-        curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-        curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
-    }
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
     if (transfer->body) {
@@ -376,7 +363,7 @@ int http_client_send(struct http_client *client, const struct http_request *requ
     transfer->answer_max = request->answer_max;
     transfer->done = done;
     transfer->arg = arg;
-    transfer->mark = request->mark;
+    transfer->received.mark = request->mark;
     transfer->easy = curl_easy_init();
     if (!transfer->easy || transfer_headers(transfer, request->headers) < 0)
         goto fail;

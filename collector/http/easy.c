@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/http/easy.h"
 
+#include <string.h>
+#include <strings.h>
+
 static void set_protocols(CURL *easy)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
@@ -14,13 +17,26 @@ static void set_protocols(CURL *easy)
 #endif
 }
 
-void http_easy_setup(CURL *easy, const struct http_setup *setup)
+static size_t take_header(char *data, size_t size, size_t n, void *arg)
+{
+    struct http_headers *headers = arg;
+    size_t length = headers->mark ? strlen(headers->mark) : 0;
+
+    headers->size += size * n;
+    headers->marked |=
+        length && size * n >= length && strncasecmp(data, headers->mark, length) == 0;
+    return headers->size > HTTP_HEADERS_MAX ? 0 : size * n;
+}
+
+void http_easy_setup(CURL *easy, const struct http_setup *setup, struct http_headers *headers)
 {
     set_protocols(easy);
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "jobio");
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, headers);
     (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, setup->connect_timeout_ms);
     (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, setup->timeout_ms);
     if (!setup->environment_proxy)
@@ -35,4 +51,11 @@ void http_easy_setup(CURL *easy, const struct http_setup *setup)
         (void)curl_easy_setopt(easy, CURLOPT_SSLKEY, setup->key_file);
     if (setup->userpwd)
         (void)curl_easy_setopt(easy, CURLOPT_USERPWD, setup->userpwd);
+}
+
+const char *http_easy_reason(const struct http_headers *headers, CURLcode code, const char *text)
+{
+    if (headers->size > HTTP_HEADERS_MAX)
+        return "the headers of the answer are too long";
+    return *text ? text : curl_easy_strerror(code);
 }

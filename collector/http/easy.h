@@ -5,6 +5,7 @@
 
 #include <curl/curl.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Strings are copied by libcurl; NULL as in struct http_access. */
 struct http_setup {
@@ -16,7 +17,20 @@ struct http_setup {
     long connect_timeout_ms, timeout_ms;
 };
 
-/* Set these options, and allow only http and https, no redirects and no signals. */
-void http_easy_setup(CURL *easy, const struct http_setup *setup);
+/* The headers and trailers of an answer. libcurl has no limit for trailers, and before 8.3 none for
+ * headers; it keeps them in memory. */
+#define HTTP_HEADERS_MAX 65536
+struct http_headers {
+    const char *mark; /* prefix of a header, case-insensitive; NULL: none */
+    bool marked;      /* a header started with it */
+    size_t size;      /* in bytes */
+};
+
+/* Set these options, and allow only http and https, no redirects and no signals. A transfer with
+ * more than HTTP_HEADERS_MAX bytes of headers fails. `headers` is all 0 but for `mark`, and lives
+ * until the end of the transfer. */
+void http_easy_setup(CURL *easy, const struct http_setup *setup, struct http_headers *headers);
+/* Why the transfer has failed. `text`: CURLOPT_ERRORBUFFER, which may be empty. */
+const char *http_easy_reason(const struct http_headers *headers, CURLcode code, const char *text);
 
 #endif

@@ -49,6 +49,8 @@ endless@too long
 huge@too long
 headers@[Hh]eader|[Tt]oo large|too long
 header@[Hh]eader|[Mm]emory|[Tt]oo large
+wide@headers of the answer are too long
+trailers@headers of the answer are too long
 continue@[Hh]eader|[Tt]oo large|timed out
 garbage@HTTP/0.9
 half@transfer closed
@@ -65,8 +67,8 @@ loop@HTTP 302
 END
 }
 
-LIES="silent slow endless huge headers header continue garbage half hangup page binary bomb chunks later
-    moved there file loop"
+LIES="silent slow endless huge headers header wide trailers continue garbage half hangup page binary bomb
+    chunks later moved there file loop"
 
 # --- [push] --------------------------------------------------------------------------------------
 
@@ -84,7 +86,7 @@ push_urls() {
 # The job of another user ends, which is pushed, until all targets have failed once.
 all_fail() {
     echo on
-    until_true 40 status '.delivery.targets | length == 24 and all(.failures > 0)'
+    until_true 40 status '.delivery.targets | length == 26 and all(.failures > 0)'
 }
 
 @test "push: gateways that lie are named in the status" {
@@ -115,7 +117,7 @@ END
     end_it TERM pid
     sed -i '/https:/d' "$T/jobio.conf"
     serve
-    until_true 60 status '.delivery.targets | length == 23 and all(.state == "ok" and .pending == 0)'
+    until_true 60 status '.delivery.targets | length == 25 and all(.state == "ok" and .pending == 0)'
     for path in $(jq -r '.delivery.targets[].url | sub("http://[^/]*"; "")' "$T/status"); do
         jq -r --arg path "$path/" 'select(.path + "/" | sub("[?].*"; "/") | startswith($path)).body' "$LIAR/kept" > "$T/bodies"
         # A push has all jobs of the node, each once.
@@ -195,7 +197,8 @@ is_refused() {
 
 @test "history: the command refuses what a lying ClickHouse answers" {
     local lie
-    for lie in endless lines jobs headers header garbage half hangup page binary bomb chunks deep moved there file loop; do
+    for lie in endless lines jobs headers header wide trailers garbage half hangup page binary bomb chunks deep \
+        moved there file loop; do
         printf '[history]\nread_url = http://127.0.0.1:%s/%s\nurl = http://127.0.0.1:1\n' "$(port 1)" $lie > "$T/read.conf"
         is_refused jobio job 101 --from clickhouse --config "$T/read.conf"
         is_refused jobio history --from clickhouse --config "$T/read.conf"
@@ -205,7 +208,7 @@ is_refused() {
 
 @test "llm: the command refuses what a lying endpoint answers" {
     local lie
-    for lie in headers header garbage half hangup binary bomb chunks deep moved there file loop; do
+    for lie in headers header wide trailers garbage half hangup binary bomb chunks deep moved there file loop; do
         is_refused jobio --store "$T/state/jobio.db" explain 101 --llm "http://127.0.0.1:$(port 1)/$lie" \
             --model fake --timeout 5
     done
