@@ -100,7 +100,7 @@ static int load_steps(struct job *job, const struct job_account *stored)
         const struct step_account *step = &stored->steps[i];
         uint64_t end = step->tagged_at_ns + step->elapsed_ns;
 
-        job->had_extern |= step->step == STEP_EXTERN;
+        job_note_step(job, step->step);
         if (end > stored->start_ns &&
             job->start_boot_ns + (end - stored->start_ns) > job->last_end_boot_ns)
             job->last_end_boot_ns = job->start_boot_ns + (end - stored->start_ns);

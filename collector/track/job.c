@@ -102,6 +102,11 @@ struct step *jobs_find_step(struct jobs *jobs, const struct step_ids *ids)
     return found;
 }
 
+void job_note_step(struct job *job, uint32_t step)
+{
+    job->had_last_step |= step == STEP_EXTERN || step == STEP_BATCH;
+}
+
 struct step *job_add_step(struct job *job, struct tag *tag)
 {
     struct step **grown = realloc(job->steps, (job->n_steps + 1) * sizeof(*job->steps));
@@ -123,7 +128,7 @@ struct step *job_add_step(struct job *job, struct tag *tag)
         job->sum->array_job = step->tag.array_job;
         job->sum->array_task = step->tag.array_task;
     }
-    job->had_extern |= step->tag.step == STEP_EXTERN;
+    job_note_step(job, step->tag.step);
     return step;
 }
 

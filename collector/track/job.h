@@ -25,7 +25,7 @@ struct job {
     struct meter *meter;
     char *first_node; /* owned; NULL: this node, or not known */
     char *nodes; /* owned: all names, separated by commas; NULL: only this node, or not known */
-    bool had_extern;
+    bool had_last_step;      /* an extern or batch step: no step comes after it */
     bool epilog_ran;         /* steps may still have processes */
     bool over;               /* no step runs, and none will come */
     bool over_saving;        /* the row that ends the job is with the writer */
@@ -57,6 +57,8 @@ void jobs_remove(struct jobs *jobs, struct job *job);
 
 /* As jobs_find_step(), of this job. */
 struct step *job_find_step(struct job *job, uint32_t het, uint32_t step);
+/* The job has or had this step. */
+void job_note_step(struct job *job, uint32_t step);
 /* Takes the tag over on success. NULL: out of memory. */
 struct step *job_add_step(struct job *job, struct tag *tag);
 /* Remove and free the step. */

@@ -23,9 +23,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* How long a job without steps waits for its epilog: after its extern step, whose end is that of
- * the job, and without one, when the next step may come after a long pause. */
-#define IDLE_WITH_EXTERN NS_PER_MINUTE
+/* How long a job without steps waits for its epilog: after its extern or batch step, whose end is
+ * that of the job, and without one, when the next step may come after a long pause. */
+#define IDLE_AFTER_LAST_STEP NS_PER_MINUTE
 #define IDLE NS_PER_HOUR
 /* Ticks between two sweeps of the maps while there are jobs. */
 #define SWEEP_TICKS 60
@@ -223,7 +223,7 @@ int tracker_job_end(struct tracker *tracker, uint32_t jobid, struct error *error
 
 static void finish_idle(struct job *job, uint64_t now)
 {
-    uint64_t limit = job->epilog_ran ? 0 : job->had_extern ? IDLE_WITH_EXTERN : IDLE;
+    uint64_t limit = job->epilog_ran ? 0 : job->had_last_step ? IDLE_AFTER_LAST_STEP : IDLE;
     uint64_t since = job->last_end_boot_ns;
 
     if (now > since && now - since >= limit)

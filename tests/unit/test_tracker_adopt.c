@@ -387,6 +387,40 @@ static void test_gathered_by_a_stranger(void **state)
     assert_int_equal(waiting_for("peer:other"), 0);
 }
 
+/* The only step ended 70 s ago, and no epilog has come. Returns whether the job ends. */
+static bool ends_without_epilog(uint32_t step)
+{
+    node_begin(step);
+    node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, step, 0, &node.error));
+    node_flush();
+    node_stop();
+    change_store("UPDATE job SET start_ns = start_ns - 70000000000;"
+                 "UPDATE step SET tagged_at_ns = tagged_at_ns - 70000000000");
+    fake_probe_adopt(node.probe);
+    node_start();
+    node_must(tracker_tick(node.tracker, &node.error));
+    return node.over == 1;
+}
+
+static void test_end_after_extern_step(void **state)
+{
+    (void)state;
+    assert_true(ends_without_epilog(STEP_EXTERN));
+}
+
+static void test_end_after_batch_step(void **state)
+{
+    (void)state;
+    assert_true(ends_without_epilog(STEP_BATCH));
+}
+
+/* The next one may come after a long pause. */
+static void test_no_end_after_other_step(void **state)
+{
+    (void)state;
+    assert_false(ends_without_epilog(0));
+}
+
 /* The nodes are told after the first step has begun. */
 static void test_nodes_are_told_late(void **state)
 {
@@ -488,14 +522,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_restart_goes_on),          TEST(test_missed_while_nobody_read),
-        TEST(test_kill_after_commit),        TEST(test_reboot),
-        TEST(test_reboot_and_a_full_disk),   TEST(test_restart_with_a_late_tag),
-        TEST(test_lost_step_is_sent),        TEST(test_gathered_by),
-        TEST(test_gathered_by_a_stranger),   TEST(test_nodes_are_told_late),
-        TEST(test_lost_by_reboot_is_sent),   TEST(test_kill_after_folding),
-        TEST(test_many_ends_while_down),     TEST(test_kill_after_a_late_tag),
-        TEST(test_kill_without_a_step_file),
+        TEST(test_restart_goes_on),        TEST(test_missed_while_nobody_read),
+        TEST(test_kill_after_commit),      TEST(test_reboot),
+        TEST(test_reboot_and_a_full_disk), TEST(test_restart_with_a_late_tag),
+        TEST(test_lost_step_is_sent),      TEST(test_gathered_by),
+        TEST(test_gathered_by_a_stranger), TEST(test_end_after_extern_step),
+        TEST(test_end_after_batch_step),   TEST(test_no_end_after_other_step),
+        TEST(test_nodes_are_told_late),    TEST(test_lost_by_reboot_is_sent),
+        TEST(test_kill_after_folding),     TEST(test_many_ends_while_down),
+        TEST(test_kill_after_a_late_tag),  TEST(test_kill_without_a_step_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
