@@ -177,7 +177,33 @@ def posts(address, seconds, bodies):
                     pass
 
 
+def drip(address, seconds):
+    """A hundred connections, each with a request that never ends; what is closed is opened again."""
+    held = []
+    begun()
+    for _ in until(seconds):
+        held = [peer for peer in held if dripped(peer)]
+        while len(held) < 100:
+            try:
+                held.append(dial(address))
+                held[-1].sendall(b"POST /v1/accounts HTTP/1.1\r\nHost: x\r\n")
+            except OSError:
+                break
+        time.sleep(0.2)
+
+
+def dripped(peer):
+    """False: it has been closed."""
+    try:
+        peer.sendall(b"X-A: a\r\n")
+        return True
+    except OSError:
+        peer.close()
+        return False
+
+
 NET = {
+    "drip": drip,
     "posts": lambda address, seconds: posts(
         address, seconds, (b"", b"MUNGE:", b"MUNGE:" + b"A" * 100000 + b":", bytes(range(256)) * 4000, b"{}", b"\0" * 2000000)),
 }

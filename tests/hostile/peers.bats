@@ -94,6 +94,77 @@ is_untouched() {
     is_untouched
 }
 
+# repeat COUNT COMMAND...: "on" is printed at its start
+repeat() {
+    local i n=$1
+    shift
+    echo on
+    for ((i = 0; i < n; i++)); do
+        "$@" || return 1
+    done
+}
+
+# account_of NODE: what it might send about job 999
+account_of() {
+    message '.from = "'"$1"'" | .accounts = [{version: 1, job: {cluster: "c1", jobid: 999, restart: 0, state: "ended",
+        first_node: "node1"}, complete: true, incomplete: [], lost: 0, nodes: {expected: 1, reported: 1}, elapsed_s: 1,
+        wait: {longest_thread_ns: 1, total_ns: 1}, unsupported: [], mounts: [], steps: [{step: "0", node: "'"$1"'",
+        state: "ended", tagged_at_s: 1.5, elapsed_s: 1, incomplete: [], lost: 0, wait: {longest_thread_ns: 1, total_ns: 1},
+        mounts: [{mount: "'"$T"'/tmpfs", fstype: "tmpfs", source: "tmpfs", private: false,
+        ops: {write: {requests: 1, bytes: 1000000007, errors: 0}}}]}]}] | del(.jobid, .restart)'
+}
+
+# try_stranger: node3 sends an account of job 999, and queries it. The query is refused; the account is put
+# off ("why" is empty), because a Slurm that could say whether the job has more nodes now is not here.
+try_stranger() {
+    local code
+    code=$(account_of node3 | seal key | send accounts)
+    [ "$code" = 200 ] || { echo "accounts: $code: $(cat "$T/reply")"; return 1; }
+    unmunge --socket="$T/key/socket" --input="$T/reply" --metadata=/dev/null --output="$T/answer"
+    jq -e '.refused == [{index: 0, why: ""}]' "$T/answer" > /dev/null ||
+        { cat "$T/answer"; return 1; }
+    code=$(message '.from = "node3"' | seal key | send job)
+    [ "$code" = 400 ] && grep -q "node3 is not a node of job 999" "$T/reply" || { echo "job: $code: $(cat "$T/reply")"; return 1; }
+}
+
+@test "a node with the key that is not a node of the job" {
+    local before put_off
+    before=$(jobio status --json | jq .peers.wrong_node)
+    put_off=$(jobio status --json | jq .peers.put_off)
+    under_attack 121 repeat 10 try_stranger
+    status ".peers.wrong_node == $before + 10 and .peers.put_off == $put_off + 10"
+    is_untouched
+}
+
+@test "a node of the job, about another node" {
+    local before
+    before=$(jobio status --json | jq .peers.malformed)
+    [ "$(account_of node2 | jq -c '.accounts[0].steps[0].node = "node1"' | seal key | send accounts)" = 400 ]
+    status ".peers.malformed == $before + 1"
+    is_untouched
+}
+
+# is_served: node2 and a scrape have an answer
+is_served() {
+    [ "$(message | seal key | send job)" = 200 ]
+    curl -sSf --max-time 10 "http://127.0.0.1:$METRICS/metrics" | grep -q '^jobio_'
+}
+
+@test "connections without an end, at both ports" {
+    attack net 127.0.0.1 "$PEERS" drip 15 > "$T/drip" 2>&1 3>&- &
+    local other=$!
+    until_true 30 grep -qx on "$T/drip"
+    SECONDS=0
+    under_attack 131 attack net 127.0.0.1 "$METRICS" drip 12 &
+    local victims=$!
+    while ((SECONDS < 10)); do
+        is_served || { cat "$T/log"; return 1; }
+    done
+    wait $victims
+    wait $other
+    is_untouched
+}
+
 @test "a message that was sent before" {
     message | seal key > "$T/once"
     [ "$(send job < "$T/once")" = 200 ]
