@@ -304,6 +304,30 @@ struct json_object *json_tokener_parse_ex(struct json_tokener *tokener, const ch
 UNHARMED(json_tokener_parse, (const char *text), text)
 UNHARMED(json_tokener_parse_ex, (struct json_tokener * t, const char *text, int n), t, text, n)
 
+/* If the table cannot grow, json-c (0.16) fails and keeps its copy of the key. Here the call fails
+ * as a whole, or not at all. */
+#define ADD(name, parameters, ...)      \
+    int name parameters                 \
+    {                                   \
+        int r;                          \
+                                        \
+        if (fault_is_due(FAULT_MEMORY)) \
+            return -1;                  \
+        paused++;                       \
+        r = NEXT(name)(__VA_ARGS__);    \
+        paused--;                       \
+        return r;                       \
+    }
+int json_object_object_add(struct json_object *o, const char *key, struct json_object *value);
+int json_object_object_add_ex(struct json_object *o, const char *key, struct json_object *value,
+                              unsigned flags);
+
+ADD(json_object_object_add, (struct json_object * o, const char *key, struct json_object *value), o,
+    key, value)
+ADD(json_object_object_add_ex,
+    (struct json_object * o, const char *key, struct json_object *value, unsigned flags), o, key,
+    value, flags)
+
 /* --- scenarios -------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {
