@@ -120,13 +120,17 @@ static bool parse_decimal(const char *text, uint64_t *ret)
 int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret, struct error *error)
 {
     struct json_object *value = NULL;
+    const char *text;
     double seconds;
 
     if (!json_object_object_get_ex(from, key, &value) || !value)
         return 0;
     if (!json_object_is_type(value, json_type_int) && !json_object_is_type(value, json_type_double))
         return error_set(error, -EBADMSG, "\"%s\" is not a number", key);
-    if (parse_decimal(json_object_get_string(value), ret))
+    text = json_object_get_string(value); /* a copy, if it is not a string */
+    if (!text)
+        return error_set(error, -ENOMEM, "out of memory");
+    if (parse_decimal(text, ret))
         return 0;
     seconds = json_object_get_double(value);
     if (!(seconds >= 0 && seconds < (double)UINT64_MAX / (double)NS_PER_S))

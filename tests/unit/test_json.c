@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/json/json.h"
+#include "tests/unit/fault.h"
 #include "tests/unit/sample.h"
 
 static void json_free(struct json_object **o)
@@ -373,6 +374,67 @@ static void test_takes_what_others_write(void **state)
     assert_int_equal(job->mounts.items[0].io.ops[IO_READ]->errnos[0].count, 2);
 }
 
+/* --- without memory --------------------------------------------------------------------------- */
+
+static struct job_account *written, *read_back;
+static char *text_now, *text_exact;
+
+static void prepare_json(void)
+{
+    text_now = NULL;
+    read_back = NULL;
+}
+
+static int run_write(struct error *error)
+{
+    text_now = report_json_text(written, REPORT_STEPS | REPORT_WIRE | REPORT_TIMELINE);
+    return text_now ? 0 : error_set(error, -ENOMEM, "no text");
+}
+
+static void check_write(int r, bool hit)
+{
+    (void)hit;
+    if (r == 0)
+        assert_string_equal(text_now, text_exact);
+    free(text_now);
+}
+
+static int run_read(struct error *error)
+{
+    struct json_object *document = json_tokener_parse(text_exact);
+    int r = report_json_parse(document, &read_back, error);
+
+    json_object_put(document);
+    return r;
+}
+
+static void check_read(int r, bool hit)
+{
+    (void)hit;
+    assert_true((r == 0) == (read_back != NULL));
+    if (read_back)
+        assert_same_job(read_back, written);
+    job_account_destroy(read_back);
+}
+
+/* What a node sends to another is exact, or it is an error. */
+static void test_memory(void **state)
+{
+    static const struct fault_scenario writing = {"write an account", prepare_json, run_write,
+                                                  check_write};
+    static const struct fault_scenario reading = {"read an account", prepare_json, run_read,
+                                                  check_read};
+
+    (void)state;
+    written = sample_job();
+    text_exact = report_json_text(written, REPORT_STEPS | REPORT_WIRE | REPORT_TIMELINE);
+    assert_non_null(text_exact);
+    fault_each(FAULT_MEMORY, &writing, 1);
+    fault_each(FAULT_MEMORY, &reading, 1);
+    free(text_exact);
+    job_account_destroy(written);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_bad_names_do_not_get_through),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_takes_what_others_write),
+        cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
