@@ -104,7 +104,8 @@ static uint64_t parse_ops_json(struct json_object *array)
     for (size_t i = 0;
          json_object_is_type(array, json_type_array) && i < (size_t)json_object_array_length(array);
          i++) {
-        int op = io_bit_parse(json_object_get_string(json_object_array_get_idx(array, i)));
+        const char *name = json_object_get_string(json_object_array_get_idx(array, i));
+        int op = name ? io_bit_parse(name) : -EINVAL;
 
         if (op >= 0)
             ops |= 1ull << op;

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "common/account_text.h"
+#include "common/cleanup.h"
+#include "common/job.h"
 #include "common/tree.h"
 #include "tests/unit/fault.h"
 
@@ -134,12 +137,32 @@ static void test_memory(void **state)
     fault_each(FAULT_MEMORY, &scenario, 1);
 }
 
+/* As a database of somebody else may hold them. */
+static void test_texts_of_strangers(void **state)
+{
+    CLEANUP(completeness_clear) struct completeness c = {0};
+    uint64_t ops = 0;
+
+    (void)state;
+    assert_int_equal(io_ops_parse("[null,\"read\",7,\"later\",{}]", &ops), 0);
+    assert_int_equal(ops, 1u << IO_READ);
+    assert_int_equal(
+        completeness_parse("[{\"cause\":\"map-full\",\"count\":3,\"ops\":[null,\"read\"]}]", &c),
+        0);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(c.items[0].ops, 1u << IO_READ);
+    assert_int_equal(completeness_parse("[{\"cause\":null,\"count\":3}]", &c), -EBADMSG);
+    assert_int_equal(completeness_parse("[null]", &c), -EBADMSG);
+    assert_int_equal(completeness_parse("{", &c), -EBADMSG);
+    assert_int_equal(c.n, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_items),   cmocka_unit_test(test_a_failure_spoils_all),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_texts_of_strangers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
