@@ -56,6 +56,11 @@ struct io_mount {
     struct mount_baseline baseline; /* of other jobs, from the store of this node */
 };
 
+/* Mounts that are not mounts: calls that reached no file system, and the sum of the mounts beyond a
+ * limit. */
+#define IO_NO_MOUNT "(no mount)"
+#define IO_OTHER_MOUNTS "(other mounts)"
+
 /* A growing list of mounts. A zeroed struct is an empty list. Code that changes the key of an item
  * calls io_mounts_forget_index(). */
 struct io_mounts {

@@ -9,6 +9,7 @@
 
 #include "collector/mounts/mountinfo.h"
 #include "collector/mounts/namespaces.h"
+#include "common/account.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/io_op.h"
@@ -41,9 +42,9 @@ struct mounts {
 };
 
 static const struct mount_name no_mount = {
-    .mount = "(no mount)", .fstype = "none", .source = "none", .labelled = true};
+    .mount = IO_NO_MOUNT, .fstype = "none", .source = "none", .labelled = true};
 static const struct mount_name other_mounts = {
-    .mount = "(other mounts)", .fstype = "none", .source = "none", .labelled = true};
+    .mount = IO_OTHER_MOUNTS, .fstype = "none", .source = "none", .labelled = true};
 static const struct mount_name unknown_mount = {
     .mount = "(unknown)", .fstype = "unknown", .source = "none", .private = true};
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_MOUNTS "(other mounts)"
-
 /* A mount and what it did. */
 struct ranked {
     size_t index;
@@ -43,7 +41,7 @@ static int by_rank(const void *a, const void *b)
 struct io_mount *store_other_mount(const struct io_mounts *mounts)
 {
     for (size_t i = 0; i < mounts->n; i++)
-        if (!strcmp(mounts->items[i].mount, OTHER_MOUNTS))
+        if (!strcmp(mounts->items[i].mount, IO_OTHER_MOUNTS))
             return &mounts->items[i];
     return NULL;
 }
@@ -105,7 +103,7 @@ int store_limit_mounts(const struct io_mounts *mounts, const struct mount_limit 
             m->timeline = (struct timeline){0};
         if (keep[i])
             continue;
-        m->mount = OTHER_MOUNTS;
+        m->mount = IO_OTHER_MOUNTS;
         m->fstype = fstype;
         m->source = "none";
         m->private = true;

@@ -114,9 +114,9 @@ static void mount_line(const struct html *h, size_t i)
     (void)fprintf(h->out, "<tr><th scope=\"row\"><i class=\"dot %s\"></i>", html_colour(i));
     html_path(h->out, m->mount);
     (void)fputs("<small>", h->out);
-    if (strcmp(m->mount, "(no mount)") == 0)
+    if (strcmp(m->mount, IO_NO_MOUNT) == 0)
         (void)fputs("failed before a file system was reached", h->out);
-    else if (strcmp(m->mount, "(other mounts)") == 0)
+    else if (strcmp(m->mount, IO_OTHER_MOUNTS) == 0)
         (void)fputs("a step used more mounts than are counted separately", h->out);
     else
         html_text(h->out, m->fstype);

@@ -51,7 +51,7 @@ static void put_row(struct table *t, struct json_object *row, size_t first)
     char buf[UNITS_SIZE];
     double wait;
 
-    table_cell(t, name ? name : "(other mounts)");
+    table_cell(t, name ? name : IO_OTHER_MOUNTS);
     for (enum column c = READ; c <= ERRORS; c++) {
         uint64_t value = json_object_get_uint64(json_object_array_get_idx(row, first + c - READ));
 

@@ -142,7 +142,7 @@ static void mount_row(struct table *table, const struct text *t, const struct su
  * time. The account has all of them. */
 static bool is_worth_a_row(const struct text *t, const struct summary_row *row)
 {
-    return strcmp(row->mount->mount, "(no mount)") != 0 || row->sums.all.errors >= 1000 ||
+    return strcmp(row->mount->mount, IO_NO_MOUNT) != 0 || row->sums.all.errors >= 1000 ||
            summary_waiting(&t->s, row->sums.all.time_ns) >= 1;
 }
 
@@ -162,7 +162,7 @@ void text_table(FILE *out, const struct text *t, size_t limit)
     for (size_t i = 0; i < t->s.n; i++) {
         const struct summary_row *row = &t->s.rows[i];
 
-        aggregated = aggregated || strcmp(row->mount->mount, "(other mounts)") == 0;
+        aggregated = aggregated || strcmp(row->mount->mount, IO_OTHER_MOUNTS) == 0;
         if (!is_worth_a_row(t, row))
             continue;
         if (shown == limit) {
