@@ -302,6 +302,23 @@ refused_more_than() {
     [ -z "$(data 4712)" ]
 }
 
+# is_refused_from_outside N: n1 refuses an account of n2 about job $id, after it has queried Slurm
+is_refused_from_outside() {
+    [ "$(account_of "$id" 5 n2 n1 | munge | post /v1/accounts)" = 200 ]
+    [ "$(peers n1 wrong_node)" -gt "$1" ]
+}
+
+@test "an account of a node that is not in the job changes nothing, and the node cannot query the job" {
+    local refused
+    id=$(submit alice -N 1 -w n1 --wrap 'work write:/scratch/single:10:1000')
+    job_wait "$id"
+    refused=$(peers n1 wrong_node)
+    wait_for 60 is_refused_from_outside "$refused"
+    same "write 10 10000 0" "$(data "$id")"
+    [ "$(printf '{"version":1,"cluster":"test","from":"n2","to":"n1","id":"1","jobid":%s,"restart":0}' "$id" |
+        munge | post /v1/job)" = 400 ]
+}
+
 @test "an account that is sent twice counts once; an older one is ignored" {
     id=$(< $cluster_dir/main)
     for _ in 1 2; do
