@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/http/server_impl.h"
+#include "collector/http/exchange_impl.h"
 #include "common/cleanup.h"
 
 #define BODY_FIRST 4096
@@ -17,7 +17,7 @@
 static void drop_body(struct http_exchange *exchange)
 {
     if (exchange->peer)
-        exchange->peer->server->stats.bodies -= exchange->room;
+        exchange->peer->host->bodies -= exchange->room;
     free(exchange->body);
     exchange->body = NULL;
     exchange->size = exchange->room = 0;
@@ -35,7 +35,7 @@ static void exchange_free(struct http_exchange *exchange)
  * the handler may still read it. */
 static void exchange_detach(struct http_exchange *exchange)
 {
-    exchange->peer->server->stats.bodies -= exchange->room;
+    exchange->peer->host->bodies -= exchange->room;
     exchange->peer->exchange = NULL;
     exchange->peer = NULL;
     if (!exchange->held)
@@ -96,7 +96,7 @@ void exchange_wake(struct http_exchange *exchange)
         return;
     exchange->suspended = false;
     MHD_resume_connection(exchange->connection);
-    server_run_again(exchange->peer->server);
+    exchange_run_again(exchange->peer->host);
 }
 
 void http_exchange_answer(struct http_exchange *exchange, unsigned code, const char *content_type,
@@ -141,7 +141,7 @@ bool exchange_expire(struct http_exchange *exchange)
 {
     if (!exchange->suspended)
         return false;
-    exchange->peer->server->stats.refused++;
+    exchange->peer->host->refused++;
     respond_text(exchange, 503, "no answer in time");
     exchange_wake(exchange);
     return true;
@@ -153,7 +153,7 @@ static void refuse(struct http_exchange *exchange, unsigned code, const char *wh
 {
     if (exchange->why)
         return;
-    exchange->peer->server->stats.refused++;
+    exchange->peer->host->refused++;
     exchange->code = code;
     exchange->why = why;
     drop_body(exchange);
@@ -185,14 +185,14 @@ static bool has_password(const struct http_exchange *exchange, const char *wante
     return same;
 }
 
-static const struct route *find_route(const struct http_server *server, const char *method,
+static const struct route *find_route(const struct exchange_host *host, const char *method,
                                       const char *path, bool *other_method)
 {
     const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
 
     *other_method = false;
-    for (size_t i = 0; i < server->n_routes; i++) {
-        const struct route *route = &server->routes[i];
+    for (size_t i = 0; i < host->n_routes; i++) {
+        const struct route *route = &host->routes[i];
 
         if (strcmp(route->path, path) != 0)
             continue;
@@ -206,11 +206,11 @@ static const struct route *find_route(const struct http_server *server, const ch
 /* Grow the buffer with the bytes received, not with the announced Content-Length. */
 static void take_body(struct http_exchange *exchange, const char *data, size_t size)
 {
-    struct http_server *server = exchange->peer->server;
+    struct exchange_host *host = exchange->peer->host;
     size_t room = exchange->room ? exchange->room : BODY_FIRST;
     char *grown;
 
-    if (exchange->size + size > server->options.body_max)
+    if (exchange->size + size > host->body_max)
         refuse(exchange, 413, "the body is too long");
     if (exchange->why) {
         exchange->excess += size;
@@ -218,7 +218,7 @@ static void take_body(struct http_exchange *exchange, const char *data, size_t s
     }
     while (room < exchange->size + size)
         room *= 2;
-    if (server->stats.bodies + room - exchange->room > server->options.bodies_max) {
+    if (host->bodies + room - exchange->room > host->bodies_max) {
         refuse(exchange, 503, "too many requests at once");
         return;
     }
@@ -227,7 +227,7 @@ static void take_body(struct http_exchange *exchange, const char *data, size_t s
         refuse(exchange, 503, "no memory");
         return;
     }
-    server->stats.bodies += room - exchange->room;
+    host->bodies += room - exchange->room;
     exchange->body = grown;
     exchange->room = room;
     memcpy(exchange->body + exchange->size, data, size);
@@ -245,11 +245,11 @@ static enum MHD_Result queue(struct http_exchange *exchange)
 /* Called when the request is complete. */
 static void handle(struct http_exchange *exchange, const char *method, const char *path)
 {
-    struct http_server *server = exchange->peer->server;
+    struct exchange_host *host = exchange->peer->host;
     bool other_method;
-    const struct route *route = find_route(server, method, path, &other_method);
+    const struct route *route = find_route(host, method, path, &other_method);
 
-    if (server->userpwd && !has_password(exchange, server->userpwd))
+    if (host->userpwd && !has_password(exchange, host->userpwd))
         refuse(exchange, 401, "a user and a password are required");
     else if (!route && other_method)
         refuse(exchange, 405, "not with this method");
@@ -263,7 +263,7 @@ static void handle(struct http_exchange *exchange, const char *method, const cha
                                           "Basic realm=\"jobio\"");
         return;
     }
-    server->stats.requests++;
+    host->requests++;
     exchange->held = true;
     route->handler(exchange, exchange->body ? exchange->body : "", exchange->size, route->arg);
 }

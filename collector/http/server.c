@@ -7,13 +7,37 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "collector/http/server_impl.h"
+#include "collector/http/server.h"
+#include "collector/http/exchange_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
 #define BACKLOG 1024
 #define CONNECTION_MEMORY 16384
 #define SUBNET_BYTES 8 /* of a /64 */
+
+TAILQ_HEAD(peers, peer);
+
+struct listener {
+    union address address;
+    socklen_t size;
+    char text[64];             /* the address, for messages */
+    struct MHD_Daemon *daemon; /* NULL: not bound */
+    sd_event_source *io;
+    unsigned port;
+};
+
+struct http_server {
+    sd_event *loop;
+    sd_event_source *timer, *retry;
+    struct error why; /* of the last failed bind; "": all are bound */
+    struct http_server_options options;
+    struct exchange_host host;
+    struct peers peers;
+    struct http_server_stats stats; /* but for those that `host` counts */
+    size_t n_listeners;
+    struct listener listeners[];
+};
 
 static uint64_t now_us(void)
 {
@@ -115,6 +139,7 @@ static void peer_connected(struct http_server *server, struct MHD_Connection *co
     if (!peer) /* the request will be refused */
         return;
     peer->server = server;
+    peer->host = &server->host;
     peer->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     address_of_peer(info->client_addr, &peer->address);
@@ -142,7 +167,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         free(peer);
         *context = NULL;
         /* libmicrohttpd accepts again only in the run after the one that closed a connection. */
-        server_run_again(server);
+        exchange_run_again(&server->host);
     }
 }
 
@@ -186,7 +211,7 @@ static void run(struct http_server *server, struct listener *listener)
         return;
     (void)MHD_run(listener->daemon);
     if (MHD_get_timeout(listener->daemon, &ms) == MHD_YES && ms == 0)
-        server_run_again(server);
+        exchange_run_again(&server->host);
 }
 
 static int on_again(sd_event_source *source, void *arg)
@@ -379,14 +404,16 @@ static int server_init(struct http_server *server, sd_event *loop,
     TAILQ_INIT(&server->peers);
     server->loop = sd_event_ref(loop);
     fill_options(&server->options, options);
-    server->userpwd = options->userpwd ? strdup(options->userpwd) : NULL;
-    if (options->userpwd && !server->userpwd)
+    server->host.body_max = server->options.body_max;
+    server->host.bodies_max = server->options.bodies_max;
+    server->host.userpwd = options->userpwd ? strdup(options->userpwd) : NULL;
+    if (options->userpwd && !server->host.userpwd)
         return error_errno(error, -ENOMEM, "HTTP server");
     r = sd_event_add_time(loop, &server->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, server);
     if (r >= 0)
         r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
     if (r >= 0)
-        r = sd_event_add_defer(loop, &server->again, on_again, server);
+        r = sd_event_add_defer(loop, &server->host.again, on_again, server);
     if (r < 0)
         return error_errno(error, r, "HTTP server");
     return listen_all(server, options, error);
@@ -414,7 +441,7 @@ void http_server_destroy(struct http_server *server)
 
     if (!server)
         return;
-    server->dying = true;
+    server->host.again = sd_event_source_disable_unref(server->host.again);
     /* MHD_stop_daemon() aborts the process if a connection is suspended. */
     TAILQ_FOREACH (peer, &server->peers, link)
         if (peer->exchange)
@@ -423,30 +450,33 @@ void http_server_destroy(struct http_server *server)
         listener_close(&server->listeners[i]);
     sd_event_source_disable_unref(server->retry);
     sd_event_source_disable_unref(server->timer);
-    sd_event_source_disable_unref(server->again);
     sd_event_unref(server->loop);
-    if (server->userpwd)
-        explicit_bzero(server->userpwd, strlen(server->userpwd));
-    free(server->userpwd);
-    free(server->routes);
+    if (server->host.userpwd)
+        explicit_bzero(server->host.userpwd, strlen(server->host.userpwd));
+    free(server->host.userpwd);
+    free(server->host.routes);
     free(server);
 }
 
 int http_server_route(struct http_server *server, const char *method, const char *path,
                       http_handler_f handler, void *arg)
 {
-    struct route *grown = realloc(server->routes, (server->n_routes + 1) * sizeof(*grown));
+    struct route *grown =
+        realloc(server->host.routes, (server->host.n_routes + 1) * sizeof(*grown));
 
     if (!grown)
         return -ENOMEM;
-    server->routes = grown;
-    grown[server->n_routes++] = (struct route){method, path, handler, arg};
+    server->host.routes = grown;
+    grown[server->host.n_routes++] = (struct route){method, path, handler, arg};
     return 0;
 }
 
 void http_server_stats(const struct http_server *server, struct http_server_stats *ret)
 {
     *ret = server->stats;
+    ret->bodies = server->host.bodies;
+    ret->requests = server->host.requests;
+    ret->refused = server->host.refused;
 }
 
 unsigned http_server_port(const struct http_server *server, size_t n)

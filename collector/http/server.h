@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "collector/http/exchange.h"
 #include "common/error.h"
 
-struct http_exchange;
 struct http_server;
 
 /* `why`: an address at which the server does not listen, for each failed attempt whose cause is
@@ -53,26 +53,10 @@ int http_server_create(struct http_server **ret, sd_event *loop,
  */
 void http_server_destroy(struct http_server *server);
 
-/* A handler must answer its exchange exactly once, now or later, with one of the functions below,
- * which also free it. The body is valid until then. The handler must answer even if the peer or the
- * server is gone. After the time limit, the server responds 503 itself. */
-typedef void (*http_handler_f)(struct http_exchange *exchange, const void *body, size_t size,
-                               void *arg);
-
 /* Add a route. `method` and `path` are literals. A GET route also serves HEAD. Other paths get 404,
  * other methods 405. Returns 0 or -ENOMEM. */
 int http_server_route(struct http_server *server, const char *method, const char *path,
                       http_handler_f handler, void *arg);
-
-/* The peer's address as text, without the port. */
-const char *http_exchange_peer(const struct http_exchange *exchange);
-
-/* Takes ownership of the malloc'd body; NULL: no body. `content_type` is copied. */
-void http_exchange_answer(struct http_exchange *exchange, unsigned code, const char *content_type,
-                          void *body, size_t size);
-/* Answer with one line of plain text. */
-void http_exchange_text(struct http_exchange *exchange, unsigned code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 struct http_server_stats {
     size_t connections, bodies; /* current number; current bytes */

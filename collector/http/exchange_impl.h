@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to server.c (connections, and libmicrohttpd on the loop) and exchange.c (requests and
- * their answers). */
-#ifndef JOBIO_COLLECTOR_HTTP_SERVER_IMPL_H
-#define JOBIO_COLLECTOR_HTTP_SERVER_IMPL_H
+/* What server.c (connections, and libmicrohttpd on the loop) needs of exchange.c (requests and
+ * their answers), and the structures that both use. */
+#ifndef JOBIO_COLLECTOR_HTTP_EXCHANGE_IMPL_H
+#define JOBIO_COLLECTOR_HTTP_EXCHANGE_IMPL_H
 
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/queue.h>
+#include <systemd/sd-event.h>
 
-#include "collector/http/server.h"
+#include "collector/http/exchange.h"
 #include "common/address.h"
+
+struct http_server;
 
 struct route {
     const char *method, *path;
@@ -18,17 +21,28 @@ struct route {
     void *arg;
 };
 
-/* All connections have the same limit, so the list is ordered by due time. */
+/* What all exchanges of a server share. The server owns what it points to. */
+struct exchange_host {
+    struct route *routes;
+    size_t n_routes;
+    char *userpwd;               /* NULL: none is needed */
+    size_t body_max, bodies_max; /* see http_server_options */
+    size_t bodies;               /* bytes in memory now */
+    uint64_t requests, refused;  /* see http_server_stats */
+    sd_event_source *again;      /* NULL: the server ends */
+};
+
+/* A connection. All have the same limit, so the list is ordered by due time. */
 struct peer {
     TAILQ_ENTRY(peer) link;
     struct http_server *server;
+    struct exchange_host *host;
     struct http_exchange *exchange;
     uint64_t due_us;
     int fd;
     bool cut, answering;
     union address address;
 };
-TAILQ_HEAD(peers, peer);
 
 /* Owned by its connection, and by the handler from its call until its answer. */
 struct http_exchange {
@@ -45,31 +59,7 @@ struct http_exchange {
     char address[INET6_ADDRSTRLEN];
 };
 
-struct listener {
-    union address address;
-    socklen_t size;
-    char text[64];             /* the address, for messages */
-    struct MHD_Daemon *daemon; /* NULL: not bound */
-    sd_event_source *io;
-    unsigned port;
-};
-
-struct http_server {
-    sd_event *loop;
-    sd_event_source *timer, *again, *retry;
-    struct error why; /* of the last failed bind; "": all are bound */
-    struct http_server_options options;
-    char *userpwd; /* NULL: none is needed */
-    struct route *routes;
-    size_t n_routes;
-    struct peers peers;
-    struct http_server_stats stats;
-    bool dying;
-    size_t n_listeners;
-    struct listener listeners[];
-};
-
-/* exchange.c: libmicrohttpd's access handler and its completion callback. */
+/* libmicrohttpd's access handler and its completion callback. */
 enum MHD_Result exchange_on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                     const char *method, const char *version, const char *data,
                                     size_t *size, void **context);
@@ -82,10 +72,10 @@ bool exchange_expire(struct http_exchange *exchange);
 void exchange_wake(struct http_exchange *exchange);
 
 /* Run libmicrohttpd once more, although none of its descriptors is ready. */
-static inline void server_run_again(struct http_server *server)
+static inline void exchange_run_again(struct exchange_host *host)
 {
-    if (!server->dying)
-        (void)sd_event_source_set_enabled(server->again, SD_EVENT_ONESHOT);
+    if (host->again)
+        (void)sd_event_source_set_enabled(host->again, SD_EVENT_ONESHOT);
 }
 
 #endif
