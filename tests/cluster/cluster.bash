@@ -11,6 +11,7 @@
 #   CLUSTER_DATABASE  set: with slurmdbd, see database.bash; CLUSTER_JOBCOMP: another JobCompType
 #   CLUSTER_GATHER    JobAcctGatherType without its prefix (none): linux
 #   CLUSTER_CONF      lines for slurm.conf; CLUSTER_JOBIO: for jobio.conf
+#   CLUSTER_REPORTS   where the sanitizers of jobiod write reports
 # In a guest with the cluster of an earlier suite, both only restart its parts, with the settings of this
 # suite, an empty store and empty mounts.
 # cluster_slurm_again: restart Slurm after a change of these variables.
@@ -278,7 +279,18 @@ cluster_install() {
         install -d -o slurm /var/log/slurm
     fi
     systemd-sysusers /usr/local/lib/sysusers.d/jobio.conf
+    [ -z "${CLUSTER_REPORTS-}" ] || cluster_sanitizers
     systemctl daemon-reload
+}
+
+# jobiod has AddressSanitizer and UndefinedBehaviorSanitizer, which write reports to files. To look for
+# leaks at its end, it stops its threads with ptrace(2). On emulated processors its start takes minutes.
+cluster_sanitizers() {
+    systemctl set-environment UBSAN_OPTIONS="log_path=$CLUSTER_REPORTS/undefined:print_stacktrace=1" \
+        ASAN_OPTIONS="log_path=$CLUSTER_REPORTS/report:detect_stack_use_after_return=1"
+    mkdir -p /etc/systemd/system/jobiod.service.d
+    printf '[Service]\nSystemCallFilter=ptrace\nTimeoutStartSec=900\nWatchdogSec=0\n' \
+        > /etc/systemd/system/jobiod.service.d/sanitizers.conf
 }
 
 cluster_config() {
@@ -299,6 +311,7 @@ cluster_gateway() {
 
 cluster_jobiod() {
     systemctl start jobiod || { jobiod_log >&2; return 1; }
+    [ -z "${CLUSTER_REPORTS-}" ] || grep -q libasan "/proc/$(systemctl show -P MainPID jobiod)/maps"
 }
 
 # Start jobiod with new maps, so that it selects a backend.
