@@ -239,14 +239,16 @@ static struct json_object *id_json(const struct sink_row *row)
     _free_ char *node = utf8_escape(or_empty(row->node));
     char text[512];
 
+    if (!node)
+        return NULL;
     hash = fnv1a(hash, or_empty(row->mount));
     hash = fnv1a(hash, or_empty(row->fstype));
     hash = fnv1a(hash, or_empty(row->source));
     hash = fnv1a(hash, row->private ? "1" : "0");
     (void)snprintf(text, sizeof(text),
                    "%.64s.%u.%u.%u.%u.%.255s.%" PRIu64 ".%016" PRIx64 "%016" PRIx64,
-                   or_empty(row->cluster), row->jobid, row->restart, row->het, row->step,
-                   or_empty(node), row->tagged_at_ns, (uint64_t)(hash >> 64), (uint64_t)hash);
+                   or_empty(row->cluster), row->jobid, row->restart, row->het, row->step, node,
+                   row->tagged_at_ns, (uint64_t)(hash >> 64), (uint64_t)hash);
     return json_object_new_string(text);
 }
 
