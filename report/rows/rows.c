@@ -273,10 +273,8 @@ static void print_json(struct tree *tree, FILE *out, struct json_object *object)
 {
     const char *text = tree->failed ? NULL : tree_print(object);
 
-    if (text)
-        (void)fprintf(out, "%s\n", text);
-    else
-        tree->failed = true;
+    /* A memory stream that cannot grow sets no error indicator. */
+    tree->failed |= !text || fprintf(out, "%s\n", text) < 0;
 }
 
 static int row_write(FILE *out, const struct sink_row *row, const struct io_mount *m,
