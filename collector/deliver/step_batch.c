@@ -51,6 +51,7 @@ static int take_step(int64_t id, const struct job_account *job, void *arg)
     }
     item->id = id;
     item->end = batch->size = (size_t)end;
+    item->ended_ns = job->steps[0].tagged_at_ns + job->steps[0].elapsed_ns;
     f->rows += item->rows;
     batch->n++;
     return 0;

@@ -11,9 +11,10 @@
 #include "collector/store/store.h"
 
 struct step_item {
-    int64_t id;    /* in the outbox */
-    size_t end;    /* of its lines in the text */
-    unsigned rows; /* of it */
+    int64_t id;        /* in the outbox */
+    size_t end;        /* of its lines in the text */
+    unsigned rows;     /* of it */
+    uint64_t ended_ns; /* real time */
 };
 
 struct step_batch {

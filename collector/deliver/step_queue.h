@@ -48,6 +48,9 @@ struct step_queue_options {
     uint64_t poll_ns;  /* look into the outbox at least this often; UINT64_MAX: when notified */
     uint64_t backoff_ns, slow_ns; /* as in struct target_pace */
     struct step_limits limits;    /* of one request */
+    /* How long the target may say ANSWER_LATER: a step that ended `late_ns` ago is refused then,
+     * but only by a target that has answered for `answers_ns`. 0: for ever. */
+    uint64_t late_ns, answers_ns;
 };
 
 /* ClickHouse, table jobio.io; 5 s, 5 min, backoff 5 s to 15 min, 3 s and 30 s, 1,000 rows or 1 MiB;

@@ -45,6 +45,8 @@ struct step_queue {
     struct step_limits limits; /* what the store reads in time */
     struct step_limits look;   /* of the look under way */
     uint64_t steps, rows, refusals;
+    uint64_t answered_ns, answers_since_ns; /* CLOCK_BOOTTIME; 0: never */
+    struct answer_verdict too_late;         /* on a step for which the target is late */
 };
 
 /* Settle what was sent. Returns true if the next range of the batch is to be sent; false if the

@@ -210,6 +210,33 @@ static const struct answer_verdict *verdict_on(const struct answer_verdict *rows
     return worst;
 }
 
+/* A target that was away gets the time again in which it may say ANSWER_LATER. */
+static void note_answer(struct step_queue *queue)
+{
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
+
+    if (!queue->answered_ns || now - queue->answered_ns > queue->options.answers_ns)
+        queue->answers_since_ns = now;
+    queue->answered_ns = now;
+}
+
+/* The target has had its time to decide about the step. */
+static bool is_too_late(const struct step_queue *queue, const struct step_item *item)
+{
+    uint64_t late = queue->options.late_ns, now = target_real_ns(&queue->target);
+
+    return late && now > item->ended_ns && now - item->ended_ns >= late &&
+           queue->answered_ns - queue->answers_since_ns >= queue->options.answers_ns;
+}
+
+static const struct answer_verdict *refuse_late(struct step_queue *queue, const char *why)
+{
+    queue->too_late.answer = ANSWER_REFUSED;
+    (void)snprintf(queue->too_late.why, sizeof(queue->too_late.why), "put off for too long: %.*s",
+                   utf8_fit(why, 200), why);
+    return &queue->too_late;
+}
+
 struct tally {
     int64_t *ids; /* taken */
     size_t n;
@@ -226,6 +253,8 @@ static void tally_range(struct step_queue *queue, const struct answer_verdict *r
         const struct answer_verdict *v = verdict_on(rows, item->rows);
 
         rows += item->rows;
+        if (v->answer == ANSWER_LATER && is_too_late(queue, item))
+            v = refuse_late(queue, v->why);
         tally->verdicts[i - queue->range.first] = v;
         if (v->answer == ANSWER_OK) {
             tally->ids[tally->n++] = item->id;
@@ -262,6 +291,7 @@ static bool on_partly(struct step_queue *queue, const struct answer_verdict *row
     _free_ const struct answer_verdict **verdicts = calloc(n, sizeof(struct answer_verdict *));
     struct tally tally = {.ids = ids, .verdicts = verdicts};
 
+    note_answer(queue);
     if (!ids || !verdicts)
         return on_no_memory(queue);
     tally_range(queue, rows, &tally);

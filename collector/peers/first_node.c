@@ -287,6 +287,8 @@ static int peer_init(struct first_node *peer, struct peers *peers, const char *n
         .backoff_ns = peers->backoff_ns,
         .slow_ns = peers->slow_ns,
         .limits = {.rows = BATCH_ROWS, .bytes = BATCH_BYTES},
+        .late_ns = peers->late_ns,
+        .answers_ns = peers->answers_ns,
     };
 
     peer->peers = peers;

@@ -17,6 +17,8 @@ void peers_defaults(struct peers_options *options)
         .backoff_ns = 5 * NS_PER_S,
         .slow_ns = 15 * NS_PER_MINUTE,
         .spread_ns = NS_PER_S / 2,
+        .late_ns = NS_PER_DAY,
+        .answers_ns = NS_PER_HOUR,
         .retry_ns = 5 * NS_PER_S,
     };
 }
@@ -63,6 +65,8 @@ static int copy_options(struct peers *peers, const struct peers_options *options
     peers->backoff_ns = options->backoff_ns;
     peers->slow_ns = options->slow_ns;
     peers->spread_ns = options->spread_ns;
+    peers->late_ns = options->late_ns;
+    peers->answers_ns = options->answers_ns;
     peers->cluster = strdup(options->cluster);
     peers->node = strdup(options->node);
     peers->url = strdup(options->url);

@@ -88,6 +88,9 @@ struct peers_options {
     uint64_t backoff_ns; /* first step of the exponential backoff from a node that fails */
     uint64_t slow_ns;    /* its maximum */
     uint64_t spread_ns;  /* queued rows are sent after a random delay of at most this */
+    /* An account of a step that ended `late_ns` ago is set aside as refused if the first node still
+     * puts it off, and has answered for `answers_ns`. */
+    uint64_t late_ns, answers_ns;
 };
 void peers_defaults(struct peers_options *options);
 

@@ -41,7 +41,7 @@ struct peers {
     size_t n_readers;
     struct query *query;
     struct writer *writer;
-    uint64_t timeout_ns, backoff_ns, slow_ns, spread_ns;
+    uint64_t timeout_ns, backoff_ns, slow_ns, spread_ns, late_ns, answers_ns;
     struct peers_hooks hooks;
     struct sealer *sealer; /* for queries and messages of this node */
     struct sealer *opener; /* for requests of other nodes, which cannot delay our own */

@@ -135,6 +135,10 @@ static void start_peers(struct side *side)
     options.timeout_ns = LONG;
     options.backoff_ns = SECOND / 10;
     options.spread_ns = 0;
+    if (side->late_ns)
+        options.late_ns = side->late_ns;
+    if (side->answers_ns)
+        options.answers_ns = side->answers_ns;
     must(peers_create(&side->peers, loop, &options, &hooks, &error), &error);
 }
 

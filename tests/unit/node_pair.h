@@ -38,7 +38,8 @@ struct side {
     bool stranger;                  /* the other node is not a node of the job */
     enum peers_member member;       /* unless `stranger` */
     bool learning;                  /* Slurm is being asked */
-    enum origins_mode check_origin; /* applies when it is started */
+    enum origins_mode check_origin; /* applies when it is started, as do the next two */
+    uint64_t late_ns, answers_ns;   /* 0: the defaults */
     unsigned asked;
     struct peers_step step; /* without its nodes */
 };

@@ -3,6 +3,7 @@
 #include "tests/unit/node_pair.h"
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define SECOND 1000000000ull
 
@@ -297,6 +298,56 @@ static void test_unbound_for_ever(void **state)
     node_pair_until(is_refused);
 }
 
+static uint64_t real_s(void)
+{
+    return clock_ns(CLOCK_REALTIME) / NS_PER_S;
+}
+
+static void put_ended(uint32_t step, uint64_t seconds_ago)
+{
+    struct job_account *job = node_pair_job(&other, FIRST, step, 20);
+
+    job->steps[0].tagged_at_ns = (real_s() - seconds_ago) * NS_PER_S;
+    node_pair_put(&other, job);
+    job_account_destroy(job);
+}
+
+static bool was_put_off_often(void)
+{
+    return node_pair_count(&first, "put_off") > 60;
+}
+
+/* Slurm never decides. The account of a step that ended long ago is set aside, but only when FIRST
+ * has put it off for some time; that of a younger step is sent again and again. */
+static void test_never_decided(void **state)
+{
+    struct outbox_stats stats;
+    struct error error;
+    uint64_t start;
+
+    (void)state;
+    node_pair_skip();
+    first.member = PEERS_MEMBER_UNKNOWN;
+    first.known = PEERS_JOB_ANNOUNCED;
+    other.late_ns = 1000 * NS_PER_S;
+    other.answers_ns = NS_PER_S;
+    node_pair_stop(&other);
+    put_ended(0, 2000);
+    put_ended(1, 0);
+    start = clock_ns(CLOCK_MONOTONIC);
+    node_pair_start(&other);
+    peers_notify(other.peers);
+    node_pair_until(is_refused);
+    assert_true(clock_ns(CLOCK_MONOTONIC) - start >= NS_PER_S);
+    node_pair_until(was_put_off_often);
+    assert_int_equal(node_pair_count(&other, "refused_by_peer"), 1);
+    node_pair_stop(&other);
+    assert_int_equal(store_outbox_stats(other.store, PEERS_SINK_PREFIX FIRST, &stats, &error), 0);
+    assert_int_equal(stats.waiting, 1);
+    assert_int_equal(stats.refused, 1);
+    node_pair_start(&other);
+}
+
 /* The prolog of FIRST runs late: after the account has arrived. */
 static void test_late_prolog(void **state)
 {
@@ -494,7 +545,8 @@ int main(void)
         TEST(test_stranger),           TEST(test_origin),
         TEST(test_wrong_origin),       TEST(test_expanded),
         TEST(test_unbound_job),        TEST(test_unbound_for_ever),
-        TEST(test_late_prolog),        TEST(test_late_account),
+        TEST(test_never_decided),      TEST(test_late_prolog),
+        TEST(test_late_account),
     };
 
     return cmocka_run_group_tests(tests, node_pair_begin, node_pair_end);
