@@ -49,6 +49,23 @@ static void test_late_tag_of_a_short_step(void **state)
     job_account_destroy(report);
 }
 
+/* A step in the cgroup /job/user. Nobody is in /job, or some process: cg/job/cgroup.events. */
+static uint32_t begin_in_job(uint32_t step)
+{
+    struct tag tag = node_tag(step, false);
+    struct stat st;
+    char full[256];
+
+    node_mkdir("cg/job/user");
+    node_path(full, "cg/job/user");
+    assert_int_equal(stat(full, &st), 0);
+    tag.cgroup = (char *)"/job/user";
+    tag.cgroup_id = st.st_ino;
+    node_must(tracker_tag(node.tracker, &tag, &node.error));
+    return step_number(tag.cgroup_id, 2);
+}
+
+/* With ticks of 10 s, it has vanished when it is seen empty twice. */
 static void test_deserted_step(void **state)
 {
     struct tracker_stats stats;
@@ -58,19 +75,7 @@ static void test_deserted_step(void **state)
     node_put("cg/job/cgroup.events", "populated 0\nfrozen 0\n");
     node_begin(0);
     node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 0, 0, &node.error));
-    /* The parent of /job/user is /job: nobody is left in it, twice. */
-    {
-        struct tag tag = node_tag(1, false);
-        struct stat st;
-        char full[256];
-
-        node_mkdir("cg/job/user");
-        node_path(full, "cg/job/user");
-        assert_int_equal(stat(full, &st), 0);
-        tag.cgroup = (char *)"/job/user";
-        tag.cgroup_id = st.st_ino;
-        node_must(tracker_tag(node.tracker, &tag, &node.error));
-    }
+    (void)begin_in_job(1);
     node_must(tracker_tick(node.tracker, &node.error));
     tracker_stats(node.tracker, &stats);
     assert_int_equal(stats.steps, 1);
@@ -78,6 +83,43 @@ static void test_deserted_step(void **state)
     tracker_stats(node.tracker, &stats);
     assert_int_equal(stats.steps, 0);
     assert_int_equal(stats.vanished, 1);
+}
+
+static void tick_empty(unsigned n)
+{
+    node_put("cg/job/cgroup.events", "populated 0\nfrozen 0\n");
+    while (n--)
+        node_must(tracker_tick(node.tracker, &node.error));
+}
+
+/* A step has vanished after 5 s without a process. One that has moved to another cgroup, and
+ * returns before that, is counted to the end. */
+static void test_process_returns(void **state)
+{
+    struct tracker_stats stats;
+    uint32_t number;
+
+    (void)state;
+    node_stop();
+    node.interval = S;
+    node_start();
+    node_mkdir("cg/job");
+    number = begin_in_job(0);
+    for (int i = 0; i < 2; i++) {
+        tick_empty(4);
+        node_put("cg/job/cgroup.events", "populated 1\nfrozen 0\n");
+        node_write(number, 1, 100);
+        node_must(tracker_tick(node.tracker, &node.error));
+    }
+    tick_empty(4);
+    tracker_stats(node.tracker, &stats);
+    assert_int_equal(stats.steps, 1);
+    assert_int_equal(stats.vanished, 0);
+    tick_empty(1);
+    tracker_stats(node.tracker, &stats);
+    assert_int_equal(stats.steps, 0);
+    assert_int_equal(stats.vanished, 1);
+    assert_int_equal(node_total(), 200);
 }
 
 /* Steps that end at the same moment share one pass over the maps, and none loses what it did. */
@@ -469,6 +511,7 @@ int main(void)
         TEST(test_vanished_step),
         TEST(test_late_tag_of_a_short_step),
         TEST(test_deserted_step),
+        TEST(test_process_returns),
         TEST(test_ends_share_a_reading),
         TEST(test_long_readings_leave_out_others),
         TEST(test_many_ends_cost_one_pass),
