@@ -237,3 +237,68 @@ struct job_account **jobs_found(uint32_t jobid, bool all, uint32_t uid)
     assert_ok(store_jobs(opened, "linux", jobid, all, uid, &found, &error), error);
     return found;
 }
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void put_cell(FILE *out, sqlite3_stmt *row, int column)
+{
+    if (strcmp(sqlite3_column_name(row, column), "queued_ns") != 0)
+        (void)fprintf(out, " %s",
+                      sqlite3_column_text(row, column)
+                          ? (const char *)sqlite3_column_text(row, column)
+                          : "NULL");
+}
+
+static void put_table(FILE *out, sqlite3 *db, const char *table)
+{
+    sqlite3_stmt *row = NULL;
+    char query[128];
+
+    (void)snprintf(query, sizeof(query), "SELECT * FROM \"%s\" ORDER BY 1, 2, 3", table);
+    if (sqlite3_prepare_v2(db, query, -1, &row, NULL) != SQLITE_OK) { /* less than three columns */
+        (void)snprintf(query, sizeof(query), "SELECT * FROM \"%s\" ORDER BY 1, 2", table);
+        assert_int_equal(sqlite3_prepare_v2(db, query, -1, &row, NULL), SQLITE_OK);
+    }
+    while (sqlite3_step(row) == SQLITE_ROW) {
+        (void)fputs(table, out);
+        for (int i = 0; i < sqlite3_column_count(row); i++)
+            put_cell(out, row, i);
+        (void)fputc('\n', out);
+    }
+    (void)sqlite3_finalize(row);
+}
+
+char *store_rows(void)
+{
+    sqlite3_stmt *table = NULL;
+    sqlite3 *db = NULL;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_int_equal(sqlite3_open(directory.store, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT name FROM sqlite_master WHERE type = 'table' "
+                                        "ORDER BY name",
+                                        -1, &table, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(table) == SQLITE_ROW)
+        put_table(out, db, (const char *)sqlite3_column_text(table, 0));
+    (void)sqlite3_finalize(table);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+void assert_store_rows(const char *rows, const char *want)
+{
+    size_t i = 0;
+
+    while (rows[i] && rows[i] == want[i])
+        i++;
+    while (i && (rows[i] || want[i]) && rows[i - 1] != '\n')
+        i--;
+    if (strcmp(rows, want) != 0)
+        fail_msg("\"%.*s\" instead of \"%.*s\"", (int)strcspn(rows + i, "\n"), rows + i,
+                 (int)strcspn(want + i, "\n"), want + i);
+}

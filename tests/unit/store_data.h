@@ -57,4 +57,10 @@ void assert_ok_at(int r, const struct error *error, const char *file, int line);
 /* The runs of a number from store_jobs(); free them with store_jobs_free(). */
 struct job_account **jobs_found(uint32_t jobid, bool all, uint32_t uid);
 
+/* All rows of all tables of the store in `directory`, as its file has them, without the times at
+ * which rows were queued; free() it. */
+char *store_rows(void);
+/* If the rows differ, fails with the first line that does. */
+void assert_store_rows(const char *rows, const char *want);
+
 #endif

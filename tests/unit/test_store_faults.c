@@ -22,74 +22,6 @@ static char *before, *after; /* the rows of the database without a fault */
 static struct job_account **found;
 static char *expected;
 
-/* --- the rows ----------------------------------------------------------------------------------
- */
-
-static void put_cell(FILE *out, sqlite3_stmt *row, int column)
-{
-    if (strcmp(sqlite3_column_name(row, column), "queued_ns") != 0)
-        (void)fprintf(out, " %s",
-                      sqlite3_column_text(row, column)
-                          ? (const char *)sqlite3_column_text(row, column)
-                          : "NULL");
-}
-
-static void put_table(FILE *out, sqlite3 *db, const char *table)
-{
-    sqlite3_stmt *row = NULL;
-    char query[128];
-
-    (void)snprintf(query, sizeof(query), "SELECT * FROM \"%s\" ORDER BY 1, 2, 3", table);
-    if (sqlite3_prepare_v2(db, query, -1, &row, NULL) != SQLITE_OK) { /* less than three columns */
-        (void)snprintf(query, sizeof(query), "SELECT * FROM \"%s\" ORDER BY 1, 2", table);
-        assert_int_equal(sqlite3_prepare_v2(db, query, -1, &row, NULL), SQLITE_OK);
-    }
-    while (sqlite3_step(row) == SQLITE_ROW) {
-        (void)fputs(table, out);
-        for (int i = 0; i < sqlite3_column_count(row); i++)
-            put_cell(out, row, i);
-        (void)fputc('\n', out);
-    }
-    (void)sqlite3_finalize(row);
-}
-
-/* All rows of all tables, as the file has them. */
-static char *all_rows(void)
-{
-    sqlite3_stmt *table = NULL;
-    sqlite3 *db = NULL;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_int_equal(sqlite3_open(directory.store, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "SELECT name FROM sqlite_master WHERE type = 'table' "
-                                        "ORDER BY name",
-                                        -1, &table, NULL),
-                     SQLITE_OK);
-    while (sqlite3_step(table) == SQLITE_ROW)
-        put_table(out, db, (const char *)sqlite3_column_text(table, 0));
-    (void)sqlite3_finalize(table);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    assert_int_equal(fclose(out), 0);
-    return text;
-}
-
-/* Print the first line that differs. */
-static void assert_rows(const char *rows, const char *want)
-{
-    size_t i = 0;
-
-    while (rows[i] && rows[i] == want[i])
-        i++;
-    while (i && (rows[i] || want[i]) && rows[i - 1] != '\n')
-        i--;
-    if (strcmp(rows, want) != 0)
-        fail_msg("\"%.*s\" instead of \"%.*s\"", (int)strcspn(rows + i, "\n"), rows + i,
-                 (int)strcspn(want + i, "\n"), want + i);
-}
-
 /* --- scenarios -------------------------------------------------------------------------------- */
 
 static void finish(void)
@@ -174,16 +106,16 @@ static int run_write(struct error *error)
 /* The rows are those before or after the run; the same connection then writes what is missing. */
 static void check_rows(int (*run)(struct error *error), int r)
 {
-    char *rows = all_rows();
+    char *rows = store_rows();
     bool done = strcmp(rows, after) == 0;
     struct error error;
 
-    assert_rows(rows, r < 0 && !done ? before : after);
+    assert_store_rows(rows, r < 0 && !done ? before : after);
     free(rows);
     if (!done)
         assert_ok(run(&error), error);
-    rows = all_rows();
-    assert_rows(rows, after);
+    rows = store_rows();
+    assert_store_rows(rows, after);
     free(rows);
 }
 
@@ -216,9 +148,9 @@ static void record(void (*prepare)(void), int (*run)(struct error *error), void 
     struct error error;
 
     prepare();
-    before = all_rows();
+    before = store_rows();
     assert_ok(run(&error), error);
-    after = all_rows();
+    after = store_rows();
     if (clean)
         clean();
     finish();
@@ -330,8 +262,8 @@ static void check_open(int r, bool hit)
     put_step(0, OLD);
     store_close(opened);
     opened = NULL;
-    rows = all_rows();
-    assert_rows(rows, after);
+    rows = store_rows();
+    assert_store_rows(rows, after);
     free(rows);
     finish();
 }
@@ -396,8 +328,8 @@ static void check_sweep(int r, bool hit)
     (void)hit;
     if (r < 0)
         assert_ok(run_sweep(&error), error);
-    rows = all_rows();
-    assert_rows(rows, after);
+    rows = store_rows();
+    assert_store_rows(rows, after);
     free(rows);
     finish();
 }
