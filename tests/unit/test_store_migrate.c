@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A store of an older version is migrated completely, or stays unchanged. */
+/* A store of an older version is migrated completely, or stays unchanged, also if an allocation or
+ * a write fails. */
 #include "tests/unit/test.h"
 #include "tests/unit/store_data.h"
 
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "collector/store/store_impl.h"
+#include "tests/unit/fault.h"
 
 static int64_t number(struct store *store, const char *text)
 {
@@ -18,7 +20,7 @@ static int64_t number(struct store *store, const char *text)
     return value;
 }
 
-/* New in version 4. */
+/* What versions 4, 3 and 2 added. */
 #define DROP_4                                                                                  \
     "DROP TRIGGER rollup_insert; DROP TRIGGER rollup_update; DROP TRIGGER rollup_delete; "      \
     "DROP TABLE rollup; DROP TABLE rollup_block; "                                              \
@@ -32,6 +34,10 @@ static int64_t number(struct store *store, const char *text)
     "CREATE INDEX job_user_end ON job (user, end_ns DESC); "                                    \
     "ALTER TABLE io DROP COLUMN sequential_requests; "                                          \
     "ALTER TABLE io DROP COLUMN random_requests; "
+#define DROP_3                                                                         \
+    "DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; " \
+    "ALTER TABLE job DROP COLUMN unsupported_elsewhere; "
+#define DROP_2 "ALTER TABLE job DROP COLUMN ns_per_event; "
 
 /* The schema as one text: each column with its type, default and position in the key; foreign keys;
  * the columns of each index, including those that SQLite creates, with their order; and the text of
@@ -109,10 +115,7 @@ static void test_store_of_version_1(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_4
-              "DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
-              "ALTER TABLE job DROP COLUMN unsupported_elsewhere; "
-              "ALTER TABLE job DROP COLUMN ns_per_event; PRAGMA user_version = 1");
+    store_sql(DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1");
     store = open_store(&directory);
     assert_int_equal(number(store, "PRAGMA user_version"), 4);
     assert_shape(store, fresh);
@@ -130,10 +133,7 @@ static void test_store_of_version_2(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_4
-              "DROP TABLE outbox; DROP TABLE job_node; ALTER TABLE job DROP COLUMN first_node; "
-              "ALTER TABLE job DROP COLUMN unsupported_elsewhere; "
-              "PRAGMA user_version = 2");
+    store_sql(DROP_4 DROP_3 "PRAGMA user_version = 2");
     store = open_store(&directory);
     assert_int_equal(number(store, "PRAGMA user_version"), 4);
     assert_shape(store, fresh);
@@ -238,6 +238,128 @@ static void test_migration_that_fails(void **state)
     store_close(store);
 }
 
+/* --- faults ----------------------------------------------------------------------------------- */
+
+static struct {
+    int version;
+    const char *sql;      /* makes it of a new store */
+    char *before, *after; /* all rows */
+} old;
+
+static void prepare_old(void)
+{
+    folder_make(&directory);
+    store_make(2);
+    store_sql(old.sql);
+}
+
+static int run_migration(struct error *error)
+{
+    opened = NULL;
+    return store_open(&opened, &(struct store_options){.path = directory.store}, error);
+}
+
+static void finish(void)
+{
+    store_close(opened);
+    opened = NULL;
+    folder_remove(&directory);
+}
+
+static int file_version(void)
+{
+    sqlite3_stmt *row = NULL;
+    sqlite3 *db = NULL;
+    int version;
+
+    assert_int_equal(sqlite3_open(directory.store, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    version = sqlite3_column_int(row, 0);
+    (void)sqlite3_finalize(row);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return version;
+}
+
+static void assert_file(int version, const char *want)
+{
+    char *rows = store_rows();
+
+    assert_int_equal(file_version(), version);
+    assert_store_rows(rows, want);
+    free(rows);
+}
+
+/* The store has the rows of its version. The next start migrates it to the end, and the copy of the
+ * old one is complete. */
+static void check_migration(int r, bool hit)
+{
+    struct error error;
+    int version;
+
+    (void)hit;
+    if (r < 0) {
+        assert_null(opened);
+        version = file_version();
+        if (version == old.version || version == 4)
+            assert_file(version, version == 4 ? old.after : old.before);
+        assert_ok(run_migration(&error), error);
+    }
+    store_close(opened);
+    opened = NULL;
+    assert_file(4, old.after);
+    (void)snprintf(strchr(directory.store, '\0'), 8, ".v%d", old.version);
+    assert_file(old.version, old.before);
+    finish();
+}
+
+/* steps: as in fault_each(), of each kind */
+static void migrate_with_faults(int version, const char *sql,
+                                const unsigned steps[FAULT_SQLITE_FULL + 1])
+{
+    static const struct fault_scenario migration = {"migrate a store", prepare_old, run_migration,
+                                                    check_migration};
+    struct error error;
+
+    old.version = version;
+    old.sql = sql;
+    prepare_old();
+    old.before = store_rows();
+    assert_ok(run_migration(&error), error);
+    old.after = store_rows();
+    assert_string_not_equal(old.before, old.after);
+    finish();
+    for (int kind = FAULT_MEMORY; kind <= FAULT_SQLITE_FULL; kind++)
+        fault_each(kind, &migration, steps[kind]);
+    free(old.before);
+    free(old.after);
+}
+
+static void test_faults(void **state)
+{
+    static const unsigned few[] = {[FAULT_MEMORY] = 1,
+                                   [FAULT_FILE] = 1,
+                                   [FAULT_SQLITE_MEMORY] = 701,
+                                   [FAULT_SQLITE_IO] = 11,
+                                   [FAULT_SQLITE_FULL] = 5};
+    static const unsigned fewer[] = {[FAULT_MEMORY] = 1,
+                                     [FAULT_FILE] = 1,
+                                     [FAULT_SQLITE_MEMORY] = 2003,
+                                     [FAULT_SQLITE_IO] = 37,
+                                     [FAULT_SQLITE_FULL] = 11};
+
+    (void)state;
+    migrate_with_faults(3, DROP_4 "PRAGMA user_version = 3", few);
+    migrate_with_faults(1, DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1", fewer);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    fault_sqlite_set_up();
+    return 0;
+}
+
 #define MIGRATE_TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
@@ -245,8 +367,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         MIGRATE_TEST(test_store_of_version_1),   MIGRATE_TEST(test_store_of_version_2),
         MIGRATE_TEST(test_store_of_version_3),   MIGRATE_TEST(test_migration),
-        MIGRATE_TEST(test_migration_that_fails),
+        MIGRATE_TEST(test_migration_that_fails), cmocka_unit_test(test_faults),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, NULL);
 }
