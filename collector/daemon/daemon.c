@@ -177,42 +177,9 @@ static int create_counting(struct daemon *d, struct error *error)
     return r;
 }
 
-static int create_tracker(struct daemon *d, struct error *error)
+static void on_adopt(void *arg)
 {
-    const struct tracker_options options = {
-        .cluster = d->settings->cluster,
-        .node = d->node,
-        .runtime_dir = d->runtime_dir,
-        .interval_ns = d->settings->interval_ns,
-        .drop_gap_ns = DROP_GAP_NS,
-        .rows_ns = ROWS_NS,
-        .peers = peer_requests_are_wanted(d->settings),
-        .sinks = history_sink_names(d->settings),
-        .probe = d->probe,
-        .sampler = d->sampler,
-        .hierarchy = d->hierarchy,
-    };
-    const struct tracker_hooks hooks = {
-        .job_over = on_job_over, .log = say, .queued = on_queued, .arg = d};
-    int r = tracker_create(&d->tracker, &options, &hooks, error);
-
-    if (!r)
-        r = peer_requests_tidy_outbox(d->store, d->settings, error);
-    if (!r)
-        r = tracker_adopt(d->tracker, d->store, error);
-    if (!r)
-        r = writer_create(&d->writer, d->store, 0, 0, error);
-    if (r < 0)
-        return r;
-    d->store = NULL;
-    tracker_attach(d->tracker, d->writer);
-    notes_attach(d->notes, d->writer);
-    r = question_queries_create(&d->query, &d->large, d->loop, d->store_path, error);
-    if (r < 0)
-        return r;
-    node_state_attach(d->node_state, d->tracker, d->query);
-    history_sink_attach(d->sink, d->query, d->writer);
-    return 0;
+    runs_adopt(((struct daemon *)arg)->runs);
 }
 
 static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
@@ -236,12 +203,51 @@ static int create_runs(struct daemon *d, struct error *error)
         .hierarchy = d->hierarchy,
         .tracker = d->tracker,
     };
-
     int r = runs_create(&d->runs, d->loop, &options, error);
 
     if (!r)
         sampler_set_tasks(d->sampler, list_tasks, d);
     return r;
+}
+
+static int create_tracker(struct daemon *d, struct error *error)
+{
+    const struct tracker_options options = {
+        .cluster = d->settings->cluster,
+        .node = d->node,
+        .runtime_dir = d->runtime_dir,
+        .interval_ns = d->settings->interval_ns,
+        .drop_gap_ns = DROP_GAP_NS,
+        .rows_ns = ROWS_NS,
+        .peers = peer_requests_are_wanted(d->settings),
+        .sinks = history_sink_names(d->settings),
+        .probe = d->probe,
+        .sampler = d->sampler,
+        .hierarchy = d->hierarchy,
+    };
+    const struct tracker_hooks hooks = {
+        .job_over = on_job_over, .log = say, .queued = on_queued, .adopt = on_adopt, .arg = d};
+    int r = tracker_create(&d->tracker, &options, &hooks, error);
+
+    if (!r)
+        r = create_runs(d, error);
+    if (!r)
+        r = peer_requests_tidy_outbox(d->store, d->settings, error);
+    if (!r)
+        r = tracker_adopt(d->tracker, d->store, error);
+    if (!r)
+        r = writer_create(&d->writer, d->store, 0, 0, error);
+    if (r < 0)
+        return r;
+    d->store = NULL;
+    tracker_attach(d->tracker, d->writer);
+    notes_attach(d->notes, d->writer);
+    r = question_queries_create(&d->query, &d->large, d->loop, d->store_path, error);
+    if (r < 0)
+        return r;
+    node_state_attach(d->node_state, d->tracker, d->query);
+    history_sink_attach(d->sink, d->query, d->writer);
+    return 0;
 }
 
 /* Must run before the steps of an earlier process are adopted; otherwise the counters of services
@@ -303,7 +309,6 @@ static int create_push(struct daemon *d, struct error *error)
         .node_state = d->node_state,
         .store = d->store,
     };
-
     return metrics_push_create(&d->push, &options, error);
 }
 
@@ -334,7 +339,6 @@ static int create_reports(struct daemon *d, struct error *error)
         .baselines = d->baselines,
         .peers = peer_requests_peers(d->peer_requests),
     };
-
     return reports_create(&d->reports, &options, error);
 }
 
@@ -349,7 +353,6 @@ static int create_live_view(struct daemon *d, struct error *error)
         .no_services = d->no_services,
         .query = d->query,
     };
-
     return live_view_create(&d->live_view, &options, error);
 }
 
@@ -374,7 +377,6 @@ static int create_metrics(struct daemon *d, struct error *error)
                 .server = d->server,
             },
     };
-
     return metrics_create(&d->metrics, &options, error);
 }
 
@@ -392,7 +394,6 @@ static int create_events(struct daemon *d, struct error *error)
         .runs = d->runs,
         .services = d->services,
     };
-
     return events_create(&d->events, &options, error);
 }
 
@@ -463,8 +464,6 @@ static int create_parts(struct daemon *d, struct error *error)
         r = create_tracker(d, error);
     if (!r)
         r = create_peer_requests(d, error);
-    if (!r)
-        r = create_runs(d, error);
     if (!r)
         r = create_server(d, error);
     if (!r)

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "collector/daemon/runs_impl.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,17 +10,22 @@
 #include "collector/sample/sampler.h"
 #include "common/cleanup.h"
 
-void run_stop(struct run *run)
+void run_leave(struct run *run)
 {
     if (run->over)
         return;
     run->over = true;
-    run->in_maps = true;
     sampler_forget(run->runs->options.sampler, run->step);
     run->watch = sd_event_source_disable_unref(run->watch);
     run->timer = sd_event_source_disable_unref(run->timer);
     cleanup_close(&run->pidfd);
     run->pidfd = -1;
+}
+
+void run_stop(struct run *run)
+{
+    run->in_maps |= !run->over;
+    run_leave(run);
 }
 
 void run_free(struct run *run)
@@ -33,14 +36,6 @@ void run_free(struct run *run)
         at = &(*at)->next;
     *at = run->next;
     free(run);
-}
-
-static void remove_run_file(const struct run *run)
-{
-    char name[32];
-
-    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
-    (void)unlinkat(run->runs->dir, name, 0);
 }
 
 struct removed {
@@ -130,7 +125,7 @@ static void finish_removal(struct removal *removal, int result)
 
         run->in_maps = false;
         if (removal->items[i].gone) {
-            remove_run_file(run);
+            run_file_remove(run);
             run_free(run);
         }
     }

@@ -63,11 +63,11 @@ static int check_room(const struct runs *runs, uid_t uid, const struct peer_owne
     return r < 0 ? r : check_owner(uid, owners->namespace_owner, namespace, error);
 }
 
-static bool is_below(const char *path, const char *parent)
+bool run_has_path(const struct run *run, const char *path)
 {
-    size_t n = strlen(parent);
+    size_t n = strlen(run->leaf.path);
 
-    return !strncmp(path, parent, n) && (path[n] == '/' || path[n] == '\0');
+    return !strncmp(path, run->leaf.path, n) && (path[n] == '/' || path[n] == '\0');
 }
 
 /* A process is counted only once, so it must be neither in a step nor in another run. */
@@ -88,26 +88,12 @@ static int check_free(struct runs *runs, pid_t pid, struct error *error)
                          "lists the steps",
                          jobid, jobid);
     for (const struct run *run = runs->list; run; run = run->next)
-        if (!run->over && is_below(path, run->leaf.path))
+        if (!run->over && run_has_path(run, path))
             return error_set(error, -EBUSY, "this is part of a jobio run already");
     return 0;
 }
 
 /* --- counting --------------------------------------------------------------------------------- */
-
-/* Best effort: without the file, the cgroup is left behind if jobiod is killed. */
-static void write_run_file(const struct run *run)
-{
-    size_t size = strlen(run->leaf.path);
-    char name[32];
-    int fd;
-
-    (void)snprintf(name, sizeof(name), "%" PRIu64, run->number);
-    fd = openat(run->runs->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 && write(fd, run->leaf.path, size) != (ssize_t)size)
-        (void)unlinkat(run->runs->dir, name, 0);
-    cleanup_close(&fd);
-}
 
 static int count(struct run *run, struct error *error)
 {
@@ -116,8 +102,6 @@ static int count(struct run *run, struct error *error)
 
     if (r < 0)
         return r;
-    run->start_ns = clock_ns(CLOCK_REALTIME);
-    run->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
     r = sampler_add(o->sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
     run->in_maps = r < 0;
     return r;
@@ -144,7 +128,7 @@ static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void
     return 0;
 }
 
-static int watch(struct run *run, int pidfd, struct error *error)
+int run_watch(struct run *run, int pidfd, struct error *error)
 {
     int r;
 
@@ -199,7 +183,7 @@ static int start_counting(struct run *run, struct start *start, struct error *er
     if (r < 0)
         return r; /* the tick removes the cgroup once it is empty */
     run->over = false;
-    r = watch(run, TAKE_FD(start->pidfd), error);
+    r = run_watch(run, TAKE_FD(start->pidfd), error);
     if (r < 0)
         run_stop(run);
     return r;
@@ -231,7 +215,9 @@ static void on_moved(int result, const struct error *error, void *arg)
         run_free(run);
     } else {
         run->leaf = start->leaf;
-        write_run_file(run);
+        run->start_ns = clock_ns(CLOCK_REALTIME);
+        run->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
+        run_file_write(run, start->pid);
         result = start_counting(run, start, &why);
     }
     if (result < 0)

@@ -2,75 +2,16 @@
 #define _GNU_SOURCE
 #include "collector/daemon/runs_impl.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/numbers.h"
 #include "report/json/json.h"
 #include "report/top/top.h"
-
-/* --- files ------------------------------------------------------------------------------------ */
-
-/* Adopt a run of an earlier process: its account is lost, but its cgroup is removed once it is
- * empty.
- */
-static void adopt_run(struct runs *runs, const char *name)
-{
-    _close_ int fd = openat(runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct run *run = calloc(1, sizeof(*run));
-    char own[32];
-    ssize_t n = run && fd >= 0 ? read(fd, run->leaf.path, sizeof(run->leaf.path) - 1) : -1;
-
-    if (n > 0 && number_parse(name, 0, UINT64_MAX, &run->number) < 0)
-        n = -1;
-    if (n > 0) {
-        run->runs = runs;
-        run->uid = (uid_t)-1;
-        run->owners = (struct peer_owners){PEER_NO_OWNER, PEER_NO_OWNER};
-        run->over = true;
-        run->pidfd = -1;
-        (void)snprintf(own, sizeof(own), "jobio-run-%" PRIu64, run->number);
-    }
-    if (n <= 0 || !strrchr(run->leaf.path, '/') ||
-        strcmp(strrchr(run->leaf.path, '/') + 1, own) != 0) {
-        (void)unlinkat(runs->dir, name, 0);
-        free(run);
-        return;
-    }
-    run->next = runs->list;
-    runs->list = run;
-}
-
-static void adopt_runs(struct runs *runs)
-{
-    int fd = runs->dir < 0 ? -1 : fcntl(runs->dir, F_DUPFD_CLOEXEC, 3);
-    _closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            adopt_run(runs, entry->d_name);
-}
-
-static int open_run_files(const char *runtime_dir)
-{
-    char path[512];
-
-    (void)snprintf(path, sizeof(path), "%s/runs", runtime_dir);
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return -1;
-    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-}
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -80,11 +21,11 @@ void runs_destroy(struct runs *runs)
         return;
     worker_destroy(runs->worker);
     sd_event_source_disable_unref(runs->outcomes);
-    for (struct run *run = runs->list; run; run = run->next)
-        run_stop(run);
     runs_remove_now(runs);
-    while (runs->list)
+    while (runs->list) {
+        run_leave(runs->list);
         run_free(runs->list);
+    }
     hierarchy_destroy(runs->hierarchy);
     cleanup_close(&runs->dir);
     sd_event_unref(runs->loop);
@@ -144,11 +85,15 @@ int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *op
         return r;
     /* The numbers of an earlier process must not be reused. */
     runs->last = clock_ns(CLOCK_REALTIME);
-    runs->dir = open_run_files(options->runtime_dir);
-    adopt_runs(runs);
-    runs_tick(runs);
+    runs->dir = run_files_open(options->runtime_dir);
     *ret = TAKE_PTR(runs);
     return 0;
+}
+
+void runs_adopt(struct runs *runs)
+{
+    run_files_adopt(runs);
+    runs_remove(runs);
 }
 
 void runs_tick(struct runs *runs)

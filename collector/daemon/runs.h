@@ -27,12 +27,14 @@ struct runs_options {
     struct tracker *tracker; /* knows the cgroups of jobs */
 };
 
-/* What the options point to must outlive it. Cgroups that an earlier process left are removed, now
- * or once they are empty. */
+/* What the options point to must outlive it. */
 int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *options,
                 struct error *error);
-/* End all runs; their processes continue uncounted. Accepts NULL. */
+/* Its runs are counted on, for runs_adopt() of the next process. Accepts NULL. */
 void runs_destroy(struct runs *runs);
+/* Continue the runs of an earlier process whose counters are still in the maps. The cgroups of
+ * others are removed, now or once they are empty. */
+void runs_adopt(struct runs *runs);
 
 /* Answer the requests run-begin and run-end. */
 void runs_start(struct runs *runs, struct request *request, const struct message *m);

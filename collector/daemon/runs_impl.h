@@ -42,13 +42,34 @@ struct runs {
     struct hierarchy *hierarchy; /* of the thread */
     sd_event_source *outcomes;
     bool removing; /* the thread has a removal */
-    int dir;       /* has a file for each run, named by its number, with the path of its cgroup */
+    int dir;       /* of the files; -1: none */
 };
+
+/* run_start.c */
+
+/* Whether a cgroup is that of the run, or below it. */
+bool run_has_path(const struct run *run, const char *path);
+/* Takes the descriptor of the process that sent the request. When it has ended, the account can be
+ * requested for another minute; then the run ends. */
+int run_watch(struct run *run, int pidfd, struct error *error);
+
+/* run_files.c: a file for each run, named by its number. */
+
+/* Returns a descriptor of their directory, or -1. */
+int run_files_open(const char *runtime_dir);
+/* Best effort. Without the file, the account is lost and the cgroup left behind if jobiod ends
+ * before the run. `pid`: the process that sent the request. */
+void run_file_write(const struct run *run, pid_t pid);
+void run_file_remove(const struct run *run);
+/* Add the runs of an earlier process to the list. */
+void run_files_adopt(struct runs *runs);
 
 /* run_removal.c: the end of runs. */
 
 /* Stop counting. The counters and the cgroup stay until runs_remove(). */
 void run_stop(struct run *run);
+/* The same, but the next process continues to count it. */
+void run_leave(struct run *run);
 /* Take it off the list and free it. */
 void run_free(struct run *run);
 /* Remove the counters and the empty cgroups of all runs that are over, on the thread. Runs that end

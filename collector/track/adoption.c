@@ -413,6 +413,8 @@ int tracker_adopt(struct tracker *tracker, struct store *store, struct error *er
         r = missed_record_resume(tracker, store, error);
     if (!r)
         r = adopt_files(&a, error);
+    if (!r && tracker->hooks.adopt)
+        tracker->hooks.adopt(tracker->hooks.arg);
     (void)sampler_resume_missed(tracker->sampler, NULL);
     if (!r)
         r = end_lost_steps(&a, error);

@@ -20,6 +20,9 @@ struct tracker_hooks {
     void (*log)(enum log_level level, const char *text, void *arg); /* may be NULL */
     /* Rows for the sinks are committed to the store's outbox; may be NULL. */
     void (*queued)(void *arg);
+    /* During tracker_adopt(): follow what else an earlier process has put into the maps, before the
+     * counters of unknown cgroups are dropped; may be NULL. */
+    void (*adopt)(void *arg);
     void *arg;
 };
 

@@ -216,7 +216,9 @@ run_cgroup() {
     # of the tests before
     until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
     mkfifo -m 666 /run/go-on
-    as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on; exit 7' > /run/killed.out 2>&1 3>&- &
+    as alice jobio run --json --output /tmp/alice-killed.json -- sh -c \
+        "$WORK write:/dev/shm/killed:5:4096; cat /run/go-on; $WORK write:/dev/shm/killed:3:100; exit 7" \
+        > /run/killed.out 2>&1 3>&- &
     run_pid=$!
     until_true 60 run_cgroup
     jobiod_kill
@@ -227,7 +229,11 @@ run_cgroup() {
     code=0
     wait $run_pid || code=$?
     [ "$code" = 7 ]
-    grep -q 'was jobiod restarted' /run/killed.out
+    cat /run/killed.out
+    [ ! -s /run/killed.out ]
+    follows job /tmp/alice-killed.json
+    [ "$(jq -c '[.complete, (.mounts[] | select(.mount == "/dev/shm").ops.write | .bytes, .requests)]' \
+        /tmp/alice-killed.json)" = "[true,20780,8]" ]
     # an interval at most
     until_true 60 eval '[ ! -d "$left" ]'
     [ -z "$(ls /run/jobio/runs)" ]

@@ -48,6 +48,9 @@ static struct {
     bool covered_by_job; /* all processes */
     const char *fault;   /* of the thread */
     uid_t namespace_owner;
+    bool cgroups_are_gone;
+    char paths[MOVES][96]; /* of the cgroups, by the number of the process */
+    bool paths_are_new;    /* else all processes are in /user */
 } t;
 
 /* --- the fakes -------------------------------------------------------------------------------- */
@@ -133,10 +136,18 @@ void hierarchy_destroy(struct hierarchy *hierarchy)
     (void)hierarchy;
 }
 
+int hierarchy_check(struct hierarchy *hierarchy, int version, const char *path, uint64_t id,
+                    struct error *error)
+{
+    (void)hierarchy, (void)path, (void)id;
+    assert_int_equal(version, 2);
+    return t.cgroups_are_gone ? error_set(error, -ENOENT, "there is no such cgroup") : 0;
+}
+
 int hierarchy_of(pid_t pid, char buf[512], struct error *error)
 {
-    (void)pid, (void)error;
-    strcpy(buf, "/user");
+    (void)error;
+    strcpy(buf, t.paths_are_new ? t.paths[pid % MOVES] : "/user");
     return 0;
 }
 
@@ -178,6 +189,7 @@ int hierarchy_enclose(struct hierarchy *hierarchy, pid_t pid, const char *name,
         wait_for_go();
     t.moved[t.n_moved++ % MOVES] = pid;
     (void)snprintf(ret->path, sizeof(ret->path), "/user/%s", name);
+    (void)snprintf(t.paths[pid % MOVES], sizeof(t.paths[pid % MOVES]), "/user/%s/below", name);
     ret->id = (uint64_t)pid;
     ret->level = 2;
     return 0;
@@ -200,10 +212,28 @@ static void wait_for_programs(void *arg)
 
 /* --- helpers ---------------------------------------------------------------------------------- */
 
+static void start_runs(void)
+{
+    const struct runs_options options = {.cluster = "c",
+                                         .node = "n",
+                                         .runtime_dir = t.directory,
+                                         .probe = rig.probe,
+                                         .sampler = rig.sampler};
+
+    rig_must(runs_create(&t.runs, t.loop, &options, &rig.error));
+    t.paths_are_new = true;
+    runs_adopt(t.runs);
+    t.paths_are_new = false;
+}
+
+static void stop_runs(void)
+{
+    runs_destroy(t.runs);
+    t.runs = NULL;
+}
+
 static int setup(void **state)
 {
-    struct runs_options options = {.cluster = "c", .node = "n"};
-
     memset(&t, 0, sizeof(t));
     t.namespace_owner = PEER_NO_OWNER;
     t.thread = pthread_self();
@@ -214,10 +244,7 @@ static int setup(void **state)
     assert_int_equal(rig_setup(state), 0);
     fake_probe_set_wait(rig.probe, wait_for_programs, NULL);
     assert_true(sd_event_new(&t.loop) >= 0);
-    options.runtime_dir = t.directory;
-    options.probe = rig.probe;
-    options.sampler = rig.sampler;
-    rig_must(runs_create(&t.runs, t.loop, &options, &rig.error));
+    start_runs();
     return 0;
 }
 
@@ -225,7 +252,11 @@ static int teardown(void **state)
 {
     char name[64];
 
-    runs_destroy(t.runs);
+    stop_runs();
+    t.cgroups_are_gone = true;
+    start_runs();
+    assert_int_equal(runs_count(t.runs), 0);
+    stop_runs();
     sd_event_unref(t.loop);
     if (t.fault)
         fail_msg("%s", t.fault);
@@ -256,6 +287,16 @@ static void request_end(struct request *request)
     request->answers = 0;
     runs_end(t.runs, request, m);
     free(m);
+}
+
+/* A run that was started gives its account. */
+static void end_run(struct request *request)
+{
+    if (*request->error)
+        return;
+    request_end(request);
+    assert_string_equal(request->error, "");
+    assert_int_equal(request->answers, 1);
 }
 
 /* Run the loop until this request has an answer, at most 10 s. */
@@ -427,7 +468,7 @@ static void test_process_of_a_step_is_not_counted_twice(void **state)
     assert_null(fake_probe_step(rig.probe, 10));
 }
 
-/* jobiod ends while the thread has work. */
+/* jobiod ends while the thread has work. The next one continues to count. */
 static void test_end_with_open_requests(void **state)
 {
     struct request counted, moving, queued;
@@ -440,13 +481,72 @@ static void test_end_with_open_requests(void **state)
     request_start(&queued, USER, 12);
     (void)sem_post(&t.go);
     (void)sem_post(&t.go);
-    runs_destroy(t.runs);
-    t.runs = NULL;
+    stop_runs();
     assert_int_equal(moving.answers, 1);
     assert_int_equal(queued.answers, 1);
+    assert_non_null(fake_probe_step(rig.probe, 10));
+    start_runs();
+    assert_string_equal(counted.error, "");
+    end_run(&counted);
+    end_run(&moving);
+    end_run(&queued);
+    assert_int_equal(runs_count(t.runs), 0);
+    stop_runs();
     for (uint32_t step = 10; step < 13; step++)
         assert_null(fake_probe_step(rig.probe, step));
-    assert_int_equal(t.drops, 1);
+}
+
+/* Only its user, or root, gets the account. The number is not used again. */
+static void test_next_process_continues(void **state)
+{
+    struct request request, other;
+    uint64_t number;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    number = request.run;
+    stop_runs();
+    start_runs();
+    assert_int_equal(runs_count(t.runs), 1);
+    request_start(&other, USER + 1, 11);
+    wait_for_answer(&other);
+    assert_true(other.run > number);
+    other.run = number;
+    request_end(&other);
+    assert_non_null(strstr(other.error, "there is no run"));
+    end_run(&request);
+    assert_int_equal(runs_count(t.runs), 1);
+}
+
+/* Its process has ended, so nobody can ask for the account any more. */
+static void test_next_process_after_the_end(void **state)
+{
+    struct request request;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    stop_runs();
+    strcpy(t.paths[10 % MOVES], "/user/elsewhere");
+    start_runs();
+    assert_int_equal(runs_count(t.runs), 0);
+}
+
+/* The counters are gone, as after a restart with maps of another layout. */
+static void test_next_process_without_counters(void **state)
+{
+    struct request request;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    stop_runs();
+    assert_int_equal(probe_drop(rig.probe, 10, 2, NULL), 0);
+    start_runs();
+    assert_int_equal(runs_count(t.runs), 0);
+    request_end(&request);
+    assert_non_null(strstr(request.error, "there is no run"));
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -462,6 +562,9 @@ int main(void)
         TEST(test_number_is_checked_before_the_move),
         TEST(test_process_of_a_step_is_not_counted_twice),
         TEST(test_end_with_open_requests),
+        TEST(test_next_process_continues),
+        TEST(test_next_process_after_the_end),
+        TEST(test_next_process_without_counters),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);
