@@ -123,6 +123,29 @@ begin_many() {
 }
 
 # The last test, because its runs stay until jobiod ends.
+run_has_process() {
+    grep -qs . "$OWN"/jobio-run-*/cgroup.procs
+}
+
+@test "a run of a user goes on when jobiod is killed, and the next one has all of its account" {
+    local run code=0
+    as_uid $HOSTILE mkfifo "$T/open/go"
+    in_own "$OWN" "$T/jobio" run --json --output "$T/open/killed" -- env CGROUP="$OWN" "$T/step" write "$T/open/file" 5 \
+        open "$T/open/go" write "$T/open/file" 3 > "$T/out" 2>&1 < /dev/null 3>&- &
+    run=$!
+    until_true 30 run_has_process || { cat "$T/out"; return 1; }
+    end_it KILL pid
+    serve
+    status '.runs == 1'
+    : > "$T/open/go"
+    wait $run || code=$?
+    cat "$T/out"
+    [ $code = 0 ] && [ ! -s "$T/out" ]
+    jq -c '{incomplete, lost, mounts: [.mounts[] | [.mount, .ops.write.bytes]]}' "$T/open/killed"
+    jq -e --slurpfile causes "$T/causes" '.incomplete == $causes[0] and .lost == 0 and
+        ([.mounts[].ops.write // {bytes: 0, requests: 0} | .bytes, .requests] | [add]) == [808]' "$T/open/killed"
+}
+
 @test "many uids of one user take neither all runs nor those of root" {
     local own=0 BASE=100000
     echo $BASHPID > "$OWN/cgroup.procs"
