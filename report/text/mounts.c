@@ -186,7 +186,7 @@ void text_table(FILE *out, const struct text *t, size_t limit)
         text_lines(out, t, TEXT_PLAIN, "* mounted in the job's own namespace only", 2);
     if (aggregated)
         text_lines(out, t, TEXT_PLAIN,
-                   "(other mounts): a step used more mounts than are counted separately", 2);
+                   IO_OTHER_MOUNTS ": a step used more mounts than are counted separately", 2);
     if (mapped)
         text_lines(out, t, TEXT_PLAIN, mapped, 2);
 }
