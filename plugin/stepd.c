@@ -12,6 +12,7 @@
 #include "plugin/client.h"
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
+#include "plugin/duplicate.h"
 #include "plugin/pinned_maps.h"
 #include "plugin/nodes.h"
 #include "plugin/option.h"
@@ -47,6 +48,10 @@ static struct {
     bool gave_up;           /* it has no cgroup of its own */
     bool batch_job;         /* the summary is printed at the end of its script */
     uint32_t exited;        /* ended tasks on this node */
+    int last_task;          /* the last of them, from 1 */
+    bool loaded;            /* by an earlier line of plugstack.conf */
+    bool duplicate;         /* another file was loaded by an earlier line: do nothing */
+    bool begun;
 } step;
 
 static struct message message;
@@ -75,8 +80,23 @@ static void wait_for_root(void)
         (void)nanosleep(&pause, NULL);
 }
 
+/* Slurm calls each hook once for every line that loads the plugin: in the same object if the path
+ * is the same. The first line is used. */
+static bool is_loaded_already(void)
+{
+    step.duplicate = duplicate_of_another_file();
+    if (!step.loaded && !step.duplicate) {
+        step.loaded = true;
+        return false;
+    }
+    slurm_info("jobio: plugstack.conf loads jobio.so more than once: only the first line is used");
+    return true;
+}
+
 void stepd_init(spank_t spank, int ac, char *av[])
 {
+    if (is_loaded_already())
+        return;
     step.node = settings_node_name();
     settings_read(&step.settings, ac, av, step.node, complain);
     option_register(spank);
@@ -338,6 +358,9 @@ void stepd_begin(spank_t spank)
 {
     struct error error = {""};
 
+    if (step.duplicate || step.begun)
+        return;
+    step.begun = true;
     wait_for_root();
     identify_step(spank);
     if (step.known)
@@ -415,6 +438,17 @@ static void print_report(spank_t spank, uint64_t deadline_ns, bool so_far)
         log_failure("report", r, &error);
 }
 
+/* False if this hook was called for the same task before. */
+static bool is_another_task(spank_t spank)
+{
+    int task;
+    bool known = spank_get_item(spank, S_TASK_ID, &task) == ESPANK_SUCCESS;
+    bool same = known && step.last_task == task + 1;
+
+    step.last_task = known ? task + 1 : 0;
+    return !same;
+}
+
 /* The last task on this node has ended. A job without a script gets its summary here, on the first
  * node of the step, because later no output reaches srun. */
 void stepd_task_exit(spank_t spank)
@@ -423,7 +457,7 @@ void stepd_task_exit(spank_t spank)
     struct error error = {""};
     int r;
 
-    if (!step.tagged || step.step >= STEP_INTERACTIVE ||
+    if (!step.tagged || step.step >= STEP_INTERACTIVE || !is_another_task(spank) ||
         ++step.exited < get_item(spank, S_JOB_LOCAL_TASK_COUNT, UINT32_MAX))
         return;
     wait_for_root();
@@ -444,6 +478,7 @@ void stepd_end(spank_t spank)
 
     if (!step.tagged)
         return;
+    step.tagged = false;
     start_message("end");
     (void)message_put_u64(&message, "ENDED_AT", clock_ns(CLOCK_REALTIME));
     (void)message_put_u64(&message, "ENDED_BOOT", clock_ns(CLOCK_BOOTTIME));

@@ -10,6 +10,7 @@
 
 struct spank_host_log *spank_host_log;
 struct spank_option spank_host_option;
+const char *spank_host_path = JOBIO_PLUGIN;
 
 static struct spank_handle *current;
 
@@ -54,7 +55,7 @@ spank_context_t spank_context(void)
 /* As 22.05: a prolog has the job's identity only, and nobody but slurmstepd has the rest. */
 static int item_is_there(const struct spank_handle *h, spank_item_t item)
 {
-    if (item == S_JOB_LOCAL_TASK_COUNT || item == S_JOB_NODEID)
+    if (item == S_JOB_LOCAL_TASK_COUNT || item == S_JOB_NODEID || item == S_TASK_ID)
         return h->context == S_CTX_REMOTE && h->tasks != 0;
     if (h->context == S_CTX_REMOTE)
         return item != S_TASK_PID || h->task != 0;
@@ -97,6 +98,9 @@ spank_err_t spank_get_item(spank_t h, spank_item_t item, ...)
         break;
     case S_JOB_ARRAY_TASK_ID:
         *va_arg(ap, uint32_t *) = h->array_task;
+        break;
+    case S_TASK_ID:
+        *va_arg(ap, int *) = h->task_id;
         break;
     case S_TASK_PID:
         *va_arg(ap, pid_t *) = h->task;
@@ -173,7 +177,7 @@ void spank_host_load(struct spank_plugin *plugin, struct spank_handle *handle, c
     for (plugin->ac = 0; words[plugin->ac]; plugin->ac++)
         ;
     memset(&spank_host_option, 0, sizeof(spank_host_option));
-    plugin->library = dlopen(JOBIO_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    plugin->library = dlopen(spank_host_path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->library)
         fail_msg("%s", dlerror());
 }

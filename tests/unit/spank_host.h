@@ -16,7 +16,9 @@ struct spank_handle {
     spank_context_t context;
     uint32_t jobid, stepid, restart, nodes;
     uint32_t array_job, array_task;
-    uint32_t tasks, nodeid; /* of this node; tasks 0: both items are not set */
+    uint32_t tasks,
+        nodeid; /* of this node; tasks 0: both items are not set, nor is the task's number */
+    int task_id;
     uid_t uid;
     pid_t task;             /* 0: spank_get_item(S_TASK_PID) fails, as for the extern step */
     const char *const *env; /* of the job: NAME=VALUE, NULL at the end; NULL: empty */
@@ -41,6 +43,8 @@ struct spank_plugin {
 };
 
 void spank_host_init(void);
+/* The plugin; a test may set another file. */
+extern const char *spank_host_path;
 /* Fails the test if the plugin cannot be loaded. */
 void spank_host_load(struct spank_plugin *plugin, struct spank_handle *handle, char **words);
 void spank_host_unload(struct spank_plugin *plugin);

@@ -18,6 +18,7 @@
 
 char stepd_directory[] = "/tmp/jobio-test-plugin-XXXXXX";
 static char word_socket[128];
+const char *stepd_second;
 char *stepd_words[] = {word_socket, NULL};
 
 const struct spank_handle stepd_batch = {
@@ -99,11 +100,28 @@ static pid_t start_task(const struct cgroups *c)
     return pid;
 }
 
+static struct spank_plugin lines[2];
+
+static int run_hook(const char *name)
+{
+    int r = spank_host_run(&lines[0], name);
+
+    return stepd_second ? r | spank_host_run(&lines[1], name) : r;
+}
+
+static void load(struct spank_handle *handle, char **av)
+{
+    spank_host_load(&lines[0], handle, av);
+    if (!stepd_second)
+        return;
+    spank_host_path = stepd_second;
+    spank_host_load(&lines[1], handle, av);
+}
+
 /* The life of a slurmstepd. Exits 0 if every hook gave ESPANK_SUCCESS. */
 static void __attribute__((noreturn))
 stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char *option)
 {
-    struct spank_plugin plugin;
     int r = 0, out;
     char path[256];
 
@@ -111,23 +129,25 @@ stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char
     out = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (out < 0 || dup2(out, STDERR_FILENO) < 0 || !cgroups_enter(c, c->stepd))
         _exit(100);
-    spank_host_load(&plugin, &handle, av);
-    r |= spank_host_run(&plugin, "init");
+    load(&handle, av);
+    r |= run_hook("init");
     if (option)
         r |= spank_host_option.cb(spank_host_option.val, option, 1);
-    r |= spank_host_run(&plugin, "init_post_opt");
+    r |= run_hook("init_post_opt");
     if (handle.stepid != STEP_EXTERN)
         handle.task = start_task(c);
-    r |= spank_host_run(&plugin, "task_post_fork");
+    r |= run_hook("task_post_fork");
     if (handle.task) {
         kill(handle.task, SIGKILL);
         waitpid(handle.task, NULL, 0);
         handle.task = 0;
     }
-    for (uint32_t i = 0; i < handle.tasks; i++)
-        r |= spank_host_run(&plugin, "task_exit");
-    r |= spank_host_run(&plugin, "exit");
-    spank_host_unload(&plugin);
+    for (; handle.task_id < (int)handle.tasks; handle.task_id++)
+        r |= run_hook("task_exit");
+    r |= run_hook("exit");
+    spank_host_unload(&lines[0]);
+    if (stepd_second)
+        spank_host_unload(&lines[1]);
     _exit(r);
 }
 

@@ -18,6 +18,9 @@ extern char stepd_directory[];
 extern char *stepd_words[];                   /* arguments in plugstack.conf: the socket */
 extern const struct spank_handle stepd_batch; /* step 17.batch, requeued twice */
 
+/* The plugin of a second line of plugstack.conf; NULL: there is none. */
+extern const char *stepd_second;
+
 /* Set up the group of tests; clean the log and the files of the plugin after each test. */
 int stepd_set_up(void **state);
 int stepd_clean(void **state);

@@ -478,6 +478,50 @@ static void test_extern_without_prolog(void **state)
     cgroups_destroy(&c);
 }
 
+static void check_second_line(const char *second, uint32_t stepid, const char *output)
+{
+    struct spank_handle handle = stepd_batch;
+    struct answerer a;
+    struct cgroups c;
+    _free_ char *asked = NULL;
+
+    stepd_cgroups(&c, 2, "step_0");
+    handle.stepid = stepid;
+    handle.tasks = 2;
+    answerer_start(&a, stepd_directory, ANSWER_OK);
+    stepd_second = second;
+    stepd_run(&handle, stepd_words, &c, NULL);
+    stepd_second = NULL;
+    asked = answerer_asked(&a);
+    assert_int_equal(stepd_count(asked, "TYPE=tag|"), 1);
+    assert_int_equal(stepd_count(asked, "TYPE=task-exit|"), stepid == STEP_BATCH ? 0 : 1);
+    assert_int_equal(stepd_count(asked, "TYPE=end|"), 1);
+    assert_int_equal(stepd_count(asked, "TYPE=report|"), 1);
+    assert_string_equal(stepd_read("output"), output);
+    assert_string_equal(spank_host_log->text,
+                        "info: jobio: plugstack.conf loads jobio.so more than "
+                        "once: only the first line is used\n");
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+    (void)stepd_clean(NULL);
+}
+
+/* plugstack.conf loads the plugin twice, from the same file or from a copy. */
+static void test_loaded_twice(void **state)
+{
+    char copy[PATH_MAX], command[3 * PATH_MAX];
+
+    (void)state;
+    snprintf(copy, sizeof(copy), "%s/copy/jobio.so", stepd_directory);
+    snprintf(command, sizeof(command), "install -D '%s' '%s'", JOBIO_PLUGIN, copy);
+    check_second_line(JOBIO_PLUGIN, STEP_BATCH, "the summary\n");
+    check_second_line(JOBIO_PLUGIN, 0, "the summary\n");
+    assert_int_equal(system(command), 0);
+    check_second_line(copy, STEP_BATCH, "the summary\n");
+    assert_int_equal(system(command), 0);
+    check_second_line(copy, 0, "the summary\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +540,7 @@ int main(void)
         cmocka_unit_test_teardown(test_prolog_and_epilog, stepd_clean),
         cmocka_unit_test_teardown(test_run_without_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_extern_without_prolog, stepd_clean),
+        cmocka_unit_test_teardown(test_loaded_twice, stepd_clean),
     };
 
     return cmocka_run_group_tests(tests, stepd_set_up, stepd_tear_down);
