@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
 #include "settings/settings.h"
 
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/address.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "settings/file.h"
+#include "common/node_name.h"
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -244,6 +249,7 @@ void settings_destroy(struct settings *settings)
     free(settings->explain.url);
     free(settings->explain.model);
     free(settings->explain.key_file);
+    setting_list_clear(&settings->made);
     free(settings);
 }
 DEFINE_CLEANUP(struct settings, settings_destroy)
@@ -263,18 +269,166 @@ bool settings_page_has_users(const struct settings *settings)
     return true;
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
+/* --- the files -------------------------------------------------------------------------------- */
 
-int settings_load(struct settings **ret, const char *path, struct error *error)
+static void note_file(const struct settings_hooks *hooks, const char *path, bool skipped)
+{
+    if (hooks && hooks->file)
+        hooks->file(path, skipped, hooks->arg);
+}
+
+static int is_conf(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name);
+
+    return entry->d_name[0] != '.' && n > 5 && !strcmp(entry->d_name + n - 5, ".conf");
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name); /* independent of the locale */
+}
+
+static int read_one(const char *path, struct settings_reader *reader,
+                    const struct settings_hooks *hooks, struct error *error)
+{
+    struct error why;
+    int r = settings_file_read(path, reader, &why);
+
+    if (r < 0 && !*error->text)
+        *error = why;
+    if (r < 0 && r != -EINVAL && reader->problem)
+        reader->problem(why.text, reader->arg);
+    note_file(hooks, path, reader->skipped);
+    return r;
+}
+
+/* Every error is found if there is a hook for problems. */
+static int read_directory(const char *path, struct settings_reader *reader,
+                          const struct settings_hooks *hooks, struct error *error)
+{
+    _free_ char *directory = NULL;
+    struct dirent **names = NULL;
+    int n, result = 0;
+
+    if (asprintf(&directory, "%s.d", path) < 0) {
+        directory = NULL;
+        return error_set(error, -ENOMEM, "no memory for the configuration");
+    }
+    n = scandir(directory, &names, is_conf, by_name);
+    if (n < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (n < 0)
+        return error_errno(error, -errno, "cannot read %s", directory);
+    for (int i = 0; i < n; i++) {
+        char file[PATH_MAX];
+
+        (void)snprintf(file, sizeof(file), "%s/%s", directory, names[i]->d_name);
+        free(names[i]);
+        if (!result || reader->problem) {
+            int r = read_one(file, reader, hooks, error);
+
+            result = result ? result : r;
+        }
+    }
+    free(names);
+    return result;
+}
+
+static int read_files(struct settings *settings, const char *path, bool optional,
+                      struct settings_reader *reader, const struct settings_hooks *hooks,
+                      struct error *error)
+{
+    _free_ char *node = NULL;
+    int r = 0, more;
+
+    *error = (struct error){""};
+    if (!optional || access(path, F_OK) == 0)
+        r = read_one(path, reader, hooks, error);
+    if (r < 0 && !reader->problem)
+        return r;
+    reader->spare = settings_create();
+    reader->node = node = node_name(settings->node);
+    if (!reader->spare || !node) {
+        settings_destroy(reader->spare);
+        return error_set(error, -ENOMEM, "no memory for the configuration");
+    }
+    more = read_directory(path, reader, hooks, error);
+    settings_destroy(reader->spare);
+    return r < 0 ? r : more;
+}
+
+int settings_read(struct settings **ret, const char *path, bool optional,
+                  const struct settings_hooks *hooks, struct error *error)
 {
     CLEANUP(settings_destroyp) struct settings *settings = settings_create();
+    struct settings_reader reader = {.keys = keys, .n_keys = ARRAY_SIZE(keys)};
     int r;
 
     if (!settings)
         return error_set(error, -ENOMEM, "no memory for the configuration");
-    r = settings_file_read(path, keys, ARRAY_SIZE(keys), settings, error);
+    reader.target = settings;
+    reader.problem = hooks ? hooks->problem : NULL;
+    reader.arg = hooks ? hooks->arg : NULL;
+    r = read_files(settings, path, optional, &reader, hooks, error);
+    settings->made = reader.made;
     if (r < 0)
         return r;
     *ret = TAKE_PTR(settings);
     return 0;
+}
+
+int settings_load(struct settings **ret, const char *path, struct error *error)
+{
+    return settings_read(ret, path, false, NULL, error);
+}
+
+/* --- what the files set ----------------------------------------------------------------------- */
+
+static bool differs(const struct key *key, const struct settings *a, const struct settings *b)
+{
+    const void *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
+    const char *s, *t;
+
+    if (key->repeats)
+        return ((const struct settings_list *)x)->n > 0;
+    if (key->parse == parse_name || key->parse == parse_path || key->parse == parse_text) {
+        memcpy(&s, x, sizeof(s));
+        memcpy(&t, y, sizeof(t));
+        return !s != !t || (s && strcmp(s, t) != 0);
+    }
+    if (key->parse == parse_span || key->parse == parse_bytes || key->parse == parse_batch ||
+        key->parse == parse_count)
+        return memcmp(x, y, sizeof(uint64_t)) != 0;
+    if (key->parse == parse_bool || key->parse == parse_action || key->parse == parse_from)
+        return *(const bool *)x != *(const bool *)y;
+    return memcmp(x, y, sizeof(int)) != 0; /* an enum */
+}
+
+void settings_each_changed(const struct settings *settings,
+                           void (*each)(const struct setting *setting, void *arg), void *arg)
+{
+    struct settings *defaults = settings_create();
+
+    for (size_t i = 0; i < settings->made.n; i++)
+        if (!defaults || differs(settings->made.items[i].key, settings, defaults))
+            each(&settings->made.items[i], arg);
+    settings_destroy(defaults);
+}
+
+const struct setting *settings_find(const struct settings *settings, const char *section,
+                                    const char *text)
+{
+    const struct setting *found = NULL;
+
+    for (size_t i = 0; i < settings->made.n; i++) {
+        const struct setting *setting = &settings->made.items[i];
+
+        if (strcmp(setting->key->section, section) != 0)
+            continue;
+        if (strstr(text, setting->key->name))
+            return setting;
+        found = setting;
+    }
+    return found;
 }

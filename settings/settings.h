@@ -10,7 +10,7 @@
 #include "report/rows/rows.h"
 #include "common/log.h"
 #include "report/text/text.h"
-#include "settings/value.h"
+#include "settings/file.h"
 
 enum settings_record { RECORD_OFF, RECORD_DEFERRED, RECORD_JOB_END };
 
@@ -74,11 +74,28 @@ struct settings {
     struct {
         char *url, *model, *key_file; /* of `jobio explain --llm site`; NULL: not set */
     } explain;
+    struct setting_list made; /* what the files set, without what a later file replaced */
 };
 
-/* The defaults, then the file. All or nothing: on an error *ret is unchanged and the text is
- * "FILE:LINE: reason" (-EINVAL), or why the file cannot be read. */
+/* The defaults, then the file, then the files PATH.d/NAME.conf, ordered by name. All or nothing: on
+ * an error *ret is unchanged and the text is "FILE:LINE: reason" (-EINVAL), or why a file cannot be
+ * read. */
 int settings_load(struct settings **ret, const char *path, struct error *error);
+/* Who is notified of what is read; each may be NULL. */
+struct settings_hooks {
+    settings_problem_f problem; /* an error; reading continues, and settings_read() fails */
+    void (*file)(const char *path, bool skipped, void *arg); /* skipped: it is for other nodes */
+    void *arg;
+};
+/* The same with hooks. optional: PATH need not exist. */
+int settings_read(struct settings **ret, const char *path, bool optional,
+                  const struct settings_hooks *hooks, struct error *error);
+/* Call `each` for what the files set to another value than the default. */
+void settings_each_changed(const struct settings *settings,
+                           void (*each)(const struct setting *setting, void *arg), void *arg);
+/* The last setting of this section: of a key that the text names, else any. NULL: none. */
+const struct setting *settings_find(const struct settings *settings, const char *section,
+                                    const char *text);
 /* Only the defaults. NULL: out of memory. */
 struct settings *settings_create(void);
 void settings_destroy(struct settings *settings); /* NULL is fine */

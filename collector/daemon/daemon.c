@@ -45,6 +45,7 @@
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/node_name.h"
 
 #define FLUSH_MS 10000
 /* Minimum time between two passes that drop counters; each delays tags by about 10 ms, twice. */
@@ -98,7 +99,7 @@ static int set_names(struct daemon *d, const struct daemon_options *options, str
     d->state_dir = strdup(options->state_dir);
     d->pin_dir =
         options->pin_dir ? strdup(options->pin_dir) : instance_pin_dir(options->runtime_dir);
-    d->node = instance_node(d->settings->node);
+    d->node = node_name(d->settings->node);
     if (asprintf(&d->store_path, "%s/jobio.db", options->state_dir) < 0)
         d->store_path = NULL;
     return d->runtime_dir && d->state_dir && d->pin_dir && d->node && d->store_path
@@ -585,7 +586,7 @@ int daemon_check(const struct settings *settings, struct error *error)
 
     if (r < 0)
         return error_errno(error, r, "cannot make an event loop");
-    d.node = instance_node(settings->node);
+    d.node = node_name(settings->node);
     r = create_push(&d, error);
     if (r >= 0)
         r = history_sink_create(&d.sink, d.loop, settings, NULL, error);

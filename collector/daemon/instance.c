@@ -34,17 +34,6 @@ char *instance_pin_dir(const char *runtime_dir)
     return name;
 }
 
-char *instance_node(const char *configured)
-{
-    char host[256] = "";
-
-    if (configured)
-        return strdup(configured);
-    (void)gethostname(host, sizeof(host) - 1);
-    host[strcspn(host, ".")] = '\0';
-    return strdup(*host ? host : "localhost");
-}
-
 int instance_make_dir(const char *path, mode_t mode, struct error *error)
 {
     _free_ char *parent = strdup(path);

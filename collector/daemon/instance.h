@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An instance of jobiod: its directories, its lock, and the name of its node. */
+/* An instance of jobiod: its directories and its lock. */
 #ifndef JOBIO_COLLECTOR_DAEMON_INSTANCE_H
 #define JOBIO_COLLECTOR_DAEMON_INSTANCE_H
 
@@ -10,8 +10,6 @@
 /* The directory of BPF maps of a runtime directory, malloc'd, so that several jobiod can run on one
  * kernel. NULL: out of memory. */
 char *instance_pin_dir(const char *runtime_dir);
-/* The configured name, else the short name of the host; malloc'd. NULL: out of memory. */
-char *instance_node(const char *configured);
 /* Make the directory and its parents. 0 or a negative errno. */
 int instance_make_dir(const char *path, mode_t mode, struct error *error);
 /* Returns the file descriptor of the lock, which ends with the process. -EBUSY: another jobiod

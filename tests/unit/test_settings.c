@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "settings/settings.h"
@@ -265,6 +266,141 @@ static void test_the_example(void **state)
     settings_destroy(defaults);
 }
 
+/* --- several files ---------------------------------------------------------------------------- */
+
+static void write_drop_in(const char *name, const char *text)
+{
+    char file[128];
+    FILE *f;
+
+    snprintf(file, sizeof(file), "%s.d/%s", path, name);
+    f = fopen(file, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    fclose(f);
+}
+
+static void make_drop_ins(void)
+{
+    char directory[128];
+
+    snprintf(directory, sizeof(directory), "%s.d", path);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    write_drop_in("10-gpu.conf", "nodes = gpu1*, gpu2?\n[push]\nurl = http://gpu:9091\n");
+    write_drop_in("20-all.conf", "interval = 5s\n[push]\nurl = http://a:9091\n"
+                                 "url = http://b:9091\n[store]\nkeep = 90d\n");
+    write_drop_in("05-early.conf", "interval = 7s\n");
+    write_drop_in("30.conf~", "no setting\n");
+}
+
+static void remove_drop_ins(void)
+{
+    const char *const names[] = {"10-gpu.conf", "20-all.conf", "05-early.conf", "30.conf~"};
+    char file[128];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(file, sizeof(file), "%s.d/%s", path, names[i]);
+        unlink(file);
+    }
+    snprintf(file, sizeof(file), "%s.d", path);
+    assert_int_equal(rmdir(file), 0);
+}
+
+struct seen {
+    char text[1024];
+    unsigned n;
+};
+
+static void see_setting(const struct setting *setting, void *arg)
+{
+    struct seen *seen = arg;
+
+    seen->n++;
+    snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), "%s=%s:%u ",
+             setting->key->name, setting->value, setting->line);
+}
+
+/* Files are read in the order of their names; each replaces what earlier ones set, lists too. */
+static void test_drop_ins(void **state)
+{
+    struct settings *settings;
+    struct seen seen = {.n = 0};
+
+    (void)state;
+    make_drop_ins();
+    settings = load("node = gpu1a\ninterval = 1s\n[push]\nurl = http://main:9091\n");
+    assert_int_equal(settings->interval_ns, 5 * S);
+    assert_int_equal(settings->push.urls.n, 2);
+    assert_string_equal(settings->push.urls.items[0], "http://a:9091");
+    settings_each_changed(settings, see_setting, &seen);
+    assert_string_equal(seen.text,
+                        "node=gpu1a:1 interval=5s:1 url=http://a:9091:3 url=http://b:9091:4 ");
+    settings_destroy(settings);
+    write_drop_in("20-all.conf", "");
+    settings = load("node = gpu1a\n[push]\nurl = http://main:9091\n");
+    assert_int_equal(settings->interval_ns, 7 * S);
+    assert_int_equal(settings->push.urls.n, 1);
+    assert_string_equal(settings->push.urls.items[0], "http://gpu:9091");
+    settings_destroy(settings);
+    settings = load("node = gpu22b\n[push]\nurl = http://main:9091\n");
+    assert_string_equal(settings->push.urls.items[0], "http://main:9091");
+    settings_destroy(settings);
+    settings = load("node = gpu22\n");
+    assert_string_equal(settings->push.urls.items[0], "http://gpu:9091");
+    settings_destroy(settings);
+    remove_drop_ins();
+}
+
+static void see_problem(const char *text, void *arg)
+{
+    struct seen *seen = arg;
+
+    seen->n++;
+    snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), "%s\n",
+             text);
+}
+
+static void assert_seen(const struct seen *seen, const char *suffix, const char *reason)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line), "%s%s%s\n", path, suffix, reason);
+    if (!strstr(seen->text, line))
+        fail_msg("\"%s\" is not in:\n%s", line, seen->text);
+}
+
+/* Also those of files that are for other nodes. */
+static void test_all_errors(void **state)
+{
+    struct seen seen = {.n = 0};
+    const struct settings_hooks hooks = {see_problem, NULL, &seen};
+    struct settings *settings = NULL;
+    struct error error;
+
+    (void)state;
+    make_drop_ins();
+    write_drop_in("10-gpu.conf", "nodes = other\n[push]\nbogus = 1\n");
+    write_drop_in("20-all.conf", "interval = 1s\nnodes = a\n");
+    write_drop_in("05-early.conf", "nodes = n[1-3]\n");
+    write_bytes("nodes = a\nwhat is this\ncluster =\n[push\n[store]\nkeep = 1x\n",
+                strlen("nodes = a\nwhat is this\ncluster =\n[push\n[store]\nkeep = 1x\n"));
+    assert_int_equal(settings_read(&settings, path, false, &hooks, &error), -EINVAL);
+    assert_null(settings);
+    assert_seen(&seen, "", ":1: nodes: only for files in jobio.conf.d");
+    assert_seen(&seen, "", ":2: neither [section] nor KEY = VALUE");
+    assert_seen(&seen, "", ":3: cluster: a name has 1 to 64 characters");
+    assert_seen(&seen, "", ":4: neither [section] nor KEY = VALUE");
+    assert_non_null(strstr(seen.text, ":6: keep: \"1x\""));
+    assert_seen(&seen, ".d/05-early.conf",
+                ":1: nodes: only * and ? are patterns; write n1* instead of n[100-199]");
+    assert_seen(&seen, ".d/10-gpu.conf", ":3: unknown key \"bogus\" in [push]");
+    assert_seen(&seen, ".d/20-all.conf",
+                ":2: nodes: must be the first key of the file, and set once");
+    assert_int_equal(seen.n, 8);
+    assert_int_equal(strncmp(error.text, seen.text, strcspn(seen.text, "\n")), 0);
+    remove_drop_ins();
+}
+
 /* --- faults ----------------------------------------------------------------------------------- */
 
 static struct settings *loaded;
@@ -306,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_kind_of_value),
         cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_no_text),
         cmocka_unit_test(test_the_example), cmocka_unit_test(test_users_of_the_page),
+        cmocka_unit_test(test_drop_ins),    cmocka_unit_test(test_all_errors),
         cmocka_unit_test(test_faults),
     };
     int fd = mkstemp(path), r;
