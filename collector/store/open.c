@@ -4,6 +4,8 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #define BUSY_MS 5000
 /* Limit for quick_check, which reads the whole file: 3 ms per MiB, more from a slow disk, and
@@ -128,6 +130,60 @@ static int db_open(struct store *store, const char *name, int flags, struct erro
     return rc == SQLITE_OK ? 0 : store_error(store, error, rc, "open");
 }
 
+/* A file name as a URI: quotes '?', '#' and '%'. */
+static char *reader_uri(const char *path, const char *options)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";
+    char *uri = malloc(strlen(path) * 3 + strlen(options) + 8);
+    char *p = uri;
+
+    if (!uri)
+        return NULL;
+    p += sprintf(p, "file:");
+    for (; *path; path++)
+        p += strchr(plain, *path) ? sprintf(p, "%c", *path)
+                                  : sprintf(p, "%%%02x", (unsigned char)*path);
+    (void)sprintf(p, "?%s", options);
+    return uri;
+}
+
+static int reader_identify(struct store *store, const char *options, struct schema_state *state,
+                           struct error *error)
+{
+    _free_ char *uri = reader_uri(store->path, options);
+    int r;
+
+    if (!uri)
+        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
+    r = db_open(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
+    return r < 0 ? r : store_identify(store, sql_migrations, state, error);
+}
+
+/* For a reader that creates no files: WAL mode needs those of the WAL, unless there is no writer.
+ */
+static const char *quiet_options(const char *path)
+{
+    _free_ char *name = NULL;
+
+    return asprintf(&name, "%s-wal", path) >= 0 && access(name, F_OK) < 0 ? "mode=ro&immutable=1"
+                                                                          : "mode=ro";
+}
+
+/* A store of a newer jobio is left as it is: closing a writer would move its WAL into the file.
+ * Other errors are those of the writer. */
+static int refuse_newer(const char *path, struct error *error)
+{
+    _store_ struct store *store = store_create(path, true);
+    struct schema_state state;
+    int r;
+
+    if (!store)
+        return error_errno(error, -ENOMEM, "store \"%s\"", path);
+    r = reader_identify(store, quiet_options(path), &state, error);
+    return r == -EPROTONOSUPPORT ? r : 0;
+}
+
 int store_open(struct store **ret, const struct store_options *options, struct error *error)
 {
     _store_ struct store *store = store_create(options->path, false);
@@ -142,6 +198,8 @@ int store_open(struct store **ret, const struct store_options *options, struct e
     if (options->node && !(store->node = strdup(options->node)))
         return error_errno(error, -ENOMEM, "store \"%s\"", options->path);
     r = store_file_check(store->path, &exists, error);
+    if (r == 0 && exists)
+        r = refuse_newer(store->path, error);
     if (r == 0)
         r = store_file_lock(store->path, &store->lock, error);
     if (r == 0 && !exists)
@@ -162,35 +220,11 @@ int store_open(struct store **ret, const struct store_options *options, struct e
     return 0;
 }
 
-/* A file name as a URI: quotes '?', '#' and '%'. */
-static char *reader_uri(const char *path, const char *options)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";
-    char *uri = malloc(strlen(path) * 3 + strlen(options) + 8);
-    char *p = uri;
-
-    if (!uri)
-        return NULL;
-    p += sprintf(p, "file:");
-    for (; *path; path++)
-        p += strchr(plain, *path) ? sprintf(p, "%c", *path)
-                                  : sprintf(p, "%%%02x", (unsigned char)*path);
-    (void)sprintf(p, "?%s", options);
-    return uri;
-}
-
 static int reader_try(struct store *store, const char *options, struct error *error)
 {
-    _free_ char *uri = reader_uri(store->path, options);
     struct schema_state state;
-    int r;
+    int r = reader_identify(store, options, &state, error);
 
-    if (!uri)
-        return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    r = db_open(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
-    if (r == 0)
-        r = store_identify(store, sql_migrations, &state, error);
     if (r < 0)
         return r;
     if (state.empty)
@@ -208,6 +242,57 @@ static bool wal_is_empty(const char *path)
     struct stat st;
 
     return asprintf(&name, "%s-wal", path) >= 0 && (stat(name, &st) < 0 || st.st_size == 0);
+}
+
+static int check_tables(struct store *store, struct store_check *ret, struct error *error)
+{
+    struct schema_state state;
+    int r = reader_identify(store, quiet_options(store->path), &state, error);
+
+    if (r < 0)
+        return r;
+    ret->version = state.empty ? state.newest : state.version;
+    ret->newest = state.newest;
+    return writer_check(store, error);
+}
+
+static int check_writable(const char *path, struct error *error)
+{
+    _free_ char *directory = strdup(path);
+    char *slash = directory ? strrchr(directory, '/') : NULL;
+    struct statvfs fs;
+
+    if (!slash)
+        return 0;
+    *slash = '\0';
+    if (access(directory, W_OK) < 0)
+        return error_errno(error, -errno, "store \"%s\": its directory cannot be written", path);
+    if (statvfs(directory, &fs) == 0 && !fs.f_bavail && fs.f_blocks)
+        return error_errno(error, -ENOSPC, "store \"%s\"", path);
+    return 0;
+}
+
+int store_check(const char *path, struct store_check *ret, struct error *error)
+{
+    _store_ struct store *store = store_create(path, true);
+    int r;
+
+    *ret = (struct store_check){0};
+    if (!store)
+        return error_errno(error, -ENOMEM, "store \"%s\"", path);
+    r = store_file_check(path, &ret->exists, error);
+    if (r == 0 && ret->exists)
+        r = check_tables(store, ret, error);
+    /* systemd creates the directory. */
+    if (r == -ENOENT && !ret->exists)
+        return 0;
+    return r < 0 ? r : check_writable(path, error);
+}
+
+bool store_error_lasts(int r)
+{
+    return r == -EMEDIUMTYPE || r == -EPROTONOSUPPORT || r == -EOPNOTSUPP || r == -EISDIR ||
+           r == -ELOOP || r == -ENOTDIR || r == -EINVAL;
 }
 
 int store_open_reader(struct store **ret, const char *path, struct error *error)

@@ -28,6 +28,17 @@ struct store_options {
  * -EOPNOTSUPP: on a network file system, where WAL is not safe; -EISDIR; -ELOOP: a symbolic link;
  * -ENOENT: no directory; -EBUSY: another process has it open for writing. */
 int store_open(struct store **ret, const struct store_options *options, struct error *error);
+/* What store_open() would find. */
+struct store_check {
+    bool exists;
+    int64_t version; /* of its tables */
+    int newest;      /* store_open() updates the tables to this version */
+};
+/* Check whether store_open() could use the file, without writing to it or to its directory, and with
+ * or without a running writer. Errors as of store_open(). */
+int store_check(const char *path, struct store_check *ret, struct error *error);
+/* Whether such an error lasts until an admin does something. Others, such as a full disk, may pass. */
+bool store_error_lasts(int r);
 /* Open read-only, with or without a running writer. */
 int store_open_reader(struct store **ret, const char *path, struct error *error);
 void store_close(struct store *store); /* accepts NULL */
