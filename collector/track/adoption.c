@@ -250,7 +250,8 @@ static bool is_final_in_ended_job(struct adoption *a, const struct tag *tag)
     bool found = false;
     size_t index;
 
-    if (store_node_jobs(a->store, tracker->cluster, tag->jobid, tracker->node, &jobs, NULL) < 0)
+    /* The name of the cluster may have changed meanwhile. */
+    if (store_node_jobs(a->store, NULL, tag->jobid, tracker->node, &jobs, NULL) < 0)
         return false;
     for (size_t i = 0; jobs[i]; i++) {
         step = jobs[i]->key.restart == tag->restart ? find_step(jobs[i], tag, &index) : NULL;
