@@ -98,6 +98,22 @@ int backend_create(struct probe **ret, const struct backend_options *o, struct e
     return write_probe_file(o, error);
 }
 
+const char *backend_in_use(struct probe *probe)
+{
+    static const char *const names[] = {[PROBE_NONE] = "none",
+                                        [PROBE_FENTRY] = "fentry",
+                                        [PROBE_KPROBE] = "kprobe",
+                                        [PROBE_TP_BTF] = "tp_btf"};
+    const struct probe_hook *hooks = NULL;
+    size_t n = 0;
+
+    if (!probe_blind(probe) && probe_hooks(probe, &hooks, &n) == 0)
+        for (size_t i = 0; i < n; i++)
+            if (hooks[i].backend != PROBE_NONE && hooks[i].ops & UINT64_C(1) << IO_READ)
+                return names[hooks[i].backend];
+    return names[PROBE_NONE];
+}
+
 void backend_test(struct probe *probe, struct hierarchy *hierarchy, const char *runtime_dir,
                   struct selftest *ret)
 {

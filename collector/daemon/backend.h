@@ -20,6 +20,8 @@ struct backend_options {
  * being counted. The file `probe` in the runtime directory lets plugins tag steps while jobiod does
  * not run. */
 int backend_create(struct probe **ret, const struct backend_options *options, struct error *error);
+/* What counts reads: "fentry", "kprobe", "tp_btf" or "none". */
+const char *backend_in_use(struct probe *probe);
 /* Test what the probe counts. If the test cannot run, *ret is all 0 and the probe is assumed to
  * work.
  */

@@ -14,6 +14,7 @@
 #include "collector/cgroup/hierarchy.h"
 #include "collector/daemon/backend.h"
 #include "collector/daemon/baselines.h"
+#include "collector/daemon/cluster.h"
 #include "collector/daemon/degraded.h"
 #include "collector/daemon/dispatch.h"
 #include "collector/daemon/events.h"
@@ -56,6 +57,7 @@
 
 struct daemon {
     const struct settings *settings;
+    const struct cluster *cluster; /* NULL: named by the settings */
     char *runtime_dir, *state_dir, *pin_dir, *store_path, *node;
     uint64_t started_ns; /* CLOCK_BOOTTIME */
     int lock_fd;
@@ -89,6 +91,7 @@ struct daemon {
     struct dispatch dispatch;
     struct server *server;
     struct events *events;
+    sd_event_source *cluster_watch; /* NULL: the name of the cluster is known */
 };
 
 /* --- directories and names -------------------------------------------------------------------- */
@@ -108,6 +111,12 @@ static int set_names(struct daemon *d, const struct daemon_options *options, str
 }
 
 /* --- the parts -------------------------------------------------------------------------------- */
+
+/* The result of a part that is made from settings. */
+static int from_settings(int r)
+{
+    return r == -EINVAL ? -ENOTRECOVERABLE : r;
+}
 
 static void say(enum log_level level, const char *text, void *arg)
 {
@@ -135,8 +144,8 @@ static void on_queued(void *arg)
         step_queue_notify(sink);
 }
 
-/* An unusable store is left as it is, and jobiod does not start. Nothing is lost until an admin
- * repairs it: the maps exist already, and plugins can tag steps without jobiod. */
+/* An unusable store is left as it is, and jobiod does not start. Nothing is lost until it is usable
+ * again: the maps exist already, and plugins tag steps without jobiod. */
 static int create_store(struct daemon *d, struct error *error)
 {
     const struct store_options options = {
@@ -150,6 +159,8 @@ static int create_store(struct daemon *d, struct error *error)
     /* Migrating a store of an older release may take longer than the start timeout of systemd. */
     (void)sd_notify(0, "EXTEND_TIMEOUT_USEC=1800000000");
     r = store_open(&d->store, &options, error);
+    if (store_error_lasts(r))
+        r = -ENOTRECOVERABLE;
     return r < 0 ? error_prefix(error, r, "the store") : 0;
 }
 
@@ -304,7 +315,7 @@ static int create_push(struct daemon *d, struct error *error)
     const struct metrics_push_options options = {
         .loop = d->loop,
         .settings = d->settings,
-        .degraded = d->store ? &d->degraded : NULL, /* NULL: daemon_check() */
+        .degraded = &d->degraded,
         .node = d->node,
         .notes = d->notes,
         .node_state = d->node_state,
@@ -327,7 +338,7 @@ static int create_peer_requests(struct daemon *d, struct error *error)
         .query = d->query,
         .writer = d->writer,
     };
-    return peer_requests_create(&d->peer_requests, &options, error);
+    return from_settings(peer_requests_create(&d->peer_requests, &options, error));
 }
 
 static int create_reports(struct daemon *d, struct error *error)
@@ -378,7 +389,7 @@ static int create_metrics(struct daemon *d, struct error *error)
                 .server = d->server,
             },
     };
-    return metrics_create(&d->metrics, &options, error);
+    return from_settings(metrics_create(&d->metrics, &options, error));
 }
 
 static int create_events(struct daemon *d, struct error *error)
@@ -458,7 +469,7 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_push(d, error);
     if (!r)
-        r = history_sink_create(&d->sink, d->loop, d->settings, d->store, error);
+        r = from_settings(history_sink_create(&d->sink, d->loop, d->settings, d->store, error));
     if (!r)
         r = create_services(d, error);
     if (!r)
@@ -477,6 +488,8 @@ static int create_parts(struct daemon *d, struct error *error)
         r = create_live_view(d, error);
     if (!r)
         r = create_events(d, error);
+    if (!r && d->cluster)
+        r = cluster_watch(&d->cluster_watch, d->loop, d->cluster, error);
     if (r < 0)
         return r;
     fill_status(d);
@@ -499,6 +512,7 @@ void daemon_destroy(struct daemon *d)
     server_destroy(d->server);
     metrics_forget_server(d->metrics);
     events_destroy(d->events);
+    sd_event_source_disable_unref(d->cluster_watch);
     runs_destroy(d->runs);
     live_view_destroy(d->live_view);
     services_destroy(d->services);
@@ -545,6 +559,7 @@ int daemon_create(struct daemon **ret, const struct daemon_options *options,
         return error_set(error, -ENOMEM, "no memory");
     d->lock_fd = -1;
     d->settings = settings;
+    d->cluster = options->cluster;
     d->started_ns = clock_ns(CLOCK_BOOTTIME);
     r = set_names(d, options, error);
     if (!r)
@@ -557,18 +572,17 @@ int daemon_create(struct daemon **ret, const struct daemon_options *options,
         r = create_parts(d, error);
     if (r < 0)
         return r;
+    if (d->cluster)
+        cluster_keep(d->cluster, d->state_dir);
     *ret = TAKE_PTR(d);
     return 0;
 }
 
 int daemon_run(struct daemon *d, struct error *error)
 {
-    struct tracker_stats stats;
     int r;
 
-    tracker_stats(d->tracker, &stats);
-    log_info("%s: %zu jobs and %zu steps are followed%s", d->node, stats.jobs, stats.steps,
-             probe_is_adopted(d->probe) ? ", the maps of an earlier process are reused" : "");
+    status_log_start(&d->status, d->store_path);
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(d->loop);
     (void)sd_notify(0, "STOPPING=1");
@@ -577,24 +591,4 @@ int daemon_run(struct daemon *d, struct error *error)
     (void)writer_flush(d->writer, FLUSH_MS);
     (void)tracker_settle(d->tracker);
     return r < 0 ? error_errno(error, r, "the event loop failed") : 0;
-}
-
-int daemon_check(const struct settings *settings, struct error *error)
-{
-    struct daemon d = {.settings = settings, .lock_fd = -1};
-    int r = sd_event_new(&d.loop);
-
-    if (r < 0)
-        return error_errno(error, r, "cannot make an event loop");
-    d.node = node_name(settings->node);
-    r = create_push(&d, error);
-    if (r >= 0)
-        r = history_sink_create(&d.sink, d.loop, settings, NULL, error);
-    if (r >= 0)
-        r = metrics_check(settings, error);
-    history_sink_destroy(d.sink);
-    metrics_push_destroy(d.push);
-    sd_event_unref(d.loop);
-    free(d.node);
-    return r;
 }

@@ -7,9 +7,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sysexits.h>
 #include <unistd.h>
 
+#include "collector/daemon/cluster.h"
+#include "collector/daemon/config_check.h"
 #include "collector/daemon/daemon.h"
 #include "settings/settings.h"
 #include "common/call.h"
@@ -24,10 +28,11 @@ static const char help[] =
     "      --config FILE   settings (" DEFAULT_CONFIG ", if it exists)\n"
     "      --runtime DIR   socket and step files (" JOBIO_RUNTIME_DIR ")\n"
     "      --state DIR     the store (" JOBIO_STATEDIR ")\n"
-    "      --check-config  check the settings and exit\n"
+    "      --check-config  check the settings, print what jobiod would do, and exit\n"
     "      --version, --help\n"
     "\n"
-    "Exit status: 0 stopped by a signal, 1 failed, 2 usage.\n";
+    "Exit status: 0 stopped by a signal, 1 failed, 2 usage, 78 the settings or the store are "
+    "wrong.\n";
 
 struct arguments {
     const char *config;
@@ -73,15 +78,46 @@ static int parse(int argc, char **argv, struct arguments *a)
     return 2;
 }
 
-static int load(const struct arguments *a, struct settings **ret, struct error *error)
+static int load(const struct arguments *a, const struct settings_hooks *hooks,
+                struct settings **ret, struct error *error)
 {
-    if (a->config)
-        return settings_load(ret, a->config, error);
-    if (access(DEFAULT_CONFIG, F_OK) == 0)
-        return settings_load(ret, DEFAULT_CONFIG, error);
-    *ret = settings_create();
-    return *ret ? 0 : error_set(error, -ENOMEM, "no memory");
+    return settings_read(ret, a->config ? a->config : DEFAULT_CONFIG, !a->config, hooks, error);
 }
+
+/* --- the check -------------------------------------------------------------------------------- */
+
+static void print_problem(const char *text, void *arg)
+{
+    *(bool *)arg = true;
+    (void)fprintf(stderr, "%s\n", text);
+}
+
+static void print_file(const char *path, bool skipped, void *arg)
+{
+    (void)arg;
+    (void)printf("file: %s%s\n", path, skipped ? " (for other nodes)" : "");
+}
+
+/* Returns the exit status. */
+static int check(const struct arguments *a)
+{
+    bool failed = false;
+    const struct settings_hooks hooks = {print_problem, print_file, &failed};
+    struct settings *settings = NULL;
+    struct error error;
+    int r = load(a, &hooks, &settings, &error);
+
+    if (r < 0 && !failed)
+        print_problem(error.text, &failed);
+    if (!r && config_check(settings, &a->options, print_problem, &failed) == 0) {
+        config_describe(stdout, settings, &a->options);
+        (void)puts("ok");
+    }
+    settings_destroy(settings);
+    return failed ? EX_CONFIG : EXIT_SUCCESS;
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
 
 static void block_signals(void)
 {
@@ -113,23 +149,35 @@ static void return_memory(void)
     (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
 }
 
-static int run(const struct arguments *a, const struct settings *settings, struct error *error)
+static int run(const struct arguments *a, struct settings *settings, struct error *error)
 {
+    struct daemon_options options = a->options;
     struct daemon *daemon = NULL;
-    int r;
+    struct cluster cluster;
+    char *name;
+    int r = cluster_find(&cluster, settings, options.state_dir, error);
 
-    if (a->check)
-        return daemon_check(settings, error);
-    r = daemon_create(&daemon, &a->options, settings, error);
+    if (r < 0)
+        return r;
+    name = strdup(cluster.name);
+    if (!name) {
+        cluster_clear(&cluster);
+        return error_set(error, -ENOMEM, "no memory");
+    }
+    free(settings->cluster);
+    settings->cluster = name;
+    options.cluster = &cluster;
+    r = daemon_create(&daemon, &options, settings, error);
     if (!r)
         r = daemon_run(daemon, error);
     daemon_destroy(daemon);
+    cluster_clear(&cluster);
     return r;
 }
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {.options = {JOBIO_RUNTIME_DIR, JOBIO_STATEDIR, NULL}};
+    struct arguments a = {.options = {JOBIO_RUNTIME_DIR, JOBIO_STATEDIR, NULL, NULL}};
     struct settings *settings = NULL;
     struct error error;
     int r = parse(argc, argv, &a);
@@ -140,7 +188,11 @@ int main(int argc, char **argv)
     block_signals();
     raise_limits();
     return_memory();
-    r = load(&a, &settings, &error);
+    if (a.check)
+        return check(&a);
+    r = load(&a, NULL, &settings, &error);
+    if (r < 0 && r != -ENOMEM)
+        r = -ENOTRECOVERABLE;
     if (!r) {
         log_init("jobiod", settings->log_level);
         r = run(&a, settings, &error);
@@ -148,5 +200,5 @@ int main(int argc, char **argv)
     settings_destroy(settings);
     if (r < 0)
         log_error("%s", error.text);
-    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return r == -ENOTRECOVERABLE ? EX_CONFIG : r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -318,6 +318,26 @@ bool peer_requests_are_wanted(const struct settings *settings)
     return settings->peers.url != NULL;
 }
 
+static int check_wanted(const struct settings *settings, struct error *error)
+{
+    return !peer_requests_are_wanted(settings) && settings->peers.listen.n
+               ? error_set(error, -EINVAL, "[peers] listen without url: set both")
+               : 0;
+}
+
+int peer_requests_check(const struct settings *settings, struct error *error)
+{
+    uid_t *readers = NULL;
+    int r = check_wanted(settings, error);
+
+    if (!r)
+        r = find_readers(&settings->peers.readers, &readers, error);
+    free(readers);
+    if (!r && settings->peers.url && (r = peers_check_url(settings->peers.url, error)) < 0)
+        r = error_prefix(error, r, "[peers]");
+    return r;
+}
+
 /* Queue refused accounts again. Without [peers], queued accounts would exempt their jobs from
  * retention for ever. */
 int peer_requests_tidy_outbox(struct store *store, const struct settings *settings,
@@ -371,9 +391,7 @@ int peer_requests_create(struct peer_requests **ret, const struct peer_requests_
     int r;
 
     if (!peer_requests_are_wanted(options->settings))
-        return options->settings->peers.listen.n
-                   ? error_set(error, -EINVAL, "[peers] listen without url: set both")
-                   : 0;
+        return check_wanted(options->settings, error);
     requests = calloc(1, sizeof(*requests));
     if (!requests)
         return error_set(error, -ENOMEM, "out of memory");

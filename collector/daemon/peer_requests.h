@@ -20,6 +20,8 @@ struct tracker;
 struct writer;
 
 bool peer_requests_are_wanted(const struct settings *settings);
+/* Check [peers] without side effects. */
+int peer_requests_check(const struct settings *settings, struct error *error);
 /* Clean up the outbox after an earlier process. */
 int peer_requests_tidy_outbox(struct store *store, const struct settings *settings,
                               struct error *error);

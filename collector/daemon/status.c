@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/daemon/backend.h"
+#include "collector/daemon/config_check.h"
 #include "collector/daemon/degraded.h"
 #include "collector/daemon/metrics.h"
 #include "collector/peers/peers.h"
@@ -22,6 +24,7 @@
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/tree.h"
 
 #define NO_MEMORY "status: no memory"
@@ -328,4 +331,19 @@ void status_answer(const struct status_sources *sources, struct request *request
         hide_answers(status->document);
     if (query_submit_for(sources->small, request_uid(request), load_stats, on_stats, status) < 0)
         on_stats(-EBUSY, &busy, status);
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+void status_log_start(const struct status_sources *sources, const char *store_path)
+{
+    _free_ char *sinks = config_sinks(sources->settings);
+    struct tracker_stats stats;
+
+    tracker_stats(sources->tracker, &stats);
+    log_info("jobiod " PACKAGE_VERSION ": node %s of cluster %s; backend: %s%s; store: %s; %s; %zu "
+             "jobs and %zu steps are followed",
+             sources->node, sources->settings->cluster, backend_in_use(sources->probe),
+             probe_is_adopted(sources->probe) ? " (the maps of an earlier process)" : "",
+             store_path, sinks ? sinks : "", stats.jobs, stats.steps);
 }

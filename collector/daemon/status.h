@@ -46,5 +46,7 @@ struct status_sources {
  * query.
  */
 void status_answer(const struct status_sources *sources, struct request *request);
+/* Log what a started jobiod does, in one line. */
+void status_log_start(const struct status_sources *sources, const char *store_path);
 
 #endif

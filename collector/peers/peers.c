@@ -79,7 +79,7 @@ static int copy_options(struct peers *peers, const struct peers_options *options
     return 0;
 }
 
-static int check_url(const char *url, struct error *error)
+int peers_check_url(const char *url, struct error *error)
 {
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
         return error_set(error, -EINVAL, "\"%.100s\" does not start with http:// or https://", url);
@@ -94,7 +94,7 @@ int peers_create(struct peers **ret, sd_event *loop, const struct peers_options 
     CLEANUP(peers_destroyp) struct peers *peers = calloc(1, sizeof(*peers));
     const struct http_client_options client = {.connect_timeout_ns = 3 * NS_PER_S,
                                                .timeout_ns = options->timeout_ns};
-    int r = check_url(options->url, error);
+    int r = peers_check_url(options->url, error);
 
     if (!peers)
         return error_set(error, -ENOMEM, "no memory for the queries of other nodes");

@@ -93,6 +93,8 @@ struct peers_options {
     uint64_t late_ns, answers_ns;
 };
 void peers_defaults(struct peers_options *options);
+/* -EINVAL: not an url for peers_options. */
+int peers_check_url(const char *url, struct error *error);
 
 /* Create it, and listen; a failed bind is reported to the hook, and retried. Returns 0 or -errno;
  * -EINVAL: a bad address or url. *ret is untouched on failure. */

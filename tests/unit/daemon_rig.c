@@ -301,13 +301,18 @@ void load_settings(const char *urls)
     must(settings_load(&settings, path, &error));
 }
 
-void create_daemon(void)
+int try_daemon(const char *store_dir)
 {
     char runtime[128], state[128];
-    const struct daemon_options options = {runtime, state, NULL};
+    const struct daemon_options options = {runtime, state, NULL, NULL};
 
     (void)snprintf(runtime, sizeof(runtime), "%s/run", directory);
-    (void)snprintf(state, sizeof(state), "%s/state", directory);
-    must(daemon_create(&jobiod, &options, settings, &error));
+    (void)snprintf(state, sizeof(state), "%s/%s", directory, store_dir);
+    return daemon_create(&jobiod, &options, settings, &error);
+}
+
+void create_daemon(void)
+{
+    must(try_daemon("state"));
     assert_true(sd_event_default(&loop) >= 0);
 }

@@ -58,6 +58,8 @@ int teardown(void **state);
 /* urls: further lines of [push]. */
 void load_settings(const char *urls);
 void create_daemon(void);
+/* The same with its store in another directory. Returns the result of daemon_create(). */
+int try_daemon(const char *store_dir);
 
 void must(int r);
 void turn(uint64_t usec); /* of the loop */

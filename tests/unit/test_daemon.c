@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -185,11 +186,37 @@ static void test_everything_half_open(void **state)
     daemon_destroy(jobiod);
 }
 
+/* An admin must act. A store that another process holds may be free again soon. */
+static void test_unusable_store(void **state)
+{
+    char path[128];
+    int fd;
+
+    (void)state;
+    if (!munged)
+        skip();
+    load_settings("");
+    snprintf(path, sizeof(path), "%s/other", directory);
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_text("other/jobio.db", 0600, "no database");
+    assert_int_equal(try_daemon("other"), -ENOTRECOVERABLE);
+    assert_non_null(strstr(error.text, "the store: store \""));
+    snprintf(path, sizeof(path), "%s/other/jobio.db", directory);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/other/jobio.db.lock", directory);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(try_daemon("other"), -EBUSY);
+    close(fd);
+    create_daemon();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_everything_half_open, setup, teardown),
         cmocka_unit_test_setup_teardown(test_degraded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unusable_store, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "collector/daemon/config_check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+
+#include "collector/daemon/cluster.h"
+#include "collector/daemon/history_sink.h"
+#include "collector/daemon/metrics.h"
+#include "collector/daemon/metrics_push.h"
+#include "collector/daemon/peer_requests.h"
+#include "collector/store/store.h"
+#include "common/cleanup.h"
+#include "common/node_name.h"
+
+/* --- the check -------------------------------------------------------------------------------- */
+
+struct check {
+    const struct settings *settings;
+    settings_problem_f problem;
+    void *arg;
+    bool failed;
+};
+
+/* The error of a part does not name a line: find the setting of the section that its text names. */
+static void report(struct check *check, const char *section, const struct error *why)
+{
+    const struct setting *setting = settings_find(check->settings, section, why->text);
+    struct error error = *why;
+
+    if (setting)
+        (void)error_set(&error, 0, "%s:%u: %s", setting->file, setting->line, why->text);
+    check->failed = true;
+    check->problem(error.text, check->arg);
+}
+
+static void check_push(struct check *check, sd_event *loop, const char *node)
+{
+    const struct metrics_push_options options = {
+        .loop = loop, .settings = check->settings, .node = node};
+    struct metrics_push *push = NULL;
+    struct error error;
+
+    if (metrics_push_create(&push, &options, &error) < 0)
+        report(check, "push", &error);
+    metrics_push_destroy(push);
+}
+
+static void check_sinks(struct check *check)
+{
+    _free_ char *node = node_name(check->settings->node);
+    struct history_sink *sink = NULL;
+    sd_event *loop = NULL;
+    struct error error;
+    int r = node ? sd_event_new(&loop) : -ENOMEM;
+
+    if (r < 0) {
+        (void)error_errno(&error, r, "cannot make an event loop");
+        report(check, "", &error);
+        return;
+    }
+    check_push(check, loop, node);
+    if (history_sink_create(&sink, loop, check->settings, NULL, &error) < 0)
+        report(check, "history", &error);
+    history_sink_destroy(sink);
+    if (metrics_check(check->settings, &error) < 0)
+        report(check, "metrics", &error);
+    if (peer_requests_check(check->settings, &error) < 0)
+        report(check, "peers", &error);
+    sd_event_unref(loop);
+}
+
+static char *store_path(const struct daemon_options *options)
+{
+    char *path;
+
+    return asprintf(&path, "%s/jobio.db", options->state_dir) < 0 ? NULL : path;
+}
+
+static int check_store(const struct daemon_options *options, struct store_check *ret,
+                       struct error *error)
+{
+    _free_ char *path = store_path(options);
+
+    return path ? store_check(path, ret, error) : error_set(error, -ENOMEM, "no memory");
+}
+
+int config_check(const struct settings *settings, const struct daemon_options *options,
+                 settings_problem_f problem, void *arg)
+{
+    struct check check = {.settings = settings, .problem = problem, .arg = arg};
+    struct store_check store;
+    struct error error;
+
+    check_sinks(&check);
+    if (check_store(options, &store, &error) < 0) {
+        check.failed = true;
+        problem(error.text, arg);
+    }
+    return check.failed ? -EINVAL : 0;
+}
+
+/* --- the description -------------------------------------------------------------------------- */
+
+static void print_setting(const struct setting *setting, void *arg)
+{
+    const char *section = setting->key->section;
+
+    (void)fprintf(arg, "    %s%s%s%s = %s (%s:%u)\n", *section ? "[" : "", section,
+                  *section ? "] " : "", setting->key->name, setting->value, setting->file,
+                  setting->line);
+}
+
+static void print_store(FILE *out, const struct daemon_options *options)
+{
+    _free_ char *path = store_path(options);
+    struct store_check store = {0};
+    struct error error;
+
+    if (check_store(options, &store, &error) < 0)
+        return;
+    (void)fprintf(out, "store: %s: ", path);
+    if (!store.exists)
+        (void)fprintf(out, "does not exist, jobiod creates it\n");
+    else if (store.version != store.newest)
+        (void)fprintf(out, "usable; jobiod updates its tables from version %" PRId64 " to %d\n",
+                      store.version, store.newest);
+    else
+        (void)fprintf(out, "usable\n");
+}
+
+char *config_sinks(const struct settings *settings)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    (void)fprintf(out, "sinks: ");
+    if (settings->push.urls.n)
+        (void)fprintf(out, "%zu push target%s, ", settings->push.urls.n,
+                      settings->push.urls.n == 1 ? "" : "s");
+    for (size_t i = 0; i < settings->metrics.listen.n; i++)
+        (void)fprintf(out, "metrics at %s, ", settings->metrics.listen.items[i]);
+    if (settings->metrics.textfile)
+        (void)fprintf(out, "metrics in %s, ", settings->metrics.textfile);
+    if (settings->history.url)
+        (void)fprintf(out, "history (%s) at %s, ", sink_format_name(settings->history.format),
+                      settings->history.url);
+    if (settings->push.urls.n || settings->metrics.listen.n || settings->metrics.textfile ||
+        settings->history.url)
+        (void)fseek(out, -2, SEEK_CUR);
+    else
+        (void)fprintf(out, "none");
+    (void)fprintf(out, "; peers: %s", settings->peers.url ? settings->peers.url : "none");
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void config_describe(FILE *out, const struct settings *settings,
+                     const struct daemon_options *options)
+{
+    static const char *const backends[] = {[BACKEND_AUTO] = "auto: the first of fentry, kprobe and "
+                                                            "tp_btf that works on this kernel",
+                                           [BACKEND_FENTRY] = "fentry",
+                                           [BACKEND_KPROBE] = "kprobe",
+                                           [BACKEND_TP_BTF] = "tp_btf"};
+    _free_ char *node = node_name(settings->node), *sinks = config_sinks(settings);
+    struct cluster cluster = {0};
+    struct error error;
+
+    if (cluster_find(&cluster, settings, options->state_dir, &error) == 0)
+        (void)fprintf(out, "node: %s of cluster %s (%s)\n", node, cluster.name, cluster.source);
+    cluster_clear(&cluster);
+    (void)fprintf(out, "backend: %s\n", backends[settings->backend]);
+    print_store(out, options);
+    (void)fprintf(out, "%s\n", sinks ? sinks : "");
+    (void)fprintf(out, "settings that are not defaults:%s\n", settings->made.n ? "" : " none");
+    settings_each_changed(settings, print_setting, out);
+}

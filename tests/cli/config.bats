@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# jobiod --check-config, and the exit status for what an admin must repair.
+
+bats_require_minimum_version 1.5.0
+load cli.bash
+
+setup() {
+    export SLURM_CONF=$BATS_TEST_TMPDIR/slurm.conf
+    conf=$BATS_TEST_TMPDIR/jobio.conf state=$BATS_TEST_TMPDIR/state
+    mkdir -p "$conf.d" "$state"
+    echo "ClusterName=Alpha" > "$SLURM_CONF"
+}
+
+check_config() {
+    jobiod --check-config --config "$conf" --state "$state"
+}
+
+@test "--check-config prints every error with file and line, and ends with 78" {
+    printf '%s\n' 'bogus = 1' '[push]' 'interval = 3q' 'what is this' > "$conf"
+    printf '%s\n' 'nodes = other' '[store]' 'keep = x' > "$conf.d/10.conf"
+    run -78 --separate-stderr check_config
+    [[ $stderr == "$conf:1: unknown key \"bogus\""$'\n'* ]]
+    [[ $stderr == *$'\n'"$conf:3: interval: \"3q\" is not"* ]]
+    [[ $stderr == *$'\n'"$conf:4: neither [section] nor KEY = VALUE"$'\n'* ]]
+    [[ $stderr == *$'\n'"$conf.d/10.conf:3: keep: "* ]]
+    [ "$(wc -l <<< "$stderr")" = 4 ]
+    [[ $output != *ok* ]]
+}
+
+@test "--check-config finds what only the parts of jobiod know, with its line" {
+    printf '%s\n' '[push]' 'url = http://user:secret@gw:9091' '[peers]' 'readers = nosuchuser' \
+        'url = http://x' '[history]' 'url = ftp://x' > "$conf"
+    run -78 --separate-stderr check_config
+    [[ $stderr == *"$conf:2: [push]: a URL contains a user or password"* ]]
+    [[ $stderr == *"$conf:4: [peers] readers: there is no user \"nosuchuser\""* ]]
+    [[ $stderr == *"$conf:7: [history]: \"ftp://x\" does not start with"* ]]
+    [ "$(wc -l <<< "$stderr")" = 3 ]
+}
+
+@test "--check-config prints what jobiod will do" {
+    printf '%s\n' 'node = gpu1' 'interval = 10s' 'backend = kprobe' '[push]' 'url = http://gw:9091' > "$conf"
+    printf '%s\n' 'nodes = cpu*' '[push]' 'url = http://cpu:9091' > "$conf.d/10-cpu.conf"
+    printf '%s\n' 'nodes = gpu*' '[push]' 'url = http://gpu:9091' > "$conf.d/20-gpu.conf"
+    run -0 --separate-stderr check_config
+    [ -z "$stderr" ]
+    [ "$output" = "file: $conf
+file: $conf.d/10-cpu.conf (for other nodes)
+file: $conf.d/20-gpu.conf
+node: gpu1 of cluster alpha ($SLURM_CONF)
+backend: kprobe
+store: $state/jobio.db: does not exist, jobiod creates it
+sinks: 1 push target; peers: none
+settings that are not defaults:
+    node = gpu1 ($conf:1)
+    backend = kprobe ($conf:3)
+    [push] url = http://gpu:9091 ($conf.d/20-gpu.conf:3)
+ok" ]
+}
+
+@test "--check-config reports an unusable store, and does not touch it" {
+    : > "$conf"
+    echo "no database" > "$state/jobio.db"
+    run -78 --separate-stderr check_config
+    [[ $stderr == "store \"$state/jobio.db\": "*"file is not a database"* ]]
+    rm "$state/jobio.db"
+    "$JOBIO_BUILD/tests/cli/make_store" "$state/jobio.db"
+    run -0 check_config
+    [[ $output == *"store: $state/jobio.db: usable"* ]]
+    sqlite3 "$state/jobio.db" "PRAGMA journal_mode = DELETE; PRAGMA user_version = 9999" > /dev/null
+    before=$(ls "$state"; sha256sum "$state/jobio.db")
+    run -78 --separate-stderr check_config
+    [[ $stderr == *"made by a newer jobio (version 9999, this one knows "* ]]
+    [ "$before" = "$(ls "$state"; sha256sum "$state/jobio.db")" ]
+}
+
+@test "a wrong setting ends jobiod with 78" {
+    echo "bogus = 1" > "$conf"
+    run -78 timeout 20 jobiod --config "$conf" --runtime "$BATS_TEST_TMPDIR/run" --state "$state"
+    [[ $output == *"$conf:1: unknown key"* ]]
+    run -78 timeout 20 jobiod --config /nonexistent/jobio.conf --runtime "$BATS_TEST_TMPDIR/run"
+}
