@@ -15,6 +15,7 @@
 #include "collector/daemon/cluster.h"
 #include "collector/daemon/config_check.h"
 #include "collector/daemon/daemon.h"
+#include "collector/daemon/detach.h"
 #include "settings/settings.h"
 #include "common/call.h"
 #include "common/log.h"
@@ -22,13 +23,14 @@
 #define DEFAULT_CONFIG JOBIO_SYSCONFDIR "/jobio.conf"
 
 static const char help[] =
-    "usage: jobiod [--config FILE] [--runtime DIR] [--state DIR] [--check-config]\n"
+    "usage: jobiod [--config FILE] [--runtime DIR] [--state DIR] [--check-config | --detach]\n"
     "The collector of jobio: counts the I/O of the jobs on this node. Runs in the foreground.\n"
     "\n"
     "      --config FILE   settings (" DEFAULT_CONFIG ", if it exists)\n"
     "      --runtime DIR   socket and step files (" JOBIO_RUNTIME_DIR ")\n"
     "      --state DIR     the store (" JOBIO_STATEDIR ")\n"
     "      --check-config  check the settings, print what jobiod would do, and exit\n"
+    "      --detach        remove the programs and counters of a stopped jobiod from the kernel\n"
     "      --version, --help\n"
     "\n"
     "Exit status: 0 stopped by a signal, 1 failed, 2 usage, 78 the settings or the store are "
@@ -37,18 +39,19 @@ static const char help[] =
 struct arguments {
     const char *config;
     struct daemon_options options;
-    bool check;
+    bool check, detach;
 };
 
 /* Returns the exit status; -1: continue. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    enum { CONFIG = 256, RUNTIME, STATE, CHECK, FOREGROUND, SHOW_VERSION, HELP };
+    enum { CONFIG = 256, RUNTIME, STATE, CHECK, DETACH, FOREGROUND, SHOW_VERSION, HELP };
     static const struct option longs[] = {
         {"config", required_argument, NULL, CONFIG},
         {"runtime", required_argument, NULL, RUNTIME},
         {"state", required_argument, NULL, STATE},
         {"check-config", no_argument, NULL, CHECK},
+        {"detach", no_argument, NULL, DETACH},
         {"foreground", no_argument, NULL, FOREGROUND},
         {"version", no_argument, NULL, SHOW_VERSION},
         {"help", no_argument, NULL, HELP},
@@ -65,6 +68,8 @@ static int parse(int argc, char **argv, struct arguments *a)
             a->options.state_dir = optarg;
         else if (c == CHECK)
             a->check = true;
+        else if (c == DETACH)
+            a->detach = true;
         else if (c == SHOW_VERSION)
             return puts("jobiod " PACKAGE_VERSION) < 0;
         else if (c == HELP)
@@ -190,6 +195,12 @@ int main(int argc, char **argv)
     return_memory();
     if (a.check)
         return check(&a);
+    if (a.detach) {
+        r = detach_instance(&a.options, stdout, &error);
+        if (r < 0)
+            log_error("%s", error.text);
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
     r = load(&a, NULL, &settings, &error);
     if (r < 0 && r != -ENOMEM)
         r = -ENOTRECOVERABLE;

@@ -341,7 +341,7 @@ void status_log_start(const struct status_sources *sources, const char *store_pa
     struct tracker_stats stats;
 
     tracker_stats(sources->tracker, &stats);
-    log_info("jobiod " PACKAGE_VERSION ": node %s of cluster %s; backend: %s%s; store: %s; %s; %zu "
+    log_info("version " PACKAGE_VERSION "; node %s of cluster %s; backend: %s%s; store: %s; %s; %zu "
              "jobs and %zu steps are followed",
              sources->node, sources->settings->cluster, backend_in_use(sources->probe),
              probe_is_adopted(sources->probe) ? " (the maps of an earlier process)" : "",

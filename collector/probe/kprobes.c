@@ -77,15 +77,18 @@ static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/
 
 /* The owner in an event's name: a hash of the pin directory, or the process id if nothing is
  * pinned. */
-static uint32_t owner(const struct probe *probe)
+static uint32_t hash_path(const char *path)
 {
     uint32_t hash = 2166136261u;
 
-    if (!probe->directory)
-        return getpid();
-    for (const char *c = probe->directory; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    for (; *path; path++)
+        hash = (hash ^ (unsigned char)*path) * 16777619u;
     return hash;
+}
+
+static uint32_t owner(const struct probe *probe)
+{
+    return probe->directory ? hash_path(probe->directory) : (uint32_t)getpid();
 }
 
 static void event_name(const struct probe *probe, size_t hook, int side, char buf[64])
@@ -133,17 +136,36 @@ static void remove_event(const struct probe *probe, size_t hook, int side)
     (void)write_event(line);
 }
 
-static FILE *open_profile(void)
+static FILE *open_table(const char *name)
 {
     FILE *file = NULL;
 
     for (size_t i = 0; i < ARRAY_SIZE(tracefs) && !file; i++) {
         char path[64];
 
-        (void)snprintf(path, sizeof(path), "%s/kprobe_profile", tracefs[i]);
+        (void)snprintf(path, sizeof(path), "%s/%s", tracefs[i], name);
         file = fopen(path, "re");
     }
     return file;
+}
+
+/* A line is "p:jobio/NAME function". An event that is in use is not removed. */
+void kprobes_remove_events(const char *directory)
+{
+    _fclose_ FILE *file = open_table("kprobe_events");
+    char line[256], name[128], remove[144], suffix[16];
+    size_t length;
+
+    (void)snprintf(suffix, sizeof(suffix), "_%08" PRIx32, hash_path(directory));
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%*[^:]:jobio/%127s", name) != 1)
+            continue;
+        length = strlen(name);
+        if (length < strlen(suffix) || strcmp(name + length - strlen(suffix), suffix) != 0)
+            continue;
+        (void)snprintf(remove, sizeof(remove), "-:jobio/%s", name);
+        (void)write_event(remove);
+    }
 }
 
 /* The start of struct bpf_link_info since 6.7; libbpf's own version may be older. */
@@ -175,7 +197,7 @@ static void read_missed_links(struct probe *probe)
 
 static void read_missed_events(struct probe *probe)
 {
-    _fclose_ FILE *file = open_profile();
+    _fclose_ FILE *file = open_table("kprobe_profile");
     char line[256], name[128], wanted[64];
     uint64_t missed;
 

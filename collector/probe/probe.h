@@ -88,6 +88,12 @@ int probe_unpin(const char *pin_dir, struct error *error);
 /* Remove what versions of jobio with other layouts have pinned there: this one cannot read it, and
  * the programs would continue to run. Returns the number of layouts removed. */
 int probe_unpin_others(const char *pin_dir, struct error *error);
+/* Detach and remove everything that is pinned there, of all layouts, and the directory; safe to
+ * repeat. The counters of `steps` cgroups are lost. */
+struct probe_removed {
+    unsigned layouts, links, maps, steps;
+};
+int probe_detach(const char *pin_dir, struct probe_removed *ret, struct error *error);
 /* Returns true if probe_create() adopted the state of an earlier process. */
 bool probe_is_adopted(const struct probe *probe);
 

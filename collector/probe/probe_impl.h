@@ -175,6 +175,8 @@ void kprobes_read_missed(struct probe *probe);
 /* Operations that all kprobes count together. They share two programs, and so their misses. */
 uint64_t kprobes_ops(const struct probe *probe);
 void kprobes_close(struct probe *probe);
+/* Remove the tracefs events of the kprobes that were pinned in this directory. */
+void kprobes_remove_events(const char *directory);
 
 /* syscalls.c: the system call backend, for the whole node. */
 

@@ -362,3 +362,56 @@ is_blind() {
         [ "$(jq -cS .not_attached "$T/chosen")" = "$(jq -cS .not_attached "$T/fentry")" ]
     fi
 }
+
+# ids KIND: of the maps or links that are pinned in $maps
+ids() {
+    local pin
+    for pin in "$maps"/*; do
+        bpftool -j "$1" show pinned "$pin" 2> /dev/null | jq -r '.id? // empty'
+    done
+}
+
+@test "--detach leaves nothing of jobio in the kernel, and can be repeated" {
+    local maps kind id i
+    rm -rf "$T/run" "$T/state"
+    mkdir -p "$T/run" "$T/state"
+    backend=tp_btf start_jobiod
+    maps=$(jq -r .maps "$T/status")/$(sed -n 's/^LAYOUT=//p' "$T/run/probe")
+    for kind in map link; do
+        ids $kind > "$T/$kind"
+        [ -s "$T/$kind" ]
+    done
+    while read -r id; do
+        bpftool -j link show id "$id" | jq -r .prog_id
+    done < "$T/link" > "$T/prog"
+    [ -s "$T/prog" ]
+    tag
+    run -1 "$BUILD/jobiod" --detach --runtime "$T/run"
+    [[ $output == *"another jobiod (process $jobiod) serves $T/run" ]]
+    [ -d "$maps" ]
+    stop_jobiod
+    mkdir "$CGROUPS/jobio-native-run" "$maps/../9" # an interrupted run; another layout
+    printf /jobio-native-run > "$T/run/runs/7"
+    run -0 "$BUILD/jobiod" --detach --runtime "$T/run"
+    echo "$output"
+    [[ $output == "removed from ${maps%/*}: $(wc -l < "$T/link") links, $(wc -l < "$T/map") maps"* ]]
+    [[ $output == *"the counters of 1 running step(s) are lost"* ]]
+    [ ! -e "${maps%/*}" ]
+    [ ! -e "$T/run/probe" ]
+    [ ! -e "$CGROUPS/jobio-native-run" ]
+    [ -z "$(ls "$T/run/runs")" ]
+    for kind in map link prog; do
+        while read -r id; do # freed after a grace period
+            for ((i = 0; i < 200; i++)); do
+                bpftool "$kind" show id "$id" > "$T/left" 2>&1 || break
+                sleep 0.05
+            done
+            [ $i -lt 200 ] || { cat "$T/left"; false; }
+        done < "$T/$kind"
+    done
+    run -0 "$BUILD/jobiod" --detach --runtime "$T/run"
+    [ "$output" = "nothing is attached in ${maps%/*}" ]
+    kill $member
+    wait $member || true
+    rmdir "$GROUP/step_0"
+}
