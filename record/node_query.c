@@ -128,7 +128,10 @@ int node_query_parse_answer(struct node_query *query, const char *cluster, const
     if (!json_object_is_type(o, json_type_object) || !has_number(o, "version", 1))
         (void)error_set(error, r, "its answer does not have version 1");
     else if (strcmp(get_text(o, "cluster"), cluster) != 0)
-        (void)error_set(error, r, "it belongs to another cluster");
+        (void)error_set(error, r,
+                        "it is of cluster \"%.64s\", not \"%.64s\": set `cluster` in its "
+                        "jobio.conf or --cluster here; the record is retried",
+                        get_text(o, "cluster"), cluster);
     else if (strcmp(get_text(o, "from"), query->host) != 0 ||
              strcmp(get_text(o, "id"), query->id) != 0)
         (void)error_set(error, r, "its answer is to another query");

@@ -311,7 +311,9 @@ static int check_account(const struct peer_request *request, const struct job_ac
     const char *from = wire_string(request->document, "from");
 
     if (!account->key.cluster || strcmp(account->key.cluster, request->peers->cluster) != 0)
-        return error_set(error, -EXDEV, "an account of another cluster");
+        return error_set(error, -EXDEV,
+                         "an account of cluster \"%.64s\", this node is of \"%.64s\"",
+                         account->key.cluster ? account->key.cluster : "", request->peers->cluster);
     for (size_t i = 0; i < account->n_steps; i++) {
         const struct step_account *step = &account->steps[i];
 

@@ -97,9 +97,15 @@ static int check_head(struct json_object *document, const struct wire_head *head
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         const char *found = wire_string(document, fields[i].key);
 
-        if (fields[i].wanted && strcmp(found, fields[i].wanted) != 0)
-            return error_set(error, fields[i].code, "\"%s\" is \"%.64s\", not \"%.64s\"",
-                             fields[i].key, found, fields[i].wanted);
+        if (!fields[i].wanted || strcmp(found, fields[i].wanted) == 0)
+            continue;
+        if (fields[i].code == -EXDEV)
+            return error_set(error, -EXDEV,
+                             "it is of cluster \"%.64s\", this node of \"%.64s\": set the same "
+                             "`cluster` in jobio.conf on both nodes",
+                             found, fields[i].wanted);
+        return error_set(error, fields[i].code, "\"%s\" is \"%.64s\", not \"%.64s\"", fields[i].key,
+                         found, fields[i].wanted);
     }
     return 0;
 }
