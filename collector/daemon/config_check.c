@@ -12,6 +12,7 @@
 #include "collector/daemon/metrics.h"
 #include "collector/daemon/metrics_push.h"
 #include "collector/daemon/peer_requests.h"
+#include "collector/daemon/sink_list.h"
 #include "collector/store/store.h"
 #include "common/cleanup.h"
 #include "common/node_name.h"
@@ -132,37 +133,6 @@ static void print_store(FILE *out, const struct daemon_options *options)
         (void)fprintf(out, "usable\n");
 }
 
-char *config_sinks(const struct settings *settings)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    (void)fprintf(out, "sinks: ");
-    if (settings->push.urls.n)
-        (void)fprintf(out, "%zu push target%s, ", settings->push.urls.n,
-                      settings->push.urls.n == 1 ? "" : "s");
-    for (size_t i = 0; i < settings->metrics.listen.n; i++)
-        (void)fprintf(out, "metrics at %s, ", settings->metrics.listen.items[i]);
-    if (settings->metrics.textfile)
-        (void)fprintf(out, "metrics in %s, ", settings->metrics.textfile);
-    if (settings->history.url)
-        (void)fprintf(out, "history (%s) at %s, ", sink_format_name(settings->history.format),
-                      settings->history.url);
-    if (settings->push.urls.n || settings->metrics.listen.n || settings->metrics.textfile ||
-        settings->history.url)
-        (void)fseek(out, -2, SEEK_CUR);
-    else
-        (void)fprintf(out, "none");
-    (void)fprintf(out, "; peers: %s", settings->peers.url ? settings->peers.url : "none");
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
 void config_describe(FILE *out, const struct settings *settings,
                      const struct daemon_options *options)
 {
@@ -171,7 +141,7 @@ void config_describe(FILE *out, const struct settings *settings,
                                            [BACKEND_FENTRY] = "fentry",
                                            [BACKEND_KPROBE] = "kprobe",
                                            [BACKEND_TP_BTF] = "tp_btf"};
-    _free_ char *node = node_name(settings->node), *sinks = config_sinks(settings);
+    _free_ char *node = node_name(settings->node), *sinks = sink_list(settings);
     struct cluster cluster = {0};
     struct error error;
 

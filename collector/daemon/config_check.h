@@ -15,7 +15,5 @@ int config_check(const struct settings *settings, const struct daemon_options *o
 /* Print what jobiod would do: settings that are not defaults, backend, store, sinks, peers. */
 void config_describe(FILE *out, const struct settings *settings,
                      const struct daemon_options *options);
-/* One line about the sinks and the peers, for the log; malloc'd. NULL: out of memory. */
-char *config_sinks(const struct settings *settings);
 
 #endif

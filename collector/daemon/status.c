@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collector/daemon/backend.h"
-#include "collector/daemon/config_check.h"
+#include "collector/daemon/sink_list.h"
 #include "collector/daemon/degraded.h"
 #include "collector/daemon/metrics.h"
 #include "collector/peers/peers.h"
@@ -337,11 +337,12 @@ void status_answer(const struct status_sources *sources, struct request *request
 
 void status_log_start(const struct status_sources *sources, const char *store_path)
 {
-    _free_ char *sinks = config_sinks(sources->settings);
+    _free_ char *sinks = sink_list(sources->settings);
     struct tracker_stats stats;
 
     tracker_stats(sources->tracker, &stats);
-    log_info("version " PACKAGE_VERSION "; node %s of cluster %s; backend: %s%s; store: %s; %s; %zu "
+    log_info("version " PACKAGE_VERSION
+             "; node %s of cluster %s; backend: %s%s; store: %s; %s; %zu "
              "jobs and %zu steps are followed",
              sources->node, sources->settings->cluster, backend_in_use(sources->probe),
              probe_is_adopted(sources->probe) ? " (the maps of an earlier process)" : "",

@@ -34,10 +34,10 @@ struct store_check {
     int64_t version; /* of its tables */
     int newest;      /* store_open() updates the tables to this version */
 };
-/* Check whether store_open() could use the file, without writing to it or to its directory, and with
- * or without a running writer. Errors as of store_open(). */
+/* Check whether store_open() could use the file, without writing to it or its directory, with or
+ * without a running writer. Errors as of store_open(). */
 int store_check(const char *path, struct store_check *ret, struct error *error);
-/* Whether such an error lasts until an admin does something. Others, such as a full disk, may pass. */
+/* Whether such an error lasts until an admin does something. A full disk, for example, may pass. */
 bool store_error_lasts(int r);
 /* Open read-only, with or without a running writer. */
 int store_open_reader(struct store **ret, const char *path, struct error *error);
