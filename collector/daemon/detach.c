@@ -2,25 +2,22 @@
 #include "collector/daemon/detach.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector/cgroup/hierarchy.h"
 #include "collector/daemon/instance.h"
+#include "collector/daemon/runs_impl.h"
 #include "collector/probe/probe.h"
 #include "common/cleanup.h"
 
-/* The file of a `jobio run` has the path of its cgroup. Returns whether that is gone. */
+/* Returns whether the cgroup of that `jobio run` is gone. */
 static bool remove_run(struct hierarchy *hierarchy, int dir, const char *name)
 {
-    _close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    char path[512];
-    ssize_t n = fd < 0 ? -1 : read(fd, path, sizeof(path) - 1);
+    char path[RUN_PATH_MAX];
 
-    path[n > 0 ? n : 0] = '\0';
-    if (*path != '/' || hierarchy_remove(hierarchy, path) < 0)
+    if (run_file_cgroup(dir, name, path) < 0 || hierarchy_remove(hierarchy, path) < 0)
         return false;
     (void)unlinkat(dir, name, 0);
     return true;

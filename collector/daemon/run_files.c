@@ -66,16 +66,16 @@ void run_file_remove(const struct run *run)
 
 /* --- runs of an earlier process --------------------------------------------------------------- */
 
-/* The cgroup, if it is that of the run. */
-static int take_path(struct run *run, const char *path)
+/* The cgroup, if it is that of the run with this number. */
+static int take_path(const char *path, uint64_t number, char ret[static RUN_PATH_MAX])
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
     char own[64];
 
-    (void)snprintf(own, sizeof(own), "jobio-run-%" PRIu64, run->number);
-    if (!slash || strcmp(slash + 1, own) != 0 || strlen(path) >= sizeof(run->leaf.path))
+    (void)snprintf(own, sizeof(own), "jobio-run-%" PRIu64, number);
+    if (!slash || strcmp(slash + 1, own) != 0 || strlen(path) >= RUN_PATH_MAX)
         return -EINVAL;
-    (void)strcpy(run->leaf.path, path);
+    (void)strcpy(ret, path);
     return 0;
 }
 
@@ -142,26 +142,35 @@ static int resume(struct run *run, pid_t pid, struct error *error)
     return r;
 }
 
-static int read_file(struct run *run, const char *name, struct message *m)
+static int read_file(int dir, const char *name, struct message *m, uint64_t *number)
 {
-    _close_ int fd = openat(run->runs->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    _close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t n = fd < 0 ? -1 : read(fd, m->data, sizeof(m->data));
     struct error error;
 
-    if (n <= 0 || number_parse(name, 0, UINT64_MAX, &run->number) < 0)
+    if (n <= 0 || number_parse(name, 0, UINT64_MAX, number) < 0)
         return -EINVAL;
     m->size = (size_t)n;
     return message_check(m, &error);
+}
+
+int run_file_cgroup(int dir, const char *name, char ret[static RUN_PATH_MAX])
+{
+    _free_ struct message *m = malloc(sizeof(*m));
+    uint64_t number;
+    int r = m ? read_file(dir, name, m, &number) : -ENOMEM;
+
+    return r < 0 ? r : take_path(message_get(m, "CGROUP"), number, ret);
 }
 
 static int adopt(struct run *run, const char *name, struct message *m)
 {
     struct error error;
     pid_t pid;
-    int r = read_file(run, name, m);
+    int r = read_file(run->runs->dir, name, m, &run->number);
 
     if (r == 0)
-        r = take_path(run, message_get(m, "CGROUP"));
+        r = take_path(message_get(m, "CGROUP"), run->number, run->leaf.path);
     if (r < 0)
         return r;
     /* What cannot be counted is removed by the tick, once its cgroup is empty. */

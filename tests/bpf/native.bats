@@ -390,15 +390,15 @@ ids() {
     [[ $output == *"another jobiod (process $jobiod) serves $T/run" ]]
     [ -d "$maps" ]
     stop_jobiod
-    mkdir "$CGROUPS/jobio-native-run" "$maps/../9" # an interrupted run; another layout
-    printf /jobio-native-run > "$T/run/runs/7"
+    mkdir "$CGROUPS/jobio-run-7" "$maps/../9" # an interrupted run; another layout
+    printf '%s\0' VERSION=1 TYPE=run CGROUP=/jobio-run-7 > "$T/run/runs/7"
     run -0 "$BUILD/jobiod" --detach --runtime "$T/run"
     echo "$output"
     [[ $output == "removed from ${maps%/*}: $(wc -l < "$T/link") links, $(wc -l < "$T/map") maps"* ]]
     [[ $output == *"the counters of 1 running step(s) are lost"* ]]
     [ ! -e "${maps%/*}" ]
     [ ! -e "$T/run/probe" ]
-    [ ! -e "$CGROUPS/jobio-native-run" ]
+    [ ! -e "$CGROUPS/jobio-run-7" ]
     [ -z "$(ls "$T/run/runs")" ]
     for kind in map link prog; do
         while read -r id; do # freed after a grace period
