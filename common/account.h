@@ -134,6 +134,26 @@ struct io_sum io_counter_sum(const struct io_counter *counter);
 /* The totals of the account, as a bin of its time line. */
 struct timeline_bin io_account_now(const struct io_account *account);
 
+/* Look-ups that found nothing: metadata calls that failed with ENOENT, and getxattr with ENODATA.
+ * Programs make them along search paths, so that they are not failures. Without create, which is
+ * part of open. */
+bool io_errno_is_not_found(enum io_op op, int code);
+uint64_t io_counter_not_found(enum io_op op, const struct io_counter *counter);
+uint64_t io_account_not_found(const struct io_account *account);
+/* The other errors of the operation. */
+uint64_t io_counter_failed(enum io_op op, const struct io_counter *counter);
+/* io_account_sums() as people see them: errors without look-ups that found nothing, and metadata
+ * without fsync, which writes data. Interfaces for programs (JSON, IO1, SQL, metrics) keep the sums
+ * of all errors and of all operations that are not data. */
+struct io_sums io_account_shown(const struct io_account *account);
+
+/* Add the sizes of an operation's requests to `to`, without the empty reads at the end of files.
+ * Bucket 0 of the histogram holds reads of no byte and of one byte alike. Of these are taken as
+ * empty: all but so many as the bytes allow, if the other reads have the smallest sizes of their
+ * buckets (exact), else two for each file that was opened on the mount (programs read until they
+ * get nothing, once or twice). A program that reads byte by byte has far more than two. */
+void io_account_sizes(const struct io_account *account, enum io_op op, uint64_t to[IO_BUCKETS]);
+
 bool mount_baseline_is_known(const struct mount_baseline *baseline);
 bool io_cache_is_empty(const struct io_cache *cache);
 void io_cache_add(struct io_cache *to, const struct io_cache *from);

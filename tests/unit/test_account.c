@@ -438,9 +438,76 @@ static void test_long_lists_are_fast(void **state)
     assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
 }
 
+static struct io_counter *counted(struct io_account *io, enum io_op op, uint64_t requests)
+{
+    struct io_counter *c = io_account_op(io, op);
+
+    c->requests = requests;
+    return c;
+}
+
+/* Look-ups that found nothing are not failures, and fsync is not metadata, to people. */
+static void test_shown(void **state)
+{
+    struct io_account io = {0};
+    struct io_counter *open = counted(&io, IO_OPEN, 10), *write = counted(&io, IO_WRITE, 5);
+    struct io_sums shown;
+
+    (void)state;
+    counted(&io, IO_FSYNC, 3);
+    open->errors = 4; /* one of them without its errno */
+    assert_int_equal(io_counter_errno(open, ENOENT, 2), 0);
+    assert_int_equal(io_counter_errno(open, EACCES, 1), 0);
+    write->errors = 1;
+    assert_int_equal(io_counter_errno(write, ENOENT, 1), 0);
+    shown = io_account_shown(&io);
+    assert_int_equal(io_account_not_found(&io), 2);
+    assert_int_equal(shown.meta.requests, 10);
+    assert_int_equal(shown.meta.errors, 2);
+    assert_int_equal(shown.all.errors, 3);
+    assert_int_equal(shown.all.requests, 18);
+    assert_int_equal(io_account_sums(&io).all.errors, 5);
+    io_account_clear(&io);
+}
+
+static uint64_t median_of_reads(const struct io_account *io)
+{
+    uint64_t sizes[IO_BUCKETS] = {0};
+
+    io_account_sizes(io, IO_READ, sizes);
+    return io_quantile(sizes, 0.5, io_size_bound);
+}
+
+/* Empty reads at the end of files are not part of the median. */
+static void test_sizes_without_empty_reads(void **state)
+{
+    struct io_account io = {0};
+    struct io_counter *reads = counted(&io, IO_READ, 3000);
+
+    (void)state;
+    /* 1,000 files of 10 bytes, each read to its end with three calls */
+    counted(&io, IO_OPEN, 1000);
+    reads->bytes = 10000;
+    reads->size_log2[0] = 2000;
+    reads->size_log2[4] = 1000;
+    assert_int_equal(median_of_reads(&io), 16);
+    /* byte by byte */
+    reads->bytes = reads->size_log2[0] = reads->requests = 1000000;
+    reads->size_log2[4] = 0;
+    assert_int_equal(median_of_reads(&io), 1);
+    /* a file that is polled for new lines: the bytes do not allow for more reads of one */
+    reads->bytes = 10 * 9 + 5;
+    reads->size_log2[4] = 10;
+    counted(&io, IO_OPEN, 1);
+    assert_int_equal(median_of_reads(&io), 16);
+    io_account_clear(&io);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_sizes_without_empty_reads),
         cmocka_unit_test(test_op_names_round_trip),
         cmocka_unit_test(test_sets_name_the_page_cache),
         cmocka_unit_test(test_buckets_hold_their_bounds),
