@@ -11,7 +11,8 @@
  *
  * Resolution: the counters are read every few seconds (the collector's interval). The
  * difference between two readings is spread evenly over the time between them, so a burst shorter
- * than the interval looks as long as the interval.
+ * than the interval looks as long as the interval. Waits in calls that took longer than the
+ * interval are spread over the time that the calls lasted (collector/sample/timelines.c).
  *
  * Clock: the real time of the node at the tag of the step, plus the elapsed time. Setting the clock
  * while a step runs does not change its time line.

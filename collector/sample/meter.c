@@ -7,6 +7,8 @@
 
 struct amount {
     uint64_t bytes, requests;
+    uint64_t time_ns, long_calls; /* calls that may have taken longer than an interval */
+    uint64_t max_ns;              /* the longest call so far */
 };
 
 /* Identified by its names. */
@@ -125,6 +127,9 @@ static void amounts_add(struct amount *to, const struct amount *from)
     for (int op = 0; op < IO_OP_COUNT; op++) {
         to[op].bytes += from[op].bytes;
         to[op].requests += from[op].requests;
+        to[op].time_ns += from[op].time_ns;
+        to[op].long_calls += from[op].long_calls;
+        raise_to(&to[op].max_ns, from[op].max_ns);
     }
 }
 
@@ -197,7 +202,16 @@ static void take_unnamed(struct meter *meter, struct channel *c, const struct un
         }
 }
 
-static void channel_add(struct channel *c, const struct io_mount *m)
+static uint64_t long_calls(const struct io_counter *counter, uint64_t interval_ns)
+{
+    uint64_t n = 0;
+
+    for (unsigned b = 0; b < IO_BUCKETS; b++)
+        n += io_latency_bound(b) > interval_ns ? counter->latency_log2[b] : 0;
+    return n;
+}
+
+static void channel_add(struct channel *c, const struct io_mount *m, uint64_t interval_ns)
 {
     for (int op = 0; op < IO_OP_COUNT; op++) {
         const struct io_counter *counter = m->io.ops[op];
@@ -205,6 +219,9 @@ static void channel_add(struct channel *c, const struct io_mount *m)
         if (counter) {
             c->now[op].bytes += counter->bytes;
             c->now[op].requests += counter->requests;
+            c->now[op].time_ns += counter->time_ns;
+            c->now[op].long_calls += long_calls(counter, interval_ns);
+            raise_to(&c->now[op].max_ns, counter->max_ns);
         }
     }
 }
@@ -216,7 +233,7 @@ int meter_resume(struct meter *meter, const struct io_mounts *mounts, uint64_t a
 
         if (!c)
             return -ENOMEM;
-        channel_add(c, &mounts->items[i]);
+        channel_add(c, &mounts->items[i], meter->interval_ns);
         memcpy(c->start, c->now, sizeof(c->start));
         memcpy(c->mark, c->now, sizeof(c->mark));
         memcpy(c->best, mounts->items[i].peaks, sizeof(c->best));
@@ -247,7 +264,7 @@ int meter_add(struct meter *meter, const struct io_mounts *mounts)
         c->dev = mounts->items[i].dev;
         if (!c->unnamed && c->dev)
             take_unnamed(meter, c, unnamed, n);
-        channel_add(c, &mounts->items[i]);
+        channel_add(c, &mounts->items[i], meter->interval_ns);
     }
     free(unnamed);
     return r;
@@ -259,9 +276,29 @@ static uint64_t rate(uint64_t from, uint64_t to, uint64_t span_ns)
     return to <= from ? 0 : io_per_second(to - from, span_ns);
 }
 
+/* The part of the time in calls that returned in an interval which lies in it. The bytes of a call
+ * are counted when it returns; those of a call that took longer than the interval moved before it,
+ * too. */
+static double part_inside(struct amount from, struct amount to, uint64_t span_ns)
+{
+    double time = to.time_ns > from.time_ns ? (double)(to.time_ns - from.time_ns) : 0;
+    double calls = to.long_calls > from.long_calls ? (double)(to.long_calls - from.long_calls) : 0;
+    double in_long = calls * (double)to.max_ns;
+
+    if (time <= 0 || in_long <= 0 || to.max_ns <= span_ns)
+        return 1;
+    in_long = in_long < time ? in_long : time;
+    return 1 - in_long / time * (1 - (double)span_ns / (double)to.max_ns);
+}
+
 static void raise_peak(struct io_peak *peak, struct amount from, struct amount to, uint64_t span_ns)
 {
-    raise_to(&peak->bytes_per_s, rate(from.bytes, to.bytes, span_ns));
+    double inside = part_inside(from, to, span_ns);
+    uint64_t bytes = to.bytes > from.bytes ? to.bytes - from.bytes : 0;
+
+    if (inside < 1)
+        bytes = (uint64_t)((double)bytes * inside);
+    raise_to(&peak->bytes_per_s, rate(0, bytes, span_ns));
     raise_to(&peak->requests_per_s, rate(from.requests, to.requests, span_ns));
 }
 
@@ -330,7 +367,8 @@ void meter_fill(const struct meter *meter, struct io_mounts *mounts, uint64_t el
                 *peak = c->best[op];
                 add_open(meter, c, op, peak);
             }
-            raise_peak(peak, nothing, (struct amount){counter->bytes, counter->requests},
+            raise_peak(peak, nothing,
+                       (struct amount){.bytes = counter->bytes, .requests = counter->requests},
                        elapsed_ns);
         }
     }

@@ -2,6 +2,9 @@
 /*
  * The busiest interval of something that grows: a step, or a job as the sum over its steps. No
  * interval is shorter than half the configured one: a shorter one is joined with its neighbour.
+ * Bytes are counted when a call returns. If it took longer than the interval, only a part of them
+ * belongs to the interval: that of the longest call, for all calls in buckets of the histogram that
+ * end after the interval.
  */
 #ifndef JOBIO_COLLECTOR_SAMPLE_METER_H
 #define JOBIO_COLLECTOR_SAMPLE_METER_H

@@ -3,6 +3,12 @@
  * Time lines. The sum of a time line is the total of its mount at the last reading: the difference
  * to the total now was added since. If a super block gets its name late, its I/O so far is on the
  * time line of another name and is moved from there.
+ *
+ * A call is counted when it returns. Calls that may have taken longer than the time between two
+ * readings are spread over the time that they lasted, else one call of a minute would look like
+ * twelve threads that waited for 5 s. Their number is that of the histogram's buckets that end
+ * after that time; their duration is the end of the bucket, or the longest call if that is
+ * shorter: exact for the longest call, at most twice too long for others.
  */
 #include <string.h>
 
@@ -105,6 +111,62 @@ static int move_renamed(struct io_mounts *fresh, struct io_mounts *before)
     return r;
 }
 
+/* The waiting in `calls` calls of one bucket, all of which returned by now. */
+struct long_calls {
+    uint64_t calls, length_ns;
+};
+
+/* The calls of an operation in a bucket since the last reading; `before` may be NULL. */
+static struct long_calls calls_in(const struct io_counter *now, const struct io_counter *before,
+                                  unsigned bucket)
+{
+    uint64_t bound = io_latency_bound(bucket);
+    uint64_t calls = now->latency_log2[bucket], earlier = before ? before->latency_log2[bucket] : 0;
+
+    return (struct long_calls){calls > earlier ? calls - earlier : 0,
+                               bound < now->max_ns ? bound : now->max_ns};
+}
+
+/* Move the waiting of these calls, at most that of `rest`, to the time line. 0 or -ENOMEM. */
+static int spread_calls(struct io_mount *m, const struct followed *f, uint64_t now_ns,
+                        uint64_t width_s, const struct long_calls *calls, struct timeline_bin *rest)
+{
+    uint64_t *left = &rest->of[TIMELINE_WAIT], age = now_ns - f->started_ns;
+    uint64_t length = calls->length_ns < age ? calls->length_ns : age;
+    bool fits = *left / calls->length_ns >= calls->calls;
+    struct timeline_bin part = {{0}};
+    int r;
+
+    part.of[TIMELINE_WAIT] = fits ? calls->calls * calls->length_ns : *left;
+    r = timeline_spread(&m->timeline, width_s, real_time(f, now_ns - length), real_time(f, now_ns),
+                        &part);
+    if (r == 0)
+        *left -= part.of[TIMELINE_WAIT];
+    return r;
+}
+
+/* The same for all long calls on the mount since the last reading, `before` (may be NULL). The
+ * longest come first. */
+static int spread_long(struct io_mount *m, const struct io_mount *before, const struct followed *f,
+                       uint64_t now_ns, uint64_t width_s, struct timeline_bin *rest)
+{
+    uint64_t span = now_ns - f->timed_ns;
+    int r = 0;
+
+    for (unsigned i = 1; i <= IO_BUCKETS && io_latency_bound(IO_BUCKETS - i) > span; i++)
+        for (int op = 0; op < IO_OP_COUNT && r == 0; op++) {
+            const struct io_counter *now = m->io.ops[op];
+            struct long_calls calls;
+
+            if (!now || op == IO_CREATE)
+                continue;
+            calls = calls_in(now, before ? before->io.ops[op] : NULL, IO_BUCKETS - i);
+            if (calls.calls && calls.length_ns > span)
+                r = spread_calls(m, f, now_ns, width_s, &calls, rest);
+        }
+    return r;
+}
+
 int timelines_update(struct sampler *sampler, struct followed *f, uint64_t now_ns)
 {
     struct io_mounts *before = f->before.n ? &f->before : &f->mounts;
@@ -116,10 +178,15 @@ int timelines_update(struct sampler *sampler, struct followed *f, uint64_t now_n
     r = move_renamed(&f->fresh, before);
     for (size_t i = 0; i < f->fresh.n && !r; i++) {
         struct io_mount *m = &f->fresh.items[i];
+        const struct io_mount *last =
+            io_mounts_find(before, m->mount, m->fstype, m->source, m->private);
         struct timeline_bin rest = missing(m);
 
-        r = timeline_spread(&m->timeline, width, real_time(f, f->timed_ns), real_time(f, now_ns),
-                            &rest);
+        if (now_ns > f->timed_ns)
+            r = spread_long(m, last, f, now_ns, width, &rest);
+        if (r == 0)
+            r = timeline_spread(&m->timeline, width, real_time(f, f->timed_ns),
+                                real_time(f, now_ns), &rest);
     }
     if (!r)
         f->timed_ns = now_ns;

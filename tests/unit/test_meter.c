@@ -64,6 +64,28 @@ static void test_busiest_interval(void **state)
     assert_int_equal(peak_after(40 * S).requests_per_s, 40);
 }
 
+/* 6,000 bytes by one write of 60 s, which is counted when it returns. */
+static void test_long_call(void **state)
+{
+    struct io_counter *c;
+
+    (void)state;
+    start(0);
+    for (unsigned i = 1; i < 6; i++)
+        reading(i * 10 * S, 0, 0, true);
+    c = io_account_op(&totals.items[0].io, IO_READ);
+    c->time_ns = c->max_ns = 60 * S;
+    c->latency_log2[io_latency_bucket(60 * S)] = 1;
+    reading(60 * S, 6000, 1, true);
+    reading(70 * S, 0, 0, true);
+    assert_int_equal(peak_after(70 * S).bytes_per_s, 100);
+    /* Short calls besides it belong to the interval. */
+    c->time_ns += S;
+    c->latency_log2[io_latency_bucket(S)]++;
+    reading(80 * S, 5000, 1, true);
+    assert_int_equal(peak_after(80 * S).bytes_per_s, 500);
+}
+
 static void test_short_last_interval_is_joined(void **state)
 {
     (void)state;
@@ -174,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_busiest_interval, finish),
+        cmocka_unit_test_teardown(test_long_call, finish),
         cmocka_unit_test_teardown(test_short_last_interval_is_joined, finish),
         cmocka_unit_test_teardown(test_short_first_interval_is_joined, finish),
         cmocka_unit_test_teardown(test_peak_is_never_below_the_mean, finish),

@@ -325,6 +325,46 @@ static void test_time_line(void **state)
     step_account_clear(&got);
 }
 
+/* The busiest bin of a mount, in threads that waited. */
+static double most_waiting(const struct step_account *a, const char *mount)
+{
+    const struct timeline *t = &rig_mount(a, mount)->timeline;
+    double most = 0;
+
+    for (unsigned i = 0; i < t->n; i++) {
+        double threads = (double)t->bins[i].of[TIMELINE_WAIT] / (double)t->width_s / S;
+
+        most = threads > most ? threads : most;
+    }
+    return most;
+}
+
+/* Two threads in one call of 60 s each, which are counted when they return. */
+static void test_time_line_of_long_calls(void **state)
+{
+    struct step_account got;
+    struct io_counter *c;
+    uint32_t a;
+
+    (void)state;
+    rig_must(probe_add(rig.probe, 100, 3, 2, &a, &rig.error));
+    rig_must(sampler_add(rig.sampler, a, 0, 1024 * S, NULL, &rig.error));
+    rig_touch(a, NFS, "nfs4");
+    for (unsigned i = 1; i < 10; i++)
+        rig_must(sampler_read(rig.sampler, i * 10 * S, &rig.error));
+    fake_probe_count(rig.probe, a, NFS, IO_FSYNC, 2, 0);
+    c = fake_probe_counter(rig.probe, a, NFS, IO_FSYNC);
+    memset(c->latency_log2, 0, sizeof(c->latency_log2));
+    c->latency_log2[io_latency_bucket(60 * S)] = 2;
+    c->max_ns = 60 * S;
+    c->time_ns = 120 * S;
+    rig_must(sampler_finish(rig.sampler, a, 100 * S, &rig.error));
+    got = rig_account(a);
+    assert_true(most_waiting(&got, "/home") <= 2.001);
+    assert_true(rig_mount(&got, "/home")->timeline.n >= 60 / 8);
+    step_account_clear(&got);
+}
+
 /* What a process stored that knew of no time lines is spread over all the time until then. */
 static void test_time_line_after_an_upgrade(void **state)
 {
@@ -379,6 +419,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failed_reading_keeps_the_last, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_time_line_of_long_calls, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line_after_an_upgrade, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_forget, rig_setup, rig_teardown),
     };
