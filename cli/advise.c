@@ -95,6 +95,15 @@ static void print_note(const struct advice_note *note)
     layout_wrap(stdout, line, terminal_columns(), 2, SIZE_MAX);
 }
 
+static void print_silence(const struct job_account *job)
+{
+    _free_ char *why = advice_silence(job), *line = NULL;
+
+    if (asprintf(&line, "no advice: %s", why ? why : "?") < 0)
+        line = NULL;
+    layout_wrap(stdout, line ? line : "no advice", terminal_columns(), 2, SIZE_MAX);
+}
+
 static int print_notes(const struct job_account *job, struct advice *advice, struct error *error)
 {
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
@@ -105,7 +114,7 @@ static int print_notes(const struct job_account *job, struct advice *advice, str
     for (size_t i = 0; rc >= 0 && i < notes.n; i++)
         print_note(&notes.items[i]);
     if (rc >= 0 && notes.n == 0)
-        output_text("no advice: no rule matches this job\n");
+        print_silence(job);
     return rc < 0 ? rc : 0;
 }
 

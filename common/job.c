@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/numbers.h"
 
 static const struct {
@@ -146,6 +147,14 @@ const char *job_not_counted(const struct job_account *job)
         if (!strncmp(c->items[i].cause, CAUSE_NOT_COUNTED, strlen(CAUSE_NOT_COUNTED)))
             return c->items[i].cause;
     return NULL;
+}
+
+bool job_lost_time(const struct job_account *job)
+{
+    bool is_long = job->elapsed_ns >= NS_PER_MINUTE;
+    uint64_t least = is_long ? job->elapsed_ns / 20 : job->elapsed_ns / 3;
+
+    return job->longest_wait_ns >= least && (is_long || job->longest_wait_ns >= NS_PER_S);
 }
 
 uint64_t job_wait_ns(const struct job_account *job)

@@ -53,8 +53,8 @@ struct step_account {
 
 /* Sums of one node, for the comparison of nodes. */
 struct node_account {
-    char *node; /* owned */
-    struct io_sums sums;
+    char *node;                 /* owned */
+    struct io_sums sums, shown; /* io_account_sums(), io_account_shown() */
     uint64_t longest_wait_ns;
     struct io_sum *look_ups; /* owned; opens and stats on each of the job's first n_mounts mounts */
     size_t n_mounts;
@@ -112,6 +112,10 @@ const char *job_not_counted(const struct job_account *job);
 
 /* The longest wait, limited to the elapsed time (a step of another node may end later). */
 uint64_t job_wait_ns(const struct job_account *job);
+
+/* Whether waiting for I/O cost the job so much that its owner should know what for: 5 % of the run
+ * time of a job of at least a minute; a third of the time and a second of a shorter one. */
+bool job_lost_time(const struct job_account *job);
 
 /* Number of counted calls. Times ns_per_event, it is the cost of the accounting. */
 uint64_t job_events(const struct job_account *job);

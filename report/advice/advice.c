@@ -10,15 +10,12 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "common/text_buffer.h"
 #include "common/units.h"
 #include "common/utf8.h"
 #include "report/advice/fields.h"
 #include "report/advice/advice_impl.h"
-
-/* Shorter jobs, and jobs that waited less, get only errors. */
-#define LEAST_ELAPSED_NS NS_PER_MINUTE
-#define LEAST_WAITING 20 /* at least 1/20 of the run time */
 
 /* The longest text or row, in bytes: for names of mounts and notes. */
 #define MAX_LENGTH 65536
@@ -305,20 +302,21 @@ static int ask_rule(struct advice *advice, const struct advice_rule *rule, struc
     return r;
 }
 
-/* Whether the job gets notes that are not errors. */
-static bool waits_long_enough(const struct job_account *job)
+static bool precedes(const struct advice_note *a, const struct advice_note *b)
 {
-    return job->elapsed_ns >= LEAST_ELAPSED_NS &&
-           job->longest_wait_ns >= job->elapsed_ns / LEAST_WAITING;
+    return a->level != b->level ? a->level < b->level : a->lost > b->lost;
 }
 
-static int compare_notes(const void *pa, const void *pb)
+/* Stable: of two notes that cost the same, the one whose rule was read first stays first. */
+static void sort_notes(struct advice_notes *notes)
 {
-    const struct advice_note *a = pa, *b = pb;
+    for (size_t i = 1; i < notes->n; i++)
+        for (size_t k = i; k && precedes(&notes->items[k], &notes->items[k - 1]); k--) {
+            struct advice_note earlier = notes->items[k - 1];
 
-    if (a->level != b->level)
-        return (int)a->level - (int)b->level;
-    return (b->lost > a->lost) - (b->lost < a->lost);
+            notes->items[k - 1] = notes->items[k];
+            notes->items[k] = earlier;
+        }
 }
 
 /* Keep the first `max`; good news only if there is nothing else. */
@@ -326,7 +324,7 @@ static void choose(struct advice_notes *notes, size_t max)
 {
     size_t n = 0;
 
-    qsort(notes->items, notes->n, sizeof(*notes->items), compare_notes);
+    sort_notes(notes);
     while (n < notes->n && n < max &&
            (notes->items[n].level != ADVICE_GOOD || notes->items[0].level == ADVICE_GOOD))
         n++;
@@ -356,7 +354,7 @@ int advice_give(struct advice *advice, const struct job_account *job, size_t max
                 struct advice_notes *ret, struct error *error)
 {
     CLEANUP(advice_notes_clear) struct advice_notes notes = {0};
-    bool long_enough = waits_long_enough(job);
+    bool long_enough = job_lost_time(job);
     int r = fill_tables(advice, job, error), failed = 0;
 
     notes.items = calloc(advice->n + 1, sizeof(*notes.items));
@@ -374,6 +372,24 @@ int advice_give(struct advice *advice, const struct job_account *job, size_t max
     *ret = notes;
     notes = (struct advice_notes){0};
     return failed;
+}
+
+char *advice_silence(const struct job_account *job)
+{
+    char waiting[UNITS_SIZE], elapsed[UNITS_SIZE];
+
+    units_percent(job_wait_ns(job), job->elapsed_ns, waiting);
+    if (job_not_counted(job))
+        return strdup("the job was not counted on this node (ask the administrators)");
+    if (job_lost_time(job))
+        return text_format("%s of the run time was spent waiting for I/O, but no rule knows how to "
+                           "avoid that",
+                           waiting);
+    if (job->elapsed_ns < NS_PER_MINUTE && job_wait_ns(job) >= job->elapsed_ns / 20)
+        return text_format("the job ran for %s and waited for I/O for %s of it; a job shorter than "
+                           "a minute gets advice if it lost a third of its time",
+                           units_elapsed(job->elapsed_ns, elapsed), waiting);
+    return text_format("I/O was not the bottleneck (it took %s of the run time)", waiting);
 }
 
 void advice_notes_clear(struct advice_notes *notes)

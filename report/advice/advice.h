@@ -12,7 +12,7 @@
 /* In the order in which notes are printed. */
 enum advice_level {
     ADVICE_ERROR, /* for every job */
-    ADVICE_HINT,  /* for jobs that ran for a while and lost time to I/O */
+    ADVICE_HINT,  /* for jobs that lost time to I/O: job_lost_time() */
     ADVICE_GOOD,  /* for these, if there is no other note */
     ADVICE_LEVELS,
 };
@@ -58,6 +58,8 @@ const char *advice_rule_name(const struct advice *advice, size_t i);
  * (they give no note, and *error names the first), or a negative errno. */
 int advice_give(struct advice *advice, const struct job_account *job, size_t max,
                 struct advice_notes *ret, struct error *error);
+/* Why a job has no notes, malloc'd; NULL: out of memory. */
+char *advice_silence(const struct job_account *job);
 void advice_notes_clear(struct advice_notes *notes);
 
 #endif

@@ -25,7 +25,7 @@ static const struct {
 /* Input for the fields of one operation, or of several added up. */
 struct part {
     struct io_sum sum;
-    uint64_t enoent;
+    uint64_t enoent, enospc, edquot;
     uint64_t sizes[IO_BUCKETS], latencies[IO_BUCKETS];
 };
 
@@ -67,17 +67,20 @@ static int put(struct advice_fields *fields, const char *of, const char *name, d
     return 0;
 }
 
-static void part_add(struct part *to, const struct io_counter *from)
+static void part_add(struct part *to, const struct io_account *io, enum io_op op)
 {
+    const struct io_counter *from = io->ops[op];
+
     if (!from)
         return;
     io_sum_add(&to->sum, io_counter_sum(from));
-    for (size_t i = 0; i < from->n_errnos; i++)
+    for (size_t i = 0; i < from->n_errnos; i++) {
         to->enoent += from->errnos[i].code == ENOENT ? from->errnos[i].count : 0;
-    for (unsigned i = 0; i < IO_BUCKETS; i++) {
-        to->sizes[i] += from->size_log2[i];
-        to->latencies[i] += from->latency_log2[i];
+        to->enospc += from->errnos[i].code == ENOSPC ? from->errnos[i].count : 0;
+        to->edquot += from->errnos[i].code == EDQUOT ? from->errnos[i].count : 0;
     }
+    io_account_sizes(io, op, to->sizes);
+    io_histogram_add(to->latencies, from->latency_log2);
 }
 
 /* The share of the run time that was lost to waiting: that of the thread that waited longest, split
@@ -138,6 +141,8 @@ static int put_part(struct advice_fields *fields, const char *of, const struct j
         double number;
     } numbers[] = {
         {"enoent", (double)part->enoent},
+        {"enospc", (double)part->enospc},
+        {"edquot", (double)part->edquot},
         {"lost", lost(job, all_ns, part->sum.time_ns)},
         {"small", small_share(part)},
         {"random", random_share(part)},
@@ -182,7 +187,7 @@ static struct part part_of(const struct scope *scope, uint64_t ops)
     for (size_t i = 0; i < scope->n; i++)
         for (unsigned op = 0; op < IO_OP_COUNT; op++)
             if (ops & UINT64_C(1) << op)
-                part_add(&part, scope->mounts[i].io.ops[op]);
+                part_add(&part, &scope->mounts[i].io, (enum io_op)op);
     return part;
 }
 
@@ -190,7 +195,9 @@ static struct part part_of(const struct scope *scope, uint64_t ops)
 #define DATA (BIT(IO_OP_FIRST_META) - 1)
 
 /* Without create, which is part of open. */
-#define META (~DATA & ~BIT(IO_CREATE) & (BIT(IO_OP_COUNT) - 1))
+#define NOT_DATA (~DATA & ~BIT(IO_CREATE) & (BIT(IO_OP_COUNT) - 1))
+/* And without fsync, which writes data. */
+#define META (NOT_DATA & ~BIT(IO_FSYNC))
 #define READS (BIT(IO_READ) | BIT(IO_COPY_READ))
 #define WRITES (BIT(IO_WRITE) | BIT(IO_COPY_WRITE))
 
@@ -200,7 +207,7 @@ static int put_parts(struct advice_fields *fields, const struct job_account *job
     const struct {
         const char *name;
         uint64_t ops;
-    } sums[] = {{"read", READS}, {"write", WRITES}, {"meta", META}, {"all", DATA | META}};
+    } sums[] = {{"read", READS}, {"write", WRITES}, {"meta", META}, {"all", DATA | NOT_DATA}};
 
     for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
         struct part part = part_of(scope, sums[i].ops);
@@ -230,7 +237,30 @@ static int put_cache(struct advice_fields *fields, const struct scope *scope)
     return put(fields, "cache", "hit_bytes", (double)cache.hit_bytes) < 0 ||
                    put(fields, "cache", "miss_bytes", (double)cache.miss_bytes) < 0 ||
                    put(fields, "cache", "prefetch_bytes",
-                       (double)cache.fill_bytes[IO_FILL_PREFETCH]) < 0
+                       (double)cache.fill_bytes[IO_FILL_PREFETCH]) < 0 ||
+                   put(fields, "cache", "fill_bytes",
+                       (double)cache.fill_bytes[IO_FILL_READ] +
+                           (double)cache.fill_bytes[IO_FILL_PREFETCH]) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+/* Opens that found a file, and reads at the end of a file (io_account_sizes). */
+static int put_found(struct advice_fields *fields, const struct scope *scope)
+{
+    double found = 0, empty = 0;
+
+    for (size_t i = 0; i < scope->n; i++) {
+        const struct io_account *io = &scope->mounts[i].io;
+        struct io_sum opens = io_counter_sum(io->ops[IO_OPEN]);
+        uint64_t sizes[IO_BUCKETS] = {0};
+
+        found += (double)opens.requests - (double)opens.errors;
+        io_account_sizes(io, IO_READ, sizes);
+        if (io->ops[IO_READ])
+            empty += (double)io->ops[IO_READ]->size_log2[0] - (double)sizes[0];
+    }
+    return put(fields, "open", "found", found) < 0 || put(fields, "read", "empty", empty) < 0
                ? -ENOMEM
                : 0;
 }
@@ -282,14 +312,16 @@ static int put_mount(struct advice_fields *fields, const struct job_account *job
 
 static int put_job(struct advice_fields *fields, const struct job_account *job)
 {
-    double even = 0, wait = (double)job_wait_ns(job), elapsed = (double)job->elapsed_ns;
+    double even = 0, writer = 0, wait = (double)job_wait_ns(job);
+    double elapsed = (double)job->elapsed_ns;
 
-    if (advice_evenness(job, &even) < 0)
+    if (advice_evenness(job, &even) < 0 || advice_writer(job, &writer) < 0)
         return -ENOMEM;
     return put(fields, "", "elapsed_s", elapsed / NS_PER_S) < 0 ||
                    put(fields, "", "waiting", elapsed > 0 ? wait / elapsed : 0) < 0 ||
                    put(fields, "", "nodes", job->nodes_reported) < 0 ||
                    put(fields, "", "nodes_even", even) < 0 ||
+                   put(fields, "", "nodes_writer", writer) < 0 ||
                    put(fields, "", "complete", job_is_complete(job)) < 0
                ? -ENOMEM
                : 0;
@@ -312,7 +344,7 @@ int advice_fields_of(const struct job_account *job, const struct io_mount *mount
 {
     const struct scope all = {job->mounts.items, job->mounts.n};
     const struct scope scope = mount ? (struct scope){mount, 1} : all;
-    struct part sum = part_of(&all, DATA | META), own = part_of(&scope, DATA | META);
+    struct part sum = part_of(&all, DATA | NOT_DATA), own = part_of(&scope, DATA | NOT_DATA);
     struct advice_fields fields = {0};
 
     if (put_text(&fields, "mount", mount ? mount->mount : "") < 0 ||
@@ -320,7 +352,8 @@ int advice_fields_of(const struct job_account *job, const struct io_mount *mount
         put_text(&fields, "fstype", mount ? mount->fstype : "") < 0 || put_job(&fields, job) < 0 ||
         put(&fields, "", "lost", lost(job, sum.sum.time_ns, own.sum.time_ns)) < 0 ||
         put_parts(&fields, job, &scope, sum.sum.time_ns) < 0 || put_cache(&fields, &scope) < 0 ||
-        put_mount(&fields, job, &scope, mount) < 0 || put_baseline(&fields, mount) < 0) {
+        put_found(&fields, &scope) < 0 || put_mount(&fields, job, &scope, mount) < 0 ||
+        put_baseline(&fields, mount) < 0) {
         advice_fields_clear(&fields);
         return -ENOMEM;
     }

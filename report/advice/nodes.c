@@ -111,13 +111,28 @@ int advice_slowest_node(const struct job_account *job, const struct io_mount *mo
     return 0;
 }
 
-int advice_evenness(const struct job_account *job, double *ret)
+/* The largest node over the mean of all. */
+static int imbalance(const struct job_account *job, enum node_measure measure, double *ret)
 {
     _free_ struct node_sum *nodes = NULL;
     size_t n;
 
     if (nodes_sum(job, &nodes, &n) < 0)
         return -ENOMEM;
-    *ret = nodes_imbalance(nodes, n, job->nodes_reported, NODE_WAIT_NS);
+    *ret = nodes_imbalance(nodes, n, job->nodes_reported, measure);
     return 0;
+}
+
+int advice_evenness(const struct job_account *job, double *ret)
+{
+    return imbalance(job, NODE_WAIT_NS, ret);
+}
+
+int advice_writer(const struct job_account *job, double *ret)
+{
+    int r = imbalance(job, NODE_WRITE_BYTES, ret);
+
+    if (r == 0 && job->nodes_reported)
+        *ret /= job->nodes_reported;
+    return r;
 }

@@ -18,5 +18,8 @@ int advice_slowest_node(const struct job_account *job, const struct io_mount *mo
 /* The longest wait of a node (all its threads) over the mean of the nodes; 0: fewer than two nodes,
  * or unknown. 0 or -ENOMEM. */
 int advice_evenness(const struct job_account *job, double *ret);
+/* The part of the written bytes that one node wrote, from 0 to 1; 0: fewer than two nodes, or
+ * unknown. 0 or -ENOMEM. */
+int advice_writer(const struct job_account *job, double *ret);
 
 #endif

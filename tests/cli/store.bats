@@ -317,7 +317,7 @@ END
     # 123 waited 30 s of 2 hours: too little for a note; 100 and its first run waited half of their time
     split jobio --store "$DB" advise 123
     expect 0
-    [ "$out" = "no advice: no rule matches this job" ]
+    [ "$out" = "no advice: I/O was not the bottleneck (it took 0.4 % of the run time)" ]
     split jobio --store "$DB" advise --dry-run -S now-31days
     expect 0
     holds "$out" "all-read                2     50 %      00:00:30" "no matches: never" \
