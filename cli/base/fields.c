@@ -277,6 +277,20 @@ static char *short_value(const struct field *field, uint64_t value, const struct
     }
 }
 
+/* Something is missing and no call is known: the numbers are unknown, not 0. A job of which nothing
+ * was counted is such a row. */
+static bool is_unknown(const struct history_row *row)
+{
+    return !row->complete && !row->reads.requests && !row->writes.requests && !row->meta.requests &&
+           !row->wait_ns;
+}
+
+static bool is_counted_number(enum field_kind kind)
+{
+    return kind == FIELD_BYTES || kind == FIELD_COUNT || kind == FIELD_TIME ||
+           kind == FIELD_WAITING;
+}
+
 static char *field_value(const struct field *field, const struct history_row *row,
                          enum table_form form)
 {
@@ -284,6 +298,9 @@ static char *field_value(const struct field *field, const struct history_row *ro
     char buf[UNITS_SIZE];
     uint64_t value = 0;
 
+    if (form == TABLE_ALIGNED && is_counted_number(field->kind) && is_unknown(row) &&
+        field->offset != ROW(jobs))
+        return strdup("-");
     switch (field->kind) {
     case FIELD_TEXT:
         return text_value(*(const char *const *)p, form);

@@ -51,6 +51,21 @@ static void expect(const char *list, const struct history_row *row, bool parsabl
     assert_string_equal(text, want);
 }
 
+/* A job of which nothing was counted: its numbers are unknown. */
+static void test_not_counted(void **state)
+{
+    struct history_row row = {.jobid = 7, .ended = true, .elapsed_ns = 7000000000ull};
+
+    (void)state;
+    expect("JobID,Read,Meta,Wait", &row, false,
+           "   JobID      Read    Meta    Wait\n"
+           "-------- --------- ------- -------\n"
+           "       7         -       -       -\n");
+    expect("Read,Exact", &row, true, "Read|Exact\n0|no\n");
+    row.complete = true; /* it did nothing */
+    expect("Read", &row, false, "     Read\n---------\n      0 B\n");
+}
+
 static void test_aligned(void **state)
 {
     (void)state;
@@ -198,6 +213,7 @@ static void test_every_field_prints(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_not_counted),
         cmocka_unit_test(test_aligned),
         cmocka_unit_test(test_task_of_an_array),
         cmocka_unit_test(test_any_case_and_widths),
