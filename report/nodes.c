@@ -12,8 +12,10 @@ static void add_step(struct node_sum *to, const struct step_account *step)
 {
     for (size_t i = 0; i < step->mounts.n; i++) {
         const struct io_sums sums = io_account_sums(&step->mounts.items[i].io);
+        const struct io_sums shown = io_account_shown(&step->mounts.items[i].io);
 
         io_sums_add(&to->sums, &sums);
+        io_sums_add(&to->shown, &shown);
     }
     if (step->longest_wait_ns > to->longest_wait_ns)
         to->longest_wait_ns = step->longest_wait_ns;
@@ -37,9 +39,10 @@ static void add_mount(struct node_account *to, const struct job_account *job,
 {
     const struct io_mount *m =
         io_mounts_find(&job->mounts, from->mount, from->fstype, from->source, from->private);
-    const struct io_sums sums = io_account_sums(&from->io);
+    const struct io_sums sums = io_account_sums(&from->io), shown = io_account_shown(&from->io);
 
     io_sums_add(&to->sums, &sums);
+    io_sums_add(&to->shown, &shown);
     if (m)
         to->look_ups[m - job->mounts.items] = nodes_look_ups(&from->io);
 }
@@ -77,8 +80,8 @@ static struct node_sum *list(const struct job_account *job, size_t *n)
     for (size_t i = 0; sums && i < job->n_nodes; i++) {
         const struct node_account *node = &job->nodes[i];
 
-        sums[i] =
-            (struct node_sum){node->node ? node->node : "", node->sums, node->longest_wait_ns};
+        sums[i] = (struct node_sum){node->node ? node->node : "", node->sums, node->shown,
+                                    node->longest_wait_ns};
     }
     for (size_t i = 0; sums && !job->n_nodes && i < job->n_steps; i++) {
         sums[i].node = job->steps[i].node ? job->steps[i].node : "";
@@ -106,6 +109,7 @@ int nodes_sum(const struct job_account *job, struct node_sum **ret, size_t *n)
             continue;
         }
         io_sums_add(&sums[used - 1].sums, &sums[i].sums);
+        io_sums_add(&sums[used - 1].shown, &sums[i].shown);
         if (sums[i].longest_wait_ns > sums[used - 1].longest_wait_ns)
             sums[used - 1].longest_wait_ns = sums[i].longest_wait_ns;
     }

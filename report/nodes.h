@@ -8,8 +8,8 @@
 #include "common/job.h"
 
 struct node_sum {
-    const char *node; /* borrowed from the job */
-    struct io_sums sums;
+    const char *node;           /* borrowed from the job */
+    struct io_sums sums, shown; /* io_account_sums(), io_account_shown() */
     uint64_t longest_wait_ns;
 };
 

@@ -209,7 +209,7 @@ static void legend(FILE *out, const struct chart *chart, const struct chart_time
             continue;
         (void)fprintf(out, "<li><i class=\"dot %s\"></i>", chart->parts[i].colour);
         html_text(out, chart->parts[i].name);
-        (void)fprintf(out, " <small>peak %s</small></li>\n", chart->show(peak, buf));
+        (void)fprintf(out, " <small>at most %s</small></li>\n", chart->show(peak, buf));
     }
     (void)fputs("</ul>\n", out);
 }
@@ -225,17 +225,17 @@ void chart_stack(FILE *out, const struct chart *chart, const struct chart_time *
     if (peak <= 0)
         return;
     (void)fprintf(out,
-                  "<figure class=\"chart\">\n<figcaption>%s <small>peak %s, %s after the start"
-                  "</small></figcaption>\n",
-                  chart->title, chart->show(peak, value), bin_text(time, at, when));
+                  "<figure class=\"chart\">\n<figcaption>%s <small>busiest %s: %s, %s after the "
+                  "start</small></figcaption>\n",
+                  chart->title, html_plain(units_time(time->width_s * NS_PER_S, width)),
+                  chart->show(peak, value), bin_text(time, at, when));
     (void)fputs("<div class=\"plot\">\n", out);
     y_axis(out, chart, tick, n_ticks);
     (void)fprintf(out,
                   "<svg viewBox=\"0 0 %zu %d\" preserveAspectRatio=\"none\" role=\"img\" "
-                  "aria-label=\"%s by mount over time, in bins of %s: peak %s, %s after the "
+                  "aria-label=\"%s by mount over time, in bins of %s: at most %s, %s after the "
                   "start\">\n",
-                  time->n, HEIGHT, chart->title,
-                  html_plain(units_time(time->width_s * NS_PER_S, width)), value, when);
+                  time->n, HEIGHT, chart->title, width, value, when);
     grid(out, time->n, n_ticks);
     for (size_t i = 0; i < chart->n_parts; i++)
         if (part_peak(&chart->parts[i], time->n) > 0)
@@ -300,7 +300,7 @@ static void row_tip(FILE *out, const struct chart *chart, const struct chart_row
             at = i;
     (void)fprintf(out, "<rect y=\"%zu\" width=\"%zu\" height=\"1\"><title>", r, time->n);
     html_text(out, row->name);
-    (void)fprintf(out, ": peak %s, %s after the start</title></rect>\n",
+    (void)fprintf(out, ": at most %s, %s after the start</title></rect>\n",
                   chart->show(row->values[at], buf), bin_text(time, at, when));
 }
 

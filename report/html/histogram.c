@@ -22,8 +22,10 @@ static const struct kind {
     {"Size of a write", false, UINT64_C(1) << IO_WRITE | UINT64_C(1) << IO_COPY_WRITE},
     {"Time of a read", true, UINT64_C(1) << IO_READ | UINT64_C(1) << IO_COPY_READ},
     {"Time of a write", true, UINT64_C(1) << IO_WRITE | UINT64_C(1) << IO_COPY_WRITE},
+    {"Time of a sync call", true, UINT64_C(1) << IO_FSYNC},
     {"Time of a metadata call", true,
-     ~((UINT64_C(1) << IO_OP_FIRST_META) - 1) & ~(UINT64_C(1) << IO_CREATE)},
+     ~((UINT64_C(1) << IO_OP_FIRST_META) - 1) &
+         ~(UINT64_C(1) << IO_CREATE | UINT64_C(1) << IO_FSYNC)},
 };
 
 /* The buckets that all histograms of a page show. */
@@ -44,8 +46,10 @@ static struct histogram histogram_of(const struct io_account *io, const struct k
     for (unsigned op = 0; op < IO_OP_COUNT; op++) {
         if (!(kind->ops & UINT64_C(1) << op) || !io->ops[op])
             continue;
-        io_histogram_add(h.buckets,
-                         kind->latency ? io->ops[op]->latency_log2 : io->ops[op]->size_log2);
+        if (kind->latency)
+            io_histogram_add(h.buckets, io->ops[op]->latency_log2);
+        else
+            io_account_sizes(io, (enum io_op)op, h.buckets);
     }
     for (unsigned b = 0; b < IO_BUCKETS; b++) {
         add_saturating(&h.sum, h.buckets[b]);

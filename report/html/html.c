@@ -118,7 +118,7 @@ static void put_verdict(const struct html *h)
 
     (void)fprintf(h->out, "<p class=\"verdict %s\">", verdict_colour(h));
     html_sentence(h->out, line                      ? line
-                          : job_not_counted(h->job) ? job_not_counted(h->job)
+                          : job_not_counted(h->job) ? SUMMARY_NOT_COUNTED
                                                     : "no I/O was counted");
     (void)fputs("</p>\n", h->out);
 }
@@ -150,11 +150,11 @@ static void put_figures(const struct html *h)
                    units_rate(io_per_second(sum->sums.writes.bytes, elapsed), buf));
     figure(h->out, "Written", units_bytes(sum->sums.writes.bytes, value), more);
     (void)snprintf(more, sizeof(more), "%s a second on average",
-                   units_count(io_per_second(sum->sums.meta.requests, elapsed), buf));
-    figure(h->out, "Metadata calls", units_count(sum->sums.meta.requests, value), more);
+                   units_count(io_per_second(sum->shown.meta.requests, elapsed), buf));
+    figure(h->out, "Metadata calls", units_count(sum->shown.meta.requests, value), more);
     (void)snprintf(more, sizeof(more), "of %s calls of all kinds",
                    units_count(sum->sums.all.requests, buf));
-    figure(h->out, "Failed calls", units_count(sum->sums.all.errors, value), more);
+    figure(h->out, "Failed calls", units_count(sum->shown.all.errors, value), more);
     (void)fputs("</dl>\n", h->out);
 }
 
@@ -169,28 +169,40 @@ static void put_link(FILE *out, const char *link)
     (void)fputs("\">Read more</a>", out);
 }
 
-static void put_notes(const struct html *h)
+static void put_note(const struct html *h, const struct advice_note *note)
 {
     static const char *const levels[][2] = {
         [ADVICE_ERROR] = {"poor", "Failed"},
         [ADVICE_HINT] = {"fair", "Hint"},
         [ADVICE_GOOD] = {"good", "Good"},
     };
+
+    (void)fprintf(h->out, "<li class=\"%s\"><strong>%s</strong> ", levels[note->level][0],
+                  levels[note->level][1]);
+    html_sentence(h->out, note->text);
+    put_link(h->out, note->link ? note->link : "");
+    (void)fputs("</li>\n", h->out);
+}
+
+/* The notes about errors, which come first on the page, or all others. */
+static void put_notes(const struct html *h, bool errors)
+{
     const struct advice_notes *notes = h->options->notes;
+    size_t first = 0, end;
 
-    if (!notes || !notes->n)
+    while (notes && first < notes->n && notes->items[first].level == ADVICE_ERROR)
+        first++;
+    end = errors ? first : notes ? notes->n : 0;
+    first = errors ? 0 : first;
+    if (first == end)
         return;
-    html_section(h->out, "notes", notes->items[0].level == ADVICE_GOOD ? "Notes" : "What to do");
+    html_section(h->out, errors ? "failures" : "notes",
+                 errors                                     ? "Failed calls"
+                 : notes->items[first].level == ADVICE_GOOD ? "Notes"
+                                                            : "What to do");
     (void)fputs("<ul class=\"notes\">\n", h->out);
-    for (size_t i = 0; i < notes->n; i++) {
-        const struct advice_note *note = &notes->items[i];
-
-        (void)fprintf(h->out, "<li class=\"%s\"><strong>%s</strong> ", levels[note->level][0],
-                      levels[note->level][1]);
-        html_sentence(h->out, note->text);
-        put_link(h->out, note->link ? note->link : "");
-        (void)fputs("</li>\n", h->out);
-    }
+    for (size_t i = first; i < end; i++)
+        put_note(h, &notes->items[i]);
     (void)fputs("</ul>\n", h->out);
     html_section_end(h->out);
 }
@@ -271,9 +283,10 @@ static void put_foot(const struct html *h)
 static void put_page(const struct html *h)
 {
     put_head(h);
+    put_notes(h, true);
     put_verdict(h);
     put_figures(h);
-    put_notes(h);
+    put_notes(h, false);
     put_completeness(h);
     html_mounts(h);
     html_times(h);

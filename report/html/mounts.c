@@ -68,8 +68,7 @@ static uint64_t median_size(const struct io_account *io, enum io_op op, enum io_
     const enum io_op ops[] = {op, copy};
 
     for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
-        if (io->ops[ops[i]])
-            io_histogram_add(sizes, io->ops[ops[i]]->size_log2);
+        io_account_sizes(io, ops[i], sizes);
     return io_quantile(sizes, 0.5, io_size_bound);
 }
 
@@ -103,8 +102,8 @@ static void mount_cells(const struct html *h, const struct summary_row *row, uin
     cell_rate(h->out, row->write_peak);
     cell_count(h->out, row->sums.writes.requests);
     cell_size(h->out, write_median);
-    cell_count(h->out, row->sums.meta.requests);
-    cell_count(h->out, row->sums.all.errors);
+    cell_count(h->out, row->shown.meta.requests);
+    cell_count(h->out, row->shown.all.errors);
 }
 
 static void mount_line(const struct html *h, size_t i)
@@ -180,8 +179,8 @@ void html_mounts(const struct html *h)
 
 /* --- a mount by operation --------------------------------------------------------------------- */
 
-/* "5 ENOSPC", or their sum and a line for each. */
-static void cell_errors(FILE *out, const struct io_counter *c)
+/* "5 ENOSPC", or their sum and a line for each. Look-ups that found nothing are not failures. */
+static void cell_errors(FILE *out, enum io_op op, const struct io_counter *c)
 {
     char buf[UNITS_SIZE], name[16];
 
@@ -189,7 +188,8 @@ static void cell_errors(FILE *out, const struct io_counter *c)
         cell(out, "–");
         return;
     }
-    (void)fprintf(out, "<td class=\"failed\">%s", units_count(c->errors, buf));
+    (void)fprintf(out, "<td%s>%s", io_counter_failed(op, c) ? " class=\"failed\"" : "",
+                  units_count(c->errors, buf));
     if (c->n_errnos == 1 && c->errnos[0].count == c->errors) {
         (void)fprintf(out, " %s</td>", io_errno_name(c->errnos[0].code, name));
         return;
@@ -221,13 +221,17 @@ static void cell_percentile(FILE *out, const struct io_counter *c, double q)
     (void)fputs("</td>", out);
 }
 
-static void operation_line(const struct html *h, enum io_op op, const struct io_counter *c)
+static void operation_line(const struct html *h, enum io_op op, const struct io_account *io)
 {
+    const struct io_counter *c = io->ops[op];
+    uint64_t sizes[IO_BUCKETS] = {0};
+
+    io_account_sizes(io, op, sizes);
     (void)fprintf(h->out, "<tr><th scope=\"row\">%s</th>", io_op_name(op));
     cell_count(h->out, c->requests);
     cell_bytes(h->out, c->bytes);
-    cell_size(h->out, io_quantile(c->size_log2, 0.5, io_size_bound));
-    cell_errors(h->out, c);
+    cell_size(h->out, io_quantile(sizes, 0.5, io_size_bound));
+    cell_errors(h->out, op, c);
     cell_time(h->out, c->time_ns);
     cell_waiting(h->out, summary_waiting(&h->s, c->time_ns));
     cell_percentile(h->out, c, 0.5);
@@ -261,7 +265,7 @@ static void put_operations(const struct html *h, size_t i, bool open)
     operations_head(h->out);
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (m->io.ops[op] && m->io.ops[op]->requests)
-            operation_line(h, op, m->io.ops[op]);
+            operation_line(h, (enum io_op)op, &m->io);
     html_table_end(h->out);
     put_sentence(h->out, summary_async(&m->io));
     put_sentence(h->out, summary_order(&m->io));

@@ -51,11 +51,11 @@ static struct io_sums largest_of(const struct node_sum *nodes, size_t n)
     struct io_sums largest = {0};
 
     for (size_t i = 0; i < n; i++) {
-        raise(&largest.reads.bytes, nodes[i].sums.reads.bytes);
-        raise(&largest.writes.bytes, nodes[i].sums.writes.bytes);
-        raise(&largest.meta.requests, nodes[i].sums.meta.requests);
-        raise(&largest.all.errors, nodes[i].sums.all.errors);
-        raise(&largest.all.time_ns, nodes[i].sums.all.time_ns);
+        raise(&largest.reads.bytes, nodes[i].shown.reads.bytes);
+        raise(&largest.writes.bytes, nodes[i].shown.writes.bytes);
+        raise(&largest.meta.requests, nodes[i].shown.meta.requests);
+        raise(&largest.all.errors, nodes[i].shown.all.errors);
+        raise(&largest.all.time_ns, nodes[i].shown.all.time_ns);
     }
     return largest;
 }
@@ -92,7 +92,7 @@ static void node_line(FILE *out, const struct node_sum *node, const struct io_su
     (void)fputs("<tr><th scope=\"row\">", out);
     html_text(out, node->node);
     (void)fputs("</th>", out);
-    sum_cells(out, &node->sums, largest);
+    sum_cells(out, &node->shown, largest);
     (void)fputs("</tr>\n", out);
 }
 
@@ -101,7 +101,7 @@ static void rest_line(FILE *out, const struct node_sum *nodes, size_t n)
     struct io_sums rest = {0}, none = {0};
 
     for (size_t i = 0; i < n; i++) {
-        io_sums_add(&rest, &nodes[i].sums);
+        io_sums_add(&rest, &nodes[i].shown);
     }
     (void)fprintf(out, "<tr class=\"sum\"><th scope=\"row\">%zu more nodes</th>", n);
     sum_cells(out, &rest, &none);
@@ -151,7 +151,7 @@ static struct io_sums sum_of(const struct io_mounts *mounts)
     struct io_sums sum = {0};
 
     for (size_t i = 0; i < mounts->n; i++) {
-        const struct io_sums more = io_account_sums(&mounts->items[i].io);
+        const struct io_sums more = io_account_shown(&mounts->items[i].io);
 
         io_sums_add(&sum, &more);
     }

@@ -48,7 +48,7 @@ static const struct measure {
 } measures[] = {
     {"Read", "read", TIMELINE_READ, 1, 1024, show_rate},
     {"Written", "written", TIMELINE_WRITE, 1, 1024, show_rate},
-    {"Metadata calls", "metadata calls", TIMELINE_META, 1, 1000, show_calls},
+    {"Metadata and sync calls", "metadata and sync calls", TIMELINE_META, 1, 1000, show_calls},
     {"Threads waiting for I/O", "threads waiting", TIMELINE_WAIT, 1e9, 1000, show_threads},
 };
 

@@ -55,6 +55,11 @@ static void write_count(FILE *out, const struct incomplete *item)
     char buf[UNITS_SIZE];
     size_t i = 0;
 
+    /* The reason is the administrators' concern: jobio status, jobiod's log, and JSON have it. */
+    if (!strncmp(item->cause, CAUSE_NOT_COUNTED, strlen(CAUSE_NOT_COUNTED))) {
+        (void)fputs(SUMMARY_NOT_COUNTED, out);
+        return;
+    }
     while (i < ARRAY_SIZE(causes) && strcmp(causes[i].cause, item->cause) != 0)
         i++;
     if (i < ARRAY_SIZE(causes)) {

@@ -46,31 +46,58 @@ static char *take_sentence(struct text_buffer *text)
     return NULL;
 }
 
-/* "errors: open 88.0 k ENOENT; write 5 ENOSPC, 2 EINTR" */
-char *summary_errors(const struct io_account *io)
+/* "write 5 ENOSPC, 2 EINTR" of one operation: its errors of that kind. */
+static void write_errnos(FILE *out, const struct io_account *io, enum io_op op, bool not_found,
+                         const char **before)
 {
-    const char *before_op = "errors: ";
+    const struct io_counter *c = io->ops[op];
+    const char *between = " ";
+
+    for (size_t i = 0; c && i < c->n_errnos; i++) {
+        char count[UNITS_SIZE], name[16];
+
+        if (io_errno_is_not_found(op, c->errnos[i].code) != not_found)
+            continue;
+        if (*between == ' ')
+            (void)fprintf(out, "%s%s", *before, io_op_name(op));
+        *before = "; ";
+        (void)fprintf(out, "%s%s", between, units_count(c->errnos[i].count, count));
+        if (!not_found)
+            (void)fprintf(out, " %s", io_errno_name(c->errnos[i].code, name));
+        between = ", ";
+    }
+}
+
+/* Whether data may be missing after a failed call. */
+static bool is_writing(enum io_op op)
+{
+    return op == IO_WRITE || op == IO_COPY_WRITE || op == IO_MMAP_WRITE || op == IO_FSYNC;
+}
+
+static char *errors_of(const struct io_account *io, const char *title, bool not_found)
+{
+    const char *before = title;
     struct text_buffer text;
 
     if (!text_buffer_open(&text))
         return NULL;
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        const struct io_counter *c = io->ops[op];
-        const char *between = " ";
-
-        if (!c || !c->n_errnos)
-            continue;
-        (void)fprintf(text.out, "%s%s", before_op, io_op_name(op));
-        before_op = "; ";
-        for (size_t i = 0; i < c->n_errnos; i++) {
-            char count[UNITS_SIZE], name[16];
-
-            (void)fprintf(text.out, "%s%s %s", between, units_count(c->errnos[i].count, count),
-                          io_errno_name(c->errnos[i].code, name));
-            between = ", ";
-        }
-    }
+    for (int writing = 1; writing >= 0; writing--)
+        for (int op = 0; op < IO_OP_COUNT; op++)
+            if (is_writing((enum io_op)op) == (bool)writing)
+                write_errnos(text.out, io, (enum io_op)op, not_found, &before);
     return take_sentence(&text);
+}
+
+/* "errors: write 5 ENOSPC, 2 EINTR; open 3 EACCES" */
+char *summary_errors(const struct io_account *io)
+{
+    return errors_of(io, "errors: ", false);
+}
+
+/* "not found (ENOENT): open 88.0 k; stat 17" */
+char *summary_not_found(const struct io_account *io)
+{
+    return errors_of(io, "not found (ENOENT): ", true);
 }
 
 char *summary_async(const struct io_account *io)

@@ -14,6 +14,8 @@
 void summary_row_add(struct summary_row *to, const struct summary_row *from)
 {
     io_sums_add(&to->sums, &from->sums);
+    io_sums_add(&to->shown, &from->shown);
+    add_saturating(&to->not_found, from->not_found);
     to->read_peak = max_u64(to->read_peak, from->read_peak);
     to->write_peak = max_u64(to->write_peak, from->write_peak);
     io_histogram_add(to->sizes, from->sizes);
@@ -25,13 +27,14 @@ static struct summary_row row_of(const struct io_mount *m)
     struct summary_row row = {
         .mount = m,
         .sums = io_account_sums(&m->io),
+        .shown = io_account_shown(&m->io),
+        .not_found = io_account_not_found(&m->io),
         .read_peak = max_u64(m->peaks[IO_READ].bytes_per_s, m->peaks[IO_COPY_READ].bytes_per_s),
         .write_peak = max_u64(m->peaks[IO_WRITE].bytes_per_s, m->peaks[IO_COPY_WRITE].bytes_per_s),
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(sized); i++)
-        if (m->io.ops[sized[i]])
-            io_histogram_add(row.sizes, m->io.ops[sized[i]]->size_log2);
+        io_account_sizes(&m->io, sized[i], row.sizes);
     return row;
 }
 

@@ -20,8 +20,10 @@ struct advice_notes;
 struct summary_row {
     const struct io_mount *mount; /* NULL: several */
     struct io_sums sums;
+    struct io_sums shown;           /* to people: io_account_shown() */
+    uint64_t not_found;             /* look-ups that found nothing */
     uint64_t read_peak, write_peak; /* bytes/s; 0: unknown */
-    uint64_t sizes[IO_BUCKETS];     /* of reads and writes */
+    uint64_t sizes[IO_BUCKETS];     /* of reads and writes; see io_account_sizes() */
 };
 
 struct io_summary {
@@ -56,6 +58,9 @@ char *summary_verdict(const struct io_summary *s);
  * little, or out of memory. */
 char *summary_mapped(const struct io_summary *s);
 
+/* Of a job for which job_not_counted() has a reason. */
+#define SUMMARY_NOT_COUNTED "not counted on this node (ask the administrators)"
+
 /* "complete: 1/1 nodes, 0 events lost". NULL: out of memory. */
 char *summary_completeness(const struct job_account *job);
 /* What is missing for one cause: "3 calls without their duration (read)". NULL: out of memory. */
@@ -63,9 +68,11 @@ char *summary_cause(const struct incomplete *item);
 /* The names of a set of operations: "read, write". NULL: out of memory. */
 char *summary_ops(uint64_t ops);
 
-/* Sentences about the errors on a mount, asynchronous calls, sequential calls, and the page cache.
- * NULL: there is nothing to report, or out of memory. */
+/* Sentences about the failed calls on a mount (writes first), look-ups that found nothing,
+ * asynchronous calls, sequential calls, and the page cache. NULL: there is nothing to report, or
+ * out of memory. */
 char *summary_errors(const struct io_account *io);
+char *summary_not_found(const struct io_account *io);
 char *summary_async(const struct io_account *io);
 char *summary_order(const struct io_account *io);
 char *summary_cache(const struct io_mount *mount);

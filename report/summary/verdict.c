@@ -116,8 +116,12 @@ static void write_verdict(FILE *out, const struct io_summary *s)
 
     units_percent(s->wait_ns, s->job->elapsed_ns, waiting);
     if (summary_is_harmless(s)) {
-        (void)fprintf(out, "I/O took %s%s of the run time%s", least, waiting,
-                      *least || has_errors(s) ? "" : ": nothing to improve");
+        if (*least || has_errors(s))
+            (void)fprintf(out, "I/O took %s%s of the run time", least, waiting);
+        else
+            (void)fprintf(out,
+                          "I/O was not the bottleneck (%s of the run time): nothing to improve",
+                          waiting);
     } else if (waited_little(s)) {
         (void)fprintf(out, "all threads together waited %s%s for I/O, ", least,
                       summary_time(s->total.sums.all.time_ns, together));

@@ -90,15 +90,18 @@ static const char *percentile_text(const struct io_counter *c, double q, char bu
 }
 
 static void op_line(struct table *table, const struct text *t, enum io_op op,
-                    const struct io_counter *c)
+                    const struct io_account *io)
 {
+    const struct io_counter *c = io->ops[op];
+    uint64_t sizes[IO_BUCKETS] = {0};
     char buf[UNITS_SIZE];
 
+    io_account_sizes(io, op, sizes);
     table_cell(table, io_op_name(op));
     table_count(table, c->requests);
     table_bytes(table, c->bytes);
-    table_cell(table, units_bytes_bound(io_quantile(c->size_log2, 0.5, io_size_bound), buf));
-    table_count(table, c->errors);
+    table_cell(table, units_bytes_bound(io_quantile(sizes, 0.5, io_size_bound), buf));
+    table_count(table, io_counter_failed(op, c));
     table_cell(table, summary_time(c->time_ns, buf));
     table_cell(table, text_waiting_short(t, c->time_ns, buf));
     table_cell(table, percentile_text(c, 0.5, buf));
@@ -115,7 +118,7 @@ static void write_ops(FILE *out, const struct text *t, const struct io_account *
     table_titles(&table);
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (io->ops[op] && io->ops[op]->requests)
-            op_line(&table, t, op, io->ops[op]);
+            op_line(&table, t, (enum io_op)op, io);
 }
 
 /* "/scratch (nfs4, srv:/scratch)" */
@@ -136,6 +139,7 @@ static void write_mount(FILE *out, const struct text *t, const struct io_mount *
     write_mount_title(out, t, m);
     write_ops(out, t, &m->io);
     write_sentence(out, t, "  ", summary_errors(&m->io));
+    write_sentence(out, t, "  ", summary_not_found(&m->io));
     write_sentence(out, t, "  ", summary_async(&m->io));
     write_sentence(out, t, "  ", summary_order(&m->io));
     write_sentence(out, t, "  ", summary_cache(m));
@@ -216,7 +220,8 @@ static void write_top(FILE *out, const struct text *t)
     table_titles(&table);
     for (size_t i = 0; i < n; i++)
         top_line(&table, &top[i], narrow);
-    text_lines(out, t, TEXT_PLAIN, "(wait: threads that waited, on average)", 2);
+    text_lines(out, t, TEXT_PLAIN,
+               "(meta: metadata and sync calls; wait: threads that waited, on average)", 2);
 }
 
 static void write_unsupported(FILE *out, const struct text *t)
@@ -233,7 +238,8 @@ static void write_legend(FILE *out, const struct text *t)
     text_lines(
         out, t, TEXT_PLAIN,
         "(calls: reads and writes, or the calls of an operation; meta: metadata calls; errs: "
-        "failed calls; wait: share of the run time; ~size: the median; sizes, p50 and p99 "
+        "failed calls, without look-ups that found nothing; wait: share of the run time; ~size: "
+        "the median; sizes, p50 and p99 "
         "are upper bounds, in powers of two; max: a lower bound)",
         8);
 }

@@ -120,8 +120,8 @@ static void table_row(struct table *table, const struct text *t, const struct su
     table_bytes(table, peak_of(t, row->write_peak, writes));
     table_count(table, requests);
     table_cell(table, units_bytes_bound_short(io_quantile(row->sizes, 0.5, io_size_bound), buf));
-    table_count(table, row->sums.meta.requests);
-    table_count(table, row->sums.all.errors);
+    table_count(table, row->shown.meta.requests);
+    table_count(table, row->shown.all.errors);
     table_cell(table, text_waiting_short(t, row->sums.all.time_ns, buf));
     table_end(table);
 }

@@ -40,8 +40,8 @@ static void node_line(struct table *table, const struct node_sum *n)
     table_cell(table, n->node ? n->node : "?");
     table_bytes(table, n->sums.reads.bytes);
     table_bytes(table, n->sums.writes.bytes);
-    table_count(table, n->sums.meta.requests);
-    table_count(table, n->sums.all.errors);
+    table_count(table, n->shown.meta.requests);
+    table_count(table, n->shown.all.errors);
     table_cell(table, summary_time(n->sums.all.time_ns, buf));
     table_end(table);
 }
@@ -120,8 +120,8 @@ static void step_line(struct table *table, const struct text *of, const struct s
     table_cell(table, step_elapsed(s, buf));
     table_bytes(table, t.s.total.sums.reads.bytes);
     table_bytes(table, t.s.total.sums.writes.bytes);
-    table_count(table, t.s.total.sums.meta.requests);
-    table_count(table, t.s.total.sums.all.errors);
+    table_count(table, t.s.total.shown.meta.requests);
+    table_count(table, t.s.total.shown.all.errors);
     table_cell(table, text_waiting_short(&t, t.s.total.sums.all.time_ns, buf));
     if (*summary_step_remark(s, remark))
         fprintf(table->out, "%s%s", text_is_narrow(of) ? "\n    " : "  ", remark);

@@ -80,13 +80,13 @@ static bool small_line(FILE *out, const struct text *t)
 
     if (sum->sums.all.bytes >= SMALL_BYTES || sum->sums.all.requests >= SMALL_REQUESTS ||
         (t->s.notes && t->s.notes->n) || job->completeness.lost || job->completeness.n ||
-        !job->nodes_expected)
+        !job->nodes_expected || job_lost_time(job))
         return false;
     if (!job->command)
         snprintf(who, sizeof(who), " of job %s%s", summary_job_number(job, number),
                  job->ended ? "" : " so far");
-    if (sum->sums.all.errors)
-        snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->sums.all.errors);
+    if (sum->shown.all.errors)
+        snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->shown.all.errors);
     if (waiting >= 1)
         snprintf(waited, sizeof(waited), ", %.0f %% waiting", waiting);
     snprintf(what, sizeof(what), ": %s read, %s written, %u calls%s%s",

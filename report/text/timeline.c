@@ -231,8 +231,8 @@ static void write_title(const struct page *p)
     else
         (void)snprintf(column, sizeof(column), "%.3g min", (double)p->axis.column_s / 60);
     (void)snprintf(text, sizeof(text),
-                   "time line from %s, in steps of %s; each curve is scaled to its own peak, "
-                   "shown at its end",
+                   "time line from %s, in steps of %s; each curve is scaled to its highest step, "
+                   "whose mean is shown at its end; metadata: and sync calls",
                    start, column);
     layout_wrap(p->out, text, p->columns, 2, 4);
 }

@@ -244,7 +244,7 @@ static void test_stack(void **state)
     assert_has(text,
                "<path class=\"m2\" d=\"M0 750H0V500H1V750H2V1000H3V0H4H4V500H3V1000H2V750H0Z\"/>");
     assert_has(text, "<title>00:00:05\n&lt;a&gt; 2\nb 2\nall 4</title>");
-    assert_has(text, "peak 4, 00:00:05 after the start");
+    assert_has(text, "busiest 2 s: 4, 00:00:05 after the start");
     assert_has(text, "viewBox=\"0 0 4 1000\"");
 }
 
@@ -266,7 +266,7 @@ static void test_heat(void **state)
     assert_has(text, "<path class=\"h8\" d=\"M0 1h2v1H0z\"/>");
     assert_has(text, "<path class=\"h4\" d=\"M2 1h1v1H2z\"/>");
     assert_int_equal(count(text, "<path"), 3);
-    assert_has(text, "<title>n2: peak 64, 00:00:00 after the start</title>");
+    assert_has(text, "<title>n2: at most 64, 00:00:00 after the start</title>");
 }
 
 int main(void)

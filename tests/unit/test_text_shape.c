@@ -85,7 +85,8 @@ static void test_little_is_one_line(void **state)
     check_text(job,
                "I/O of job 4700_3 (4711): 12.0 KiB read, 0 B written, 34 calls; NOT complete\n");
     job->array_job = 0;
-    sample_errors(m, IO_OPEN, ENOENT, 2);
+    sample_errors(m, IO_OPEN, EACCES, 2);
+    sample_errors(m, IO_OPEN, ENOENT, 13); /* is not a failure */
     job->nodes_reported = 2;
     job->longest_wait_ns = SECONDS(3);
     check_text(job,
