@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/jobid.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/explain/explain.h"
@@ -15,6 +16,7 @@
 #include "cli/top/top.h"
 #include "common/call.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 #define SOCKET_DEFAULT JOBIO_RUNTIME_DIR "/" JOBIO_SOCKET_NAME
 
@@ -26,6 +28,7 @@ static const struct subcommand *const subcommands[] = {
 static void print_help(void)
 {
     output_text("usage: jobio SUBCOMMAND [OPTION]...\n"
+                "       jobio ID [OPTION]...     the same as jobio job ID\n"
                 "Show the I/O of jobs and commands, by mount and operation, exact to the byte.\n"
                 "\n");
     for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
@@ -38,7 +41,7 @@ static void print_help(void)
                 "      --version      print the version\n"
                 "\n"
                 "Examples:\n"
-                "  jobio job 123\n"
+                "  jobio 123\n"
                 "  jobio history -S now-1days\n"
                 "  jobio run -- tar -czf /tmp/default.tgz /etc/default\n"
                 "  jobio help history\n"
@@ -59,8 +62,41 @@ static const struct subcommand *find(const char *name)
 
 static int unknown(const char *name)
 {
-    output_error("unknown subcommand \"%s\" (try 'jobio --help')", name);
+    struct text_nearest nearest = {.word = name, .n = strlen(name)};
+    char hint[TEXT_HINT_SIZE];
+
+    for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+        text_nearest_try(&nearest, subcommands[i]->name);
+    text_nearest_try(&nearest, "help");
+    output_error("unknown subcommand \"%s\"%s (try 'jobio --help')", name,
+                 text_nearest_hint(&nearest, hint));
     return CLI_USAGE;
+}
+
+/* "jobio 123" is "jobio job 123". */
+static bool is_job(const char *word)
+{
+    struct error error;
+    struct jobid id;
+
+    return jobid_parse(word, &id, &error) == 0;
+}
+
+/* The whole command line of a subcommand that was not named; argv[0] becomes its name. */
+static int run_job(struct cli *cli, int argc, char **argv)
+{
+    char **words = calloc((size_t)argc + 2, sizeof(*words));
+    int status;
+
+    if (!words) {
+        output_error("out of memory");
+        return CLI_FAILED;
+    }
+    words[0] = (char *)cli_job.name;
+    memcpy(words + 1, argv, (size_t)argc * sizeof(*words));
+    status = cli_job.run(cli, argc + 1, words);
+    free(words);
+    return status;
 }
 
 static int help_run(int argc, char **argv)
@@ -90,6 +126,8 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     if (strcmp(argv[0], "help") == 0)
         return help_run(argc, argv);
     sub = find(argv[0]);
+    if (!sub && is_job(argv[0]))
+        return run_job(cli, argc, argv);
     return sub ? sub->run(cli, argc, argv) : unknown(argv[0]);
 }
 

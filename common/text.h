@@ -15,6 +15,22 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The comma-separated list has this name. */
 bool text_list_has(const char *list, const char *name);
 
+/* The search for the name that a mistyped word meant: call text_nearest_try() for each known name,
+ * in any order. `name` is then the one with the fewest letters inserted, left out, replaced or
+ * swapped with their neighbour, in any case; NULL: none is near (at most a third of its letters
+ * differ). Set `word` and `n` (bytes of it) first, and the rest to 0. */
+struct text_nearest {
+    const char *word;
+    size_t n;
+    const char *name;
+    size_t distance;
+};
+void text_nearest_try(struct text_nearest *nearest, const char *name);
+
+#define TEXT_HINT_SIZE 64
+/* "; did you mean \"history\"?", or "" if none is near. Returns buf. */
+const char *text_nearest_hint(const struct text_nearest *nearest, char buf[TEXT_HINT_SIZE]);
+
 /* Sets *to, whatever it was, to a copy of `from`; NULL stays NULL. Returns 0 or -ENOMEM. */
 static inline int text_copy(char **to, const char *from)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 
 /* inih's own limit: it would split a longer line in two. */
 #define LINE_MAX_BYTES 198
@@ -193,6 +194,20 @@ static int set_key(struct loading *l, const struct key *key, const char *value)
     return l->reader->skipped ? 1 : note(l, key, value);
 }
 
+static int unknown_key(struct loading *l, const char *section, const char *name)
+{
+    struct text_nearest nearest = {.word = name, .n = strlen(name)};
+    char hint[TEXT_HINT_SIZE];
+    struct error error;
+
+    for (size_t i = 0; i < l->reader->n_keys; i++)
+        if (!strcmp(section, l->reader->keys[i].section))
+            text_nearest_try(&nearest, l->reader->keys[i].name);
+    error_set(&error, 0, "unknown key \"%s\"%s%s%s%s", name, *section ? " in [" : "", section,
+              *section ? "]" : "", text_nearest_hint(&nearest, hint));
+    return fail(l, -EINVAL, error.text);
+}
+
 static int take_value(void *user, const char *section, const char *name, const char *value)
 {
     struct loading *l = user;
@@ -202,11 +217,8 @@ static int take_value(void *user, const char *section, const char *name, const c
     if (!key && !*section && !strcmp(name, "nodes"))
         return take_nodes(l, value);
     l->any = true;
-    if (!key) {
-        error_set(&error, 0, "unknown key \"%s\"%s%s%s", name, *section ? " in [" : "", section,
-                  *section ? "]" : "");
-        return fail(l, -EINVAL, error.text);
-    }
+    if (!key)
+        return unknown_key(l, section, name);
     if (!key->repeats && l->set_in[key - l->reader->keys]) {
         error_set(&error, 0, "%s: set already in line %u", name, l->set_in[key - l->reader->keys]);
         return fail(l, -EINVAL, error.text);

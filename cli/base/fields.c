@@ -130,15 +130,25 @@ static bool is_among(const char *name, const char *const *names, size_t n)
     return false;
 }
 
+static int column_unknown(const char *word, size_t length, struct error *error)
+{
+    struct text_nearest nearest = {.word = word, .n = length};
+    char hint[TEXT_HINT_SIZE];
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        text_nearest_try(&nearest, fields[i].name);
+    return error_set(error, -EINVAL,
+                     "unknown column \"%.*s\"%s ('jobio history --helpformat' lists all columns)",
+                     (int)length, word, text_nearest_hint(&nearest, hint));
+}
+
 static int column_parse(char *word, bool groups, struct column *ret, struct error *error)
 {
     size_t length = strcspn(word, "%");
     const struct field *field = field_find(word, length);
 
     if (!field)
-        return error_set(error, -EINVAL,
-                         "unknown column \"%.*s\": 'jobio history --helpformat' lists all columns",
-                         (int)length, word);
+        return column_unknown(word, length, error);
     if (groups && is_among(field->name, jobs_only, ARRAY_SIZE(jobs_only)))
         return error_set(error, -EINVAL, "rows of groups have no column %s", field->name);
     *ret = (struct column){field, field->width, kind_is_left(field->kind)};
@@ -170,6 +180,15 @@ int columns_parse(const char *list, bool groups, struct columns *ret, struct err
         return error_set(error, -EINVAL, "no fields are given");
     *ret = columns;
     return 0;
+}
+
+void columns_all(bool groups, struct columns *ret)
+{
+    *ret = (struct columns){.n = 0};
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (!groups || !is_among(fields[i].name, jobs_only, ARRAY_SIZE(jobs_only)))
+            ret->items[ret->n++] =
+                (struct column){&fields[i], fields[i].width, kind_is_left(fields[i].kind)};
 }
 
 static unsigned line_width(const struct columns *columns)
@@ -216,7 +235,7 @@ static char *text_value(const char *text, enum table_form form)
     char *safe = utf8_sanitize(text ? text : "");
 
     /* A name must not contain the separator. */
-    for (char *p = safe; form == TABLE_PARSABLE && p && *p; p++) {
+    for (char *p = safe; form != TABLE_ALIGNED && form != TABLE_CSV && p && *p; p++) {
         if (*p == '|')
             *p = '?';
     }
@@ -385,8 +404,8 @@ static int print_value(const struct columns *columns, size_t i, const char *text
 {
     bool last = i + 1 == columns->n;
 
-    if (form == TABLE_PARSABLE) {
-        (void)fprintf(out, "%s%c", text, last ? '\n' : '|');
+    if (form != TABLE_CSV) {
+        (void)fprintf(out, "%s%s", text, !last ? "|" : form == TABLE_BARS ? "|\n" : "\n");
         return 0;
     }
     if (csv_text(out, text) < 0)

@@ -34,6 +34,7 @@ enum table_form {
     TABLE_ALIGNED,  /* numbers for people; texts are cut to the width and end in a '+' then (numbers
                      * are never cut) */
     TABLE_PARSABLE, /* exact numbers between '|' */
+    TABLE_BARS,     /* the same with a '|' at the end of each line */
     TABLE_CSV,      /* RFC 4180, exact numbers; a ' precedes a text that a spreadsheet would take
                      * for a formula */
 };
@@ -41,6 +42,8 @@ enum table_form {
 /* "JobID,Read%12,JobName%-20": names in any case, %N for another width, %-N to the left. `groups`:
  * for rows of groups, which have no JobID. -EINVAL with text. */
 int columns_parse(const char *list, bool groups, struct columns *ret, struct error *error);
+/* All fields that such rows have. */
+void columns_all(bool groups, struct columns *ret);
 /* Drop less important columns, but never the field `kept` (may be NULL), until a line is at most
  * `bound` characters wide. */
 void columns_fit(struct columns *columns, unsigned bound, const char *kept);

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/numbers.h"
+#include "common/text.h"
 #include "common/units.h"
 
 #define MAX_OPTIONS 40
@@ -86,6 +87,17 @@ int options_period(const char *since, const char *until, uint64_t *since_ns, uin
     return 0;
 }
 
+static int append_word(char **list, const char *word, struct error *error)
+{
+    char *longer = *list ? text_format("%s,%s", *list, word) : strdup(word);
+
+    if (!longer)
+        return error_errno(error, -ENOMEM, "read the options");
+    free(*list);
+    *list = longer;
+    return 0;
+}
+
 static int option_take(const struct option_spec *spec, char *word, struct error *error)
 {
     uint64_t span;
@@ -97,6 +109,8 @@ static int option_take(const struct option_spec *spec, char *word, struct error 
     case OPTION_TEXT:
         *(const char **)spec->target = word;
         return 0;
+    case OPTION_LIST:
+        return append_word(spec->target, word, error);
     case OPTION_U32:
         if (options_number(word, spec->target) < 0)
             return error_set(error, -EINVAL, "--%s \"%s\": must be a whole number of 1 or more",
@@ -113,6 +127,19 @@ static int option_take(const struct option_spec *spec, char *word, struct error 
     return -EINVAL;
 }
 
+/* An unknown long option, perhaps mistyped. `word` begins with "--". */
+static int option_unknown(const struct option_table *table, const char *word, struct error *error)
+{
+    struct text_nearest nearest = {.word = word + 2, .n = strcspn(word + 2, "=")};
+
+    for (size_t i = 0; i < table->n; i++)
+        text_nearest_try(&nearest, table->specs[i].name);
+    if (nearest.name)
+        return error_set(error, -EINVAL, "unknown option \"%s\"; did you mean \"--%s\"?", word,
+                         nearest.name);
+    return error_set(error, -EINVAL, "unknown option \"%s\"", word);
+}
+
 /* Report what getopt_long could not use: a long option is in argv, a letter in optopt. */
 static int option_refuse(const struct option_table *table, int found, char **argv,
                          struct error *error)
@@ -126,7 +153,7 @@ static int option_refuse(const struct option_table *table, int found, char **arg
                          argv[optind - 1]);
     if (optopt)
         return error_set(error, -EINVAL, "unknown option \"-%c\"", optopt);
-    return error_set(error, -EINVAL, "unknown option \"%s\"", argv[optind - 1]);
+    return option_unknown(table, argv[optind - 1], error);
 }
 
 /* The options that all subcommands have, and those of the flags. */

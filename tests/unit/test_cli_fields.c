@@ -166,6 +166,7 @@ static void test_refusals(void **state)
         const char *list, *reason;
     } bad[] = {
         {"JobID,Colour", "unknown column \"Colour\""},
+        {"JobID,Raed%9", "did you mean \"Read\"?"},
         {"Job", "unknown column \"Job\""},
         {"Colour%9", "unknown column \"Colour\""},
         {"JobID%", "width"},

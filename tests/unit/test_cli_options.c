@@ -89,6 +89,8 @@ static void test_refusals(void **state)
 
     (void)state;
     refused("unknown option \"--nope\"", &t, PARSE(&t, 0, "--nope"));
+    refused("\"--sjon\"; did you mean \"--json\"?", &t, PARSE(&t, 0, "--sjon"));
+    refused("\"--limt=3\"; did you mean \"--limit\"?", &t, PARSE(&t, 0, "--limt=3"));
     refused("unknown option \"-x\"", &t, PARSE(&t, 0, "-x"));
     refused("\"-u\" requires an argument", &t, PARSE(&t, 0, "-u"));
     refused("\"--user\" requires an argument", &t, PARSE(&t, 0, "--json", "--user"));

@@ -162,8 +162,10 @@ static void test_bad_files(void **state)
     static const struct {
         const char *text, *reason;
     } bad[] = {
-        {"cluster = a\nintervall = 10s\n", ":2: unknown key \"intervall\""},
+        {"cluster = a\nintervall = 10s\n",
+         ":2: unknown key \"intervall\"; did you mean \"interval\"?"},
         {"[push]\nkeep = 1d\n", ":2: unknown key \"keep\" in [push]"},
+        {"[push]\nulr = http://h\n", ":2: unknown key \"ulr\" in [push]; did you mean \"url\"?"},
         {"interval = soon\n", ":1: interval: "},
         {"interval = 1ms\n", ":1: interval: \"1ms\" is not between 0.1 s and 3600 s"},
         {"\n\ninterval = 2h\n", ":3: interval: "},

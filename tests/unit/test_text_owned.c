@@ -30,11 +30,39 @@ static void test_copy_and_replace(void **state)
     assert_null(text);
 }
 
+/* The hint for a word among a few names. */
+static void assert_hint(const char *word, const char *hint)
+{
+    static const char *const names[] = {"job", "history", "top", "array", "compare", "run"};
+    struct text_nearest nearest = {.word = word, .n = strlen(word)};
+    char buf[TEXT_HINT_SIZE];
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        text_nearest_try(&nearest, names[i]);
+    assert_string_equal(text_nearest_hint(&nearest, buf), hint);
+}
+
+static void test_nearest(void **state)
+{
+    (void)state;
+    assert_hint("histroy", "; did you mean \"history\"?"); /* two letters swapped */
+    assert_hint("histor", "; did you mean \"history\"?");
+    assert_hint("hisstory", "; did you mean \"history\"?");
+    assert_hint("HISTORY", "; did you mean \"history\"?");
+    assert_hint("jobs", "; did you mean \"job\"?");
+    assert_hint("rum", "; did you mean \"run\"?");
+    assert_hint("jxx", "");
+    assert_hint("", "");
+    assert_hint("xyzzy", "");
+    assert_hint("a-word-that-is-longer-than-all-names", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_copy_and_replace),
+        cmocka_unit_test(test_nearest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
