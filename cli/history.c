@@ -8,6 +8,7 @@
 #include "cli/base/labels.h"
 #include "cli/cli.h"
 #include "cli/base/fields.h"
+#include "cli/base/lists.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/pager.h"
@@ -29,7 +30,9 @@ static const char help[] =
     "  -A, --accounts LIST   of these accounts\n"
     "  -r, --partition LIST  of these partitions\n"
     "      --name LIST       with these names\n"
-    "  -j, --jobs LIST       with these job numbers, regardless of time\n"
+    "  -j, --jobs LIST       these jobs, regardless of time: 123, also for all tasks of an array;\n"
+    "                        123_4, 123_[1-4,7]. May be repeated\n"
+    "  -N, --nodelist LIST   with a step on one of these nodes: n1, n[1-4]\n"
     "      --mount LIST      that used these mounts; values are for these mounts only\n"
     "  -s, --state STATE     running or ended\n"
     "  -S, --starttime TIME  that ran after this time (default: now-7days)\n"
@@ -39,13 +42,19 @@ static const char help[] =
     "      --group WHAT      add up by user, account, partition, name, mount or day\n"
     "      --sort WHAT       read, write (bytes), meta (calls), wait, errors, elapsed, time;\n"
     "                        for groups also jobs. Largest first; -WHAT: smallest first\n"
-    "  -n, --limit N         at most N lines\n"
+    "      --limit N         at most N lines (-n N is the same)\n"
     "  -o, --format FIELDS   columns: NAME, NAME%WIDTH or NAME%-WIDTH (left-aligned),...\n"
+    "  -l, --long            all columns\n"
     "  -e, --helpformat      list the columns\n"
+    "  -n, --noheader        without the line of titles\n"
+    "  -p, --parsable        as -P, with a '|' at the end of each line\n"
     "  -P, --parsable2       columns separated by '|', not truncated, exact numbers\n"
     "      --csv             the same as CSV\n"
     "      --json            a JSON array\n"
     "      --anonymous       replace names by labels, to share the output (see jobio(1))\n"
+    "  -X, --allocations     for the habits of sacct: there is always one line per job\n"
+    "  -a, --allusers        for the habits of sacct: the jobs of all users that you may see are "
+    "listed\n"
     "\n"
     "Source:\n" OPTIONS_HELP_HISTORY "\n"
     "TIME: HH:MM[:SS], MMDD[YY], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]], now, today, midnight, noon,\n"
@@ -53,18 +62,26 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  jobio history\n"
-    "  jobio history -S now-1days --sort wait -n 10\n"
+    "  jobio history -S now-1days --sort wait --limit 10\n"
     "  jobio history -S now-30days --group user\n"
     "  jobio history --mount /scratch --group user --sort write\n"
     "  jobio history -u alice -S 2026-11-01 -o JobID,JobName%20,Elapsed,Read,Write,Errors\n"
-    "  jobio history -P -o JobID,User,Read,Write | sort -t'|' -k3 -n\n"
+    "  jobio history -j 120_[0-9] -o JobID,Elapsed,Read,Write\n"
+    "  jobio history -nP -o JobID,User,Read,Write | sort -t'|' -k3 -n\n"
     "\n"
     "Exit status: 0 shown (even if no job matches), 1 failed, 2 usage.\n";
 
 struct history_options {
     const char *since, *until, *format, *sort, *group, *state;
-    bool parsable, csv, json, list, anonymous;
+    char *jobs, *nodes; /* owned; the arguments of -j and -N, then the lists of the filter */
+    bool parsable, bars, csv, json, list, anonymous, no_header, all_columns, ignored;
 };
+
+static void options_clear(struct history_options *options)
+{
+    free(options->jobs);
+    free(options->nodes);
+}
 
 /* --- the filter ------------------------------------------------------------------------------- */
 
@@ -103,6 +120,7 @@ static int filter_lists(const struct history_filter *filter, struct error *error
         {filter->user, "--user"},           {filter->account, "--accounts"},
         {filter->partition, "--partition"}, {filter->name, "--name"},
         {filter->mount, "--mount"},         {filter->jobs, "--jobs"},
+        {filter->nodes, "--nodelist"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -110,21 +128,27 @@ static int filter_lists(const struct history_filter *filter, struct error *error
 
         if (lists[i].text && history_words(lists[i].text, lists[i].option, &words, error) < 0)
             return -EINVAL;
-        for (size_t k = 0; lists[i].text == filter->jobs && words && words[k]; k++) {
-            unsigned number;
-
-            if (options_number(words[k], &number) == 0)
-                continue;
-            (void)error_set(error, -EINVAL, "--jobs \"%s\": use plain job numbers", words[k]);
-            history_words_free(words);
-            return -EINVAL;
-        }
         history_words_free(words);
     }
     return 0;
 }
 
-static int filter_make(const struct history_options *options, struct history_filter *filter,
+/* Replace an argument by the list that it describes. */
+static int expand(char **text, const char *option,
+                  int (*list)(const char *text, char **ret, struct error *error),
+                  struct error *error)
+{
+    char *expanded = NULL;
+    int rc = *text ? list(*text, &expanded, error) : 0;
+
+    if (rc < 0)
+        return error_prefix(error, rc, "%s", option);
+    free(*text);
+    *text = expanded;
+    return 0;
+}
+
+static int filter_make(struct history_options *options, struct history_filter *filter,
                        struct error *error)
 {
     int group = options->group ? history_group_parse(options->group) : (int)HISTORY_NO_GROUP;
@@ -136,6 +160,11 @@ static int filter_make(const struct history_options *options, struct history_fil
                          options->group);
     if (state < 0)
         return error_set(error, -EINVAL, "--state \"%s\": use running or ended", options->state);
+    if (expand(&options->jobs, "--jobs", list_of_jobs, error) < 0 ||
+        expand(&options->nodes, "--nodelist", list_of_nodes, error) < 0)
+        return -EINVAL;
+    filter->jobs = options->jobs;
+    filter->nodes = options->nodes;
     filter->group = (enum history_group)group;
     filter->state = (enum history_state)state;
     if (filter_sort(options->sort, filter, error) < 0 || filter_lists(filter, error) < 0)
@@ -178,11 +207,15 @@ static int make_columns(const struct history_options *options, const struct hist
 {
     const char *format = options->format ? options->format : default_format(filter, form);
     unsigned bound = form == TABLE_ALIGNED ? terminal_bound() : 0;
-    int rc = columns_parse(format, filter->group, ret, error);
+    int rc = 0;
 
+    if (options->all_columns && !options->format)
+        columns_all(filter->group, ret);
+    else
+        rc = columns_parse(format, filter->group, ret, error);
     if (rc < 0 || !bound)
         return rc;
-    if (options->format)
+    if (options->format || options->all_columns)
         ret->bound = bound;
     else
         columns_fit(ret, bound, options->sort || filter->group ? sorted[filter->sort] : NULL);
@@ -196,7 +229,7 @@ struct writer {
     const struct history_filter *filter;
     struct columns columns;
     enum table_form form;
-    bool json, head_printed;
+    bool json, no_header, head_printed;
     uint64_t rows, incomplete;
     struct labels *anonymous; /* NULL: names are shown */
 };
@@ -228,7 +261,8 @@ static void write_head(struct writer *w)
         clean = utf8_sanitize(w->anonymous ? "the selected mounts" : w->filter->mount);
         (void)printf("I/O on %s only\n", clean ? clean : "?");
     }
-    columns_header(&w->columns, w->form, stdout);
+    if (!w->no_header)
+        columns_header(&w->columns, w->form, stdout);
 }
 
 /* Only with the first row, or at the end: a query that fails prints nothing. */
@@ -308,23 +342,56 @@ static int history_show(const struct history_options *options, struct writer *w)
     return rc < 0 ? CLI_FAILED : CLI_OK;
 }
 
+/* -n was the letter of --limit, and still is before a number: sacct's -n has no argument. */
+#define LIMIT_LETTER '#'
+
+static void find_limit(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *number = argv[i];
+
+        if (strncmp(argv[i], "-n", 2) != 0)
+            continue;
+        if (argv[i][2])
+            number += 2;
+        else if (i + 1 < argc)
+            number = argv[i + 1];
+        if (number[strspn(number, "-0123456789")] == '\0' && strpbrk(number, "0123456789"))
+            argv[i][1] = LIMIT_LETTER;
+    }
+}
+
+static enum table_form form_of(const struct history_options *options)
+{
+    return options->csv        ? TABLE_CSV
+           : options->bars     ? TABLE_BARS
+           : options->parsable ? TABLE_PARSABLE
+                               : TABLE_ALIGNED;
+}
+
 static int history_run(struct cli *cli, int argc, char **argv)
 {
-    struct history_options options = {.since = NULL};
+    CLEANUP(options_clear) struct history_options options = {.since = NULL};
     struct history_filter filter = {.uid = UINT32_MAX};
     const struct option_spec specs[] = {
         {"user", 'u', OPTION_TEXT, &filter.user},
         {"accounts", 'A', OPTION_TEXT, &filter.account},
         {"partition", 'r', OPTION_TEXT, &filter.partition},
         {"name", 0, OPTION_TEXT, &filter.name},
-        {"jobs", 'j', OPTION_TEXT, &filter.jobs},
+        {"jobs", 'j', OPTION_LIST, &options.jobs},
+        {"nodelist", 'N', OPTION_LIST, &options.nodes},
         {"mount", 0, OPTION_TEXT, &filter.mount},
         {"state", 's', OPTION_TEXT, &options.state},
         {"starttime", 'S', OPTION_TEXT, &options.since},
         {"endtime", 'E', OPTION_TEXT, &options.until},
         {"group", 0, OPTION_TEXT, &options.group},
         {"sort", 0, OPTION_TEXT, &options.sort},
-        {"limit", 'n', OPTION_U32, &filter.limit},
+        {"limit", LIMIT_LETTER, OPTION_U32, &filter.limit},
+        {"noheader", 'n', OPTION_FLAG, &options.no_header},
+        {"long", 'l', OPTION_FLAG, &options.all_columns},
+        {"allocations", 'X', OPTION_FLAG, &options.ignored},
+        {"allusers", 'a', OPTION_FLAG, &options.ignored},
+        {"parsable", 'p', OPTION_FLAG, &options.bars},
         {"format", 'o', OPTION_TEXT, &options.format},
         {"helpformat", 'e', OPTION_FLAG, &options.list},
         {"parsable2", 'P', OPTION_FLAG, &options.parsable},
@@ -336,6 +403,7 @@ static int history_run(struct cli *cli, int argc, char **argv)
     struct error error;
     int first, status;
 
+    find_limit(argc, argv);
     if (!options_start(cli, &cli_history, specs, ARRAY_SIZE(specs), OPTIONS_HISTORY, argc, argv,
                        &first, &status))
         return status;
@@ -348,12 +416,13 @@ static int history_run(struct cli *cli, int argc, char **argv)
                      argv[first]);
         return CLI_USAGE;
     }
-    if (options.json + options.csv + options.parsable > 1) {
-        output_error("history: use only one of --json, --csv and -P");
+    if (options.json + options.csv + (options.parsable || options.bars) > 1) {
+        output_error("history: use only one of --json, --csv, -p and -P");
         return CLI_USAGE;
     }
     writer.json = options.json;
-    writer.form = options.csv ? TABLE_CSV : options.parsable ? TABLE_PARSABLE : TABLE_ALIGNED;
+    writer.form = form_of(&options);
+    writer.no_header = options.no_header;
     if (filter_make(&options, &filter, &error) < 0 ||
         make_columns(&options, &filter, writer.form, &writer.columns, &error) < 0) {
         output_error("history: %s", error.text);

@@ -19,6 +19,7 @@
 #include "cli/source/source.h"
 #include "cli/base/terminal.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/tree.h"
 #include "report/json/json.h"
 #include "report/text/text.h"
@@ -97,6 +98,21 @@ static int put_text(char *text, struct error *error)
     return 0;
 }
 
+/* One of several runs with the same number: which one. */
+static void print_run(const struct job_account *job, bool undated)
+{
+    time_t seconds = (time_t)(job->start_ns / NS_PER_S);
+    char when[48] = "";
+    struct tm tm;
+
+    if (!undated && localtime_r(&seconds, &tm))
+        (void)strftime(when, sizeof(when), ", started %FT%T", &tm);
+    if (job->key.restart)
+        (void)printf("Restart %u%s:\n", job->key.restart, when);
+    else
+        (void)printf("First run%s:\n", when);
+}
+
 static int print_text(const struct answer *answer, size_t i, const struct job_options *options,
                       struct error *error)
 {
@@ -112,6 +128,8 @@ static int print_text(const struct answer *answer, size_t i, const struct job_op
 
     if (i > 0)
         output_text("\n");
+    if (answer->n > 1)
+        print_run(job, options->anonymous);
     if (answer->step) /* the summary names the job only */
         (void)printf("Step %s only, on all its nodes\n", answer->step);
     rc = put_text(report_text(job, summary, &style), error);

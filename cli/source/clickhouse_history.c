@@ -166,8 +166,63 @@ static const struct {
      {"`partition`", "partition_"},
      {NULL}},
     {"name", offsetof(struct history_filter, name), {"name", "name_"}, {NULL}},
-    {"job", offsetof(struct history_filter, jobs), {NULL}, {"jobid", "jobid"}},
 };
+
+/* Jobs, arrays and tasks. */
+static void write_job(FILE *out, const char *word, enum stage stage, bool first)
+{
+    const char *array = stage == ANY_ROW ? "array_job" : "array_";
+    const char *task = stage == ANY_ROW ? "array_task" : "task_";
+    struct history_job job;
+
+    if (history_job_parse(word, &job) < 0)
+        return;
+    if (!first)
+        (void)fputs(" OR ", out);
+    if (job.has_task)
+        (void)fprintf(out, "(%s = %u AND %s >= %u AND %s <= %u)", array, job.job, task, job.first,
+                      task, job.last);
+    else
+        (void)fprintf(out, "jobid = %u OR %s = %u", job.job, array, job.job);
+}
+
+static int write_jobs(FILE *out, const struct history_filter *filter, enum stage stage,
+                      struct error *error)
+{
+    char **words = NULL;
+    int r = filter->jobs ? history_words(filter->jobs, "job", &words, error) : 0;
+
+    if (r < 0 || !filter->jobs)
+        return r;
+    (void)fputs(stage == ANY_ROW ? " AND max(" : " AND (", out);
+    for (size_t i = 0; words[i]; i++)
+        write_job(out, words[i], stage, i == 0);
+    (void)fputc(')', out);
+    history_words_free(words);
+    return 0;
+}
+
+/* Jobs with a step on one of these nodes. */
+static int write_nodes(FILE *out, const struct history_filter *filter, enum stage stage,
+                       struct error *error)
+{
+    char **words = NULL;
+    int r = filter->nodes ? history_words(filter->nodes, "node", &words, error) : 0;
+
+    if (r < 0 || !filter->nodes)
+        return r;
+    if (stage == ANY_ROW) {
+        (void)fputs(" AND max(", out);
+        write_in(out, "node", words, -1);
+        (void)fputc(')', out);
+    } else {
+        (void)fputs(" AND arrayExists(n -> ", out);
+        write_in(out, "n", words, -1);
+        (void)fputs(", node_)", out);
+    }
+    history_words_free(words);
+    return 0;
+}
 
 static int write_list(FILE *out, const struct history_filter *filter, size_t i, enum stage stage,
                       struct error *error)
@@ -201,6 +256,10 @@ static int write_conditions(const struct history_filter *filter, enum stage stag
 
     for (size_t i = 0; out && r == 0 && i < ARRAY_SIZE(lists); i++)
         r = write_list(out, filter, i, stage, error);
+    if (out && r == 0)
+        r = write_jobs(out, filter, stage, error);
+    if (out && r == 0)
+        r = write_nodes(out, filter, stage, error);
     return !out || fclose(out) != 0 ? clickhouse_no_memory(error) : r;
 }
 

@@ -38,6 +38,7 @@ static void put_history(struct keys *keys, const struct history_filter *filter)
     put_key(keys, "NAME", filter->name, true);
     put_key(keys, "MOUNT", filter->mount, true);
     put_key(keys, "JOBS", filter->jobs, true);
+    put_key(keys, "NODES", filter->nodes, true);
     put_key(keys, "STATE", history_state_name(filter->state), true);
     put_key(keys, "GROUP", history_group_name(filter->group), true);
     put_key(keys, "REVERSE", filter->reverse ? "1" : NULL, true);

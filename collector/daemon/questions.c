@@ -38,7 +38,7 @@ struct question {
     uint64_t asked_ns;         /* real time */
     /* query-history */
     struct history_filter filter;
-    char *lists[6]; /* owned; those of the filter */
+    char *lists[7]; /* owned; those of the filter */
 };
 
 static void question_free(struct question *q)
@@ -344,6 +344,7 @@ static const struct {
     {"NAME", offsetof(struct history_filter, name)},
     {"MOUNT", offsetof(struct history_filter, mount)},
     {"JOBS", offsetof(struct history_filter, jobs)},
+    {"NODES", offsetof(struct history_filter, nodes)},
 };
 
 static int parse_lists(const struct message *m, struct question *q, struct error *error)

@@ -76,6 +76,38 @@ int history_words(const char *text, const char *what, char ***ret, struct error 
     return 0;
 }
 
+/* A number of Slurm at *p, below its special ones; *p is moved past it. */
+static bool take_number(const char **p, uint32_t *ret)
+{
+    uint64_t value;
+
+    if (number_parse_prefix(p, &value) < 0 || value >= UINT32_MAX)
+        return false;
+    *ret = (uint32_t)value;
+    return true;
+}
+
+int history_job_parse(const char *word, struct history_job *ret)
+{
+    struct history_job job = {.job = 0};
+    bool ok = take_number(&word, &job.job);
+
+    if (ok && *word == '_') {
+        word++;
+        job.has_task = true;
+        ok = take_number(&word, &job.first);
+        job.last = job.first;
+    }
+    if (ok && job.has_task && *word == '-') {
+        word++;
+        ok = take_number(&word, &job.last);
+    }
+    if (!ok || *word || job.last < job.first)
+        return -EINVAL;
+    *ret = job;
+    return 0;
+}
+
 static const char *const sort_names[] = {
     [HISTORY_TIME] = "time", [HISTORY_READ] = "read",       [HISTORY_WRITE] = "write",
     [HISTORY_META] = "meta", [HISTORY_WAIT] = "wait",       [HISTORY_ERRORS] = "errors",

@@ -11,6 +11,14 @@
  * text. */
 int history_words(const char *text, const char *what, char ***ret, struct error *error);
 void history_words_free(char **words); /* accepts NULL */
+/* A word of history_filter.jobs: "12", a job or the array of that number; "12_3", a task;
+ * "12_3-5", the tasks from `first` to `last`. */
+struct history_job {
+    uint32_t job;
+    bool has_task;
+    uint32_t first, last;
+};
+int history_job_parse(const char *word, struct history_job *ret); /* 0 or -EINVAL */
 /* Quote a word as a list with one item; malloc'd. NULL on out-of-memory. */
 char *history_word_quote(const char *word);
 

@@ -112,7 +112,7 @@ static int rollup_kind(const struct history_sql *sql)
         filter->uid != UINT32_MAX || filter->user || filter->account || filter->partition;
     int kind = kinds[filter->group];
 
-    if (filter->jobs || filter->name || filter->state == HISTORY_RUNNING)
+    if (filter->jobs || filter->nodes || filter->name || filter->state == HISTORY_RUNNING)
         return 0;
     if (kind != ROLLUP_WHO && of_someone)
         return 0;

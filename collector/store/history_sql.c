@@ -21,7 +21,7 @@ static const struct {
 } choices[] = {
     [BY_USER] = {"user", "job_user_start"},          [BY_UID] = {"uid", "job_uid_start"},
     [BY_ACCOUNT] = {"account", "job_account_start"}, [BY_PARTITION] = {"partition", NULL},
-    [BY_NAME] = {"name", "job_name_start"},          [BY_JOB] = {"jobid", "job_number"},
+    [BY_NAME] = {"name", "job_name_start"},
 };
 
 void history_sql_clear(struct history_sql *sql)
@@ -29,6 +29,9 @@ void history_sql_clear(struct history_sql *sql)
     for (size_t i = 0; i < CHOICES; i++)
         free(sql->by[i].text);
     free(sql->mounts);
+    free(sql->nodes);
+    free(sql->numbers);
+    free(sql->tasks);
 }
 
 static void put_object(struct json_object **object)
@@ -98,27 +101,52 @@ static int parse_users(struct history_sql *sql, const char *list, struct error *
     return r;
 }
 
-static int parse_jobs(struct choice *choice, const char *list, struct error *error)
+static int add_job(struct tree *tree, struct json_object *numbers, struct json_object *tasks,
+                   const char *word, struct error *error)
 {
+    struct history_job job;
+    struct json_object *task;
+
+    if (history_job_parse(word, &job) < 0)
+        return error_set(error, -EINVAL, "\"%s\" is not a job number", word);
+    if (!job.has_task) {
+        tree_add(tree, numbers, json_object_new_int64(job.job));
+        return 0;
+    }
+    task = tree_array(tree);
+    tree_add(tree, task, json_object_new_int64(job.job));
+    tree_add(tree, task, json_object_new_int64(job.first));
+    tree_add(tree, task, json_object_new_int64(job.last));
+    tree_add(tree, tasks, task);
+    return 0;
+}
+
+static int parse_jobs(struct history_sql *sql, const char *list, struct error *error)
+{
+    struct tree tree = {false};
+    CLEANUP(put_object) struct json_object *numbers = list ? tree_array(&tree) : NULL;
+    CLEANUP(put_object) struct json_object *tasks = list ? tree_array(&tree) : NULL;
     char **words = NULL;
-    uint64_t number;
     int r = list ? history_words(list, "job", &words, error) : 0;
 
     for (size_t i = 0; r == 0 && words && words[i]; i++)
-        if (!parse_number(words[i], &number))
-            r = error_set(error, -EINVAL, "\"%s\" is not a job number", words[i]);
-    if (r == 0 && words && words_json(words, true, false, &choice->text, &choice->n) < 0)
-        r = error_errno(error, -ENOMEM, "job");
+        r = add_job(&tree, numbers, tasks, words[i], error);
     history_words_free(words);
-    return r;
+    if (r < 0 || !list)
+        return r;
+    sql->numbers = tree.failed ? NULL : tree_text(json_object_get(numbers));
+    sql->tasks = tree.failed ? NULL : tree_text(json_object_get(tasks));
+    return sql->numbers && sql->tasks ? 0 : error_errno(error, -ENOMEM, "job");
 }
 
-static int parse_mounts(struct history_sql *sql, const char *list, struct error *error)
+/* The words of a list as JSON, *n of them. */
+static int parse_names(const char *list, const char *what, char **ret, size_t *n,
+                       struct error *error)
 {
     struct tree tree = {false};
     CLEANUP(put_object) struct json_object *array = list ? tree_array(&tree) : NULL;
     char **words = NULL;
-    int r = list ? history_words(list, "mount", &words, error) : 0;
+    int r = list ? history_words(list, what, &words, error) : 0;
 
     for (size_t i = 0; r == 0 && words && words[i]; i++)
         tree_add(&tree, array, json_object_new_string(words[i]));
@@ -126,16 +154,17 @@ static int parse_mounts(struct history_sql *sql, const char *list, struct error 
     if (r < 0 || !list)
         return r;
     if (tree.failed)
-        return error_errno(error, -ENOMEM, "mount");
-    sql->n_mounts = (size_t)json_object_array_length(array);
-    sql->mounts = tree_text(json_object_get(array));
-    return sql->mounts ? 0 : error_errno(error, -ENOMEM, "mount");
+        return error_errno(error, -ENOMEM, "%s", what);
+    *n = (size_t)json_object_array_length(array);
+    *ret = tree_text(json_object_get(array));
+    return *ret ? 0 : error_errno(error, -ENOMEM, "%s", what);
 }
 
 static int parse_all(struct history_sql *sql, const struct history_filter *filter,
                      struct error *error)
 {
     int r = parse_users(sql, filter->user, error);
+    size_t n;
 
     if (r == 0)
         r = parse_choice(&sql->by[BY_ACCOUNT], filter->account, "account", error);
@@ -144,9 +173,11 @@ static int parse_all(struct history_sql *sql, const struct history_filter *filte
     if (r == 0)
         r = parse_choice(&sql->by[BY_NAME], filter->name, "name", error);
     if (r == 0)
-        r = parse_jobs(&sql->by[BY_JOB], filter->jobs, error);
+        r = parse_jobs(sql, filter->jobs, error);
     if (r == 0)
-        r = parse_mounts(sql, filter->mount, error);
+        r = parse_names(filter->mount, "mount", &sql->mounts, &sql->n_mounts, error);
+    if (r == 0)
+        r = parse_names(filter->nodes, "node", &sql->nodes, &n, error);
     return r;
 }
 
@@ -175,14 +206,14 @@ int history_sql_init(struct store *store, const struct history_filter *filter,
 
 /* --- the statement ---------------------------------------------------------------------------- */
 
-/* Prefer the most selective index. */
+/* Prefer the most selective index. NULL: jobs_of.sql finds the rows. */
 static const char *index_of(const struct history_sql *sql)
 {
     const struct history_filter *filter = sql->filter;
     const struct choice *by = sql->by;
 
-    if (by[BY_JOB].n)
-        return choices[BY_JOB].index;
+    if (sql->numbers)
+        return NULL;
     if (filter->uid != UINT32_MAX || (by[BY_UID].n && !by[BY_USER].n))
         return choices[BY_UID].index;
     if (by[BY_USER].n && !by[BY_UID].n)
@@ -215,6 +246,10 @@ static void write_conditions(FILE *out, const struct history_sql *sql)
         write_choice(out, BY_UID, by[BY_UID].n);
         (void)fputs(") ", out);
     }
+    if (sql->numbers)
+        (void)fprintf(out, "AND %s ", sql_history_jobs_of);
+    if (sql->nodes)
+        (void)fprintf(out, "AND %s ", sql_history_nodes_of);
     for (size_t i = either ? BY_ACCOUNT : 0; i < CHOICES; i++) {
         if (!by[i].n)
             continue;
@@ -265,12 +300,12 @@ static void write_text(FILE *out, const char *text, const struct history_sql *sq
 
 static void write_word(FILE *out, const char *word, size_t n, const struct history_sql *sql)
 {
-    const char *mounts = mounts_text(sql->filter);
+    const char *mounts = mounts_text(sql->filter), *index = index_of(sql);
 
     if (!strncmp(word, "COLUMNS", n))
         write_text(out, sql_history_columns, sql);
     else if (!strncmp(word, "INDEX", n))
-        (void)fputs(index_of(sql), out);
+        (void)fprintf(out, index ? "INDEXED BY %s" : "NOT INDEXED", index);
     else if (!strncmp(word, "MOUNTS", n))
         (void)fputs(mounts, out);
     else if (!strncmp(word, "SUMS", n))
@@ -341,13 +376,16 @@ static void bind_all(sqlite3_stmt *statement, const struct history_sql *sql)
     history_sql_bind(statement, ":own", filter->uid);
     history_sql_bind(statement, ":limit", filter->limit);
     bind_text(statement, ":mounts", sql->mounts);
+    bind_text(statement, ":nodes", sql->nodes);
+    bind_text(statement, ":numbers", sql->numbers);
+    bind_text(statement, ":tasks", sql->tasks);
     for (size_t i = 0; i < CHOICES; i++) {
         const struct choice *choice = &sql->by[i];
         char name[16];
         uint64_t number;
 
         (void)snprintf(name, sizeof(name), ":%s", choices[i].column);
-        if (choice->n == 1 && (i == BY_UID || i == BY_JOB) && parse_number(choice->text, &number))
+        if (choice->n == 1 && i == BY_UID && parse_number(choice->text, &number))
             history_sql_bind(statement, name, number);
         else
             bind_text(statement, name, choice->text);

@@ -13,14 +13,15 @@ struct choice {
     size_t n;
 };
 
-enum { BY_USER, BY_UID, BY_ACCOUNT, BY_PARTITION, BY_NAME, BY_JOB, CHOICES };
+enum { BY_USER, BY_UID, BY_ACCOUNT, BY_PARTITION, BY_NAME, CHOICES };
 
 struct history_sql {
     const struct history_filter *filter;
     struct choice by[CHOICES];
     char *mounts; /* JSON; NULL: all */
     size_t n_mounts;
-    uint64_t longest_ns; /* upper bound of the elapsed time of ended jobs */
+    char *nodes, *numbers, *tasks; /* JSON; NULL: all. tasks: [[array, first, last],...] */
+    uint64_t longest_ns;           /* upper bound of the elapsed time of ended jobs */
     uint64_t first_ns, since_ns, until_ns;
 };
 

@@ -162,7 +162,8 @@ struct history_filter {
      * for a user is a uid. */
     const char *user, *account, *partition, *name;
     const char *mount; /* jobs that touched one of these, and what they did there */
-    const char *jobs;  /* numbers */
+    const char *jobs;  /* jobs, arrays and tasks: words of history_job_parse() */
+    const char *nodes; /* jobs with a step on one of these */
     uint64_t since_ns; /* jobs that ran at any time in [since, until); until 0: open */
     uint64_t until_ns;
     enum history_state state;

@@ -18,7 +18,7 @@ FROM (
     SELECT cluster, jobid, restart, holder, max(user_n) AS user_, max(uid_n) AS uid_,
            max(account_n) AS account_, max(partition_n) AS partition_, max(name_n) AS name_,
            max(array_n) AS array_, max(task_n) AS task_,
-           min(ended_n) AS ended_, min(start_n) AS start_ns_, max(end_n) AS end_ns_,
+           groupUniqArray(node) AS node_, min(ended_n) AS ended_, min(start_n) AS start_ns_, max(end_n) AS end_ns_,
            max(elapsed_n) AS elapsed_ns_, max(expected_n) AS expected_, count() AS nodes_,
            max(longest_n) AS longest_ns_, sum(lost_n) AS lost_, sum(causes_n) AS causes_,
            sum(steps_n) AS steps_,

@@ -62,7 +62,7 @@ manual() {
     [ "$(offers jobio history -u roo)" = root ]
     [ "$(offers jobio history --group '')" = "account day mount name partition user" ]
     [ "$(offers jobio history -s '')" = "ended running" ]
-    [ "$(offers jobio history -n '')" = "" ]
+    [ "$(offers jobio history --limit '')" = "" ]
 }
 
 @test "lists of fields are completed" {

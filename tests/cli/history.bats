@@ -39,9 +39,37 @@ on_terminal() {
     # numbers select jobs of all times, unless a time is given
     [ "$(list -j 100,125)" = "125.0 100.0" ]
     [ "$(list -j 100,125 -S now-1days)" = "125.0" ]
+    # as in sacct: the tasks of an array, some of them, and a step selects its job
+    [ "$(list -j 140)" = "140.0 142.0 141.0" ]
+    [ "$(list -j 140_0)" = "141.0" ]
+    [ "$(list -j '140_[0-1],100')" = "100.0 142.0 141.0" ]
+    [ "$(list -j '140_[0,2].batch')" = "140.0 141.0" ]
+    [ "$(list -j 141)" = "141.0" ]
+    [ "$(list -j 140_3)" = "" ]
+    [ "$(list -j 100 -j 125.batch,123.0)" = "125.0 123.1 123.0 100.0" ]
+    [ "$(list -j 140 -u alice)" = "" ]
+    [ "$(history -j 140 --group user -P -o User,Jobs | tail -1)" = "dora|3" ]
+    [ "$(list -N node1 -u alice)" = "123.1 123.0" ]
+    [ "$(list -N 'other,node[0-2]' -j 100)" = "100.0" ]
+    [ "$(list -N node2)" = "" ]
+    [ "$(history -N node2 --group user -P)" = "$(history -u nobody1 --group user -P)" ]
     split history -j 999
     expect 0
     one_line "no matching jobs in this period"
+}
+
+@test "the habits of sacct: -X -a -n -p -l, and -n with a number is --limit" {
+    [ "$(history -X -a -P)" = "$(history -P)" ]
+    [ "$(history -nP)" = "$(history -P | tail -n +2)" ]
+    [ "$(history --noheader)" = "$(history | tail -n +3)" ]
+    [ "$(history --noheader --csv)" = "$(history --csv | tail -n +2)" ]
+    [ "$(history -p)" = "$(history -P | sed 's/$/|/')" ]
+    [ "$(history -lP | head -1 | tr '|' '\n')" = "$(history -e | cut -d' ' -f1)" ]
+    [ "$(history -l --group user -P -n | wc -l)" = "$(history --group user -P -n | wc -l)" ]
+    for limit in '-n 1' -n1 '--limit 1' --limit=1; do
+        [ "$(history -P $limit)" = "$(history -P | head -2)" ]
+    done
+    [ "$(history -n -P -n 1)" = "$(history -P | sed -n 2p)" ]
 }
 
 @test "--sort: the order of the rows" {

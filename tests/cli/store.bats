@@ -75,14 +75,27 @@ history --sort -|--sort
 history --group colour|--group
 history --group user -o JobID|no column JobID
 history -s pending|running or ended
-history -j 12x|--jobs
-history -j 123_4|plain job numbers
+history -j 12x|--jobs: "12x" is not a job
+history -j 12_[1-|"12_[1-" is not a job
+history -j 12_[3-1]|is not a job
+history -j 12_[]|is not a job
+history -j 12_[1,]|is not a job
+history -j 12[1]|is not a job
+history -j 12_[1]x|is not a job
+history -N n[1-2000]|more than 1000 nodes
+history -N n[|is not a node
 history -u alice,,bob|an item is empty
 history --name ''|--name
 history -o JobID,Colour|--helpformat
 history -o JobID%0|width
 history -n 0|--limit
-history -n|requires an argument
+history -n -1|--limit
+history -n0|--limit
+history -p --json|one of
+history --limit|requires an argument
+histroy|did you mean "history"
+history -o JobID,Wriet|did you mean "Write"
+history --fromat JobID|did you mean "--format"
 status now|jobio status --help
 retire now|jobio retire --help
 run|jobio run -- ls
@@ -121,6 +134,12 @@ END
     expect 0
     [ "$(grep -c '^$' <<< "$out")" -ge 1 ]
     [ "$(grep -c ^/scratch <<< "$out")" = 2 ]
+    [ "$(grep -oE '^(Restart 1|First run), started 20[0-9-]{8}T[0-9:]{8}:$' <<< "$out" | cut -d, -f1 | xargs)" = \
+        "Restart 1 First run" ]
+    split jobio --store "$DB" job 123 --all --anonymous
+    [ "$(grep -xE 'Restart 1:|First run:' <<< "$out" | xargs)" = "Restart 1: First run:" ]
+    split jobio --store "$DB" job 123
+    not grep -E '^(Restart|First run)' <<< "$out"
 }
 
 @test "job --json --steps: with the steps" {

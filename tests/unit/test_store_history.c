@@ -311,7 +311,12 @@ static void test_plans(void **state)
     assert_plan(HISTORY(.account = "physics"),
                 "job_account_start (account=? AND start_ns>? AND start_ns<?)");
     assert_plan(HISTORY(.name = "x"), "job_name_start (name=? AND start_ns>? AND start_ns<?)");
-    assert_plan(HISTORY(.jobs = "1,2"), "job_number (jobid=? AND start_ns>? AND start_ns<?)");
+    assert_plan(HISTORY(.jobs = "1,2"), "INTEGER PRIMARY KEY (rowid=?)");
+    assert_plan(HISTORY(.jobs = "1,2"), "job_number (jobid=?)");
+    assert_plan(HISTORY(.jobs = "1,2"), "job_array (array_job=?)");
+    assert_plan(HISTORY(.jobs = "1_2-3"),
+                "job_array (array_job=? AND array_task>? AND array_task<?)");
+    assert_plan(HISTORY(.nodes = "n1"), "sqlite_autoindex_step_1 (job_id=?)");
     assert_plan(HISTORY(.partition = "debug"), "job_start (start_ns>? AND start_ns<?)");
     assert_plan(HISTORY(.mount = "/scratch"), "PRIMARY KEY (job_id=? AND mount_id=?)");
     assert_plan(HISTORY(.group = HISTORY_BY_USER), "job_start (start_ns>? AND start_ns<?)");
