@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of an array. */
+/* The table of an array. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/text_buffer.h"
 #include "common/units.h"
 #include "common/utf8.h"
@@ -11,7 +12,7 @@
 #include "report/layout.h"
 #include "report/table.h"
 
-#define MOUNTS 8
+#define MOUNTS 3 /* below each measure */
 
 enum unit { UNIT_ELAPSED, UNIT_SHARE, UNIT_BYTES, UNIT_COUNT };
 
@@ -24,25 +25,29 @@ static const struct {
     [ARRAY_META] = {"metadata", UNIT_COUNT},      [ARRAY_ERRORS] = {"errors", UNIT_COUNT},
 };
 
-#define NARROW 78 /* below, sums and the smallest values are left out */
+#define NARROW 78 /* below, the smallest values and the medians are left out */
 
-static const struct table_column wide_measures[] = {
-    {"", 14, 0, true, 0},        {"all tasks", 13, 0, false, 0}, {"smallest", 13, 0, false, 0},
-    {"median", 13, 0, false, 0}, {"largest", 13, 0, false, 0},   {"task", 9, 0, false, 0}};
-static const struct table_column narrow_measures[] = {
-    {"", 10, 0, true, 0},        {"all tasks", 0, 0, false, 0}, {"smallest", 0, 0, false, 0},
-    {"median", 12, 0, false, 0}, {"largest", 12, 0, false, 0},  {"task", 6, 0, false, 0}};
-
-static const struct table_column wide_mounts[] = {
-    {"mount", 28, 0, true, 27}, {"read", 10, 0, false, 0}, {"write", 10, 0, false, 0},
-    {"meta", 10, 0, false, 0},  {"errs", 10, 0, false, 0}, {"wait", 11, 0, false, 0}};
-static const struct table_column narrow_mounts[] = {
-    {"mount", 12, 0, true, 11}, {"read", 7, 0, false, 0}, {"write", 7, 0, false, 0},
-    {"meta", 7, 0, false, 0},   {"errs", 0, 0, false, 0}, {"wait", 7, 0, false, 0}};
+static const struct table_column wide_columns[] = {
+    {"", 18, 0, true, 17},       {"all tasks", 12, 0, false, 0}, {"smallest", 12, 0, false, 0},
+    {"median", 12, 0, false, 0}, {"largest", 12, 0, false, 0},   {"task", 9, 0, false, 0}};
+static const struct table_column narrow_columns[] = {
+    {"", 13, 0, true, 12},      {"all", 10, 0, false, 0},     {"smallest", 0, 0, false, 0},
+    {"median", 0, 0, false, 0}, {"largest", 10, 0, false, 0}, {"task", 6, 0, false, 0}};
 
 static uint64_t whole(double value)
 {
     return value > 0 ? (uint64_t)llround(value) : 0;
+}
+
+static void share_cell(struct table *t, double part)
+{
+    char buf[UNITS_SIZE];
+
+    if (!t->brief)
+        (void)units_percent((uint64_t)llround(part * 1e6), 1000000, buf);
+    else
+        (void)snprintf(buf, sizeof(buf), part < 0.01 ? "<1%%" : "%.0f%%", 100 * part);
+    table_cell(t, buf);
 }
 
 static void value_cell(struct table *t, enum unit unit, double value)
@@ -54,11 +59,61 @@ static void value_cell(struct table *t, enum unit unit, double value)
     else if (unit == UNIT_ELAPSED)
         table_cell(t, units_elapsed((uint64_t)llround(value * 1e9), buf));
     else if (unit == UNIT_SHARE)
-        table_cell(t, units_percent((uint64_t)llround(value * 1e6), 1000000, buf));
+        share_cell(t, value);
     else if (unit == UNIT_BYTES)
-        table_cell(t, units_bytes(whole(value), buf));
+        table_bytes(t, whole(value));
     else
-        table_cell(t, units_count(whole(value), buf));
+        table_count(t, whole(value));
+}
+
+/* A measure of one mount over all tasks; 0 for the run time. */
+static double mount_value(const struct profile_mount *m, int measure)
+{
+    switch (measure) {
+    case ARRAY_WAITING:
+        return profile_mount_wait(m);
+    case ARRAY_READ:
+        return m->uses[PROFILE_READ].bytes;
+    case ARRAY_WRITTEN:
+        return m->uses[PROFILE_WRITE].bytes;
+    case ARRAY_META:
+        return m->uses[PROFILE_META].calls;
+    case ARRAY_ERRORS:
+        return profile_mount_errors(m);
+    default:
+        return 0;
+    }
+}
+
+/* The mount that follows `after` (NULL: the first one) in the order of the measure, largest first.
+ * NULL: there is none. */
+static const struct profile_mount *next_mount(const struct profile *sum, int measure,
+                                              const struct profile_mount *after)
+{
+    const struct profile_mount *next = NULL;
+
+    for (const struct profile_mount *m = sum->mounts; m < sum->mounts + sum->n; m++) {
+        double value = mount_value(m, measure), last = after ? mount_value(after, measure) : 0;
+        bool follows = !after || value < last || (value == last && m > after);
+
+        if (value > 0 && follows && (!next || value > mount_value(next, measure)))
+            next = m;
+    }
+    return next;
+}
+
+/* The mounts with the most of a measure. */
+static void mount_lines(struct table *t, const struct profile *sum, int measure)
+{
+    const struct profile_mount *m = NULL;
+
+    for (int i = 0; i < MOUNTS && (m = next_mount(sum, measure, m)); i++) {
+        _free_ char *label = text_format("  %s", m->mount);
+
+        table_cell(t, label ? label : "?");
+        value_cell(t, lines[measure].unit, mount_value(m, measure));
+        table_end(t);
+    }
 }
 
 static void measure_line(struct table *t, const struct array *array, int measure)
@@ -79,14 +134,18 @@ static void measure_line(struct table *t, const struct array *array, int measure
     table_end(t);
 }
 
-static void measures_table(FILE *out, const struct array *array, size_t columns)
+static void write_table(FILE *out, const struct array *array, size_t columns)
 {
-    struct table t = table_make(out, columns < NARROW ? narrow_measures : wide_measures,
-                                ARRAY_SIZE(wide_measures), columns);
+    bool narrow = columns < NARROW;
+    struct table t =
+        table_make(out, narrow ? narrow_columns : wide_columns, ARRAY_SIZE(wide_columns), columns);
 
+    t.brief = narrow;
     table_titles(&t);
-    for (int m = 0; m < ARRAY_MEASURES; m++)
+    for (int m = 0; m < ARRAY_MEASURES; m++) {
         measure_line(&t, array, m);
+        mount_lines(&t, array->sum, m);
+    }
 }
 
 static void title(FILE *to, const struct array *array, size_t columns)
@@ -112,47 +171,6 @@ static void title(FILE *to, const struct array *array, size_t columns)
         layout_wrap(to, line, columns, 2, 3);
 }
 
-static void share_cell(struct table *t, double part)
-{
-    char buf[UNITS_SIZE];
-
-    if (!t->brief)
-        (void)units_percent((uint64_t)llround(part * 1e6), 1000000, buf);
-    else
-        (void)snprintf(buf, sizeof(buf), part < 0.01 ? "<1%%" : "%.0f%%", 100 * part);
-    table_cell(t, buf);
-}
-
-static void mount_line(struct table *t, const struct profile_mount *m)
-{
-    const struct profile_use *use = m->uses;
-
-    table_cell(t, m->mount);
-    table_bytes(t, whole(use[PROFILE_READ].bytes));
-    table_bytes(t, whole(use[PROFILE_WRITE].bytes));
-    table_count(t, whole(use[PROFILE_META].calls));
-    table_count(t, whole(profile_mount_errors(m)));
-    share_cell(t, profile_mount_wait(m));
-    table_end(t);
-}
-
-static void mounts_table(FILE *out, const struct profile *sum, size_t columns)
-{
-    bool narrow = columns < NARROW;
-    struct table t =
-        table_make(out, narrow ? narrow_mounts : wide_mounts, ARRAY_SIZE(wide_mounts), columns);
-
-    if (!sum->n)
-        return;
-    t.brief = narrow;
-    fputc('\n', out);
-    table_titles(&t);
-    for (size_t i = 0; i < sum->n && i < MOUNTS; i++)
-        mount_line(&t, &sum->mounts[i]);
-    if (sum->n > MOUNTS)
-        fprintf(out, "%zu more: --json lists them\n", sum->n - MOUNTS);
-}
-
 char *array_text(const struct array *array, size_t columns)
 {
     _free_ char *sentence = array_sentence(array);
@@ -162,8 +180,7 @@ char *array_text(const struct array *array, size_t columns)
     if (!out)
         return NULL;
     title(out, array, columns);
-    measures_table(out, array, columns);
-    mounts_table(out, array->sum, columns);
+    write_table(out, array, columns);
     if (*sentence)
         layout_wrap(out, sentence, columns, 0, 6);
     return text_buffer_take(&text);

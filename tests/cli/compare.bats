@@ -130,7 +130,12 @@ setup_file() {
     [ -z "$err" ]
     holds "$(tr -s ' ' <<< "$out")" 'Array 140 "sweep" of dora: 3 tasks, complete' \
         "run time 00:10:00 00:01:40 00:03:20 00:05:00 2" "waiting 15 % 10 % 15 % 30 % 0" \
-        "metadata 15.0 k 5000 5000 5000 -" "/scratch 2.9 GiB 30.0 MiB 15.0 k 9 15 %"
+        "metadata 15.0 k 5000 5000 5000 -"
+    # one table: below each measure the mounts with the most of it
+    [ "$(grep -c 'all tasks' <<< "$out")" = 1 ]
+    [ "$(grep -c '^$' <<< "$out")" = 0 ]
+    holds "$(tr -s ' ' <<< "$out" | tr '\n' ';')" "%;read 2.9 GiB 1000 MiB 1000 MiB 1000 MiB -; /scratch 2.9 GiB; / 12.0 KiB;written" \
+        "metadata 15.0 k 5000 5000 5000 -; /scratch 15.0 k;errors"
     holds "$(tr '\n' ' ' <<< "$out")" \
         "Task 0 (job 141) waited longest for I/O: 30 % of its run time, the median task 15 %; mostly metadata on /scratch."
     [ "$(wc -L <<< "$out")" -le 80 ]
