@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/text_buffer.h"
+#include "common/utf8.h"
 #include "report/layout.h"
 
 size_t text_columns(const struct text *t)
@@ -55,12 +56,26 @@ size_t text_count_lines(const char *text)
 /* --- title ------------------------------------------------------------------------------------ */
 
 #define TITLE "I/O summary: "
+#define USER_COLUMNS 20
+
+char *text_who(const struct job_account *job)
+{
+    _free_ char *safe = utf8_sanitize(job->user ? job->user : "");
+    _free_ char *user = safe ? layout_cut(safe, USER_COLUMNS) : NULL;
+    const char *state = job->ended ? "ended" : "running";
+    char number[SUMMARY_NUMBER];
+
+    if (!user)
+        return NULL;
+    return text_format("%s%s%s, %s", summary_job_number(job, number), *user ? " of " : "", user,
+                       state);
+}
 
 void text_title(FILE *out, const struct text *t)
 {
     const struct job_account *job = t->s.job;
-    char end[UNITS_SIZE + 4], elapsed[UNITS_SIZE], number[SUMMARY_NUMBER], who[64];
-    _free_ char *command = NULL, *fitted = NULL, *line = NULL;
+    char end[UNITS_SIZE + 4], elapsed[UNITS_SIZE];
+    _free_ char *command = NULL, *fitted = NULL, *line = NULL, *who = NULL;
     uint32_t nodes = job->nodes_expected ? job->nodes_expected : job->nodes_reported;
 
     (void)snprintf(end, sizeof(end), ", %s", units_elapsed(job->elapsed_ns, elapsed));
@@ -70,9 +85,9 @@ void text_title(FILE *out, const struct text *t)
             command ? layout_cut(command, text_columns(t) - strlen(TITLE) - strlen(end)) : NULL;
         line = text_format(TITLE "%s%s", fitted ? fitted : "?", end);
     } else {
-        (void)snprintf(who, sizeof(who), "job %s%s", summary_job_number(job, number),
-                       job->ended ? "" : " so far");
-        line = text_format(TITLE "%s, %u node%s%s", who, nodes, nodes == 1 ? "" : "s", end);
+        who = text_who(job);
+        line = text_format(TITLE "job %s, %u node%s%s", who ? who : "?", nodes,
+                           nodes == 1 ? "" : "s", end);
     }
     text_lines(out, t, TEXT_TITLE, line ? line : TITLE "?", text_is_narrow(t) ? 2 : 1);
 }

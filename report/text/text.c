@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/text_buffer.h"
 #include "report/advice/advice.h"
 #include "report/layout.h"
@@ -76,15 +77,18 @@ static bool small_line(FILE *out, const struct text *t)
     const struct summary_row *sum = &t->s.total;
     double waiting = summary_waiting(&t->s, sum->sums.all.time_ns);
     char read[UNITS_SIZE], written[UNITS_SIZE], what[256];
-    char number[SUMMARY_NUMBER], who[64] = "", failed[32] = "", waited[32] = "";
+    char number[SUMMARY_NUMBER], failed[32] = "", waited[32] = "";
+    _free_ char *who = NULL, *of_who = NULL, *of_job = NULL;
 
     if (sum->sums.all.bytes >= SMALL_BYTES || sum->sums.all.requests >= SMALL_REQUESTS ||
         (t->s.notes && t->s.notes->n) || job->completeness.lost || job->completeness.n ||
         !job->nodes_expected || job_lost_time(job))
         return false;
-    if (!job->command)
-        snprintf(who, sizeof(who), " of job %s%s", summary_job_number(job, number),
-                 job->ended ? "" : " so far");
+    who = job->command ? NULL : text_who(job);
+    of_who = text_format(who ? " of job %s" : "", who);
+    of_job = text_format(who ? " of job %s" : "", summary_job_number(job, number));
+    if (!of_who || !of_job)
+        return false;
     if (sum->shown.all.errors)
         snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->shown.all.errors);
     if (waiting >= 1)
@@ -92,7 +96,8 @@ static bool small_line(FILE *out, const struct text *t)
     snprintf(what, sizeof(what), ": %s read, %s written, %u calls%s%s",
              units_bytes(sum->sums.reads.bytes, read), units_bytes(sum->sums.writes.bytes, written),
              (unsigned)sum->sums.all.requests, failed, waited);
-    return fits_one_line(out, t, who, what) || fits_one_line(out, t, "", what);
+    return fits_one_line(out, t, of_who, what) || fits_one_line(out, t, of_job, what) ||
+           fits_one_line(out, t, "", what);
 }
 
 /* The output of `write` with at most `limit` lines or rows, malloc'd; NULL: out of memory. */

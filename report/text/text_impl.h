@@ -34,7 +34,10 @@ char *text_waiting_short(const struct text *t, uint64_t time_ns, char buf[UNITS_
 
 /* How many lines a text has; 0 for NULL. */
 size_t text_count_lines(const char *text);
-/* "I/O summary: job 4711, ...", one line. */
+/* "4711 of ada, ended": the job, its user if known, and its state; malloc'd. NULL: out of memory.
+ */
+char *text_who(const struct job_account *job);
+/* "I/O summary: job 4711 of ada, ended, ...", one line. */
 void text_title(FILE *out, const struct text *t);
 /* The table's header, and a line for each of the first `limit` rows and one for all others. */
 void text_table(FILE *out, const struct text *t, size_t limit);

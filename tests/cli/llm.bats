@@ -91,7 +91,7 @@ nothing_was_sent() {
         jq -c '.other_counters[0]')" = '{"tool":"sacct fs/disk","missing":"not reachable from here"}' ]
     [ "$(jq -c '[.job.job.jobid, .job.job.start_s]' <<< "$out")" = '[1,315532800.0]' ] ||
         jq -e '.job.job.jobid == 1 and .job.job.start_s >= 315532800 and .job.job.start_s < 400000000' <<< "$out"
-    jq -r .summary <<< "$out" | grep -q '^I/O summary: job 1,'
+    jq -r .summary <<< "$out" | grep -q '^I/O summary: job 1 of user1, '
     # rules have used the names, but their notes have none
     mkdir "$BATS_TEST_TMPDIR/rules"
     cat > "$BATS_TEST_TMPDIR/rules/ours.conf" << 'END'

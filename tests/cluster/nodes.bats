@@ -99,7 +99,7 @@ srun_four() {
 srun_says() {
     cat $cluster_dir/srun
     id=$(sed -n 's/^id //p' $cluster_dir/srun | head -n 1)
-    [ "$(grep -c "I/O summary: job $id so far, 4 nodes" $cluster_dir/srun)" = 1 ]
+    [ "$(grep -c "I/O summary: job $id of alice, running, 4 nodes" $cluster_dir/srun)" = 1 ]
     grep -q "^$1" $cluster_dir/srun
 }
 

@@ -91,15 +91,14 @@ static void test_nothing(void **state)
     _job_ *job = job_account_create();
 
     (void)state;
-    check_text(job, "I/O summary: job 0 so far, 0 nodes, 00:00:00\n"
+    check_text(job, "I/O summary: job 0, running, 0 nodes, 00:00:00\n"
                     "no I/O was counted\n"
                     "NOT complete: 0 of an unknown number of nodes, 0 events lost\n");
     job->nodes_expected = job->nodes_reported = 1;
     job->key.jobid = 7;
-    check_text(job, "I/O of job 7 so far: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
+    check_text(job, "I/O of job 7, running: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
     job->ended = true;
-    check_text(
-        job, "I/O of job 7: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes, 0 events lost\n");
+    check_text(job, "I/O of job 7, ended: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
 }
 
 /* A job that was not counted is shown without numbers. */
@@ -114,7 +113,7 @@ static void test_what_was_not_counted(void **state)
     job->elapsed_ns = SECONDS(10);
     job->unsupported = UINT64_MAX;
     completeness_add(&job->completeness, "not counted: no BTF", 1, 0);
-    check_text(job, "I/O summary: job 7 so far, 1 node, 00:00:10\n"
+    check_text(job, "I/O summary: job 7, running, 1 node, 00:00:10\n"
                     "NOT complete: 1/1 nodes, 0 events lost; not counted on this node (ask "
                     "the\n  administrators)\n");
     full = report_text(job, SUMMARY_FULL, NULL);
@@ -133,7 +132,7 @@ static void test_little_with_losses(void **state)
     job->nodes_expected = job->nodes_reported = 1;
     job->ended = true;
     job->completeness.lost = 2;
-    check_text(job, "I/O summary: job 0, 1 node, 00:00:00\n"
+    check_text(job, "I/O summary: job 0, ended, 1 node, 00:00:00\n"
                     "no I/O was counted\n"
                     "NOT complete: 1/1 nodes, 2 events lost\n");
 }
@@ -158,7 +157,7 @@ static void test_order_and_rest(void **state)
     job->mounts.items[0].peaks[IO_WRITE].bytes_per_s = MIB(10);
     text = report_text(job, SUMMARY_SHORT, NULL);
     assert_string_equal(
-        text, "I/O summary: job 0, 1 node, 00:01:40\n"
+        text, "I/O summary: job 0, ended, 1 node, 00:01:40\n"
               "100 % of the run time was spent waiting for I/O: writing /7 26 %, writing /6\n"
               "  22 %, writing /5 19 %\n"
               "mount        read mean/s peak/s  write mean/s peak/s calls  ~size meta errs wait\n"
@@ -182,7 +181,7 @@ static void test_notes(void **state)
 
     (void)state;
     assert_string_equal(
-        text, "I/O summary: job 4700_12 (4711), 2 nodes, 00:10:00\n"
+        text, "I/O summary: job 4700_12 (4711) of ada, ended, 2 nodes, 00:10:00\n"
               "error: 5 calls on /scratch failed because it was full.\n"
               "50 % of the run time was spent waiting for I/O: reading /scratch 14 %, writing\n"
               "  /scratch 11 %, opening files on /scratch 9 %\n"

@@ -74,12 +74,10 @@ static void test_little_is_one_line(void **state)
     job->nodes_reported = 1;
     sample_calls(m, IO_READ, 3, KIB(4), 1000);
     open = sample_calls(m, IO_OPEN, 31, 0, 1000);
-    check_text(job,
-               "I/O of job 4711: 12.0 KiB read, 0 B written, 34 calls; NOT complete: 1/2 nodes\n");
+    check_text(job, "I/O of job 4711, ended: 12.0 KiB read, 0 B written, 34 calls; NOT complete\n");
     broken = report_text(job, SUMMARY_SHORT, &narrow);
-    assert_string_equal(broken, "I/O of job 4711: 12.0 KiB read, 0 B\n"
-                                "  written, 34 calls; NOT complete: 1/2\n"
-                                "  nodes\n");
+    assert_string_equal(broken, "I/O of job 4711, ended: 12.0 KiB read,\n"
+                                "  0 B written, 34 calls; NOT complete\n");
     job->array_job = 4700;
     job->array_task = 3;
     check_text(job,
@@ -109,8 +107,8 @@ static void test_narrow(void **state)
     _free_ char *text = report_text(job, SUMMARY_SHORT, &style);
 
     (void)state;
-    assert_string_equal(text, "I/O summary: job 4700_12 (4711), 2\n"
-                              "  nodes, 00:10:00\n"
+    assert_string_equal(text, "I/O summary: job 4700_12 (4711) of ada,\n"
+                              "  ended, 2 nodes, 00:10:00\n"
                               "50 % of the run time was spent waiting\n"
                               "  for I/O: reading /scratch 14 %,\n"
                               "  writing /scratch 11 %, opening files\n"
