@@ -11,6 +11,12 @@
 /* The copy that the submitting command makes: `--export=NONE` keeps only names with SLURM. */
 #define OPTION_PASSED_ON "SLURM_JOBIO_SUMMARY"
 
+/* srun sets it for its steps if it runs in an allocation that it did not make. */
+#define ALLOCATION_VARIABLE "SLURM_JOBIO_ALLOCATION"
+/* The log level of srun: below 3 with --quiet. */
+#define SRUN_LEVEL_VARIABLE "SRUN_DEBUG"
+#define SRUN_LEVEL_INFO 3
+
 /* Only valid in slurm_spank_init. */
 void option_register(spank_t spank);
 

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/job.h"
 #include "common/message.h"
+#include "common/numbers.h"
 #include "plugin/cgroup.h"
 #include "plugin/client.h"
 #include "plugin/settings.h"
@@ -46,7 +47,7 @@ static struct {
     bool job_failed;        /* it could not be read */
     bool tagged;            /* its cgroup is known, and jobiod or the maps have it */
     bool gave_up;           /* it has no cgroup of its own */
-    bool batch_job;         /* the summary is printed at the end of its script */
+    bool prints_summary;    /* when its last task on this node has ended */
     uint32_t exited;        /* ended tasks on this node */
     int last_task;          /* the last of them, from 1 */
     bool loaded;            /* by an earlier line of plugstack.conf */
@@ -170,13 +171,31 @@ static uint32_t find_restart(spank_t spank)
     return step.job.restart + step.job.ended;
 }
 
-/* sbatch sets the variable, and srun in its script passes it on. */
-static bool is_batch_job(spank_t spank)
+static bool is_in_allocation(spank_t spank)
 {
     char buf[16];
-    const char *environment = get_job_variable(spank, "ENVIRONMENT", buf, sizeof(buf));
 
-    return environment && strcmp(environment, "BATCH") == 0;
+    return get_job_variable(spank, ALLOCATION_VARIABLE, buf, sizeof(buf));
+}
+
+/* srun --quiet. */
+static bool is_quiet(spank_t spank)
+{
+    char buf[16];
+    const char *level = get_job_variable(spank, SRUN_LEVEL_VARIABLE, buf, sizeof(buf));
+    uint64_t value;
+
+    return level && number_parse(level, 0, SRUN_LEVEL_INFO - 1, &value) == 0;
+}
+
+/* One summary for each job that has no script: of the only step of a job that srun made, and of the
+ * shell that salloc runs on the first node. Other steps of an allocation print none, because nobody
+ * knows which one is the last. */
+static bool prints_summary(spank_t spank)
+{
+    if (is_quiet(spank))
+        return false;
+    return step.step == STEP_INTERACTIVE || (step.step == 0 && !is_in_allocation(spank));
 }
 
 /* The item is 0, NO_VAL or not set if the job is not a task of an array. */
@@ -215,7 +234,7 @@ static void identify_step(spank_t spank)
     identify_array(spank);
     step.nodes = find_node_count(spank);
     step.summary = choose_summary(spank);
-    step.batch_job = is_batch_job(spank);
+    step.prints_summary = prints_summary(spank);
     (void)get_job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
 }
 
@@ -450,14 +469,14 @@ static bool is_another_task(spank_t spank)
 }
 
 /* The last task on this node has ended. A job without a script gets its summary here, on the first
- * node of the step, because later no output reaches srun. */
+ * node of the step (step.prints_summary), because later no output reaches srun. */
 void stepd_task_exit(spank_t spank)
 {
     uint64_t deadline_ns = report_deadline_ns();
     struct error error = {""};
     int r;
 
-    if (!step.tagged || step.step >= STEP_INTERACTIVE || !is_another_task(spank) ||
+    if (!step.tagged || step.step > STEP_INTERACTIVE || !is_another_task(spank) ||
         ++step.exited < get_item(spank, S_JOB_LOCAL_TASK_COUNT, UINT32_MAX))
         return;
     wait_for_root();
@@ -465,7 +484,7 @@ void stepd_task_exit(spank_t spank)
     r = client_ask(&step.settings, &message, END_TIMEOUT_MS, &error);
     if (r < 0)
         log_failure("task exit", r, &error);
-    else if (!step.batch_job && get_item(spank, S_JOB_NODEID, 1) == 0)
+    else if (step.prints_summary && get_item(spank, S_JOB_NODEID, 1) == 0)
         print_report(spank, deadline_ns, true);
 }
 

@@ -26,11 +26,23 @@ void submit_init(spank_t spank, int ac, char *av[])
     option_register(spank);
 }
 
+/* A step of srun in an existing allocation gets no summary of its own. */
+static void mark_allocation(void)
+{
+    if (spank_context() != S_CTX_LOCAL)
+        return;
+    if (!getenv("SLURM_JOB_ID"))
+        (void)unsetenv(ALLOCATION_VARIABLE);
+    else if (setenv(ALLOCATION_VARIABLE, "1", 1) < 0)
+        slurm_error("jobio: set " ALLOCATION_VARIABLE ": out of memory");
+}
+
 void submit_options_known(void)
 {
     const char *text = getenv(OPTION_VARIABLE);
     const char *word = summary_word(text);
 
+    mark_allocation();
     if (!text || option_given())
         return;
     if (!word)

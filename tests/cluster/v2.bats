@@ -4,6 +4,7 @@
 . "${BATS_TEST_DIRNAME}/main.bash"
 
 setup_file() {
+    CLUSTER_CONF=LaunchParameters=use_interactive_step
     cluster_start
     local id
     id=$(submit alice -J 'main job' << END
@@ -185,6 +186,36 @@ END
     [ "$status" = 0 ]
     id=$(sql "SELECT max(jobid) FROM job")
     wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 30 30000 0" ]'
+}
+
+# summaries FILE: the number of summaries in it
+summaries() {
+    grep -cE '^I/O (summary: |of )job [0-9]+ of alice, ' "$1"
+}
+
+@test "a job gets one summary: of its script, of the step of srun, of the shell of salloc" {
+    local id
+    # srun with an allocation of its own; none if it is quiet
+    as alice srun work write:/scratch/own:30:1000 > $cluster_dir/own 2>&1
+    [ "$(summaries $cluster_dir/own)" = 1 ]
+    grep -E '^I/O of job [0-9]+ of alice, running: 0 B read, 29.3 KiB written' $cluster_dir/own
+    as alice srun -Q work write:/scratch/own:30:1000 > $cluster_dir/quiet 2>&1
+    [ "$(summaries $cluster_dir/quiet)" = 0 ]
+    # a script: at its end only, also if a step does not have its environment
+    id=$(submit alice --wrap 'srun work write:/scratch/own:30:1000
+        srun --export=NONE "$(command -v work)" write:/scratch/own:30:1000; echo end')
+    job_wait "$id"
+    [ "$(summaries "/home/alice/slurm-$id.out")" = 1 ]
+    [ "$(tail -n +2 "/home/alice/slurm-$id.out" | summaries /dev/stdin)" = 1 ]
+    # salloc with a command: nobody knows which step is the last
+    as alice salloc sh -c 'srun work write:/scratch/own:30:1000; srun true' > $cluster_dir/salloc 2>&1
+    [ "$(summaries $cluster_dir/salloc)" = 0 ]
+    # salloc with a shell on the node: when the shell ends
+    printf 'srun work write:/scratch/own:30:1000\nsrun true\nexit\n' > $cluster_dir/typed
+    as alice script -qec salloc /dev/null < $cluster_dir/typed > $cluster_dir/shell 2>&1
+    tr -d '\r' < $cluster_dir/shell > $cluster_dir/shell.text
+    cat $cluster_dir/shell.text
+    [ "$(summaries $cluster_dir/shell.text)" = 1 ]
 }
 
 @test "a nested cgroup belongs to the job" {

@@ -240,6 +240,48 @@ static void test_step_nodes(void **state)
     check_step_nodes("", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|\n");
 }
 
+/* Whether a step requests a summary when its only task has ended. */
+static bool asks_at_task_exit(uint32_t stepid, const char *variable)
+{
+    const char *const env[] = {variable, NULL};
+    struct spank_handle handle = stepd_batch;
+    struct answerer a;
+    struct cgroups c;
+    _free_ char *asked = NULL;
+    bool asks;
+
+    stepd_cgroups(&c, 2, "step_x");
+    handle.stepid = stepid;
+    handle.tasks = 1;
+    handle.env = env;
+    answerer_start(&a, stepd_directory, ANSWER_OK);
+    stepd_run(&handle, stepd_words, &c, NULL);
+    asked = answerer_asked(&a);
+    asks = strstr(asked, "|SOFAR=1");
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+    (void)stepd_clean(NULL);
+    return asks;
+}
+
+/* A job without a script gets one summary: of the step of an srun that made the job, or of the
+ * shell of salloc. srun --quiet gets none. */
+static void test_one_summary(void **state)
+{
+    (void)state;
+    assert_true(asks_at_task_exit(0, NULL));
+    assert_true(asks_at_task_exit(0, "SRUN_DEBUG=3"));
+    assert_true(asks_at_task_exit(0, "SRUN_DEBUG=x"));
+    assert_false(asks_at_task_exit(0, "SRUN_DEBUG=2"));
+    assert_false(asks_at_task_exit(0, "SLURM_JOBIO_ALLOCATION=1"));
+    assert_false(asks_at_task_exit(1, NULL));
+    assert_true(asks_at_task_exit(STEP_INTERACTIVE, NULL));
+    assert_true(asks_at_task_exit(STEP_INTERACTIVE, "SLURM_JOBIO_ALLOCATION=1"));
+    assert_false(asks_at_task_exit(STEP_INTERACTIVE, "SRUN_DEBUG=2"));
+    assert_false(asks_at_task_exit(STEP_EXTERN, NULL));
+    assert_false(asks_at_task_exit(STEP_BATCH, NULL));
+}
+
 /* The hook of the prolog was not called: the batch step sends the nodes, once. */
 static void test_nodes_without_prolog(void **state)
 {
@@ -536,6 +578,7 @@ int main(void)
         cmocka_unit_test_teardown(test_nodes_without_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_summary, stepd_clean),
         cmocka_unit_test_teardown(test_words, stepd_clean),
+        cmocka_unit_test_teardown(test_one_summary, stepd_clean),
         cmocka_unit_test_teardown(test_submit, stepd_clean),
         cmocka_unit_test_teardown(test_prolog_and_epilog, stepd_clean),
         cmocka_unit_test_teardown(test_run_without_prolog, stepd_clean),
