@@ -14,6 +14,8 @@
 #include "cli/base/output.h"
 #include "cli/base/page.h"
 #include "cli/base/pager.h"
+#include "cli/slurm_record.h"
+#include "cli/source/jobiod.h"
 #include "cli/source/open.h"
 #include "cli/source/parts.h"
 #include "cli/source/source.h"
@@ -316,6 +318,22 @@ static int job_get(const struct cli *cli, const struct jobid *id, const struct j
     return rc;
 }
 
+/* There is no jobiod here: print what Slurm knows of the job. The error of jobiod stays if there is
+ * nothing. */
+static bool show_record(const struct cli *cli, const struct jobid *id,
+                        const struct job_options *options)
+{
+    _free_ char *text = NULL;
+
+    if (options->json || options->csv || options->html || options->anonymous || id->has_step ||
+        slurm_record_read(cli, id, &text, NULL) < 0)
+        return false;
+    output_error("jobiod is not running here (no answer on %s): this is the job's record in Slurm",
+                 cli->socket);
+    output_text(text);
+    return true;
+}
+
 static int job_show(const struct cli *cli, const struct jobid *id,
                     const struct job_options *options)
 {
@@ -328,6 +346,8 @@ static int job_show(const struct cli *cli, const struct jobid *id,
             pager_start(cli);
         rc = print_jobs(&answer, options, &error);
     }
+    if (jobiod_is_absent(rc) && !answer.jobs && show_record(cli, id, options))
+        return CLI_OK;
     if (rc < 0)
         output_error("%s", error.text);
     return rc < 0 ? CLI_FAILED : CLI_OK;

@@ -84,6 +84,22 @@ static void keep_to_own(struct clickhouse *c)
         (void)snprintf(c->own, sizeof(c->own), "AND uid = %u", (unsigned)geteuid());
 }
 
+/* `c` has the settings. 1, or 0: this user may not read the password of the site, and none was
+ * asked for. */
+static int open_configured(struct clickhouse *c, const struct cli *cli, struct error *error)
+{
+    int r = fill(c, cli, error);
+
+    if (r < 0)
+        return r;
+    r = read_password(c, cli->history.credentials, error);
+    if (r < 0)
+        return r == -EACCES && !cli->history.from ? 0 : r;
+    keep_to_own(c);
+    c->source.ops = &clickhouse_ops;
+    return 1;
+}
+
 int clickhouse_source_open(const struct cli *cli, struct source **ret, struct error *error)
 {
     CLEANUP(clickhouse_freep) struct clickhouse *c = calloc(1, sizeof(*c));
@@ -103,16 +119,34 @@ int clickhouse_source_open(const struct cli *cli, struct source **ret, struct er
         return r;
     if (!from && !c->settings->history.from_clickhouse)
         return 0;
-    r = fill(c, cli, error);
-    if (r < 0)
-        return r;
-    r = read_password(c, cli->history.credentials, error);
-    if (r == -EACCES && !from)
+    r = open_configured(c, cli, error);
+    if (r > 0)
+        *ret = &TAKE_PTR(c)->source;
+    return r;
+}
+
+static bool names_clickhouse(const struct settings *s)
+{
+    return s->history.read_url || (s->history.url && s->history.format == SINK_CLICKHOUSE);
+}
+
+int clickhouse_source_find(const struct cli *cli, struct source **ret, const char **url,
+                           struct error *error)
+{
+    CLEANUP(clickhouse_freep) struct clickhouse *c = calloc(1, sizeof(*c));
+    int r;
+
+    if (!c)
+        return error_errno(error, -ENOMEM, "read the configuration");
+    if (cli->history.from)
         return 0;
-    if (r < 0)
+    r = conf_read(cli->history.config, &c->settings, error);
+    if (r < 0 || !names_clickhouse(c->settings))
         return r;
-    keep_to_own(c);
-    c->source.ops = &clickhouse_ops;
-    *ret = &TAKE_PTR(c)->source;
-    return 1;
+    r = open_configured(c, cli, error);
+    if (r > 0) {
+        *url = c->url;
+        *ret = &TAKE_PTR(c)->source;
+    }
+    return r;
 }

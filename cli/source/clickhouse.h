@@ -14,4 +14,10 @@
  * ClickHouse does not answer or refuses. */
 int clickhouse_source_open(const struct cli *cli, struct source **ret, struct error *error);
 
+/* For a machine without jobiod, if the options select no source. 1: jobio.conf names a ClickHouse
+ * that this user may query; *url is its URL, valid as long as the source. 0: it does not. Errors
+ * with text. */
+int clickhouse_source_find(const struct cli *cli, struct source **ret, const char **url,
+                           struct error *error);
+
 #endif

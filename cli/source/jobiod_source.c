@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobiod as a source, with the store behind it for root. */
+/* jobiod as a source, with the store (for root) and ClickHouse behind it. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/base/output.h"
+#include "cli/source/clickhouse.h"
 #include "cli/source/jobiod_impl.h"
 #include "cli/source/node_store.h"
 #include "collector/store/array_json.h"
@@ -15,22 +16,53 @@
 struct jobiod_source {
     struct source source;
     const struct cli *cli;
-    struct source *store; /* owned; used instead of jobiod, which is not running */
+    struct source *other; /* owned; used instead of jobiod, which is not running */
     bool answered;        /* jobiod was running: continue with it */
 };
 
-/* After a query that returned *rc: whether to query the store instead. *rc is an error if it cannot
- * be opened. */
+/* The store of this node, for root. *rc is an error if it cannot be opened. */
 static bool use_store(struct jobiod_source *s, int *rc, struct error *error)
 {
-    if (!jobiod_is_absent(*rc) || s->answered || geteuid() != 0) {
+    output_error("jobiod is not running (no answer on %s): reading the store %s directly",
+                 s->cli->socket, NODE_STORE_PATH);
+    *rc = store_source_open(NODE_STORE_PATH, &s->other, error);
+    return *rc == 0;
+}
+
+/* The ClickHouse of jobio.conf. False, with *rc and the error as they are: there is none. */
+static bool use_clickhouse(struct jobiod_source *s, int *rc, struct error *error)
+{
+    const char *url = NULL;
+    struct error why;
+    int found = clickhouse_source_find(s->cli, &s->other, &url, &why);
+
+    if (found < 0) {
+        *rc = found;
+        *error = why;
+    }
+    if (found <= 0)
+        return false;
+    output_error("jobiod is not running here (no answer on %s): the answer is from ClickHouse, %s",
+                 s->cli->socket, url);
+    *rc = 0;
+    return true;
+}
+
+/* After a query that returned *rc: whether to query another source instead. Otherwise *rc is the
+ * result. */
+static bool use_other(struct jobiod_source *s, int *rc, struct error *error)
+{
+    bool is_root = geteuid() == 0;
+
+    if (!jobiod_is_absent(*rc) || s->answered) {
         s->answered |= *rc >= 0;
         return false;
     }
-    output_error("jobiod is not running (no answer on %s): reading the store %s directly",
-                 s->cli->socket, NODE_STORE_PATH);
-    *rc = store_source_open(NODE_STORE_PATH, &s->store, error);
-    return *rc == 0;
+    if (is_root && access(NODE_STORE_PATH, F_OK) == 0)
+        return use_store(s, rc, error);
+    if (use_clickhouse(s, rc, error))
+        return true;
+    return is_root && jobiod_is_absent(*rc) && use_store(s, rc, error);
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
@@ -83,12 +115,12 @@ static int jobs(struct source *source, const struct jobid *id, bool all, unsigne
     struct jobiod_source *s = (struct jobiod_source *)source;
     int rc;
 
-    if (!s->store) {
+    if (!s->other) {
         rc = ask_jobs(s->cli, id, all, parts, ret, error);
-        if (!use_store(s, &rc, error))
+        if (!use_other(s, &rc, error))
             return rc;
     }
-    return source_jobs(s->store, id, all, parts, ret, error);
+    return source_jobs(s->other, id, all, parts, ret, error);
 }
 
 static int ask_number(const struct cli *cli, uint32_t number, source_job_f each, void *arg,
@@ -110,11 +142,11 @@ static int numbers(struct source *source, const uint32_t *numbers, size_t n, sou
     struct jobiod_source *s = (struct jobiod_source *)source;
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && !s->store && i < n; i++) {
+    for (size_t i = 0; rc == 0 && !s->other && i < n; i++) {
         rc = ask_number(s->cli, numbers[i], each, arg, error);
-        (void)use_store(s, &rc, error); /* at the first number */
+        (void)use_other(s, &rc, error); /* at the first number */
     }
-    return s->store && rc == 0 ? source_numbers(s->store, numbers, n, each, arg, error) : rc;
+    return s->other && rc == 0 ? source_numbers(s->other, numbers, n, each, arg, error) : rc;
 }
 
 /* --- history ---------------------------------------------------------------------------------- */
@@ -125,12 +157,12 @@ static int history(struct source *source, const struct history_filter *filter, h
     struct jobiod_source *s = (struct jobiod_source *)source;
     int rc;
 
-    if (!s->store) {
+    if (!s->other) {
         rc = jobiod_history(s->cli, filter, each, arg, error);
-        if (!use_store(s, &rc, error))
+        if (!use_other(s, &rc, error))
             return rc;
     }
-    return source_history(s->store, filter, each, arg, error);
+    return source_history(s->other, filter, each, arg, error);
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -162,19 +194,19 @@ static int array(struct source *source, uint32_t number, const struct array_read
     struct jobiod_source *s = (struct jobiod_source *)source;
     int rc;
 
-    if (!s->store) {
+    if (!s->other) {
         rc = ask_array(s->cli, number, reader, error);
-        if (!use_store(s, &rc, error))
+        if (!use_other(s, &rc, error))
             return rc;
     }
-    return source_array(s->store, number, reader, error);
+    return source_array(s->other, number, reader, error);
 }
 
 /* --- open ------------------------------------------------------------------------------------- */
 
 static void close_jobiod(struct source *source)
 {
-    source_close(((struct jobiod_source *)source)->store);
+    source_close(((struct jobiod_source *)source)->other);
     free(source);
 }
 

@@ -275,6 +275,28 @@ END
     rm -r "$folder"
 }
 
+@test "no jobiod: the job's record in Slurm, if there is one" {
+    need_root
+    folder=$(mktemp -d)
+    chmod 755 "$folder"
+    cp "$(command -v jobio)" "$folder/"
+    printf '#!/bin/sh\n[ "$*" = "--show 12_3" ] && exec echo "I/O summary: 1 node, 00:00:10"\nexit 1\n' > "$folder/record"
+    printf '[report]\nrecord_program = %s\n' "$folder/record" > "$folder/conf"
+    chmod 755 "$folder/record"
+    chmod 644 "$folder/conf"
+    split as_nobody "$folder/jobio" --socket "$folder/none" job 12_3 --config "$folder/conf"
+    expect 0
+    [ "$out" = "I/O summary: 1 node, 00:00:10" ]
+    one_line "jobiod is not running here" "$folder/none" "this is the job's record in Slurm"
+    for words in "12_4" "12_3 --json" "12_3 --csv" "12_3.batch" "12_3 --anonymous"; do
+        split as_nobody "$folder/jobio" --socket "$folder/none" job $words --config "$folder/conf"
+        expect 1
+        one_line "jobiod is not running (no" "systemctl start jobiod"
+        [ -z "$out" ]
+    done
+    rm -r "$folder"
+}
+
 @test "no jobiod: root reads the store, which is reported" {
     need_root
     split jobio job 123

@@ -206,6 +206,10 @@ static const char *const answered[] = {
     "history @ -S @0 -u bob,alice,1000 -P",
     "history @ -S @0 -A physics,chemistry -r debug --name x,\"run 'it'; \x1b[31m\" -P",
     "history @ -j 1,3,77 -P",
+    "history @ -j 140 -P",
+    "history @ -j 140_[0-5] -j 1 -P",
+    "history @ -N node1 -S @0 -P",
+    "history @ -N n[1-3] -S @0 -P",
     "history @ -S @0 -s running -P",
     "history @ -S @0 -s ended --sort -errors -P",
     "history @ -S @0 --sort elapsed -n 2 -P",
@@ -511,11 +515,25 @@ static void test_the_command_is_refused(void **state)
     }
 }
 
+/* A jobio.conf that names the server, and more. */
+static void write_conf(char path[256], const char *more)
+{
+    char password[256];
+    FILE *file;
+
+    write_password(password);
+    (void)snprintf(path, 256, "%s/conf", directory.path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fprintf(file, "cluster = linux\n[history]\nread_url = %s\nread_credentials = %s\n%s",
+                  rig_server.url, password, more);
+    (void)fclose(file);
+}
+
 /* The source comes from jobio.conf. */
 static void test_the_command_is_configured(void **state)
 {
     char path[256], words[512];
-    FILE *file;
     int status;
     _free_ char *told = NULL;
 
@@ -523,22 +541,35 @@ static void test_the_command_is_configured(void **state)
     feed_put(1, 0, 5, NULL);
     feed_open(rig_server.url);
     feed_until(!feed_stats().waiting);
-    (void)snprintf(path, sizeof(path), "%s/userpwd", directory.path);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs("writer:w\n", file);
-    (void)fclose(file);
-    (void)snprintf(path, sizeof(path), "%s/conf", directory.path);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fprintf(file,
-                  "cluster = linux\n[history]\nread_url = %s\nfrom = clickhouse\n"
-                  "read_credentials = %s/userpwd\n",
-                  rig_server.url, directory.path);
-    (void)fclose(file);
+    write_conf(path, "from = clickhouse\n");
     (void)snprintf(words, sizeof(words), "history @ -S @0 -P -o JobID,ReadReq --config %s", path);
     told = jobio(words, "", &status);
     assert_string_equal(told, "JobID|ReadReq\n1|5\n");
+}
+
+/* On a machine without jobiod, the ClickHouse of jobio.conf answers, and the command says so. */
+static void test_no_jobiod(void **state)
+{
+    char path[256], words[512], want[512];
+    int status;
+    _free_ char *told = NULL, *refused = NULL;
+
+    (void)state;
+    feed_put(1, 0, 5, NULL);
+    feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    write_conf(path, "");
+    (void)snprintf(words, sizeof(words),
+                   "history @ --socket /none -S @0 -P -o JobID,ReadReq --config %s", path);
+    (void)snprintf(want, sizeof(want),
+                   "jobio: jobiod is not running here (no answer on /none): the answer is from "
+                   "ClickHouse, %s\nJobID|ReadReq\n1|5\n",
+                   rig_server.url);
+    told = jobio(words, "", &status);
+    assert_string_equal(told, want);
+    (void)snprintf(words, sizeof(words), "job 77 @ --socket /none --config %s", path);
+    refused = jobio(words, "", &status);
+    assert_non_null(strstr(refused, "no such job: 77"));
 }
 
 int main(void)
@@ -553,6 +584,7 @@ int main(void)
         RIG_TEST(test_many_nodes),
         RIG_TEST(test_the_command_is_refused),
         RIG_TEST(test_the_command_is_configured),
+        RIG_TEST(test_no_jobiod),
     };
 
     (void)umask(077); /* passwords */
