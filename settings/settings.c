@@ -363,8 +363,11 @@ int settings_read(struct settings **ret, const char *path, bool optional,
 {
     CLEANUP(settings_destroyp) struct settings *settings = settings_create();
     struct settings_reader reader = {.keys = keys, .n_keys = ARRAY_SIZE(keys)};
+    struct error unread;
     int r;
 
+    if (!error)
+        error = &unread;
     if (!settings)
         return error_set(error, -ENOMEM, "no memory for the configuration");
     reader.target = settings;
