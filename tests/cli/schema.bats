@@ -35,7 +35,7 @@ check_config() {
 
 # settings_in PAGE: SECTION KEY of each setting that it explains
 settings_in() {
-    sed -nE 's/^(\.Ss )?\[(.*)\]$/[\2/p; s/^\.It Cm ([a-z_ ,]*[a-z])( No .*)?$/\1/p; s/^#([a-z_]+) =.*/\1/p' "$1" |
+    sed -nE '/^\.Bd -literal/,/^\.Ed/d; s/^(\.Ss )?\[(.*)\]$/[\2/p; s/^\.It Cm ([a-z_ ,]*[a-z])( No .*)?$/\1/p; s/^#([a-z_]+) =.*/\1/p' "$1" |
         awk '/^\[/ { section = substr($1, 2); next }
             { for (i = 1; i <= NF; i++) if ($i != ",") print section, $i }' | sort -u
 }
